@@ -1,0 +1,59 @@
+# Checks every #include "..." and <libdump/...> against the table of who may see whom.
+# Run as: cmake -DROOT=<checkout> -P check_includes.cmake
+#
+# Include forms: libdump's public headers are <libdump/FOLDER/NAME.h> ("libdump/..." is the same
+# file and refused, one spelling only); inside writer and analyzer, "FOLDER/NAME.h" below src/.
+
+function(check folder pattern)
+  # ARGN: the include prefixes this folder may use.
+  file(GLOB_RECURSE files "${ROOT}/${folder}/*.h" "${ROOT}/${folder}/*.cpp")
+  foreach(file IN LISTS files)
+    file(STRINGS "${file}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]${pattern}")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]*)[>\"].*" "\\1" target "${line}")
+      set(allowed FALSE)
+      foreach(prefix IN LISTS ARGN)
+        if(target MATCHES "^${prefix}")
+          set(allowed TRUE)
+        endif()
+      endforeach()
+      if(NOT allowed)
+        message(SEND_ERROR "${file}: may not include ${target} (allowed here: ${ARGN})")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# libdump, from the bottom up. records.pb.h is generated from schemas/records.proto.
+foreach(half include/libdump src)
+  check(libdump/${half}/base   "libdump/" libdump/base/)
+  check(libdump/${half}/format "libdump/" libdump/base/ libdump/format/)
+  check(libdump/${half}/write  "libdump/" libdump/base/ libdump/format/ libdump/write/)
+  check(libdump/${half}/read   "libdump/" libdump/base/ libdump/format/ libdump/read/)
+  check(libdump/${half}/term   "libdump/" libdump/base/ libdump/format/ libdump/term/)
+  check(libdump/${half}/model  "libdump/" libdump/base/ libdump/format/ libdump/read/
+        libdump/term/ libdump/model/)
+endforeach()
+
+# The programs: the writer never reads dumps, the analyzer never writes them.
+check(writer   "libdump/" libdump/base/ libdump/format/ libdump/write/)
+check(analyzer "libdump/" libdump/base/ libdump/format/ libdump/read/ libdump/term/ libdump/model/)
+
+# Nothing reaches out of its own tree by a relative or rooted path.
+foreach(part libdump writer analyzer)
+  check(${part} "(\\.\\./|writer/|analyzer/|tests/)" "<none>")
+endforeach()
+
+# Inside the writer: memory <- target <- beam <- capture <- cli.
+set(folders "(memory|target|beam|capture|cli)/")
+check(writer/src/memory  "${folders}" memory/)
+check(writer/src/target  "${folders}" memory/ target/)
+check(writer/src/beam    "${folders}" memory/ target/ beam/)
+check(writer/src/capture "${folders}" memory/ target/ beam/ capture/)
+check(writer/src/cli     "${folders}" memory/ target/ beam/ capture/ cli/)
+
+# Inside the analyzer: query knows no renderer, render knows no dump.
+set(folders "(query|render|cli)/")
+check(analyzer/src/query  "${folders}" query/)
+check(analyzer/src/render "${folders}" query/ render/)
+check(analyzer/src/cli    "${folders}" query/ render/ cli/)

@@ -1,0 +1,14 @@
+# Warnings and sanitizers, applied through one interface target.
+add_library(beamdump_options INTERFACE)
+target_compile_options(beamdump_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12 hides std::expected from clang unless it claims full concepts support.
+  target_compile_options(beamdump_options INTERFACE -D__cpp_concepts=202002L
+    -Wno-builtin-macro-redefined)
+endif()
+if(BEAMDUMP_SANITIZE)
+  add_compile_options(-fsanitize=${BEAMDUMP_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${BEAMDUMP_SANITIZE})
+endif()

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/format/format.h>
+
+#include <records.pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace beamdump {
+
+struct DumpReaderOptions {
+    std::size_t cache_bytes = 16U << 20U;  ///< decompressed frames held at most
+};
+
+struct ReadStats {
+    std::uint64_t frames_decompressed = 0;
+    std::uint64_t file_bytes_read = 0;
+};
+
+/// A record in a decompressed frame. Holds the frame, so the payload stays valid with it.
+struct RecordView {
+    format::RecordKind kind = format::RecordKind::kPadding;
+    std::uint64_t offset = 0;  ///< flat offset of its header
+    std::span<const std::byte> payload;
+    std::shared_ptr<const void> frame;
+};
+
+/// What is wrong with a dump that opened all the same.
+struct Damage {
+    bool truncated = false;        ///< no tail: the writer was cut off, or the file was
+    std::uint64_t lost_bytes = 0;  ///< file bytes that belong to no whole frame
+    std::string what;              ///< one sentence
+};
+
+/// Random access to a dump's records through a bounded cache of decompressed frames. Opening reads
+/// the header, the tail, the seek table and the trailer. Without a valid tail (cut file) the frames
+/// are walked once and the trailer is rebuilt from the records: costs one pass over the file and
+/// memory in proportion to the process count.
+///
+/// Checked: every frame's zstd checksum, XXH64, sequence, offset and dump id before its bytes are
+/// used; every length against its frame; the seek table against its checksum. Not checked: what
+/// records say. Not thread-safe.
+class DumpReader {
+  public:
+    static Result<DumpReader> open(const std::filesystem::path& path,
+                                   const DumpReaderOptions& options = {});
+    DumpReader(DumpReader&&) noexcept;
+    DumpReader& operator=(DumpReader&&) noexcept;
+    ~DumpReader();
+
+    [[nodiscard]] const format::FileHeader& header() const;
+    [[nodiscard]] const records::Trailer& trailer() const;
+    [[nodiscard]] const std::optional<Damage>& damage() const;
+    [[nodiscard]] std::uint64_t file_bytes() const;
+    [[nodiscard]] std::uint64_t flat_bytes() const;
+    [[nodiscard]] std::uint64_t frames() const;
+    [[nodiscard]] const ReadStats& stats() const;
+
+    /// The record whose header is at that flat offset; kCorrupt where none can start.
+    Result<RecordView> record_at(std::uint64_t offset);
+
+    /// The record after `record`, into the next frame if need be (FrameStart and padding are
+    /// passed over); nothing at the end of the stream.
+    Result<std::optional<RecordView>> next(const RecordView& record);
+
+    /// The first record of the stream after its FrameStart.
+    Result<std::optional<RecordView>> first();
+
+    /// Copies flat bytes, which may span frames. Fails rather than giving fewer.
+    Result<void> read(std::uint64_t offset, std::span<std::byte> into);
+
+    /// Parses a fact record: the record at `offset` must be of that kind.
+    template <typename Message>
+    Result<Message> message_at(std::uint64_t offset, format::RecordKind kind) {
+        auto record = record_at(offset);
+        if (!record) {
+            return std::unexpected(record.error());
+        }
+        return parse<Message>(*record, kind);
+    }
+
+    template <typename Message>
+    static Result<Message> parse(const RecordView& record, format::RecordKind kind) {
+        Message message;
+        if (auto done = parse_into(record, kind, message); !done) {
+            return std::unexpected(done.error());
+        }
+        return message;
+    }
+
+    static Result<void> parse_into(const RecordView& record, format::RecordKind kind,
+                                   google::protobuf::MessageLite& message);
+
+  private:
+    class Impl;
+    explicit DumpReader(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beamdump

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace beamdump {
+
+/// An atom's name in the UTF-8 that the dump holds, or nothing where the dump lacks it.
+using AtomText = std::optional<std::string>;
+
+struct FunctionName {
+    std::uint32_t module_atom = 0;
+    std::uint32_t function_atom = 0;
+    std::uint32_t arity = 0;
+};
+
+/// A fun's entry in the runtime's fun table.
+struct FunInfo {
+    std::uint32_t module_atom = 0;
+    std::uint32_t index = 0;      ///< the index within the module (old_index: as printed)
+    std::int32_t old_uniq = 0;    ///< as printed
+    std::uint32_t arity = 0;
+};
+
+/// A node that external pids, ports and references point to.
+struct NodeInfo {
+    std::uint32_t name_atom = 0;
+    std::uint32_t creation = 0;
+    bool is_self = false;
+};
+
+/// A reference-counted binary's structure.
+struct BinaryInfo {
+    std::uint64_t data_address = 0;
+    std::uint64_t size_bytes = 0;
+    std::uint64_t captured_bytes = 0;
+    std::uint64_t references = 0;
+};
+
+/// What a code address (a return address, an instruction pointer) belongs to.
+struct CodeLocation {
+    std::optional<FunctionName> function;
+    std::uint64_t function_start = 0;  ///< address of its ErtsCodeInfo
+    std::uint64_t mfa_start = 0;       ///< address of its ErtsCodeMFA: printed offsets count from it
+    std::optional<std::string> code_point;  ///< a shared code address, as the VM prints it
+    std::optional<std::string> file;
+    std::optional<std::uint32_t> line;
+};
+
+/// What the term layer asks of whoever holds the words: one process's regions, the literals and the
+/// node's tables. Every answer may fail with kAbsent (not in this dump) or kUnmapped (an address
+/// outside all regions); neither is ever a made-up word. Implementations may cache; not thread-safe.
+class TermContext {
+  public:
+    TermContext() = default;
+    TermContext(const TermContext&) = delete;
+    TermContext& operator=(const TermContext&) = delete;
+    virtual ~TermContext() = default;
+
+    /// Copies words from a word-aligned address on: at least one, at most into.size(), as many as
+    /// one region holds. Gives how many.
+    virtual Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) = 0;
+
+    /// Bytes of the longest region: no list, tuple or chain can hold more words than that. A bound
+    /// for loops over foreign data.
+    [[nodiscard]] virtual std::uint64_t region_bytes_bound() const = 0;
+
+    virtual AtomText atom(std::uint32_t index) = 0;
+    virtual std::optional<FunctionName> export_at(std::uint64_t address) = 0;
+    virtual std::optional<FunInfo> fun_entry_at(std::uint64_t address) = 0;
+    virtual std::optional<NodeInfo> node_at(std::uint64_t address) = 0;
+    virtual std::optional<std::uint64_t> catch_address(std::uint32_t index) = 0;
+    virtual std::optional<CodeLocation> code_at(std::uint64_t address) = 0;
+    virtual Result<BinaryInfo> binary_at(std::uint64_t address) = 0;
+    /// Numbers of a magic reference, by the address of its magic binary; lowest first.
+    virtual std::optional<std::array<std::uint32_t, 3>> magic_reference(std::uint64_t address) = 0;
+    /// Copies content of a binary from byte `from` on; gives how many bytes were captured there.
+    virtual Result<std::size_t> binary_bytes(std::uint64_t binary_address, std::uint64_t from,
+                                             std::span<std::byte> into) = 0;
+
+    /// One word at an address.
+    Result<std::uint64_t> word(std::uint64_t address) {
+        std::uint64_t value = 0;
+        auto got = words(address, std::span(&value, 1));
+        if (!got) {
+            return std::unexpected(got.error());
+        }
+        return value;
+    }
+};
+
+}  // namespace beamdump

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace beamdump {
+
+/// Where a dump's bytes go, in order. Not thread-safe.
+class ByteSink {
+  public:
+    ByteSink() = default;
+    ByteSink(const ByteSink&) = delete;
+    ByteSink& operator=(const ByteSink&) = delete;
+    virtual ~ByteSink() = default;
+
+    /// Writes all of `bytes` or fails (kNoSpace, kClosedPipe, kIo).
+    virtual Result<void> write(std::span<const std::byte> bytes) = 0;
+
+    /// Makes what was written final: flushes it to disk and gives a file its name.
+    virtual Result<void> commit() = 0;
+};
+
+/// A file that is called `path`.partial until commit() renames it. Mode 0600. Fails with kExists
+/// when `path` is there and `force` is not set; a leftover .partial is replaced. Without commit()
+/// the partial file stays: what is in it can be opened.
+Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force);
+
+/// Non-owning: an open descriptor (standard output, a pipe). A closed reader is kClosedPipe, for
+/// which the program must ignore SIGPIPE.
+std::unique_ptr<ByteSink> descriptor_sink(int descriptor);
+
+}  // namespace beamdump

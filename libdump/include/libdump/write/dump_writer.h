@@ -1,0 +1,77 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/format/format.h>
+#include <libdump/write/byte_sink.h>
+
+#include <records.pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace beamdump {
+
+struct DumpWriterOptions {
+    int level = 1;                ///< zstd's
+    unsigned threads = 2;         ///< compression threads, at least 1
+    std::uint32_t frame_bytes = format::kDefaultFrameBytes;
+    unsigned buffers = 0;         ///< frames in flight; 0: threads * 2 + 2
+};
+
+struct DumpWriterStats {
+    std::uint64_t frames = 0;
+    std::uint64_t flat_bytes = 0;  ///< decompressed
+    std::uint64_t file_bytes = 0;  ///< written to the sink so far
+};
+
+/// Writes records into frames, compresses them on a fixed set of threads and hands them to the
+/// sink in order. Memory: `buffers` frames and their compressed forms, and 12 bytes a frame of seek
+/// table. All calls from one thread. After an error every further call gives that error again.
+class DumpWriter {
+  public:
+    static Result<DumpWriter> create(std::unique_ptr<ByteSink> sink,
+                                     const DumpWriterOptions& options);
+    DumpWriter(DumpWriter&&) noexcept;
+    DumpWriter& operator=(DumpWriter&&) noexcept;
+    ~DumpWriter();
+
+    /// Appends a fact record; gives its flat offset. kLimit if it is larger than a frame holds
+    /// (max_record_bytes()): callers page their records.
+    Result<std::uint64_t> append(format::RecordKind kind,
+                                 const google::protobuf::MessageLite& message);
+
+    /// Payload bytes that a fact record may have at most.
+    [[nodiscard]] std::size_t max_record_bytes() const;
+
+    /// Fills `bytes` with the region's units from index `first` on; gives how many units were
+    /// there. Fewer than asked for ends the region: the rest is absent.
+    using Fill = std::function<Result<std::uint64_t>(std::uint64_t first, std::span<std::byte> bytes)>;
+
+    /// Where a region was put.
+    struct Placement {
+        std::uint64_t offset = 0;  ///< flat offset of the first Region record
+        std::uint64_t here = 0;    ///< units written
+        bool striped = false;
+    };
+
+    /// Appends a region of header.total units, read straight into the frame buffers by `fill`.
+    /// A region that does not fit the current frame is put into a new one; one larger than a frame
+    /// is striped. header.first and header.count are set here. An error of `fill` is passed on and
+    /// leaves the stream well-formed (what was filled before it stays).
+    Result<Placement> append_region(format::RegionHeader header, const Fill& fill);
+
+    /// Closes the stream: appends the trailer, then tail and seek table, and commits the sink.
+    Result<DumpWriterStats> finish(const records::Trailer& trailer);
+
+    [[nodiscard]] DumpWriterStats stats() const;
+
+  private:
+    class Impl;
+    explicit DumpWriter(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beamdump

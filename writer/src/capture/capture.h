@@ -1,0 +1,65 @@
+#pragma once
+
+#include <libdump/write/dump_writer.h>
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::capture {
+
+struct CaptureOptions {
+    pid_t pid = 0;
+    records::CaptureMode mode = records::CAPTURE_MODE_FREEZE;
+    /// Bytes of each reference-counted binary to keep; nothing: all.
+    std::optional<std::uint64_t> binary_bytes = 64;
+    /// A layout file to use instead of the built-in one for the release.
+    std::optional<std::filesystem::path> layout;
+};
+
+/// Told now and then how far the capture is.
+struct Progress {
+    std::string_view phase;            ///< "processes", "literals", ...
+    std::uint64_t done = 0;
+    std::optional<std::uint64_t> total;
+    std::uint64_t bytes_read = 0;      ///< from the target
+    std::uint64_t bytes_written = 0;   ///< to the output
+};
+
+class ProgressListener {
+  public:
+    ProgressListener() = default;
+    ProgressListener(const ProgressListener&) = delete;
+    ProgressListener& operator=(const ProgressListener&) = delete;
+    virtual ~ProgressListener() = default;
+    virtual void update(const Progress& progress) = 0;
+};
+
+struct CaptureReport {
+    DumpWriterStats written;
+    records::Totals totals;
+    records::CaptureCost cost;
+    std::vector<std::string> warnings;
+    std::string node_name;
+    std::string otp_release;
+};
+
+/// What `--check` and the start of a capture find out before anything is written: target, release,
+/// layout and tables, checked.
+///
+/// capture_node() takes the whole dump: opens the target, checks it, stops it, writes all records,
+/// resumes it, finishes the dump. `make_writer` is called once the target has passed its checks, so
+/// that a refused target leaves no output. `cancelled` is looked at often; when set, the target is
+/// resumed and the error says so.
+using MakeWriter = std::function<Result<DumpWriter>()>;
+Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,
+                                   ProgressListener& listener,
+                                   const std::atomic<bool>& cancelled);
+
+}  // namespace beamdump::capture

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "memory/memory_source.h"
+#include "memory/present_pages.h"
+
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+namespace beamdump::memory {
+
+/// A decorator for following pointers: reads aligned blocks, but only their present pages, keeps the
+/// latest used, and serves small reads from them. What it gives is as old as the block: invalidate()
+/// before reading memory that may have changed.
+class BlockCache final : public MemorySource {
+  public:
+    /// Non-owning: `source` and `pages` must outlive the cache. `pages` may be null (all present).
+    BlockCache(MemorySource& source, PresentPages* pages, std::size_t block_bytes = 64U << 10U,
+               std::size_t blocks = 64);
+
+    Result<std::size_t> read_some(Address address, std::span<std::byte> into) override;
+    [[nodiscard]] MemoryStats stats() const override { return source_.stats(); }
+    void invalidate();
+
+  private:
+    struct Block {
+        Address start = 0;
+        std::vector<std::byte> bytes;
+        std::vector<bool> page_here;
+    };
+    Result<Block*> block_at(Address start, Address wanted);
+    Result<void> fill(Block& block, Address wanted);
+
+    MemorySource& source_;
+    PresentPages* pages_;
+    std::size_t block_bytes_;
+    std::size_t capacity_;
+    std::list<Block> blocks_;  // latest used first
+    std::unordered_map<Address, std::list<Block>::iterator> index_;
+};
+
+}  // namespace beamdump::memory

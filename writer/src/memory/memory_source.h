@@ -1,0 +1,63 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace beamdump::memory {
+
+/// An address in the observed node. Never dereferenced here.
+using Address = std::uint64_t;
+
+struct MemoryStats {
+    std::uint64_t bytes = 0;  ///< copied out of the target
+    std::uint64_t reads = 0;  ///< system calls that did so
+};
+
+/// One of many small reads, done together (see read_batch).
+struct BatchRead {
+    Address address = 0;
+    std::span<std::byte> into;
+    bool done = false;  ///< set where all of `into` was filled
+};
+
+/// Anything that gives bytes at an address: a live process, a twin, a core. Not thread-safe.
+class MemorySource {
+  public:
+    MemorySource() = default;
+    MemorySource(const MemorySource&) = delete;
+    MemorySource& operator=(const MemorySource&) = delete;
+    virtual ~MemorySource() = default;
+
+    /// Copies at least one and at most into.size() bytes from `address` on; gives how many (fewer
+    /// where mapped memory ends). kUnmapped: nothing is there. kTargetDied: the target is gone.
+    virtual Result<std::size_t> read_some(Address address, std::span<std::byte> into) = 0;
+
+    /// Many small reads at the price of few system calls. Sets done on those that succeeded; fails
+    /// only when the target is gone.
+    virtual Result<void> read_batch(std::span<BatchRead> reads);
+
+    [[nodiscard]] virtual MemoryStats stats() const = 0;
+
+    /// All of `into` or an error that names address and size.
+    Result<void> read(Address address, std::span<std::byte> into);
+
+    /// One value of a trivially copyable type, at any alignment.
+    template <typename T>
+    Result<T> value(Address address) {
+        static_assert(std::is_trivially_copyable_v<T>);
+        T result{};
+        auto done = read(address, std::as_writable_bytes(std::span(&result, 1)));
+        if (!done) {
+            return std::unexpected(done.error());
+        }
+        return result;
+    }
+
+    Result<std::uint64_t> word(Address address) { return value<std::uint64_t>(address); }
+};
+
+}  // namespace beamdump::memory

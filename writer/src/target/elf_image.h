@@ -1,0 +1,45 @@
+#pragma once
+
+#include "memory/present_pages.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::target {
+
+struct Symbol {
+    memory::Address address = 0;  ///< in the target (the load bias is added)
+    std::uint64_t size = 0;       ///< bytes; 0 where the table does not say
+    std::string_view table;       ///< "symtab" or "dynsym"
+};
+
+/// An executable's segments and symbols, as loaded at a bias. Reads the file once; holds no
+/// descriptor afterwards.
+class ElfImage {
+  public:
+    /// `bias`: what to add to the file's addresses (0 for a fixed executable).
+    static Result<ElfImage> open(const std::filesystem::path& file, std::uint64_t bias);
+
+    [[nodiscard]] std::optional<Symbol> symbol(std::string_view name) const;
+    [[nodiscard]] const std::string& build_id() const { return build_id_; }  ///< lower case hex
+    /// Loaded segments that are writable: .data and .bss, where file-static tables live.
+    [[nodiscard]] const std::vector<memory::AddressRange>& writable() const { return writable_; }
+    /// Loaded segments that are neither writable nor executable: where the string constants are.
+    [[nodiscard]] const std::vector<memory::AddressRange>& read_only() const { return read_only_; }
+    [[nodiscard]] const std::vector<memory::AddressRange>& executable() const {
+        return executable_;
+    }
+
+  private:
+    std::map<std::string, Symbol, std::less<>> symbols_;
+    std::string build_id_;
+    std::vector<memory::AddressRange> writable_;
+    std::vector<memory::AddressRange> read_only_;
+    std::vector<memory::AddressRange> executable_;
+};
+
+}  // namespace beamdump::target
