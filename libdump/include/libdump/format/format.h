@@ -27,6 +27,8 @@ inline constexpr std::array<char, 8> kTailText = {'B', 'D', 'U', 'M', 'P', 'E', 
 
 /// Decompressed bytes of a frame, at most. Readers refuse more before allocating.
 inline constexpr std::uint32_t kMaxFrameBytes = 16U << 20U;
+/// The least that FileHeader::frame_bytes may be; it is a multiple of 8 too.
+inline constexpr std::uint32_t kMinFrameBytes = 1U << 10U;
 inline constexpr std::uint32_t kDefaultFrameBytes = 256U << 10U;
 
 /// First bytes of a dump: a skippable frame, 8 bytes of frame header and this.

@@ -2,6 +2,7 @@
 
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>
+#include <libdump/read/recovered_index.h>
 
 #include <records.pb.h>
 
@@ -58,6 +59,9 @@ class DumpReader {
     [[nodiscard]] const format::FileHeader& header() const;
     [[nodiscard]] const records::Trailer& trailer() const;
     [[nodiscard]] const std::optional<Damage>& damage() const;
+    /// Set where the dump has no trailer of its own: trailer() is rebuilt then, its index pages
+    /// (processes, modules, binaries) are empty, and this stands in for them. Otherwise null.
+    [[nodiscard]] const RecoveredIndex* recovered() const;
     [[nodiscard]] std::uint64_t file_bytes() const;
     [[nodiscard]] std::uint64_t flat_bytes() const;
     [[nodiscard]] std::uint64_t frames() const;
@@ -72,6 +76,10 @@ class DumpReader {
 
     /// The first record of the stream after its FrameStart.
     Result<std::optional<RecordView>> first();
+
+    /// The first record of the first frame that starts after `offset` and can be read: to go on
+    /// behind a damaged frame. Nothing where there is none.
+    Result<std::optional<RecordView>> first_readable_after(std::uint64_t offset);
 
     /// Copies flat bytes, which may span frames. Fails rather than giving fewer.
     Result<void> read(std::uint64_t offset, std::span<std::byte> into);
