@@ -1,0 +1,77 @@
+%% Answers a test from inside a node, over a local socket, one line a question:
+%%   ping          pong, after the node has scheduled, allocated, collected and sent
+%%   oracle FILE   oracle:write(FILE), then the number of processes
+%%   watch         starts to watch for stops
+%%   gap           the longest stop seen since watch, in microseconds
+%%   memory        erlang:memory(total)
+-module(control).
+-export([start/1, serve/1, answer/2, watch/1]).
+
+%% For `-run control start PATH`.
+start([Path]) ->
+    spawn(?MODULE, serve, [Path]).
+
+serve(Path) ->
+    {ok, Listener} = gen_tcp:listen(0, [{ifaddr, {local, Path}}, binary, {packet, line},
+                                        {active, false}]),
+    accept(Listener).
+
+accept(Listener) ->
+    {ok, Socket} = gen_tcp:accept(Listener),
+    Server = spawn(fun() -> receive go -> conversation(Socket) end end),
+    ok = gen_tcp:controlling_process(Socket, Server),
+    Server ! go,
+    accept(Listener).
+
+conversation(Socket) ->
+    case gen_tcp:recv(Socket, 0) of
+        {ok, Line} ->
+            Words = string:lexemes(string:trim(Line), " "),
+            ok = gen_tcp:send(Socket, [reply(Words), $\n]),
+            conversation(Socket);
+        {error, closed} ->
+            ok
+    end.
+
+reply([<<"ping">>]) ->
+    {Pid, Monitor} = spawn_monitor(?MODULE, answer, [self(), 1000]),
+    receive
+        {Pid, 500500} ->
+            receive {'DOWN', Monitor, process, Pid, normal} -> <<"pong">> end
+    after 10000 ->
+        <<"no answer">>
+    end;
+reply([<<"oracle">>, File]) ->
+    integer_to_binary(oracle:write(File));
+reply([<<"watch">>]) ->
+    stop_watching(),
+    true = register(control_watch, spawn(?MODULE, watch, [0])),
+    <<"watching">>;
+reply([<<"gap">>]) ->
+    control_watch ! {gap, self()},
+    receive {gap, Microseconds} -> integer_to_binary(Microseconds) end;
+reply([<<"memory">>]) ->
+    integer_to_binary(erlang:memory(total)).
+
+answer(To, Count) ->
+    Numbers = lists:seq(1, Count),
+    erlang:garbage_collect(),
+    To ! {self(), lists:sum(Numbers)}.
+
+stop_watching() ->
+    case whereis(control_watch) of
+        undefined -> ok;
+        Pid ->
+            Monitor = monitor(process, Pid),
+            exit(Pid, kill),
+            receive {'DOWN', Monitor, process, Pid, _} -> ok end
+    end.
+
+%% Sleeps a millisecond at a time and keeps the longest time that one took.
+watch(Longest) ->
+    Before = erlang:monotonic_time(microsecond),
+    receive
+        {gap, To} -> To ! {gap, Longest}, watch(Longest)
+    after 1 ->
+        watch(max(Longest, erlang:monotonic_time(microsecond) - Before))
+    end.
