@@ -1,0 +1,41 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/model/faults.h>
+#include <libdump/model/recent_cache.h>
+#include <libdump/read/dump_reader.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump {
+
+/// The node's atoms by index. Only the pages asked for are read; a few stay in memory.
+class AtomTable {
+  public:
+    /// Non-owning: both must outlive the table.
+    AtomTable(DumpReader& reader, Faults& faults);
+
+    /// An atom's name in UTF-8, or nothing where the dump lacks it. Failures to read go to Faults.
+    std::optional<std::string> text(std::uint32_t index);
+
+    /// The index of the atom with that name. Reads pages from the first on until it is found.
+    Result<std::optional<std::uint32_t>> index_of(std::string_view name);
+
+  private:
+    struct Page {
+        std::uint32_t first = 0;
+        std::uint64_t offset = 0;
+    };
+    Result<std::shared_ptr<const records::Atoms>> load(const Page& page);
+
+    DumpReader& reader_;
+    Faults& faults_;
+    std::vector<Page> pages_;  // by first index
+    RecentCache<std::uint64_t, records::Atoms> cache_;
+};
+
+}  // namespace beamdump

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/model/recent_cache.h>
+#include <libdump/read/dump_reader.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace beamdump {
+
+/// One reference-counted binary's record, kept alive with the pack that it stands in.
+using BinaryRecord = std::shared_ptr<const records::Binary>;
+
+/// Bytes of the binary's content that are in the dump, from the first on.
+std::uint64_t captured_bytes(const records::Binary& binary);
+
+/// Reference-counted binaries by the address of their Binary structure: through the index pages of
+/// the whole dump, or in the packs of one process. A few pages and packs stay in memory.
+class BinaryIndex {
+  public:
+    /// Non-owning: must outlive the index.
+    explicit BinaryIndex(DumpReader& reader);
+
+    /// kAbsent if the dump has no such binary.
+    Result<BinaryRecord> at(std::uint64_t address);
+
+    /// The binary if it stands in the Binaries record at that flat offset, else null.
+    Result<BinaryRecord> in_pack(std::uint64_t offset, std::uint64_t address);
+
+    /// Copies content from byte `from` on; gives how many bytes were captured there.
+    Result<std::size_t> bytes(const records::Binary& binary, std::uint64_t from,
+                              std::span<std::byte> into);
+
+  private:
+    using Page = records::BinaryIndexPage;
+    /// A Binaries record and its entries' places by address.
+    struct Pack {
+        records::Binaries record;
+        std::vector<int> by_address;
+    };
+    Result<std::shared_ptr<const Page>> page(std::uint64_t offset);
+    Result<std::shared_ptr<const Pack>> pack(std::uint64_t offset);
+
+    DumpReader& reader_;
+    RecentCache<std::uint64_t, Page> pages_;
+    RecentCache<std::uint64_t, Pack> packs_;
+};
+
+}  // namespace beamdump

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/model/atom_table.h>
+#include <libdump/model/binary_index.h>
+#include <libdump/model/code_index.h>
+#include <libdump/model/faults.h>
+#include <libdump/model/node_tables.h>
+#include <libdump/model/process_index.h>
+#include <libdump/model/process_run.h>
+#include <libdump/model/region_map.h>
+#include <libdump/read/dump_reader.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump {
+
+/// A dump opened for questions. Opening reads the index, how it was captured and what the node
+/// was; everything else is read when asked for, through bounded caches. Not thread-safe.
+class Dump {
+  public:
+    static Result<std::unique_ptr<Dump>> open(const std::filesystem::path& path,
+                                              const DumpReaderOptions& options = {});
+    Dump(const Dump&) = delete;
+    Dump& operator=(const Dump&) = delete;
+    ~Dump() = default;
+
+    [[nodiscard]] DumpReader& reader() { return reader_; }
+    [[nodiscard]] const records::Trailer& trailer() const { return reader_.trailer(); }
+    [[nodiscard]] const records::Capture& capture() const { return capture_; }
+    [[nodiscard]] const records::Node& node() const { return node_; }
+
+    [[nodiscard]] AtomTable& atoms() { return atoms_; }
+    [[nodiscard]] NodeTables& tables() { return tables_; }
+    [[nodiscard]] BinaryIndex& binaries() { return binaries_; }
+    [[nodiscard]] ProcessIndex& processes() { return processes_; }
+    /// The literals, loaded (their directory, not their words) at the first call.
+    [[nodiscard]] RegionMap& literals();
+    [[nodiscard]] CodeIndex& code();
+    /// What a code address belongs to; shared code addresses included.
+    std::optional<CodeLocation> code_at(std::uint64_t address);
+
+    /// Failures to read that a lookup could not report itself.
+    [[nodiscard]] Faults& faults() { return faults_; }
+
+    /// The row of the process that `<0.123.0>`, `0.123.0` or a registered name means. kNotFound,
+    /// with a sentence that says what was looked for, if there is none.
+    Result<records::ProcessRow> find_process(std::string_view name);
+
+  private:
+    Dump(DumpReader reader, records::Capture capture, records::Node node);
+
+    DumpReader reader_;
+    records::Capture capture_;
+    records::Node node_;
+    Faults faults_;
+    AtomTable atoms_;
+    NodeTables tables_;
+    BinaryIndex binaries_;
+    ProcessIndex processes_;
+    std::optional<RegionMap> literals_;
+    std::optional<CodeIndex> code_;
+};
+
+}  // namespace beamdump

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <libdump/model/dump.h>
+#include <libdump/model/process_run.h>
+#include <libdump/model/recent_cache.h>
+#include <libdump/model/region_map.h>
+#include <libdump/term/term_context.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace beamdump {
+
+/// The words that one process's terms lead to: its regions, its packed regions, the fragments of
+/// the message at hand, the literals; and the node's tables. Memory is bounded by its caches.
+///
+/// The dump, the run and any message given must outlive the context. Failures to read the file
+/// (not: words that the dump lacks) go to the dump's Faults too.
+class ProcessContext final : public TermContext {
+  public:
+    ProcessContext(Dump& dump, const ProcessRun& run);
+
+    /// Makes the fragments that stand with a message readable, in place of the last message's.
+    /// Null: no message.
+    void set_message(const records::Message* message);
+
+    Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;
+    [[nodiscard]] std::uint64_t region_bytes_bound() const override;
+    AtomText atom(std::uint32_t index) override;
+    std::optional<FunctionName> export_at(std::uint64_t address) override;
+    std::optional<FunInfo> fun_entry_at(std::uint64_t address) override;
+    std::optional<NodeInfo> node_at(std::uint64_t address) override;
+    std::optional<std::uint64_t> catch_address(std::uint32_t index) override;
+    std::optional<CodeLocation> code_at(std::uint64_t address) override;
+    Result<BinaryInfo> binary_at(std::uint64_t address) override;
+    std::optional<std::array<std::uint32_t, 3>> magic_reference(std::uint64_t address) override;
+    Result<std::size_t> binary_bytes(std::uint64_t binary_address, std::uint64_t from,
+                                     std::span<std::byte> into) override;
+
+  private:
+    struct Fragments {
+        records::PackedRegions record;
+        std::vector<int> by_address;
+    };
+    Result<std::size_t> packed_words(std::uint64_t address, std::span<std::uint64_t> into);
+    Result<std::shared_ptr<const Fragments>> fragments(const Pack& pack);
+    Result<BinaryRecord> binary(std::uint64_t address);
+
+    Dump& dump_;
+    const ProcessRun& run_;
+    RegionMap regions_;
+    RecentCache<std::uint64_t, Fragments> packs_;
+    RecentCache<std::uint64_t, BinaryRecord> binaries_;
+    const records::Message* message_ = nullptr;
+};
+
+}  // namespace beamdump

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/model/recent_cache.h>
+#include <libdump/model/region.h>
+#include <libdump/read/dump_reader.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace beamdump {
+
+/// Words by address over a set of regions, through a bounded cache of blocks (4 MiB at most), so
+/// that following pointers from word to word is cheap.
+class RegionMap {
+  public:
+    /// Non-owning reader. Byte regions are left out: they hold no terms.
+    RegionMap(DumpReader& reader, std::vector<Region> regions);
+
+    /// Copies words from `address` on, as many as `into` takes and the region has here. kAbsent
+    /// where a region is known but the word is not in the dump; kUnmapped outside all regions.
+    Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into);
+
+    [[nodiscard]] bool covers(std::uint64_t address) const { return find(address) != nullptr; }
+    [[nodiscard]] std::uint64_t longest_region_bytes() const { return longest_bytes_; }
+    [[nodiscard]] const std::vector<Region>& regions() const { return regions_; }
+
+  private:
+    using Block = std::vector<std::uint64_t>;
+    [[nodiscard]] const Region* find(std::uint64_t address) const;
+    Result<std::shared_ptr<const Block>> block(const Region& region, std::uint64_t number);
+
+    DumpReader& reader_;
+    std::vector<Region> regions_;  // by address
+    std::uint64_t longest_bytes_ = 0;
+    RecentCache<std::pair<std::uint64_t, std::uint64_t>, Block> blocks_;
+};
+
+}  // namespace beamdump

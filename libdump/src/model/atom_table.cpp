@@ -1,0 +1,66 @@
+#include <libdump/model/atom_table.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump {
+
+namespace {
+constexpr std::size_t kPagesHeld = 16;
+}
+
+AtomTable::AtomTable(DumpReader& reader, Faults& faults)
+    : reader_(reader), faults_(faults), cache_(kPagesHeld) {
+    for (const auto& page : reader.trailer().atoms()) {
+        pages_.push_back({page.first_index(), page.offset()});
+    }
+    std::ranges::sort(pages_, {}, &Page::first);
+}
+
+Result<std::shared_ptr<const records::Atoms>> AtomTable::load(const Page& page) {
+    if (auto known = cache_.find(page.offset)) {
+        return known;
+    }
+    auto atoms = reader_.message_at<records::Atoms>(page.offset, format::RecordKind::kAtoms);
+    if (!atoms) {
+        return wrap("reading atoms", std::move(atoms.error()));
+    }
+    return cache_.insert(page.offset, std::move(*atoms));
+}
+
+std::optional<std::string> AtomTable::text(std::uint32_t index) {
+    auto after = std::ranges::upper_bound(pages_, index, {}, &Page::first);
+    if (after == pages_.begin()) {
+        return std::nullopt;
+    }
+    auto atoms = load(*std::prev(after));
+    if (!atoms) {
+        faults_.note(atoms.error());
+        return std::nullopt;
+    }
+    const std::uint32_t place = index - (*atoms)->first_index();
+    if (index < (*atoms)->first_index() ||
+        place >= static_cast<std::uint32_t>((*atoms)->text_size())) {
+        return std::nullopt;
+    }
+    return (*atoms)->text(static_cast<int>(place));
+}
+
+Result<std::optional<std::uint32_t>> AtomTable::index_of(std::string_view name) {
+    for (const Page& page : pages_) {
+        auto atoms = load(page);
+        if (!atoms) {
+            return std::unexpected(atoms.error());
+        }
+        const auto& texts = (*atoms)->text();
+        const auto found = std::ranges::find(texts, name);
+        if (found != texts.end()) {
+            return (*atoms)->first_index() +
+                   static_cast<std::uint32_t>(std::distance(texts.begin(), found));
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace beamdump

@@ -1,0 +1,242 @@
+#include <libdump/model/code_index.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump {
+
+namespace {
+
+constexpr std::size_t kModulesHeld = 32;
+constexpr std::size_t kLocationsHeld = 64;
+// Bound for a source file's name: a path, so no longer than the system's PATH_MAX.
+constexpr std::size_t kLongestFileName = 4096;
+// From a function's ErtsCodeInfo to its mfa (beam_code.h, OTP 25).
+constexpr std::uint64_t kMfaOffset = 16;
+// A line table's location (beam_code.h: LOC_FILE, LOC_LINE).
+constexpr unsigned kFileShift = 24;
+constexpr std::uint32_t kLineMask = (1U << kFileShift) - 1;
+
+// Tags of the 64-bit term schemes, as far as a string needs them (erl_term.h, the same in 25 to
+// 29).
+constexpr std::uint64_t kNil = 0x3B;
+constexpr std::uint64_t kListTag = 1;
+constexpr std::uint64_t kPrimaryMask = 3;
+constexpr std::uint64_t kSmallTag = 0xF;
+constexpr std::uint64_t kImmediateMask = 0xF;
+constexpr unsigned kSmallShift = 4;
+constexpr std::uint64_t kLargestCharacter = 0x10FFFF;
+
+void append_utf8(std::string& text, std::uint32_t character) {
+    const auto tail = [&text, character](unsigned shift) {
+        text += static_cast<char>(0x80U | ((character >> shift) & 0x3FU));
+    };
+    if (character < 0x80) {
+        text += static_cast<char>(character);
+    } else if (character < 0x800) {
+        text += static_cast<char>(0xC0U | (character >> 6U));
+        tail(0);
+    } else if (character < 0x10000) {
+        text += static_cast<char>(0xE0U | (character >> 12U));
+        tail(6);
+        tail(0);
+    } else {
+        text += static_cast<char>(0xF0U | (character >> 18U));
+        tail(12);
+        tail(6);
+        tail(0);
+    }
+}
+
+/// The characters of a proper list of characters; nothing if `term` is anything else.
+std::optional<std::string> list_text(RegionMap& words, std::uint64_t term) {
+    std::string text;
+    for (std::size_t length = 0; length < kLongestFileName; ++length) {
+        if (term == kNil) {
+            return text;
+        }
+        std::uint64_t cell[2] = {};
+        if ((term & kPrimaryMask) != kListTag) {
+            return std::nullopt;
+        }
+        const auto got = words.words(term - kListTag, cell);
+        if (!got || *got != 2 || (cell[0] & kImmediateMask) != kSmallTag ||
+            cell[0] >> kSmallShift > kLargestCharacter) {
+            return std::nullopt;
+        }
+        append_utf8(text, static_cast<std::uint32_t>(cell[0] >> kSmallShift));
+        term = cell[1];
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+CodeIndex::CodeIndex(DumpReader& reader, Faults& faults, AtomTable& atoms, RegionMap& literals)
+    : reader_(reader),
+      faults_(faults),
+      atoms_(atoms),
+      literals_(literals),
+      columns_(kModulesHeld),
+      locations_(kLocationsHeld) {}
+
+Result<void> CodeIndex::load_instances() {
+    const auto add = [this](const records::ModuleRef& ref) {
+        instances_.push_back(
+            {ref.name_atom(), ref.instance(), ref.code_start(), ref.code_end(), ref.offset()});
+    };
+    for (const std::uint64_t offset : reader_.trailer().module_index_offset()) {
+        auto page = reader_.message_at<records::ModuleIndexPage>(
+            offset, format::RecordKind::kModuleIndexPage);
+        if (!page) {
+            return wrap("reading the index of modules", std::move(page.error()));
+        }
+        std::ranges::for_each(page->module(), add);
+    }
+    if (const RecoveredIndex* recovered = reader_.recovered()) {
+        std::ranges::for_each(recovered->modules, add);
+    }
+    std::ranges::sort(instances_, {}, &Instance::code_start);
+    return {};
+}
+
+Result<const std::vector<CodeIndex::Instance>*> CodeIndex::instances() {
+    if (!loaded_) {
+        loaded_ = true;
+        if (auto done = load_instances(); !done) {
+            return std::unexpected(done.error());
+        }
+    }
+    return &instances_;
+}
+
+Result<CodeIndex::Columns> CodeIndex::read_columns(const Instance& instance) {
+    auto record = reader_.record_at(instance.offset);
+    if (!record) {
+        return std::unexpected(record.error());
+    }
+    Columns columns;
+    if (auto done = DumpReader::parse_into(*record, format::RecordKind::kModule, columns.module);
+        !done) {
+        return std::unexpected(done.error());
+    }
+    while (true) {
+        auto next = reader_.next(*record);
+        if (!next) {
+            return std::unexpected(next.error());
+        }
+        if (!*next) {
+            return columns;
+        }
+        record = **next;
+        if (record->kind == format::RecordKind::kFunctions) {
+            auto page =
+                DumpReader::parse<records::Functions>(*record, format::RecordKind::kFunctions);
+            if (!page) {
+                return std::unexpected(page.error());
+            }
+            const int count =
+                std::min({page->start_address_size(), page->name_atom_size(), page->arity_size()});
+            for (int i = 0; i < count; ++i) {
+                columns.function_start.push_back(page->start_address(i));
+                columns.function_name.push_back(page->name_atom(i));
+                columns.function_arity.push_back(page->arity(i));
+            }
+        } else if (record->kind == format::RecordKind::kLines) {
+            auto page = DumpReader::parse<records::Lines>(*record, format::RecordKind::kLines);
+            if (!page) {
+                return std::unexpected(page.error());
+            }
+            const int count = std::min(page->address_size(), page->location_size());
+            for (int i = 0; i < count; ++i) {
+                columns.line_address.push_back(page->address(i));
+                columns.line_location.push_back(page->location(i));
+            }
+        } else {
+            return columns;
+        }
+    }
+}
+
+Result<std::shared_ptr<const CodeIndex::Columns>> CodeIndex::columns(const Instance& instance) {
+    if (auto known = columns_.find(instance.offset)) {
+        return known;
+    }
+    auto columns = read_columns(instance);
+    if (!columns) {
+        return wrap("reading a module's functions", std::move(columns.error()));
+    }
+    return columns_.insert(instance.offset, std::move(*columns));
+}
+
+std::optional<std::string> CodeIndex::file_name(const records::Module& module, std::uint32_t file) {
+    if (file == 0) {
+        auto name = atoms_.text(module.name_atom());
+        return name ? std::optional(*name + ".erl") : std::nullopt;
+    }
+    if (file > static_cast<std::uint32_t>(module.file_name_words_size())) {
+        return std::nullopt;
+    }
+    return list_text(literals_, module.file_name_words(static_cast<int>(file - 1)));
+}
+
+void CodeIndex::add_line(const Columns& columns, std::uint64_t address, CodeLocation& location) {
+    const auto after = std::ranges::upper_bound(columns.line_address, address);
+    if (after == columns.line_address.begin()) {
+        return;
+    }
+    const auto place = static_cast<std::size_t>(after - columns.line_address.begin()) - 1;
+    const std::uint32_t packed = columns.line_location[place];
+    // The VM searches the function's own part of the table only; a location of 0 means none.
+    if (columns.line_address[place] < location.function_start || packed == 0) {
+        return;
+    }
+    location.file = file_name(columns.module, packed >> kFileShift);
+    location.line = packed & kLineMask;
+}
+
+Result<std::optional<CodeLocation>> CodeIndex::look_up(std::uint64_t address) {
+    auto loaded = instances();
+    if (!loaded) {
+        return std::unexpected(loaded.error());
+    }
+    const auto after = std::ranges::upper_bound(instances_, address, {}, &Instance::code_start);
+    if (after == instances_.begin() || address >= std::prev(after)->code_end) {
+        return std::nullopt;
+    }
+    auto held = columns(*std::prev(after));
+    if (!held) {
+        return std::unexpected(held.error());
+    }
+    const Columns& columns = **held;
+    const auto next = std::ranges::upper_bound(columns.function_start, address);
+    if (next == columns.function_start.begin()) {
+        return std::nullopt;
+    }
+    const auto place = static_cast<std::size_t>(next - columns.function_start.begin()) - 1;
+    CodeLocation location;
+    location.function = FunctionName{columns.module.name_atom(), columns.function_name[place],
+                                     columns.function_arity[place]};
+    location.function_start = columns.function_start[place];
+    location.mfa_start = location.function_start + kMfaOffset;
+    add_line(columns, address, location);
+    return location;
+}
+
+std::optional<CodeLocation> CodeIndex::at(std::uint64_t address) {
+    if (auto known = locations_.find(address)) {
+        return *known;
+    }
+    auto location = look_up(address);
+    if (!location) {
+        faults_.note(location.error());
+        return std::nullopt;
+    }
+    if (*location) {
+        locations_.insert(address, **location);
+    }
+    return *location;
+}
+
+}  // namespace beamdump

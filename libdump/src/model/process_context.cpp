@@ -1,0 +1,210 @@
+#include <libdump/model/process_context.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace beamdump {
+
+namespace {
+
+constexpr std::size_t kPacksHeld = 8;
+constexpr std::size_t kBinariesHeld = 16;
+constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
+
+/// Words of a packed region from `address` on; nothing if the region does not hold that address.
+std::optional<Result<std::size_t>> words_of(const records::PackedRegion& region,
+                                            std::uint64_t address, std::span<std::uint64_t> into) {
+    const auto here = static_cast<std::uint64_t>(region.words_size());
+    const std::uint64_t total = std::max(here, region.total_words());
+    if (address < region.address() || (address - region.address()) / kWordBytes >= total) {
+        return std::nullopt;
+    }
+    const std::uint64_t index = (address - region.address()) / kWordBytes;
+    if (index >= here) {
+        return fail(ErrorCode::kAbsent,
+                    fmt::format("the word at {:#x} (word {} of {} from {:#x}) is {}", address,
+                                index, total, region.address(),
+                                absence_reason(static_cast<format::RegionState>(region.state()))));
+    }
+    const auto count = std::min<std::size_t>(into.size(), here - index);
+    std::copy_n(region.words().begin() + static_cast<std::ptrdiff_t>(index), count, into.begin());
+    return count;
+}
+
+}  // namespace
+
+ProcessContext::ProcessContext(Dump& dump, const ProcessRun& run)
+    : dump_(dump),
+      run_(run),
+      regions_(dump.reader(), run.directory.regions),
+      packs_(kPacksHeld),
+      binaries_(kBinariesHeld) {}
+
+void ProcessContext::set_message(const records::Message* message) {
+    message_ = message;
+}
+
+Result<std::shared_ptr<const ProcessContext::Fragments>> ProcessContext::fragments(
+    const Pack& pack) {
+    if (auto known = packs_.find(pack.offset)) {
+        return known;
+    }
+    auto record = dump_.reader().message_at<records::PackedRegions>(
+        pack.offset, format::RecordKind::kPackedRegions);
+    if (!record) {
+        return wrap("reading heap fragments", std::move(record.error()));
+    }
+    Fragments fragments{std::move(*record), {}};
+    fragments.by_address.resize(static_cast<std::size_t>(fragments.record.region_size()));
+    std::iota(fragments.by_address.begin(), fragments.by_address.end(), 0);
+    std::ranges::sort(fragments.by_address, {},
+                      [&](int i) { return fragments.record.region(i).address(); });
+    return packs_.insert(pack.offset, std::move(fragments));
+}
+
+Result<std::size_t> ProcessContext::packed_words(std::uint64_t address,
+                                                 std::span<std::uint64_t> into) {
+    for (const Pack& pack : run_.directory.packed_regions) {
+        if (address < pack.lowest_address || address >= pack.highest_address) {
+            continue;
+        }
+        auto held = fragments(pack);
+        if (!held) {
+            dump_.faults().note(held.error());
+            return std::unexpected(held.error());
+        }
+        const Fragments& fragments = **held;
+        const auto after = std::ranges::upper_bound(fragments.by_address, address, {}, [&](int i) {
+            return fragments.record.region(i).address();
+        });
+        if (after != fragments.by_address.begin()) {
+            if (auto got = words_of(fragments.record.region(*std::prev(after)), address, into)) {
+                return *got;
+            }
+        }
+    }
+    return fail(ErrorCode::kUnmapped,
+                fmt::format("address {:#x} lies in none of the captured regions", address));
+}
+
+Result<std::size_t> ProcessContext::words(std::uint64_t address, std::span<std::uint64_t> into) {
+    if (into.empty() || address % kWordBytes != 0) {
+        return fail(ErrorCode::kUnmapped,
+                    fmt::format("address {:#x} is not the address of a word", address));
+    }
+    if (regions_.covers(address)) {
+        auto got = regions_.words(address, into);
+        if (!got) {
+            dump_.faults().note(got.error());
+        }
+        return got;
+    }
+    if (message_ != nullptr) {
+        for (const auto& fragment : message_->fragment()) {
+            if (auto got = words_of(fragment, address, into)) {
+                return *got;
+            }
+        }
+    }
+    RegionMap& literals = dump_.literals();
+    if (literals.covers(address)) {
+        auto got = literals.words(address, into);
+        if (!got) {
+            dump_.faults().note(got.error());
+        }
+        return got;
+    }
+    return packed_words(address, into);
+}
+
+std::uint64_t ProcessContext::region_bytes_bound() const {
+    std::uint64_t bound =
+        std::max(regions_.longest_region_bytes(), dump_.literals().longest_region_bytes());
+    // A fragment that stands in a pack, or with a message, fits a frame.
+    return std::max<std::uint64_t>(bound, format::kMaxFrameBytes);
+}
+
+AtomText ProcessContext::atom(std::uint32_t index) {
+    return dump_.atoms().text(index);
+}
+
+std::optional<FunctionName> ProcessContext::export_at(std::uint64_t address) {
+    return dump_.tables().export_at(address);
+}
+
+std::optional<FunInfo> ProcessContext::fun_entry_at(std::uint64_t address) {
+    return dump_.tables().fun_entry_at(address);
+}
+
+std::optional<NodeInfo> ProcessContext::node_at(std::uint64_t address) {
+    return dump_.tables().node_at(address);
+}
+
+std::optional<std::uint64_t> ProcessContext::catch_address(std::uint32_t index) {
+    return dump_.tables().catch_address(index);
+}
+
+std::optional<CodeLocation> ProcessContext::code_at(std::uint64_t address) {
+    return dump_.code_at(address);
+}
+
+Result<BinaryRecord> ProcessContext::binary(std::uint64_t address) {
+    if (auto known = binaries_.find(address)) {
+        return *known;
+    }
+    for (const Pack& pack : run_.directory.binaries) {
+        if (pack.highest_address != 0 &&
+            (address < pack.lowest_address || address >= pack.highest_address)) {
+            continue;
+        }
+        auto found = dump_.binaries().in_pack(pack.offset, address);
+        if (!found) {
+            dump_.faults().note(found.error());
+            return found;
+        }
+        if (*found != nullptr) {
+            return *binaries_.insert(address, std::move(*found));
+        }
+    }
+    auto found = dump_.binaries().at(address);
+    if (!found) {
+        dump_.faults().note(found.error());
+        return found;
+    }
+    return *binaries_.insert(address, std::move(*found));
+}
+
+Result<BinaryInfo> ProcessContext::binary_at(std::uint64_t address) {
+    auto record = binary(address);
+    if (!record) {
+        return std::unexpected(record.error());
+    }
+    return BinaryInfo{(*record)->data_address(), (*record)->size_bytes(), captured_bytes(**record),
+                      (*record)->references()};
+}
+
+std::optional<std::array<std::uint32_t, 3>> ProcessContext::magic_reference(std::uint64_t address) {
+    auto record = binary(address);
+    if (!record || (*record)->magic_reference_size() < 3) {
+        return std::nullopt;
+    }
+    return std::array{(*record)->magic_reference(0), (*record)->magic_reference(1),
+                      (*record)->magic_reference(2)};
+}
+
+Result<std::size_t> ProcessContext::binary_bytes(std::uint64_t binary_address, std::uint64_t from,
+                                                 std::span<std::byte> into) {
+    auto record = binary(binary_address);
+    if (!record) {
+        return std::unexpected(record.error());
+    }
+    auto got = dump_.binaries().bytes(**record, from, into);
+    if (!got) {
+        dump_.faults().note(got.error());
+    }
+    return got;
+}
+
+}  // namespace beamdump

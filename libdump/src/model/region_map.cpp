@@ -1,0 +1,78 @@
+#include <libdump/model/region_map.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump {
+
+namespace {
+constexpr std::uint64_t kBlockWords = 8192;
+constexpr std::size_t kBlocksHeld = 64;
+constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
+}  // namespace
+
+RegionMap::RegionMap(DumpReader& reader, std::vector<Region> regions)
+    : reader_(reader), regions_(std::move(regions)), blocks_(kBlocksHeld) {
+    std::erase_if(regions_, [](const Region& region) { return region.unit_bytes() != kWordBytes; });
+    std::ranges::sort(regions_, {}, &Region::address);
+    for (const Region& region : regions_) {
+        longest_bytes_ = std::max(longest_bytes_, region.total * kWordBytes);
+    }
+}
+
+const Region* RegionMap::find(std::uint64_t address) const {
+    auto after = std::ranges::upper_bound(regions_, address, {}, &Region::address);
+    if (after == regions_.begin()) {
+        return nullptr;
+    }
+    const Region& region = *std::prev(after);
+    return address < region.end_address() ? &region : nullptr;
+}
+
+Result<std::shared_ptr<const RegionMap::Block>> RegionMap::block(const Region& region,
+                                                                 std::uint64_t number) {
+    const std::pair key(region.address, number);
+    if (auto known = blocks_.find(key)) {
+        return known;
+    }
+    const std::uint64_t first = number * kBlockWords;
+    Block words(std::min(kBlockWords, region.here - first));
+    if (auto done = read_region(reader_, region, first * kWordBytes,
+                                std::as_writable_bytes(std::span(words)));
+        !done) {
+        return std::unexpected(done.error());
+    }
+    return blocks_.insert(key, std::move(words));
+}
+
+Result<std::size_t> RegionMap::words(std::uint64_t address, std::span<std::uint64_t> into) {
+    const Region* region = find(address);
+    if (region == nullptr || address % kWordBytes != 0) {
+        return fail(ErrorCode::kUnmapped,
+                    fmt::format("address {:#x} lies in none of the captured regions", address));
+    }
+    std::uint64_t index = (address - region->address) / kWordBytes;
+    if (index >= region->here) {
+        return fail(
+            ErrorCode::kAbsent,
+            fmt::format("the word at {:#x} (word {} of {} from {:#x}) is {}", address, index,
+                        region->total, region->address, absence_reason(region->state)));
+    }
+    std::size_t given = 0;
+    while (given < into.size() && index < region->here) {
+        auto held = block(*region, index / kBlockWords);
+        if (!held) {
+            return std::unexpected(held.error());
+        }
+        const std::size_t within = index % kBlockWords;
+        const std::size_t step = std::min(into.size() - given, (*held)->size() - within);
+        std::copy_n((*held)->begin() + static_cast<std::ptrdiff_t>(within), step,
+                    into.begin() + static_cast<std::ptrdiff_t>(given));
+        given += step;
+        index += step;
+    }
+    return given;
+}
+
+}  // namespace beamdump
