@@ -29,7 +29,8 @@ class BlockCache final : public MemorySource {
         std::vector<bool> page_here;
     };
     Result<Block*> block_at(Address start, Address wanted);
-    Result<void> fill(Block& block, Address wanted);
+    Result<std::vector<AddressRange>> parts_of(const Block& block, AddressRange wanted);
+    Result<void> fill(Block& block, Address address);
 
     MemorySource& source_;
     PresentPages* pages_;

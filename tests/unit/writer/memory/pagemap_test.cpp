@@ -1,0 +1,103 @@
+#include "memory/pagemap.h"
+
+#include "memory/block_cache.h"
+#include "memory/process_memory.h"
+#include "support/child_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace beamdump::memory {
+namespace {
+
+using beamdump::testing::ChildProcess;
+using beamdump::testing::SharedAddress;
+
+/// A child with 100 pages, of which it touched 0, 3 to 5, 50 and 99.
+class PagemapTest : public ::testing::Test {
+  protected:
+    PagemapTest()
+        : memory_(100, PROT_READ | PROT_WRITE), child_([&] {
+              for (const std::size_t page : {0, 3, 4, 5, 50, 99}) {
+                  memory_.data()[page * kPageBytes] = static_cast<unsigned char>(page + 1);
+              }
+          }) {
+        pages_ = std::move(Pagemap::open(child_.pid()).value());
+    }
+    [[nodiscard]] Address page(std::size_t number) const {
+        return memory_.address() + number * kPageBytes;
+    }
+    /// Numbers of present pages, and that parts ascend and do not touch.
+    std::vector<std::size_t> present() {
+        std::vector<std::size_t> numbers;
+        Address last = 0;
+        const auto parts = pages_->present({page(0), page(100)});
+        for (const auto& part : parts.value()) {
+            EXPECT_GT(part.begin, last);
+            last = part.end;
+            for (Address at = part.begin; at < part.end; at += kPageBytes) {
+                numbers.push_back((at - page(0)) / kPageBytes);
+            }
+        }
+        return numbers;
+    }
+
+    SharedAddress memory_;
+    ChildProcess child_;
+    std::unique_ptr<Pagemap> pages_;
+};
+
+TEST_F(PagemapTest, TellsTouchedPagesFromUntouched) {
+    EXPECT_THAT(present(), ::testing::ElementsAre(0, 3, 4, 5, 50, 99));
+}
+
+TEST_F(PagemapTest, CutsToTheRange) {
+    const auto parts = pages_->present({page(3) + 10, page(5) + 20}).value();
+    ASSERT_EQ(parts.size(), 1U);
+    EXPECT_EQ(parts[0].begin, page(3) + 10);
+    EXPECT_EQ(parts[0].end, page(5) + 20);
+    EXPECT_TRUE(pages_->present({page(6), page(50)}).value().empty());
+    EXPECT_TRUE(pages_->present({page(3), page(3)}).value().empty());
+}
+
+TEST_F(PagemapTest, ReadsRangesLargerThanABlockOfEntries) {
+    const auto parts = pages_->present({page(0) - (64U << 20U), page(0) + (64U << 20U)}).value();
+    std::size_t inside = 0;
+    for (const auto& part : parts) {
+        inside += page(0) <= part.begin && part.end <= page(100) ? 1 : 0;
+    }
+    EXPECT_GE(inside, 3U);
+}
+
+TEST_F(PagemapTest, RefusesRangesBeyondItsLimitAndKnowsTheEnd) {
+    const auto all = pages_->present({0, ~Address{0}});
+    ASSERT_FALSE(all);
+    EXPECT_EQ(all.error().code, ErrorCode::kLimit);
+    EXPECT_TRUE(
+        pages_->present({Address{1} << 62U, (Address{1} << 62U) + kPageBytes}).value().empty());
+}
+
+TEST_F(PagemapTest, CachedReadsMakeNoOtherPagePresent) {
+    auto source = std::move(ProcessMemory::open(child_.pid()).value());
+    BlockCache cache(*source, pages_.get());
+    EXPECT_EQ(cache.value<unsigned char>(page(4)).value(), 5);
+    EXPECT_EQ(cache.value<unsigned char>(page(50)).value(), 51);
+    EXPECT_EQ(cache.value<unsigned char>(page(99)).value(), 100);
+    EXPECT_THAT(present(), ::testing::ElementsAre(0, 3, 4, 5, 50, 99));
+}
+
+TEST_F(PagemapTest, UncachedReadsOfUntouchedPagesDoSo) {
+    auto source = std::move(ProcessMemory::open(child_.pid()).value());
+    ASSERT_TRUE(source->word(page(70)));
+    EXPECT_THAT(present(), ::testing::Contains(70));
+}
+
+TEST_F(PagemapTest, SaysThatTheChildIsGone) {
+    child_.kill();
+    const auto parts = pages_->present({page(0), page(100)});
+    ASSERT_FALSE(parts);
+    EXPECT_EQ(parts.error().code, ErrorCode::kTargetDied);
+}
+
+}  // namespace
+}  // namespace beamdump::memory

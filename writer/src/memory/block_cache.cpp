@@ -1,0 +1,157 @@
+#include "memory/block_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace beamdump::memory {
+namespace {
+
+/// Above this lies the kernel's half: nothing to read, and sums cannot wrap below it.
+constexpr Address kUserEnd = Address{1} << 63U;
+
+}  // namespace
+
+BlockCache::BlockCache(MemorySource& source, PresentPages* pages, std::size_t block_bytes,
+                       std::size_t blocks)
+    : source_(source),
+      pages_(pages),
+      block_bytes_(std::bit_ceil(std::max<std::size_t>(block_bytes, kPageBytes))),
+      capacity_(std::max<std::size_t>(blocks, 1)) {}
+
+Result<std::size_t> BlockCache::read_some(Address address, std::span<std::byte> into) {
+    if (into.empty()) {
+        return 0;
+    }
+    if (address >= kUserEnd) {
+        return fail(ErrorCode::kUnmapped, fmt::format("no memory at {:#x}", address));
+    }
+    if (into.size() >= block_bytes_) {
+        return source_.read_some(address, into);
+    }
+    const Address start = address & ~(Address{block_bytes_} - 1);
+    auto block = block_at(start, address);
+    if (!block) {
+        return std::unexpected(block.error());
+    }
+    // As far as pages are here, one after the other.
+    const auto offset = static_cast<std::size_t>(address - start);
+    std::size_t end = offset;
+    while (end < offset + into.size() && end < block_bytes_ &&
+           (*block)->page_here[end / kPageBytes]) {
+        end = (end / kPageBytes + 1) * kPageBytes;
+    }
+    const auto count = std::min(end - offset, into.size());
+    std::memcpy(into.data(), (*block)->bytes.data() + offset, count);
+    return count;
+}
+
+void BlockCache::invalidate() {
+    index_.clear();
+    for (auto& block : blocks_) {
+        block.page_here.assign(block.page_here.size(), false);
+    }
+}
+
+/// The block that begins at `start`, with at least the page of `wanted` here.
+Result<BlockCache::Block*> BlockCache::block_at(Address start, Address wanted) {
+    const auto known = index_.find(start);
+    if (known != index_.end()) {
+        blocks_.splice(blocks_.begin(), blocks_, known->second);
+        Block& block = blocks_.front();
+        if (!block.page_here[(wanted - start) / kPageBytes]) {
+            auto filled = fill(block, wanted);
+            if (!filled) {
+                return std::unexpected(filled.error());
+            }
+        }
+        return &block;
+    }
+    if (blocks_.size() < capacity_) {
+        blocks_.emplace_front();
+        blocks_.front().bytes.resize(block_bytes_);
+    } else {
+        blocks_.splice(blocks_.begin(), blocks_, std::prev(blocks_.end()));
+        const auto old = index_.find(blocks_.front().start);
+        if (old != index_.end() && old->second == blocks_.begin()) {
+            index_.erase(old);
+        }
+    }
+    Block& block = blocks_.front();
+    block.start = start;
+    block.page_here.assign(block_bytes_ / kPageBytes, false);
+    index_.emplace(start, blocks_.begin());
+    auto filled = fill(block, wanted);
+    if (!filled) {
+        return std::unexpected(filled.error());
+    }
+    return &block;
+}
+
+/// The parts to read for a block of which no page is here: first the page of `wanted`, then what
+/// else is present.
+Result<std::vector<AddressRange>> BlockCache::parts_of(const Block& block, AddressRange wanted) {
+    const AddressRange whole{block.start, block.start + block_bytes_};
+    std::vector<AddressRange> present{whole};
+    if (pages_ != nullptr) {
+        auto known = pages_->present(whole);
+        if (!known) {
+            return known;
+        }
+        present = std::move(*known);
+    }
+    std::vector<AddressRange> parts{wanted};
+    for (const auto& range : present) {
+        const AddressRange before{range.begin, std::min(range.end, wanted.begin)};
+        const AddressRange after{std::max(range.begin, wanted.end), range.end};
+        for (const auto& part : {before, after}) {
+            if (part.begin < part.end) {
+                parts.push_back(part);
+            }
+        }
+    }
+    return parts;
+}
+
+/// Reads the page of `address`, present or not (a pointer led there), and, the first time, with it
+/// whatever else of the block is present.
+Result<void> BlockCache::fill(Block& block, Address address) {
+    const Address page = address & ~(kPageBytes - 1);
+    std::vector<AddressRange> parts{{page, page + kPageBytes}};
+    if (std::ranges::find(block.page_here, true) == block.page_here.end()) {
+        auto all = parts_of(block, parts.front());
+        if (!all) {
+            return std::unexpected(all.error());
+        }
+        parts = std::move(*all);
+    }
+    std::vector<BatchRead> reads;
+    reads.reserve(parts.size());
+    for (const auto& part : parts) {
+        reads.push_back(
+            {.address = part.begin,
+             .into = std::span(block.bytes).subspan(part.begin - block.start, part.bytes())});
+    }
+    auto read = source_.read_batch(reads);
+    if (!read) {
+        return read;
+    }
+    for (const auto& one : reads) {
+        if (one.done) {
+            const auto first = (one.address - block.start) / kPageBytes;
+            std::fill_n(block.page_here.begin() + static_cast<std::ptrdiff_t>(first),
+                        one.into.size() / kPageBytes, true);
+        }
+    }
+    if (reads.front().done) {
+        return {};
+    }
+    // Once more alone, for its error.
+    auto alone = source_.read(page, reads.front().into);
+    block.page_here[(page - block.start) / kPageBytes] = alone.has_value();
+    return alone;
+}
+
+}  // namespace beamdump::memory

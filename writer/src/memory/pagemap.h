@@ -1,0 +1,32 @@
+#pragma once
+
+#include "memory/file_descriptor.h"
+#include "memory/present_pages.h"
+
+#include <memory>
+#include <sys/types.h>
+
+namespace beamdump::memory {
+
+/// PresentPages of a live process, from /proc/PID/pagemap (bit 63, "page present"; Linux'
+/// Documentation/admin-guide/mm/pagemap.rst). Needs no privilege beyond reading the process. A page
+/// that was swapped out is not present, nor is one of a mapped file that was not touched through
+/// this mapping.
+class Pagemap final : public PresentPages {
+  public:
+    /// kNotFound: no such process. kPermission. kUnsupported: pages are not of kPageBytes here.
+    static Result<std::unique_ptr<Pagemap>> open(pid_t pid);
+
+    /// Costs 8 bytes of copying a page asked about, in blocks of fixed size, and 16 bytes of result
+    /// a separate part. kLimit: the range is beyond 16 TiB. kTargetDied.
+    Result<std::vector<AddressRange>> present(AddressRange range) override;
+
+  private:
+    explicit Pagemap(pid_t pid) : pid_(pid) {}
+    [[nodiscard]] bool address_space_gone() const;
+
+    pid_t pid_;
+    FileDescriptor file_;
+};
+
+}  // namespace beamdump::memory

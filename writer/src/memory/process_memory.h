@@ -1,0 +1,45 @@
+#pragma once
+
+#include "memory/file_descriptor.h"
+#include "memory/memory_source.h"
+
+#include <memory>
+#include <sys/types.h>
+
+namespace beamdump::memory {
+
+/// How the kernel is asked for another process's memory.
+enum class ReadWay : std::uint8_t {
+    kVmReadv,  ///< process_vm_readv; where that is forbidden or missing, as kProcMem
+    kProcMem,  ///< pread on /proc/PID/mem: pins no pages, so a twin's shared ones stay shared
+};
+
+/// The memory of a live process, running or stopped. Nothing in it is changed; pages it never
+/// touched are touched by reading them (see PresentPages).
+class ProcessMemory final : public MemorySource {
+  public:
+    /// kNotFound: no such process. That reading is not permitted shows at the first read.
+    static Result<std::unique_ptr<ProcessMemory>> open(pid_t pid, ReadWay way = ReadWay::kVmReadv);
+
+    /// kPermission in addition to what MemorySource says.
+    Result<std::size_t> read_some(Address address, std::span<std::byte> into) override;
+    Result<void> read_batch(std::span<BatchRead> reads) override;
+    [[nodiscard]] MemoryStats stats() const override { return stats_; }
+
+  private:
+    ProcessMemory(pid_t pid, ReadWay way) : pid_(pid), way_(way) {}
+    [[nodiscard]] std::unexpected<Error> read_error(Address address, std::size_t bytes,
+                                                    int error) const;
+    /// Takes up /proc/PID/mem after `error` of process_vm_readv, if that can help.
+    bool fall_back(int error);
+    Result<std::size_t> read_proc_mem(Address address, std::span<std::byte> into);
+    Result<std::size_t> read_vectors(std::span<BatchRead> reads, std::size_t at_most);
+
+    pid_t pid_;
+    ReadWay way_;
+    FileDescriptor mem_;
+    int mem_error_ = 0;  // errno of opening /proc/PID/mem
+    MemoryStats stats_;
+};
+
+}  // namespace beamdump::memory
