@@ -1,9 +1,11 @@
 %% Answers a test from inside a node, over a local socket, one line a question:
 %%   ping          pong, after the node has scheduled, allocated, collected and sent
+%%   processes     the pids of all processes but the answering one, separated by spaces
 %%   oracle FILE   oracle:write(FILE), then the number of processes
 %%   watch         starts to watch for stops
 %%   gap           the longest stop seen since watch, in microseconds
 %%   memory        erlang:memory(total)
+%%   running APP   true if the application is started
 -module(control).
 -export([start/1, serve/1, answer/2, watch/1]).
 
@@ -41,6 +43,8 @@ reply([<<"ping">>]) ->
     after 10000 ->
         <<"no answer">>
     end;
+reply([<<"processes">>]) ->
+    lists:join($\s, [pid_to_list(Pid) || Pid <- processes() -- [self()]]);
 reply([<<"oracle">>, File]) ->
     integer_to_binary(oracle:write(File));
 reply([<<"watch">>]) ->
@@ -51,7 +55,10 @@ reply([<<"gap">>]) ->
     control_watch ! {gap, self()},
     receive {gap, Microseconds} -> integer_to_binary(Microseconds) end;
 reply([<<"memory">>]) ->
-    integer_to_binary(erlang:memory(total)).
+    integer_to_binary(erlang:memory(total));
+reply([<<"running">>, Application]) ->
+    atom_to_binary(lists:keymember(binary_to_atom(Application), 1,
+                                   application:which_applications())).
 
 answer(To, Count) ->
     Numbers = lists:seq(1, Count),

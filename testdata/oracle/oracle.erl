@@ -1,5 +1,5 @@
 %% What the node itself says of its processes, one JSON object a line: the answers that a dump taken
-%% just before is compared with. Asking may wake a process, so always capture first.
+%% just before is compared with. Atoms and functions are in Erlang's own spelling. Asking may wake a process, so always capture first.
 -module(oracle).
 -export([write/1]).
 
@@ -28,10 +28,10 @@ object(Members) ->
                          || {Key, Value} <- Members]), $}].
 
 value(registered_name, []) -> <<"null">>;
-value(registered_name, Name) -> string(atom_to_binary(Name));
+value(registered_name, Name) -> string(term(Name));
 value(current_function, undefined) -> <<"null">>;
 value(Key, {M, F, A}) when Key =:= current_function; Key =:= initial_call ->
-    [$[, string(atom_to_binary(M)), $,, string(atom_to_binary(F)), $,, integer_to_binary(A), $]];
+    string(unicode:characters_to_binary(io_lib:format("~tp:~tp/~b", [M, F, A])));
 value(Key, Value) when Key =:= status; Key =:= priority -> string(atom_to_binary(Value));
 value(trap_exit, Value) -> atom_to_binary(Value);
 value(pid, Pid) -> identifier(Pid);
@@ -41,12 +41,15 @@ value(Key, List) when Key =:= links; Key =:= monitored_by -> array([identifier(I
 value(_, Number) when is_integer(Number) -> integer_to_binary(Number).
 
 %% Somebody monitored by registered name is {Name, Node}.
-monitor_target({Name, Node}) -> string(unicode:characters_to_binary(io_lib:format("{~tp,~tp}", [Name, Node])));
+monitor_target({Name, Node}) -> string(term({Name, Node}));
 monitor_target(Other) -> identifier(Other).
 
 identifier(Pid) when is_pid(Pid) -> string(list_to_binary(pid_to_list(Pid)));
 identifier(Port) when is_port(Port) -> string(list_to_binary(port_to_list(Port)));
 identifier(Reference) when is_reference(Reference) -> string(list_to_binary(ref_to_list(Reference))).
+
+%% As the shell prints it.
+term(Term) -> unicode:characters_to_binary(io_lib:format("~tp", [Term])).
 
 array(Elements) -> [$[, lists:join($,, Elements), $]].
 

@@ -1,0 +1,152 @@
+"""Checks on the checkout itself: `checks.py NAME` runs one, as ctest does."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", ROOT / "build" / "bin"))
+SOURCE_FOLDERS = ("cmake", "libdump", "writer", "analyzer", "schemas", "testdata", "tests",
+                  "scripts", "docs", ".ci")
+LANGUAGES = {".h", ".cpp", ".py", ".erl", ".sh", ".cmake", ".proto"}
+LONGEST_FILE = 600
+
+
+def files(*folders, suffixes=None):
+    """Text files below the folders, and the ones at the top when none is named."""
+    found = [] if folders else [path for path in ROOT.iterdir() if path.is_file()]
+    for folder in folders or SOURCE_FOLDERS:
+        found += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+    return sorted(path for path in found
+                  if (suffixes is None or path.suffix in suffixes) and "__pycache__" not in path.parts)
+
+
+def shown(path):
+    return str(path.relative_to(ROOT))
+
+
+def tool(name):
+    """A checking tool, which scripts/install-dependencies installs with what tests need."""
+    found = shutil.which(name)
+    if not found:
+        raise FileNotFoundError(f"{name} is missing; scripts/install-dependencies test installs it")
+    return found
+
+
+class FileSizes(unittest.TestCase):
+    def test_no_source_file_is_too_long(self):
+        sources = [path for path in files() if path.suffix in LANGUAGES or path.suffix == ""]
+        lines = {path: path.read_bytes().count(b"\n") for path in sources}
+        largest = sorted(lines, key=lines.get, reverse=True)[:10]
+        print(f"{len(lines)} files; the ten largest:")
+        for path in largest:
+            print(f"{lines[path]:6} {shown(path)}")
+        self.assertGreater(len(lines), 50, "the source files were not found")
+        self.assertLessEqual(lines[largest[0]], LONGEST_FILE, shown(largest[0]))
+
+
+class Format(unittest.TestCase):
+    def test_sources_are_as_clang_format_leaves_them(self):
+        sources = files("libdump", "writer", "analyzer", "schemas", "tests",
+                        suffixes={".h", ".cpp"})
+        self.assertGreater(len(sources), 30)
+        result = subprocess.run([tool("clang-format-19"), "--dry-run", "-Werror", *sources],
+                                capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, "run clang-format-19 -i on these:\n" + "\n".join(
+            sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", result.stderr, re.M)))))
+
+
+class ShellScripts(unittest.TestCase):
+    def test_scripts_pass_shellcheck(self):
+        scripts = [path for path in files("scripts", ".ci", "tests")
+                   if path.read_bytes().startswith((b"#!/bin/bash", b"#!/bin/sh"))]
+        self.assertGreaterEqual(len(scripts), 5)
+        result = subprocess.run([tool("shellcheck"), *scripts], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_scripts_can_be_run(self):
+        for path in files("scripts", ".ci"):
+            self.assertTrue(os.access(path, os.X_OK), f"{shown(path)} is not executable")
+
+
+class Documents(unittest.TestCase):
+    documents = property(lambda self: [ROOT / "README.md", *files("docs", suffixes={".md"}),
+                                       *files("schemas", suffixes={".md"})])
+
+    def test_what_documents_name_exists(self):
+        self.assertGreaterEqual(len(self.documents), 5)
+        for document in self.documents:
+            text = document.read_text()
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+                self.assertTrue((document.parent / target).exists(),
+                                f"{shown(document)} links to {target}, which is not there")
+            for script in re.findall(r"(?<![\w/.-])(?:\./)?(scripts/[\w-]+)", text):
+                self.assertTrue((ROOT / script).exists(),
+                                f"{shown(document)} names {script}, which is not there")
+
+    def test_options_in_the_readme_are_real(self):
+        helps = {}
+        for program in ("beamdump-capture", "beamdump-analyze"):
+            path = PROGRAMS / program
+            helps[program] = subprocess.run([path, "--help"], capture_output=True, text=True,
+                                            check=True).stdout
+        for command in ("summary", "processes", "process", "backtrace", "diff"):
+            helps["beamdump-analyze"] += subprocess.run(
+                [PROGRAMS / "beamdump-analyze", command, "--help"], capture_output=True,
+                text=True, check=True).stdout
+        used = 0
+        for line in (ROOT / "README.md").read_text().splitlines():
+            for program in helps:
+                if program not in line:
+                    continue
+                for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", line.split(program, 1)[1]):
+                    used += 1
+                    self.assertIn(option, helps[program], f"README: {line.strip()}")
+        self.assertGreater(used, 0)
+
+    def test_nothing_unfinished_and_no_places_of_one_machine(self):
+        unwanted = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b|/wo" r"rk/|/ro" r"ot/")
+        for path in files():
+            if path.suffix not in LANGUAGES | {".md", ".json", ".txt", ""}:
+                continue
+            match = unwanted.search(path.read_text(errors="replace"))
+            self.assertIsNone(match, f"{shown(path)} has '{match and match.group()}'")
+
+
+class Layers(unittest.TestCase):
+    """The include rules refuse what they should; the build itself runs them on the sources."""
+
+    def check(self, root):
+        return subprocess.run(["cmake", f"-DROOT={root}", "-P",
+                               ROOT / "cmake" / "check_includes.cmake"],
+                              capture_output=True, text=True)
+
+    def test_sources_keep_the_rules(self):
+        result = self.check(ROOT)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_an_analyzer_that_includes_the_writer_is_refused(self):
+        self.refuses("analyzer/src/query/bad.cpp", "libdump/write/dump_writer.h")
+
+    def test_a_writer_that_reads_dumps_is_refused(self):
+        self.refuses("writer/src/capture/bad.cpp", "libdump/read/dump_reader.h")
+
+    def test_a_reader_that_includes_the_write_side_is_refused(self):
+        self.refuses("libdump/src/read/bad.cpp", "libdump/write/dump_writer.h")
+
+    def refuses(self, place, header):
+        with tempfile.TemporaryDirectory() as root:
+            path = pathlib.Path(root) / place
+            path.parent.mkdir(parents=True)
+            path.write_text(f"#include <{header}>\n")
+            result = self.check(root)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(header, result.stderr.replace("\n", " ").replace("  ", " "))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
