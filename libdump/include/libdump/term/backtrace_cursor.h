@@ -1,0 +1,59 @@
+#pragma once
+
+#include <libdump/term/process_stack.h>
+#include <libdump/term/term_printer.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump {
+
+/// The text of process_info(P, backtrace), byte for byte (erl_process.c, erts_stack_dump, OTP
+/// 25.2.3; a process asked by another has no arguments to show), in pieces of any size. A process
+/// that is flagged sensitive prints nothing there: that is the caller's to heed.
+///
+/// What cannot be read is marked as TermPrinter does; where the stack's words are missing the text
+/// ends with a line "#Absent<from>-<to>". Memory: a TermPrinter's; neither the length of the
+/// backtrace nor the size of a term adds to it. Dropping the cursor releases all. The context must
+/// outlive it and hold still.
+class BacktraceCursor {
+  public:
+    BacktraceCursor(TermContext& context, const TagScheme& scheme, const ProcessStack& stack,
+                    std::int64_t term_limit = kNoTermLimit);
+
+    /// Appends at most `max_bytes` of the text to `out` and gives how many; 0 only when done (or
+    /// for max_bytes 0).
+    std::size_t next(std::size_t max_bytes, std::string& out);
+
+    [[nodiscard]] bool done() const;
+    [[nodiscard]] PrintStatistics statistics() const;
+
+  private:
+    struct Location {
+        std::uint64_t address = 0;
+        std::string text;
+    };
+
+    void advance();
+    void append_entry(const StackEntry& entry);
+    void append_code(std::uint64_t address);
+    [[nodiscard]] std::string location_text(std::uint64_t address);
+
+    TermContext* context_;  ///< non-owning
+    ProcessStack stack_;
+    StackWalk walk_;
+    TermPrinter printer_;
+    std::vector<Location> locations_;  ///< recent ones, by address
+    std::string line_;                 ///< text around terms, not yet taken
+    std::size_t line_at_ = 0;
+    bool in_term_ = false;
+    bool at_start_ = true;
+    bool at_end_ = false;
+    std::uint64_t missing_ = 0;  ///< stack words and catches
+};
+
+}  // namespace beamdump

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <libdump/term/term_scheme.h>
+#include <libdump/term/word_reader.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace beamdump {
+
+/// The bytes that a binary term stands for, wherever they are kept. A sub binary may start in the
+/// middle of a byte; octets() shifts.
+class BinaryContent {
+  public:
+    enum class Status : std::uint8_t {
+        kFound,
+        kMalformed,  ///< the words contradict each other or are unmapped
+        kAbsent,     ///< the object's words are not in the dump
+    };
+
+    /// Resolves the heap, reference-counted or sub binary whose header is at `address`. Checked:
+    /// sizes against the headers and against the Binary's size, where that is known.
+    static Status resolve(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
+                          BinaryContent& content);
+
+    [[nodiscard]] std::uint64_t whole_bytes() const { return size_; }
+    /// Bits after the whole bytes, 0 to 7.
+    [[nodiscard]] unsigned trailing_bits() const { return bit_size_; }
+    /// Leading whole bytes that are in the dump.
+    [[nodiscard]] std::uint64_t captured_bytes() const;
+    /// Every byte and bit is in the dump.
+    [[nodiscard]] bool is_whole() const { return available_ >= stored_bytes(); }
+
+    /// Copies whole bytes from byte `from` on; gives how many, fewer than asked for at the end of
+    /// what is captured.
+    std::size_t octets(WordReader& reader, std::uint64_t from, std::span<std::uint8_t> into) const;
+
+    /// The value of the trailing bits; call only if is_whole().
+    [[nodiscard]] unsigned trailing_value(WordReader& reader) const;
+
+  private:
+    [[nodiscard]] std::uint64_t stored_bytes() const;
+    std::size_t stored(WordReader& reader, std::uint64_t from, std::span<std::uint8_t> into) const;
+    static Status resolve_stored(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
+                                 std::uint64_t& size, BinaryContent& content);
+    static Status resolve_refc(WordReader& reader, std::uint64_t address, BinaryContent& content);
+
+    std::uint64_t size_ = 0;
+    unsigned bit_offset_ = 0;
+    unsigned bit_size_ = 0;
+    bool on_heap_ = true;
+    std::uint64_t store_ = 0;      ///< address of the bytes, or of the Binary
+    std::uint64_t first_ = 0;      ///< byte in the store that this content begins in
+    std::uint64_t available_ = 0;  ///< stored bytes from first_ on that are in the dump
+};
+
+}  // namespace beamdump

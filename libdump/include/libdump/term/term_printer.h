@@ -1,0 +1,137 @@
+#pragma once
+
+#include <libdump/term/atom_text.h>
+#include <libdump/term/binary_content.h>
+#include <libdump/term/term_context.h>
+#include <libdump/term/term_scheme.h>
+#include <libdump/term/text_buffer.h>
+#include <libdump/term/word_reader.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump {
+
+/// What a printed text could not show. Counted over all terms of a printer.
+struct PrintStatistics {
+    std::uint64_t malformed = 0;         ///< #Unreadable<...> and #Cycle<...>
+    std::uint64_t absent = 0;            ///< #Absent<...> and unknown channels ("?")
+    std::uint64_t partial_binaries = 0;  ///< #Bin<...>
+};
+
+/// The VM's own limit on one printed term: minus 1 for each term, character of a string and byte of
+/// a binary, minus an atom's length. When it is used up the text ends with "... ".
+inline constexpr std::int64_t kClassicTermLimit = 100'000;
+inline constexpr std::int64_t kNoTermLimit = std::numeric_limits<std::int64_t>::max();
+
+/// Prints one term after the other exactly as the VM does (erl_printf_term.c, OTP 25.2.3: what
+/// process_info(P, backtrace) and erlang:display/1 show), in pieces of any size.
+///
+/// What cannot be read is marked, counted, and never ends the program: #Unreadable<address> (no
+/// such memory, or words that make no term), #Absent<address> (not in this dump), #Bin<N bytes,
+/// first M: <<...>>> (a binary whose bytes are not all here), #Cycle<address> (a torn heap).
+///
+/// Memory: about 0.6 MB, 24 to 48 bytes a level of nesting, and the digits of one big integer.
+/// Nothing recurses. The context must outlive the printer and hold still. Not thread-safe.
+class TermPrinter {
+  public:
+    TermPrinter(TermContext& context, const TagScheme& scheme,
+                std::int64_t term_limit = kNoTermLimit);
+
+    /// Begins a term; what was left of the one before is dropped.
+    void start(std::uint64_t word);
+
+    /// Appends at most `max_bytes` of the text to `out` and gives how many; 0 only when done (or
+    /// for max_bytes 0).
+    std::size_t next(std::size_t max_bytes, std::string& out);
+
+    [[nodiscard]] bool done() const { return finished_ && buffer_.size() == 0; }
+    [[nodiscard]] const PrintStatistics& statistics() const { return statistics_; }
+    /// Shared with what prints around the terms (names of functions).
+    [[nodiscard]] AtomTexts& atoms() { return atoms_; }
+
+  private:
+    enum class FrameKind : std::uint8_t {
+        kArray,   ///< tuple or large map's node; count: slots left
+        kList,    ///< position: cell; next: tortoise; count: cells so far
+        kTail,    ///< the end of an improper list
+        kMap,     ///< next: slot of the key or value that belongs to this one; count: pairs left
+        kString,  ///< position: cell
+        kBinary,  ///< content in binary_
+    };
+    struct Frame {
+        std::uint64_t position = 0;  ///< address of the slot being printed
+        std::uint64_t next = 0;
+        std::uint32_t count = 0;  ///< of a list's cells it may wrap: only powers of two matter
+        bool begun = false;
+        bool at_value = false;  ///< of a map's pair, the key is printed
+        FrameKind kind = FrameKind::kArray;
+    };
+    static_assert(sizeof(Frame) == 24, "a million levels of nesting are meant to fit 24 MB");
+
+    struct BinaryProgress {
+        BinaryContent content;
+        std::uint64_t at = 0;
+        std::uint64_t end = 0;
+        bool quoted = false;
+        bool whole = true;
+    };
+
+    void step();
+    void step_array(Frame& frame);
+    void step_list(Frame& frame);
+    void step_map(Frame& frame);
+    void step_string(Frame& frame);
+    void step_binary();
+    void end_binary();
+
+    void print(std::uint64_t word);
+    void print_slot(std::uint64_t address);
+    void print_header(std::uint64_t word);
+    void print_list(std::uint64_t word);
+    void print_boxed(std::uint64_t word);
+    void print_atom(std::uint64_t index);
+    void print_tuple(std::uint64_t address, std::uint64_t header);
+    void print_flat_map(std::uint64_t address);
+    void print_hash_map(std::uint64_t address, std::uint64_t header, bool head);
+    void print_binary(std::uint64_t address);
+    void print_big(std::uint64_t address, std::uint64_t header, bool negative);
+    void print_float(std::uint64_t address);
+    void print_local_identifier(std::uint64_t word, bool pid);
+    void print_reference(std::uint64_t address, std::uint64_t header);
+    void print_external(std::uint64_t address, std::uint64_t header, BoxedKind kind);
+    void print_reference_numbers(std::span<const std::uint32_t> numbers);
+    void print_channel(std::uint64_t node_address);
+    void print_fun(std::uint64_t address);
+    void print_export(std::uint64_t entry);
+    void put_charged(std::uint64_t atom);
+
+    bool push(const Frame& frame, std::string_view opening);
+    void leave(char closing);
+    void stop();
+    void unreadable(std::uint64_t address, WordStatus status);
+    void cycle(std::uint64_t address);
+    bool read_words(std::uint64_t address, std::span<std::uint64_t> words);
+    bool is_printable_string(std::uint64_t word);
+    bool is_printable(const BinaryContent& content, std::uint64_t bytes);
+
+    TagScheme scheme_;
+    std::int64_t term_limit_;
+    WordReader reader_;
+    AtomTexts atoms_;
+    TextBuffer buffer_;
+    std::vector<Frame> frames_;
+    BinaryProgress binary_;
+    std::uint64_t root_ = 0;
+    std::int64_t budget_ = 0;
+    bool root_pending_ = false;
+    bool cut_ = false;  ///< the text ends early, with brackets open
+    bool finished_ = true;
+    PrintStatistics statistics_;
+};
+
+}  // namespace beamdump

@@ -1,0 +1,175 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/format/format.h>
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace beamdump {
+
+/// What a word says about itself, without looking at memory.
+enum class WordKind : std::uint8_t {
+    kHeader,  ///< header of a boxed object, a code pointer, or the non-value
+    kList,    ///< pointer to a cons cell
+    kBoxed,   ///< pointer to a boxed object
+    kSmall,
+    kPid,
+    kPort,
+    kAtom,
+    kCatch,
+    kNil,
+    kUnknown,  ///< a tag that no release of the scheme uses
+};
+
+/// What a boxed object is, by its header.
+enum class BoxedKind : std::uint8_t {
+    kUnknown,
+    kTuple,
+    kMatchContext,
+    kPositiveBig,
+    kNegativeBig,
+    kReference,  ///< ordinary, with a pid (alias), or magic
+    kFun,
+    kFloat,
+    kRefcBinary,
+    kHeapBinary,
+    kSubBinary,
+    kExternalPid,
+    kExternalPort,
+    kExternalReference,
+    kFlatMap,
+    kHashMapNode,  ///< inner node of a large map
+    kHashMapHead,  ///< root of a large map
+};
+
+/// How one range of releases tags its words: 64-bit words only. The values for a release stand in
+/// scheme_of(); code that reads words asks here and names no tag itself.
+struct TagScheme {
+    format::TermScheme id = format::TermScheme::kUnknown;
+    std::uint64_t non_value = 0;
+    std::uint64_t nil = 0;
+    std::array<WordKind, 4> by_primary{};     ///< by 2 bits; kUnknown: look at immediate1
+    std::array<WordKind, 4> by_immediate1{};  ///< by the next 2 bits; kUnknown: at immediate2
+    std::array<WordKind, 4> by_immediate2{};  ///< by the next 2 bits
+    std::array<BoxedKind, 16> by_subtag{};    ///< by bits 2 to 5 of a header; maps as kFlatMap
+    std::uint64_t max_tuple_arity = 0;
+    std::uint64_t max_big_words = 0;
+};
+
+/// The tags of a scheme that a dump names; kUnsupported for one that is not known here.
+Result<TagScheme> scheme_of(format::TermScheme id);
+
+inline constexpr std::uint64_t kWordBytes = 8;
+
+inline WordKind word_kind(const TagScheme& scheme, std::uint64_t word) {
+    WordKind kind = scheme.by_primary[word & 3U];
+    if (kind == WordKind::kUnknown) {
+        kind = scheme.by_immediate1[(word >> 2U) & 3U];
+        if (kind == WordKind::kUnknown) {
+            kind = scheme.by_immediate2[(word >> 4U) & 3U];
+        }
+    }
+    return kind;
+}
+
+/// Address of a list or boxed word's object. Not checked to be aligned: see is_aligned().
+constexpr std::uint64_t pointer_of(std::uint64_t word) {
+    return word & ~std::uint64_t{3};
+}
+constexpr bool is_aligned(std::uint64_t address) {
+    return address % kWordBytes == 0;
+}
+
+constexpr std::int64_t small_value(std::uint64_t word) {
+    return static_cast<std::int64_t>(word) >> 4;
+}
+/// Of an atom or catch word: its index in the runtime's table.
+constexpr std::uint64_t table_index(std::uint64_t word) {
+    return word >> 6U;
+}
+
+/// A local pid's or port's data: the low 28 bits that are shown (erl_term.h, erl_ptab.h).
+constexpr std::uint64_t identifier_data(std::uint64_t word) {
+    return (word & 0xFFFF'FFFFU) >> 4U;
+}
+constexpr std::uint64_t pid_number(std::uint64_t word) {
+    return identifier_data(word) & 0x7FFFU;
+}
+constexpr std::uint64_t pid_serial(std::uint64_t word) {
+    return identifier_data(word) >> 15U;
+}
+
+constexpr std::uint64_t header_arity(std::uint64_t header) {
+    return header >> 6U;
+}
+
+/// Words of data under a map header: the bits of its bitmap (large maps).
+constexpr std::uint64_t map_bitmap(std::uint64_t header) {
+    return (header >> 16U) & 0xFFFFU;
+}
+
+inline BoxedKind boxed_kind(const TagScheme& scheme, std::uint64_t header) {
+    if ((header & 3U) != 0) {
+        return BoxedKind::kUnknown;
+    }
+    const BoxedKind kind = scheme.by_subtag[(header >> 2U) & 15U];
+    if (kind == BoxedKind::kFlatMap) {
+        constexpr std::array kMapTypes = {BoxedKind::kFlatMap, BoxedKind::kHashMapNode,
+                                          BoxedKind::kHashMapHead, BoxedKind::kHashMapHead};
+        return kMapTypes[(header >> 6U) & 3U];
+    }
+    return kind;
+}
+
+/// Word positions inside boxed objects of the OTP 24 to 26 scheme (erl_term.h, global.h ProcBin,
+/// erl_bits.h ErlSubBin and ErlBinMatchState, erl_fun.h ErlFunThing, erl_map.h; OTP 25.2.3).
+namespace otp25 {
+inline constexpr std::uint64_t kBinarySize = 1;  ///< bytes, in all three kinds of binaries
+inline constexpr std::uint64_t kRefcNext = 2;
+inline constexpr std::uint64_t kRefcBinary = 3;  ///< address of the Binary
+inline constexpr std::uint64_t kRefcBytes = 4;   ///< address of the first byte
+inline constexpr std::uint64_t kRefcWords = 6;
+inline constexpr std::uint64_t kHeapBinaryData = 2;
+inline constexpr std::uint64_t kSubOffset = 2;  ///< bytes
+inline constexpr std::uint64_t kSubBits = 3;    ///< bytes: bit size, bit offset, is_writable
+inline constexpr std::uint64_t kSubOriginal = 4;
+inline constexpr std::uint64_t kSubWords = 5;
+inline constexpr std::uint64_t kFunEntry = 1;    ///< address of an ErlFunEntry or Export
+inline constexpr std::uint64_t kFunCounts = 3;   ///< bytes: arity, free variables
+inline constexpr std::uint64_t kFunCreator = 4;  ///< a pid, or for an export fun an atom
+inline constexpr std::uint64_t kFunEnvironment = 5;
+inline constexpr std::uint64_t kExternalNode = 1;
+inline constexpr std::uint64_t kExternalData = 3;
+inline constexpr std::uint64_t kFlatMapSize = 1;
+inline constexpr std::uint64_t kFlatMapKeys = 2;
+inline constexpr std::uint64_t kFlatMapValues = 3;
+inline constexpr std::uint64_t kHashHeadItems = 2;
+inline constexpr std::uint64_t kHashNodeItems = 1;
+/// Low half of an ordinary reference's first data word; a magic one holds a pointer there.
+inline constexpr std::uint64_t kOrdinaryReferenceMarker = 0xFFFF'FFFFU;
+inline constexpr std::uint64_t kReferenceNumbers = 3;
+/// Pairs that a flat map holds at most (MAP_SMALL_MAP_LIMIT).
+inline constexpr std::uint64_t kMaxFlatMapSize = 32;
+}  // namespace otp25
+
+/// First word that a boxed object of that kind holds terms in, and how many follow.
+struct TermRange {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+};
+
+/// Size of a boxed object in words, its header included. `words` starts at the header and must hold
+/// four words (or as many as the object has, if fewer). Nothing where the words contradict the
+/// scheme (unknown header, arity over the runtime's limits, map of more than 32 pairs).
+std::optional<std::uint64_t> boxed_words(const TagScheme& scheme,
+                                         std::span<const std::uint64_t> words);
+
+/// Where the terms in a boxed object stand (elements, values, environment, a sub binary's
+/// original); an object without any gives count 0. `words` as for boxed_words().
+std::optional<TermRange> boxed_terms(const TagScheme& scheme, std::span<const std::uint64_t> words);
+
+}  // namespace beamdump

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace beamdump {
+
+/// Text on its way from a step-wise producer to a consumer who takes it in pieces of any size. The
+/// producer writes while has_room(); one piece may be longer than the room (the digits of a big
+/// integer): it is held apart until taken.
+class TextBuffer {
+  public:
+    /// What a producer may write between two looks at has_room() without spilling.
+    static constexpr std::size_t kStepBytes = 4096;
+
+    [[nodiscard]] bool has_room() const {
+        return spill_.empty() && end_ + kStepBytes <= bytes_.size();
+    }
+    [[nodiscard]] std::size_t size() const { return end_ - begin_ + spill_.size() - spill_begin_; }
+
+    void put(char c) {
+        if (spill_.empty() && end_ < bytes_.size()) {
+            bytes_[end_++] = c;
+        } else {
+            spill_.push_back(c);
+        }
+    }
+    void put(std::string_view text) {
+        if (spill_.empty() && text.size() <= bytes_.size() - end_) {
+            std::memcpy(bytes_.data() + end_, text.data(), text.size());
+            end_ += text.size();
+        } else {
+            spill_.append(text);
+        }
+    }
+    void put_unsigned(std::uint64_t value, int base = 10) {
+        std::array<char, 24> digits{};
+        const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
+        put(std::string_view(digits.data(), done.ptr));
+    }
+    void put_signed(std::int64_t value) {
+        std::array<char, 24> digits{};
+        const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+        put(std::string_view(digits.data(), done.ptr));
+    }
+    /// As the VM prints pointers: 0x and 16 digits.
+    void put_pointer(std::uint64_t address) {
+        std::array<char, 18> text{};
+        text[0] = '0';
+        text[1] = 'x';
+        for (std::size_t i = 0; i < 16; ++i) {
+            text[17 - i] = "0123456789abcdef"[(address >> (4 * i)) & 15U];
+        }
+        put(std::string_view(text.data(), text.size()));
+    }
+
+    /// Moves at most `max_bytes` to the end of `out`; gives how many.
+    std::size_t take(std::size_t max_bytes, std::string& out) {
+        std::size_t taken = std::min(max_bytes, end_ - begin_);
+        out.append(bytes_.data() + begin_, taken);
+        begin_ += taken;
+        if (begin_ == end_) {
+            begin_ = end_ = 0;
+            const std::size_t spilled = std::min(max_bytes - taken, spill_.size() - spill_begin_);
+            out.append(spill_, spill_begin_, spilled);
+            spill_begin_ += spilled;
+            taken += spilled;
+            if (spill_begin_ == spill_.size()) {
+                spill_begin_ = 0;
+                // A long number's memory is not kept for the short ones after it.
+                std::string().swap(spill_);
+            }
+        }
+        return taken;
+    }
+
+    void clear() {
+        begin_ = end_ = spill_begin_ = 0;
+        spill_.clear();
+    }
+
+  private:
+    static constexpr std::size_t kBytes = 32U << 10U;
+    std::array<char, kBytes> bytes_{};
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    std::string spill_;
+    std::size_t spill_begin_ = 0;
+};
+
+}  // namespace beamdump

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <libdump/term/term_context.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace beamdump {
+
+enum class WordStatus : std::uint8_t {
+    kHere,
+    kUnmapped,  ///< outside all regions, or not aligned to a word
+    kAbsent,    ///< in a region, but not in the dump
+};
+
+/// Words by address through a fixed set of small blocks, so that neighbouring words cost one call
+/// of the context. Holds 256 KiB. The context must outlive it and hold still.
+class WordReader {
+  public:
+    explicit WordReader(TermContext& context);
+
+    WordStatus read(std::uint64_t address, std::uint64_t& word) {
+        const Block& block = blocks_[slot_of(address)];
+        if (address >= block.begin && address < block.end && address % sizeof(word) == 0) {
+            word = block.words[(address - block.begin) / sizeof(word)];
+            return WordStatus::kHere;
+        }
+        return read_miss(address, word);
+    }
+
+    [[nodiscard]] TermContext& context() const { return *context_; }
+
+  private:
+    static constexpr std::size_t kBlockWords = 128;
+    static constexpr std::size_t kBlockBytes = kBlockWords * sizeof(std::uint64_t);
+    static constexpr std::size_t kBlocks = 256;
+
+    struct Block {
+        std::uint64_t begin = 0;  ///< addresses held: [begin, end)
+        std::uint64_t end = 0;
+        std::array<std::uint64_t, kBlockWords> words{};
+    };
+
+    static std::size_t slot_of(std::uint64_t address) { return (address / kBlockBytes) % kBlocks; }
+    WordStatus read_miss(std::uint64_t address, std::uint64_t& word);
+
+    TermContext* context_;  ///< non-owning
+    std::vector<Block> blocks_;
+};
+
+}  // namespace beamdump

@@ -1,0 +1,127 @@
+#include <libdump/term/backtrace_cursor.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump {
+
+namespace {
+
+/// Stacks of deep recursions name few functions, many times.
+constexpr std::size_t kLocations = 256;
+
+}  // namespace
+
+BacktraceCursor::BacktraceCursor(TermContext& context, const TagScheme& scheme,
+                                 const ProcessStack& stack, std::int64_t term_limit)
+    : context_(&context),
+      stack_(stack),
+      walk_(context, scheme, stack),
+      printer_(context, scheme, term_limit),
+      locations_(kLocations) {}
+
+std::size_t BacktraceCursor::next(std::size_t max_bytes, std::string& out) {
+    std::size_t total = 0;
+    while (total < max_bytes) {
+        if (line_at_ < line_.size()) {
+            const std::size_t taken = std::min(max_bytes - total, line_.size() - line_at_);
+            out.append(line_, line_at_, taken);
+            line_at_ += taken;
+            total += taken;
+        } else if (in_term_ && !printer_.done()) {
+            total += printer_.next(max_bytes - total, out);
+        } else if (at_end_) {
+            break;
+        } else {
+            advance();
+        }
+    }
+    return total;
+}
+
+bool BacktraceCursor::done() const {
+    return at_end_ && line_at_ == line_.size() && (!in_term_ || printer_.done());
+}
+
+PrintStatistics BacktraceCursor::statistics() const {
+    PrintStatistics sum = printer_.statistics();
+    sum.absent += missing_;
+    return sum;
+}
+
+void BacktraceCursor::advance() {
+    line_.clear();
+    line_at_ = 0;
+    if (at_start_) {
+        at_start_ = false;
+        line_ = "Program counter: ";
+        append_code(stack_.instruction);
+        return;
+    }
+    if (in_term_) {
+        in_term_ = false;
+        line_ = "\n";
+    }
+    if (const auto entry = walk_.next()) {
+        append_entry(*entry);
+    } else {
+        at_end_ = true;
+    }
+}
+
+void BacktraceCursor::append_entry(const StackEntry& entry) {
+    auto end = std::back_inserter(line_);
+    switch (entry.kind) {
+        case StackEntry::Kind::kReturnAddress:
+            fmt::format_to(end, "\n0x{:016x} Return addr ", entry.address);
+            append_code(entry.word);
+            return;
+        case StackEntry::Kind::kCatch:
+            fmt::format_to(end, "{:<8} Catch ", fmt::format("y({})", entry.register_index));
+            if (entry.code_address) {
+                append_code(*entry.code_address);
+            } else {
+                ++missing_;
+                fmt::format_to(end, "#Absent<0x{:016x}>\n", entry.word);
+            }
+            return;
+        case StackEntry::Kind::kRegister:
+            fmt::format_to(end, "{:<8} ", fmt::format("y({})", entry.register_index));
+            printer_.start(entry.word);
+            in_term_ = true;
+            return;
+        case StackEntry::Kind::kMissing:
+            ++missing_;
+            fmt::format_to(end, "#Absent<0x{:016x}>-<0x{:016x}>\n", entry.address, stack_.bottom);
+            return;
+    }
+}
+
+void BacktraceCursor::append_code(std::uint64_t address) {
+    Location& location = locations_[(address >> 2U) % kLocations];
+    if (location.address != address || location.text.empty()) {
+        location.address = address;
+        location.text = location_text(address);
+    }
+    fmt::format_to(std::back_inserter(line_), "0x{:016x} ({})\n", address, location.text);
+}
+
+std::string BacktraceCursor::location_text(std::uint64_t address) {
+    const auto location = context_->code_at(address);
+    if (location && location->function) {
+        const auto& function = *location->function;
+        std::string text = printer_.atoms().at(function.module_atom).quoted;
+        text += ':';
+        text += printer_.atoms().at(function.function_atom).quoted;
+        fmt::format_to(std::back_inserter(text), "/{} + {}", function.arity,
+                       static_cast<std::int64_t>(address - location->mfa_start));
+        return text;
+    }
+    if (location && location->code_point) {
+        return *location->code_point;
+    }
+    return address == 0 ? "invalid" : "unknown function";
+}
+
+}  // namespace beamdump

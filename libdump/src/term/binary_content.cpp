@@ -1,0 +1,195 @@
+#include <libdump/term/binary_content.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace beamdump {
+
+namespace {
+
+using Status = BinaryContent::Status;
+
+/// No binary is larger: its size in bits fits a word (erl_binary.h, IS_BINARY_SIZE_OK).
+constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::uint64_t>::max() / 8;
+
+Status status_of(WordStatus status) {
+    switch (status) {
+        case WordStatus::kHere:
+            return Status::kFound;
+        case WordStatus::kAbsent:
+            return Status::kAbsent;
+        case WordStatus::kUnmapped:
+            break;
+    }
+    return Status::kMalformed;
+}
+
+Status read_all(WordReader& reader, std::uint64_t address, std::span<std::uint64_t> words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const auto status = reader.read(address + i * kWordBytes, words[i]);
+        if (status != WordStatus::kHere) {
+            return status_of(status);
+        }
+    }
+    return Status::kFound;
+}
+
+}  // namespace
+
+std::uint64_t BinaryContent::stored_bytes() const {
+    return size_ + (bit_offset_ + bit_size_ + 7) / 8;
+}
+
+std::uint64_t BinaryContent::captured_bytes() const {
+    if (is_whole()) {
+        return size_;
+    }
+    const std::uint64_t shared = bit_offset_ != 0 ? 1 : 0;
+    return std::min(size_, available_ > shared ? available_ - shared : 0);
+}
+
+Status BinaryContent::resolve(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
+                              BinaryContent& content) {
+    std::array<std::uint64_t, otp25::kSubWords> words{};
+    if (auto status = read_all(reader, address, std::span(words).first(2));
+        status != Status::kFound) {
+        return status;
+    }
+    content = BinaryContent{};
+    content.size_ = words[otp25::kBinarySize];
+    std::uint64_t real = address;
+    if (boxed_kind(scheme, words[0]) == BoxedKind::kSubBinary) {
+        if (auto status = read_all(reader, address, words); status != Status::kFound) {
+            return status;
+        }
+        real = pointer_of(words[otp25::kSubOriginal]);
+        content.first_ = words[otp25::kSubOffset];
+        content.bit_size_ = words[otp25::kSubBits] & 0xFFU;
+        content.bit_offset_ = (words[otp25::kSubBits] >> 8U) & 0xFFU;
+        if (!boxed_words(scheme, words) || content.bit_size_ > 7 || content.bit_offset_ > 7 ||
+            word_kind(scheme, words[otp25::kSubOriginal]) != WordKind::kBoxed) {
+            return Status::kMalformed;
+        }
+    }
+    if (content.size_ > kMaxBytes || content.first_ > kMaxBytes) {
+        return Status::kMalformed;
+    }
+    std::uint64_t real_size = 0;
+    if (auto status = resolve_stored(scheme, reader, real, real_size, content);
+        status != Status::kFound) {
+        return status;
+    }
+    const std::uint64_t end = content.first_ + content.stored_bytes();
+    if (content.on_heap_ && end > real_size) {
+        return Status::kMalformed;
+    }
+    return content.on_heap_ ? Status::kFound : resolve_refc(reader, real, content);
+}
+
+Status BinaryContent::resolve_stored(const TagScheme& scheme, WordReader& reader,
+                                     std::uint64_t address, std::uint64_t& size,
+                                     BinaryContent& content) {
+    std::array<std::uint64_t, 2> words{};
+    if (auto status = read_all(reader, address, words); status != Status::kFound) {
+        return status;
+    }
+    size = words[otp25::kBinarySize];
+    const BoxedKind kind = boxed_kind(scheme, words[0]);
+    if (!boxed_words(scheme, words)) {
+        return Status::kMalformed;
+    }
+    if (kind == BoxedKind::kHeapBinary) {
+        content.on_heap_ = true;
+        content.store_ = address + otp25::kHeapBinaryData * kWordBytes;
+        content.available_ = content.stored_bytes();
+        return Status::kFound;
+    }
+    content.on_heap_ = false;
+    return kind == BoxedKind::kRefcBinary ? Status::kFound : Status::kMalformed;
+}
+
+Status BinaryContent::resolve_refc(WordReader& reader, std::uint64_t address,
+                                   BinaryContent& content) {
+    std::array<std::uint64_t, otp25::kRefcWords> words{};
+    if (auto status = read_all(reader, address, words); status != Status::kFound) {
+        return status;
+    }
+    content.store_ = words[otp25::kRefcBinary];
+    const auto info = reader.context().binary_at(content.store_);
+    if (!info) {
+        content.available_ = 0;
+        return Status::kFound;
+    }
+    const std::uint64_t bytes = words[otp25::kRefcBytes];
+    if (bytes < info->data_address || bytes - info->data_address > info->size_bytes) {
+        return Status::kMalformed;
+    }
+    content.first_ += bytes - info->data_address;
+    const std::uint64_t end = content.first_ + content.stored_bytes();
+    if (end > info->size_bytes) {
+        return Status::kMalformed;
+    }
+    const std::uint64_t captured_end = std::min(end, info->captured_bytes);
+    content.available_ = captured_end > content.first_ ? captured_end - content.first_ : 0;
+    return Status::kFound;
+}
+
+std::size_t BinaryContent::stored(WordReader& reader, std::uint64_t from,
+                                  std::span<std::uint8_t> into) const {
+    if (from >= available_) {
+        return 0;
+    }
+    const std::size_t wanted = std::min<std::uint64_t>(into.size(), available_ - from);
+    if (!on_heap_) {
+        const auto got = reader.context().binary_bytes(store_, first_ + from,
+                                                       std::as_writable_bytes(into.first(wanted)));
+        return got ? *got : 0;
+    }
+    for (std::size_t i = 0; i < wanted;) {
+        const std::uint64_t address = store_ + first_ + from + i;
+        std::uint64_t word = 0;
+        if (reader.read(address - address % kWordBytes, word) != WordStatus::kHere) {
+            return i;
+        }
+        for (std::uint64_t in_word = address % kWordBytes; in_word < kWordBytes && i < wanted;
+             ++in_word) {
+            into[i++] = static_cast<std::uint8_t>(word >> (8 * in_word));
+        }
+    }
+    return wanted;
+}
+
+std::size_t BinaryContent::octets(WordReader& reader, std::uint64_t from,
+                                  std::span<std::uint8_t> into) const {
+    if (from >= size_) {
+        return 0;
+    }
+    into = into.first(std::min<std::uint64_t>(into.size(), size_ - from));
+    if (bit_offset_ == 0) {
+        return stored(reader, from, into);
+    }
+    std::size_t done = 0;
+    while (done < into.size()) {
+        std::array<std::uint8_t, 257> raw{};
+        const std::size_t wanted = std::min(raw.size(), into.size() - done + 1);
+        const std::size_t got = stored(reader, from + done, std::span(raw).first(wanted));
+        for (std::size_t i = 0; i + 1 < got; ++i) {
+            into[done++] = static_cast<std::uint8_t>((raw[i] << bit_offset_) |
+                                                     (raw[i + 1] >> (8 - bit_offset_)));
+        }
+        if (got < wanted) {
+            break;
+        }
+    }
+    return done;
+}
+
+unsigned BinaryContent::trailing_value(WordReader& reader) const {
+    std::array<std::uint8_t, 2> raw{};
+    stored(reader, size_, raw);
+    const unsigned both = static_cast<unsigned>(raw[0]) << 8U | raw[1];
+    return (both >> (16 - bit_offset_ - bit_size_)) & ((1U << bit_size_) - 1);
+}
+
+}  // namespace beamdump

@@ -1,0 +1,441 @@
+#include <libdump/term/term_printer.h>
+
+#include <bit>
+
+namespace beamdump {
+
+namespace {
+
+/// Characters of a string in one step: at most two bytes of text each.
+constexpr std::size_t kCharactersPerStep = 1024;
+
+/// Levels of nesting that a finished term leaves allocated for the next one.
+constexpr std::size_t kKeptLevels = 4096;
+
+bool is_byte(std::uint64_t word) {
+    return (word & ~std::uint64_t{0xFF0}) == 0xF;
+}
+
+/// The Latin-1 characters that a list must be made of to print as a string: no control characters
+/// but space, tab, newline and carriage return (IS_CNTRL, IS_SPACE).
+bool is_string_character(std::uint64_t c) {
+    if (c == '\n' || c == '\t' || c == '\r') {
+        return true;
+    }
+    return c >= ' ' && c != 127 && (c < 128 || c >= 160);
+}
+
+}  // namespace
+
+TermPrinter::TermPrinter(TermContext& context, const TagScheme& scheme, std::int64_t term_limit)
+    : scheme_(scheme), term_limit_(term_limit), reader_(context), atoms_(context) {}
+
+void TermPrinter::start(std::uint64_t word) {
+    buffer_.clear();
+    frames_.clear();
+    if (frames_.capacity() > kKeptLevels) {
+        frames_.shrink_to_fit();
+    }
+    root_ = word;
+    root_pending_ = true;
+    cut_ = false;
+    finished_ = false;
+    budget_ = term_limit_;
+}
+
+std::size_t TermPrinter::next(std::size_t max_bytes, std::string& out) {
+    std::size_t total = 0;
+    while (total < max_bytes) {
+        total += buffer_.take(max_bytes - total, out);
+        if (finished_ && buffer_.size() == 0) {
+            break;
+        }
+        while (!finished_ && buffer_.has_room() && buffer_.size() < max_bytes - total) {
+            step();
+        }
+    }
+    return total;
+}
+
+void TermPrinter::step() {
+    if (root_pending_) {
+        root_pending_ = false;
+        print(root_);
+    } else if (!frames_.empty()) {
+        Frame& top = frames_.back();
+        switch (top.kind) {
+            case FrameKind::kArray:
+                step_array(top);
+                break;
+            case FrameKind::kList:
+                step_list(top);
+                break;
+            case FrameKind::kTail:
+                leave(']');
+                break;
+            case FrameKind::kMap:
+                step_map(top);
+                break;
+            case FrameKind::kString:
+                step_string(top);
+                break;
+            case FrameKind::kBinary:
+                step_binary();
+                break;
+        }
+    }
+    if (frames_.empty()) {
+        finished_ = true;
+        if (cut_ || budget_ <= 0) {
+            buffer_.put("... ");
+        }
+    }
+}
+
+void TermPrinter::step_array(Frame& frame) {
+    if (frame.count == 0) {
+        leave('}');
+        return;
+    }
+    if (frame.begun) {
+        buffer_.put(',');
+    }
+    frame.begun = true;
+    --frame.count;
+    frame.position += kWordBytes;
+    std::uint64_t word = 0;
+    const auto status = reader_.read(frame.position, word);
+    if (status != WordStatus::kHere) {
+        // One mark stands for all that is missing: a foreign header may claim millions.
+        unreadable(frame.position, status);
+        frame.count = 0;
+        return;
+    }
+    print(word);
+}
+
+void TermPrinter::step_list(Frame& frame) {
+    if (!frame.begun) {
+        frame.begun = true;
+        print_slot(frame.position);
+        return;
+    }
+    std::uint64_t tail = 0;
+    const auto status = reader_.read(frame.position + kWordBytes, tail);
+    if (status != WordStatus::kHere) {
+        buffer_.put('|');
+        unreadable(frame.position + kWordBytes, status);
+        leave(']');
+        return;
+    }
+    if (tail == scheme_.nil) {
+        leave(']');
+        return;
+    }
+    const std::uint64_t cell = pointer_of(tail);
+    std::uint64_t head = 0;
+    if (word_kind(scheme_, tail) != WordKind::kList ||
+        reader_.read(cell, head) != WordStatus::kHere) {
+        buffer_.put('|');
+        frame.position += kWordBytes;
+        frame.kind = FrameKind::kTail;
+        print(tail);
+        return;
+    }
+    // Brent: the tortoise waits at cell 1, 2, 4, 8, ... of this list.
+    ++frame.count;
+    if (cell == frame.next) {
+        buffer_.put('|');
+        cycle(cell);
+        leave(']');
+        return;
+    }
+    if (std::has_single_bit(frame.count)) {
+        frame.next = cell;
+    }
+    buffer_.put(',');
+    frame.position = cell;
+    print(head);
+}
+
+void TermPrinter::step_map(Frame& frame) {
+    if (frame.at_value) {
+        buffer_.put("=>");
+        frame.at_value = false;
+        --frame.count;
+        std::swap(frame.position, frame.next);
+        print_slot(frame.position);
+        return;
+    }
+    if (frame.count == 0) {
+        leave('}');
+        return;
+    }
+    if (frame.begun) {
+        buffer_.put(',');
+        std::swap(frame.position, frame.next);
+        frame.position += kWordBytes;
+        frame.next += kWordBytes;
+    }
+    frame.begun = true;
+    frame.at_value = true;
+    print_slot(frame.position);
+}
+
+void TermPrinter::step_string(Frame& frame) {
+    for (std::size_t i = 0; i < kCharactersPerStep; ++i) {
+        std::uint64_t head = 0;
+        std::uint64_t tail = 0;
+        if (budget_-- <= 0) {
+            stop();
+            return;
+        }
+        if (!read_words(frame.position, std::span(&head, 1)) ||
+            !read_words(frame.position + kWordBytes, std::span(&tail, 1))) {
+            leave('"');
+            return;
+        }
+        const auto c = static_cast<char>(small_value(head));
+        if (c == '\n') {
+            buffer_.put("\\n");
+        } else {
+            if (c == '"') {
+                buffer_.put('\\');
+            }
+            buffer_.put(c);
+        }
+        if (tail == scheme_.nil) {
+            leave('"');
+            return;
+        }
+        frame.position = pointer_of(tail);
+    }
+}
+
+void TermPrinter::print_slot(std::uint64_t address) {
+    std::uint64_t word = 0;
+    const auto status = reader_.read(address, word);
+    if (status == WordStatus::kHere) {
+        print(word);
+    } else {
+        unreadable(address, status);
+    }
+}
+
+void TermPrinter::print(std::uint64_t word) {
+    if (budget_-- <= 0) {
+        stop();
+        return;
+    }
+    switch (word_kind(scheme_, word)) {
+        case WordKind::kSmall:
+            buffer_.put_signed(small_value(word));
+            return;
+        case WordKind::kAtom:
+            print_atom(table_index(word));
+            return;
+        case WordKind::kNil:
+            buffer_.put("[]");
+            return;
+        case WordKind::kList:
+            print_list(word);
+            return;
+        case WordKind::kBoxed:
+            print_boxed(word);
+            return;
+        case WordKind::kPid:
+            print_local_identifier(word, true);
+            return;
+        case WordKind::kPort:
+            print_local_identifier(word, false);
+            return;
+        case WordKind::kHeader:
+            print_header(word);
+            return;
+        case WordKind::kCatch:
+        case WordKind::kUnknown:
+            unreadable(word, WordStatus::kUnmapped);
+            return;
+    }
+}
+
+void TermPrinter::print_list(std::uint64_t word) {
+    const std::uint64_t cell = pointer_of(word);
+    std::array<std::uint64_t, 2> words{};
+    if (!read_words(cell, words)) {
+        return;
+    }
+    if (is_printable_string(word)) {
+        push({.position = cell, .kind = FrameKind::kString}, "\"");
+    } else {
+        push({.position = cell, .next = cell, .kind = FrameKind::kList}, "[");
+    }
+}
+
+bool TermPrinter::is_printable_string(std::uint64_t word) {
+    std::uint64_t tortoise = 0;
+    for (std::uint64_t cells = 1; word != scheme_.nil; ++cells) {
+        const std::uint64_t cell = pointer_of(word);
+        std::uint64_t head = 0;
+        if (word_kind(scheme_, word) != WordKind::kList || cell == tortoise ||
+            reader_.read(cell, head) != WordStatus::kHere || !is_byte(head) ||
+            !is_string_character(static_cast<std::uint64_t>(small_value(head))) ||
+            reader_.read(cell + kWordBytes, word) != WordStatus::kHere) {
+            return false;
+        }
+        if (std::has_single_bit(cells)) {
+            tortoise = cell;
+        }
+    }
+    return true;
+}
+
+void TermPrinter::print_boxed(std::uint64_t word) {
+    const std::uint64_t address = pointer_of(word);
+    std::uint64_t header = 0;
+    if (!read_words(address, std::span(&header, 1))) {
+        return;
+    }
+    const BoxedKind kind = boxed_kind(scheme_, header);
+    switch (kind) {
+        case BoxedKind::kTuple:
+            return print_tuple(address, header);
+        case BoxedKind::kFlatMap:
+            return print_flat_map(address);
+        case BoxedKind::kHashMapNode:
+            return print_hash_map(address, header, false);
+        case BoxedKind::kHashMapHead:
+            return print_hash_map(address, header, true);
+        case BoxedKind::kPositiveBig:
+            return print_big(address, header, false);
+        case BoxedKind::kNegativeBig:
+            return print_big(address, header, true);
+        case BoxedKind::kFloat:
+            return print_float(address);
+        case BoxedKind::kReference:
+            return print_reference(address, header);
+        case BoxedKind::kExternalPid:
+        case BoxedKind::kExternalPort:
+        case BoxedKind::kExternalReference:
+            return print_external(address, header, kind);
+        case BoxedKind::kRefcBinary:
+        case BoxedKind::kHeapBinary:
+        case BoxedKind::kSubBinary:
+            return print_binary(address);
+        case BoxedKind::kFun:
+            return print_fun(address);
+        case BoxedKind::kMatchContext:
+            buffer_.put("#MatchState");
+            return;
+        case BoxedKind::kUnknown:
+            unreadable(address, WordStatus::kUnmapped);
+            return;
+    }
+}
+
+void TermPrinter::print_tuple(std::uint64_t address, std::uint64_t header) {
+    if (!boxed_words(scheme_, std::span(&header, 1))) {
+        unreadable(address, WordStatus::kUnmapped);
+        return;
+    }
+    push({.position = address,
+          .count = static_cast<std::uint32_t>(header_arity(header)),
+          .kind = FrameKind::kArray},
+         "{");
+}
+
+void TermPrinter::print_flat_map(std::uint64_t address) {
+    std::array<std::uint64_t, 3> words{};
+    if (!read_words(address, words)) {
+        return;
+    }
+    const std::uint64_t keys = pointer_of(words[otp25::kFlatMapKeys]);
+    const std::uint64_t size = words[otp25::kFlatMapSize];
+    if (!boxed_words(scheme_, words) ||
+        word_kind(scheme_, words[otp25::kFlatMapKeys]) != WordKind::kBoxed) {
+        unreadable(address, WordStatus::kUnmapped);
+        return;
+    }
+    std::uint64_t keys_header = 0;
+    if (!read_words(keys, std::span(&keys_header, 1))) {
+        return;
+    }
+    if (boxed_kind(scheme_, keys_header) != BoxedKind::kTuple ||
+        header_arity(keys_header) != size) {
+        unreadable(address, WordStatus::kUnmapped);
+        return;
+    }
+    push({.position = keys + kWordBytes,
+          .next = address + otp25::kFlatMapValues * kWordBytes,
+          .count = static_cast<std::uint32_t>(size),
+          .kind = FrameKind::kMap},
+         "#{");
+}
+
+void TermPrinter::print_hash_map(std::uint64_t address, std::uint64_t header, bool head) {
+    const std::uint64_t bitmap = map_bitmap(header);
+    const std::uint64_t before = head ? otp25::kHashHeadItems - 1 : otp25::kHashNodeItems - 1;
+    const Frame frame{.position = address + before * kWordBytes,
+                      .count = static_cast<std::uint32_t>(std::popcount(bitmap)),
+                      .kind = FrameKind::kArray};
+    if (!push(frame, head ? "#<" : "<")) {
+        return;
+    }
+    buffer_.put_unsigned(bitmap, 16);
+    buffer_.put(">{");
+}
+
+bool TermPrinter::push(const Frame& frame, std::string_view opening) {
+    // Brent again, along the path from the root: the tortoise waits at depth 1, 2, 4, 8, ... A slot
+    // that is being printed inside itself shows a heap that leads back into itself.
+    if (frames_.size() >= 2) {
+        const std::size_t deepest = frames_.size() - 1;
+        const std::size_t tortoise = std::bit_floor(deepest);
+        if (tortoise != deepest && frames_[tortoise].position == frames_[deepest].position) {
+            cycle(frame.position);
+            cut_ = true;
+            stop();
+            return false;
+        }
+    }
+    buffer_.put(opening);
+    frames_.push_back(frame);
+    return true;
+}
+
+void TermPrinter::leave(char closing) {
+    buffer_.put(closing);
+    frames_.pop_back();
+}
+
+void TermPrinter::stop() {
+    frames_.clear();
+}
+
+bool TermPrinter::read_words(std::uint64_t address, std::span<std::uint64_t> words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const auto status = reader_.read(address + i * kWordBytes, words[i]);
+        if (status != WordStatus::kHere) {
+            unreadable(address, status);
+            return false;
+        }
+    }
+    return true;
+}
+
+void TermPrinter::unreadable(std::uint64_t address, WordStatus status) {
+    const bool absent = status == WordStatus::kAbsent;
+    ++(absent ? statistics_.absent : statistics_.malformed);
+    buffer_.put(absent ? "#Absent<" : "#Unreadable<");
+    buffer_.put_pointer(address);
+    buffer_.put('>');
+}
+
+void TermPrinter::cycle(std::uint64_t address) {
+    ++statistics_.malformed;
+    buffer_.put("#Cycle<");
+    buffer_.put_pointer(address);
+    buffer_.put('>');
+}
+
+}  // namespace beamdump

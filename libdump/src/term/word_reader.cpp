@@ -1,0 +1,40 @@
+#include <libdump/term/word_reader.h>
+
+#include <span>
+
+namespace beamdump {
+
+WordReader::WordReader(TermContext& context) : context_(&context), blocks_(kBlocks) {}
+
+WordStatus WordReader::read_miss(std::uint64_t address, std::uint64_t& word) {
+    if (address % sizeof(word) != 0) {
+        return WordStatus::kUnmapped;
+    }
+    Block& block = blocks_[slot_of(address)];
+    const std::uint64_t aligned = address - address % kBlockBytes;
+    const std::uint64_t block_end = aligned + kBlockBytes;  // 0 at the very end of the addresses
+
+    // Words before the one asked for are likely to be asked for too, so the whole block is tried
+    // first; a region that begins or is absent inside the block makes that fail.
+    block.begin = 0;
+    block.end = 0;
+    auto got = context_->words(aligned, block.words);
+    if (got && *got != 0 && aligned + *got * sizeof(word) > address) {
+        block.begin = aligned;
+        block.end = aligned + *got * sizeof(word);
+        word = block.words[(address - aligned) / sizeof(word)];
+        return WordStatus::kHere;
+    }
+    const std::size_t rest = (block_end - address) / sizeof(word);
+    got = context_->words(address, std::span(block.words).first(rest));
+    if (got && *got != 0) {
+        block.begin = address;
+        block.end = address + *got * sizeof(word);
+        word = block.words[0];
+        return WordStatus::kHere;
+    }
+    return !got && got.error().code == ErrorCode::kUnmapped ? WordStatus::kUnmapped
+                                                            : WordStatus::kAbsent;
+}
+
+}  // namespace beamdump
