@@ -1,0 +1,48 @@
+#pragma once
+
+#include "beam/layout.h"
+#include "target/live_target.h"
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::beam {
+
+using memory::Address;
+
+/// The runtime's own data segments, copied once, for finding what no symbol names: file-static
+/// tables. Every hash table of the runtime holds a pointer to its own name (hash.h, all releases).
+class ImageSearch {
+  public:
+    /// Copies the image's read-only and writable segments (about 2 MiB). Only present pages of the
+    /// writable ones are read; an absent page was never written and holds no table.
+    static Result<ImageSearch> read(target::LiveTarget& target);
+
+    /// Addresses of words, in the writable segments, that point to the string `text`.
+    [[nodiscard]] std::vector<Address> pointers_to_string(std::string_view text) const;
+
+    /// Calls `candidate` for every word-aligned place in the writable segments with `bytes` bytes
+    /// after it; collects the addresses for which it says yes.
+    [[nodiscard]] std::vector<Address> matching(
+        std::size_t bytes,
+        const std::function<bool(Address, std::span<const std::byte>)>& candidate) const;
+
+    /// Bytes of the writable segments at an address, if they are held.
+    [[nodiscard]] std::optional<std::span<const std::byte>> at(Address address,
+                                                               std::size_t bytes) const;
+
+  private:
+    struct Segment {
+        Address start = 0;
+        std::vector<std::byte> bytes;
+    };
+    [[nodiscard]] std::vector<Address> strings(std::string_view text) const;
+
+    std::vector<Segment> read_only_;
+    std::vector<Segment> writable_;
+};
+
+}  // namespace beamdump::beam

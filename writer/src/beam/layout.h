@@ -1,0 +1,70 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beamdump::beam {
+
+/// Where a field stands in a structure of the runtime. Walkers resolve their fields by name once.
+struct Field {
+    std::uint32_t offset = 0;  ///< bytes from the structure's start
+    std::uint32_t bytes = 0;   ///< of the field
+};
+
+/// One structure of the runtime, as one release lays it out.
+struct StructLayout {
+    std::string name;
+    std::uint32_t bytes = 0;
+    std::map<std::string, Field, std::less<>> fields;
+};
+
+/// All that the writer knows of one release's structures: data read from schemas/layouts.
+class Layout {
+  public:
+    /// Checked: the shape of the JSON, that every field lies inside its structure, sizes below
+    /// 1 MiB. Not checked: whether it fits any node (see check_layout).
+    static Result<Layout> parse(std::string_view json);
+
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] const std::string& release() const { return release_; }
+    [[nodiscard]] const std::string& json() const { return json_; }
+
+    [[nodiscard]] Result<const StructLayout*> structure(std::string_view name) const;
+    [[nodiscard]] Result<Field> field(std::string_view structure, std::string_view name) const;
+    [[nodiscard]] Result<std::uint64_t> constant(std::string_view name) const;
+
+  private:
+    std::string name_;
+    std::string release_;
+    std::string json_;
+    std::map<std::string, StructLayout, std::less<>> structs_;
+    std::map<std::string, std::uint64_t, std::less<>> constants_;
+};
+
+/// Resolves many names and remembers the first that is missing, so that a walker can ask for all
+/// of its fields and look at the outcome once.
+class LayoutNames {
+  public:
+    explicit LayoutNames(const Layout& layout) : layout_(layout) {}
+
+    Field field(std::string_view structure, std::string_view name);
+    std::uint32_t bytes(std::string_view structure);
+    std::uint64_t constant(std::string_view name);
+
+    /// An error that names the first missing one, or nothing.
+    [[nodiscard]] Result<void> outcome() const;
+
+  private:
+    template <typename T>
+    T keep(Result<T> result);
+
+    const Layout& layout_;
+    std::optional<Error> missing_;
+};
+
+}  // namespace beamdump::beam

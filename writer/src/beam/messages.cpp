@@ -1,0 +1,246 @@
+#include "beam/messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint64_t kHeaderTagMask = 0x3f;
+constexpr std::uint64_t kBuffers = 64;
+constexpr std::uint64_t kFragmentsOfAMessage = 1U << 16U;
+constexpr std::uint32_t kMaxCacheAtoms = 2048;  // ERTS_ATOM_CACHE_SIZE
+constexpr std::uint64_t kMaxExternalFragments = 1U << 20U;
+constexpr std::uint64_t kMaxExternalBytes = 64U << 10U;  // kept of one undecoded message
+
+}  // namespace
+
+void MessageWalker::resolve(LayoutNames& names) {
+    next_ = names.field("ErtsMessage", "next");
+    data_ = names.field("ErtsMessage", "data");
+    terms_ = names.field("ErtsMessage", "m");
+    combined_ = names.field("ErtsMessage", "hfrag");
+    message_bytes_ = names.bytes("ErtsMessage");
+    slots_ = names.field("ErtsSignalInQueueBufferArray", "slots");
+    slot_first_ = names.field("ErtsSignalInQueueBuffer", "queue.first");
+    slot_bytes_ = names.bytes("ErtsSignalInQueueBuffer");
+    dist_flags_ = names.field("ErtsDistExternal", "flags");
+    dist_data_ = names.field("ErtsDistExternal", "data");
+    dist_atoms_ = names.field("ErtsDistExternal", "attab");
+    table_size_ = names.field("ErtsAtomTranslationTable", "size");
+    table_atoms_ = names.field("ErtsAtomTranslationTable", "atom");
+    ext_frag_id_ = names.field("ErtsDistExternalData", "frag_id");
+    ext_begin_ = names.field("ErtsDistExternalData", "extp");
+    ext_end_ = names.field("ErtsDistExternalData", "ext_endp");
+    ext_bytes_ = names.bytes("ErtsDistExternalData");
+    marker_combined_ = names.constant("combined_message_marker");
+    signal_tag_ = names.constant("external_pid_subtag");
+    arity_shift_ = names.constant("header_arity_shift");
+    op_receive_mark_ = names.constant("signal_op_receive_mark");
+    type_generic_exit_ = names.constant("signal_type_generic_exit");
+    type_off_heap_ = names.constant("signal_type_off_heap");
+}
+
+Result<MessageWalker> MessageWalker::open(Vm& vm) {
+    auto fragments = FragmentReader::open(vm);
+    auto atoms = AtomWords::resolve(vm.layout());
+    if (!fragments || !atoms) {
+        return std::unexpected(!fragments ? fragments.error() : atoms.error());
+    }
+    MessageWalker walker(vm, *fragments, *atoms);
+    LayoutNames names(vm.layout());
+    walker.resolve(names);
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    return walker;
+}
+
+Result<void> MessageWalker::walk(const ProcessView& process, std::uint64_t limit,
+                                 const Visit& visit) {
+    auto left = limit;
+    for (const auto& [first, kind] : {std::pair{process.inner, records::QUEUE_KIND_INNER},
+                                      std::pair{process.middle, records::QUEUE_KIND_MIDDLE},
+                                      std::pair{process.outer, records::QUEUE_KIND_OUTER}}) {
+        if (auto done = queue(first, kind, left, visit); !done) {
+            return done;
+        }
+    }
+    if (process.buffers == 0) {
+        return {};
+    }
+    for (std::uint64_t slot = 0; slot < kBuffers; ++slot) {
+        const auto first = vm_->memory().word(process.buffers + slots_.offset + slot * slot_bytes_ +
+                                              slot_first_.offset);
+        if (!first) {
+            return wrap("a message queue's buffers", first.error());
+        }
+        if (auto done = queue(*first, records::QUEUE_KIND_BUFFER, left, visit); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+Result<void> MessageWalker::queue(Address first, records::QueueKind kind, std::uint64_t& left,
+                                  const Visit& visit) {
+    const auto head_bytes = terms_.offset + terms_.bytes;
+    QueueEntry item;
+    for (auto address = first; address != 0;) {
+        if (left-- == 0) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("the message queue at {:#x} does not end", first));
+        }
+        auto head = OwnedStruct::read(vm_->memory(), address, head_bytes);
+        if (!head) {
+            return wrap("a message", head.error());
+        }
+        item.message.Clear();
+        item.fragments.clear();
+        item.bytes = message_bytes_;
+        item.message.set_address(address);
+        item.message.set_queue(kind);
+        if (auto done = entry(address, head->view(), item); !done) {
+            return done;
+        }
+        if (auto done = visit(item); !done) {
+            return done;
+        }
+        address = head->view().get(next_);
+    }
+    return {};
+}
+
+Result<void> MessageWalker::entry(Address address, const StructView& head, QueueEntry& into) {
+    const auto term = head.word(terms_, 0);
+    const auto attached = head.get(data_);
+    auto& message = into.message;
+    if ((term & kHeaderTagMask) == signal_tag_) {
+        return signal(address, term, into);
+    }
+    message.set_token_word(head.word(terms_, 1));
+    message.set_from_word(head.word(terms_, 2));
+    if (auto done = fragments_of(address, attached, into); !done) {
+        return done;
+    }
+    if (term == vm_->facts().non_value) {
+        message.set_kind(records::MESSAGE_KIND_EXTERNAL);
+        if (into.fragments.empty()) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("undecoded message at {:#x} without data", address));
+        }
+        return external(into.fragments.front(), *message.mutable_external());
+    }
+    message.set_term_word(term);
+    message.set_kind(attached == 0                  ? records::MESSAGE_KIND_HEAP
+                     : attached == marker_combined_ ? records::MESSAGE_KIND_COMBINED
+                                                    : records::MESSAGE_KIND_FRAGMENT);
+    return {};
+}
+
+Result<void> MessageWalker::fragments_of(Address address, std::uint64_t attached,
+                                         QueueEntry& into) {
+    if (attached == 0) {
+        return {};
+    }
+    const auto first = attached == marker_combined_ ? address + combined_.offset : attached;
+    return fragments_.chain(first, kFragmentsOfAMessage, [&](const Fragment& fragment) {
+        into.fragments.push_back(fragment);
+        into.bytes += fragment.used_words * 8;
+        return Result<void>();
+    });
+}
+
+// erl_proc_sig_queue.h: a signal's tag is a header word whose arity holds operation (8 bits) and
+// type (8 bits). Exit signals and off-heap alias messages carry their terms in the block itself.
+Result<void> MessageWalker::signal(Address address, std::uint64_t tag, QueueEntry& into) {
+    const auto operation = (tag >> arity_shift_) & 0xffU;
+    const auto type = (tag >> (arity_shift_ + 8)) & 0xffU;
+    into.message.set_kind(operation == op_receive_mark_ ? records::MESSAGE_KIND_RECEIVE_MARKER
+                                                        : records::MESSAGE_KIND_SIGNAL);
+    into.message.set_signal_tag(tag);
+    if (operation != op_receive_mark_ && (type == type_generic_exit_ || type == type_off_heap_)) {
+        return fragments_of(address, marker_combined_, into);
+    }
+    return {};
+}
+
+// erl_message.h, external.h: behind the fragment's used words lies an ErtsDistExternal, whose data
+// array has one entry for each distribution fragment; the first one's number is their count.
+Result<void> MessageWalker::external(const Fragment& fragment, records::External& into) {
+    const auto address = fragment.words_begin + fragment.used_words * 8;
+    const auto flags = vm_->memory().value<std::uint32_t>(address + dist_flags_.offset);
+    const auto data = vm_->memory().word(address + dist_data_.offset);
+    const auto atoms =
+        vm_->memory().value<std::uint32_t>(address + dist_atoms_.offset + table_size_.offset);
+    if (!flags || !data || !atoms) {
+        return fail(ErrorCode::kUnmapped, fmt::format("undecoded message at {:#x}", address));
+    }
+    into.set_dist_flags(*flags);
+    const auto table = address + dist_atoms_.offset + table_atoms_.offset;
+    if (auto words = read_words(vm_->memory(), table, std::min(*atoms, kMaxCacheAtoms))) {
+        for (const auto word : *words) {
+            into.add_atom(atoms_.index(word).value_or(0));
+        }
+    }
+    std::uint64_t parts = 1;
+    std::uint64_t total = 0;
+    for (std::uint64_t part = 0; part < parts && part < kMaxExternalFragments; ++part) {
+        auto read = OwnedStruct::read(vm_->memory(), *data + part * ext_bytes_, ext_bytes_);
+        if (!read) {
+            return wrap("an undecoded message", read.error());
+        }
+        if (part == 0) {
+            parts = std::max<std::uint64_t>(read->view().get(ext_frag_id_), 1);
+            into.set_fragments(static_cast<std::uint32_t>(std::min(parts, kMaxExternalFragments)));
+        }
+        const auto begin = read->view().get(ext_begin_);
+        const auto end = read->view().get(ext_end_);
+        if (begin == 0 || end < begin) {
+            break;
+        }
+        total += end - begin;
+        const auto have = into.data().size();
+        if (have < kMaxExternalBytes) {
+            std::string bytes(std::min(end - begin, kMaxExternalBytes - have), '\0');
+            if (auto done = vm_->memory().read(begin, std::as_writable_bytes(std::span(bytes)));
+                !done) {
+                return wrap("an undecoded message", done.error());
+            }
+            into.mutable_data()->append(bytes);
+        }
+    }
+    into.set_total_bytes(total);
+    return {};
+}
+
+Result<void> MessageWalker::received(const ProcessView& process, std::uint64_t limit,
+                                     const std::function<Result<void>(const Fragment&)>& visit) {
+    std::uint64_t seen = 0;
+    for (auto address = process.msg_frag; address != 0;) {
+        if (++seen > limit) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("the chain of received messages at {:#x} does not end",
+                                    process.msg_frag));
+        }
+        const auto attached = vm_->memory().word(address + data_.offset);
+        const auto next = vm_->memory().word(address + next_.offset);
+        if (!attached || !next) {
+            return wrap("a received message", !attached ? attached.error() : next.error());
+        }
+        QueueEntry item;
+        if (auto done = fragments_of(address, *attached, item); !done) {
+            return done;
+        }
+        for (const auto& fragment : item.fragments) {
+            if (auto done = visit(fragment); !done) {
+                return done;
+            }
+        }
+        address = *next;
+    }
+    return {};
+}
+
+}  // namespace beamdump::beam

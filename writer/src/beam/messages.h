@@ -1,0 +1,53 @@
+#pragma once
+
+#include "beam/fragments.h"
+
+namespace beamdump::beam {
+
+/// One entry of a process's queues and the fragments that belong to it alone.
+struct QueueEntry {
+    records::Message message;         ///< without fragments
+    std::vector<Fragment> fragments;  ///< whose words hold the message's term
+    std::uint64_t bytes = 0;          ///< as process_info(memory) counts it
+};
+
+/// Walks the signal queues of a process in order: inner, middle, outer, parallel buffers
+/// (erl_message.h, erl_proc_sig_queue.h).
+class MessageWalker {
+  public:
+    static Result<MessageWalker> open(Vm& vm);
+
+    using Visit = std::function<Result<void>(QueueEntry&)>;
+
+    /// All queues; at most `limit` entries in all, then kImplausible.
+    Result<void> walk(const ProcessView& process, std::uint64_t limit, const Visit& visit);
+
+    /// Received messages whose fragments are part of the process's heap until the next collection
+    /// (msg_frag).
+    Result<void> received(const ProcessView& process, std::uint64_t limit,
+                          const std::function<Result<void>(const Fragment&)>& visit);
+
+  private:
+    MessageWalker(Vm& vm, FragmentReader fragments, AtomWords atoms)
+        : vm_(&vm), fragments_(std::move(fragments)), atoms_(atoms) {}
+    void resolve(LayoutNames& names);
+    Result<void> queue(Address first, records::QueueKind kind, std::uint64_t& left,
+                       const Visit& visit);
+    Result<void> entry(Address address, const StructView& head, QueueEntry& into);
+    Result<void> signal(Address address, std::uint64_t tag, QueueEntry& into);
+    Result<void> external(const Fragment& fragment, records::External& into);
+    Result<void> fragments_of(Address address, std::uint64_t attached, QueueEntry& into);
+
+    Vm* vm_;
+    FragmentReader fragments_;
+    AtomWords atoms_;
+    Field next_, data_, terms_, combined_;
+    Field slots_, slot_first_;
+    Field dist_flags_, dist_data_, dist_atoms_, table_size_, table_atoms_;
+    Field ext_frag_id_, ext_begin_, ext_end_;
+    std::uint32_t message_bytes_ = 0, slot_bytes_ = 0, ext_bytes_ = 0;
+    std::uint64_t marker_combined_ = 0, signal_tag_ = 0, op_receive_mark_ = 0, arity_shift_ = 0;
+    std::uint64_t type_generic_exit_ = 0, type_off_heap_ = 0;
+};
+
+}  // namespace beamdump::beam

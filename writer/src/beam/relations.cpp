@@ -1,0 +1,326 @@
+#include "beam/relations.h"
+
+#include <libdump/format/format.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint64_t kHeaderTagMask = 0x3f;  // erl_term.h: primary tag and subtag of a header
+constexpr std::uint64_t kPrimaryMask = 0x3;
+constexpr std::uint64_t kPrimaryBoxed = 0x2;
+constexpr std::size_t kReferenceNumbers = 3;
+constexpr std::size_t kMaxReferenceNumbers = 5;
+
+bool is_boxed(std::uint64_t word) {
+    return (word & kPrimaryMask) == kPrimaryBoxed;
+}
+Address boxed_address(std::uint64_t word) {
+    return word & ~std::uint64_t{7};
+}
+
+}  // namespace
+
+/// Collects a page and hands it over when it is full.
+class RelationWalker::Pager {
+  public:
+    Pager(std::size_t most, const std::function<Result<void>(records::Relations&)>& page)
+        : most_(most), page_(page) {}
+    records::Relations& current() { return relations_; }
+    Result<void> added() {
+        if (static_cast<std::size_t>(relations_.link_size() + relations_.monitor_size()) < most_) {
+            return {};
+        }
+        return flush();
+    }
+    Result<void> flush() {
+        if (relations_.link_size() + relations_.monitor_size() == 0) {
+            return {};
+        }
+        auto done = page_(relations_);
+        relations_.Clear();
+        return done;
+    }
+
+  private:
+    std::size_t most_;
+    const std::function<Result<void>(records::Relations&)>& page_;
+    records::Relations relations_;
+};
+
+Result<RelationWalker> RelationWalker::open(Vm& vm) {
+    auto pids = PidWords::resolve(vm.layout());
+    auto atoms = AtomWords::resolve(vm.layout());
+    if (!pids || !atoms) {
+        return std::unexpected(!pids ? pids.error() : atoms.error());
+    }
+    RelationWalker walker(vm, *pids, *atoms);
+    LayoutNames names(vm.layout());
+    walker.node_bytes_ = names.bytes("ErtsMonLnkNode");
+    walker.right_ = names.field("ErtsMonLnkNode", "tree.right");
+    walker.left_ = names.field("ErtsMonLnkNode", "tree.left");
+    walker.next_ = names.field("ErtsMonLnkNode", "list.next");
+    walker.other_ = names.field("ErtsMonLnkNode", "other");
+    walker.offset_ = names.field("ErtsMonLnkNode", "offset");
+    walker.flags_ = names.field("ErtsMonLnkNode", "flags");
+    walker.type_ = names.field("ErtsMonLnkNode", "type");
+    walker.data_ref_ = names.field("ErtsMonitorData", "ref");
+    walker.data_bytes_ = names.bytes("ErtsMonitorDataExtended");
+    walker.name_ = names.field("ErtsMonitorDataExtended", "name");
+    walker.dist_ = names.field("ErtsMonitorDataExtended", "dist");
+    walker.dist_name_ = names.field("ErtsMonLnkDist", "nodename");
+    walker.ilink_unlinking_ = names.field("ErtsILink", "unlinking");
+    walker.elink_unlinking_ = names.field("ErtsELink", "unlinking");
+    walker.elink_bytes_ = names.bytes("ErtsELink");
+    walker.thing_bytes_ = names.bytes("ExternalThing");
+    walker.thing_header_ = names.field("ExternalThing", "header");
+    walker.thing_node_ = names.field("ExternalThing", "node");
+    walker.thing_data_ = names.field("ExternalThing", "data");
+    walker.ref_bytes_ = names.bytes("ErtsORefThing");
+    walker.ref_numbers_ = names.field("ErtsORefThing", "numbers");
+    walker.flag_target_ = names.constant("relation_flag_target");
+    walker.flag_name_ = names.constant("relation_flag_name");
+    walker.flag_extended_ = names.constant("relation_flag_extended");
+    walker.link_process_ = names.constant("link_process");
+    walker.link_port_ = names.constant("link_port");
+    walker.link_remote_ = names.constant("link_dist_process");
+    walker.external_pid_tag_ = names.constant("external_pid_subtag");
+    walker.external_ref_tag_ = names.constant("external_ref_subtag");
+    walker.monitor_kinds_ = {
+        {names.constant("monitor_process"), records::MONITOR_KIND_PROCESS},
+        {names.constant("monitor_port"), records::MONITOR_KIND_PORT},
+        {names.constant("monitor_time_offset"), records::MONITOR_KIND_TIME_OFFSET},
+        {names.constant("monitor_dist_process"), records::MONITOR_KIND_REMOTE},
+        {names.constant("monitor_dist_port"), records::MONITOR_KIND_REMOTE},
+        {names.constant("monitor_resource"), records::MONITOR_KIND_RESOURCE},
+        {names.constant("monitor_node"), records::MONITOR_KIND_NODE},
+        {names.constant("monitor_nodes"), records::MONITOR_KIND_NODES},
+        {names.constant("monitor_suspend"), records::MONITOR_KIND_SUSPEND},
+        {names.constant("monitor_alias"), records::MONITOR_KIND_ALIAS}};
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    return walker;
+}
+
+records::MonitorKind RelationWalker::monitor_kind(std::uint64_t type) const {
+    const auto found = std::ranges::find(monitor_kinds_, type,
+                                         &std::pair<std::uint64_t, records::MonitorKind>::first);
+    return found == monitor_kinds_.end() ? records::MONITOR_KIND_UNKNOWN : found->second;
+}
+
+records::LinkKind RelationWalker::link_kind(std::uint64_t type) const {
+    if (type == link_process_) {
+        return records::LINK_KIND_PROCESS;
+    }
+    if (type == link_port_) {
+        return records::LINK_KIND_PORT;
+    }
+    return type == link_remote_ ? records::LINK_KIND_REMOTE : records::LINK_KIND_UNKNOWN;
+}
+
+Result<void> RelationWalker::tree(Address root, std::uint64_t limit,
+                                  const std::function<Result<void>(Address, StructView)>& visit) {
+    std::vector<Address> pending;
+    if (root != 0) {
+        pending.push_back(root);
+    }
+    std::uint64_t seen = 0;
+    while (!pending.empty()) {
+        const auto address = pending.back();
+        pending.pop_back();
+        // A red-black tree of n nodes is at most 2 log n deep: the stack cannot outgrow that.
+        if (++seen > limit || pending.size() > 256) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("the tree at {:#x} does not end after {} nodes", root, seen));
+        }
+        auto node = OwnedStruct::read(vm_->memory(), address, node_bytes_);
+        if (!node) {
+            return wrap("a link or monitor", node.error());
+        }
+        if (auto done = visit(address, node->view()); !done) {
+            return done;
+        }
+        for (const auto child : {node->view().get(right_), node->view().get(left_)}) {
+            if (child != 0) {
+                pending.push_back(child);
+            }
+        }
+    }
+    return {};
+}
+
+Result<void> RelationWalker::list(Address first, std::uint64_t limit,
+                                  const std::function<Result<void>(Address, StructView)>& visit) {
+    std::uint64_t seen = 0;
+    for (auto address = first; address != 0;) {
+        if (++seen > limit) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("the list at {:#x} does not end after {} nodes", first, limit));
+        }
+        auto node = OwnedStruct::read(vm_->memory(), address, node_bytes_);
+        if (!node) {
+            return wrap("a monitor", node.error());
+        }
+        if (auto done = visit(address, node->view()); !done) {
+            return done;
+        }
+        address = node->view().get(next_);
+        if (address == first) {
+            break;
+        }
+    }
+    return {};
+}
+
+Result<std::optional<RelationWalker::Remote>> RelationWalker::remote(std::uint64_t word) {
+    if (!is_boxed(word)) {
+        return std::nullopt;
+    }
+    auto thing = OwnedStruct::read(vm_->memory(), boxed_address(word), thing_bytes_);
+    if (!thing) {
+        return wrap("a remote pid", thing.error());
+    }
+    if ((thing->view().get(thing_header_) & kHeaderTagMask) != external_pid_tag_) {
+        return std::nullopt;
+    }
+    const auto data = thing->view().get(thing_data_);
+    return Remote{format::owner_id_of(data & 0xffffffffU, data >> 32U),
+                  thing->view().get(thing_node_)};
+}
+
+Result<void> RelationWalker::link(Address address, StructView node, records::Link& into) {
+    const auto type = node.get(type_);
+    into.set_kind(link_kind(type));
+    into.set_other_word(node.get(other_));
+    const bool extended = type == link_remote_;
+    const auto main_struct = extended ? address - node.get(offset_) : address;
+    const auto unlinking = vm_->memory().word(
+        main_struct + (extended ? elink_unlinking_.offset : ilink_unlinking_.offset));
+    if (!unlinking) {
+        return wrap("a link", unlinking.error());
+    }
+    into.set_unlinking(*unlinking != 0);
+    auto other = remote(node.get(other_));
+    if (!other) {
+        return std::unexpected(other.error());
+    }
+    if (*other) {
+        into.set_remote_owner_id((*other)->owner_id);
+        into.set_remote_node_address((*other)->node);
+    }
+    return {};
+}
+
+Result<void> RelationWalker::reference(Address data, records::Monitor& into) {
+    auto word = vm_->memory().word(data + data_ref_.offset);
+    if (!word) {
+        return wrap("a monitor's reference", word.error());
+    }
+    if (!is_boxed(*word)) {
+        return {};
+    }
+    auto thing = OwnedStruct::read(vm_->memory(), boxed_address(*word), ref_bytes_ + 8);
+    if (!thing) {
+        return wrap("a monitor's reference", thing.error());
+    }
+    const auto view = thing->view();
+    // An external reference: a count of numbers, then the numbers, after the node (24 bytes).
+    const bool external = (view.get(thing_header_) & kHeaderTagMask) == external_ref_tag_;
+    const auto first = external ? thing_data_.offset + 4 : ref_numbers_.offset;
+    auto count = kReferenceNumbers;
+    if (external) {
+        count = std::min<std::size_t>(view.u32(Field{thing_data_.offset, 4}), kMaxReferenceNumbers);
+    }
+    std::vector<std::uint32_t> numbers(count);
+    if (auto done = vm_->memory().read(boxed_address(*word) + first,
+                                       std::as_writable_bytes(std::span(numbers)));
+        !done) {
+        return wrap("a monitor's reference", done.error());
+    }
+    into.mutable_reference()->Add(numbers.begin(), numbers.end());
+    return {};
+}
+
+Result<void> RelationWalker::monitor(Address address, StructView node, records::Monitor& into) {
+    const auto flags = node.get(flags_);
+    const auto kind = monitor_kind(node.get(type_));
+    const auto data = address - node.get(offset_);
+    into.set_kind(kind);
+    into.set_flags(static_cast<std::uint32_t>(flags));
+    into.set_is_target((flags & flag_target_) != 0);
+    if (kind == records::MONITOR_KIND_RESOURCE && into.is_target()) {
+        return {};  // its other side is a resource's address, not a term
+    }
+    into.set_other_word(node.get(other_));
+    if (auto done = reference(data, into); !done) {
+        return done;
+    }
+    if ((flags & flag_name_) != 0) {
+        auto extended = OwnedStruct::read(vm_->memory(), data, data_bytes_);
+        if (!extended) {
+            return wrap("a monitor by name", extended.error());
+        }
+        if (const auto atom = atoms_.index(extended->view().get(name_))) {
+            into.set_name_atom(*atom);
+        }
+        if (const auto dist = extended->view().get(dist_); dist != 0) {
+            const auto name = vm_->memory().word(dist + dist_name_.offset);
+            if (const auto atom = name ? atoms_.index(*name) : std::nullopt) {
+                into.set_node_atom(*atom);
+            }
+        }
+    }
+    auto other = remote(node.get(other_));
+    if (!other) {
+        return std::unexpected(other.error());
+    }
+    if (*other) {
+        into.set_remote_owner_id((*other)->owner_id);
+        into.set_remote_node_address((*other)->node);
+    }
+    return {};
+}
+
+Result<RelationWalker::Walked> RelationWalker::walk(
+    const ProcessView& process, std::size_t most, std::uint64_t limit,
+    const std::function<Result<void>(records::Relations&)>& page) {
+    Pager pager(most, page);
+    Walked walked;
+    const auto visit_link = [&](Address address, StructView node) -> Result<void> {
+        if (auto done = link(address, node, *pager.current().add_link()); !done) {
+            return done;
+        }
+        ++walked.links;
+        // erts_link_size(): a link to a remote process is shared by its two halves.
+        walked.bytes += node.get(type_) == link_remote_ ? (elink_bytes_ + 24) / 2 : node_bytes_;
+        return pager.added();
+    };
+    const auto visit_monitor = [&](Address address, StructView node) -> Result<void> {
+        if (auto done = monitor(address, node, *pager.current().add_monitor()); !done) {
+            return done;
+        }
+        ++walked.monitors;
+        // erts_monitor_size(): data, target and reference, shared by the two halves.
+        walked.bytes += (data_bytes_ + 8) / 2;
+        return pager.added();
+    };
+    if (auto done = tree(process.links, limit, visit_link); !done) {
+        return std::unexpected(done.error());
+    }
+    if (auto done = tree(process.monitors, limit, visit_monitor); !done) {
+        return std::unexpected(done.error());
+    }
+    if (auto done = list(process.local_targets, limit, visit_monitor); !done) {
+        return std::unexpected(done.error());
+    }
+    if (auto done = pager.flush(); !done) {
+        return std::unexpected(done.error());
+    }
+    return walked;
+}
+
+}  // namespace beamdump::beam

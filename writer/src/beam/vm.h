@@ -1,0 +1,102 @@
+#pragma once
+
+#include "beam/image_search.h"
+#include "beam/layout.h"
+#include "memory/block_cache.h"
+#include "target/live_target.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace beamdump::beam {
+
+inline constexpr std::size_t kCodeIndexes = 3;  ///< ERTS_NUM_CODE_IX (code_ix.h, OTP 16 to 29)
+
+/// Where one of the runtime's structures was found, and by what.
+struct Found {
+    std::string name;
+    Address address = 0;
+    std::string how;  ///< "dynsym", "symtab", "name string", "shape"
+};
+
+/// What the VM says of itself through its etp_* constants and a few globals.
+struct VmFacts {
+    std::string otp_release;
+    std::string erts_version;
+    bool jit = false;
+    Address literals_start = 0;
+    std::uint64_t literals_bytes = 0;
+    std::uint32_t active_code_index = 0;
+    Address this_node = 0;
+    std::uint64_t non_value = 0;
+    std::uint32_t schedulers = 0;
+    std::uint32_t dirty_cpu_schedulers = 0;
+    std::uint32_t dirty_io_schedulers = 0;
+};
+
+/// Addresses of the tables.
+struct VmTables {
+    Address processes = 0;           ///< erts_proc
+    Address atoms = 0;               ///< erts_atom_table
+    Address modules = 0;             ///< module_tables[0]; the other code indexes follow
+    Address exports = 0;             ///< export_tables[0]
+    Address funs = 0;                ///< erts_fun_table
+    Address nodes = 0;               ///< erts_node_table
+    Address catches = 0;             ///< bccix[0]
+    std::vector<Found> code_points;  ///< beam_normal_exit and its kin: code addresses, not tables
+};
+
+/// A located VM: the target, the layout that fits its release, and where its tables are. Located
+/// without stopping anything; read again after a stop what may have changed (refresh()).
+class Vm {
+  public:
+    /// `layout_json`: a layout to use instead of the built-in one. kUnsupported: a release without
+    /// layout. kImplausible: tables that cannot be found or stand in more than one place, with the
+    /// candidates. Nothing is trusted yet: see check_vm().
+    static Result<std::unique_ptr<Vm>> locate(target::LiveTarget target,
+                                              const std::optional<std::string>& layout_json);
+
+    [[nodiscard]] target::LiveTarget& target() { return target_; }
+    [[nodiscard]] const Layout& layout() const { return layout_; }
+    [[nodiscard]] const VmFacts& facts() const { return facts_; }
+    [[nodiscard]] const VmTables& tables() const { return tables_; }
+    [[nodiscard]] const std::vector<Found>& found() const { return found_; }
+
+    /// For following pointers; may be as old as the last refresh().
+    [[nodiscard]] memory::MemorySource& memory() { return *cache_; }
+    /// For bulk data: straight from the target.
+    [[nodiscard]] memory::MemorySource& bulk() { return target_.memory(); }
+
+    /// Forgets cached memory, reads mappings and the active code index again.
+    Result<void> refresh();
+
+    /// Whether an address can be that of a structure: word-aligned, in readable memory.
+    [[nodiscard]] bool plausible(Address address, std::uint64_t bytes) const;
+
+  private:
+    Vm(target::LiveTarget target, Layout layout);
+    Result<void> read_facts();
+    Result<void> find_tables(const ImageSearch& search);
+    Result<Address> find_index_tables(const ImageSearch& search, const char* what,
+                                      std::string_view name_string);
+    Result<Address> find_hash(const ImageSearch& search, const char* what,
+                              std::string_view name_string);
+    Result<Address> find_catch_pools(const ImageSearch& search);
+    Result<Address> symbol(std::string_view name);
+    template <typename T>
+    Result<T> symbol_value(std::string_view name);
+
+    target::LiveTarget target_;
+    Layout layout_;
+    std::unique_ptr<memory::BlockCache> cache_;
+    VmFacts facts_;
+    VmTables tables_;
+    std::vector<Found> found_;
+};
+
+/// OTP release of a target, from its own constants; needs no layout.
+Result<std::string> otp_release_of(target::LiveTarget& target);
+
+}  // namespace beamdump::beam
