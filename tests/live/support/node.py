@@ -1,0 +1,182 @@
+"""Erlang nodes for the tests: each with a home, a cookie and ports of its own; ended by pid."""
+
+import contextlib
+import glob
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from support.paths import ROOT
+
+READY_SECONDS = 240
+
+
+def temporary_directory(belongings):
+    """Removed when belongings is closed."""
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="beamdump-test."))
+    belongings.callback(shutil.rmtree, directory, ignore_errors=True)
+    return directory
+
+
+def free_port():
+    """A loopback port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def base_environment(directory):
+    """What a node needs, and nothing of the caller's own Erlang setting."""
+    return {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": str(directory),
+        "LANG": "C.UTF-8",
+        "ERL_CRASH_DUMP_BYTES": "0",
+    }
+
+
+def compile_control(directory):
+    ebin = directory / "ebin"
+    ebin.mkdir(exist_ok=True)
+    sources = glob.glob(str(ROOT / "testdata" / "oracle" / "*.erl"))
+    subprocess.run(["erlc", "-o", ebin, *sources], check=True, env=base_environment(directory))
+    return ebin
+
+
+class Node:
+    """A running node with testdata/oracle/control.erl inside."""
+
+    def __init__(self, pid, directory, belongings):
+        """belongings: what ends with the node, an ExitStack."""
+        self.pid = pid
+        self.directory = directory
+        self._belongings = belongings
+
+    def ask(self, question, seconds=120):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(seconds)
+            connection.connect(str(self.directory / "control"))
+            connection.sendall(question.encode() + b"\n")
+            answer = b""
+            while not answer.endswith(b"\n"):
+                piece = connection.recv(4096)
+                if not piece:
+                    raise ConnectionError(f"the node hung up on '{question}'")
+                answer += piece
+            return answer.decode().strip()
+
+    def status_field(self, name):
+        """A number of /proc/PID/status, such as VmRSS (in KiB)."""
+        for line in pathlib.Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith(name + ":"):
+                return int(line.split()[1])
+        raise KeyError(name)
+
+    def stopped_threads(self):
+        """Thread ids in a stop: by a signal (T) or by a tracer (t)."""
+        stopped = []
+        for status in glob.glob(f"/proc/{self.pid}/task/*/status"):
+            with contextlib.suppress(FileNotFoundError):
+                lines = pathlib.Path(status).read_text().splitlines()
+                state = next(line for line in lines if line.startswith("State:"))
+                if state.split()[1] in ("T", "t"):
+                    stopped.append(int(status.split("/")[-2]))
+        return stopped
+
+    def wait_until_quiet(self):
+        """Waits until the node uses next to no processor time: its boot is over."""
+        quiet = 0
+        before = self._ticks()
+        deadline = time.monotonic() + 60
+        while quiet < 2 and time.monotonic() < deadline:
+            time.sleep(0.5)
+            after = self._ticks()
+            quiet = quiet + 1 if after - before <= 5 else 0
+            before = after
+
+    def _ticks(self):
+        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+
+    def stop(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        self._belongings.close()
+
+
+def start_workload(workload, scale=1):
+    """A node of scripts/start-node."""
+    with contextlib.ExitStack() as belongings:
+        directory = temporary_directory(belongings)
+        result = subprocess.run(
+            [ROOT / "scripts" / "start-node", "--dir", directory, workload, str(scale)],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if result.returncode != 0:
+            raise RuntimeError(f"start-node failed:\n{result.stderr}")
+        return Node(int(result.stdout), directory, belongings.pop_all())
+
+
+class ApplicationStart:
+    """What an application's node needs around it: a directory, the questions, its own epmd."""
+
+    def __init__(self):
+        with contextlib.ExitStack() as belongings:
+            self.directory = temporary_directory(belongings)
+            self.ebin = compile_control(self.directory)
+            epmd_port = str(free_port())
+            self.environment = base_environment(self.directory)
+            self.environment |= {"ERL_EPMD_PORT": epmd_port, "ERL_EPMD_ADDRESS": "127.0.0.1"}
+            epmd = subprocess.Popen(["epmd", "-port", epmd_port, "-address", "127.0.0.1"],
+                                    env=self.environment, stdin=subprocess.DEVNULL)
+            belongings.callback(_end, epmd)
+            self._belongings = belongings.pop_all()
+
+    def run(self, command, application, environment):
+        """Starts command and waits until application runs in the node that it starts."""
+        with self._belongings as belongings:
+            log = self.directory / "console.log"
+            with log.open("wb") as output:
+                process = subprocess.Popen(
+                    command, env=self.environment | environment, cwd=self.directory,
+                    stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                    start_new_session=True)
+            belongings.callback(_end_session, process)
+            deadline = time.monotonic() + READY_SECONDS
+            while time.monotonic() < deadline and process.poll() is None:
+                with contextlib.suppress(OSError):
+                    node = Node(_beam_pid(process.pid), self.directory, contextlib.ExitStack())
+                    if node.ask(f"running {application}") == "true":
+                        node.wait_until_quiet()
+                        return Node(node.pid, self.directory, belongings.pop_all())
+                time.sleep(0.3)
+            told = log.read_text(errors="replace")[-4000:]
+            raise RuntimeError(f"{application} did not start:\n{told}")
+
+
+def _end(process):
+    process.kill()
+    process.wait()
+
+
+def _end_session(process):
+    """Ends a process that was started as a session of its own, and what it started in it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _beam_pid(pid):
+    """The node below a start script: pid itself or its descendant named beam.smp."""
+    name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    if name == "beam.smp":
+        return pid
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    for child in children:
+        with contextlib.suppress(OSError):
+            return _beam_pid(int(child))
+    raise ProcessLookupError(f"no beam.smp below process {pid}")

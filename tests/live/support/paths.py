@@ -1,0 +1,9 @@
+"""Where the checkout and the built programs are."""
+
+import os
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", ROOT / "build" / "bin"))
+CAPTURE = PROGRAMS / "beamdump-capture"
+ANALYZE = PROGRAMS / "beamdump-analyze"

@@ -1,0 +1,40 @@
+"""Real applications, none of ours: every process of RabbitMQ and ejabberd is in the dump, with what
+process_info says of it."""
+
+import pathlib
+import tempfile
+import unittest
+
+from support import applications, comparison, tools
+from support.captured import details, listed
+
+
+class Applications(unittest.TestCase):
+    def check(self, name, start):
+        node = start()
+        self.addCleanup(node.stop)
+        scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        dump = scratch / f"{name}.beamdump"
+        before = node.ask("processes").split()
+        tools.capture(node, dump)
+        told = comparison.ask_oracle(node)
+
+        self.assertEqual(node.ask("ping"), "pong")
+        self.assertEqual(node.ask(f"running {name}"), "true")
+        result = comparison.compare(listed(dump), before, told, comparison.LISTED)
+        result.print(f"{name}, list")
+        result.verify(self)
+        self.assertGreater(result.compared, 150)
+        result = comparison.compare(details(dump, told), before, told)
+        result.print(f"{name}, details")
+        result.verify(self)
+
+    def test_rabbitmq(self):
+        self.check("rabbit", applications.start_rabbitmq)
+
+    def test_ejabberd(self):
+        self.check("ejabberd", applications.start_ejabberd)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,88 @@
+"""The writer killed at any moment: the node runs on, and what was written opens.
+
+BEAMDUMP_KILLS says how often (20; the soak target: 100).
+"""
+
+import contextlib
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import tools
+from support.node import start_workload
+from support.paths import CAPTURE
+
+KILLS = int(os.environ.get("BEAMDUMP_KILLS", "20"))
+SCALE = 0.3
+
+
+class KillWriter(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node = start_workload("standard", SCALE)
+        cls.addClassCleanup(cls.node.stop)
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+
+    def test_node_runs_on_and_the_partial_dump_opens(self):
+        whole = tools.capture(self.node, self.scratch / "whole")
+        seed = random.randrange(1 << 32)
+        print(f"a whole capture takes {whole.seconds} s; seed {seed}", flush=True)
+        moments = random.Random(seed)
+        outcomes = {}
+        for number in range(KILLS):
+            # A little beyond the end too: the rename must not lose a dump either.
+            delay = moments.uniform(0, whole.seconds * 1.05)
+            with self.subTest(kill=number, seed=seed, after_seconds=round(delay, 4)):
+                outcome = self.kill_after(delay, self.scratch / f"kill-{number}")
+                outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        print(f"{KILLS} kills: " + ", ".join(f"{count} {what}"
+                                             for what, count in sorted(outcomes.items())))
+        self.assertGreater(outcomes.get("opens, incomplete", 0), 0, "no kill hit the copying")
+
+    def kill_after(self, delay, dump):
+        writer = subprocess.Popen(
+            [CAPTURE, "--quiet", "-o", dump, str(self.node.pid)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            writer.wait(timeout=delay)
+        writer.kill()
+        writer.wait()
+        self.node_runs_on()
+        return self.look_into(dump)
+
+    def node_runs_on(self):
+        """The kernel lets a dead tracer's threads go when it reaps it: give it a moment."""
+        deadline = time.monotonic() + 1
+        while self.node.stopped_threads() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(self.node.stopped_threads(), [])
+        self.assertEqual(self.node.ask("ping", seconds=20), "pong")
+
+    def look_into(self, dump):
+        partial = dump.with_name(dump.name + ".partial")
+        self.assertFalse(dump.exists() and partial.exists())
+        try:
+            if dump.exists():
+                tools.expect(tools.analyze("summary", dump), 0, 3)
+                return "whole"
+            if not partial.exists():
+                return "before the file was made"
+            opened = tools.expect(tools.analyze("summary", partial), 1, 3)
+            if opened.status == 3:
+                return "opens, incomplete"
+            self.assertRegex(opened.diagnostics, r"beamdump-analyze: .*\w{4}",
+                             "a refusal names its reason")
+            self.assertLess(tools.file_bytes(partial), 4 << 20,
+                            f"megabytes that do not open: {opened.diagnostics}")
+            return "refused with a reason: not one whole frame"
+        finally:
+            for path in (dump, partial):
+                path.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

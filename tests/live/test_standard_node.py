@@ -1,0 +1,71 @@
+"""The standard node: the dump agrees with the node, and questions read only what they need."""
+
+import pathlib
+import re
+import tempfile
+import unittest
+
+from support import comparison, tools
+from support.captured import details, listed
+from support.node import start_workload
+
+MOST_BACKTRACE_KIB = 100 * 1024
+MOST_SUMMARY_SHARE = 0.02
+DETAILED_EVERY = 200  # of the 20,000 workers
+
+
+class StandardNode(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node = start_workload("standard")
+        cls.addClassCleanup(cls.node.stop)
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.dump = cls.scratch / "standard.beamdump"
+        cls.before = cls.node.ask("processes").split()
+        cls.capture = tools.capture(cls.node, cls.dump, "--threads", "2")
+        cls.told = comparison.ask_oracle(cls.node)
+
+    def test_every_process_is_listed_as_the_node_says(self):
+        result = comparison.compare(listed(self.dump), self.before, self.told,
+                                    comparison.LISTED)
+        result.print("standard node, list")
+        result.verify(self)
+        self.assertGreater(result.compared, 20000)
+
+    def test_details_are_as_the_node_says(self):
+        chosen = [pid for number, (pid, process) in enumerate(self.told.items())
+                  if process["registered_name"] or number % DETAILED_EVERY == 0]
+        result = comparison.compare(details(self.dump, chosen), self.before,
+                                    {pid: self.told[pid] for pid in chosen})
+        result.print("standard node, details")
+        result.verify(self)
+        self.assertGreater(result.compared, 100)
+
+    def test_the_node_runs_on(self):
+        self.assertEqual(self.node.ask("ping"), "pong")
+        self.assertEqual(self.node.stopped_threads(), [])
+
+    def test_state_of_a_million_users_reads_as_terms(self):
+        ended = tools.expect(tools.analyze("backtrace", self.dump, "standard_state"), 0, 3)
+        self.assertIn('{state,1000000,[{user,1,<<"user-1">>,{address,<<"Lund">>,10001,{1,1}}',
+                      ended.output)
+        self.assertIn('standard:hold/1', ended.output)
+        self.assertLess(ended.peak_kib, MOST_BACKTRACE_KIB)
+        print(f"backtrace of the state: {len(ended.output)} characters, {ended.peak_kib} KiB")
+
+    def test_all_of_a_deep_stack_is_there(self):
+        ended = tools.expect(tools.analyze("backtrace", self.dump, "standard_deep"), 0, 3)
+        self.assertEqual(len(re.findall(r"standard:descend/3 ", ended.output)), 200001)
+        self.assertIn("{199999,1}", ended.output)
+        self.assertLess(ended.peak_kib, MOST_BACKTRACE_KIB)
+        print(f"backtrace of the deep stack: {len(ended.output)} characters, {ended.peak_kib} KiB")
+
+    def test_summary_reads_little_of_the_file(self):
+        ended = tools.expect(tools.analyze("summary", self.dump, "--stats"), 0, 3)
+        read = tools.bytes_read(ended)
+        print(f"summary read {read} of {tools.file_bytes(self.dump)} bytes in {ended.seconds} s")
+        self.assertLess(read, MOST_SUMMARY_SHARE * tools.file_bytes(self.dump))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
