@@ -24,6 +24,7 @@ class ElfImage {
     /// `bias`: what to add to the file's addresses (0 for a fixed executable).
     static Result<ElfImage> open(const std::filesystem::path& file, std::uint64_t bias);
 
+    /// A name that several file-static symbols share is not found.
     [[nodiscard]] std::optional<Symbol> symbol(std::string_view name) const;
     [[nodiscard]] const std::string& build_id() const { return build_id_; }  ///< lower case hex
     /// Loaded segments that are writable: .data and .bss, where file-static tables live.
@@ -33,6 +34,10 @@ class ElfImage {
     [[nodiscard]] const std::vector<memory::AddressRange>& executable() const {
         return executable_;
     }
+    /// The first address of the image, rounded down to a page.
+    [[nodiscard]] memory::Address begin() const;
+    /// Adds to every address: for an image opened before its bias was known.
+    void move_by(std::uint64_t bias);
 
   private:
     std::map<std::string, Symbol, std::less<>> symbols_;

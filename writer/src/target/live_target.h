@@ -4,11 +4,11 @@
 #include "memory/present_pages.h"
 #include "target/elf_image.h"
 #include "target/mappings.h"
-
-#include <sys/types.h>
+#include "target/proc_directory.h"
 
 #include <memory>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace beamdump::target {
@@ -33,13 +33,15 @@ class LiveTarget {
     Result<void> refresh_mappings();
 
     [[nodiscard]] Result<std::vector<std::string>> arguments() const;
-    [[nodiscard]] Result<std::int64_t> boot_us() const;         ///< wall clock, since the epoch
+    [[nodiscard]] Result<std::int64_t> boot_us() const;  ///< wall clock, since the epoch
     [[nodiscard]] Result<std::uint64_t> resident_bytes() const;
+    /// Whether it still runs; false for a zombie.
     [[nodiscard]] bool alive() const;
 
   private:
     LiveTarget() = default;
     pid_t pid_ = 0;
+    ProcDirectory process_;
     std::string executable_;
     ElfImage image_;
     Mappings mappings_;

@@ -2,9 +2,10 @@
 
 #include <libdump/base/error.h>
 
-#include <sys/types.h>
-
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <sys/types.h>
 #include <vector>
 
 namespace beamdump::target {
@@ -21,7 +22,10 @@ struct StopCost {
 /// target was in stays as it was.
 class ThreadStop {
   public:
-    /// Stops every thread, those made meanwhile too. On failure all are resumed.
+    /// Stops every thread, those made meanwhile too. On failure all are resumed. kPermission;
+    /// kNotFound; kTargetDied; kLimit: a thread did not stop within two seconds (it hangs in the
+    /// kernel) or new ones kept coming. A thread that hangs is left seized and would stop when it
+    /// wakes, until this process ends: end it soon after that error.
     static Result<ThreadStop> stop(pid_t pid);
     ThreadStop(ThreadStop&& other) noexcept;
     ThreadStop& operator=(ThreadStop&&) = delete;
@@ -34,9 +38,22 @@ class ThreadStop {
     [[nodiscard]] const std::vector<pid_t>& threads() const { return threads_; }
 
   private:
+    struct State {
+        bool stopped = false;
+        bool ended = false;
+        int signal = 0;  ///< to be delivered on resumption; 0: none
+    };
+
     explicit ThreadStop(pid_t pid) : pid_(pid) {}
+    Result<void> seize_threads();
+    Result<void> await_stops();
+    void look_at(std::size_t index);
+    void forget_if(const std::function<bool(std::size_t)>& done);
+    void detach_all();
+
     pid_t pid_ = 0;
     std::vector<pid_t> threads_;
+    std::vector<State> states_;  // of the thread at the same index
     std::int64_t begin_ns_ = 0;
     bool stopped_ = false;
 };

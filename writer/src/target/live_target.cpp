@@ -1,0 +1,195 @@
+#include "target/live_target.h"
+
+#include "memory/pagemap.h"
+#include "memory/process_memory.h"
+#include "target/access.h"
+#include "target/relatives.h"
+#include "target/vm_image.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <ctime>
+#include <elf.h>
+#include <unistd.h>
+
+namespace beamdump::target {
+namespace {
+
+// A node with a million mappings has about 100 MB of text here.
+constexpr std::size_t kMostMappingsText = std::size_t{256} << 20U;
+
+std::unexpected<Error> not_a_beam(std::string message) {
+    return fail(ErrorCode::kNotABeam, std::move(message));
+}
+
+/// Refuses what is no process with memory of its own.
+Result<void> check_kind(const ProcDirectory& process) {
+    const auto facts = process.facts();
+    if (!facts) {
+        return std::unexpected(facts.error());
+    }
+    const pid_t pid = process.pid();
+    if (facts->thread_group != pid) {
+        return not_a_beam(fmt::format("{} is a thread ({}) of process {}: use the process's id",
+                                      pid, facts->name, facts->thread_group));
+    }
+    if (facts->kernel_thread) {
+        return not_a_beam(fmt::format(
+            "process {} is the kernel thread {}, not an Erlang VM (beam.smp)", pid, facts->name));
+    }
+    if (facts->dead()) {
+        return not_a_beam(
+            fmt::format("process {} ({}) has exited and only waits for its parent, "
+                        "process {}, to notice (a zombie): there is no memory left",
+                        pid, facts->name, facts->parent));
+    }
+    return {};
+}
+
+/// Says what the process is, and where the VM may be.
+std::string describe_other_program(const ProcDirectory& process) {
+    const auto program = process.link("exe");
+    const auto sentence = fmt::format("process {} is {}, not an Erlang VM (beam.smp)",
+                                      process.pid(), program.value_or("another program"));
+    const auto relative = find_relative(process.pid(), running_processes(), runs_vm);
+    return relative ? fmt::format("{}; its {}, process {}, is one: use that", sentence,
+                                  relative->relation, relative->pid)
+                    : sentence;
+}
+
+Result<Mappings> read_mappings(const ProcDirectory& process) {
+    const auto text = process.read("maps", kMostMappingsText);
+    if (!text) {
+        return std::unexpected(text.error().code == ErrorCode::kPermission ? access_denied(process)
+                                                                           : text.error());
+    }
+    if (text->empty()) {
+        return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", process.pid()));
+    }
+    return Mappings::parse(*text);
+}
+
+/// Reads the first bytes of the VM's image: whether that is permitted shows only by doing it.
+Result<void> check_readable(memory::MemorySource& memory, const VmImage& vm,
+                            const ProcDirectory& process) {
+    const auto magic = memory.value<std::array<char, SELFMAG>>(vm.image.begin());
+    if (!magic) {
+        return std::unexpected(magic.error().code == ErrorCode::kPermission ? access_denied(process)
+                                                                            : magic.error());
+    }
+    if (std::memcmp(magic->data(), ELFMAG, SELFMAG) != 0) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("{} should be loaded at {:#x} of process {}, but no ELF header is "
+                                "there",
+                                vm.path, vm.image.begin(), process.pid()));
+    }
+    return {};
+}
+
+std::int64_t clock_us(clockid_t clock) {
+    timespec time{};
+    ::clock_gettime(clock, &time);
+    return time.tv_sec * 1'000'000 + time.tv_nsec / 1000;
+}
+
+}  // namespace
+
+Result<LiveTarget> LiveTarget::open(pid_t pid) {
+    LiveTarget target;
+    target.pid_ = pid;
+    auto process = ProcDirectory::open(pid);
+    if (!process) {
+        return std::unexpected(process.error());
+    }
+    target.process_ = std::move(*process);
+    if (auto kind = check_kind(target.process_); !kind) {
+        return std::unexpected(kind.error());
+    }
+    if (auto mapped = target.refresh_mappings(); !mapped) {
+        return std::unexpected(mapped.error());
+    }
+    auto vm = find_vm_image(target.process_, target.mappings_);
+    if (!vm) {
+        return std::unexpected(vm.error());
+    }
+    if (!*vm) {
+        return not_a_beam(describe_other_program(target.process_));
+    }
+    auto memory = memory::ProcessMemory::open(pid);
+    if (!memory) {
+        return std::unexpected(memory.error());
+    }
+    if (auto readable = check_readable(**memory, **vm, target.process_); !readable) {
+        return std::unexpected(readable.error());
+    }
+    auto pages = memory::Pagemap::open(pid);
+    if (!pages) {
+        return std::unexpected(pages.error());
+    }
+    target.executable_ = std::move((*vm)->path);
+    target.image_ = std::move((*vm)->image);
+    target.memory_ = std::move(*memory);
+    target.pages_ = std::move(*pages);
+    return target;
+}
+
+Result<void> LiveTarget::refresh_mappings() {
+    auto mappings = read_mappings(process_);
+    if (!mappings) {
+        return std::unexpected(mappings.error());
+    }
+    mappings_ = std::move(*mappings);
+    return {};
+}
+
+Result<std::vector<std::string>> LiveTarget::arguments() const {
+    const auto text = process_.read("cmdline");
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    std::vector<std::string> arguments;
+    for (std::size_t at = 0; at < text->size();) {
+        const auto end = std::min(text->find('\0', at), text->size());
+        arguments.push_back(text->substr(at, end - at));
+        at = end + 1;
+    }
+    return arguments;
+}
+
+Result<std::int64_t> LiveTarget::boot_us() const {
+    const auto facts = process_.facts();
+    if (!facts) {
+        return std::unexpected(facts.error());
+    }
+    const auto ticks_a_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    const auto since_boot_us = facts->start_ticks * (1'000'000 / ticks_a_second);
+    // btime of /proc/stat is the same in whole seconds.
+    const auto system_boot_us = clock_us(CLOCK_REALTIME) - clock_us(CLOCK_BOOTTIME);
+    return system_boot_us + static_cast<std::int64_t>(since_boot_us);
+}
+
+Result<std::uint64_t> LiveTarget::resident_bytes() const {
+    const auto text = process_.read("statm");
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    // "size resident shared ...", in pages
+    const auto begin = text->find(' ') + 1;
+    std::uint64_t pages = 0;
+    const auto parsed = std::from_chars(text->data() + begin, text->data() + text->size(), pages);
+    if (begin == 0 || parsed.ec != std::errc()) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("{} is not understood", process_.path("statm")));
+    }
+    return pages * memory::kPageBytes;
+}
+
+bool LiveTarget::alive() const {
+    const auto facts = process_.facts();
+    return facts && !facts->dead();
+}
+
+}  // namespace beamdump::target

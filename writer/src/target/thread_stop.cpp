@@ -1,0 +1,255 @@
+#include "target/thread_stop.h"
+
+#include "target/access.h"
+#include "target/proc_directory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <span>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <utility>
+
+namespace beamdump::target {
+namespace {
+
+constexpr std::int64_t kStopDeadlineNs = 2'000'000'000;
+constexpr std::int64_t kDetachDeadlineNs = 500'000'000;
+// Threads that are stopped make no others, so a few passes are enough for any sane target.
+constexpr int kMostPasses = 100;
+
+std::int64_t monotonic_ns() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+/// Waits a little, the longer the more often it was called: most threads stop within microseconds.
+class Patience {
+  public:
+    void wait() {
+        const timespec time{0, pause_ns_};
+        ::nanosleep(&time, nullptr);
+        pause_ns_ = std::min(pause_ns_ * 2, 1'000'000L);
+    }
+
+  private:
+    long pause_ns_ = 10'000;
+};
+
+Result<std::vector<pid_t>> list_threads(pid_t pid) {
+    std::vector<pid_t> threads;
+    std::error_code error;
+    std::filesystem::directory_iterator entry(fmt::format("/proc/{}/task", pid), error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+        const auto name = entry->path().filename().native();
+        pid_t thread = 0;
+        std::from_chars(name.data(), name.data() + name.size(), thread);
+        if (thread > 0) {
+            threads.push_back(thread);
+        }
+    }
+    if (threads.empty() && ::kill(pid, 0) != 0 && errno == ESRCH) {
+        return fail(ErrorCode::kNotFound, fmt::format("there is no process {}", pid));
+    }
+    if (error) {
+        return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", pid));
+    }
+    return threads;
+}
+
+/// Whether a thread exists that could still run.
+bool runnable(pid_t thread) {
+    const auto facts = process_facts(thread);
+    return facts && !facts->dead();
+}
+
+/// The error of a thread that the kernel does not let us seize.
+std::unexpected<Error> seize_denied(pid_t pid, pid_t thread) {
+    const auto directory = ProcDirectory::open(thread);
+    if (!directory) {
+        return std::unexpected(directory.error());
+    }
+    auto facts = access_facts(*directory);
+    facts.pid = pid;
+    return fail(ErrorCode::kPermission, explain_denied(facts));
+}
+
+}  // namespace
+
+Result<ThreadStop> ThreadStop::stop(pid_t pid) {
+    ThreadStop stop(pid);
+    stop.stopped_ = true;  // from here on the destructor resumes
+    for (int pass = 0; pass < kMostPasses; ++pass) {
+        const auto first = stop.threads_.size();
+        if (auto seized = stop.seize_threads(); !seized) {
+            return std::unexpected(seized.error());
+        }
+        if (stop.threads_.size() == first) {
+            if (stop.threads_.empty()) {
+                return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", pid));
+            }
+            return stop;
+        }
+        if (first == 0) {
+            stop.begin_ns_ = monotonic_ns();
+        }
+        for (const auto thread : std::span(stop.threads_).subspan(first)) {
+            // A thread that is gone shows when it is waited for.
+            ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+        }
+        if (auto stopped = stop.await_stops(); !stopped) {
+            return std::unexpected(stopped.error());
+        }
+    }
+    return fail(ErrorCode::kLimit,
+                fmt::format("process {} makes threads faster than they can be stopped", pid));
+}
+
+/// Seizes every thread that is not yet; those that are about to end are left out.
+Result<void> ThreadStop::seize_threads() {
+    const auto listed = list_threads(pid_);
+    if (!listed) {
+        return std::unexpected(listed.error());
+    }
+    for (const auto thread : *listed) {
+        if (std::ranges::find(threads_, thread) != threads_.end()) {
+            continue;
+        }
+        if (::ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) == 0) {
+            threads_.push_back(thread);
+            states_.emplace_back();
+            continue;
+        }
+        const int error = errno;
+        if (error == ESRCH || !runnable(thread)) {
+            continue;
+        }
+        if (error == EPERM || error == EACCES) {
+            return seize_denied(pid_, thread);
+        }
+        return fail(ErrorCode::kIo, fmt::format("cannot stop thread {} of process {}: {}", thread,
+                                                pid_, std::strerror(error)));
+    }
+    return {};
+}
+
+/// Looks once whether a thread has stopped or ended.
+void ThreadStop::look_at(std::size_t index) {
+    State& state = states_[index];
+    int status = 0;
+    const pid_t got = ::waitpid(threads_[index], &status, __WALL | WNOHANG);
+    if (got < 0 && errno == ECHILD) {
+        state.ended = true;
+    } else if (got > 0 && !WIFSTOPPED(status)) {
+        state.ended = true;
+    } else if (got > 0) {
+        state.stopped = true;
+        // An event stop (interrupted, or the process is under SIGSTOP) holds no signal back. In any
+        // other stop a signal is on its way to the thread.
+        const bool event = status >> 16 != 0;
+        state.signal = event ? 0 : WSTOPSIG(status);
+    }
+}
+
+void ThreadStop::forget_if(const std::function<bool(std::size_t)>& done) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+        if (!done(i)) {
+            threads_[kept] = threads_[i];
+            states_[kept] = states_[i];
+            ++kept;
+        }
+    }
+    threads_.resize(kept);
+    states_.resize(kept);
+}
+
+/// Waits until every seized thread stands or has ended.
+Result<void> ThreadStop::await_stops() {
+    const auto deadline = monotonic_ns() + kStopDeadlineNs;
+    Patience patience;
+    while (true) {
+        bool leader_ended = false;
+        for (std::size_t i = 0; i < threads_.size(); ++i) {
+            if (!states_[i].stopped) {
+                look_at(i);
+                leader_ended = leader_ended || (states_[i].ended && threads_[i] == pid_);
+            }
+        }
+        forget_if([&](std::size_t i) { return states_[i].ended; });
+        if (leader_ended) {
+            return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", pid_));
+        }
+        const auto waiting = std::ranges::find(states_, false, &State::stopped);
+        if (waiting == states_.end()) {
+            return {};
+        }
+        if (monotonic_ns() > deadline) {
+            const auto thread = threads_[static_cast<std::size_t>(waiting - states_.begin())];
+            return fail(ErrorCode::kLimit,
+                        fmt::format("thread {} of process {} did not stop within two seconds: it "
+                                    "hangs in the kernel (look at /proc/{}/stack)",
+                                    thread, pid_, thread));
+        }
+        patience.wait();
+    }
+}
+
+/// Detaches from every thread, and reaps those that were killed meanwhile, so that their parent
+/// sees their end.
+void ThreadStop::detach_all() {
+    const auto deadline = monotonic_ns() + kDetachDeadlineNs;
+    Patience patience;
+    while (true) {
+        forget_if([&](std::size_t i) {
+            if (!states_[i].stopped) {
+                look_at(i);
+            }
+            if (!states_[i].stopped || states_[i].ended) {
+                return states_[i].ended;
+            }
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the signal as a pointer.
+            auto* signal = reinterpret_cast<void*>(static_cast<std::intptr_t>(states_[i].signal));
+            const bool detached = ::ptrace(PTRACE_DETACH, threads_[i], nullptr, signal) == 0;
+            states_[i].stopped = detached;  // where it failed the thread was killed: it ends soon
+            return detached;
+        });
+        if (threads_.empty() || monotonic_ns() > deadline) {
+            return;
+        }
+        patience.wait();
+    }
+}
+
+ThreadStop::ThreadStop(ThreadStop&& other) noexcept
+    : pid_(other.pid_),
+      threads_(std::move(other.threads_)),
+      states_(std::move(other.states_)),
+      begin_ns_(other.begin_ns_),
+      stopped_(std::exchange(other.stopped_, false)) {}
+
+ThreadStop::~ThreadStop() {
+    resume();
+}
+
+StopCost ThreadStop::resume() {
+    if (!std::exchange(stopped_, false)) {
+        return {};
+    }
+    StopCost cost;
+    cost.begin_monotonic_ns = begin_ns_;
+    cost.threads = static_cast<std::uint32_t>(threads_.size());
+    detach_all();
+    cost.length_ns = begin_ns_ == 0 ? 0 : monotonic_ns() - begin_ns_;
+    return cost;
+}
+
+}  // namespace beamdump::target
