@@ -1,0 +1,238 @@
+#include "query/diff.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <span>
+#include <utility>
+
+namespace beamdump::query {
+
+namespace {
+
+/// What is compared of each process. Atom indexes are the same in all dumps of one run.
+struct Row {
+    std::uint64_t owner_id = 0;
+    std::uint64_t number = 0;  ///< row of its dump's index
+    std::uint64_t memory = 0;
+    std::uint64_t queue = 0;
+    std::array<std::optional<std::uint64_t>, 3> initial_call;
+};
+
+Result<std::vector<Row>> read_rows(Dump& dump) {
+    constexpr std::array kColumns = {records::PROCESS_COLUMN_OWNER_ID,
+                                     records::PROCESS_COLUMN_MEMORY_BYTES,
+                                     records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH,
+                                     records::PROCESS_COLUMN_INITIAL_MODULE,
+                                     records::PROCESS_COLUMN_INITIAL_FUNCTION,
+                                     records::PROCESS_COLUMN_INITIAL_ARITY};
+    std::vector<Row> rows;
+    auto done = dump.processes().visit(kColumns,
+                                       [&rows](std::uint64_t number, ProcessIndex::Values values) {
+                                           rows.push_back({values[0].value_or(0),
+                                                           number,
+                                                           values[1].value_or(0),
+                                                           values[2].value_or(0),
+                                                           {values[3], values[4], values[5]}});
+                                           return true;
+                                       });
+    if (!done) {
+        return std::unexpected(done.error());
+    }
+    std::ranges::sort(rows, {}, &Row::owner_id);
+    return rows;
+}
+
+std::int64_t growth(std::uint64_t before, std::uint64_t after) {
+    return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
+}
+
+/// Row numbers in both dumps of one process.
+struct Pair {
+    std::int64_t growth = 0;
+    std::uint64_t before = 0;
+    std::uint64_t after = 0;
+};
+
+/// The `limit` things that rank highest, largest first.
+template <typename Item, typename Rank>
+void keep_largest(std::vector<Item>& items, std::uint64_t limit, Rank rank) {
+    std::ranges::stable_sort(items, std::greater{}, rank);
+    if (limit != 0 && items.size() > limit) {
+        items.resize(limit);
+    }
+}
+
+Result<std::vector<ProcessLine>> lines(Dump& dump, std::span<const std::uint64_t> numbers) {
+    auto rows = dump.processes().rows(numbers);
+    if (!rows) {
+        return std::unexpected(rows.error());
+    }
+    std::vector<ProcessLine> result;
+    for (const auto& row : *rows) {
+        result.push_back(process_line(dump, row));
+    }
+    return result;
+}
+
+Result<ProcessGroup> group(Dump& dump, std::vector<Row> rows, std::uint64_t limit) {
+    ProcessGroup result;
+    result.count = rows.size();
+    for (const Row& row : rows) {
+        result.memory_bytes += row.memory;
+    }
+    keep_largest(rows, limit, &Row::memory);
+    std::vector<std::uint64_t> numbers(rows.size());
+    std::ranges::transform(rows, numbers.begin(), &Row::number);
+    auto largest = lines(dump, numbers);
+    if (!largest) {
+        return std::unexpected(largest.error());
+    }
+    result.largest = std::move(*largest);
+    return result;
+}
+
+Result<std::vector<GrownProcess>> grown_lines(Dump& before, Dump& after, std::vector<Pair> pairs,
+                                              std::uint64_t limit) {
+    keep_largest(pairs, limit, &Pair::growth);
+    std::vector<std::uint64_t> before_rows(pairs.size());
+    std::vector<std::uint64_t> after_rows(pairs.size());
+    std::ranges::transform(pairs, before_rows.begin(), &Pair::before);
+    std::ranges::transform(pairs, after_rows.begin(), &Pair::after);
+    auto olds = lines(before, before_rows);
+    auto news = lines(after, after_rows);
+    if (!olds || !news) {
+        return std::unexpected(!olds ? olds.error() : news.error());
+    }
+    std::vector<GrownProcess> result;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const ProcessLine& old_line = (*olds)[i];
+        const ProcessLine& new_line = (*news)[i];
+        result.push_back(
+            {old_line, new_line,
+             growth(old_line.memory_bytes.value_or(0), new_line.memory_bytes.value_or(0)),
+             growth(old_line.message_queue_length.value_or(0),
+                    new_line.message_queue_length.value_or(0)),
+             growth(old_line.reductions.value_or(0), new_line.reductions.value_or(0))});
+    }
+    return result;
+}
+
+bool same_run(const Dump& before, const Dump& after) {
+    const records::Node& a = before.node();
+    const records::Node& b = after.node();
+    // A node's boot time is computed from clocks read at capture, so it may be a little off.
+    constexpr std::int64_t kSlackUs = 5'000'000;
+    const bool same_boot =
+        !a.has_boot_us() || !b.has_boot_us() || std::abs(a.boot_us() - b.boot_us()) <= kSlackUs;
+    const bool same_pid = !before.capture().has_os_pid() || !after.capture().has_os_pid() ||
+                          before.capture().os_pid() == after.capture().os_pid();
+    return same_boot && same_pid;
+}
+
+std::vector<Change> total_changes(const Dump& before, const Dump& after) {
+    const records::Totals& a = before.trailer().totals();
+    const records::Totals& b = after.trailer().totals();
+    std::vector<Change> changes;
+    const auto add = [&](std::string name, bool bytes, auto has, auto get) {
+        Change change{std::move(name), bytes, std::nullopt, std::nullopt};
+        if (std::invoke(has, a)) {
+            change.before = std::invoke(get, a);
+        }
+        if (std::invoke(has, b)) {
+            change.after = std::invoke(get, b);
+        }
+        changes.push_back(std::move(change));
+    };
+    using records::Totals;
+    add("processes", false, &Totals::has_processes, &Totals::processes);
+    add("process_memory", true, &Totals::has_process_memory_bytes, &Totals::process_memory_bytes);
+    add("messages", false, &Totals::has_messages, &Totals::messages);
+    add("binaries", false, &Totals::has_binaries, &Totals::binaries);
+    add("binary_memory", true, &Totals::has_binary_bytes, &Totals::binary_bytes);
+    add("atoms", false, &Totals::has_atoms, &Totals::atoms);
+    add("modules", false, &Totals::has_modules, &Totals::modules);
+    add("code", true, &Totals::has_code_bytes, &Totals::code_bytes);
+    add("reductions", false, &Totals::has_reductions, &Totals::reductions);
+    return changes;
+}
+
+/// The processes of two dumps, told apart.
+struct Partition {
+    std::vector<Row> born;
+    std::vector<Row> gone;
+    std::vector<Pair> memory;
+    std::vector<Pair> queues;
+    std::uint64_t common = 0;
+    std::uint64_t shrunk = 0;
+};
+
+Partition partition(const std::vector<Row>& olds, const std::vector<Row>& news, bool same_run) {
+    Partition result;
+    auto before = olds.begin();
+    auto after = news.begin();
+    while (before != olds.end() || after != news.end()) {
+        if (after == news.end() || (before != olds.end() && before->owner_id < after->owner_id)) {
+            result.gone.push_back(*before++);
+        } else if (before == olds.end() || after->owner_id < before->owner_id) {
+            result.born.push_back(*after++);
+        } else if (!same_run || before->initial_call != after->initial_call) {
+            result.gone.push_back(*before++);
+            result.born.push_back(*after++);
+        } else {
+            ++result.common;
+            const std::int64_t memory = growth(before->memory, after->memory);
+            const std::int64_t queue = growth(before->queue, after->queue);
+            if (memory > 0) {
+                result.memory.push_back({memory, before->number, after->number});
+            }
+            if (queue > 0) {
+                result.queues.push_back({queue, before->number, after->number});
+            }
+            result.shrunk += memory < 0 ? 1 : 0;
+            ++before;
+            ++after;
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+Result<DumpDiff> diff_dumps(Dump& before, const std::string& before_file, Dump& after,
+                            const std::string& after_file, std::uint64_t limit) {
+    DumpDiff diff;
+    diff.before = dump_facts(before, before_file);
+    diff.after = dump_facts(after, after_file);
+    if (diff.before.captured_us && diff.after.captured_us) {
+        diff.elapsed_us = *diff.after.captured_us - *diff.before.captured_us;
+    }
+    diff.same_run = same_run(before, after) && diff.before.node_name == diff.after.node_name;
+    diff.totals = total_changes(before, after);
+    auto olds = read_rows(before);
+    auto news = read_rows(after);
+    if (!olds || !news) {
+        return std::unexpected(!olds ? olds.error() : news.error());
+    }
+    Partition parts = partition(*olds, *news, diff.same_run);
+    diff.common = parts.common;
+    diff.grown_count = parts.memory.size();
+    diff.shrunk_count = parts.shrunk;
+    auto born = group(after, std::move(parts.born), limit);
+    auto gone = group(before, std::move(parts.gone), limit);
+    auto grown = grown_lines(before, after, std::move(parts.memory), limit);
+    auto queues = grown_lines(before, after, std::move(parts.queues), limit);
+    if (!born || !gone) {
+        return std::unexpected(!born ? born.error() : gone.error());
+    }
+    if (!grown || !queues) {
+        return std::unexpected(!grown ? grown.error() : queues.error());
+    }
+    diff.born = std::move(*born);
+    diff.gone = std::move(*gone);
+    diff.grown = std::move(*grown);
+    diff.grown_queues = std::move(*queues);
+    return diff;
+}
+
+}  // namespace beamdump::query

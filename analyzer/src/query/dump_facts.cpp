@@ -1,0 +1,22 @@
+#include "query/dump_facts.h"
+
+namespace beamdump::query {
+
+DumpFacts dump_facts(Dump& dump, const std::string& file) {
+    DumpFacts facts;
+    facts.file = file;
+    facts.file_bytes = dump.reader().file_bytes();
+    facts.stream_bytes = dump.reader().flat_bytes();
+    if (const auto& damage = dump.reader().damage()) {
+        facts.damage = damage->what;
+    }
+    if (dump.node().has_name_atom()) {
+        facts.node_name = dump.atoms().text(dump.node().name_atom());
+    }
+    if (dump.capture().has_started_us()) {
+        facts.captured_us = dump.capture().started_us();
+    }
+    return facts;
+}
+
+}  // namespace beamdump::query

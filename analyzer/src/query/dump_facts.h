@@ -1,0 +1,23 @@
+#pragma once
+
+#include <libdump/model/dump.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace beamdump::query {
+
+/// Which dump an answer is about, and whether it is all there. Stands in every answer.
+struct DumpFacts {
+    std::string file;
+    std::uint64_t file_bytes = 0;
+    std::uint64_t stream_bytes = 0;     ///< decompressed
+    std::optional<std::string> damage;  ///< set where the dump was cut short
+    std::optional<std::string> node_name;
+    std::optional<std::int64_t> captured_us;  ///< since the Unix epoch
+};
+
+DumpFacts dump_facts(Dump& dump, const std::string& file);
+
+}  // namespace beamdump::query

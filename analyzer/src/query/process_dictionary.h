@@ -1,0 +1,19 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/model/process_context.h>
+#include <libdump/model/process_run.h>
+#include <libdump/term/term_scheme.h>
+
+#include <cstdint>
+#include <functional>
+
+namespace beamdump::query {
+
+/// Tells `visit` the key and value words of each entry of a process's dictionary, in the order of
+/// its hash table. Says how many words made no entry (and were passed over).
+Result<std::uint64_t> visit_dictionary(
+    ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
+    const std::function<void(std::uint64_t key, std::uint64_t value)>& visit);
+
+}  // namespace beamdump::query

@@ -1,0 +1,111 @@
+#include "query/process_relations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+#include <string>
+
+namespace beamdump::query {
+
+namespace {
+
+constexpr std::size_t kLongestId = 1000;
+
+template <typename Item>
+bool wanted(Excerpt<Item>& excerpt, std::uint64_t limit) {
+    ++excerpt.total;
+    return limit == 0 || excerpt.items.size() < limit;
+}
+
+std::string link_kind(records::LinkKind kind) {
+    switch (kind) {
+        case records::LINK_KIND_PROCESS:
+            return "process";
+        case records::LINK_KIND_PORT:
+            return "port";
+        case records::LINK_KIND_REMOTE:
+            return "remote";
+        default:
+            return "unknown";
+    }
+}
+
+std::string monitor_kind(records::MonitorKind kind) {
+    switch (kind) {
+        case records::MONITOR_KIND_PROCESS:
+            return "process";
+        case records::MONITOR_KIND_PORT:
+            return "port";
+        case records::MONITOR_KIND_TIME_OFFSET:
+            return "time_offset";
+        case records::MONITOR_KIND_REMOTE:
+            return "remote";
+        case records::MONITOR_KIND_RESOURCE:
+            return "resource";
+        case records::MONITOR_KIND_NODE:
+            return "node";
+        case records::MONITOR_KIND_NODES:
+            return "nodes";
+        case records::MONITOR_KIND_SUSPEND:
+            return "suspend";
+        case records::MONITOR_KIND_ALIAS:
+            return "alias";
+        default:
+            return "unknown";
+    }
+}
+
+/// What a monitor watches, or who watches by it.
+std::string monitor_other(Dump& dump, const records::Monitor& monitor, TermPrinter& printer) {
+    if (monitor.has_name_atom() && !monitor.is_target()) {
+        const std::string name = atom_text(dump, monitor.name_atom());
+        return monitor.has_node_atom()
+                   ? fmt::format("{{{},{}}}", name, atom_text(dump, monitor.node_atom()))
+                   : name;
+    }
+    return term_text(printer, monitor.other_word(), kLongestId).text;
+}
+
+/// A local reference, numbers highest first, as Erlang prints it.
+std::optional<std::string> reference_text(const records::Monitor& monitor) {
+    if (monitor.reference_size() == 0) {
+        return std::nullopt;
+    }
+    return fmt::format("#Ref<0.{}>",
+                       fmt::join(std::ranges::reverse_view(monitor.reference()), "."));
+}
+
+MonitorLine monitor_line(Dump& dump, const records::Monitor& monitor, TermPrinter& printer) {
+    return {monitor_kind(monitor.kind()), monitor_other(dump, monitor, printer),
+            reference_text(monitor)};
+}
+
+}  // namespace
+
+Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& printer,
+                            std::uint64_t limit, ProcessDetails& into) {
+    for (const Pack& pack : run.directory.relations) {
+        auto relations = dump.reader().message_at<records::Relations>(
+            pack.offset, format::RecordKind::kRelations);
+        if (!relations) {
+            return wrap("reading links and monitors", std::move(relations.error()));
+        }
+        for (const auto& link : relations->link()) {
+            if (wanted(into.links, limit)) {
+                into.links.items.push_back({link_kind(link.kind()),
+                                            term_text(printer, link.other_word(), kLongestId).text,
+                                            link.unlinking()});
+            }
+        }
+        for (const auto& monitor : relations->monitor()) {
+            auto& list = monitor.is_target() ? into.monitored_by : into.monitors;
+            if (wanted(list, limit)) {
+                list.items.push_back(monitor_line(dump, monitor, printer));
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace beamdump::query

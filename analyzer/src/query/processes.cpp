@@ -1,0 +1,316 @@
+#include "query/processes.h"
+
+#include <libdump/model/owner_id.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace beamdump::query {
+
+namespace {
+
+using Column = records::ProcessColumnKind;
+using Values = ProcessIndex::Values;
+
+constexpr std::size_t kBatchRows = 65536;
+
+/// The columns that one question reads, and each one's place among them.
+class ColumnSet {
+  public:
+    std::size_t add(Column column) {
+        const auto known = std::ranges::find(columns_, column);
+        if (known != columns_.end()) {
+            return static_cast<std::size_t>(known - columns_.begin());
+        }
+        columns_.push_back(column);
+        return columns_.size() - 1;
+    }
+    [[nodiscard]] std::span<const Column> columns() const { return columns_; }
+
+  private:
+    std::vector<Column> columns_;
+};
+
+/// One field as text, from the columns that make it up. Texts are made once for each different
+/// value, as long as there are not too many of them.
+class FieldText {
+  public:
+    FieldText(Dump& dump, FilterField field, ColumnSet& columns) : dump_(dump), field_(field) {
+        switch (field) {
+            case FilterField::kPid:
+                add(columns, {records::PROCESS_COLUMN_OWNER_ID});
+                break;
+            case FilterField::kName:
+                add(columns, {records::PROCESS_COLUMN_REGISTERED_NAME});
+                break;
+            case FilterField::kInitialCall:
+                add(columns, {records::PROCESS_COLUMN_INITIAL_MODULE,
+                              records::PROCESS_COLUMN_INITIAL_FUNCTION,
+                              records::PROCESS_COLUMN_INITIAL_ARITY});
+                break;
+            case FilterField::kCurrentFunction:
+                add(columns, {records::PROCESS_COLUMN_CURRENT_MODULE,
+                              records::PROCESS_COLUMN_CURRENT_FUNCTION,
+                              records::PROCESS_COLUMN_CURRENT_ARITY});
+                break;
+            case FilterField::kStatus:
+                add(columns, {records::PROCESS_COLUMN_STATUS});
+                break;
+            case FilterField::kAny:
+                break;
+        }
+    }
+
+    /// Empty where unknown.
+    const std::string& of(Values values) {
+        Key key;
+        for (std::size_t i = 0; i < places_.size(); ++i) {
+            key[i] = values[places_[i]];
+        }
+        if (const auto known = texts_.find(key); known != texts_.end()) {
+            return known->second;
+        }
+        if (texts_.size() >= kTextsHeld) {
+            texts_.clear();
+        }
+        return texts_.emplace(key, make(key)).first->second;
+    }
+
+  private:
+    using Key = std::array<std::optional<std::uint64_t>, 3>;
+    static constexpr std::size_t kTextsHeld = 16384;
+
+    void add(ColumnSet& columns, std::initializer_list<Column> wanted) {
+        for (const Column column : wanted) {
+            places_.push_back(columns.add(column));
+        }
+    }
+
+    std::string make(const Key& key) {
+        if (!key[0]) {
+            return {};
+        }
+        const auto first = static_cast<std::uint32_t>(*key[0]);
+        switch (field_) {
+            case FilterField::kPid:
+                return pid_text(*key[0]);
+            case FilterField::kName:
+                return atom_text(dump_, first);
+            case FilterField::kStatus:
+                return status_text(static_cast<records::ProcessStatus>(*key[0])).value_or("");
+            default:
+                break;
+        }
+        if (!key[1] || !key[2]) {
+            return {};
+        }
+        return function_text(dump_, {first, static_cast<std::uint32_t>(*key[1]),
+                                     static_cast<std::uint32_t>(*key[2])});
+    }
+
+    Dump& dump_;
+    FilterField field_;
+    std::vector<std::size_t> places_;
+    std::map<Key, std::string> texts_;
+};
+
+/// Whether a row passes one filter.
+class Matcher {
+  public:
+    Matcher(Dump& dump, ProcessFilter filter, ColumnSet& columns) : text_(std::move(filter.text)) {
+        if (filter.field != FilterField::kAny) {
+            fields_.emplace_back(dump, filter.field, columns);
+            return;
+        }
+        for (const auto field : {FilterField::kPid, FilterField::kName, FilterField::kInitialCall,
+                                 FilterField::kCurrentFunction, FilterField::kStatus}) {
+            fields_.emplace_back(dump, field, columns);
+        }
+    }
+
+    bool operator()(Values values) {
+        return std::ranges::any_of(fields_, [&](FieldText& field) {
+            return field.of(values).find(text_) != std::string::npos;
+        });
+    }
+
+  private:
+    std::string text_;
+    std::vector<FieldText> fields_;
+};
+
+/// A row and what it sorts by: the smallest key stands first.
+using Ranked = std::pair<std::uint64_t, std::uint64_t>;
+
+/// Keeps the `limit` rows that stand first, in memory for twice as many.
+class FirstRows {
+  public:
+    explicit FirstRows(std::uint64_t limit) : limit_(limit) {}
+
+    void add(Ranked row) {
+        kept_.push_back(row);
+        if (limit_ != 0 && kept_.size() / 2 >= limit_) {
+            cut();
+        }
+    }
+
+    std::vector<std::uint64_t> take() {
+        if (limit_ != 0 && kept_.size() > limit_) {
+            cut();
+        }
+        std::ranges::sort(kept_);
+        std::vector<std::uint64_t> rows(kept_.size());
+        std::ranges::transform(kept_, rows.begin(), &Ranked::second);
+        return rows;
+    }
+
+  private:
+    void cut() {
+        const auto middle = kept_.begin() + static_cast<std::ptrdiff_t>(limit_);
+        std::ranges::nth_element(kept_, middle);
+        kept_.erase(middle, kept_.end());
+    }
+
+    std::uint64_t limit_;
+    std::vector<Ranked> kept_;
+};
+
+/// What rows sort by, from their columns.
+class SortKey {
+  public:
+    SortKey(Dump& dump, ProcessSort sort, ColumnSet& columns) : sort_(sort) {
+        switch (sort) {
+            case ProcessSort::kMemory:
+                place_ = columns.add(records::PROCESS_COLUMN_MEMORY_BYTES);
+                break;
+            case ProcessSort::kReductions:
+                place_ = columns.add(records::PROCESS_COLUMN_REDUCTIONS);
+                break;
+            case ProcessSort::kQueue:
+                place_ = columns.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
+                break;
+            case ProcessSort::kPid:
+                place_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
+                break;
+            case ProcessSort::kName:
+                name_.emplace(dump, FilterField::kName, columns);
+                initial_call_.emplace(dump, FilterField::kInitialCall, columns);
+                break;
+        }
+    }
+
+    /// First pass of a sort by name: gathers the different names.
+    void gather(Values values) {
+        if (sort_ == ProcessSort::kName) {
+            names_.emplace(name_of(values), 0);
+        }
+    }
+    void rank_names() {
+        std::uint64_t rank = 0;
+        for (auto& [name, place] : names_) {
+            place = rank++;
+        }
+    }
+
+    std::uint64_t of(Values values) {
+        if (sort_ == ProcessSort::kName) {
+            return names_.at(name_of(values));
+        }
+        const std::uint64_t value = values[place_].value_or(0);
+        return sort_ == ProcessSort::kPid ? value : ~value;
+    }
+
+    [[nodiscard]] bool needs_names() const { return sort_ == ProcessSort::kName; }
+
+  private:
+    /// Registered ones stand first, the others by what they were started with.
+    using Name = std::pair<int, std::string>;
+    Name name_of(Values values) {
+        const std::string& name = name_->of(values);
+        return name.empty() ? Name{1, initial_call_->of(values)} : Name{0, name};
+    }
+
+    ProcessSort sort_;
+    std::size_t place_ = 0;
+    std::optional<FieldText> name_;
+    std::optional<FieldText> initial_call_;
+    std::map<Name, std::uint64_t> names_;
+};
+
+}  // namespace
+
+ProcessFilter parse_filter(std::string_view argument) {
+    constexpr std::array<std::pair<std::string_view, FilterField>, 5> kFields = {{
+        {"pid=", FilterField::kPid},
+        {"name=", FilterField::kName},
+        {"initial_call=", FilterField::kInitialCall},
+        {"current_function=", FilterField::kCurrentFunction},
+        {"status=", FilterField::kStatus},
+    }};
+    for (const auto& [prefix, field] : kFields) {
+        if (argument.starts_with(prefix)) {
+            return {field, std::string(argument.substr(prefix.size()))};
+        }
+    }
+    return {FilterField::kAny, std::string(argument)};
+}
+
+Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& query) {
+    ColumnSet columns;
+    SortKey key(dump, query.sort, columns);
+    std::vector<Matcher> matchers;
+    for (const ProcessFilter& filter : query.filters) {
+        matchers.emplace_back(dump, filter, columns);
+    }
+    const auto matches = [&matchers](Values values) {
+        return std::ranges::all_of(matchers,
+                                   [values](Matcher& matcher) { return matcher(values); });
+    };
+    ProcessListing listing(dump);
+    listing.total_ = dump.processes().size();
+    if (key.needs_names()) {
+        auto done = dump.processes().visit(columns.columns(), [&](std::uint64_t, Values values) {
+            key.gather(values);
+            return true;
+        });
+        if (!done) {
+            return std::unexpected(done.error());
+        }
+        key.rank_names();
+    }
+    FirstRows first(query.limit);
+    auto done = dump.processes().visit(columns.columns(), [&](std::uint64_t row, Values values) {
+        if (matches(values)) {
+            ++listing.matching_;
+            first.add({key.of(values), row});
+        }
+        return true;
+    });
+    if (!done) {
+        return std::unexpected(done.error());
+    }
+    listing.rows_ = first.take();
+    return listing;
+}
+
+Result<std::vector<ProcessLine>> ProcessListing::next() {
+    const std::size_t count = std::min(kBatchRows, rows_.size() - given_);
+    auto rows = dump_->processes().rows(std::span(rows_).subspan(given_, count));
+    if (!rows) {
+        return std::unexpected(rows.error());
+    }
+    given_ += count;
+    std::vector<ProcessLine> lines;
+    lines.reserve(count);
+    for (const auto& row : *rows) {
+        lines.push_back(process_line(*dump_, row));
+    }
+    return lines;
+}
+
+}  // namespace beamdump::query
