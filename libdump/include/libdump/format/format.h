@@ -31,6 +31,12 @@ inline constexpr std::uint32_t kMaxFrameBytes = 16U << 20U;
 inline constexpr std::uint32_t kMinFrameBytes = 1U << 10U;
 inline constexpr std::uint32_t kDefaultFrameBytes = 256U << 10U;
 
+/// The most bytes that a zstd frame of so much content may have. Readers refuse more before
+/// allocating; zstd's own bound (ZSTD_COMPRESSBOUND) is always below.
+constexpr std::uint64_t max_compressed_bytes(std::uint64_t content_bytes) {
+    return content_bytes + content_bytes / 64 + 512;
+}
+
 /// First bytes of a dump: a skippable frame, 8 bytes of frame header and this.
 struct FileHeader {
     std::array<char, 8> text = kHeaderText;
@@ -144,31 +150,31 @@ enum class OwnerKind : std::uint8_t {
 
 enum class RegionKind : std::uint8_t {
     kUnknown = 0,
-    kStack = 1,            ///< from the stack top (lowest address) to its bottom
-    kHeap = 2,             ///< from the heap's start to its top
+    kStack = 1,  ///< from the stack top (lowest address) to its bottom
+    kHeap = 2,   ///< from the heap's start to its top
     kOldHeap = 3,
     kAbandonedHeap = 4,
-    kHeapFragment = 5,     ///< mbuf chain
-    kReceivedFragment = 6, ///< msg_frag chain: messages received, not yet moved by a collection
-    kMessageFragment = 7,  ///< of a message in a queue
-    kDictionary = 8,       ///< the dictionary's slots: NIL, a {Key,Value} tuple, or a list of such
-    kArguments = 9,        ///< argument registers beyond the built-in ones
-    kShadowFragment = 10,  ///< fragments of a dirty NIF's shadow process
-    kLiterals = 11,        ///< owner: the node
-    kBinaryContent = 12,   ///< bytes
-    kExternalData = 13,    ///< bytes of an undecoded message
-    kSpecificData = 14,    ///< words that process-specific data points to
-    kSignalData = 15,      ///< fragment of a signal that is not a message
+    kHeapFragment = 5,      ///< mbuf chain
+    kReceivedFragment = 6,  ///< msg_frag chain: messages received, not yet moved by a collection
+    kMessageFragment = 7,   ///< of a message in a queue
+    kDictionary = 8,        ///< the dictionary's slots: NIL, a {Key,Value} tuple, or a list of such
+    kArguments = 9,         ///< argument registers beyond the built-in ones
+    kShadowFragment = 10,   ///< fragments of a dirty NIF's shadow process
+    kLiterals = 11,         ///< owner: the node
+    kBinaryContent = 12,    ///< bytes
+    kExternalData = 13,     ///< bytes of an undecoded message
+    kSpecificData = 14,     ///< words that process-specific data points to
+    kSignalData = 15,       ///< fragment of a signal that is not a message
     kRemoteIdentifiers = 16,  ///< external pids and references of links and monitors
 };
 
 enum class RegionState : std::uint8_t {
     kWhole = 0,
-    kPrefix = 1,       ///< only the first part was asked for
-    kRedacted = 2,     ///< left out by a redaction policy
-    kNotPresent = 3,   ///< the pages were not in memory (swapped out or never touched)
-    kUnreadable = 4,   ///< reading failed; what stands here is what came before the failure
-    kLeftOut = 5,      ///< not asked for, or over a size limit
+    kPrefix = 1,      ///< only the first part was asked for
+    kRedacted = 2,    ///< left out by a redaction policy
+    kNotPresent = 3,  ///< the pages were not in memory (swapped out or never touched)
+    kUnreadable = 4,  ///< reading failed; what stands here is what came before the failure
+    kLeftOut = 5,     ///< not asked for, or over a size limit
 };
 
 /// How words are to be read as terms.

@@ -15,10 +15,10 @@
 namespace beamdump {
 
 struct DumpWriterOptions {
-    int level = 1;                ///< zstd's
-    unsigned threads = 2;         ///< compression threads, at least 1
+    int level = 1;         ///< zstd's
+    unsigned threads = 2;  ///< compression threads, at least 1
     std::uint32_t frame_bytes = format::kDefaultFrameBytes;
-    unsigned buffers = 0;         ///< frames in flight; 0: threads * 2 + 2
+    unsigned buffers = 0;  ///< frames in flight; 0: threads * 2 + 2
 };
 
 struct DumpWriterStats {
@@ -29,7 +29,10 @@ struct DumpWriterStats {
 
 /// Writes records into frames, compresses them on a fixed set of threads and hands them to the
 /// sink in order. Memory: `buffers` frames and their compressed forms, and 12 bytes a frame of seek
-/// table. All calls from one thread. After an error every further call gives that error again.
+/// table. All calls from one thread. After an error of the sink or of a compression thread every
+/// further call gives that error again; a refused record or region (kLimit, kUsage, an error of
+/// Fill) leaves the writer as it was. Destroyed without finish(), it writes what it was given and
+/// joins its threads: the output opens as a dump that was cut off.
 class DumpWriter {
   public:
     static Result<DumpWriter> create(std::unique_ptr<ByteSink> sink,
@@ -48,7 +51,8 @@ class DumpWriter {
 
     /// Fills `bytes` with the region's units from index `first` on; gives how many units were
     /// there. Fewer than asked for ends the region: the rest is absent.
-    using Fill = std::function<Result<std::uint64_t>(std::uint64_t first, std::span<std::byte> bytes)>;
+    using Fill =
+        std::function<Result<std::uint64_t>(std::uint64_t first, std::span<std::byte> bytes)>;
 
     /// Where a region was put.
     struct Placement {

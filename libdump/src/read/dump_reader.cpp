@@ -1,0 +1,315 @@
+#include "file_header.h"
+#include "flat_device.h"
+#include "frame_store.h"
+#include "recovery.h"
+#include "seek_table.h"
+
+#include <libdump/read/dump_reader.h>
+
+#include <boost/iostreams/read.hpp>
+#include <boost/iostreams/seek.hpp>
+#include <fmt/format.h>
+
+#include <exception>
+#include <utility>
+
+namespace beamdump {
+
+using format::RecordKind;
+
+class DumpReader::Impl {
+  public:
+    static Result<std::unique_ptr<Impl>> open(const std::filesystem::path& path,
+                                              const DumpReaderOptions& options);
+
+    Impl(const format::FileHeader& file_header, FrameStore frame_store)
+        : header(file_header), store(std::move(frame_store)), device(store) {}
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    ~Impl() = default;
+
+    static RecordView view(const std::shared_ptr<const Frame>& frame, std::uint64_t position);
+    Result<void> read_trailer(std::uint64_t offset);
+    Result<std::optional<RecordView>> first_in(std::size_t frame_position);
+    Result<std::optional<RecordView>> fact_from(const std::shared_ptr<const Frame>& frame,
+                                                std::uint64_t position);
+
+    format::FileHeader header;
+    FrameStore store;
+    FlatDevice device;
+    records::Trailer trailer;
+    std::optional<RecoveredIndex> recovered;
+    std::optional<Damage> damage;
+    mutable ReadStats stats;
+
+  private:
+    static Result<std::unique_ptr<Impl>> open_whole(FileSource file,
+                                                    const format::FileHeader& header,
+                                                    const DumpReaderOptions& options);
+    static Result<std::unique_ptr<Impl>> open_damaged(FileSource file,
+                                                      const format::FileHeader& header,
+                                                      const DumpReaderOptions& options,
+                                                      const Error& why);
+};
+
+Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open_whole(
+    FileSource file, const format::FileHeader& header, const DumpReaderOptions& options) {
+    auto end = read_dump_end(file, header);
+    if (!end) {
+        return std::unexpected(end.error());
+    }
+    auto loader = FrameLoader::create(header);
+    if (!loader) {
+        return std::unexpected(loader.error());
+    }
+    auto impl =
+        std::make_unique<Impl>(header, FrameStore(std::move(file), std::move(*loader),
+                                                  std::move(end->frames), options.cache_bytes));
+    if (auto read = impl->read_trailer(end->tail.trailer_offset); !read) {
+        return std::unexpected(read.error());
+    }
+    return impl;
+}
+
+Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open_damaged(
+    FileSource file, const format::FileHeader& header, const DumpReaderOptions& options,
+    const Error& why) {
+    auto loader = FrameLoader::create(header);
+    if (!loader) {
+        return std::unexpected(loader.error());
+    }
+    auto dump = recover_dump(file, *loader, header, why);
+    if (!dump) {
+        return std::unexpected(dump.error());
+    }
+    auto impl =
+        std::make_unique<Impl>(header, FrameStore(std::move(file), std::move(*loader),
+                                                  std::move(dump->frames), options.cache_bytes));
+    impl->trailer = std::move(dump->trailer);
+    impl->recovered = std::move(dump->index);
+    impl->damage = std::move(dump->damage);
+    return impl;
+}
+
+Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open(const std::filesystem::path& path,
+                                                                 const DumpReaderOptions& options) {
+    auto file = FileSource::open(path);
+    if (!file) {
+        return std::unexpected(file.error());
+    }
+    const auto header = read_file_header(*file);
+    if (!header) {
+        return std::unexpected(header.error());
+    }
+    auto whole = open_whole(std::move(*file), *header, options);
+    if (whole) {
+        return whole;
+    }
+    auto again = FileSource::open(path);
+    if (!again) {
+        return std::unexpected(again.error());
+    }
+    return open_damaged(std::move(*again), *header, options, whole.error());
+}
+
+RecordView DumpReader::Impl::view(const std::shared_ptr<const Frame>& frame,
+                                  std::uint64_t position) {
+    return {.kind = static_cast<RecordKind>(frame->header_at(position).kind),
+            .offset = frame->where().flat_offset + position,
+            .payload = frame->payload_at(position),
+            .frame = frame};
+}
+
+Result<void> DumpReader::Impl::read_trailer(std::uint64_t offset) {
+    const auto frame = store.at(offset);
+    if (!frame) {
+        return std::unexpected(frame.error());
+    }
+    const std::uint64_t position = offset - (*frame)->where().flat_offset;
+    if (!(*frame)->record_starts(position)) {
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("the tail of {} says that the trailer is at flat offset {}, where "
+                                "no record starts",
+                                store.file().name(), offset));
+    }
+    return parse_into(view(*frame, position), RecordKind::kTrailer, trailer);
+}
+
+/// The first record from `position` on that is neither FrameStart nor padding.
+Result<std::optional<RecordView>> DumpReader::Impl::fact_from(
+    const std::shared_ptr<const Frame>& frame, std::uint64_t position) {
+    while (position < frame->bytes().size()) {
+        const auto kind = static_cast<RecordKind>(frame->header_at(position).kind);
+        if (kind != RecordKind::kFrameStart && kind != RecordKind::kPadding) {
+            return view(frame, position);
+        }
+        position = frame->after(position);
+    }
+    return std::nullopt;
+}
+
+/// The first record of the frame at `frame_position` or, where that has none, of those after it.
+Result<std::optional<RecordView>> DumpReader::Impl::first_in(std::size_t frame_position) {
+    const auto& frames = store.index().frames();
+    for (; frame_position < frames.size(); ++frame_position) {
+        const auto frame = store.by_position(frame_position);
+        if (!frame) {
+            return std::unexpected(frame.error());
+        }
+        auto found = fact_from(*frame, 0);
+        if (!found || *found) {
+            return found;
+        }
+    }
+    return std::nullopt;
+}
+
+DumpReader::DumpReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DumpReader::DumpReader(DumpReader&&) noexcept = default;
+DumpReader& DumpReader::operator=(DumpReader&&) noexcept = default;
+DumpReader::~DumpReader() = default;
+
+Result<DumpReader> DumpReader::open(const std::filesystem::path& path,
+                                    const DumpReaderOptions& options) {
+    try {
+        auto impl = Impl::open(path, options);
+        if (!impl) {
+            return std::unexpected(impl.error());
+        }
+        return DumpReader(std::move(*impl));
+    } catch (const std::exception& failure) {
+        return fail(ErrorCode::kLimit,
+                    fmt::format("cannot open {}: {}", path.string(), failure.what()));
+    }
+}
+
+const format::FileHeader& DumpReader::header() const {
+    return impl_->header;
+}
+const records::Trailer& DumpReader::trailer() const {
+    return impl_->trailer;
+}
+const std::optional<Damage>& DumpReader::damage() const {
+    return impl_->damage;
+}
+const RecoveredIndex* DumpReader::recovered() const {
+    return impl_->recovered ? &*impl_->recovered : nullptr;
+}
+std::uint64_t DumpReader::file_bytes() const {
+    return impl_->store.file().size();
+}
+std::uint64_t DumpReader::flat_bytes() const {
+    return impl_->store.index().flat_bytes();
+}
+std::uint64_t DumpReader::frames() const {
+    return impl_->store.index().frames().size();
+}
+
+const ReadStats& DumpReader::stats() const {
+    impl_->stats = {.frames_decompressed = impl_->store.loader().decompressed(),
+                    .file_bytes_read = impl_->store.file().bytes_read()};
+    return impl_->stats;
+}
+
+Result<RecordView> DumpReader::record_at(std::uint64_t offset) {
+    const auto frame = impl_->store.at(offset);
+    if (!frame) {
+        return std::unexpected(frame.error());
+    }
+    const std::uint64_t position = offset - (*frame)->where().flat_offset;
+    if (!(*frame)->record_starts(position)) {
+        return fail(ErrorCode::kCorrupt, fmt::format("no record of {} starts at flat offset {}",
+                                                     impl_->store.file().name(), offset));
+    }
+    return Impl::view(*frame, position);
+}
+
+Result<std::optional<RecordView>> DumpReader::next(const RecordView& record) {
+    const auto frame = std::static_pointer_cast<const Frame>(record.frame);
+    auto here = impl_->fact_from(frame, frame->after(record.offset - frame->where().flat_offset));
+    if (!here || *here) {
+        return here;
+    }
+    if (frame->where().flat_end() == flat_bytes()) {
+        return std::nullopt;
+    }
+    // The frame is looked up by offset, so that a gap is an error and not passed over.
+    const auto following = impl_->store.at(frame->where().flat_end());
+    if (!following) {
+        return std::unexpected(following.error());
+    }
+    return impl_->first_in(*impl_->store.index().find(frame->where().flat_end()));
+}
+
+Result<std::optional<RecordView>> DumpReader::first() {
+    if (const auto begin = impl_->store.at(0); !begin) {
+        return std::unexpected(begin.error());
+    }
+    return impl_->first_in(0);
+}
+
+Result<std::optional<RecordView>> DumpReader::first_readable_after(std::uint64_t offset) {
+    const auto& index = impl_->store.index();
+    for (std::size_t i = index.first_after(offset); i < index.frames().size(); ++i) {
+        const auto frame = impl_->store.by_position(i);
+        if (!frame) {
+            continue;
+        }
+        auto found = impl_->fact_from(*frame, 0);
+        if (!found || *found) {
+            return found;
+        }
+    }
+    return std::nullopt;
+}
+
+Result<void> DumpReader::read(std::uint64_t offset, std::span<std::byte> into) {
+    if (offset > flat_bytes() || into.size() > flat_bytes() - offset) {
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("{} bytes at flat offset {} reach behind the end of {} ({} bytes "
+                                "of stream)",
+                                into.size(), offset, impl_->store.file().name(), flat_bytes()));
+    }
+    try {
+        boost::iostreams::seek(impl_->device, static_cast<boost::iostreams::stream_offset>(offset),
+                               std::ios_base::beg);
+        std::size_t done = 0;
+        while (done < into.size()) {
+            const auto rest = into.subspan(done);
+            const std::streamsize count =
+                boost::iostreams::read(impl_->device, reinterpret_cast<char*>(rest.data()),
+                                       static_cast<std::streamsize>(rest.size()));
+            if (count < 0) {
+                return fail(ErrorCode::kCorrupt,
+                            fmt::format("{} ends at flat offset {}", impl_->store.file().name(),
+                                        offset + done));
+            }
+            done += static_cast<std::size_t>(count);
+        }
+    } catch (const FlatReadError& failure) {
+        return std::unexpected(failure.error());
+    } catch (const std::exception& failure) {
+        return fail(ErrorCode::kIo, failure.what());
+    }
+    return {};
+}
+
+Result<void> DumpReader::parse_into(const RecordView& record, RecordKind kind,
+                                    google::protobuf::MessageLite& message) {
+    if (record.kind != kind) {
+        return fail(
+            ErrorCode::kCorrupt,
+            fmt::format("the record at flat offset {} is of kind {}, and one of kind {} "
+                        "was expected",
+                        record.offset, std::to_underlying(record.kind), std::to_underlying(kind)));
+    }
+    if (!message.ParseFromArray(record.payload.data(), static_cast<int>(record.payload.size()))) {
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("the record of kind {} at flat offset {} ({} bytes) cannot be "
+                                "parsed",
+                                std::to_underlying(kind), record.offset, record.payload.size()));
+    }
+    return {};
+}
+
+}  // namespace beamdump

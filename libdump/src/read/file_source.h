@@ -1,0 +1,37 @@
+#pragma once
+
+#include <libdump/base/descriptor.h>
+#include <libdump/base/error.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace beamdump {
+
+/// A dump's file, read by position. Counts what it reads.
+class FileSource {
+  public:
+    /// Regular files only: a dump is read from both ends.
+    static Result<FileSource> open(const std::filesystem::path& path);
+
+    /// All of `into` or an error: kTruncated where the file ends before it.
+    Result<void> read(std::uint64_t offset, std::span<std::byte> into);
+
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] std::uint64_t size() const { return size_; }  ///< bytes, when it was opened
+    [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
+
+  private:
+    FileSource(std::string name, Descriptor file, std::uint64_t size)
+        : name_(std::move(name)), file_(std::move(file)), size_(size) {}
+
+    std::string name_;
+    Descriptor file_;
+    std::uint64_t size_ = 0;
+    std::uint64_t bytes_read_ = 0;
+};
+
+}  // namespace beamdump

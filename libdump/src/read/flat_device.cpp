@@ -1,0 +1,42 @@
+#include "flat_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace beamdump {
+
+std::streamsize FlatDevice::read(char* into, std::streamsize count) {
+    if (position_ >= store_->index().flat_bytes()) {
+        return -1;
+    }
+    if (count <= 0) {
+        return 0;
+    }
+    const auto frame = store_->at(position_);
+    if (!frame) {
+        throw FlatReadError(frame.error());
+    }
+    const auto rest = (*frame)->bytes().subspan(position_ - (*frame)->where().flat_offset);
+    const std::size_t copied = std::min(rest.size(), static_cast<std::size_t>(count));
+    std::memcpy(into, rest.data(), copied);
+    position_ += copied;
+    return static_cast<std::streamsize>(copied);
+}
+
+std::streampos FlatDevice::seek(boost::iostreams::stream_offset offset,
+                                std::ios_base::seekdir way) {
+    const auto end = static_cast<boost::iostreams::stream_offset>(store_->index().flat_bytes());
+    const auto here = static_cast<boost::iostreams::stream_offset>(position_);
+    const auto base = way == std::ios_base::beg ? 0 : way == std::ios_base::cur ? here : end;
+    if (offset < -base || offset > end - base) {
+        throw FlatReadError({ErrorCode::kCorrupt,
+                             fmt::format("cannot seek {} bytes from {} in {}: its stream has {}",
+                                         offset, base, store_->file().name(), end)});
+    }
+    position_ = static_cast<std::uint64_t>(base + offset);
+    return boost::iostreams::offset_to_position(base + offset);
+}
+
+}  // namespace beamdump

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "file_source.h"
+#include "frame.h"
+
+#include <libdump/base/error.h>
+#include <libdump/format/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+struct ZSTD_DCtx_s;
+
+namespace beamdump {
+
+/// Decompresses frames and verifies them: zstd's header and checksum, then the FrameStart's
+/// sequence, offset, dump id, length and XXH64, then that records fill the frame.
+class FrameLoader {
+  public:
+    static Result<FrameLoader> create(const format::FileHeader& header);
+
+    /// The frame at `where`, which the seek table (or an earlier recover()) gave. kCorrupt names
+    /// frame and file offset.
+    Result<std::shared_ptr<const Frame>> load(FileSource& file, const FrameRef& where);
+
+    /// A whole frame at the start of `compressed`, of which nothing is known but that it stands at
+    /// `file_offset` of this dump. Sequence and offset are taken from its FrameStart; the caller
+    /// compares them with its neighbours.
+    Result<std::shared_ptr<const Frame>> recover(std::span<const std::byte> compressed,
+                                                 std::uint64_t file_offset);
+
+    /// Bytes of the whole zstd frame that `bytes` begin with; kTruncated where it is not all there.
+    /// Says nothing of its content. Looks at no more than its block headers.
+    static Result<std::uint32_t> frame_bytes(std::span<const std::byte> bytes);
+
+    /// Decompressed size that the zstd header at the start of `bytes` claims, if it can be that of
+    /// one of this dump's frames.
+    [[nodiscard]] static Result<std::uint32_t> content_bytes(std::span<const std::byte> bytes);
+
+    [[nodiscard]] std::uint64_t decompressed() const { return decompressed_; }
+
+  private:
+    struct FreeContext {
+        void operator()(ZSTD_DCtx_s* context) const;
+    };
+    FrameLoader(std::unique_ptr<ZSTD_DCtx_s, FreeContext> context, std::uint64_t dump_id)
+        : context_(std::move(context)), dump_id_(dump_id) {}
+
+    Result<std::vector<std::byte>> decompress(std::span<const std::byte> compressed);
+    [[nodiscard]] Result<format::FrameStart> check_start(std::span<const std::byte> content) const;
+
+    std::unique_ptr<ZSTD_DCtx_s, FreeContext> context_;
+    std::uint64_t dump_id_;
+    std::uint64_t decompressed_ = 0;
+    std::vector<std::byte> compressed_;  // reused
+};
+
+}  // namespace beamdump

@@ -1,0 +1,182 @@
+#include "frame_scan.h"
+
+#include "file_header.h"
+#include "seek_table.h"
+
+#include <libdump/base/bytes.h>
+
+#include <algorithm>
+#include <array>
+
+namespace beamdump {
+
+namespace {
+
+/// A search behind damage may read this much for frames that turn out to be none, and twice the
+/// file: real dumps stay far below, a file made to be slow is given up.
+constexpr std::uint64_t kSearchBudgetBytes = 64U << 20U;
+
+constexpr std::uint64_t kSearchWindowBytes = 256U << 10U;
+constexpr std::uint64_t kMagicBytes = 4;
+/// A zstd frame header has 18 bytes at most (RFC 8878, 3.1.1.1).
+constexpr std::uint64_t kZstdHeaderBytes = 18;
+
+using FramePointer = std::shared_ptr<const Frame>;
+
+class FrameScanner {
+  public:
+    FrameScanner(FileSource& file, FrameLoader& loader, const format::FileHeader& header,
+                 const std::function<void(const FramePointer&)>& found)
+        : file_(file), loader_(loader), header_(header), found_(found) {}
+
+    Result<ScannedFrames> run();
+
+  private:
+    /// What stands at a place in the file.
+    struct Candidate {
+        FramePointer frame;
+        std::optional<format::Tail> tail;
+        [[nodiscard]] bool any() const { return frame != nullptr || tail.has_value(); }
+    };
+
+    Result<Candidate> candidate_at(std::uint64_t position);
+    Result<FramePointer> frame_at(std::uint64_t position);
+    [[nodiscard]] bool follows(const FrameRef& frame) const;
+    /// First place from `position` on where a candidate starts; the file's end for none.
+    Result<std::uint64_t> search(std::uint64_t position, Candidate& candidate);
+    Result<std::span<const std::byte>> window(std::uint64_t position, std::uint64_t bytes,
+                                              std::vector<std::byte>& buffer);
+
+    FileSource& file_;
+    FrameLoader& loader_;
+    const format::FileHeader& header_;
+    const std::function<void(const FramePointer&)>& found_;
+    ScannedFrames result_;
+    std::vector<std::byte> frame_buffer_;
+    std::vector<std::byte> search_buffer_;
+    std::uint64_t wasted_bytes_ = 0;
+};
+
+Result<std::span<const std::byte>> FrameScanner::window(std::uint64_t position, std::uint64_t bytes,
+                                                        std::vector<std::byte>& buffer) {
+    const std::uint64_t count = std::min(bytes, file_.size() - std::min(position, file_.size()));
+    buffer.resize(std::max<std::size_t>(buffer.size(), count));
+    const auto part = std::span(buffer).first(count);
+    if (auto read = file_.read(position, part); !read) {
+        return std::unexpected(read.error());
+    }
+    return part;
+}
+
+bool FrameScanner::follows(const FrameRef& frame) const {
+    const auto& frames = result_.frames.frames();
+    const std::uint64_t sequence = frames.empty() ? 0 : std::uint64_t{frames.back().sequence} + 1;
+    const std::uint64_t flat_offset = result_.frames.flat_bytes();
+    return frame.sequence == sequence
+               ? frame.flat_offset == flat_offset
+               : frame.sequence > sequence && frame.flat_offset > flat_offset;
+}
+
+/// Null where no whole and valid frame starts; an error only where the file cannot be read.
+Result<FramePointer> FrameScanner::frame_at(std::uint64_t position) {
+    const auto start = window(position, kZstdHeaderBytes, frame_buffer_);
+    if (!start) {
+        return std::unexpected(start.error());
+    }
+    const auto content_bytes = FrameLoader::content_bytes(*start);
+    if (!content_bytes) {
+        return nullptr;
+    }
+    const auto bytes =
+        window(position, format::max_compressed_bytes(*content_bytes), frame_buffer_);
+    if (!bytes) {
+        return std::unexpected(bytes.error());
+    }
+    auto frame = loader_.recover(*bytes, position);
+    if (!frame || !follows((*frame)->where())) {
+        wasted_bytes_ += bytes->size();
+        return nullptr;
+    }
+    return *frame;
+}
+
+Result<FrameScanner::Candidate> FrameScanner::candidate_at(std::uint64_t position) {
+    Candidate candidate;
+    auto frame = frame_at(position);
+    if (!frame) {
+        return std::unexpected(frame.error());
+    }
+    candidate.frame = std::move(*frame);
+    if (candidate.frame == nullptr) {
+        candidate.tail = read_tail(file_, position, header_);
+    }
+    return candidate;
+}
+
+Result<std::uint64_t> FrameScanner::search(std::uint64_t position, Candidate& candidate) {
+    const std::uint64_t budget = kSearchBudgetBytes + 2 * file_.size();
+    while (position + kMagicBytes <= file_.size()) {
+        const auto part = window(position, kSearchWindowBytes, search_buffer_);
+        if (!part) {
+            return std::unexpected(part.error());
+        }
+        for (std::size_t i = 0; i + kMagicBytes <= part->size(); ++i) {
+            const auto magic = *load<std::uint32_t>(*part, i);
+            if (magic != format::kZstdMagic && magic != format::kTailSkippableMagic) {
+                continue;
+            }
+            auto here = candidate_at(position + i);
+            if (!here) {
+                return std::unexpected(here.error());
+            }
+            if (here->any()) {
+                candidate = std::move(*here);
+                return position + i;
+            }
+            if (wasted_bytes_ > budget) {
+                result_.gave_up = true;
+                return file_.size();
+            }
+        }
+        position += part->size() - (kMagicBytes - 1);
+    }
+    return file_.size();
+}
+
+Result<ScannedFrames> FrameScanner::run() {
+    std::uint64_t position = kFileHeaderBytes;
+    while (position < file_.size()) {
+        auto here = candidate_at(position);
+        if (!here) {
+            return std::unexpected(here.error());
+        }
+        if (!here->any()) {
+            const auto next = search(position + 1, *here);
+            if (!next) {
+                return std::unexpected(next.error());
+            }
+            result_.lost.push_back({position, *next});
+            position = *next;
+        }
+        if (here->tail) {
+            result_.tail = here->tail;
+            break;
+        }
+        if (here->frame != nullptr) {
+            result_.frames.add(here->frame->where());
+            found_(here->frame);
+            position = here->frame->where().file_end();
+        }
+    }
+    return std::move(result_);
+}
+
+}  // namespace
+
+Result<ScannedFrames> scan_frames(FileSource& file, FrameLoader& loader,
+                                  const format::FileHeader& header,
+                                  const std::function<void(const FramePointer&)>& found) {
+    return FrameScanner(file, loader, header, found).run();
+}
+
+}  // namespace beamdump

@@ -1,0 +1,238 @@
+#include "index_rebuild.h"
+
+#include "process_rows.h"
+
+#include <libdump/base/bytes.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace beamdump {
+
+namespace {
+
+using format::RecordKind;
+
+/// Rows in each rebuilt top list.
+constexpr std::size_t kTopRows = 20;
+
+records::RegionRef ref_of(const format::RegionHeader& header, std::uint64_t offset) {
+    records::RegionRef ref;
+    ref.set_kind(static_cast<std::uint32_t>(header.region_kind));
+    ref.set_address(header.address);
+    ref.set_total(header.total);
+    ref.set_here(header.count);
+    ref.set_offset(offset);
+    return ref;
+}
+
+}  // namespace
+
+bool IndexRebuilder::parse(std::span<const std::byte> payload,
+                           google::protobuf::MessageLite& message) {
+    const bool parsed = message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+    unparsed_ += parsed ? 0 : 1;
+    return parsed;
+}
+
+void IndexRebuilder::add(const Frame& frame) {
+    std::uint64_t position = 0;
+    while (position < frame.bytes().size()) {
+        take(static_cast<RecordKind>(frame.header_at(position).kind),
+             frame.where().flat_offset + position, frame.payload_at(position));
+        position = frame.after(position);
+    }
+}
+
+void IndexRebuilder::take(RecordKind kind, std::uint64_t offset,
+                          std::span<const std::byte> payload) {
+    switch (kind) {
+        case RecordKind::kAtoms:
+            return take_atoms(offset, payload);
+        case RecordKind::kModule:
+            return take_module(offset, payload);
+        case RecordKind::kRegion:
+            return take_region(offset, payload);
+        case RecordKind::kBinaries:
+            return take_binaries(offset, payload);
+        case RecordKind::kProcess:
+            return open_process(offset, payload);
+        case RecordKind::kProcessEnd:
+            return close_process(offset, payload);
+        default:
+            return take_capture(kind, offset, payload);
+    }
+}
+
+/// Records of which only the place matters.
+void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
+                                  std::span<const std::byte> payload) {
+    switch (kind) {
+        case RecordKind::kCapture:
+            return trailer_.set_capture_offset(offset);
+        case RecordKind::kNode:
+            return trailer_.set_node_offset(offset);
+        case RecordKind::kEpoch:
+            return trailer_.add_epoch_offset(offset);
+        case RecordKind::kExports:
+            return trailer_.add_exports_offset(offset);
+        case RecordKind::kFunEntries:
+            return trailer_.add_fun_entries_offset(offset);
+        case RecordKind::kNodeEntries:
+            return trailer_.add_node_entries_offset(offset);
+        case RecordKind::kCatches:
+            return trailer_.add_catches_offset(offset);
+        case RecordKind::kCodePoints:
+            return trailer_.add_code_points_offset(offset);
+        case RecordKind::kRunDirectory:
+            // Outside a process's run a directory is that of the literals; the last page leads to
+            // the ones before it.
+            if (!open_) {
+                trailer_.set_literals_directory_offset(offset);
+            }
+            return;
+        case RecordKind::kTrailer:
+            if (records::Trailer own; parse(payload, own)) {
+                own_trailer_ = std::move(own);
+            }
+            return;
+        default:
+            return;
+    }
+}
+
+void IndexRebuilder::take_atoms(std::uint64_t offset, std::span<const std::byte> payload) {
+    records::Atoms atoms;
+    if (!parse(payload, atoms)) {
+        return;
+    }
+    auto* page = trailer_.add_atoms();
+    page->set_first_index(atoms.first_index());
+    page->set_count(static_cast<std::uint32_t>(atoms.text_size()));
+    page->set_offset(offset);
+    auto& totals = *trailer_.mutable_totals();
+    totals.set_atoms(totals.atoms() + static_cast<std::uint64_t>(atoms.text_size()));
+    for (const std::string& text : atoms.text()) {
+        totals.set_atom_text_bytes(totals.atom_text_bytes() + text.size());
+    }
+}
+
+void IndexRebuilder::take_module(std::uint64_t offset, std::span<const std::byte> payload) {
+    records::Module module;
+    if (!parse(payload, module)) {
+        return;
+    }
+    auto& ref = index_.modules.emplace_back();
+    if (module.has_name_atom()) {
+        ref.set_name_atom(module.name_atom());
+    }
+    if (module.has_instance()) {
+        ref.set_instance(module.instance());
+    }
+    if (module.has_code_start()) {
+        ref.set_code_start(module.code_start());
+    }
+    if (module.has_code_end()) {
+        ref.set_code_end(module.code_end());
+    }
+    ref.set_offset(offset);
+    auto& totals = *trailer_.mutable_totals();
+    totals.set_modules(totals.modules() + 1);
+    if (module.code_end() > module.code_start()) {
+        totals.set_code_bytes(totals.code_bytes() + module.code_end() - module.code_start());
+    }
+}
+
+void IndexRebuilder::take_region(std::uint64_t offset, std::span<const std::byte> payload) {
+    const auto header = load<format::RegionHeader>(payload);
+    if (!header || header->region_kind != format::RegionKind::kLiterals) {
+        return;
+    }
+    auto& totals = *trailer_.mutable_totals();
+    totals.set_literal_words(totals.literal_words() + header->count);
+    if (header->first == 0) {
+        index_.literals.push_back(ref_of(*header, offset));
+        return;
+    }
+    // A further piece of a striped region, unless the piece before it was lost.
+    if (!index_.literals.empty() && index_.literals.back().address() == header->address &&
+        index_.literals.back().here() == header->first) {
+        index_.literals.back().set_here(header->first + header->count);
+        index_.literals.back().set_striped(true);
+    }
+}
+
+void IndexRebuilder::take_binaries(std::uint64_t offset, std::span<const std::byte> payload) {
+    records::Binaries binaries;
+    if (!parse(payload, binaries)) {
+        return;
+    }
+    auto& totals = *trailer_.mutable_totals();
+    for (const records::Binary& binary : binaries.binary()) {
+        index_.binaries.push_back({binary.address(), offset});
+        const std::uint64_t captured =
+            binary.has_content_bytes() ? binary.content_bytes() : binary.prefix().size();
+        totals.set_binaries(totals.binaries() + 1);
+        totals.set_binary_bytes(totals.binary_bytes() + binary.size_bytes());
+        totals.set_binary_bytes_captured(totals.binary_bytes_captured() + captured);
+    }
+}
+
+void IndexRebuilder::open_process(std::uint64_t offset, std::span<const std::byte> payload) {
+    index_.unfinished_processes += open_ ? 1 : 0;
+    open_.emplace();
+    open_->offset = offset;
+    if (!parse(payload, open_->record)) {
+        open_.reset();
+    }
+}
+
+void IndexRebuilder::close_process(std::uint64_t offset, std::span<const std::byte> payload) {
+    records::ProcessEnd end;
+    if (!parse(payload, end) || !end.has_owner_id()) {
+        return;
+    }
+    const bool belongs = open_ && open_->record.owner_id() == end.owner_id();
+    // The run's beginning may have been in a frame that was lost.
+    const records::Process unknown;
+    keep_row(row_of(belongs ? open_->record : unknown, end, offset));
+    auto& totals = *trailer_.mutable_totals();
+    totals.set_words_captured(totals.words_captured() + end.words_captured());
+    index_.unfinished_processes += open_ && !belongs ? 1 : 0;
+    open_.reset();
+}
+
+/// Of several runs of one process the last consistent one counts, or the last where none is.
+void IndexRebuilder::keep_row(records::ProcessRow row) {
+    const auto [place, inserted] = row_of_owner_.emplace(row.owner_id(), index_.processes.size());
+    if (inserted) {
+        index_.processes.push_back(std::move(row));
+        return;
+    }
+    auto& kept = index_.processes[place->second];
+    if (row.void_reason() == records::VOID_REASON_NONE ||
+        kept.void_reason() != records::VOID_REASON_NONE) {
+        kept = std::move(row);
+    }
+}
+
+void IndexRebuilder::finish() {
+    index_.unfinished_processes += open_ ? 1 : 0;
+    open_.reset();
+    row_of_owner_.clear();
+    std::ranges::stable_sort(index_.binaries, {}, &BinaryLocation::address);
+    add_process_totals(index_.processes, *trailer_.mutable_totals());
+    for (const auto column :
+         {records::PROCESS_COLUMN_MEMORY_BYTES, records::PROCESS_COLUMN_REDUCTIONS,
+          records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH}) {
+        *trailer_.add_top() = top_list(index_.processes, column, kTopRows);
+    }
+    if (unparsed_ != 0) {
+        trailer_.add_warning(
+            fmt::format("{} records could not be understood and were left out", unparsed_));
+    }
+}
+
+}  // namespace beamdump

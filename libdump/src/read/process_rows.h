@@ -1,0 +1,24 @@
+#pragma once
+
+#include <records.pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace beamdump {
+
+/// The index row of a process's run, from the records that open and close it. What the records do
+/// not say stays unset.
+records::ProcessRow row_of(const records::Process& process, const records::ProcessEnd& end,
+                           std::uint64_t end_offset);
+
+/// Sums over all rows, into `totals`.
+void add_process_totals(const std::vector<records::ProcessRow>& rows, records::Totals& totals);
+
+/// The `limit` rows with the largest values of a column, largest first; rows without a value are
+/// left out.
+records::TopList top_list(const std::vector<records::ProcessRow>& rows,
+                          records::ProcessColumnKind by, std::size_t limit);
+
+}  // namespace beamdump

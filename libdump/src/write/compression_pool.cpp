@@ -1,0 +1,143 @@
+#include "compression_pool.h"
+
+#include <libdump/base/bytes.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace beamdump {
+
+CompressionPool::CompressionPool(const Options& options, ByteSink& sink, SeekTableBuilder& table)
+    : sink_(sink), table_(table), buffers_(options.buffers) {
+    for (FrameBuffer& buffer : buffers_) {
+        buffer.content.resize(options.frame_bytes);
+        buffer.compressed.resize(compressed_bound(options.frame_bytes));
+        free_.push_back(&buffer);
+    }
+}
+
+Result<std::unique_ptr<CompressionPool>> CompressionPool::create(const Options& options,
+                                                                 ByteSink& sink,
+                                                                 SeekTableBuilder& table) {
+    std::unique_ptr<CompressionPool> pool(new CompressionPool(options, sink, table));
+    for (unsigned i = 0; i < options.threads; ++i) {
+        auto compressor = FrameCompressor::create(options.level, options.dump_id);
+        if (!compressor) {
+            return std::unexpected(compressor.error());
+        }
+        pool->compressors_.push_back(std::move(*compressor));
+    }
+    try {
+        for (FrameCompressor& compressor : pool->compressors_) {
+            pool->threads_.emplace_back([&pool = *pool, &compressor] { pool.run(compressor); });
+        }
+    } catch (const std::system_error& failure) {
+        return fail(ErrorCode::kLimit,
+                    fmt::format("cannot start {} compression threads: {}; give fewer",
+                                options.threads, failure.what()));
+    }
+    return pool;
+}
+
+CompressionPool::~CompressionPool() {
+    {
+        const std::scoped_lock lock(mutex_);
+        stopping_ = true;
+    }
+    work_.notify_all();
+}
+
+Result<FrameBuffer*> CompressionPool::acquire() {
+    std::unique_lock lock(mutex_);
+    progress_.wait(lock, [&] { return error_ || !free_.empty(); });
+    if (error_) {
+        return std::unexpected(*error_);
+    }
+    FrameBuffer* buffer = free_.back();
+    free_.pop_back();
+    return buffer;
+}
+
+void CompressionPool::submit(FrameBuffer& frame) {
+    {
+        const std::scoped_lock lock(mutex_);
+        filled_.push_back(&frame);
+        ++submitted_;
+    }
+    work_.notify_one();
+}
+
+Result<void> CompressionPool::drain() {
+    std::unique_lock lock(mutex_);
+    progress_.wait(lock, [&] { return error_ || next_sequence_ == submitted_; });
+    if (error_) {
+        // A thread may still be inside the sink, which the caller may use from here on.
+        progress_.wait(lock, [&] { return !writing_; });
+        return std::unexpected(*error_);
+    }
+    return {};
+}
+
+std::uint64_t CompressionPool::written_bytes() const {
+    const std::scoped_lock lock(mutex_);
+    return written_bytes_;
+}
+
+void CompressionPool::run(FrameCompressor& compressor) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        work_.wait(lock, [&] { return stopping_ || !filled_.empty(); });
+        if (filled_.empty()) {
+            return;
+        }
+        FrameBuffer* frame = filled_.front();
+        filled_.pop_front();
+        lock.unlock();
+        const auto done = compressor.compress(*frame);
+        lock.lock();
+        if (!done && !error_) {
+            error_ = done.error();
+        }
+        compressed_.emplace(frame->sequence, frame);
+        write_in_order(lock);
+    }
+}
+
+void CompressionPool::write_in_order(std::unique_lock<std::mutex>& lock) {
+    if (writing_) {
+        return;  // that thread takes this frame too when its turn comes
+    }
+    writing_ = true;
+    while (!compressed_.empty() && compressed_.begin()->first == next_sequence_) {
+        FrameBuffer* frame = compressed_.begin()->second;
+        compressed_.erase(compressed_.begin());
+        if (!error_) {
+            lock.unlock();
+            const auto written = write(*frame);
+            lock.lock();
+            if (written) {
+                written_bytes_ += frame->compressed_bytes;
+            } else {
+                error_ = written.error();
+            }
+        }
+        ++next_sequence_;
+        free_.push_back(frame);
+        progress_.notify_all();
+    }
+    writing_ = false;
+    progress_.notify_all();
+}
+
+Result<void> CompressionPool::write(const FrameBuffer& frame) {
+    const auto bytes = std::span(frame.compressed).first(frame.compressed_bytes);
+    // zstd closes a frame with the low 32 bits of its content's XXH64: what the seek table wants.
+    const auto checksum = load<std::uint32_t>(bytes, bytes.size() - sizeof(std::uint32_t));
+    const auto added = table_.add(static_cast<std::uint32_t>(bytes.size()),
+                                  static_cast<std::uint32_t>(frame.used), *checksum);
+    return added ? sink_.write(bytes) : added;
+}
+
+}  // namespace beamdump

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "frame_buffer.h"
+#include "frame_compressor.h"
+#include "seek_table_builder.h"
+
+#include <libdump/base/error.h>
+#include <libdump/write/byte_sink.h>
+#include <libdump/write/dump_writer.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace beamdump {
+
+/// Compresses frames on a fixed set of threads and writes them to the sink in order, out of a fixed
+/// set of buffers: whoever wants one waits while all are on their way. One caller thread.
+class CompressionPool {
+  public:
+    struct Options {
+        int level = 1;
+        unsigned threads = 1;
+        unsigned buffers = 2;
+        std::uint32_t frame_bytes = 0;
+        std::uint64_t dump_id = 0;
+    };
+
+    /// `sink` and `table` are non-owning, and the pool's alone until drain() has returned.
+    static Result<std::unique_ptr<CompressionPool>> create(const Options& options, ByteSink& sink,
+                                                           SeekTableBuilder& table);
+    CompressionPool(const CompressionPool&) = delete;
+    CompressionPool& operator=(const CompressionPool&) = delete;
+    /// Writes what was submitted, then joins the threads.
+    ~CompressionPool();
+
+    /// A buffer to fill; waits for one. Gives the pool's error once it has one.
+    Result<FrameBuffer*> acquire();
+    /// Takes a filled buffer back. Sequences must be 0, 1, 2...
+    void submit(FrameBuffer& frame);
+    /// Waits until all that was submitted is written.
+    Result<void> drain();
+
+    /// Compressed bytes written to the sink so far.
+    [[nodiscard]] std::uint64_t written_bytes() const;
+
+  private:
+    CompressionPool(const Options& options, ByteSink& sink, SeekTableBuilder& table);
+    void run(FrameCompressor& compressor);
+    void write_in_order(std::unique_lock<std::mutex>& lock);
+    Result<void> write(const FrameBuffer& frame);
+
+    ByteSink& sink_;
+    SeekTableBuilder& table_;
+    std::vector<FrameBuffer> buffers_;
+    std::vector<FrameCompressor> compressors_;
+
+    mutable std::mutex mutex_;  // guards all below
+    std::condition_variable work_;
+    std::condition_variable progress_;
+    std::vector<FrameBuffer*> free_;
+    std::deque<FrameBuffer*> filled_;
+    std::map<std::uint64_t, FrameBuffer*> compressed_;  // by sequence
+    std::uint64_t next_sequence_ = 0;                   // to be written next
+    std::uint64_t submitted_ = 0;
+    std::uint64_t written_bytes_ = 0;
+    bool writing_ = false;
+    bool stopping_ = false;
+    std::optional<Error> error_;
+
+    std::vector<std::jthread> threads_;  // last: the first to be destroyed
+};
+
+}  // namespace beamdump

@@ -1,0 +1,426 @@
+#include "compression_pool.h"
+#include "frame_builder.h"
+#include "seek_table_builder.h"
+
+#include <libdump/base/bytes.h>
+#include <libdump/write/dump_writer.h>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <random>
+#include <sys/random.h>
+
+namespace beamdump {
+
+namespace {
+
+using format::RecordKind;
+
+/// No region of a 64-bit address space is larger; beyond it a size is a misread number.
+constexpr std::uint64_t kMaxRegionBytes = 1ULL << 56U;
+constexpr unsigned kMaxThreads = 256;
+
+std::uint64_t random_id() {
+    std::uint64_t id = 0;
+    if (::getrandom(&id, sizeof(id), 0) != sizeof(id)) {
+        std::random_device device;
+        id = static_cast<std::uint64_t>(device()) << 32U | device();
+    }
+    return id;
+}
+
+std::int64_t now_us() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+/// A skippable frame's header and a structure that ends in a checksum of all before it.
+template <typename T>
+Result<std::uint32_t> write_skippable(ByteSink& sink, std::uint32_t magic, T content) {
+    content.checksum = XXH64(&content, offsetof(T, checksum), 0);
+    struct Frame {
+        std::uint32_t magic;
+        std::uint32_t bytes;
+        T content;
+    };
+    static_assert(sizeof(Frame) == 8 + sizeof(T));
+    const Frame frame{magic, sizeof(T), content};
+    if (auto written = sink.write(bytes_of(frame)); !written) {
+        return std::unexpected(written.error());
+    }
+    return static_cast<std::uint32_t>(sizeof(frame));
+}
+
+Result<void> check(const DumpWriterOptions& options) {
+    if (options.frame_bytes < format::kMinFrameBytes ||
+        options.frame_bytes > format::kMaxFrameBytes || options.frame_bytes % 8 != 0) {
+        return fail(
+            ErrorCode::kUsage,
+            fmt::format("frames cannot have {} bytes: give a multiple of 8 from {} to {}",
+                        options.frame_bytes, format::kMinFrameBytes, format::kMaxFrameBytes));
+    }
+    if (options.threads < 1 || options.threads > kMaxThreads) {
+        return fail(ErrorCode::kUsage, fmt::format("cannot compress with {} threads: give 1 to {}",
+                                                   options.threads, kMaxThreads));
+    }
+    return {};
+}
+
+}  // namespace
+
+class DumpWriter::Impl {
+  public:
+    Impl(std::unique_ptr<ByteSink> sink, const DumpWriterOptions& options)
+        : sink_(std::move(sink)), frame_bytes_(options.frame_bytes), dump_id_(random_id()) {}
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    ~Impl();
+
+    Result<void> start(const DumpWriterOptions& options);
+    Result<std::uint64_t> append(RecordKind kind, const google::protobuf::MessageLite& message);
+    Result<Placement> append_region(format::RegionHeader header, const Fill& fill);
+    Result<DumpWriterStats> finish(const records::Trailer& trailer);
+    [[nodiscard]] DumpWriterStats stats() const;
+    [[nodiscard]] std::uint64_t max_record_bytes() const { return largest_payload(frame_bytes_); }
+
+  private:
+    struct Piece {
+        std::uint64_t offset = 0;
+        std::uint64_t units = 0;
+        bool ended = false;  // fill gave fewer units than there was room for
+    };
+
+    Result<void> usable();
+    Result<void> keep(Result<void> result);
+    Result<void> ensure_frame();
+    Result<void> ensure_room(std::uint64_t payload_bytes);
+    void close_frame();
+    Result<std::uint64_t> put(RecordKind kind, const google::protobuf::MessageLite& message,
+                              std::size_t payload_bytes);
+    Result<Piece> put_piece(const format::RegionHeader& header, std::uint64_t unit_bytes,
+                            const Fill& fill);
+    Result<Placement> put_stripes(format::RegionHeader header, std::uint64_t unit_bytes,
+                                  const Fill& fill);
+    Result<std::uint64_t> put_trailer(const records::Trailer& trailer);
+    Result<void> write_end(std::uint64_t trailer_offset);
+
+    std::unique_ptr<ByteSink> sink_;
+    std::uint32_t frame_bytes_;
+    std::uint64_t dump_id_;
+    SeekTableBuilder table_;
+    std::unique_ptr<CompressionPool> pool_;
+    FrameBuilder builder_;
+    std::uint64_t frames_ = 0;      // closed
+    std::uint64_t flat_bytes_ = 0;  // of closed frames
+    std::uint64_t own_bytes_ = 0;   // written to the sink outside the pool
+    bool finished_ = false;
+    std::optional<Error> error_;
+};
+
+DumpWriter::Impl::~Impl() {
+    if (pool_ != nullptr && builder_.active() && !builder_.empty()) {
+        close_frame();
+    }
+}
+
+Result<void> DumpWriter::Impl::start(const DumpWriterOptions& options) {
+    const format::FileHeader header{
+        .frame_bytes = frame_bytes_, .dump_id = dump_id_, .created_us = now_us()};
+    const CompressionPool::Options pool_options{
+        .level = options.level,
+        .threads = options.threads,
+        .buffers = options.buffers == 0 ? options.threads * 2 + 2 : std::max(options.buffers, 2U),
+        .frame_bytes = frame_bytes_,
+        .dump_id = dump_id_};
+    auto pool = CompressionPool::create(pool_options, *sink_, table_);
+    if (!pool) {
+        return std::unexpected(pool.error());
+    }
+    const auto written = write_skippable(*sink_, format::kHeaderSkippableMagic, header);
+    if (!written) {
+        return std::unexpected(written.error());
+    }
+    own_bytes_ = *written;
+    if (auto added = table_.add(*written, 0, 0); !added) {
+        return added;
+    }
+    pool_ = std::move(*pool);
+    return {};
+}
+
+Result<void> DumpWriter::Impl::usable() {
+    if (error_) {
+        return std::unexpected(*error_);
+    }
+    if (finished_) {
+        return fail(ErrorCode::kUsage, "the dump is finished: nothing can be appended to it");
+    }
+    return {};
+}
+
+Result<void> DumpWriter::Impl::keep(Result<void> result) {
+    if (!result) {
+        error_ = result.error();
+    }
+    return result;
+}
+
+Result<void> DumpWriter::Impl::ensure_frame() {
+    if (builder_.active()) {
+        return {};
+    }
+    auto buffer = pool_->acquire();
+    if (!buffer) {
+        return std::unexpected(buffer.error());
+    }
+    builder_.begin(**buffer, frames_, flat_bytes_);
+    return {};
+}
+
+/// Leaves a frame open that has room for the record; the record must fit an empty one.
+Result<void> DumpWriter::Impl::ensure_room(std::uint64_t payload_bytes) {
+    if (builder_.active() && !builder_.fits(payload_bytes)) {
+        close_frame();
+    }
+    return keep(ensure_frame());
+}
+
+void DumpWriter::Impl::close_frame() {
+    FrameBuffer* frame = builder_.release();
+    ++frames_;
+    flat_bytes_ += frame->used;
+    pool_->submit(*frame);
+}
+
+Result<std::uint64_t> DumpWriter::Impl::put(RecordKind kind,
+                                            const google::protobuf::MessageLite& message,
+                                            std::size_t payload_bytes) {
+    const std::uint64_t offset = builder_.next_offset();
+    const auto payload = builder_.open(payload_bytes);
+    message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(payload.data()));
+    builder_.close(kind, payload_bytes);
+    return offset;
+}
+
+Result<std::uint64_t> DumpWriter::Impl::append(RecordKind kind,
+                                               const google::protobuf::MessageLite& message) {
+    if (auto ready = usable(); !ready) {
+        return std::unexpected(ready.error());
+    }
+    const std::size_t payload_bytes = message.ByteSizeLong();
+    if (payload_bytes > max_record_bytes()) {
+        return fail(ErrorCode::kLimit,
+                    fmt::format("a record of kind {} has {} bytes, and a frame holds {}",
+                                static_cast<unsigned>(kind), payload_bytes, max_record_bytes()));
+    }
+    if (auto room = ensure_room(payload_bytes); !room) {
+        return std::unexpected(room.error());
+    }
+    return put(kind, message, payload_bytes);
+}
+
+/// Puts as many units as the open frame holds, from header.first on.
+Result<DumpWriter::Impl::Piece> DumpWriter::Impl::put_piece(const format::RegionHeader& header,
+                                                            std::uint64_t unit_bytes,
+                                                            const Fill& fill) {
+    const std::uint64_t wanted =
+        std::min(header.total - header.first, format::stripe_data_bytes(frame_bytes_) / unit_bytes);
+    const auto payload = builder_.open(sizeof(header) + wanted * unit_bytes);
+    std::uint64_t units = 0;
+    if (wanted != 0) {
+        auto filled = fill(header.first, payload.subspan(sizeof(header)));
+        if (!filled) {
+            return std::unexpected(filled.error());
+        }
+        units = *filled;
+    }
+    if (units > wanted) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("{} units were filled in where {} were asked for", units, wanted));
+    }
+    const Piece piece{.offset = builder_.next_offset(), .units = units, .ended = units < wanted};
+    if (units != 0 || header.first == 0) {
+        format::RegionHeader written = header;
+        written.count = units;
+        store(payload, 0, written);
+        builder_.close(RecordKind::kRegion, sizeof(header) + units * unit_bytes);
+    }
+    return piece;
+}
+
+Result<DumpWriter::Placement> DumpWriter::Impl::put_stripes(format::RegionHeader header,
+                                                            std::uint64_t unit_bytes,
+                                                            const Fill& fill) {
+    Placement placement;
+    while (header.first < header.total) {
+        if (builder_.active() && !builder_.empty()) {
+            close_frame();
+        }
+        if (auto ready = keep(ensure_frame()); !ready) {
+            return std::unexpected(ready.error());
+        }
+        const auto piece = put_piece(header, unit_bytes, fill);
+        if (!piece) {
+            return std::unexpected(piece.error());
+        }
+        if (header.first == 0) {
+            placement.offset = piece->offset;
+        }
+        placement.striped = header.first != 0 && piece->units != 0 ? true : placement.striped;
+        placement.here += piece->units;
+        header.first += piece->units;
+        if (piece->ended) {
+            break;
+        }
+    }
+    return placement;
+}
+
+Result<DumpWriter::Placement> DumpWriter::Impl::append_region(format::RegionHeader header,
+                                                              const Fill& fill) {
+    if (auto ready = usable(); !ready) {
+        return std::unexpected(ready.error());
+    }
+    const std::uint64_t unit_bytes =
+        header.unit == format::RegionUnit::kBytes ? 1 : header.word_bytes;
+    if (unit_bytes != 1 && unit_bytes != 4 && unit_bytes != 8) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("a region's words cannot have {} bytes", unit_bytes));
+    }
+    if (header.total > kMaxRegionBytes / unit_bytes) {
+        return fail(ErrorCode::kLimit,
+                    fmt::format("the region at {:#x} would have {} units of {} bytes",
+                                header.address, header.total, unit_bytes));
+    }
+    header.first = 0;
+    const std::uint64_t payload_bytes = sizeof(header) + header.total * unit_bytes;
+    if (payload_bytes > max_record_bytes()) {
+        return put_stripes(header, unit_bytes, fill);
+    }
+    if (auto room = ensure_room(payload_bytes); !room) {
+        return std::unexpected(room.error());
+    }
+    const auto piece = put_piece(header, unit_bytes, fill);
+    if (!piece) {
+        return std::unexpected(piece.error());
+    }
+    return Placement{.offset = piece->offset, .here = piece->units, .striped = false};
+}
+
+/// The one record that may be larger than a frame: it gets a frame of its own, as large as needed.
+Result<std::uint64_t> DumpWriter::Impl::put_trailer(const records::Trailer& trailer) {
+    const std::size_t payload_bytes = trailer.ByteSizeLong();
+    const std::uint64_t frame_bytes = format::kFrameStartBytes + padded_record_bytes(payload_bytes);
+    if (frame_bytes > format::kMaxFrameBytes) {
+        return fail(ErrorCode::kLimit,
+                    fmt::format("the trailer has {} bytes, and a frame holds {} at most",
+                                payload_bytes, format::kMaxFrameBytes));
+    }
+    if (builder_.active() && !builder_.fits(payload_bytes)) {
+        close_frame();
+    }
+    auto buffer = builder_.active() ? nullptr : pool_->acquire();
+    if (!buffer) {
+        return std::unexpected(buffer.error());
+    }
+    if (*buffer != nullptr) {
+        if (frame_bytes > frame_bytes_) {
+            (*buffer)->content.resize(frame_bytes);
+            (*buffer)->compressed.resize(compressed_bound(frame_bytes));
+        }
+        builder_.begin(**buffer, frames_, flat_bytes_);
+    }
+    const auto offset = put(RecordKind::kTrailer, trailer, payload_bytes);
+    close_frame();
+    return offset;
+}
+
+Result<void> DumpWriter::Impl::write_end(std::uint64_t trailer_offset) {
+    constexpr std::uint32_t kTailBytes = 8 + sizeof(format::Tail);
+    if (auto added = table_.add(kTailBytes, 0, 0); !added) {
+        return added;
+    }
+    const format::Tail tail{.dump_id = dump_id_,
+                            .trailer_offset = trailer_offset,
+                            .flat_bytes = flat_bytes_,
+                            .frames = frames_,
+                            .seek_table_checksum = table_.checksum()};
+    if (auto written = write_skippable(*sink_, format::kTailSkippableMagic, tail); !written) {
+        return std::unexpected(written.error());
+    }
+    if (auto written = table_.write(*sink_); !written) {
+        return written;
+    }
+    own_bytes_ += kTailBytes + table_.frame_bytes();
+    return sink_->commit();
+}
+
+Result<DumpWriterStats> DumpWriter::Impl::finish(const records::Trailer& trailer) {
+    if (auto ready = usable(); !ready) {
+        return std::unexpected(ready.error());
+    }
+    const auto offset = put_trailer(trailer);
+    if (!offset) {
+        error_ = offset.error();
+        return std::unexpected(*error_);
+    }
+    if (auto drained = keep(pool_->drain()); !drained) {
+        return std::unexpected(drained.error());
+    }
+    if (auto ended = keep(write_end(*offset)); !ended) {
+        return std::unexpected(ended.error());
+    }
+    finished_ = true;
+    return stats();
+}
+
+DumpWriterStats DumpWriter::Impl::stats() const {
+    return {.frames = frames_,
+            .flat_bytes = builder_.active() ? builder_.next_offset() : flat_bytes_,
+            .file_bytes = own_bytes_ + pool_->written_bytes()};
+}
+
+Result<DumpWriter> DumpWriter::create(std::unique_ptr<ByteSink> sink,
+                                      const DumpWriterOptions& options) {
+    if (auto checked = check(options); !checked) {
+        return std::unexpected(checked.error());
+    }
+    auto impl = std::make_unique<Impl>(std::move(sink), options);
+    if (auto started = impl->start(options); !started) {
+        return std::unexpected(started.error());
+    }
+    return DumpWriter(std::move(impl));
+}
+
+DumpWriter::DumpWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DumpWriter::DumpWriter(DumpWriter&&) noexcept = default;
+DumpWriter& DumpWriter::operator=(DumpWriter&&) noexcept = default;
+DumpWriter::~DumpWriter() = default;
+
+Result<std::uint64_t> DumpWriter::append(RecordKind kind,
+                                         const google::protobuf::MessageLite& message) {
+    return impl_->append(kind, message);
+}
+
+std::size_t DumpWriter::max_record_bytes() const {
+    return impl_->max_record_bytes();
+}
+
+Result<DumpWriter::Placement> DumpWriter::append_region(format::RegionHeader header,
+                                                        const Fill& fill) {
+    return impl_->append_region(header, fill);
+}
+
+Result<DumpWriterStats> DumpWriter::finish(const records::Trailer& trailer) {
+    return impl_->finish(trailer);
+}
+
+DumpWriterStats DumpWriter::stats() const {
+    return impl_->stats();
+}
+
+}  // namespace beamdump

@@ -1,0 +1,171 @@
+#include "write_all.h"
+
+#include <libdump/base/descriptor.h>
+#include <libdump/base/system_error.h>
+#include <libdump/write/byte_sink.h>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <string>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace beamdump {
+
+namespace {
+
+/// Read and write for the owner alone: a dump holds what the node held.
+constexpr mode_t kOwnerOnly = 0600;
+
+Error error_about(const std::string& doing, const std::string& path, int error_number) {
+    const ErrorCode code = is_no_space(error_number) ? ErrorCode::kNoSpace
+                           : error_number == EACCES || error_number == EPERM
+                               ? ErrorCode::kPermission
+                               : ErrorCode::kIo;
+    return {code, fmt::format("cannot {} {}: {}", doing, path, system_error_text(error_number))};
+}
+
+Error exists_error(const std::string& path) {
+    return {ErrorCode::kExists,
+            fmt::format("{} exists; give another name, or --force to replace it", path)};
+}
+
+class FileSink final : public ByteSink {
+  public:
+    FileSink(std::string path, std::string partial, bool force, Descriptor file)
+        : path_(std::move(path)),
+          partial_(std::move(partial)),
+          force_(force),
+          file_(std::move(file)) {}
+
+    Result<void> write(std::span<const std::byte> bytes) override {
+        const WriteOutcome outcome = write_all(file_.get(), bytes);
+        written_ += outcome.written;
+        if (outcome.error_number == 0) {
+            return {};
+        }
+        return std::unexpected(failed_write(outcome.error_number));
+    }
+
+    Result<void> commit() override {
+        if (::fsync(file_.get()) != 0) {
+            return std::unexpected(failed_write(errno));
+        }
+        if (auto renamed = rename(); !renamed) {
+            return renamed;
+        }
+        return sync_directory();
+    }
+
+  private:
+    [[nodiscard]] Error failed_write(int error_number) const {
+        Error error = error_about("write to", partial_, error_number);
+        error.message +=
+            is_no_space(error_number)
+                ? fmt::format(
+                      "; {} bytes were written and can be opened there; free "
+                      "space or write to another disk",
+                      written_)
+                : fmt::format("; {} bytes were written and can be opened there", written_);
+        return error;
+    }
+
+    Result<void> rename() {
+        const int error_number = rename_or_error();
+        if (error_number == 0) {
+            return {};
+        }
+        if (error_number == EEXIST) {
+            return fail(
+                ErrorCode::kExists,
+                fmt::format("{} was made meanwhile; the whole dump stays in {}", path_, partial_));
+        }
+        Error error = error_about("rename", partial_, error_number);
+        error.message += fmt::format("; the whole dump stays there instead of in {}", path_);
+        return std::unexpected(std::move(error));
+    }
+
+    [[nodiscard]] int rename_or_error() const {
+        const unsigned flags = force_ ? 0 : RENAME_NOREPLACE;
+        if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, path_.c_str(), flags) == 0) {
+            return 0;
+        }
+        if (force_ || errno != EINVAL) {
+            return errno;
+        }
+        // File systems without RENAME_NOREPLACE (NFS): looking first is all there is.
+        if (::access(path_.c_str(), F_OK) == 0) {
+            return EEXIST;
+        }
+        return ::rename(partial_.c_str(), path_.c_str()) == 0 ? 0 : errno;
+    }
+
+    /// Makes the rename itself survive a power cut. File systems that cannot do so are no failure.
+    Result<void> sync_directory() {
+        auto directory = std::filesystem::path(path_).parent_path();
+        if (directory.empty()) {
+            directory = ".";
+        }
+        const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (opened.valid() && ::fsync(opened.get()) != 0 && errno == EIO) {
+            return std::unexpected(error_about("flush the directory of", path_, errno));
+        }
+        return {};
+    }
+
+    std::string path_;
+    std::string partial_;
+    bool force_;
+    Descriptor file_;
+    std::uint64_t written_ = 0;
+};
+
+/// Removes what an earlier capture left. One that is still being written is locked and stays.
+Result<void> remove_leftover(const std::string& partial) {
+    const Descriptor old(::open(partial.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (old.valid() && ::flock(old.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return fail(ErrorCode::kExists,
+                    fmt::format("{} is being written by another capture", partial));
+    }
+    if (::unlink(partial.c_str()) != 0 && errno != ENOENT) {
+        return std::unexpected(error_about("replace the leftover", partial, errno));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force) {
+    const std::string name = path.string();
+    const std::string partial = name + ".partial";
+    struct stat status{};
+    if (::lstat(name.c_str(), &status) == 0) {
+        if (!force) {
+            return std::unexpected(exists_error(name));
+        }
+        if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
+            return fail(ErrorCode::kExists,
+                        fmt::format("{} is not a regular file and will not be replaced", name));
+        }
+    }
+    if (auto removed = remove_leftover(partial); !removed) {
+        return std::unexpected(removed.error());
+    }
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    Descriptor file(::open(partial.c_str(), kFlags, kOwnerOnly));
+    if (!file.valid()) {
+        return std::unexpected(error_about("create", partial, errno));
+    }
+    // The umask may have taken from the mode what the owner needs.
+    if (::fchmod(file.get(), kOwnerOnly) != 0) {
+        return std::unexpected(error_about("set the mode of", partial, errno));
+    }
+    ::flock(file.get(), LOCK_EX | LOCK_NB);
+    return std::make_unique<FileSink>(name, partial, force, std::move(file));
+}
+
+}  // namespace beamdump

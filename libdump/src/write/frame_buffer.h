@@ -1,0 +1,21 @@
+#pragma once
+
+#include <libdump/format/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace beamdump {
+
+/// One frame on its way: the records put into it, then their compressed form. Made once, reused.
+struct FrameBuffer {
+    std::vector<std::byte> content;  ///< frame_bytes long; the first `used` bytes count
+    std::size_t used = 0;
+    std::uint64_t sequence = 0;
+    std::uint64_t flat_offset = 0;
+    std::vector<std::byte> compressed;  ///< large enough for the worst case
+    std::size_t compressed_bytes = 0;
+};
+
+}  // namespace beamdump

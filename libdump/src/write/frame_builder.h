@@ -1,0 +1,51 @@
+#pragma once
+
+#include "frame_buffer.h"
+
+#include <libdump/format/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace beamdump {
+
+/// Bytes that a record takes in a frame: header, payload, padding.
+constexpr std::uint64_t padded_record_bytes(std::uint64_t payload_bytes) {
+    return (sizeof(format::RecordHeader) + payload_bytes + 7U) / 8U * 8U;
+}
+
+/// Payload bytes of the largest record that fits an otherwise empty frame of `frame_bytes`.
+constexpr std::uint64_t largest_payload(std::uint64_t frame_bytes) {
+    return frame_bytes - format::kFrameStartBytes - sizeof(format::RecordHeader);
+}
+
+/// Puts records into a frame buffer. A record is opened, written in place, and counts from its
+/// close on, so that giving one up costs nothing. Room is kept for the FrameStart, which whoever
+/// compresses the frame fills in.
+class FrameBuilder {
+  public:
+    FrameBuilder() = default;
+
+    /// Starts an empty frame in `buffer` (non-owning).
+    void begin(FrameBuffer& buffer, std::uint64_t sequence, std::uint64_t flat_offset);
+
+    [[nodiscard]] bool active() const { return buffer_ != nullptr; }
+    [[nodiscard]] bool empty() const { return buffer_->used == format::kFrameStartBytes; }
+    [[nodiscard]] bool fits(std::uint64_t payload_bytes) const;
+    /// Flat offset that the next record gets.
+    [[nodiscard]] std::uint64_t next_offset() const;
+
+    /// Room for a payload that fits(); written by the caller.
+    std::span<std::byte> open(std::size_t payload_bytes);
+    /// Makes the opened record's first `payload_bytes` final.
+    void close(format::RecordKind kind, std::size_t payload_bytes);
+
+    /// Gives the finished frame away.
+    FrameBuffer* release();
+
+  private:
+    FrameBuffer* buffer_ = nullptr;
+};
+
+}  // namespace beamdump
