@@ -1,0 +1,34 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+namespace beamdump::cli {
+
+/// Turns SIGINT, SIGTERM and SIGHUP into a flag. The first sets it, so that the node is resumed and
+/// the output closed in order; the second ends this process at once (the kernel resumes the node).
+/// A signal that was ignored when the program started stays ignored. To be made before any thread.
+class CancelOnSignal {
+  public:
+    static Result<std::unique_ptr<CancelOnSignal>> start();
+    CancelOnSignal(const CancelOnSignal&) = delete;
+    CancelOnSignal& operator=(const CancelOnSignal&) = delete;
+    ~CancelOnSignal();
+
+    [[nodiscard]] const std::atomic<bool>& cancelled() const { return cancelled_; }
+
+  private:
+    CancelOnSignal(int signals, int wake);
+    void watch();
+
+    std::atomic<bool> cancelled_ = false;
+    std::atomic<bool> finished_ = false;
+    int signals_;
+    int wake_;
+    std::thread watcher_;
+};
+
+}  // namespace beamdump::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "capture/capture.h"
+#include "cli/streams.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace beamdump::cli {
+
+/// "512 bytes", "12.3 MiB".
+std::string bytes_text(std::uint64_t bytes);
+
+/// Shows how far a capture is: a bar on a terminal, else a line every few seconds.
+class ProgressPrinter final : public capture::ProgressListener {
+  public:
+    using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+    /// Non-owning: `streams` must outlive the printer.
+    explicit ProgressPrinter(Streams& streams, Clock clock = std::chrono::steady_clock::now);
+
+    void update(const capture::Progress& progress) override;
+    /// Removes the bar, so that what follows stands alone.
+    void clear();
+
+  private:
+    [[nodiscard]] std::string bar(const capture::Progress& progress) const;
+
+    Streams& streams_;
+    Clock clock_;
+    std::chrono::steady_clock::time_point next_;
+    bool shown_ = false;
+};
+
+/// --quiet.
+class NoProgress final : public capture::ProgressListener {
+  public:
+    void update(const capture::Progress& /*progress*/) override {}
+};
+
+}  // namespace beamdump::cli

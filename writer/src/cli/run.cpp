@@ -1,0 +1,110 @@
+#include "cli/run.h"
+
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+namespace beamdump::cli {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+constexpr int kIncomplete = 3;
+
+int give_up(Streams& streams, const Error& error) {
+    auto sentence = error.message;
+    std::ranges::replace(sentence, '\n', ' ');
+    streams.err << fmt::format("beamdump-capture: {}\n", sentence) << std::flush;
+    return error.code == ErrorCode::kUsage ? kWrongUsage : kFailed;
+}
+
+Result<DumpWriter> make_writer(const Options& options, const Streams& streams) {
+    if (options.to_stdout) {
+        return DumpWriter::create(descriptor_sink(streams.out_descriptor), options.writer);
+    }
+    auto sink = open_file_sink(options.output, options.force);
+    if (!sink) {
+        return std::unexpected(sink.error());
+    }
+    return DumpWriter::create(std::move(*sink), options.writer);
+}
+
+/// Names what a failed capture left behind.
+Error with_partial(Error error, const Options& options) {
+    auto partial = options.output;
+    partial += ".partial";
+    std::error_code ignored;
+    if (std::filesystem::exists(partial, ignored)) {
+        error.message += fmt::format("; what was written until then is in {}", partial.native());
+    }
+    return error;
+}
+
+int capture_and_report(const Options& options, Streams& streams, const CaptureFunction& capture,
+                       const std::atomic<bool>& cancelled) {
+    ProgressPrinter printer(streams);
+    NoProgress silence;
+    capture::ProgressListener& listener =
+        options.quiet ? static_cast<capture::ProgressListener&>(silence) : printer;
+    bool writer_made = false;
+    const auto make = [&] {
+        auto writer = make_writer(options, streams);
+        writer_made = writer.has_value();
+        if (writer_made && !options.output_named && !options.quiet && streams.err_ready()) {
+            streams.err << fmt::format("writing to {}\n", options.output.native()) << std::flush;
+        }
+        return writer;
+    };
+    const auto report = capture(options.capture, make, listener, cancelled);
+    printer.clear();
+    if (!report) {
+        const bool partial = writer_made && !options.to_stdout;
+        return give_up(streams, partial ? with_partial(report.error(), options) : report.error());
+    }
+    for (const auto& warning : report->warnings) {
+        streams.err << fmt::format("beamdump-capture: warning: {}\n", warning);
+    }
+    if (!options.quiet) {
+        const auto output = options.to_stdout ? "standard output" : options.output.native();
+        streams.err << report_text(*report, output);
+    }
+    streams.err << std::flush;
+    return incomplete(*report) ? kIncomplete : kDone;
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, Streams& streams, const CaptureFunction& capture,
+        const std::atomic<bool>& cancelled) {
+    const auto parsed = parse_options(arguments);
+    if (!parsed) {
+        return give_up(streams, parsed.error());
+    }
+    if (const auto* answer = std::get_if<Answer>(&*parsed)) {
+        streams.out << answer->text << std::flush;
+        return kDone;
+    }
+    const auto& options = std::get<Options>(*parsed);
+    if (options.to_stdout && streams.out_is_terminal) {
+        return give_up(streams, {ErrorCode::kUsage,
+                                 "standard output is a terminal, which a dump would garble: send "
+                                 "it to a file or pipe, or use -o FILE"});
+    }
+    return capture_and_report(options, streams, capture, cancelled);
+}
+
+void prepare_process() {
+    std::signal(SIGPIPE, SIG_IGN);
+    // Where this is not possible the capture goes on as well.
+    std::ofstream("/proc/self/oom_score_adj") << 1000;
+}
+
+}  // namespace beamdump::cli
