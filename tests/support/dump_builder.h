@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -73,7 +74,7 @@ class DumpBuilder {
           writer_(
               expect_value(DumpWriter::create(std::make_unique<MemorySink>(content_), options))) {}
 
-    [[nodiscard]] DumpWriter& writer() { return writer_; }
+    [[nodiscard]] DumpWriter& writer() { return *writer_; }
     [[nodiscard]] records::Trailer& trailer() { return trailer_; }
 
     void add_node() {
@@ -155,7 +156,7 @@ class DumpBuilder {
                                           .owner_id = owner_id,
                                           .address = address,
                                           .total = words.size()};
-        const auto placed = expect_value(writer_.append_region(header, fill_from(words)));
+        const auto placed = expect_value(writer_->append_region(header, fill_from(words)));
         records::RegionRef ref;
         ref.set_kind(static_cast<std::uint32_t>(kind));
         ref.set_address(address);
@@ -235,7 +236,13 @@ class DumpBuilder {
 
     /// Trailer, tail and seek table; gives the whole file.
     std::vector<std::byte> finish() {
-        expect_value(writer_.finish(trailer_));
+        expect_value(writer_->finish(trailer_));
+        return content_->bytes;
+    }
+
+    /// Drops the writer, as one that failed or was given up: the file has no end then.
+    std::vector<std::byte> abandon() {
+        writer_.reset();
         return content_->bytes;
     }
 
@@ -261,10 +268,8 @@ class DumpBuilder {
     }
 
     std::uint64_t append(format::RecordKind kind, const google::protobuf::MessageLite& message) {
-        return expect_value(writer_.append(kind, message));
+        return expect_value(writer_->append(kind, message));
     }
-
-    [[nodiscard]] const std::vector<std::byte>& written() const { return content_->bytes; }
 
   private:
     records::Process process_record(std::uint64_t number) const {
@@ -376,7 +381,7 @@ class DumpBuilder {
 
     DumpShape shape_;
     std::shared_ptr<SinkContent> content_;
-    DumpWriter writer_;
+    std::optional<DumpWriter> writer_;
     records::Trailer trailer_;
     std::vector<records::ProcessRow> rows_;
 };
