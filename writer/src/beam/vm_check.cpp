@@ -14,8 +14,8 @@ constexpr std::uint32_t kSample = 200;  // processes looked at
 constexpr std::uint32_t kFunctionsEach = 4;
 constexpr std::uint32_t kStackWords = 64;
 
-/// erts/emulator/beam/atom.names begins with these on every release, and atoms.0.. are they.
-constexpr std::array kFirstAtoms = {"false", "true"};
+/// erts/emulator/beam/atom.names begins with these: atom n is the n-th of them.
+constexpr std::array kFirstAtoms = {"false", "true", "_", "nonode@nohost", "$end_of_table", ""};
 
 std::unexpected<Error> refuse(const Vm& vm, std::string_view what) {
     return fail(

@@ -2,14 +2,14 @@
 
 #include <libdump/write/dump_writer.h>
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 namespace beamdump::capture {
@@ -25,11 +25,11 @@ struct CaptureOptions {
 
 /// Told now and then how far the capture is.
 struct Progress {
-    std::string_view phase;            ///< "processes", "literals", ...
+    std::string_view phase;  ///< "processes", "literals", ...
     std::uint64_t done = 0;
     std::optional<std::uint64_t> total;
-    std::uint64_t bytes_read = 0;      ///< from the target
-    std::uint64_t bytes_written = 0;   ///< to the output
+    std::uint64_t bytes_read = 0;     ///< from the target
+    std::uint64_t bytes_written = 0;  ///< to the output
 };
 
 class ProgressListener {
@@ -59,7 +59,6 @@ struct CaptureReport {
 /// resumed and the error says so.
 using MakeWriter = std::function<Result<DumpWriter>()>;
 Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,
-                                   ProgressListener& listener,
-                                   const std::atomic<bool>& cancelled);
+                                   ProgressListener& listener, const std::atomic<bool>& cancelled);
 
 }  // namespace beamdump::capture

@@ -1,15 +1,17 @@
 #include "cli/cancel.h"
 
+#include <libdump/base/system_error.h>
+
 #include <fmt/format.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <utility>
 
 namespace beamdump::cli {
 namespace {
@@ -32,35 +34,33 @@ sigset_t signals_that_end_us() {
 Result<std::unique_ptr<CancelOnSignal>> CancelOnSignal::start() {
     const auto set = signals_that_end_us();
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    const int signals = ::signalfd(-1, &set, SFD_CLOEXEC);
-    const int wake = ::eventfd(0, EFD_CLOEXEC);
-    if (signals < 0 || wake < 0) {
+    Descriptor signals(::signalfd(-1, &set, SFD_CLOEXEC));
+    Descriptor wake(::eventfd(0, EFD_CLOEXEC));
+    if (!signals.valid() || !wake.valid()) {
         return fail(ErrorCode::kIo,
-                    fmt::format("cannot watch for signals: {}", std::strerror(errno)));
+                    fmt::format("cannot watch for signals: {}", system_error_text(errno)));
     }
-    return std::unique_ptr<CancelOnSignal>(new CancelOnSignal(signals, wake));
+    return std::unique_ptr<CancelOnSignal>(new CancelOnSignal(std::move(signals), std::move(wake)));
 }
 
-CancelOnSignal::CancelOnSignal(int signals, int wake)
-    : signals_(signals), wake_(wake), watcher_([this] { watch(); }) {}
+CancelOnSignal::CancelOnSignal(Descriptor signals, Descriptor wake)
+    : signals_(std::move(signals)), wake_(std::move(wake)), watcher_([this] { watch(); }) {}
 
 CancelOnSignal::~CancelOnSignal() {
     finished_ = true;
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto told = ::write(wake_, &one, sizeof one);
+    [[maybe_unused]] const auto told = ::write(wake_.get(), &one, sizeof one);
     watcher_.join();
-    ::close(signals_);
-    ::close(wake_);
 }
 
 void CancelOnSignal::watch() {
     while (!finished_) {
-        std::array<pollfd, 2> ready{{{signals_, POLLIN, 0}, {wake_, POLLIN, 0}}};
+        std::array<pollfd, 2> ready{{{signals_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
         if (::poll(ready.data(), ready.size(), -1) <= 0 || (ready[0].revents & POLLIN) == 0) {
             continue;
         }
         signalfd_siginfo signal{};
-        if (::read(signals_, &signal, sizeof signal) == sizeof signal &&
+        if (::read(signals_.get(), &signal, sizeof signal) == sizeof signal &&
             cancelled_.exchange(true)) {
             ::_exit(1);
         }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/descriptor.h>
 #include <libdump/base/error.h>
 
 #include <atomic>
@@ -21,13 +22,13 @@ class CancelOnSignal {
     [[nodiscard]] const std::atomic<bool>& cancelled() const { return cancelled_; }
 
   private:
-    CancelOnSignal(int signals, int wake);
+    CancelOnSignal(Descriptor signals, Descriptor wake);
     void watch();
 
     std::atomic<bool> cancelled_ = false;
     std::atomic<bool> finished_ = false;
-    int signals_;
-    int wake_;
+    Descriptor signals_;
+    Descriptor wake_;
     std::thread watcher_;
 };
 

@@ -1,12 +1,14 @@
 #include "memory/pagemap.h"
 
+#include <libdump/base/system_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <span>
+#include <unistd.h>
 
 namespace beamdump::memory {
 namespace {
@@ -35,15 +37,15 @@ Result<std::unique_ptr<Pagemap>> Pagemap::open(pid_t pid) {
     }
     std::unique_ptr<Pagemap> pagemap(new Pagemap(pid));
     const auto path = fmt::format("/proc/{}/pagemap", pid);
-    pagemap->file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!pagemap->file_.open()) {
+    pagemap->file_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!pagemap->file_.valid()) {
         const int error = errno;
         if (error == ENOENT || error == ESRCH) {
             return fail(ErrorCode::kNotFound, fmt::format("there is no process {}", pid));
         }
         const bool forbidden = error == EACCES || error == EPERM;
         return fail(forbidden ? ErrorCode::kPermission : ErrorCode::kIo,
-                    fmt::format("cannot open {}: {}", path, std::strerror(error)));
+                    fmt::format("cannot open {}: {}", path, system_error_text(error)));
     }
     return pagemap;
 }
@@ -75,8 +77,9 @@ Result<std::vector<AddressRange>> Pagemap::present(AddressRange range) {
             continue;
         }
         if (got < 0) {
-            return fail(ErrorCode::kIo, fmt::format("reading pagemap of process {} at {:#x}: {}",
-                                                    pid_, page * kPageBytes, std::strerror(errno)));
+            return fail(ErrorCode::kIo,
+                        fmt::format("reading pagemap of process {} at {:#x}: {}", pid_,
+                                    page * kPageBytes, system_error_text(errno)));
         }
         if (got < 8) {
             if (address_space_gone()) {

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "memory/file_descriptor.h"
 #include "memory/present_pages.h"
+
+#include <libdump/base/descriptor.h>
 
 #include <memory>
 #include <sys/types.h>
@@ -26,7 +27,7 @@ class Pagemap final : public PresentPages {
     [[nodiscard]] bool address_space_gone() const;
 
     pid_t pid_;
-    FileDescriptor file_;
+    Descriptor file_;
 };
 
 }  // namespace beamdump::memory

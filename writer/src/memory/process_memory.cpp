@@ -1,14 +1,15 @@
 #include "memory/process_memory.h"
 
+#include <libdump/base/system_error.h>
+
 #include <climits>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 namespace beamdump::memory {
 namespace {
@@ -47,8 +48,8 @@ Result<std::unique_ptr<ProcessMemory>> ProcessMemory::open(pid_t pid, ReadWay wa
     std::unique_ptr<ProcessMemory> memory(new ProcessMemory(pid, way));
     // Opened early: the descriptor stays with this process even if its pid is used again.
     memory->mem_ =
-        FileDescriptor(::open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
-    if (!memory->mem_.open()) {
+        Descriptor(::open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!memory->mem_.valid()) {
         memory->mem_error_ = errno;
         if (errno == ENOENT || errno == ESRCH) {
             return fail(ErrorCode::kNotFound, fmt::format("there is no process {}", pid));
@@ -66,18 +67,18 @@ std::unexpected<Error> ProcessMemory::read_error(Address address, std::size_t by
     if (forbidden(error)) {
         return fail(ErrorCode::kPermission,
                     fmt::format("reading the memory of process {} is not permitted ({})", pid_,
-                                std::strerror(error)));
+                                system_error_text(error)));
     }
     if (error == EFAULT || error == EIO) {
         return fail(ErrorCode::kUnmapped,
                     fmt::format("no readable memory at {:#x} in process {}", address, pid_));
     }
     return fail(ErrorCode::kIo, fmt::format("reading {} bytes at {:#x} of process {} failed: {}",
-                                            bytes, address, pid_, std::strerror(error)));
+                                            bytes, address, pid_, system_error_text(error)));
 }
 
 bool ProcessMemory::fall_back(int error) {
-    if (!forbidden(error) || !mem_.open()) {
+    if (!forbidden(error) || !mem_.valid()) {
         return false;
     }
     way_ = ReadWay::kProcMem;
@@ -113,7 +114,7 @@ Result<std::size_t> ProcessMemory::read_some(Address address, std::span<std::byt
 }
 
 Result<std::size_t> ProcessMemory::read_proc_mem(Address address, std::span<std::byte> into) {
-    if (!mem_.open()) {
+    if (!mem_.valid()) {
         return read_error(address, into.size(), mem_error_);
     }
     ssize_t got = 0;
@@ -135,15 +136,16 @@ Result<std::size_t> ProcessMemory::read_proc_mem(Address address, std::span<std:
 /// Fills the first of `reads`, at most `at_most`; gives how many were filled. Fewer than were due:
 /// the one after them cannot be read as a whole.
 Result<std::size_t> ProcessMemory::read_vectors(std::span<BatchRead> reads, std::size_t at_most) {
-    std::array<iovec, IOV_MAX> local;
-    std::array<iovec, IOV_MAX> remote;
-    for (std::size_t i = 0; i < at_most; ++i) {
-        local[i] = {reads[i].into.data(), reads[i].into.size()};
+    local_.clear();
+    remote_.clear();
+    for (const auto& one : reads.first(at_most)) {
+        local_.push_back({one.into.data(), one.into.size()});
         // NOLINTNEXTLINE(performance-no-int-to-ptr): an address in the target.
-        remote[i] = {reinterpret_cast<void*>(reads[i].address), reads[i].into.size()};
+        remote_.push_back({reinterpret_cast<void*>(one.address), one.into.size()});
     }
     ++stats_.reads;
-    const ssize_t got = ::process_vm_readv(pid_, local.data(), at_most, remote.data(), at_most, 0);
+    const ssize_t got =
+        ::process_vm_readv(pid_, local_.data(), local_.size(), remote_.data(), remote_.size(), 0);
     if (got < 0 && errno != EFAULT) {
         return read_error(reads[0].address, reads[0].into.size(), errno);
     }

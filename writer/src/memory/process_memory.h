@@ -1,10 +1,13 @@
 #pragma once
 
-#include "memory/file_descriptor.h"
 #include "memory/memory_source.h"
+
+#include <libdump/base/descriptor.h>
 
 #include <memory>
 #include <sys/types.h>
+#include <sys/uio.h>
+#include <vector>
 
 namespace beamdump::memory {
 
@@ -37,9 +40,11 @@ class ProcessMemory final : public MemorySource {
 
     pid_t pid_;
     ReadWay way_;
-    FileDescriptor mem_;
+    Descriptor mem_;
     int mem_error_ = 0;  // errno of opening /proc/PID/mem
     MemoryStats stats_;
+    std::vector<iovec> local_;  // of the call under way; kept for the next
+    std::vector<iovec> remote_;
 };
 
 }  // namespace beamdump::memory

@@ -1,6 +1,7 @@
 #include "target/elf_image.h"
 
-#include "memory/file_descriptor.h"
+#include <libdump/base/descriptor.h>
+#include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
 #include <gelf.h>
@@ -117,12 +118,12 @@ std::string build_id_in(Elf* elf, const GElf_Phdr& segment) {
 }  // namespace
 
 Result<ElfImage> ElfImage::open(const std::filesystem::path& file, std::uint64_t bias) {
-    const memory::FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!descriptor.open()) {
+    const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!descriptor.valid()) {
         const int error = errno;
         const bool forbidden = error == EACCES || error == EPERM;
         return fail(forbidden ? ErrorCode::kPermission : ErrorCode::kIo,
-                    fmt::format("cannot open {}: {}", file.native(), std::strerror(error)));
+                    fmt::format("cannot open {}: {}", file.native(), system_error_text(error)));
     }
     elf_version(EV_CURRENT);
     const ElfHandle elf(elf_begin(descriptor.get(), ELF_C_READ, nullptr));

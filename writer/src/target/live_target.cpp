@@ -187,6 +187,17 @@ Result<std::uint64_t> LiveTarget::resident_bytes() const {
     return pages * memory::kPageBytes;
 }
 
+bool LiveTarget::has_swapped_pages() const {
+    const auto text = process_.read("status");
+    // proc(5): "VmSwap:       0 kB"
+    const auto at = text ? text->find("\nVmSwap:") : std::string::npos;
+    if (at == std::string::npos) {
+        return true;
+    }
+    const auto digit = text->find_first_of("0123456789", at);
+    return digit == std::string::npos || (*text)[digit] != '0';
+}
+
 bool LiveTarget::alive() const {
     const auto facts = process_.facts();
     return facts && !facts->dead();

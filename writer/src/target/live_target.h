@@ -35,6 +35,9 @@ class LiveTarget {
     [[nodiscard]] Result<std::vector<std::string>> arguments() const;
     [[nodiscard]] Result<std::int64_t> boot_us() const;  ///< wall clock, since the epoch
     [[nodiscard]] Result<std::uint64_t> resident_bytes() const;
+    /// Whether any of its memory is swapped out. Unknown counts as yes: then pages are looked at
+    /// one by one before they are read.
+    [[nodiscard]] bool has_swapped_pages() const;
     /// Whether it still runs; false for a zombie.
     [[nodiscard]] bool alive() const;
 

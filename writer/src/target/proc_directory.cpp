@@ -1,5 +1,7 @@
 #include "target/proc_directory.h"
 
+#include <libdump/base/system_error.h>
+
 #include <climits>
 #include <fmt/format.h>
 
@@ -11,6 +13,7 @@
 #include <fcntl.h>
 #include <optional>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 namespace beamdump::target {
@@ -113,9 +116,9 @@ Result<ProcessFacts> process_facts(pid_t pid) {
 Result<ProcDirectory> ProcDirectory::open(pid_t pid) {
     ProcDirectory proc;
     proc.pid_ = pid;
-    proc.directory_ = memory::FileDescriptor(
+    proc.directory_ = Descriptor(
         ::open(fmt::format("/proc/{}", pid).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!proc.directory_.open()) {
+    if (!proc.directory_.valid()) {
         if (pid > 0 && errno == ENOENT && (::kill(pid, 0) == 0 || errno == EPERM)) {
             return fail(ErrorCode::kPermission,
                         fmt::format("process {} is there, but /proc does not show it to this user "
@@ -138,13 +141,13 @@ std::unexpected<Error> ProcDirectory::error(std::string_view doing, std::string_
     }
     const bool forbidden = error == EACCES || error == EPERM;
     return fail(forbidden ? ErrorCode::kPermission : ErrorCode::kIo,
-                fmt::format("{} {}: {}", doing, path(name), std::strerror(error)));
+                fmt::format("{} {}: {}", doing, path(name), system_error_text(error)));
 }
 
 Result<std::string> ProcDirectory::read(std::string_view name, std::size_t most_bytes) const {
-    const memory::FileDescriptor file(
+    const Descriptor file(
         ::openat(directory_.get(), std::string(name).c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.open()) {
+    if (!file.valid()) {
         return error("cannot open", name, errno);
     }
     std::string text;

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "memory/file_descriptor.h"
-
+#include <libdump/base/descriptor.h>
 #include <libdump/base/error.h>
 
 #include <cstdint>
@@ -60,7 +59,7 @@ class ProcDirectory {
     [[nodiscard]] std::unexpected<Error> error(std::string_view doing, std::string_view name,
                                                int error) const;
     pid_t pid_ = 0;
-    memory::FileDescriptor directory_;
+    Descriptor directory_;
 };
 
 }  // namespace beamdump::target

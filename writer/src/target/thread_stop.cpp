@@ -3,13 +3,14 @@
 #include "target/access.h"
 #include "target/proc_directory.h"
 
+#include <libdump/base/system_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <span>
@@ -136,7 +137,7 @@ Result<void> ThreadStop::seize_threads() {
             return seize_denied(pid_, thread);
         }
         return fail(ErrorCode::kIo, fmt::format("cannot stop thread {} of process {}: {}", thread,
-                                                pid_, std::strerror(error)));
+                                                pid_, system_error_text(error)));
     }
     return {};
 }

@@ -1,0 +1,148 @@
+#include "capture/binary_store.h"
+
+#include <algorithm>
+
+namespace beamdump::capture {
+namespace {
+
+constexpr std::size_t kBatch = 1024;
+constexpr std::uint64_t kInlineBytes = 32U << 10U;
+constexpr std::size_t kPageBytes = 96U << 10U;
+constexpr std::size_t kIndexPageEntries = 8192;
+
+}  // namespace
+
+Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
+                                      std::optional<std::uint64_t> keep) {
+    auto reader = beam::BinaryReader::open(vm, keep, kInlineBytes);
+    if (!reader) {
+        return std::unexpected(reader.error());
+    }
+    return BinaryStore(std::move(*reader), copier);
+}
+
+Result<void> BinaryStore::add(Address binary) {
+    if (binary == 0 || !known_.emplace(binary, 0).second) {
+        return {};
+    }
+    waiting_.push_back(binary);
+    if (waiting_.size() < kBatch) {
+        return {};
+    }
+    if (auto done = write_waiting(); !done) {
+        return done;
+    }
+    return known_.size() < kKnownAtMost ? Result<void>() : write_index();
+}
+
+Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
+    RegionCopier::Request request;
+    request.owner_kind = format::OwnerKind::kBinary;
+    request.owner_id = binary.address;
+    request.kind = format::RegionKind::kBinaryContent;
+    request.unit = format::RegionUnit::kBytes;
+    request.address = binary.data;
+    request.total = binary.wanted;
+    bool first = true;
+    return copier_->copy(request, [&](records::RegionRef& ref) {
+        // Of a content with absent pages inside, the part before the first gap is kept.
+        if (first && ref.address() == binary.data && ref.here() != 0) {
+            binary.facts.set_content_offset(ref.offset());
+            binary.facts.set_content_bytes(ref.here());
+            binary.facts.set_content_striped(ref.striped());
+        }
+        first = false;
+        return Result<void>();
+    });
+}
+
+Result<void> BinaryStore::write_waiting() {
+    std::ranges::sort(waiting_);
+    auto views = reader_.read(waiting_);
+    if (!views) {
+        return std::unexpected(views.error());
+    }
+    for (auto& binary : *views) {
+        if (binary.content_apart) {
+            if (auto done = write_content(binary); !done) {
+                return done;
+            }
+        }
+        ++count_;
+        bytes_ += binary.size;
+        captured_bytes_ += binary.facts.prefix().size() + binary.facts.content_bytes();
+        page_bytes_ += binary.facts.prefix().size() + 64;
+        *page_.add_binary() = std::move(binary.facts);
+        if (page_bytes_ >= kPageBytes) {
+            if (auto done = flush_page(); !done) {
+                return done;
+            }
+        }
+    }
+    waiting_.clear();
+    return flush_page();
+}
+
+Result<void> BinaryStore::flush_page() {
+    if (page_.binary_size() == 0) {
+        return {};
+    }
+    auto offset = copier_->writer().append(format::RecordKind::kBinaries, page_);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    for (const auto& binary : page_.binary()) {
+        known_[binary.address()] = *offset;
+    }
+    page_.Clear();
+    page_bytes_ = 0;
+    return {};
+}
+
+Result<void> BinaryStore::write_index() {
+    std::vector<std::pair<Address, std::uint64_t>> entries;
+    entries.reserve(known_.size());
+    for (const auto& [address, offset] : known_) {
+        if (offset != 0) {
+            entries.emplace_back(address, offset);
+        }
+    }
+    known_.clear();
+    std::ranges::sort(entries);
+    for (std::size_t first = 0; first < entries.size(); first += kIndexPageEntries) {
+        const auto last = std::min(first + kIndexPageEntries, entries.size());
+        records::BinaryIndexPage page;
+        page.set_run(run_);
+        for (std::size_t index = first; index < last; ++index) {
+            page.add_address(entries[index].first);
+            page.add_record_offset(entries[index].second);
+        }
+        auto offset = copier_->writer().append(format::RecordKind::kBinaryIndexPage, page);
+        if (!offset) {
+            return std::unexpected(offset.error());
+        }
+        auto& ref = index_pages_.emplace_back();
+        ref.set_run(run_);
+        ref.set_lowest_address(entries[first].first);
+        ref.set_highest_address(entries[last - 1].first);
+        ref.set_count(last - first);
+        ref.set_offset(*offset);
+    }
+    ++run_;
+    return {};
+}
+
+Result<void> BinaryStore::finish(records::Trailer& trailer) {
+    if (auto done = write_waiting(); !done) {
+        return done;
+    }
+    if (auto done = write_index(); !done) {
+        return done;
+    }
+    for (const auto& page : index_pages_) {
+        *trailer.add_binary_pages() = page;
+    }
+    return {};
+}
+
+}  // namespace beamdump::capture

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "beam/binary_reader.h"
+#include "capture/run_writer.h"
+
+#include <unordered_map>
+
+namespace beamdump::capture {
+
+/// Writes every reference-counted binary once, however many owners name it, and the sorted index
+/// that finds it again. Memory: about 40 bytes a binary, for at most kKnownAtMost of them: beyond
+/// that a sorted run of the index is written and what is known is forgotten, so a binary may then
+/// stand twice.
+class BinaryStore {
+  public:
+    static constexpr std::size_t kKnownAtMost = 512U << 10U;
+
+    static Result<BinaryStore> open(beam::Vm& vm, RegionCopier& copier,
+                                    std::optional<std::uint64_t> keep);
+
+    /// Notes a binary; writes a batch when enough are waiting.
+    Result<void> add(Address binary);
+
+    /// Writes what waits and the rest of the index.
+    Result<void> finish(records::Trailer& trailer);
+
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+    [[nodiscard]] std::uint64_t captured_bytes() const { return captured_bytes_; }
+    [[nodiscard]] std::uint64_t unreadable() const { return reader_.unreadable(); }
+
+  private:
+    BinaryStore(beam::BinaryReader reader, RegionCopier& copier)
+        : reader_(std::move(reader)), copier_(&copier) {}
+    Result<void> write_waiting();
+    Result<void> write_content(beam::BinaryView& binary);
+    Result<void> flush_page();
+    Result<void> write_index();
+
+    beam::BinaryReader reader_;
+    RegionCopier* copier_;
+    std::vector<Address> waiting_;
+    std::unordered_map<Address, std::uint64_t> known_;  // to the record's offset, 0 while waiting
+    records::Binaries page_;
+    std::size_t page_bytes_ = 0;
+    std::vector<records::BinaryPageRef> index_pages_;
+    std::uint32_t run_ = 0;
+    std::uint64_t count_ = 0;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t captured_bytes_ = 0;
+};
+
+}  // namespace beamdump::capture

@@ -1,0 +1,313 @@
+#include "capture/node_capture.h"
+
+#include "beam/node_tables.h"
+#include "beam/process_table.h"
+
+#include <algorithm>
+#include <array>
+#include <sys/utsname.h>
+#include <time.h>
+
+namespace beamdump::capture {
+namespace {
+
+constexpr std::uint32_t kAtomsOfAPage = 2048;
+constexpr std::size_t kAtomTextOfAPage = 64U << 10U;
+constexpr std::uint32_t kFunctionsOfAPage = 4096;
+constexpr std::uint32_t kLinesOfAPage = 8192;
+constexpr std::uint32_t kExportsOfAPage = 2048;
+constexpr std::size_t kEntriesOfAPage = 1024;
+constexpr int kModulesOfAPage = 2048;
+
+std::int64_t clock_ns(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+Result<void> NodeCapture::capture_record(const CaptureOptions& options, std::int64_t started_us,
+                                         std::int64_t started_monotonic_ns) {
+    records::Capture capture;
+    capture.set_tool_version("0.1.0");
+    capture.set_mode(options.mode);
+    capture.set_started_us(started_us);
+    capture.set_started_monotonic_ns(started_monotonic_ns);
+    capture.set_os_pid(vm_.target().pid());
+    capture.set_executable(vm_.target().executable());
+    capture.set_executable_build_id(vm_.target().image().build_id());
+    capture.set_layout_name(vm_.layout().name());
+    capture.set_layout_json(vm_.layout().json());
+    capture.set_layout_inferred(false);
+    if (options.binary_bytes) {
+        capture.set_binary_prefix_bytes(*options.binary_bytes);
+    }
+    for (const auto& found : vm_.found()) {
+        auto& entry = *capture.add_found_by();
+        entry.set_name(found.name);
+        entry.set_address(found.address);
+        entry.set_how(found.how);
+    }
+    utsname system{};
+    if (uname(&system) == 0) {
+        capture.set_os_release(std::string(system.sysname) + " " + system.release);
+        capture.set_host_name(system.nodename);
+    }
+    auto offset = append(format::RecordKind::kCapture, capture);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    trailer_.set_capture_offset(*offset);
+    return {};
+}
+
+Result<void> NodeCapture::epoch(std::uint32_t number, records::MemorySourceKind source) {
+    records::Epoch epoch;
+    epoch.set_number(number);
+    epoch.set_source(source);
+    epoch.set_pass(1);
+    epoch.set_monotonic_ns(clock_ns(CLOCK_MONOTONIC));
+    epoch.set_wall_us(clock_ns(CLOCK_REALTIME) / 1000);
+    auto offset = append(format::RecordKind::kEpoch, epoch);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    trailer_.add_epoch_offset(*offset);
+    return {};
+}
+
+Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules,
+                               std::vector<std::string> arguments) {
+    const auto& facts = vm_.facts();
+    auto name = beam::read_node_name(vm_);
+    auto scheme = vm_.layout().constant("term_scheme");
+    auto processes = beam::ProcessTable::open(vm_);
+    if (!name || !scheme || !processes) {
+        return std::unexpected(!name ? name.error() : !scheme ? scheme.error() : processes.error());
+    }
+    records::Node node;
+    node.set_otp_release(facts.otp_release);
+    node.set_erts_version(facts.erts_version);
+    node.set_jit(facts.jit);
+    node.set_word_size(8);
+    node.set_little_endian(true);
+    node.set_term_scheme(static_cast<std::uint32_t>(*scheme));
+    node.set_name_atom(name->atom);
+    node.set_creation(name->creation);
+    if (auto boot = vm_.target().boot_us()) {
+        node.set_boot_us(*boot);
+    }
+    for (auto& argument : arguments) {
+        node.add_arguments(std::move(argument));
+    }
+    node.set_process_limit(processes->slots());
+    node.set_schedulers(facts.schedulers);
+    node.set_dirty_cpu_schedulers(facts.dirty_cpu_schedulers);
+    node.set_dirty_io_schedulers(facts.dirty_io_schedulers);
+    node.set_this_node_address(facts.this_node);
+    node.set_literals_address(facts.literals_start);
+    node.set_literals_bytes(facts.literals_bytes);
+    node.set_non_value_word(facts.non_value);
+    if (auto resident = vm_.target().resident_bytes()) {
+        node.set_resident_bytes(*resident);
+    }
+    std::uint64_t code_bytes = 0;
+    for (const auto& module : modules) {
+        code_bytes += module.bytes;
+    }
+    node.set_code_bytes(code_bytes);
+    trailer_.mutable_totals()->set_code_bytes(code_bytes);
+    auto offset = append(format::RecordKind::kNode, node);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    trailer_.set_node_offset(*offset);
+    return {};
+}
+
+Result<void> NodeCapture::atoms() {
+    auto reader = beam::AtomReader::open(vm_);
+    if (!reader) {
+        return std::unexpected(reader.error());
+    }
+    std::uint64_t text_bytes = 0;
+    for (std::uint32_t first = 0; first < reader->count();) {
+        auto page = reader->page(first, kAtomsOfAPage, kAtomTextOfAPage);
+        if (!page) {
+            return std::unexpected(page.error());
+        }
+        for (auto& text : *page->mutable_text()) {
+            text_bytes += text.size();
+            if (cookies_.is_cookie(text)) {
+                text = kCookiePlaceholder;
+            }
+        }
+        auto offset = append(format::RecordKind::kAtoms, *page);
+        if (!offset) {
+            return std::unexpected(offset.error());
+        }
+        auto& ref = *trailer_.add_atoms();
+        ref.set_first_index(first);
+        ref.set_count(static_cast<std::uint32_t>(page->text_size()));
+        ref.set_offset(*offset);
+        first += static_cast<std::uint32_t>(page->text_size());
+    }
+    trailer_.mutable_totals()->set_atoms(reader->count());
+    trailer_.mutable_totals()->set_atom_text_bytes(text_bytes);
+    return {};
+}
+
+Result<void> NodeCapture::modules(const std::vector<beam::ModuleCode>& modules) {
+    auto reader = beam::ModuleReader::open(vm_);
+    if (!reader) {
+        return std::unexpected(reader.error());
+    }
+    records::ModuleIndexPage index;
+    const auto flush = [&]() -> Result<void> {
+        auto offset = append(format::RecordKind::kModuleIndexPage, index);
+        if (!offset) {
+            return std::unexpected(offset.error());
+        }
+        trailer_.add_module_index_offset(*offset);
+        index.Clear();
+        return {};
+    };
+    for (const auto& code : modules) {
+        if (auto done = module(code, *reader, index); !done) {
+            return done;
+        }
+        if (index.module_size() >= kModulesOfAPage) {
+            if (auto done = flush(); !done) {
+                return done;
+            }
+        }
+    }
+    trailer_.mutable_totals()->set_modules(modules.size());
+    return flush();
+}
+
+Result<void> NodeCapture::module(const beam::ModuleCode& code, beam::ModuleReader& reader,
+                                 records::ModuleIndexPage& index) {
+    auto record = reader.module(code);
+    if (!record) {
+        // A module being loaded or purged: its range is known, its tables are not.
+        trailer_.add_warning("module tables: " + record.error().message);
+        return {};
+    }
+    auto offset = append(format::RecordKind::kModule, *record);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    auto& ref = *index.add_module();
+    ref.set_name_atom(code.name_atom);
+    ref.set_instance(code.instance);
+    ref.set_code_start(code.header);
+    ref.set_code_end(code.end());
+    ref.set_offset(*offset);
+    for (std::uint32_t first = 0; first < record->function_count(); first += kFunctionsOfAPage) {
+        auto page = reader.functions(code, first, kFunctionsOfAPage);
+        if (!page) {
+            trailer_.add_warning("module functions: " + page.error().message);
+            return {};
+        }
+        if (auto done = append(format::RecordKind::kFunctions, *page); !done) {
+            return std::unexpected(done.error());
+        }
+    }
+    for (std::uint32_t first = 0; first < record->line_count(); first += kLinesOfAPage) {
+        auto page = reader.lines(code, first, kLinesOfAPage);
+        if (!page) {
+            trailer_.add_warning("module lines: " + page.error().message);
+            return {};
+        }
+        if (auto done = append(format::RecordKind::kLines, *page); !done) {
+            return std::unexpected(done.error());
+        }
+    }
+    return {};
+}
+
+template <typename Page>
+Result<void> NodeCapture::pages(const Result<std::vector<Page>>& pages, format::RecordKind kind,
+                                google::protobuf::RepeatedField<std::uint64_t>& offsets) {
+    if (!pages) {
+        return std::unexpected(pages.error());
+    }
+    for (const auto& page : *pages) {
+        auto offset = append(kind, page);
+        if (!offset) {
+            return std::unexpected(offset.error());
+        }
+        offsets.Add(*offset);
+    }
+    return {};
+}
+
+Result<void> NodeCapture::tables() {
+    auto exports = beam::ExportReader::open(vm_);
+    if (!exports) {
+        return std::unexpected(exports.error());
+    }
+    for (std::uint32_t first = 0; first < exports->count(); first += kExportsOfAPage) {
+        auto page = exports->page(first, kExportsOfAPage);
+        if (!page) {
+            return std::unexpected(page.error());
+        }
+        auto offset = append(format::RecordKind::kExports, *page);
+        if (!offset) {
+            return std::unexpected(offset.error());
+        }
+        trailer_.add_exports_offset(*offset);
+    }
+    if (auto done = pages(beam::read_fun_entries(vm_, kEntriesOfAPage),
+                          format::RecordKind::kFunEntries, *trailer_.mutable_fun_entries_offset());
+        !done) {
+        return done;
+    }
+    if (auto done =
+            pages(beam::read_node_entries(vm_, kEntriesOfAPage), format::RecordKind::kNodeEntries,
+                  *trailer_.mutable_node_entries_offset());
+        !done) {
+        return done;
+    }
+    if (auto done = pages(beam::read_catches(vm_, kFunctionsOfAPage), format::RecordKind::kCatches,
+                          *trailer_.mutable_catches_offset());
+        !done) {
+        return done;
+    }
+    auto offset = append(format::RecordKind::kCodePoints, beam::code_points(vm_));
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    trailer_.add_code_points_offset(*offset);
+    return {};
+}
+
+Result<void> NodeCapture::literals() {
+    RunWriter run(copier_, vm_, format::OwnerKind::kNode, 0);
+    const auto start = vm_.facts().literals_start;
+    // A gigabyte is reserved, little of it used: only present pages are looked at.
+    auto present = vm_.target().pages().present({start, start + vm_.facts().literals_bytes});
+    if (!present) {
+        return wrap("literals", present.error());
+    }
+    for (const auto& part : *present) {
+        if (auto done = run.region(format::RegionKind::kLiterals, {part.begin, part.end}); !done) {
+            return done;
+        }
+    }
+    auto directory = run.finish();
+    if (!directory) {
+        return std::unexpected(directory.error());
+    }
+    auto offset = append(format::RecordKind::kRunDirectory, *directory);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    trailer_.set_literals_directory_offset(*offset);
+    trailer_.mutable_totals()->set_literal_words(run.words());
+    return {};
+}
+
+}  // namespace beamdump::capture

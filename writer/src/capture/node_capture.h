@@ -1,0 +1,44 @@
+#pragma once
+
+#include "beam/code_lookup.h"
+#include "capture/capture.h"
+#include "capture/cookie.h"
+#include "capture/run_writer.h"
+
+namespace beamdump::capture {
+
+/// Writes what belongs to the node as a whole: Capture and Node records, atoms, code, tables,
+/// literals. Fills in the trailer's references.
+class NodeCapture {
+  public:
+    NodeCapture(beam::Vm& vm, RegionCopier& copier, Cookies& cookies, records::Trailer& trailer)
+        : vm_(vm), copier_(copier), cookies_(cookies), trailer_(trailer) {}
+
+    Result<void> capture_record(const CaptureOptions& options, std::int64_t started_us,
+                                std::int64_t started_monotonic_ns);
+    Result<void> epoch(std::uint32_t number, records::MemorySourceKind source);
+    Result<void> node(const std::vector<beam::ModuleCode>& modules,
+                      std::vector<std::string> arguments);
+    Result<void> atoms();
+    Result<void> modules(const std::vector<beam::ModuleCode>& modules);
+    Result<void> tables();
+    Result<void> literals();
+
+  private:
+    Result<void> module(const beam::ModuleCode& code, beam::ModuleReader& reader,
+                        records::ModuleIndexPage& index);
+    Result<std::uint64_t> append(format::RecordKind kind,
+                                 const google::protobuf::MessageLite& message) {
+        return copier_.writer().append(kind, message);
+    }
+    template <typename Page>
+    Result<void> pages(const Result<std::vector<Page>>& pages, format::RecordKind kind,
+                       google::protobuf::RepeatedField<std::uint64_t>& offsets);
+
+    beam::Vm& vm_;
+    RegionCopier& copier_;
+    Cookies& cookies_;
+    records::Trailer& trailer_;
+};
+
+}  // namespace beamdump::capture

@@ -1,0 +1,197 @@
+#include "capture/process_capture.h"
+
+#include <fmt/format.h>
+
+namespace beamdump::capture {
+namespace {
+
+constexpr std::size_t kRelationsOfAPage = 1024;
+/// Ends a walk over a chain that was torn into a ring: more nodes than any machine's memory holds.
+constexpr std::uint64_t kChainLimit = std::uint64_t{1} << 32U;
+
+/// Errors that say "this process's memory contradicts itself", not "the capture cannot go on".
+bool is_about_the_process(const Error& error) {
+    return error.code == ErrorCode::kImplausible || error.code == ErrorCode::kUnmapped;
+}
+
+}  // namespace
+
+Result<ProcessCapture> ProcessCapture::open(const Parts& parts) {
+    auto reader = beam::ProcessReader::open(parts.vm, parts.code);
+    auto relations = beam::RelationWalker::open(parts.vm);
+    auto messages = beam::MessageWalker::open(parts.vm);
+    auto fragments = beam::FragmentReader::open(parts.vm);
+    auto off_heap = beam::OffHeapWalker::open(parts.vm);
+    if (!reader || !relations || !messages || !fragments || !off_heap) {
+        return std::unexpected(!reader      ? reader.error()
+                               : !relations ? relations.error()
+                               : !messages  ? messages.error()
+                               : !fragments ? fragments.error()
+                                            : off_heap.error());
+    }
+    return ProcessCapture(parts, std::move(*reader), std::move(*relations), std::move(*messages),
+                          std::move(*fragments), std::move(*off_heap));
+}
+
+Result<void> ProcessCapture::capture(beam::ProcessSlot slot, std::span<const std::byte> structure,
+                                     std::uint32_t epoch) {
+    auto process = reader_.decode(slot, structure);
+    if (!process) {
+        ++unrecognised_;
+        return {};
+    }
+    process->facts.set_epoch(epoch);
+    auto begin = parts_.copier.writer().append(format::RecordKind::kProcess, process->facts);
+    if (!begin) {
+        return std::unexpected(begin.error());
+    }
+    RunWriter run(parts_.copier, parts_.vm, format::OwnerKind::kProcess, process->facts.owner_id());
+    if (process->facts.has_registered_name_atom()) {
+        run.set_scrub(parts_.scrub);
+    }
+    Outcome outcome;
+    outcome.memory_bytes = process->fixed_bytes;
+    if (process->void_reason == records::VOID_REASON_NONE) {
+        auto done = contents(*process, run, outcome);
+        if (!done && !is_about_the_process(done.error())) {
+            return done;
+        }
+        if (!done) {
+            process->void_reason = done.error().code == ErrorCode::kUnmapped
+                                       ? records::VOID_REASON_UNREADABLE
+                                       : records::VOID_REASON_IMPLAUSIBLE;
+            process->void_detail = done.error().message;
+        } else if (run.unreadable()) {
+            process->void_reason = records::VOID_REASON_UNREADABLE;
+            process->void_detail = "a region could not be read to its end";
+        }
+    }
+    auto directory = run.finish();
+    if (!directory) {
+        return std::unexpected(directory.error());
+    }
+    *outcome.end.mutable_directory() = std::move(*directory);
+    outcome.end.set_words_captured(run.words());
+    outcome.end.set_queue_entries(run.queue_entries());
+    words_ += run.words();
+    return finish(*process, *begin, outcome);
+}
+
+Result<void> ProcessCapture::contents(const beam::ProcessView& process, RunWriter& run,
+                                      Outcome& outcome) {
+    auto walked = relations_.walk(process, kRelationsOfAPage, kChainLimit,
+                                  [&](records::Relations& page) { return run.relations(page); });
+    if (!walked) {
+        return std::unexpected(walked.error());
+    }
+    outcome.memory_bytes += walked->bytes;
+    outcome.end.set_links(walked->links);
+    outcome.end.set_monitors(walked->monitors);
+    if (auto done = heaps(process, run, outcome); !done) {
+        return done;
+    }
+    auto queues = messages_.walk(process, kChainLimit, [&](beam::QueueEntry& entry) {
+        outcome.memory_bytes += entry.bytes;
+        for (const auto& fragment : entry.fragments) {
+            if (auto done = list(fragment.off_heap, fragment.used_words); !done) {
+                return done;
+            }
+        }
+        return run.message(entry);
+    });
+    if (!queues) {
+        return queues;
+    }
+    return off_heap(process, run);
+}
+
+Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& run,
+                                   Outcome& outcome) {
+    using format::RegionKind;
+    for (const auto& [kind, span] :
+         {std::pair{RegionKind::kStack, process.stack}, std::pair{RegionKind::kHeap, process.heap},
+          std::pair{RegionKind::kOldHeap, process.old_heap},
+          std::pair{RegionKind::kAbandonedHeap, process.abandoned_heap},
+          std::pair{RegionKind::kArguments, process.arguments},
+          std::pair{RegionKind::kArguments, process.native_arguments},
+          std::pair{RegionKind::kDictionary, process.dictionary}}) {
+        if (auto done = run.region(kind, span); !done) {
+            return done;
+        }
+    }
+    const auto with_binaries = [&](RegionKind kind, const beam::Fragment& fragment) {
+        ++outcome.fragments;
+        if (auto done = list(fragment.off_heap, fragment.used_words); !done) {
+            return done;
+        }
+        return run.fragment(kind, fragment);
+    };
+    auto chained = fragments_.chain(process.mbuf, kChainLimit, [&](const beam::Fragment& fragment) {
+        return with_binaries(RegionKind::kHeapFragment, fragment);
+    });
+    if (!chained) {
+        return chained;
+    }
+    return messages_.received(process, kChainLimit, [&](const beam::Fragment& fragment) {
+        return with_binaries(RegionKind::kReceivedFragment, fragment);
+    });
+}
+
+Result<void> ProcessCapture::list(beam::Address first, std::uint64_t limit) {
+    return off_heap_.binaries(first, limit,
+                              [&](beam::Address binary) { return parts_.binaries.add(binary); });
+}
+
+Result<void> ProcessCapture::off_heap(const beam::ProcessView& process, const RunWriter& run) {
+    // A member of an off-heap list has three words at least, all of them in the captured regions.
+    const auto limit = run.words() / 3 + 1;
+    if (auto done = list(process.off_heap, limit); !done) {
+        return done;
+    }
+    return list(process.writable_binaries, limit);
+}
+
+Result<void> ProcessCapture::finish(const beam::ProcessView& process, std::uint64_t begin,
+                                    Outcome& outcome) {
+    auto& end = outcome.end;
+    end.set_owner_id(process.facts.owner_id());
+    end.set_void_reason(process.void_reason);
+    if (!process.void_detail.empty()) {
+        end.set_detail(process.void_detail);
+    }
+    end.set_begin_offset(begin);
+    end.set_attempt(1);
+    end.set_memory_bytes(outcome.memory_bytes);
+    auto offset = parts_.copier.writer().append(format::RecordKind::kProcessEnd, end);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    const auto& facts = process.facts;
+    records::ProcessRow row;
+    row.set_owner_id(facts.owner_id());
+    row.set_begin_offset(begin);
+    row.set_end_offset(*offset);
+    row.set_void_reason(process.void_reason);
+    row.set_memory_bytes(outcome.memory_bytes);
+    row.set_reductions(facts.reductions());
+    if (facts.has_message_queue_length()) {
+        row.set_message_queue_length(facts.message_queue_length());
+    }
+    if (facts.has_registered_name_atom()) {
+        row.set_registered_name_atom(facts.registered_name_atom());
+    }
+    if (facts.has_initial_call()) {
+        *row.mutable_initial_call() = facts.initial_call();
+    }
+    if (facts.has_current_function()) {
+        *row.mutable_current_function() = facts.current_function();
+    }
+    row.set_status(process.status);
+    row.set_heap_words(facts.heap_words() + facts.old_heap_words() + facts.fragment_words());
+    if (facts.has_stack_words()) {
+        row.set_stack_words(facts.stack_words());
+    }
+    return parts_.index.add(row);
+}
+
+}  // namespace beamdump::capture

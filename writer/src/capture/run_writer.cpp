@@ -1,0 +1,271 @@
+#include "capture/run_writer.h"
+
+#include "beam/struct_view.h"
+
+#include <algorithm>
+
+namespace beamdump::capture {
+namespace {
+
+constexpr std::uint64_t kInlineWords = 8192;    // larger fragments are regions of their own
+constexpr std::size_t kPackBytes = 96U << 10U;  // a pack is flushed beyond this
+constexpr std::size_t kPackEntries = 4096;
+constexpr std::size_t kDirectoryReferences = 1024;
+constexpr std::size_t kEntryBytes = 64;  // a small message's fields, about
+
+}  // namespace
+
+Result<void> RegionCopier::copy(const Request& request,
+                                const std::function<Result<void>(records::RegionRef&)>& placed) {
+    const std::uint64_t width = request.unit == format::RegionUnit::kWords ? 8 : 1;
+    if (request.total == 0) {
+        return {};
+    }
+    if (pages_ == nullptr) {
+        return copy_part(request, request.address, request.total, placed);
+    }
+    const auto end = request.address + request.total * width;
+    auto present = pages_->present({request.address, end});
+    if (!present) {
+        return std::unexpected(present.error());
+    }
+    auto at = request.address;
+    const auto absent_until = [&](Address until) -> Result<void> {
+        if (until <= at) {
+            return {};
+        }
+        records::RegionRef ref;
+        ref.set_kind(static_cast<std::uint32_t>(request.kind));
+        ref.set_state(static_cast<std::uint32_t>(format::RegionState::kNotPresent));
+        ref.set_address(at);
+        ref.set_total((until - at) / width);
+        ref.set_here(0);
+        return placed(ref);
+    };
+    for (const auto& part : *present) {
+        if (auto done = absent_until(part.begin); !done) {
+            return done;
+        }
+        if (auto done = copy_part(request, part.begin, part.bytes() / width, placed); !done) {
+            return done;
+        }
+        at = part.end;
+    }
+    return absent_until(end);
+}
+
+Result<void> RegionCopier::copy_part(
+    const Request& request, Address begin, std::uint64_t units,
+    const std::function<Result<void>(records::RegionRef&)>& placed) {
+    const std::uint64_t width = request.unit == format::RegionUnit::kWords ? 8 : 1;
+    format::RegionHeader header;
+    header.owner_kind = request.owner_kind;
+    header.owner_id = request.owner_id;
+    header.region_kind = request.kind;
+    header.unit = request.unit;
+    header.term_scheme = scheme_;
+    header.address = begin;
+    header.total = units;
+    const auto fill = [&](std::uint64_t first, std::span<std::byte> into) -> Result<std::uint64_t> {
+        std::size_t have = 0;
+        while (have < into.size()) {
+            auto got = source_.read_some(begin + first * width + have, into.subspan(have));
+            if (!got) {
+                if (got.error().code != ErrorCode::kUnmapped) {
+                    return std::unexpected(got.error());
+                }
+                break;
+            }
+            have += *got;
+        }
+        if (request.scrub != nullptr) {
+            (*request.scrub)(into.first(have));
+        }
+        return have / width;
+    };
+    auto placement = writer_.append_region(header, fill);
+    if (!placement) {
+        return std::unexpected(placement.error());
+    }
+    records::RegionRef ref;
+    ref.set_kind(static_cast<std::uint32_t>(request.kind));
+    if (placement->here < units) {
+        ref.set_state(static_cast<std::uint32_t>(format::RegionState::kUnreadable));
+    }
+    ref.set_address(begin);
+    ref.set_total(units);
+    ref.set_here(placement->here);
+    ref.set_offset(placement->offset);
+    ref.set_striped(placement->striped);
+    return placed(ref);
+}
+
+Result<void> RunWriter::referenced() {
+    if (++references_ < kDirectoryReferences) {
+        return {};
+    }
+    auto offset = copier_.writer().append(format::RecordKind::kRunDirectory, directory_);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    directory_.Clear();
+    directory_.set_previous_offset(*offset);
+    references_ = 0;
+    return {};
+}
+
+Result<void> RunWriter::region(format::RegionKind kind, const beam::Span& span) {
+    RegionCopier::Request request;
+    request.owner_kind = owner_kind_;
+    request.owner_id = owner_id_;
+    request.kind = kind;
+    request.address = span.begin;
+    request.total = span.words();
+    request.scrub = scrub_;
+    return copier_.copy(request, [&](records::RegionRef& ref) {
+        words_ += ref.here();
+        unreadable_ |= ref.state() == static_cast<std::uint32_t>(format::RegionState::kUnreadable);
+        *directory_.add_region() = ref;
+        return referenced();
+    });
+}
+
+void RunWriter::widen(records::PackRef& ref, Address begin, std::uint64_t words) {
+    const auto end = begin + words * 8;
+    ref.set_lowest_address(ref.has_lowest_address() ? std::min(ref.lowest_address(), begin)
+                                                    : begin);
+    ref.set_highest_address(std::max(ref.highest_address(), end));
+}
+
+Result<void> RunWriter::pack_words(const beam::Fragment& fragment, format::RegionKind kind,
+                                   records::PackedRegion& into) {
+    into.set_kind(static_cast<std::uint32_t>(kind));
+    into.set_address(fragment.words_begin);
+    into.set_total_words(fragment.used_words);
+    if (fragment.off_heap != 0) {
+        into.set_off_heap_first_address(fragment.off_heap);
+    }
+    auto& words = *into.mutable_words();
+    words.Resize(static_cast<int>(fragment.used_words), 0);
+    const auto bytes = std::as_writable_bytes(
+        std::span(words.mutable_data(), static_cast<std::size_t>(words.size())));
+    if (auto done = vm_.memory().read(fragment.words_begin, bytes); !done) {
+        return done;
+    }
+    if (scrub_ != nullptr) {
+        (*scrub_)(bytes);
+    }
+    words_ += fragment.used_words;
+    return {};
+}
+
+Result<void> RunWriter::fragment(format::RegionKind kind, const beam::Fragment& fragment) {
+    if (fragment.used_words > kInlineWords) {
+        return region(kind, {fragment.words_begin, fragment.words_begin + fragment.used_words * 8});
+    }
+    if (auto done = pack_words(fragment, kind, *regions_.add_region()); !done) {
+        return done;
+    }
+    widen(regions_ref_, fragment.words_begin, fragment.used_words);
+    regions_bytes_ += fragment.used_words * 8 + kEntryBytes;
+    if (regions_bytes_ < kPackBytes) {
+        return {};
+    }
+    return flush_regions();
+}
+
+Result<void> RunWriter::message(beam::QueueEntry& entry) {
+    std::uint64_t inline_words = 0;
+    for (const auto& fragment : entry.fragments) {
+        if (inline_words + fragment.used_words > kInlineWords) {
+            entry.message.add_large_fragment_address(fragment.words_begin);
+            if (auto done =
+                    region(format::RegionKind::kMessageFragment,
+                           {fragment.words_begin, fragment.words_begin + fragment.used_words * 8});
+                !done) {
+                return done;
+            }
+            continue;
+        }
+        inline_words += fragment.used_words;
+        if (auto done = pack_words(fragment, format::RegionKind::kMessageFragment,
+                                   *entry.message.add_fragment());
+            !done) {
+            return done;
+        }
+        widen(messages_ref_, fragment.words_begin, fragment.used_words);
+    }
+    if (messages_.entry_size() == 0) {
+        messages_.set_first_index(entries_);
+    }
+    ++entries_;
+    messages_bytes_ += inline_words * 8 + kEntryBytes * (1 + entry.fragments.size());
+    if (entry.message.has_external()) {
+        messages_bytes_ += entry.message.external().data().size() +
+                           static_cast<std::size_t>(entry.message.external().atom_size()) * 5;
+    }
+    *messages_.add_entry() = std::move(entry.message);
+    if (messages_bytes_ < kPackBytes &&
+        static_cast<std::size_t>(messages_.entry_size()) < kPackEntries) {
+        return {};
+    }
+    return flush_messages();
+}
+
+Result<void> RunWriter::relations(const records::Relations& page) {
+    auto offset = copier_.writer().append(format::RecordKind::kRelations, page);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    auto& ref = *directory_.add_relations();
+    ref.set_offset(*offset);
+    ref.set_count(static_cast<std::uint64_t>(page.link_size() + page.monitor_size()));
+    return referenced();
+}
+
+Result<void> RunWriter::flush_regions() {
+    if (regions_.region_size() == 0) {
+        return {};
+    }
+    auto offset = copier_.writer().append(format::RecordKind::kPackedRegions, regions_);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    regions_ref_.set_offset(*offset);
+    regions_ref_.set_count(static_cast<std::uint64_t>(regions_.region_size()));
+    *directory_.add_packed_regions() = regions_ref_;
+    regions_.Clear();
+    regions_ref_.Clear();
+    regions_bytes_ = 0;
+    return referenced();
+}
+
+Result<void> RunWriter::flush_messages() {
+    if (messages_.entry_size() == 0) {
+        return {};
+    }
+    auto offset = copier_.writer().append(format::RecordKind::kMessages, messages_);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    messages_ref_.set_offset(*offset);
+    messages_ref_.set_first_index(messages_.first_index());
+    messages_ref_.set_count(static_cast<std::uint64_t>(messages_.entry_size()));
+    *directory_.add_messages() = messages_ref_;
+    messages_.Clear();
+    messages_ref_.Clear();
+    messages_bytes_ = 0;
+    return referenced();
+}
+
+Result<records::RunDirectory> RunWriter::finish() {
+    if (auto done = flush_regions(); !done) {
+        return std::unexpected(done.error());
+    }
+    if (auto done = flush_messages(); !done) {
+        return std::unexpected(done.error());
+    }
+    return std::move(directory_);
+}
+
+}  // namespace beamdump::capture
