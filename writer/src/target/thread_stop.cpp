@@ -208,6 +208,12 @@ Result<void> ThreadStop::await_stops() {
 /// sees their end.
 void ThreadStop::detach_all() {
     const auto deadline = monotonic_ns() + kDetachDeadlineNs;
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+        // Only a stopped thread can be detached from; after a failure some still run.
+        if (!states_[i].stopped) {
+            ::ptrace(PTRACE_INTERRUPT, threads_[i], nullptr, nullptr);
+        }
+    }
     Patience patience;
     while (true) {
         forget_if([&](std::size_t i) {

@@ -26,6 +26,14 @@ std::array<std::string, 4> vm_strings() {
             whole("module_", "code")};
 }
 
+bool defines_vm_names(const ElfImage& image) {
+    const auto defines = [&](std::string_view name) { return image.symbol(name).has_value(); };
+    if (defines("etp_otp_release") || defines("etp_erts_version")) {
+        return true;
+    }
+    return defines("enif_make_atom") && defines("enif_send") && defines("driver_output_term");
+}
+
 /// Reads the file in overlapping parts; true when all strings were seen.
 bool holds_vm_strings(const std::string& file) {
     std::ifstream in(file, std::ios::binary);
@@ -106,14 +114,7 @@ Result<VmImage> place(ElfImage image, const Mapping& first, const Mappings& mapp
 }  // namespace
 
 bool is_vm(const ElfImage& image, const std::string& file) {
-    const auto defines = [&](std::string_view name) { return image.symbol(name).has_value(); };
-    if (defines("etp_otp_release") || defines("etp_erts_version")) {
-        return true;
-    }
-    if (defines("enif_make_atom") && defines("enif_send") && defines("driver_output_term")) {
-        return true;
-    }
-    return holds_vm_strings(file);
+    return defines_vm_names(image) || holds_vm_strings(file);
 }
 
 Result<std::optional<VmImage>> find_vm_image(const ProcDirectory& process,
@@ -133,9 +134,8 @@ Result<std::optional<VmImage>> find_vm_image(const ProcDirectory& process,
 }
 
 bool runs_vm(pid_t pid) {
-    const auto file = fmt::format("/proc/{}/exe", pid);
-    const auto image = ElfImage::open(file, 0);
-    return image && is_vm(*image, file);
+    const auto image = ElfImage::open(fmt::format("/proc/{}/exe", pid), 0);
+    return image && defines_vm_names(*image);
 }
 
 }  // namespace beamdump::target

@@ -27,7 +27,8 @@ bool is_vm(const ElfImage& image, const std::string& file);
 Result<std::optional<VmImage>> find_vm_image(const ProcDirectory& process,
                                              const Mappings& mappings);
 
-/// Whether a process's own program is an Erlang VM; false also where that cannot be found out.
+/// Whether a process's own program defines a VM's names: cheap enough to ask of many processes.
+/// False also where that cannot be found out.
 bool runs_vm(pid_t pid);
 
 }  // namespace beamdump::target
