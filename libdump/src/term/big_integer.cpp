@@ -8,18 +8,38 @@ namespace beamdump {
 
 namespace {
 
-/// The largest power of ten in a word, and its digits.
+/// The largest power of ten in a word, of 19 digits. Its highest bit is set, as division by
+/// reciprocal needs.
 constexpr std::uint64_t kChunk = 10'000'000'000'000'000'000U;
 
 __extension__ using Wide = unsigned __int128;
+
+/// floor((2^128 - 1) / kChunk) - 2^64.
+constexpr auto kReciprocal = static_cast<std::uint64_t>(~Wide{0} / kChunk);
+
+/// Divides high:low by kChunk, high < kChunk (Moeller and Granlund, "Improved division by invariant
+/// integers", algorithm 4): several times as fast as the general division of two words by one.
+std::uint64_t divide_step(std::uint64_t high, std::uint64_t low, std::uint64_t& remainder) {
+    const Wide estimate = static_cast<Wide>(kReciprocal) * high + (static_cast<Wide>(high) << 64U) +
+                          low + (static_cast<Wide>(1) << 64U);
+    auto quotient = static_cast<std::uint64_t>(estimate >> 64U);
+    remainder = low - quotient * kChunk;
+    if (remainder > static_cast<std::uint64_t>(estimate)) {
+        --quotient;
+        remainder += kChunk;
+    }
+    if (remainder >= kChunk) {
+        ++quotient;
+        remainder -= kChunk;
+    }
+    return quotient;
+}
 
 /// Divides in place by kChunk; gives the remainder and drops leading zero words.
 std::uint64_t divide_by_chunk(std::vector<std::uint64_t>& words) {
     std::uint64_t remainder = 0;
     for (std::size_t i = words.size(); i-- > 0;) {
-        const Wide value = (static_cast<Wide>(remainder) << 64U) | words[i];
-        words[i] = static_cast<std::uint64_t>(value / kChunk);
-        remainder = static_cast<std::uint64_t>(value % kChunk);
+        words[i] = divide_step(remainder, words[i], remainder);
     }
     while (!words.empty() && words.back() == 0) {
         words.pop_back();

@@ -93,69 +93,82 @@ void TermPrinter::step() {
 }
 
 void TermPrinter::step_array(Frame& frame) {
-    if (frame.count == 0) {
-        leave('}');
-        return;
+    while (frame.count != 0) {
+        if (frame.begun) {
+            buffer_.put(',');
+        }
+        frame.begun = true;
+        --frame.count;
+        frame.position += kWordBytes;
+        std::uint64_t word = 0;
+        const auto status = reader_.read(frame.position, word);
+        if (status != WordStatus::kHere) {
+            // One mark stands for all that is missing: a foreign header may claim millions.
+            unreadable(frame.position, status);
+            frame.count = 0;
+            return;
+        }
+        if (!print_simple(word)) {
+            return;
+        }
     }
-    if (frame.begun) {
-        buffer_.put(',');
-    }
-    frame.begun = true;
-    --frame.count;
-    frame.position += kWordBytes;
-    std::uint64_t word = 0;
-    const auto status = reader_.read(frame.position, word);
-    if (status != WordStatus::kHere) {
-        // One mark stands for all that is missing: a foreign header may claim millions.
-        unreadable(frame.position, status);
-        frame.count = 0;
-        return;
-    }
+    leave('}');
+}
+
+bool TermPrinter::print_simple(std::uint64_t word) {
+    const std::size_t depth = frames_.size();
     print(word);
+    return frames_.size() == depth && buffer_.has_room();
 }
 
 void TermPrinter::step_list(Frame& frame) {
     if (!frame.begun) {
         frame.begun = true;
-        print_slot(frame.position);
-        return;
+        std::uint64_t head = 0;
+        if (!read_words(frame.position, std::span(&head, 1)) || !print_simple(head)) {
+            return;
+        }
     }
-    std::uint64_t tail = 0;
-    const auto status = reader_.read(frame.position + kWordBytes, tail);
-    if (status != WordStatus::kHere) {
-        buffer_.put('|');
-        unreadable(frame.position + kWordBytes, status);
-        leave(']');
-        return;
+    for (;;) {
+        std::uint64_t tail = 0;
+        const auto status = reader_.read(frame.position + kWordBytes, tail);
+        if (status != WordStatus::kHere) {
+            buffer_.put('|');
+            unreadable(frame.position + kWordBytes, status);
+            leave(']');
+            return;
+        }
+        if (tail == scheme_.nil) {
+            leave(']');
+            return;
+        }
+        const std::uint64_t cell = pointer_of(tail);
+        std::uint64_t head = 0;
+        if (word_kind(scheme_, tail) != WordKind::kList ||
+            reader_.read(cell, head) != WordStatus::kHere) {
+            buffer_.put('|');
+            frame.position += kWordBytes;
+            frame.kind = FrameKind::kTail;
+            print(tail);
+            return;
+        }
+        // Brent: the tortoise waits at cell 1, 2, 4, 8, ... of this list.
+        ++frame.count;
+        if (cell == frame.next) {
+            buffer_.put('|');
+            cycle(cell);
+            leave(']');
+            return;
+        }
+        if (std::has_single_bit(frame.count)) {
+            frame.next = cell;
+        }
+        buffer_.put(',');
+        frame.position = cell;
+        if (!print_simple(head)) {
+            return;
+        }
     }
-    if (tail == scheme_.nil) {
-        leave(']');
-        return;
-    }
-    const std::uint64_t cell = pointer_of(tail);
-    std::uint64_t head = 0;
-    if (word_kind(scheme_, tail) != WordKind::kList ||
-        reader_.read(cell, head) != WordStatus::kHere) {
-        buffer_.put('|');
-        frame.position += kWordBytes;
-        frame.kind = FrameKind::kTail;
-        print(tail);
-        return;
-    }
-    // Brent: the tortoise waits at cell 1, 2, 4, 8, ... of this list.
-    ++frame.count;
-    if (cell == frame.next) {
-        buffer_.put('|');
-        cycle(cell);
-        leave(']');
-        return;
-    }
-    if (std::has_single_bit(frame.count)) {
-        frame.next = cell;
-    }
-    buffer_.put(',');
-    frame.position = cell;
-    print(head);
 }
 
 void TermPrinter::step_map(Frame& frame) {
@@ -190,8 +203,9 @@ void TermPrinter::step_string(Frame& frame) {
             stop();
             return;
         }
-        if (!read_words(frame.position, std::span(&head, 1)) ||
-            !read_words(frame.position + kWordBytes, std::span(&tail, 1))) {
+        const auto status = reader_.read_pair(frame.position, head, tail);
+        if (status != WordStatus::kHere) {
+            unreadable(frame.position, status);
             leave('"');
             return;
         }
@@ -278,9 +292,8 @@ bool TermPrinter::is_printable_string(std::uint64_t word) {
         const std::uint64_t cell = pointer_of(word);
         std::uint64_t head = 0;
         if (word_kind(scheme_, word) != WordKind::kList || cell == tortoise ||
-            reader_.read(cell, head) != WordStatus::kHere || !is_byte(head) ||
-            !is_string_character(static_cast<std::uint64_t>(small_value(head))) ||
-            reader_.read(cell + kWordBytes, word) != WordStatus::kHere) {
+            reader_.read_pair(cell, head, word) != WordStatus::kHere || !is_byte(head) ||
+            !is_string_character(static_cast<std::uint64_t>(small_value(head)))) {
             return false;
         }
         if (std::has_single_bit(cells)) {
@@ -334,7 +347,7 @@ void TermPrinter::print_boxed(std::uint64_t word) {
 }
 
 void TermPrinter::print_tuple(std::uint64_t address, std::uint64_t header) {
-    if (!boxed_words(scheme_, std::span(&header, 1))) {
+    if (header_arity(header) > scheme_.max_tuple_arity) {
         unreadable(address, WordStatus::kUnmapped);
         return;
     }

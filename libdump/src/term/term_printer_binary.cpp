@@ -9,26 +9,37 @@ namespace beamdump {
 
 namespace {
 
-/// Bytes of a binary in one step: at most four bytes of text each ("255,"), so that a step stays
-/// within TextBuffer::kStepBytes.
-constexpr std::size_t kBytesPerStep = 768;
+bool is_printable(std::span<const std::uint8_t> bytes) {
+    return std::all_of(bytes.begin(), bytes.end(),
+                       [](std::uint8_t byte) { return byte >= ' ' && byte < 127; });
+}
 
 }  // namespace
 
-bool TermPrinter::is_printable(const BinaryContent& content, std::uint64_t bytes) {
-    std::array<std::uint8_t, 4096> block;
-    for (std::uint64_t at = 0; at < bytes;) {
-        const std::size_t wanted = std::min<std::uint64_t>(block.size(), bytes - at);
-        const std::size_t got = content.octets(reader_, at, std::span(block).first(wanted));
-        if (got == 0) {
+std::span<const std::uint8_t> TermPrinter::binary_block() {
+    if (binary_.held == 0 || binary_.held_at != binary_.at) {
+        const std::size_t wanted =
+            std::min<std::uint64_t>(binary_.block.size(), binary_.end - binary_.at);
+        binary_.held_at = binary_.at;
+        binary_.held =
+            binary_.content.octets(reader_, binary_.at, std::span(binary_.block).first(wanted));
+    }
+    return std::span(binary_.block).first(binary_.held);
+}
+
+bool TermPrinter::prints_quoted() {
+    if (binary_.end == 0 || (binary_.whole && binary_.content.trailing_bits() != 0)) {
+        return false;
+    }
+    while (binary_.at < binary_.end) {
+        const auto block = binary_block();
+        if (block.empty() || !is_printable(block)) {
             return false;
         }
-        for (std::size_t i = 0; i < got; ++i) {
-            if (block[i] < ' ' || block[i] >= 127) {
-                return false;
-            }
+        if (block.size() == binary_.end) {
+            return true;  // at hand for printing
         }
-        at += got;
+        binary_.at += block.size();
     }
     return true;
 }
@@ -43,7 +54,11 @@ void TermPrinter::print_binary(std::uint64_t address) {
         case BinaryContent::Status::kAbsent:
             return unreadable(address, WordStatus::kAbsent);
     }
-    binary_ = {.content = content, .end = content.whole_bytes(), .whole = content.is_whole()};
+    binary_.content = content;
+    binary_.at = 0;
+    binary_.held = 0;
+    binary_.end = content.whole_bytes();
+    binary_.whole = content.is_whole();
     if (!binary_.whole) {
         ++statistics_.partial_binaries;
         binary_.end = content.captured_bytes();
@@ -58,43 +73,62 @@ void TermPrinter::print_binary(std::uint64_t address) {
         buffer_.put_unsigned(binary_.end);
         buffer_.put(": ");
     }
-    const bool has_bits = binary_.whole && content.trailing_bits() != 0;
-    binary_.quoted = binary_.end != 0 && !has_bits && is_printable(content, binary_.end);
+    binary_.quoted = prints_quoted();
+    binary_.at = 0;
     buffer_.put(binary_.quoted ? "<<\"" : "<<");
     frames_.push_back({.kind = FrameKind::kBinary});
 }
 
 void TermPrinter::step_binary() {
-    std::array<std::uint8_t, kBytesPerStep> block;
-    const std::size_t wanted = std::min<std::uint64_t>(block.size(), binary_.end - binary_.at);
-    const std::size_t got =
-        binary_.content.octets(reader_, binary_.at, std::span(block).first(wanted));
-    for (std::size_t i = 0; i < got; ++i) {
-        const std::uint8_t octet = block[i];
-        if (binary_.quoted) {
-            if (octet == '"') {
-                buffer_.put('\\');
-            }
-            buffer_.put(static_cast<char>(octet));
-        } else {
-            if (binary_.at + i != 0) {
-                buffer_.put(',');
-            }
-            buffer_.put_unsigned(octet);
-        }
-        if (budget_-- <= 0) {
+    const std::size_t wanted =
+        std::min<std::uint64_t>(binary_.block.size(), binary_.end - binary_.at);
+    const auto block = binary_block();
+    const auto cost = static_cast<std::int64_t>(block.size());
+    if (budget_ <= cost) {
+        // The VM charges a byte after showing it.
+        put_octets(block.first(static_cast<std::size_t>(
+            std::min<std::int64_t>(cost, std::max<std::int64_t>(budget_, 0) + 1))));
+        budget_ -= cost;
+        if (budget_ < 0) {
             stop();
             return;
         }
+    } else {
+        put_octets(block);
+        budget_ -= cost;
     }
-    binary_.at += got;
-    if (got < wanted) {
+    binary_.at += block.size();
+    if (block.size() < wanted) {
         // The size was promised, the bytes are not there: say so where the text breaks off.
         ++statistics_.absent;
         buffer_.put(binary_.quoted ? "\"...>>" : "...>>");
         frames_.pop_back();
     } else if (binary_.at == binary_.end) {
         end_binary();
+    }
+}
+
+void TermPrinter::put_octets(std::span<const std::uint8_t> octets) {
+    if (!binary_.quoted) {
+        bool comma = binary_.at != 0;
+        for (const std::uint8_t octet : octets) {
+            if (comma) {
+                buffer_.put(',');
+            }
+            comma = true;
+            buffer_.put_unsigned(octet);
+        }
+        return;
+    }
+    while (!octets.empty()) {
+        const auto quote = std::find(octets.begin(), octets.end(), '"');
+        const auto plain = static_cast<std::size_t>(quote - octets.begin());
+        buffer_.put(std::string_view(reinterpret_cast<const char*>(octets.data()), plain));
+        octets = octets.subspan(plain);
+        if (!octets.empty()) {
+            buffer_.put("\\\"");
+            octets = octets.subspan(1);
+        }
     }
 }
 

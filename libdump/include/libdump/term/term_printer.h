@@ -73,16 +73,24 @@ class TermPrinter {
     };
     static_assert(sizeof(Frame) == 24, "a million levels of nesting are meant to fit 24 MB");
 
+    /// Bytes of a binary in one step: at most four bytes of text each ("255,"), so that a step
+    /// stays within TextBuffer::kStepBytes.
+    static constexpr std::size_t kBytesPerStep = 768;
+
     struct BinaryProgress {
         BinaryContent content;
         std::uint64_t at = 0;
         std::uint64_t end = 0;
         bool quoted = false;
         bool whole = true;
+        std::array<std::uint8_t, kBytesPerStep> block{};
+        std::uint64_t held_at = 0;  ///< position of what stands in block
+        std::size_t held = 0;
     };
 
     void step();
     void step_array(Frame& frame);
+    [[nodiscard]] bool print_simple(std::uint64_t word);
     void step_list(Frame& frame);
     void step_map(Frame& frame);
     void step_string(Frame& frame);
@@ -117,7 +125,10 @@ class TermPrinter {
     void cycle(std::uint64_t address);
     bool read_words(std::uint64_t address, std::span<std::uint64_t> words);
     bool is_printable_string(std::uint64_t word);
-    bool is_printable(const BinaryContent& content, std::uint64_t bytes);
+    /// Whole bytes from binary_.at on; fewer than a step's share where they end or are missing.
+    std::span<const std::uint8_t> binary_block();
+    bool prints_quoted();
+    void put_octets(std::span<const std::uint8_t> octets);
 
     TagScheme scheme_;
     std::int64_t term_limit_;

@@ -19,24 +19,22 @@ class TextBuffer {
     /// What a producer may write between two looks at has_room() without spilling.
     static constexpr std::size_t kStepBytes = 4096;
 
-    [[nodiscard]] bool has_room() const {
-        return spill_.empty() && end_ + kStepBytes <= bytes_.size();
-    }
+    [[nodiscard]] bool has_room() const { return limit_ == kBytes && end_ + kStepBytes <= kBytes; }
     [[nodiscard]] std::size_t size() const { return end_ - begin_ + spill_.size() - spill_begin_; }
 
     void put(char c) {
-        if (spill_.empty() && end_ < bytes_.size()) {
+        if (end_ < limit_) {
             bytes_[end_++] = c;
         } else {
-            spill_.push_back(c);
+            spill(std::string_view(&c, 1));
         }
     }
     void put(std::string_view text) {
-        if (spill_.empty() && text.size() <= bytes_.size() - end_) {
+        if (end_ + text.size() <= limit_) {
             std::memcpy(bytes_.data() + end_, text.data(), text.size());
             end_ += text.size();
         } else {
-            spill_.append(text);
+            spill(text);
         }
     }
     void put_unsigned(std::uint64_t value, int base = 10) {
@@ -75,6 +73,7 @@ class TextBuffer {
                 spill_begin_ = 0;
                 // A long number's memory is not kept for the short ones after it.
                 std::string().swap(spill_);
+                limit_ = kBytes;
             }
         }
         return taken;
@@ -83,13 +82,22 @@ class TextBuffer {
     void clear() {
         begin_ = end_ = spill_begin_ = 0;
         spill_.clear();
+        limit_ = kBytes;
     }
 
   private:
     static constexpr std::size_t kBytes = 32U << 10U;
+
+    /// From here on everything goes behind the spilled piece, until that is taken.
+    void spill(std::string_view text) {
+        spill_.append(text);
+        limit_ = 0;
+    }
+
     std::array<char, kBytes> bytes_{};
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
+    std::size_t limit_ = kBytes;  ///< end_ may grow to; 0 while anything is spilled
     std::string spill_;
     std::size_t spill_begin_ = 0;
 };

@@ -30,6 +30,20 @@ class WordReader {
         return read_miss(address, word);
     }
 
+    /// Both words of a cons cell.
+    WordStatus read_pair(std::uint64_t address, std::uint64_t& first, std::uint64_t& second) {
+        const Block& block = blocks_[slot_of(address)];
+        if (address >= block.begin && address + 2 * sizeof(first) <= block.end &&
+            address % sizeof(first) == 0) {
+            const std::size_t at = (address - block.begin) / sizeof(first);
+            first = block.words[at];
+            second = block.words[at + 1];
+            return WordStatus::kHere;
+        }
+        const WordStatus status = read(address, first);
+        return status == WordStatus::kHere ? read(address + sizeof(first), second) : status;
+    }
+
     [[nodiscard]] TermContext& context() const { return *context_; }
 
   private:
