@@ -47,7 +47,9 @@ inline DumpWriter::Fill fill_from(const std::vector<std::uint64_t>& words) {
     return [&words](std::uint64_t first, std::span<std::byte> bytes) -> Result<std::uint64_t> {
         const std::uint64_t count =
             std::min<std::uint64_t>(bytes.size() / 8, words.size() - std::min(first, words.size()));
-        std::memcpy(bytes.data(), words.data() + first, count * 8);
+        if (count != 0) {
+            std::memcpy(bytes.data(), words.data() + first, count * 8);
+        }
         return count;
     };
 }
@@ -190,6 +192,7 @@ class DumpBuilder {
         add_messages(*end.mutable_directory());
         end.set_void_reason(void_reason);
         end.set_words_captured(shape_.heap_words + shape_.stack_words);
+        end.set_memory_bytes(8 * (shape_.heap_words + shape_.stack_words) + number);
         const std::uint64_t end_offset = append(format::RecordKind::kProcessEnd, end);
         add_row(process, end, end_offset);
     }
@@ -281,7 +284,6 @@ class DumpBuilder {
         process.set_heap_words(shape_.heap_words);
         process.set_stack_words(shape_.stack_words);
         process.set_reductions(1000 * number);
-        process.set_memory_bytes(8 * (shape_.heap_words + shape_.stack_words) + number);
         process.set_message_queue_length(shape_.messages);
         auto* call = process.mutable_initial_call();
         call->set_module_atom(3);
@@ -337,7 +339,7 @@ class DumpBuilder {
         row.set_begin_offset(end.begin_offset());
         row.set_end_offset(end_offset);
         row.set_void_reason(end.void_reason());
-        row.set_memory_bytes(process.memory_bytes());
+        row.set_memory_bytes(end.memory_bytes());
         row.set_reductions(process.reductions());
         row.set_message_queue_length(process.message_queue_length());
         *row.mutable_initial_call() = process.initial_call();

@@ -36,9 +36,6 @@ std::optional<std::uint64_t> value_of(const records::ProcessRow& row,
 }
 
 void set_sizes(const records::Process& process, records::ProcessRow& row) {
-    if (process.has_memory_bytes()) {
-        row.set_memory_bytes(process.memory_bytes());
-    }
     if (process.has_reductions()) {
         row.set_reductions(process.reductions());
     }
@@ -80,6 +77,9 @@ records::ProcessRow row_of(const records::Process& process, const records::Proce
         row.set_status(status->second);
     }
     set_sizes(process, row);
+    if (end.has_memory_bytes()) {
+        row.set_memory_bytes(end.memory_bytes());
+    }
     return row;
 }
 

@@ -69,7 +69,8 @@ TEST(RecoveredIndex, ListsProcessesModulesLiteralsAndBinaries) {
             reader.message_at<records::ProcessEnd>(row.end_offset(), RecordKind::kProcessEnd));
         EXPECT_EQ(process.owner_id(), row.owner_id());
         EXPECT_EQ(end.owner_id(), row.owner_id());
-        EXPECT_EQ(row.memory_bytes(), process.memory_bytes());
+        EXPECT_EQ(row.memory_bytes(), end.memory_bytes());
+        EXPECT_GT(row.memory_bytes(), 0U);
         EXPECT_EQ(row.status(), records::PROCESS_STATUS_WAITING);
         EXPECT_EQ(row.initial_call().arity(), 2U);
         EXPECT_FALSE(row.has_registered_name_atom());

@@ -1,0 +1,82 @@
+#include "read/flat_device.h"
+
+#include "read/file_header.h"
+#include "read/seek_table.h"
+#include "support/dump_builder.h"
+#include "support/memory_file.h"
+
+#include <boost/iostreams/stream.hpp>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace beamdump::test {
+namespace {
+
+class FlatDeviceTest : public testing::Test {
+  protected:
+    static FrameStore open(const std::filesystem::path& path, std::size_t cache_bytes) {
+        auto file = expect_value(FileSource::open(path));
+        const auto header = expect_value(read_file_header(file));
+        auto end = expect_value(read_dump_end(file, header));
+        return {std::move(file), expect_value(FrameLoader::create(header)), std::move(end.frames),
+                cache_bytes};
+    }
+    static std::string all(FrameStore& store) {
+        boost::iostreams::stream<FlatDevice> stream{FlatDevice(store)};
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
+
+    MemoryFile file_{DumpBuilder::whole({.frame_bytes = 1024}, {.processes = 30})};
+};
+
+TEST_F(FlatDeviceTest, IsAStreamOfTheWholeDump) {
+    FrameStore store = open(file_.path(), 1U << 20U);
+    const std::string flat = all(store);
+    EXPECT_EQ(flat.size(), store.index().flat_bytes());
+    EXPECT_GT(store.index().frames().size(), 10U);
+}
+
+TEST_F(FlatDeviceTest, SeeksFromBothEndsAndFromWhereItIs) {
+    FrameStore store = open(file_.path(), 1U << 20U);
+    const std::string flat = all(store);
+    boost::iostreams::stream<FlatDevice> stream{FlatDevice(store)};
+    std::string part(100, '\0');
+    const auto at = [&](std::size_t offset) {
+        stream.read(part.data(), static_cast<std::streamsize>(part.size()));
+        EXPECT_EQ(part, flat.substr(offset, part.size())) << "at " << offset;
+    };
+    stream.seekg(5000);
+    at(5000);
+    stream.seekg(-1100, std::ios::cur);
+    at(4000);
+    stream.seekg(-200, std::ios::end);
+    at(flat.size() - 200);
+    stream.seekg(0);
+    at(0);
+}
+
+TEST_F(FlatDeviceTest, HoldsNoMoreFramesThanTheCacheMay) {
+    constexpr std::size_t kCacheBytes = 4096;
+    FrameStore store = open(file_.path(), kCacheBytes);
+    all(store);
+    EXPECT_LE(store.cache().held_bytes(), kCacheBytes);
+    EXPECT_EQ(store.loader().decompressed(), store.index().frames().size())
+        << "reading on decompresses each frame once";
+}
+
+TEST_F(FlatDeviceTest, RefusesPositionsOutsideTheStream) {
+    FrameStore store = open(file_.path(), 1U << 20U);
+    FlatDevice device(store);
+    const auto end = static_cast<boost::iostreams::stream_offset>(store.index().flat_bytes());
+    EXPECT_THROW(device.seek(-1, std::ios::beg), FlatReadError);
+    EXPECT_THROW(device.seek(1, std::ios::end), FlatReadError);
+    EXPECT_THROW(device.seek(INT64_MAX, std::ios::beg), FlatReadError);
+    EXPECT_THROW(device.seek(INT64_MIN, std::ios::cur), FlatReadError);
+    EXPECT_EQ(device.seek(0, std::ios::end), std::streampos(end));
+    char byte = 0;
+    EXPECT_EQ(device.read(&byte, 1), -1);
+}
+
+}  // namespace
+}  // namespace beamdump::test
