@@ -22,7 +22,6 @@ Result<BinaryReader> BinaryReader::open(Vm& vm, std::optional<std::uint64_t> kee
     reader.size_ = names.field("Binary", "orig_size");
     reader.bytes_ = names.field("Binary", "orig_bytes");
     reader.magic_numbers_ = names.field("ErtsMagicBinary", "refn");
-    reader.magic_data_ = names.field("ErtsMagicBinary", "aligned_data");
     reader.flag_magic_ = names.constant("binary_flag_magic");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
@@ -31,7 +30,7 @@ Result<BinaryReader> BinaryReader::open(Vm& vm, std::optional<std::uint64_t> kee
 }
 
 Result<std::vector<BinaryView>> BinaryReader::read(std::span<const Address> addresses) {
-    const std::size_t head_bytes = bytes_.offset;
+    const std::size_t head_bytes = end_of({flags_, references_, size_});
     std::vector<std::byte> heads(addresses.size() * head_bytes);
     std::vector<memory::BatchRead> batch(addresses.size());
     for (std::size_t index = 0; index < addresses.size(); ++index) {

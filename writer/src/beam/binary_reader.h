@@ -37,7 +37,7 @@ class BinaryReader {
     std::optional<std::uint64_t> keep_;
     std::uint64_t inline_bytes_ = 0;
     std::uint64_t unreadable_ = 0;
-    Field flags_, references_, size_, bytes_, magic_numbers_, magic_data_;
+    Field flags_, references_, size_, bytes_, magic_numbers_;
     std::uint64_t flag_magic_ = 0;
 };
 

@@ -26,7 +26,8 @@ Result<FragmentReader> FragmentReader::open(Vm& vm) {
 
 Result<Fragment> FragmentReader::read(Address header) {
     // A fragment may hold no words at all: its header alone is read.
-    auto raw = OwnedStruct::read(vm_->memory(), header, mem_.offset);
+    auto raw =
+        OwnedStruct::read(vm_->memory(), header, end_of({next_, off_heap_, allocated_, used_}));
     if (!raw) {
         return wrap("a heap fragment", raw.error());
     }

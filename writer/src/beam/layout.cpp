@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace beamdump::beam {
@@ -65,6 +66,14 @@ Result<StructLayout> parse_struct(std::string_view name, const element& value) {
 }
 
 }  // namespace
+
+std::uint32_t end_of(std::initializer_list<Field> fields) {
+    std::uint32_t end = 0;
+    for (const auto& field : fields) {
+        end = std::max(end, field.offset + field.bytes);
+    }
+    return end;
+}
 
 Result<Layout> Layout::parse(std::string_view json) {
     simdjson::dom::parser parser;

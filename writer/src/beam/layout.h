@@ -3,6 +3,7 @@
 #include <libdump/base/error.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,10 @@ struct Field {
     std::uint32_t offset = 0;  ///< bytes from the structure's start
     std::uint32_t bytes = 0;   ///< of the field
 };
+
+/// Bytes from a structure's start to the end of the last of some fields: for structures with a
+/// variable part, of which no more than these fields may be read.
+std::uint32_t end_of(std::initializer_list<Field> fields);
 
 /// One structure of the runtime, as one release lays it out.
 struct StructLayout {

@@ -85,7 +85,7 @@ Result<void> MessageWalker::walk(const ProcessView& process, std::uint64_t limit
 
 Result<void> MessageWalker::queue(Address first, records::QueueKind kind, std::uint64_t& left,
                                   const Visit& visit) {
-    const auto head_bytes = terms_.offset + terms_.bytes;
+    const auto head_bytes = end_of({next_, data_, terms_});
     QueueEntry item;
     for (auto address = first; address != 0;) {
         if (left-- == 0) {

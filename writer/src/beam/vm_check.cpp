@@ -1,7 +1,7 @@
 #include "beam/vm_check.h"
 
 #include "beam/node_tables.h"
-#include "beam/process.h"
+#include "beam/process_check.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::uint32_t kSample = 200;  // processes looked at
 constexpr std::uint32_t kFunctionsEach = 4;
-constexpr std::uint32_t kStackWords = 64;
 
 /// erts/emulator/beam/atom.names begins with these: atom n is the n-th of them.
 constexpr std::array kFirstAtoms = {"false", "true", "_", "nonode@nohost", "$end_of_table", ""};
@@ -77,93 +76,57 @@ Result<void> check_modules(Vm& vm, const CodeLookup& code, CheckReport& report) 
     return {};
 }
 
-/// Judges one process: true if it fits, false if it does not, nothing if it cannot be told.
-std::optional<bool> check_process(Vm& vm, CodeLookup& code, const ProcessView& process,
-                                  CheckReport& report, std::string& why) {
-    if (process.void_reason == records::VOID_REASON_IMPLAUSIBLE) {
-        why = process.void_detail;
-        return false;
-    }
-    if (process.void_reason != records::VOID_REASON_NONE) {
-        return std::nullopt;
-    }
-    if (!vm.plausible(process.heap.begin, process.stack.end - process.heap.begin)) {
-        why = fmt::format("heap of process at {:#x}: expected mapped memory from {:#x} to {:#x}",
-                          process.address, process.heap.begin, process.stack.end);
-        return false;
-    }
-    const auto heap_words = (process.stack.end - process.heap.begin) / 8;
-    if (process.abandoned_heap.begin == 0 && process.facts.heap_words() != heap_words) {
-        why =
-            fmt::format("heap of process at {:#x}: expected {} words between its bounds, found {}",
-                        process.address, process.facts.heap_words(), heap_words);
-        return false;
-    }
-    ++report.heap_bounds;
-    const auto take = std::min<std::uint64_t>(process.stack.words(), kStackWords);
-    auto words = read_words(vm.memory(), process.stack.begin, take);
-    if (!words) {
-        why = words.error().message;
-        return false;
-    }
-    const auto& points = vm.tables().code_points;
-    for (const auto word : *words) {
-        // erl_term.h: on a stack a word with primary tag 00 is a return address.
-        if ((word & 3U) != 0 || word == 0 || word == vm.facts().non_value) {
-            continue;
-        }
-        if (!code.in_code(word) &&
-            std::ranges::find(points, word, &Found::address) == points.end()) {
-            why = fmt::format(
-                "stack of process at {:#x}: expected a return address into loaded "
-                "code, found {:#x}",
-                process.address, word);
-            return false;
-        }
-        ++report.return_addresses;
-    }
-    return true;
-}
-
 Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
     auto table = ProcessTable::open(vm);
     auto reader = ProcessReader::open(vm, code);
-    if (!table || !reader) {
-        return refuse(vm, !table ? table.error().message : reader.error().message);
+    auto check = ProcessCheck::open(vm, code);
+    if (!table || !reader || !check) {
+        return refuse(vm, !table    ? table.error().message
+                          : !reader ? reader.error().message
+                                    : check.error().message);
     }
-    std::uint32_t judged = 0;
-    std::uint32_t bad = 0;
-    std::string why;
+    Checks checks;
+    std::uint64_t registered = 0;
     constexpr std::uint32_t kSlots = 4096;
-    for (std::uint32_t first = 0; first < table->slots() && judged < kSample; first += kSlots) {
+    for (std::uint32_t first = 0; first < table->slots() && report.processes < kSample;
+         first += kSlots) {
         auto used = table->used(first, kSlots);
         if (!used) {
             return refuse(vm, used.error().message);
         }
         for (const auto& slot : *used) {
-            if (judged >= kSample) {
-                break;
-            }
             auto raw = OwnedStruct::read(vm.memory(), slot.process, reader->bytes());
             auto process = raw ? reader->decode(slot, raw->view().bytes())
                                : Result<ProcessView>(std::unexpected(raw.error()));
-            std::optional<bool> fits = false;
-            if (process) {
-                fits = check_process(vm, code, *process, report, why);
-            } else {
-                why = process.error().message;
+            checks.expect("pids lead back to their slots", process.has_value(),
+                          [&] { return process.error().message; });
+            if (!process || !check->check(*process, raw->view(), checks)) {
+                continue;
             }
-            judged += fits ? 1 : 0;
-            bad += fits == false ? 1 : 0;
+            registered += process->facts.has_registered_name_atom() ? 1 : 0;
+            if (++report.processes >= kSample) {
+                break;
+            }
         }
     }
-    report.processes = judged;
-    if (judged == 0) {
+    if (const auto verdict = checks.verdict()) {
+        return refuse(vm, *verdict);
+    }
+    if (report.processes == 0) {
         return refuse(vm, "no process could be checked");
     }
-    if (bad * 10 > judged) {
-        return refuse(vm, fmt::format("{} of {} processes: {}", bad, judged, why));
+    // init, the first process of every node, is registered and lives as long as the node.
+    if (registered == 0) {
+        return refuse(vm,
+                      fmt::format("none of {} processes has a registered name", report.processes));
     }
+    const auto& tallies = checks.tallies();
+    const auto made = [&](const std::string& name) {
+        const auto found = tallies.find(name);
+        return found == tallies.end() ? 0 : found->second.made;
+    };
+    report.heap_bounds = made("heap bounds");
+    report.return_addresses = made("return addresses");
     return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include "beam/node_tables.h"
 #include "beam/vm_check.h"
+#include "capture/clock.h"
 #include "capture/node_capture.h"
 #include "capture/process_capture.h"
 #include "target/thread_stop.h"
@@ -10,18 +11,11 @@
 
 #include <fstream>
 #include <sstream>
-#include <time.h>
 
 namespace beamdump::capture {
 namespace {
 
 constexpr std::uint32_t kSlotsAtOnce = 1024;
-
-std::int64_t clock_ns(clockid_t clock) {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 Result<std::optional<std::string>> read_layout(const std::optional<std::filesystem::path>& path) {
     if (!path) {

@@ -2,11 +2,11 @@
 
 #include "beam/node_tables.h"
 #include "beam/process_table.h"
+#include "capture/clock.h"
 
 #include <algorithm>
 #include <array>
 #include <sys/utsname.h>
-#include <time.h>
 
 namespace beamdump::capture {
 namespace {
@@ -18,12 +18,6 @@ constexpr std::uint32_t kLinesOfAPage = 8192;
 constexpr std::uint32_t kExportsOfAPage = 2048;
 constexpr std::size_t kEntriesOfAPage = 1024;
 constexpr int kModulesOfAPage = 2048;
-
-std::int64_t clock_ns(clockid_t clock) {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 }  // namespace
 

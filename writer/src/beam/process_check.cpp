@@ -1,0 +1,283 @@
+#include "beam/process_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint32_t kStackWords = 64;
+constexpr std::uint32_t kDictionarySlots = 16;
+constexpr std::uint64_t kPrimaryMask = 3;
+constexpr std::uint64_t kPrimaryHeader = 0;
+constexpr std::uint64_t kPrimaryList = 1;
+constexpr std::uint64_t kPrimaryBoxed = 2;
+/// More reductions than a process of decades; more words than address space.
+constexpr std::uint64_t kManyReductions = std::uint64_t{1} << 56U;
+constexpr std::uint64_t kManyWords = std::uint64_t{1} << 45U;
+constexpr std::uint64_t kManyMessages = std::uint64_t{1} << 36U;
+constexpr std::uint64_t kStateBits = 31;  // erl_process.h: ERTS_PSFLG_MAX is bit 30 on OTP 25
+
+}  // namespace
+
+std::optional<std::string> Checks::verdict() const {
+    for (const auto& [name, tally] : tallies_) {
+        if (tally.failed * 10 > tally.made) {
+            return fmt::format("{}: {} of {} do not fit: {}", name, tally.failed, tally.made,
+                               tally.example);
+        }
+    }
+    return std::nullopt;
+}
+
+Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
+    auto atoms = AtomWords::resolve(vm.layout());
+    auto pids = PidWords::resolve(vm.layout());
+    if (!atoms || !pids) {
+        return std::unexpected(!atoms ? atoms.error() : pids.error());
+    }
+    ProcessCheck check(vm, code, *atoms, *pids);
+    LayoutNames names(vm.layout());
+    const auto process = [&](std::string_view name) { return names.field("Process", name); };
+    check.reg_ = process("common.reg");
+    check.reg_process_ = names.field("RegProc", "p");
+    check.reg_name_ = names.field("RegProc", "name");
+    check.reg_bytes_ = names.bytes("RegProc");
+    check.initial_ = process("u.initial");
+    check.arg_reg_ = process("arg_reg");
+    check.def_arg_reg_ = process("def_arg_reg");
+    check.high_water_ = process("high_water");
+    check.old_htop_ = process("old_htop");
+    check.reds_ = process("reds");
+    check.rcount_ = process("rcount");
+    check.queue_length_ = process("sig_qs.len");
+    check.outer_length_ = process("sig_inq.len");
+    check.catches_ = process("catches");
+    check.gen_gcs_ = process("gen_gcs");
+    check.max_gen_gcs_ = process("max_gen_gcs");
+    check.flags_ = process("flags");
+    check.state_ = process("state");
+    check.mbuf_ = process("mbuf");
+    check.mbuf_size_ = process("mbuf_sz");
+    check.min_heap_ = process("min_heap_size");
+    check.min_vheap_ = process("min_vheap_size");
+    check.off_heap_ = process("off_heap.first");
+    check.psd_ = process("psd");
+    check.dictionary_ = process("dictionary");
+    check.dictionary_bytes_ = names.bytes("ProcDict");
+    check.dict_used_ = names.field("ProcDict", "usedSlots");
+    check.dict_array_ = names.field("ProcDict", "arraySize");
+    check.dict_elements_ = names.field("ProcDict", "numElements");
+    check.dict_data_ = names.field("ProcDict", "data");
+    check.node_bytes_ = names.bytes("ErtsMonLnkNode");
+    check.node_other_ = names.field("ErtsMonLnkNode", "other");
+    check.node_type_ = names.field("ErtsMonLnkNode", "type");
+    check.first_link_ = names.constant("link_process");
+    check.last_link_ = names.constant("link_dist_process");
+    check.nil_ = names.constant("nil");
+    check.port_tag_ = names.constant("port_tag");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    return check;
+}
+
+bool ProcessCheck::code_address(Address address) const {
+    return code_->in_code(address) ||
+           std::ranges::find(vm_->tables().code_points, address, &Found::address) !=
+               vm_->tables().code_points.end();
+}
+
+bool ProcessCheck::check(const ProcessView& process, const StructView& view, Checks& checks) {
+    if (process.void_reason != records::VOID_REASON_NONE &&
+        process.void_reason != records::VOID_REASON_IMPLAUSIBLE) {
+        return false;
+    }
+    checks.expect("heap bounds", process.void_reason == records::VOID_REASON_NONE,
+                  [&] { return process.void_detail; });
+    if (process.void_reason == records::VOID_REASON_NONE) {
+        heap(process, view, checks);
+        stack(process, checks);
+    }
+    identity(process, view, checks);
+    arguments(process, view, checks);
+    pointers(process, view, checks);
+    dictionary(process, view, checks);
+    relations(process, checks);
+    return true;
+}
+
+void ProcessCheck::heap(const ProcessView& process, const StructView& view, Checks& checks) {
+    const auto begin = process.heap.begin;
+    const auto end = process.stack.end;
+    checks.expect("heap is mapped memory", vm_->plausible(begin, end - begin),
+                  [&] { return fmt::format("expected memory from {:#x} to {:#x}", begin, end); });
+    if (process.abandoned_heap.begin == 0) {
+        checks.expect("heap size", process.facts.heap_words() == (end - begin) / 8, [&] {
+            return fmt::format("expected {} words between heap and hend, found heap_sz {}",
+                               (end - begin) / 8, process.facts.heap_words());
+        });
+        const auto high_water = view.get(high_water_);
+        checks.expect("high_water", begin <= high_water && high_water <= end, [&] {
+            return fmt::format("expected it inside the heap {:#x} to {:#x}, found {:#x}", begin,
+                               end, high_water);
+        });
+    }
+    // A collection resets htop to just above what lived, and only whole terms are built: the word
+    // at the heap's very start is a header or a cons cell's first word, never a bare address.
+    checks.expect(
+        "stack top", process.heap.end <= process.stack.begin && process.stack.words() < kManyWords,
+        [&] {
+            return fmt::format("htop {:#x}, stop {:#x}", process.heap.end, process.stack.begin);
+        });
+}
+
+void ProcessCheck::stack(const ProcessView& process, Checks& checks) {
+    const auto take = std::min<std::uint64_t>(process.stack.words(), kStackWords);
+    auto words = read_words(vm_->memory(), process.stack.begin, take);
+    checks.expect("stack is readable", words.has_value(),
+                  [&] { return words ? std::string() : words.error().message; });
+    if (!words) {
+        return;
+    }
+    for (const auto word : *words) {
+        // erl_term.h: on a stack, a word with the header's primary tag is a return address.
+        if ((word & kPrimaryMask) != kPrimaryHeader || word == 0 ||
+            word == vm_->facts().non_value) {
+            continue;
+        }
+        checks.expect("return addresses", code_address(word), [&] {
+            return fmt::format("expected an address in loaded code, found {:#x}", word);
+        });
+    }
+    if (process.status == records::PROCESS_STATUS_WAITING) {
+        const auto instruction = process.facts.instruction_address();
+        checks.expect("instruction pointer", code_address(instruction), [&] {
+            return fmt::format("expected an address in loaded code, found {:#x}", instruction);
+        });
+    }
+}
+
+void ProcessCheck::identity(const ProcessView& process, const StructView& view, Checks& checks) {
+    checks.expect("initial call", process.facts.has_initial_call(), [&] {
+        return fmt::format("expected module, function, arity; found {:#x}, {:#x}, {}",
+                           view.word(initial_, 0), view.word(initial_, 1), view.word(initial_, 2));
+    });
+    const auto leader = process.facts.group_leader_word();
+    checks.expect("group leader",
+                  pids_.owner_id(leader).has_value() || (leader & kPrimaryMask) == kPrimaryBoxed ||
+                      leader == nil_,
+                  [&] { return fmt::format("expected a pid, found {:#x}", leader); });
+    if (const auto reg = view.get(reg_); reg != 0) {
+        auto entry = OwnedStruct::read(vm_->memory(), reg, reg_bytes_);
+        const bool fits = entry && entry->view().get(reg_process_) == process.address &&
+                          atoms_.index(entry->view().get(reg_name_)).has_value();
+        checks.expect("registered name", fits, [&] {
+            return fmt::format("expected an entry that names process {:#x} at {:#x}",
+                               process.address, reg);
+        });
+    }
+    checks.expect("reductions", view.get(reds_) < kManyReductions,
+                  [&] { return fmt::format("found {}", view.get(reds_)); });
+    checks.expect("state", (view.get(state_) >> kStateBits) == 0,
+                  [&] { return fmt::format("found {:#x}", view.get(state_)); });
+    checks.expect("collections", view.get(gen_gcs_) <= view.get(max_gen_gcs_), [&] {
+        return fmt::format("expected at most {} minor collections, found {}",
+                           view.get(max_gen_gcs_), view.get(gen_gcs_));
+    });
+    checks.expect("suspend count", view.get(rcount_) < (1U << 20U),
+                  [&] { return fmt::format("found {}", view.get(rcount_)); });
+}
+
+void ProcessCheck::arguments(const ProcessView& process, const StructView& view, Checks& checks) {
+    const auto array = view.get(arg_reg_);
+    checks.expect("argument registers",
+                  array == process.address + def_arg_reg_.offset || vm_->plausible(array, 8), [&] {
+                      return fmt::format("expected {:#x} or an array, found {:#x}",
+                                         process.address + def_arg_reg_.offset, array);
+                  });
+    checks.expect("arity", process.facts.arity() <= 255,
+                  [&] { return fmt::format("found {}", process.facts.arity()); });
+    checks.expect("catches", view.get(catches_) < (1U << 24U),
+                  [&] { return fmt::format("found {}", view.get(catches_)); });
+}
+
+void ProcessCheck::pointers(const ProcessView& process, const StructView& view, Checks& checks) {
+    for (const auto& [name, address] :
+         {std::pair{"heap fragments", view.get(mbuf_)},
+          std::pair{"off-heap list", view.get(off_heap_)},
+          std::pair{"specific data", view.get(psd_)}, std::pair{"inner queue", process.inner},
+          std::pair{"middle queue", process.middle}, std::pair{"outer queue", process.outer},
+          std::pair{"queue buffers", process.buffers}, std::pair{"links", process.links},
+          std::pair{"monitors", process.monitors}, std::pair{"targets", process.local_targets},
+          std::pair{"received messages", process.msg_frag},
+          std::pair{"writable binaries", process.writable_binaries},
+          std::pair{"current function", process.facts.current_address()}}) {
+        checks.expect(name, address == 0 || vm_->plausible(address, 8),
+                      [&] { return fmt::format("expected a pointer or 0, found {:#x}", address); });
+    }
+    for (const auto& [name, words] : {std::pair{"fragment words", view.get(mbuf_size_)},
+                                      std::pair{"min_heap_size", view.get(min_heap_)},
+                                      std::pair{"min_vheap_size", view.get(min_vheap_)}}) {
+        checks.expect(name, words < kManyWords, [&] { return fmt::format("found {}", words); });
+    }
+    for (const auto& [name, length] : {std::pair{"message count", view.get(queue_length_)},
+                                       std::pair{"outer message count", view.get(outer_length_)}}) {
+        checks.expect(name, length < kManyMessages,
+                      [&] { return fmt::format("found {}", length); });
+    }
+    checks.expect("message counts and queues",
+                  view.get(queue_length_) == 0 || process.inner != 0 || process.middle != 0, [&] {
+                      return fmt::format("{} messages in empty queues", view.get(queue_length_));
+                  });
+}
+
+void ProcessCheck::dictionary(const ProcessView& /*process*/, const StructView& view,
+                              Checks& checks) {
+    const auto address = view.get(dictionary_);
+    checks.expect("dictionary", address == 0 || vm_->plausible(address, dictionary_bytes_),
+                  [&] { return fmt::format("expected a pointer or 0, found {:#x}", address); });
+    auto read = OwnedStruct::read(vm_->memory(), address, dictionary_bytes_);
+    if (address == 0 || !read) {
+        return;
+    }
+    const auto used = read->view().get(dict_used_);
+    const auto array = read->view().get(dict_array_);
+    checks.expect(
+        "dictionary sizes",
+        used <= array && array < (1U << 28U) && read->view().get(dict_elements_) < (1U << 28U),
+        [&] {
+            return fmt::format("{} slots used of {}, {} elements", used, array,
+                               read->view().get(dict_elements_));
+        });
+    auto slots = read_words(vm_->memory(), address + dict_data_.offset,
+                            std::min<std::uint64_t>(used, kDictionarySlots));
+    for (const auto slot : slots.value_or(std::vector<std::uint64_t>())) {
+        const auto tag = slot & kPrimaryMask;
+        checks.expect(
+            "dictionary slots", slot == nil_ || tag == kPrimaryList || tag == kPrimaryBoxed,
+            [&] { return fmt::format("expected [], a tuple or a list, found {:#x}", slot); });
+    }
+}
+
+void ProcessCheck::relations(const ProcessView& process, Checks& checks) {
+    if (process.links == 0) {
+        return;
+    }
+    auto node = OwnedStruct::read(vm_->memory(), process.links, node_bytes_);
+    const auto type = node ? node->view().get(node_type_) : 0;
+    const auto other = node ? node->view().get(node_other_) : 0;
+    checks.expect("links",
+                  type >= first_link_ && type <= last_link_ &&
+                      (pids_.owner_id(other) || (other & 0xfU) == port_tag_ ||
+                       (other & kPrimaryMask) == kPrimaryBoxed),
+                  [&] {
+                      return fmt::format(
+                          "expected a link of type {} to {} to a pid or port, found "
+                          "type {} to {:#x}",
+                          first_link_, last_link_, type, other);
+                  });
+}
+
+}  // namespace beamdump::beam
