@@ -12,3 +12,8 @@ if(BEAMDUMP_SANITIZE)
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${BEAMDUMP_SANITIZE})
 endif()
+if(BEAMDUMP_BUILD_FUZZERS)
+  # Coverage of the libraries too, or the fuzzers would be blind.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()

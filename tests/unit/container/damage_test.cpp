@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-
 namespace beamdump::test {
 namespace {
 
@@ -50,14 +48,10 @@ Original original(const DumpShape& shape = {}) {
 
 /// Every record that was read is one of the original's, unchanged.
 void expect_only_true_records(const Walked& walked, const Original& dump) {
-    std::map<std::uint64_t, const SeenRecord*> by_offset;
-    for (const SeenRecord& record : dump.records) {
-        by_offset[record.offset] = &record;
-    }
     for (const SeenRecord& record : walked.records) {
-        const auto found = by_offset.find(record.offset);
-        ASSERT_NE(found, by_offset.end()) << "a record at " << record.offset;
-        ASSERT_EQ(record, *found->second) << "at " << record.offset;
+        const auto found =
+            std::ranges::lower_bound(dump.records, record.offset, {}, &SeenRecord::offset);
+        ASSERT_TRUE(found != dump.records.end() && *found == record) << "at " << record.offset;
     }
 }
 
@@ -67,7 +61,7 @@ bool is_named(ErrorCode code) {
 }
 
 TEST(Damage, EveryCutOpensWithAllWholeFramesBeforeIt) {
-    const Original dump = original();
+    const Original dump = original({.processes = 8});
     const MemoryFile file(dump.bytes);
     for (std::size_t size = dump.bytes.size(); size-- > 0;) {
         SCOPED_TRACE(size);
@@ -103,11 +97,12 @@ TEST(Damage, EveryCutOpensWithAllWholeFramesBeforeIt) {
 
 /// Whatever byte is wrong: the same records, or a named error for some of them, never others.
 TEST(Damage, EveryFlippedByteGivesTheSameRecordsOrANamedError) {
-    const Original dump = original({.processes = 2});
+    const Original dump = original({.processes = 6, .heap_words = 200});
+    ASSERT_GT(dump.bytes.size(), 3000U);
     const MemoryFile file(dump.bytes);
     std::size_t unopened = 0;
     for (std::size_t at = 0; at < dump.bytes.size(); ++at) {
-        for (const std::byte flip : {std::byte{0x01}, std::byte{0x80}, std::byte{0xff}}) {
+        for (const std::byte flip : {std::byte{1} << (at % 8), std::byte{0xff}}) {
             SCOPED_TRACE(at);
             const std::byte wrong = dump.bytes[at] ^ flip;
             file.write(at, {&wrong, 1});
@@ -131,7 +126,7 @@ TEST(Damage, EveryFlippedByteGivesTheSameRecordsOrANamedError) {
             }
         }
     }
-    EXPECT_EQ(unopened, 56U * 3U);
+    EXPECT_EQ(unopened, 56U * 2U);
 }
 
 TEST(Damage, ADamagedFrameInAWholeDumpIsNamedAndOthersStayReadable) {
