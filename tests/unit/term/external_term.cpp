@@ -173,8 +173,12 @@ class Decoder {
                 numbers[i] = number;
             }
         }
-        return count == numbers.size() ? builder_.reference(numbers)
-                                       : builder_.pid_reference(numbers, TermBuilder::pid(1, 0));
+        // A process alias looks the same in this format but for one bit (erl_bif_unique.h,
+        // ERTS_REF1_PID_MARKER_BIT__); on its own node it is the larger kind.
+        constexpr std::uint32_t kAliasBit = 1U << 16U;
+        return (numbers[1] & kAliasBit) == 0
+                   ? builder_.reference(numbers)
+                   : builder_.pid_reference(numbers, TermBuilder::pid(1, 0));
     }
     Word fun() {
         integer(4);

@@ -1,7 +1,7 @@
 %% Makes what make-texts merges into terms.txt: what the VM itself prints for a
 %% few hundred terms. Standard output: erlang:display/1's texts, one a line
 %% (erl_printf_term.c without a budget). The file named by TERMS_OUT: the same
-%% terms in external format, base64, one a line.
+%% terms in external format, base64, one a line. SIZES_OUT: their flat sizes.
 -module(terms).
 -export([main/0]).
 
@@ -10,8 +10,13 @@ main() ->
     Terms = fixed() ++ [term(N rem 6) || N <- lists:seq(1, 300)],
     External = [[base64:encode(term_to_binary(Term)), $\n] || Term <- Terms],
     ok = file:write_file(os:getenv("TERMS_OUT"), External),
+    Sizes = [[integer_to_list(erts_debug:flat_size(copy(Term))), $\n] || Term <- Terms],
+    ok = file:write_file(os:getenv("SIZES_OUT"), Sizes),
     lists:foreach(fun erlang:display/1, Terms),
     halt().
+
+%% What a decoder of the external format builds: the same kinds of binaries as the test's.
+copy(Term) -> binary_to_term(term_to_binary(Term)).
 
 fixed() ->
     [0, -1, (1 bsl 59) - 1, -(1 bsl 59), 1 bsl 59, -(1 bsl 59) - 1,
