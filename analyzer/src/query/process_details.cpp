@@ -1,5 +1,6 @@
 #include "query/process_details.h"
 
+#include "query/opened_process.h"
 #include "query/process_dictionary.h"
 #include "query/process_facts.h"
 #include "query/process_relations.h"
@@ -67,15 +68,14 @@ std::string region_kind_text(format::RegionKind kind) {
 /// Reads one process's details, part by part.
 class Reading {
   public:
-    Reading(Dump& dump, const ProcessRun& run, const TagScheme& scheme,
-            const DetailsOptions& options, ProcessDetails& into)
+    Reading(Dump& dump, OpenedProcess& process, const DetailsOptions& options, ProcessDetails& into)
         : dump_(dump),
-          run_(run),
-          scheme_(scheme),
+          run_(process.run),
+          scheme_(process.scheme),
+          context_(process.context),
           options_(options),
           into_(into),
-          context_(dump, run),
-          printer_(context_, scheme) {}
+          printer_(process.context, process.scheme) {}
 
     Result<void> run_all() {
         into_.groups = process_facts(dump_, run_, printer_);
@@ -183,9 +183,9 @@ class Reading {
     Dump& dump_;
     const ProcessRun& run_;
     const TagScheme& scheme_;
+    ProcessContext& context_;
     const DetailsOptions& options_;
     ProcessDetails& into_;
-    ProcessContext context_;
     TermPrinter printer_;
 };
 
@@ -193,25 +193,17 @@ class Reading {
 
 Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std::string_view name,
                                        const DetailsOptions& options) {
-    auto row = dump.find_process(name);
-    if (!row) {
-        return std::unexpected(row.error());
-    }
-    auto run = ProcessRun::load(dump.reader(), *row);
-    if (!run) {
-        return std::unexpected(run.error());
-    }
-    auto scheme = node_scheme(dump);
-    if (!scheme) {
-        return std::unexpected(scheme.error());
+    auto process = open_process(dump, name);
+    if (!process) {
+        return std::unexpected(process.error());
     }
     ProcessDetails details;
     details.dump = dump_facts(dump, file);
-    details.line = process_line(dump, run->row);
-    if (run->end.has_detail() && !run->end.detail().empty()) {
-        details.void_detail = run->end.detail();
+    details.line = (*process)->line;
+    if ((*process)->run.end.has_detail() && !(*process)->run.end.detail().empty()) {
+        details.void_detail = (*process)->run.end.detail();
     }
-    Reading reading(dump, *run, *scheme, options, details);
+    Reading reading(dump, **process, options, details);
     if (auto done = reading.run_all(); !done) {
         return std::unexpected(done.error());
     }

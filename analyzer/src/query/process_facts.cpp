@@ -106,7 +106,7 @@ FactGroup state(Dump& dump, const ProcessRun& run) {
 FactGroup memory(const ProcessRun& run) {
     const records::Process& process = run.process;
     return Group("memory")
-        .number("memory", process.has_memory_bytes(), process.memory_bytes(), FactUnit::kBytes)
+        .number("memory", run.row.has_memory_bytes(), run.row.memory_bytes(), FactUnit::kBytes)
         .words("total_heap_size", run.row.has_heap_words(), run.row.heap_words())
         .words("heap_size", process.has_heap_words(), process.heap_words())
         .words("heap_used", process.has_heap_used_words(), process.heap_used_words())

@@ -70,7 +70,23 @@ Result<BinaryRecord> BinaryIndex::in_pack(std::uint64_t offset, std::uint64_t ad
     return BinaryRecord(*held, &pack.record.binary(*found));
 }
 
+Result<BinaryRecord> BinaryIndex::in_recovered(const RecoveredIndex& recovered,
+                                               std::uint64_t address) {
+    const auto found =
+        std::ranges::lower_bound(recovered.binaries, address, {}, &BinaryLocation::address);
+    if (found == recovered.binaries.end() || found->address != address) {
+        return nullptr;
+    }
+    return in_pack(found->record_offset, address);
+}
+
 Result<BinaryRecord> BinaryIndex::at(std::uint64_t address) {
+    if (const RecoveredIndex* recovered = reader_.recovered()) {
+        auto binary = in_recovered(*recovered, address);
+        if (!binary || *binary != nullptr) {
+            return binary;
+        }
+    }
     for (const auto& ref : reader_.trailer().binary_pages()) {
         if (address < ref.lowest_address() || address > ref.highest_address()) {
             continue;

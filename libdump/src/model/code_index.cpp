@@ -1,8 +1,8 @@
 #include <libdump/model/code_index.h>
-
-#include <fmt/format.h>
+#include <libdump/term/term_scheme.h>
 
 #include <algorithm>
+#include <array>
 
 namespace beamdump {
 
@@ -18,15 +18,7 @@ constexpr std::uint64_t kMfaOffset = 16;
 constexpr unsigned kFileShift = 24;
 constexpr std::uint32_t kLineMask = (1U << kFileShift) - 1;
 
-// Tags of the 64-bit term schemes, as far as a string needs them (erl_term.h, the same in 25 to
-// 29).
-constexpr std::uint64_t kNil = 0x3B;
-constexpr std::uint64_t kListTag = 1;
-constexpr std::uint64_t kPrimaryMask = 3;
-constexpr std::uint64_t kSmallTag = 0xF;
-constexpr std::uint64_t kImmediateMask = 0xF;
-constexpr unsigned kSmallShift = 4;
-constexpr std::uint64_t kLargestCharacter = 0x10FFFF;
+constexpr std::int64_t kLargestCharacter = 0x10FFFF;
 
 void append_utf8(std::string& text, std::uint32_t character) {
     const auto tail = [&text, character](unsigned shift) {
@@ -50,22 +42,26 @@ void append_utf8(std::string& text, std::uint32_t character) {
 }
 
 /// The characters of a proper list of characters; nothing if `term` is anything else.
-std::optional<std::string> list_text(RegionMap& words, std::uint64_t term) {
+std::optional<std::string> list_text(RegionMap& words, const TagScheme& scheme,
+                                     std::uint64_t term) {
     std::string text;
     for (std::size_t length = 0; length < kLongestFileName; ++length) {
-        if (term == kNil) {
+        if (term == scheme.nil) {
             return text;
         }
-        std::uint64_t cell[2] = {};
-        if ((term & kPrimaryMask) != kListTag) {
+        std::array<std::uint64_t, 2> cell{};
+        if (word_kind(scheme, term) != WordKind::kList) {
             return std::nullopt;
         }
-        const auto got = words.words(term - kListTag, cell);
-        if (!got || *got != 2 || (cell[0] & kImmediateMask) != kSmallTag ||
-            cell[0] >> kSmallShift > kLargestCharacter) {
+        const auto got = words.words(pointer_of(term), cell);
+        if (!got || *got != cell.size() || word_kind(scheme, cell[0]) != WordKind::kSmall) {
             return std::nullopt;
         }
-        append_utf8(text, static_cast<std::uint32_t>(cell[0] >> kSmallShift));
+        const std::int64_t character = small_value(cell[0]);
+        if (character < 0 || character > kLargestCharacter) {
+            return std::nullopt;
+        }
+        append_utf8(text, static_cast<std::uint32_t>(character));
         term = cell[1];
     }
     return std::nullopt;
@@ -73,11 +69,13 @@ std::optional<std::string> list_text(RegionMap& words, std::uint64_t term) {
 
 }  // namespace
 
-CodeIndex::CodeIndex(DumpReader& reader, Faults& faults, AtomTable& atoms, RegionMap& literals)
+CodeIndex::CodeIndex(DumpReader& reader, Faults& faults, AtomTable& atoms, RegionMap& literals,
+                     format::TermScheme scheme)
     : reader_(reader),
       faults_(faults),
       atoms_(atoms),
       literals_(literals),
+      scheme_(scheme),
       columns_(kModulesHeld),
       locations_(kLocationsHeld) {}
 
@@ -178,7 +176,11 @@ std::optional<std::string> CodeIndex::file_name(const records::Module& module, s
     if (file > static_cast<std::uint32_t>(module.file_name_words_size())) {
         return std::nullopt;
     }
-    return list_text(literals_, module.file_name_words(static_cast<int>(file - 1)));
+    const auto scheme = scheme_of(scheme_);
+    if (!scheme) {
+        return std::nullopt;
+    }
+    return list_text(literals_, *scheme, module.file_name_words(static_cast<int>(file - 1)));
 }
 
 void CodeIndex::add_line(const Columns& columns, std::uint64_t address, CodeLocation& location) {

@@ -90,7 +90,8 @@ RegionMap& Dump::literals() {
 
 CodeIndex& Dump::code() {
     if (!code_) {
-        code_.emplace(reader_, faults_, atoms_, literals());
+        code_.emplace(reader_, faults_, atoms_, literals(),
+                      static_cast<format::TermScheme>(node_.term_scheme()));
     }
     return *code_;
 }

@@ -43,6 +43,7 @@ class BinaryIndex {
         records::Binaries record;
         std::vector<int> by_address;
     };
+    Result<BinaryRecord> in_recovered(const RecoveredIndex& recovered, std::uint64_t address);
     Result<std::shared_ptr<const Page>> page(std::uint64_t offset);
     Result<std::shared_ptr<const Pack>> pack(std::uint64_t offset);
 

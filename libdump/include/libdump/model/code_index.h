@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/base/error.h>
+#include <libdump/format/format.h>
 #include <libdump/model/atom_table.h>
 #include <libdump/model/faults.h>
 #include <libdump/model/recent_cache.h>
@@ -20,7 +21,8 @@ namespace beamdump {
 class CodeIndex {
   public:
     /// Non-owning: all must outlive the index. `literals` gives the modules' file name strings.
-    CodeIndex(DumpReader& reader, Faults& faults, AtomTable& atoms, RegionMap& literals);
+    CodeIndex(DumpReader& reader, Faults& faults, AtomTable& atoms, RegionMap& literals,
+              format::TermScheme scheme);
 
     /// Nothing where the address lies in no module that the dump holds.
     std::optional<CodeLocation> at(std::uint64_t address);
@@ -56,6 +58,7 @@ class CodeIndex {
     Faults& faults_;
     AtomTable& atoms_;
     RegionMap& literals_;
+    format::TermScheme scheme_;
     bool loaded_ = false;
     std::vector<Instance> instances_;
     RecentCache<std::uint64_t, Columns> columns_;

@@ -1,0 +1,162 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <string_view>
+
+namespace beamdump::cli {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kCommands = {"summary", "processes", "process",
+                                                       "backtrace", "diff"};
+
+CLI::App* add_command(CLI::App& app, Options& options, Command command,
+                      const std::string& description) {
+    CLI::App* sub =
+        app.add_subcommand(std::string(kCommands[static_cast<std::size_t>(command)]), description);
+    sub->callback([&options, command] { options.command = command; });
+    sub->add_flag("--json", options.json, "Answer as JSON (see schemas/json)");
+    sub->add_flag("--stats", options.stats, "Say on standard error what was read of the file");
+    return sub;
+}
+
+void add_dump(CLI::App* sub, Options& options) {
+    sub->add_option("DUMP", options.dump, "The dump")->required();
+}
+
+void add_process(CLI::App* sub, Options& options) {
+    sub->add_option("PROCESS", options.process, "<0.123.0>, 0.123.0 or a registered name")
+        ->required();
+}
+
+void add_processes(CLI::App& app, Options& options, std::vector<std::string>& filters) {
+    CLI::App* sub = add_command(app, options, Command::kProcesses, "List processes, largest first");
+    add_dump(sub, options);
+    const std::map<std::string, query::ProcessSort> orders = {
+        {"memory", query::ProcessSort::kMemory},
+        {"reductions", query::ProcessSort::kReductions},
+        {"queue", query::ProcessSort::kQueue},
+        {"name", query::ProcessSort::kName},
+        {"pid", query::ProcessSort::kPid}};
+    sub->add_option("--sort", options.processes.sort,
+                    "memory (default), reductions, queue, name or pid")
+        ->transform(CLI::Transformer(orders))
+        ->option_text("ORDER");
+    sub->add_option("--filter", filters,
+                    "Only processes that show TEXT; FIELD=TEXT with pid, name, initial_call, "
+                    "current_function or status looks in one field. Repeated: all must hold")
+        ->type_size(1)
+        ->allow_extra_args(false)
+        ->option_text("TEXT");
+    sub->add_option("--limit", options.processes.limit, "Show so many, 0 for all (default 20)")
+        ->option_text("N");
+}
+
+void add_details(CLI::App& app, Options& options) {
+    CLI::App* sub =
+        add_command(app, options, Command::kProcess, "Show all that is known of a process");
+    add_dump(sub, options);
+    add_process(sub, options);
+    sub->add_option("--limit", options.details.limit,
+                    "Show so many items of each list, 0 for all (default 20)")
+        ->option_text("N");
+    sub->add_option("--term-bytes", options.details.term_bytes,
+                    "Show so much of each term, 0 for all (default 200)")
+        ->option_text("N");
+    sub->add_flag("--sensitive", options.details.sensitive,
+                  "Show the terms of a process that is flagged sensitive");
+}
+
+void add_backtrace(CLI::App& app, Options& options) {
+    constexpr std::size_t kLargestChunk = std::size_t{1} << 30U;
+    CLI::App* sub = add_command(app, options, Command::kBacktrace,
+                                "Show a process's stack, with its terms whole");
+    add_dump(sub, options);
+    add_process(sub, options);
+    sub->add_flag("--lines", options.lines,
+                  "Show frames with file and line, rather than the text that "
+                  "process_info(P, backtrace) gives");
+    sub->add_option("--chunk-size", options.backtrace_format.chunk_bytes,
+                    "Make the text in pieces of so many bytes (default 65536)")
+        ->check(CLI::Range(std::size_t{1}, kLargestChunk))
+        ->option_text("BYTES");
+    const std::map<std::string, std::int64_t> limits = {{"none", kNoTermLimit},
+                                                        {"classic", kClassicTermLimit}};
+    sub->add_option("--term-limit", options.backtrace.term_limit,
+                    "none (default), or classic: cut each term as the VM does")
+        ->transform(CLI::Transformer(limits))
+        ->option_text("LIMIT");
+    sub->add_option("--max-bytes", options.backtrace_format.max_bytes,
+                    "End after so many bytes, with a notice on standard error")
+        ->option_text("N");
+    sub->add_flag("--sensitive", options.backtrace.sensitive,
+                  "Show the stack of a process that is flagged sensitive");
+}
+
+void add_diff(CLI::App& app, Options& options) {
+    CLI::App* sub = add_command(app, options, Command::kDiff,
+                                "Compare two dumps of one node: born, gone, grown");
+    sub->add_option("BEFORE", options.dump, "The earlier dump")->required();
+    sub->add_option("AFTER", options.later_dump, "The later dump")->required();
+    sub->add_option("--limit", options.diff_limit,
+                    "Show so many processes of each kind, 0 for all (default 20)")
+        ->option_text("N");
+}
+
+/// CLI11's message as the end of one line.
+std::string one_sentence(std::string message) {
+    std::ranges::replace(message, '\n', ' ');
+    return message + "; --help tells more";
+}
+
+/// Whether `summary` is meant, unsaid: the first argument that is not an option is no command.
+bool means_summary(const std::vector<std::string>& arguments) {
+    const auto first = std::ranges::find_if(
+        arguments, [](const std::string& argument) { return !argument.starts_with('-'); });
+    return first != arguments.end() && std::ranges::find(kCommands, *first) == kCommands.end();
+}
+
+}  // namespace
+
+Result<std::variant<Options, Notice>> parse_options(std::vector<std::string> arguments) {
+    Options options;
+    std::vector<std::string> filters;
+    CLI::App app("Answers questions about a dump of an Erlang node. Without a command: summary.",
+                 "beamdump-analyze");
+    app.set_version_flag("--version", "beamdump-analyze " BEAMDUMP_VERSION);
+    app.require_subcommand(1);
+    app.footer("Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
+    add_dump(add_command(app, options, Command::kSummary, "Show the node, its memory, its largest"),
+             options);
+    add_processes(app, options, filters);
+    add_details(app, options);
+    add_backtrace(app, options);
+    add_diff(app, options);
+    if (means_summary(arguments)) {
+        arguments.insert(arguments.begin(), "summary");
+    }
+    std::ranges::reverse(arguments);
+    try {
+        app.parse(arguments);
+    } catch (const CLI::CallForHelp&) {
+        return Notice{app.help()};
+    } catch (const CLI::CallForAllHelp&) {
+        return Notice{app.help()};
+    } catch (const CLI::CallForVersion& version) {
+        return Notice{std::string(version.what()) + "\n"};
+    } catch (const CLI::Error& error) {
+        return fail(ErrorCode::kUsage, one_sentence(error.what()));
+    }
+    for (const std::string& filter : filters) {
+        options.processes.filters.push_back(query::parse_filter(filter));
+    }
+    return options;
+}
+
+}  // namespace beamdump::cli

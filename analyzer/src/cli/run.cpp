@@ -1,0 +1,135 @@
+#include "cli/run.h"
+
+#include "cli/commands.h"
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace beamdump::cli {
+
+namespace {
+
+/// The dumps that a command is about: one, or for a comparison two.
+struct Dumps {
+    std::unique_ptr<Dump> first;
+    std::unique_ptr<Dump> second;
+
+    template <typename Visit>
+    void each(const Visit& visit) const {
+        visit(*first);
+        if (second) {
+            visit(*second);
+        }
+    }
+};
+
+Result<std::unique_ptr<Dump>> open_dump(const std::string& path) {
+    return Dump::open(path);
+}
+
+Result<Dumps> open_dumps(const Options& options) {
+    auto first = open_dump(options.dump);
+    if (!first) {
+        return std::unexpected(first.error());
+    }
+    Dumps dumps{std::move(*first), nullptr};
+    if (options.command == Command::kDiff) {
+        auto second = open_dump(options.later_dump);
+        if (!second) {
+            return std::unexpected(second.error());
+        }
+        dumps.second = std::move(*second);
+    }
+    return dumps;
+}
+
+Result<Outcome> answer(const Dumps& dumps, const Options& options, render::Output& out,
+                       render::Output& err) {
+    switch (options.command) {
+        case Command::kSummary:
+            return summary_command(*dumps.first, options, out);
+        case Command::kProcesses:
+            return processes_command(*dumps.first, options, out);
+        case Command::kProcess:
+            return process_command(*dumps.first, options, out, err);
+        case Command::kBacktrace:
+            return backtrace_command(*dumps.first, options, out, err);
+        case Command::kDiff:
+            return diff_command(*dumps.first, *dumps.second, options, out);
+    }
+    return fail(ErrorCode::kUsage, "no such command");
+}
+
+ExitStatus fail_with(render::Output& err, const Error& error) {
+    tell(err, error.message);
+    return error.code == ErrorCode::kUsage ? ExitStatus::kUsage : ExitStatus::kFailed;
+}
+
+void tell_stats(render::Output& err, const ReadStats& stats, std::uint64_t file_bytes) {
+    err.print("stats: frames_decompressed={} file_bytes_read={} file_bytes={}\n",
+              stats.frames_decompressed, stats.file_bytes_read, file_bytes);
+}
+
+ExitStatus run_command(const Options& options, render::Output& out, render::Output& err) {
+    auto dumps = open_dumps(options);
+    if (!dumps) {
+        return fail_with(err, dumps.error());
+    }
+    auto outcome = answer(*dumps, options, out, err);
+    out.flush();
+    if (!out.ok()) {
+        // A reader that has seen enough is no failure, and wants no words about it.
+        return out.error()->code == ErrorCode::kClosedPipe ? ExitStatus::kDone
+                                                           : fail_with(err, *out.error());
+    }
+    bool incomplete = outcome && outcome->incomplete;
+    std::optional<Error> fault;
+    dumps->each([&](Dump& dump) {
+        if (const auto& damage = dump.reader().damage()) {
+            tell(err, damage->what);
+            incomplete = true;
+        }
+        if (dump.faults().first() && !fault) {
+            fault = dump.faults().first();
+        }
+        if (options.stats) {
+            tell_stats(err, dump.reader().stats(), dump.reader().file_bytes());
+        }
+    });
+    if (!outcome) {
+        return fail_with(err, outcome.error());
+    }
+    if (fault) {
+        return fail_with(err, *fault);
+    }
+    return incomplete ? ExitStatus::kIncomplete : ExitStatus::kDone;
+}
+
+}  // namespace
+
+ExitStatus run(const std::vector<std::string>& arguments, render::Output& out,
+               render::Output& err) {
+    ExitStatus status = ExitStatus::kFailed;
+    try {
+        auto options = parse_options(arguments);
+        if (!options) {
+            status = fail_with(err, options.error());
+        } else if (const auto* notice = std::get_if<Notice>(&*options)) {
+            out.write(notice->text);
+            out.flush();
+            status = ExitStatus::kDone;
+        } else {
+            status = run_command(std::get<Options>(*options), out, err);
+        }
+    } catch (const std::exception& error) {
+        tell(err, fmt::format("stopped by an unexpected error: {}", error.what()));
+    }
+    err.flush();
+    return status;
+}
+
+}  // namespace beamdump::cli

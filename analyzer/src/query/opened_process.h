@@ -1,0 +1,32 @@
+#pragma once
+
+#include "query/process_line.h"
+
+#include <libdump/base/error.h>
+#include <libdump/model/process_context.h>
+#include <libdump/term/process_stack.h>
+#include <libdump/term/term_scheme.h>
+
+#include <memory>
+#include <string_view>
+
+namespace beamdump::query {
+
+/// One process, found and ready for questions about its terms. Does not move: its context refers to
+/// its run. The dump must outlive it.
+struct OpenedProcess {
+    OpenedProcess(Dump& dump, ProcessRun opened_run, const TagScheme& node_scheme);
+
+    ProcessRun run;
+    ProcessContext context;
+    TagScheme scheme;
+    ProcessLine line;
+
+    /// Where the process would go on, and its stack.
+    [[nodiscard]] ProcessStack stack() const;
+};
+
+/// The process that `name` means: `<0.123.0>`, `0.123.0` or a registered name.
+Result<std::unique_ptr<OpenedProcess>> open_process(Dump& dump, std::string_view name);
+
+}  // namespace beamdump::query

@@ -1,0 +1,198 @@
+#include "render/backtrace.h"
+
+#include "render/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace beamdump::render {
+
+namespace {
+
+/// Counts text against a limit.
+class Allowance {
+  public:
+    explicit Allowance(const BacktraceFormat& format)
+        : chunk_(format.chunk_bytes), left_(format.max_bytes) {}
+
+    /// Bytes to ask for; 0 when all is used up.
+    [[nodiscard]] std::size_t next() const {
+        return static_cast<std::size_t>(std::min<std::uint64_t>(chunk_, left_));
+    }
+    void use(std::size_t bytes) { left_ -= bytes; }
+
+  private:
+    std::size_t chunk_;
+    std::uint64_t left_;
+};
+
+/// What comes before a term, at most what is left of the allowance. Says whether it was cut.
+bool put(Output& output, Allowance& allowance, std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t step = std::min(allowance.next(), text.size());
+        if (step == 0) {
+            return true;
+        }
+        output.write(text.substr(0, step));
+        allowance.use(step);
+        text.remove_prefix(step);
+    }
+    return false;
+}
+
+std::string frame_text(const query::FrameLine& frame) {
+    std::string text = fmt::format("#{:<3} ", frame.index);
+    text += frame.function ? *frame.function : fmt::format("{:#x}", frame.code_address);
+    if (frame.offset) {
+        text += fmt::format(" + {}", *frame.offset);
+    }
+    if (frame.file && frame.line) {
+        text += fmt::format("  ({}:{})", *frame.file, *frame.line);
+    }
+    return text + (frame.continued ? "  (continued)\n" : "\n");
+}
+
+/// One register's line. Says whether it was cut.
+bool put_register(Output& output, query::Backtrace& backtrace, Allowance& allowance,
+                  const query::RegisterLine& shown) {
+    if (put(output, allowance, fmt::format("     y({}) = ", shown.index))) {
+        return true;
+    }
+    if (shown.is_catch) {
+        return put(output, allowance,
+                   fmt::format("catch {}\n", shown.catch_function.value_or("(not in the dump)")));
+    }
+    backtrace.start_term(shown);
+    std::string chunk;
+    while (output.ok() && backtrace.next_term(allowance.next(), chunk) > 0) {
+        allowance.use(chunk.size());
+        output.write(chunk);
+        chunk.clear();
+    }
+    return put(output, allowance, "\n");
+}
+
+void write_frame_members(JsonWriter& json, const query::FrameLine& frame) {
+    json.member("index", frame.index);
+    json.hex_member("code_address", frame.code_address);
+    if (frame.stack_address) {
+        json.hex_member("stack_address", *frame.stack_address);
+    }
+    json.member("function", frame.function);
+    json.member("offset", frame.offset);
+    json.member("file", frame.file);
+    json.member("line", frame.line);
+    json.member("continued", frame.continued);
+    json.member("cut_short", frame.cut_short);
+}
+
+/// One register's object. Says whether its term was cut.
+bool write_register(JsonWriter& json, Output& output, query::Backtrace& backtrace,
+                    Allowance& allowance, const query::RegisterLine& shown) {
+    bool cut = false;
+    json.begin_object();
+    json.member("index", shown.index);
+    if (shown.is_catch) {
+        json.member("catch", shown.catch_function.value_or(""));
+    } else {
+        json.begin_text("term");
+        backtrace.start_term(shown);
+        std::string chunk;
+        while (output.ok() && backtrace.next_term(allowance.next(), chunk) > 0) {
+            allowance.use(chunk.size());
+            json.text_piece(chunk);
+            chunk.clear();
+        }
+        json.end_text();
+        cut = allowance.next() == 0;
+    }
+    json.end_object();
+    return cut;
+}
+
+std::string_view withheld_text(query::Withheld withheld) {
+    return withheld == query::Withheld::kVoid ? "void" : "sensitive";
+}
+
+}  // namespace
+
+bool backtrace_text(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format) {
+    Allowance allowance(format);
+    std::string chunk;
+    while (output.ok() && allowance.next() > 0) {
+        const std::size_t got = backtrace.next_text(allowance.next(), chunk);
+        if (got == 0) {
+            return false;
+        }
+        allowance.use(got);
+        output.write(chunk);
+        output.flush();
+        chunk.clear();
+    }
+    // Whether anything would follow, only one more byte can tell.
+    return output.ok() && backtrace.next_text(1, chunk) > 0;
+}
+
+bool backtrace_lines(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format) {
+    Allowance allowance(format);
+    while (output.ok()) {
+        const auto frame = backtrace.next_frame();
+        if (!frame) {
+            return false;
+        }
+        if (put(output, allowance, frame_text(*frame))) {
+            return true;
+        }
+        for (const query::RegisterLine& shown : frame->registers) {
+            if (put_register(output, backtrace, allowance, shown)) {
+                return true;
+            }
+        }
+        if (frame->cut_short) {
+            put(output, allowance, "     the rest of the stack is not in the dump\n");
+        }
+    }
+    return false;
+}
+
+bool backtrace_json(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format) {
+    Allowance allowance(format);
+    bool cut = false;
+    JsonWriter json(output, "beamdump.backtrace/1");
+    write_dump(json, "dump", backtrace.dump_facts());
+    json.begin_object("process");
+    write_process_members(json, backtrace.line());
+    json.end_object();
+    if (backtrace.withheld() != query::Withheld::kNo) {
+        json.member("withheld", withheld_text(backtrace.withheld()));
+    }
+    json.begin_array("frames");
+    while (output.ok() && !cut) {
+        const auto frame = backtrace.next_frame();
+        if (!frame) {
+            break;
+        }
+        json.begin_object();
+        write_frame_members(json, *frame);
+        json.begin_array("registers");
+        for (const query::RegisterLine& shown : frame->registers) {
+            cut = cut || write_register(json, output, backtrace, allowance, shown);
+        }
+        json.end_array();
+        json.end_object();
+    }
+    json.end_array();
+    const query::Gaps gaps = backtrace.gaps();
+    json.begin_object("placeholders");
+    json.member("malformed", gaps.malformed);
+    json.member("absent", gaps.absent);
+    json.member("partial_binaries", gaps.partial_binaries);
+    json.end_object();
+    json.member("cut", cut);
+    json.finish();
+    return cut;
+}
+
+}  // namespace beamdump::render

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "query/backtrace.h"
+#include "render/output.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace beamdump::render {
+
+struct BacktraceFormat {
+    std::size_t chunk_bytes = 64U << 10U;                                 ///< asked for at a time
+    std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();  ///< of text, all told
+};
+
+/// The VM's own text. Every chunk is passed on as soon as it is there. Says whether the text was
+/// cut at max_bytes; that holds for all three.
+bool backtrace_text(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format);
+
+/// A line for each frame, with file and line, and below it a line for each y register.
+bool backtrace_lines(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format);
+
+/// The frames; max_bytes bounds the text of the terms. schemas/json/backtrace.schema.json
+bool backtrace_json(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format);
+
+}  // namespace beamdump::render

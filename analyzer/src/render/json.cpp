@@ -1,0 +1,104 @@
+#include "render/json.h"
+
+#include <fmt/format.h>
+
+namespace beamdump::render {
+
+JsonWriter::JsonWriter(Output& output, std::string_view schema)
+    : stream_{output}, writer_(stream_) {
+    writer_.SetIndent(' ', 2);
+    writer_.StartObject();
+    member("schema", schema);
+}
+
+void JsonWriter::finish() {
+    writer_.EndObject();
+    stream_.output.write("\n");
+}
+
+void JsonWriter::key(std::string_view name) {
+    writer_.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
+}
+
+void JsonWriter::begin_object(std::string_view name) {
+    key(name);
+    writer_.StartObject();
+}
+
+void JsonWriter::begin_array(std::string_view name) {
+    key(name);
+    writer_.StartArray();
+}
+
+void JsonWriter::value(std::string_view text) {
+    const std::string valid = valid_utf8(text);
+    writer_.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
+}
+
+void JsonWriter::hex_member(std::string_view name, std::uint64_t number) {
+    member(name, fmt::format("{:#x}", number));
+}
+
+void JsonWriter::begin_text(std::string_view name) {
+    key(name);
+    // The writer puts what belongs before a value; the text itself goes past it, piece by piece.
+    writer_.RawValue("\"", 1, rapidjson::kStringType);
+}
+
+void JsonWriter::put_escaped(std::string_view text) {
+    std::string escaped;
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            escaped += '\\';
+            escaped += c;
+        } else if (c == '\n') {
+            escaped += "\\n";
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            escaped += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+        } else {
+            escaped += c;
+        }
+    }
+    stream_.output.write(escaped);
+}
+
+void JsonWriter::text_piece(std::string_view piece) {
+    std::string valid;
+    pieces_.add(piece, valid);
+    put_escaped(valid);
+}
+
+void JsonWriter::end_text() {
+    std::string valid;
+    pieces_.end(valid);
+    put_escaped(valid);
+    stream_.output.write("\"");
+}
+
+void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts& facts) {
+    json.begin_object(name);
+    json.member("file", facts.file);
+    json.member("file_bytes", facts.file_bytes);
+    json.member("stream_bytes", facts.stream_bytes);
+    json.member("complete", !facts.damage.has_value());
+    json.member("damage", facts.damage);
+    json.member("node", facts.node_name);
+    json.member("captured_us", facts.captured_us);
+    json.end_object();
+}
+
+void write_process_members(JsonWriter& json, const query::ProcessLine& line) {
+    json.member("pid", line.pid);
+    json.member("registered_name", line.registered_name);
+    json.member("initial_call", line.initial_call);
+    json.member("current_function", line.current_function);
+    json.member("status", line.status);
+    json.member("void_reason", line.void_reason);
+    json.member("memory", line.memory_bytes);
+    json.member("reductions", line.reductions);
+    json.member("message_queue_len", line.message_queue_length);
+    json.member("total_heap_size", line.total_heap_words);
+    json.member("stack_size", line.stack_words);
+}
+
+}  // namespace beamdump::render

@@ -1,0 +1,53 @@
+#include "render/output.h"
+
+#include <libdump/base/system_error.h>
+
+#include <cerrno>
+#include <poll.h>
+#include <unistd.h>
+
+namespace beamdump::render {
+
+namespace {
+constexpr std::size_t kBufferBytes = 64U << 10U;
+}
+
+void Output::write(std::string_view text) {
+    if (error_) {
+        return;
+    }
+    buffer_.append(text);
+    if (buffer_.size() >= kBufferBytes) {
+        flush();
+    }
+}
+
+void Output::flush() {
+    if (!error_ && !buffer_.empty()) {
+        if (auto done = put(buffer_); !done) {
+            error_ = std::move(done.error());
+        }
+    }
+    buffer_.clear();
+}
+
+Result<void> DescriptorOutput::put(std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor_, text.data(), text.size());
+        if (written >= 0) {
+            text.remove_prefix(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN) {
+            pollfd waited{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+            ::poll(&waited, 1, -1);
+        } else if (errno != EINTR) {
+            const int number = errno;
+            return fail(number == EPIPE    ? ErrorCode::kClosedPipe
+                        : number == ENOSPC ? ErrorCode::kNoSpace
+                                           : ErrorCode::kIo,
+                        fmt::format("cannot write to {}: {}", name_, system_error_text(number)));
+        }
+    }
+    return {};
+}
+
+}  // namespace beamdump::render

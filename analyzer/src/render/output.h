@@ -1,0 +1,57 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace beamdump::render {
+
+/// Where an answer's text goes. Buffers; after the first failure everything further is dropped, and
+/// ok() says so: long answers look there and stop.
+class Output {
+  public:
+    Output() = default;
+    Output(const Output&) = delete;
+    Output& operator=(const Output&) = delete;
+    virtual ~Output() = default;
+
+    void write(std::string_view text);
+    template <typename... Arguments>
+    void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+        write(fmt::format(format, std::forward<Arguments>(arguments)...));
+    }
+    /// Passes on what is buffered.
+    void flush();
+
+    [[nodiscard]] bool ok() const { return !error_; }
+    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+  protected:
+    virtual Result<void> put(std::string_view text) = 0;
+
+  private:
+    std::string buffer_;
+    std::optional<Error> error_;
+};
+
+/// An open descriptor, non-owning. A closed reader is kClosedPipe, for which the program must
+/// ignore SIGPIPE.
+class DescriptorOutput final : public Output {
+  public:
+    DescriptorOutput(int descriptor, std::string name)
+        : descriptor_(descriptor), name_(std::move(name)) {}
+
+  protected:
+    Result<void> put(std::string_view text) override;
+
+  private:
+    int descriptor_;
+    std::string name_;
+};
+
+}  // namespace beamdump::render

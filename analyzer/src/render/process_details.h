@@ -1,0 +1,12 @@
+#pragma once
+
+#include "query/process_details.h"
+#include "render/output.h"
+
+namespace beamdump::render {
+
+void process_details_text(Output& output, const query::ProcessDetails& details);
+/// schemas/json/process.schema.json
+void process_details_json(Output& output, const query::ProcessDetails& details);
+
+}  // namespace beamdump::render

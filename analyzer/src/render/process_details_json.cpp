@@ -1,0 +1,101 @@
+#include "render/json.h"
+#include "render/process_details.h"
+
+namespace beamdump::render {
+
+namespace {
+
+void write_fact(JsonWriter& json, const query::Fact& fact) {
+    if (const auto* text = std::get_if<std::string>(&fact.value)) {
+        json.member(fact.name, *text);
+    } else if (const auto* flag = std::get_if<bool>(&fact.value)) {
+        json.member(fact.name, *flag);
+    } else if (fact.unit == query::FactUnit::kAddress || fact.unit == query::FactUnit::kBits) {
+        json.hex_member(fact.name, std::get<std::uint64_t>(fact.value));
+    } else {
+        json.member(fact.name, std::get<std::uint64_t>(fact.value));
+    }
+}
+
+void write_term(JsonWriter& json, std::string_view name, const query::TermText& term) {
+    json.begin_object(name);
+    json.member("text", term.text);
+    json.member("cut", term.cut);
+    json.end_object();
+}
+
+template <typename Item, typename Write>
+void write_list(JsonWriter& json, std::string_view name, const query::Excerpt<Item>& list,
+                Write write) {
+    json.begin_object(name);
+    json.member("total", list.total);
+    json.begin_array("items");
+    for (const Item& item : list.items) {
+        json.begin_object();
+        write(item);
+        json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+}
+
+void write_relations(JsonWriter& json, const query::ProcessDetails& details) {
+    write_list(json, "links", details.links, [&json](const query::LinkLine& line) {
+        json.member("kind", line.kind);
+        json.member("other", line.other);
+        json.member("unlinking", line.unlinking);
+    });
+    const auto write_monitor = [&json](const query::MonitorLine& line) {
+        json.member("kind", line.kind);
+        json.member("other", line.other);
+        json.member("reference", line.reference);
+    };
+    write_list(json, "monitors", details.monitors, write_monitor);
+    write_list(json, "monitored_by", details.monitored_by, write_monitor);
+}
+
+void write_terms(JsonWriter& json, const query::ProcessDetails& details) {
+    if (details.withheld) {
+        return;
+    }
+    write_list(json, "dictionary", details.dictionary, [&json](const query::DictionaryLine& line) {
+        write_term(json, "key", line.key);
+        write_term(json, "value", line.value);
+    });
+    write_list(json, "messages", details.messages, [&json](const query::MessageLine& line) {
+        json.member("index", line.index);
+        json.member("queue", line.queue);
+        write_term(json, "term", line.term);
+    });
+}
+
+}  // namespace
+
+void process_details_json(Output& output, const query::ProcessDetails& details) {
+    JsonWriter json(output, "beamdump.process/1");
+    write_dump(json, "dump", details.dump);
+    json.member("pid", details.line.pid);
+    json.member("void_reason", details.line.void_reason);
+    json.member("void_detail", details.void_detail);
+    for (const query::FactGroup& group : details.groups) {
+        json.begin_object(group.name);
+        for (const query::Fact& fact : group.facts) {
+            write_fact(json, fact);
+        }
+        json.end_object();
+    }
+    write_relations(json, details);
+    json.member("withheld", details.withheld);
+    write_terms(json, details);
+    write_list(json, "regions", details.regions, [&json](const query::RegionLine& line) {
+        json.member("kind", line.kind);
+        json.hex_member("address", line.address);
+        json.member("total_bytes", line.total_bytes);
+        json.member("captured_bytes", line.captured_bytes);
+        json.member("absent_because", line.absent_because);
+    });
+    json.member("placeholders", details.placeholders);
+    json.finish();
+}
+
+}  // namespace beamdump::render

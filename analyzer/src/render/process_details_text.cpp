@@ -1,0 +1,131 @@
+#include "render/process_details.h"
+#include "render/process_table.h"
+#include "render/table.h"
+#include "render/units.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace beamdump::render {
+
+namespace {
+
+std::string term_line(const query::TermText& term) {
+    return one_line(term.text) + (term.cut ? "..." : "");
+}
+
+std::string fact_text(const query::Fact& fact) {
+    if (const auto* text = std::get_if<std::string>(&fact.value)) {
+        return one_line(*text);
+    }
+    if (const auto* flag = std::get_if<bool>(&fact.value)) {
+        return *flag ? "true" : "false";
+    }
+    constexpr std::uint64_t kWordBytes = 8;
+    const auto number = std::get<std::uint64_t>(fact.value);
+    switch (fact.unit) {
+        case query::FactUnit::kBytes:
+            return bytes_text(number);
+        case query::FactUnit::kWords:
+            return fmt::format("{} words ({})", count_text(number),
+                               bytes_text(number * kWordBytes));
+        case query::FactUnit::kAddress:
+        case query::FactUnit::kBits:
+            return fmt::format("{:#x}", number);
+        case query::FactUnit::kNone:
+            break;
+    }
+    return count_text(number);
+}
+
+/// "memory" as a heading: "Memory"; "message_queue": "Message queue".
+std::string heading(std::string name) {
+    std::ranges::replace(name, '_', ' ');
+    if (!name.empty() && name.front() >= 'a' && name.front() <= 'z') {
+        name.front() = static_cast<char>(name.front() - 'a' + 'A');
+    }
+    return name;
+}
+
+/// A heading with the count, the rows, and how many are not shown.
+template <typename Item, typename Row>
+void print_list(Output& output, std::string_view title, const query::Excerpt<Item>& list,
+                std::vector<Table::Column> columns, Row row) {
+    if (list.total == 0) {
+        return;
+    }
+    output.print("\n{} ({})\n", title, count_text(list.total));
+    Table table(std::move(columns));
+    for (const Item& item : list.items) {
+        table.add(row(item));
+    }
+    table.print(output, "  ");
+    if (list.items.size() < list.total) {
+        output.print("  and {} more; --limit 0 shows all\n",
+                     count_text(list.total - list.items.size()));
+    }
+}
+
+void print_monitors(Output& output, std::string_view title,
+                    const query::Excerpt<query::MonitorLine>& list) {
+    print_list(output, title, list, {{""}, {""}, {""}}, [](const query::MonitorLine& line) {
+        return std::vector{line.kind, one_line(line.other), line.reference.value_or("")};
+    });
+}
+
+void print_lists(Output& output, const query::ProcessDetails& details) {
+    print_list(output, "Links", details.links, {{""}, {""}, {""}}, [](const query::LinkLine& line) {
+        return std::vector<std::string>{line.kind, one_line(line.other),
+                                        line.unlinking ? "unlinking" : ""};
+    });
+    print_monitors(output, "Monitors", details.monitors);
+    print_monitors(output, "Monitored by", details.monitored_by);
+    print_list(output, "Dictionary", details.dictionary, {{""}, {""}},
+               [](const query::DictionaryLine& line) {
+                   return std::vector{term_line(line.key), term_line(line.value)};
+               });
+    if (!details.withheld) {
+        print_list(output, "Messages", details.messages, {{"", Align::kRight}, {""}, {""}},
+                   [](const query::MessageLine& line) {
+                       return std::vector{count_text(line.index), line.queue, term_line(line.term)};
+                   });
+    }
+    print_list(output, "Regions", details.regions,
+               {{"KIND"}, {"ADDRESS"}, {"SIZE", Align::kRight}, {"CAPTURED", Align::kRight}, {""}},
+               [](const query::RegionLine& line) {
+                   return std::vector{line.kind, fmt::format("{:#x}", line.address),
+                                      bytes_text(line.total_bytes), bytes_text(line.captured_bytes),
+                                      line.absent_because.value_or("")};
+               });
+}
+
+}  // namespace
+
+void process_details_text(Output& output, const query::ProcessDetails& details) {
+    output.print("{}  {}\n", details.line.pid, process_name(details.line));
+    if (details.line.void_reason) {
+        output.print("VOID: {} when captured{}{}; what stands here is its structure alone\n",
+                     *details.line.void_reason, details.void_detail ? ", " : "",
+                     one_line(details.void_detail.value_or("")));
+    }
+    if (details.withheld) {
+        output.write("SENSITIVE: dictionary and messages are withheld; --sensitive shows them\n");
+    }
+    for (const query::FactGroup& group : details.groups) {
+        if (group.facts.empty()) {
+            continue;
+        }
+        output.print("\n{}\n", heading(group.name));
+        Table table({{""}, {""}});
+        for (const query::Fact& fact : group.facts) {
+            table.add({fact.name, fact_text(fact)});
+        }
+        table.print(output, "  ");
+    }
+    print_lists(output, details);
+}
+
+}  // namespace beamdump::render

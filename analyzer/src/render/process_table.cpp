@@ -1,0 +1,52 @@
+#include "render/process_table.h"
+
+#include "render/table.h"
+#include "render/units.h"
+
+#include <fmt/format.h>
+
+namespace beamdump::render {
+
+namespace {
+
+constexpr std::string_view kUnknown = "?";
+
+std::string number_cell(const std::optional<std::uint64_t>& number) {
+    return number ? count_text(*number) : std::string(kUnknown);
+}
+
+std::string status_cell(const query::ProcessLine& line) {
+    std::string text = line.status.value_or(std::string(kUnknown));
+    if (line.void_reason) {
+        text += " (void)";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string process_name(const query::ProcessLine& line) {
+    return one_line(
+        line.registered_name.value_or(line.initial_call.value_or(std::string(kUnknown))));
+}
+
+void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
+                         std::string_view indent) {
+    Table table({{"PID"},
+                 {"NAME OR INITIAL CALL"},
+                 {"MEMORY", Align::kRight},
+                 {"REDUCTIONS", Align::kRight},
+                 {"MESSAGES", Align::kRight},
+                 {"STATUS"},
+                 {"CURRENT FUNCTION"}});
+    for (const query::ProcessLine& line : lines) {
+        table.add({line.pid, process_name(line),
+                   line.memory_bytes ? bytes_text(*line.memory_bytes) : std::string(kUnknown),
+                   number_cell(line.reductions), number_cell(line.message_queue_length),
+                   status_cell(line),
+                   one_line(line.current_function.value_or(std::string(kUnknown)))});
+    }
+    table.print(output, indent);
+}
+
+}  // namespace beamdump::render

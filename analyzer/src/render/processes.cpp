@@ -1,0 +1,55 @@
+#include "render/processes.h"
+
+#include "render/json.h"
+#include "render/process_table.h"
+#include "render/units.h"
+
+namespace beamdump::render {
+
+Result<void> processes_text(Output& output, query::ProcessListing& listing) {
+    while (output.ok()) {
+        auto lines = listing.next();
+        if (!lines) {
+            return std::unexpected(lines.error());
+        }
+        if (lines->empty()) {
+            break;
+        }
+        print_process_table(output, *lines);
+    }
+    if (listing.shown() < listing.matching()) {
+        output.print("{} more; --limit 0 shows all\n",
+                     count_text(listing.matching() - listing.shown()));
+    } else if (listing.matching() == 0) {
+        output.print("none of {} processes matches\n", count_text(listing.total()));
+    }
+    return {};
+}
+
+Result<void> processes_json(Output& output, query::ProcessListing& listing,
+                            const query::DumpFacts& facts) {
+    JsonWriter json(output, "beamdump.processes/1");
+    write_dump(json, "dump", facts);
+    json.member("total", listing.total());
+    json.member("matching", listing.matching());
+    json.begin_array("processes");
+    while (output.ok()) {
+        auto lines = listing.next();
+        if (!lines) {
+            return std::unexpected(lines.error());
+        }
+        if (lines->empty()) {
+            break;
+        }
+        for (const query::ProcessLine& line : *lines) {
+            json.begin_object();
+            write_process_members(json, line);
+            json.end_object();
+        }
+    }
+    json.end_array();
+    json.finish();
+    return {};
+}
+
+}  // namespace beamdump::render

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "query/processes.h"
+#include "render/output.h"
+
+#include <libdump/base/error.h>
+
+namespace beamdump::render {
+
+/// Both read the listing batch by batch, and stop early when the output fails.
+Result<void> processes_text(Output& output, query::ProcessListing& listing);
+/// schemas/json/processes.schema.json
+Result<void> processes_json(Output& output, query::ProcessListing& listing,
+                            const query::DumpFacts& facts);
+
+}  // namespace beamdump::render

@@ -1,0 +1,218 @@
+#include "render/process_table.h"
+#include "render/summary.h"
+#include "render/table.h"
+#include "render/units.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+namespace beamdump::render {
+
+namespace {
+
+using query::Summary;
+
+constexpr std::string_view kUnknown = "unknown";
+
+/// Parts of a sentence that are known, with commas.
+class Phrase {
+  public:
+    Phrase& add(std::string part) {
+        parts_.push_back(std::move(part));
+        return *this;
+    }
+    [[nodiscard]] std::string text() const {
+        return parts_.empty() ? std::string(kUnknown) : fmt::format("{}", fmt::join(parts_, ", "));
+    }
+
+  private:
+    std::vector<std::string> parts_;
+};
+
+std::string release_text(const query::NodeSummary& node) {
+    Phrase phrase;
+    if (node.otp_release) {
+        phrase.add("Erlang/OTP " + *node.otp_release);
+    }
+    if (node.erts_version) {
+        phrase.add("ERTS " + *node.erts_version);
+    }
+    if (node.jit) {
+        phrase.add(*node.jit ? "JIT" : "interpreter");
+    }
+    return phrase.text();
+}
+
+std::string schedulers_text(const query::NodeSummary& node) {
+    Phrase phrase;
+    if (node.schedulers) {
+        phrase.add(count_text(*node.schedulers));
+    }
+    if (node.dirty_cpu_schedulers) {
+        phrase.add(count_text(*node.dirty_cpu_schedulers) + " dirty CPU");
+    }
+    if (node.dirty_io_schedulers) {
+        phrase.add(count_text(*node.dirty_io_schedulers) + " dirty I/O");
+    }
+    return phrase.text();
+}
+
+std::string uptime_text(const Summary& summary) {
+    std::string text = summary.node.uptime_us ? duration_text(*summary.node.uptime_us * 1000)
+                                              : std::string(kUnknown);
+    if (summary.dump.captured_us) {
+        text += fmt::format(" at capture, {}", time_text(*summary.dump.captured_us));
+    }
+    return text;
+}
+
+std::string host_text(const query::NodeSummary& node) {
+    Phrase phrase;
+    if (node.host_name) {
+        phrase.add(*node.host_name);
+    }
+    if (node.os_release) {
+        phrase.add(*node.os_release);
+    }
+    if (node.os_pid) {
+        phrase.add(fmt::format("OS process {}", *node.os_pid));
+    }
+    return phrase.text();
+}
+
+std::string capture_text(const query::CaptureSummary& capture) {
+    Phrase phrase;
+    phrase.add("mode " + capture.mode);
+    if (capture.total_stopped_ns) {
+        std::string stopped = "node stopped for " + duration_text(*capture.total_stopped_ns);
+        if (capture.stops > 1 && capture.longest_stop_ns) {
+            stopped += fmt::format(" in {} stops (longest {})", capture.stops,
+                                   duration_text(*capture.longest_stop_ns));
+        }
+        phrase.add(std::move(stopped));
+    }
+    if (capture.elapsed_ns) {
+        phrase.add("took " + duration_text(*capture.elapsed_ns));
+    }
+    return phrase.text();
+}
+
+std::string cost_text(const query::CaptureSummary& capture) {
+    Phrase phrase;
+    if (capture.bytes_read) {
+        std::string read = bytes_text(*capture.bytes_read) + " of the node's memory";
+        if (capture.reads) {
+            read += fmt::format(" in {} reads", count_text(*capture.reads));
+        }
+        phrase.add(std::move(read));
+    }
+    if (capture.retries.value_or(0) > 0) {
+        phrase.add(count_text(*capture.retries) + " retries");
+    }
+    phrase.add(capture.binary_prefix_bytes ? fmt::format("first {} of each binary",
+                                                         bytes_text(*capture.binary_prefix_bytes))
+                                           : "binaries whole");
+    return phrase.text();
+}
+
+std::string process_count_text(const Summary& summary) {
+    std::string text = summary.processes ? count_text(*summary.processes) : std::string(kUnknown);
+    if (summary.node.process_limit) {
+        text += " of at most " + count_text(*summary.node.process_limit);
+    }
+    if (summary.messages) {
+        text += fmt::format(", with {} messages queued", count_text(*summary.messages));
+    }
+    return text;
+}
+
+std::string consistency_text(const Summary& summary) {
+    if (!summary.processes_void) {
+        return std::string(kUnknown);
+    }
+    if (*summary.processes_void == 0) {
+        return "all processes";
+    }
+    std::vector<std::string> reasons;
+    for (const query::VoidCount& count : summary.void_by_reason) {
+        reasons.push_back(fmt::format("{} {}", count_text(count.processes), count.reason));
+    }
+    return fmt::format("{} processes; {} void: {}",
+                       count_text(summary.processes.value_or(0) - *summary.processes_void),
+                       count_text(*summary.processes_void), fmt::join(reasons, ", "));
+}
+
+void print_head(Output& output, const Summary& summary) {
+    Table table({{""}, {""}});
+    const auto row = [&table](std::string name, const std::string& text) {
+        table.add({std::move(name), one_line(text)});
+    };
+    row("node", summary.dump.node_name.value_or(std::string(kUnknown)));
+    row("release", release_text(summary.node));
+    row("up", uptime_text(summary));
+    row("host", host_text(summary.node));
+    row("schedulers", schedulers_text(summary.node));
+    row("capture", capture_text(summary.capture));
+    row("read", cost_text(summary.capture));
+    row("dump",
+        fmt::format("{}, {} ({} uncompressed)", summary.dump.file,
+                    bytes_text(summary.dump.file_bytes), bytes_text(summary.dump.stream_bytes)));
+    row("processes", process_count_text(summary));
+    row("consistent", consistency_text(summary));
+    table.print(output);
+}
+
+void print_memory(Output& output, const query::MemorySummary& memory) {
+    Table table({{""}, {"", Align::kRight}, {""}});
+    const auto row = [&table](std::string name, const std::optional<std::uint64_t>& bytes,
+                              std::string remark) {
+        if (bytes) {
+            table.add({std::move(name), bytes_text(*bytes), std::move(remark)});
+        }
+    };
+    const auto counted = [](const std::optional<std::uint64_t>& count, std::string_view what) {
+        return count ? fmt::format("{} {}", count_text(*count), what) : std::string();
+    };
+    std::string binaries = counted(memory.binary_count, "reference-counted");
+    if (memory.binaries_captured && !binaries.empty()) {
+        binaries += fmt::format(", {} captured", bytes_text(*memory.binaries_captured));
+    }
+    row("resident", memory.resident, "as the operating system counts");
+    row("processes", memory.processes, "");
+    row("  heaps and stacks", memory.process_heaps, "");
+    row("binaries", memory.binaries, binaries);
+    row("code", memory.code, counted(memory.module_count, "module instances"));
+    row("literals", memory.literals, "");
+    row("atoms", memory.atoms, counted(memory.atom_count, "atoms, their text only"));
+    output.write("\nMemory, as far as captured\n");
+    table.print(output, "  ");
+}
+
+}  // namespace
+
+void summary_text(Output& output, const Summary& summary) {
+    if (summary.dump.damage) {
+        output.print("INCOMPLETE: {}\n\n", one_line(*summary.dump.damage));
+    }
+    print_head(output, summary);
+    print_memory(output, summary.memory);
+    if (!summary.largest.empty()) {
+        output.write("\nLargest processes\n");
+        print_process_table(output, summary.largest, "  ");
+    }
+    if (!summary.longest_queues.empty()) {
+        output.write("\nLongest message queues\n");
+        print_process_table(output, summary.longest_queues, "  ");
+    }
+    if (!summary.warnings.empty()) {
+        output.write("\nWarnings of the capture\n");
+        for (const std::string& warning : summary.warnings) {
+            output.print("  {}\n", one_line(warning));
+        }
+    }
+}
+
+}  // namespace beamdump::render

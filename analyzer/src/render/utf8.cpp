@@ -1,0 +1,107 @@
+#include "render/utf8.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace beamdump::render {
+
+namespace {
+
+constexpr std::size_t kLongestCharacter = 4;
+
+std::size_t announced_length(unsigned char first) {
+    if (first < 0x80) {
+        return 1;
+    }
+    if (first >= 0xC2 && first < 0xE0) {
+        return 2;
+    }
+    if (first >= 0xE0 && first < 0xF0) {
+        return 3;
+    }
+    return first >= 0xF0 && first < 0xF5 ? 4 : 0;
+}
+
+bool is_tail(char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+/// Second bytes that would make an overlong form, a surrogate or a value above U+10FFFF.
+bool bad_second(unsigned char first, unsigned char second) {
+    return (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+           (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
+}
+
+/// Whether `text`, shorter than its first byte announces, may be the start of a character.
+bool may_go_on(std::string_view text) {
+    const std::size_t length = announced_length(static_cast<unsigned char>(text.front()));
+    return text.size() < length && std::ranges::all_of(text.substr(1), is_tail);
+}
+
+void append_latin1(unsigned char byte, std::string& out) {
+    out += static_cast<char>(0xC0U | (byte >> 6U));
+    out += static_cast<char>(0x80U | (byte & 0x3FU));
+}
+
+}  // namespace
+
+std::size_t utf8_length(std::string_view text) {
+    if (text.empty()) {
+        return 0;
+    }
+    const auto first = static_cast<unsigned char>(text.front());
+    const std::size_t length = announced_length(first);
+    if (length == 0 || text.size() < length ||
+        !std::ranges::all_of(text.substr(1, length - 1), is_tail)) {
+        return 0;
+    }
+    return length > 1 && bad_second(first, static_cast<unsigned char>(text[1])) ? 0 : length;
+}
+
+std::string valid_utf8(std::string_view text) {
+    std::string out;
+    Utf8Pieces pieces;
+    pieces.add(text, out);
+    pieces.end(out);
+    return out;
+}
+
+void Utf8Pieces::add(std::string_view piece, std::string& out) {
+    std::string joined;
+    if (!rest_.empty()) {
+        joined = rest_.append(piece);
+        rest_.clear();
+        piece = joined;
+    }
+    while (!piece.empty()) {
+        // Plain ASCII, which is nearly everything, in one go.
+        const auto beyond = static_cast<std::size_t>(
+            std::ranges::find_if(piece,
+                                 [](char c) { return static_cast<unsigned char>(c) >= 0x80; }) -
+            piece.begin());
+        out.append(piece.substr(0, beyond));
+        piece.remove_prefix(beyond);
+        if (piece.empty()) {
+            return;
+        }
+        if (const std::size_t length = utf8_length(piece)) {
+            out.append(piece.substr(0, length));
+            piece.remove_prefix(length);
+        } else if (piece.size() < kLongestCharacter && may_go_on(piece)) {
+            rest_ = piece;
+            return;
+        } else {
+            append_latin1(static_cast<unsigned char>(piece.front()), out);
+            piece.remove_prefix(1);
+        }
+    }
+}
+
+void Utf8Pieces::end(std::string& out) {
+    for (const char byte : rest_) {
+        append_latin1(static_cast<unsigned char>(byte), out);
+    }
+    rest_.clear();
+}
+
+}  // namespace beamdump::render
