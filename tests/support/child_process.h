@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace beamdump::testing {
+namespace beamdump::test {
 
 /// A forked child that runs `body` and then waits to be killed. Killed and reaped with its owner.
 class ChildProcess {
@@ -84,4 +84,4 @@ class SharedAddress {
     void* data_;
 };
 
-}  // namespace beamdump::testing
+}  // namespace beamdump::test

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace beamdump::testing {
+namespace beamdump::test {
 
 /// A target's memory, built in a test from labelled segments. Segments may not overlap; adjacent
 /// ones are separate reads. Building mistakes throw.
@@ -144,4 +144,4 @@ class FakePages final : public memory::PresentPages {
     std::vector<memory::AddressRange> here_;
 };
 
-}  // namespace beamdump::testing
+}  // namespace beamdump::test

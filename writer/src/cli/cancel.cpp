@@ -31,7 +31,7 @@ sigset_t signals_that_end_us() {
 
 }  // namespace
 
-Result<std::unique_ptr<CancelOnSignal>> CancelOnSignal::start() {
+Result<std::unique_ptr<CancelOnSignal>> CancelOnSignal::start(std::chrono::milliseconds grace) {
     const auto set = signals_that_end_us();
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     Descriptor signals(::signalfd(-1, &set, SFD_CLOEXEC));
@@ -40,11 +40,15 @@ Result<std::unique_ptr<CancelOnSignal>> CancelOnSignal::start() {
         return fail(ErrorCode::kIo,
                     fmt::format("cannot watch for signals: {}", system_error_text(errno)));
     }
-    return std::unique_ptr<CancelOnSignal>(new CancelOnSignal(std::move(signals), std::move(wake)));
+    return std::unique_ptr<CancelOnSignal>(
+        new CancelOnSignal(std::move(signals), std::move(wake), grace));
 }
 
-CancelOnSignal::CancelOnSignal(Descriptor signals, Descriptor wake)
-    : signals_(std::move(signals)), wake_(std::move(wake)), watcher_([this] { watch(); }) {}
+CancelOnSignal::CancelOnSignal(Descriptor signals, Descriptor wake, std::chrono::milliseconds grace)
+    : signals_(std::move(signals)),
+      wake_(std::move(wake)),
+      grace_(grace),
+      watcher_([this] { watch(); }) {}
 
 CancelOnSignal::~CancelOnSignal() {
     finished_ = true;
@@ -53,17 +57,26 @@ CancelOnSignal::~CancelOnSignal() {
     watcher_.join();
 }
 
+/// Whether a signal came. False after `timeout_ms` (-1: none) or when woken to finish.
+bool CancelOnSignal::signalled(int timeout_ms) const {
+    std::array<pollfd, 2> ready{{{signals_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
+    while (::poll(ready.data(), ready.size(), timeout_ms) < 0 && errno == EINTR) {
+    }
+    signalfd_siginfo signal{};
+    return (ready[0].revents & POLLIN) != 0 &&
+           ::read(signals_.get(), &signal, sizeof signal) == sizeof signal;
+}
+
 void CancelOnSignal::watch() {
-    while (!finished_) {
-        std::array<pollfd, 2> ready{{{signals_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
-        if (::poll(ready.data(), ready.size(), -1) <= 0 || (ready[0].revents & POLLIN) == 0) {
-            continue;
-        }
-        signalfd_siginfo signal{};
-        if (::read(signals_.get(), &signal, sizeof signal) == sizeof signal &&
-            cancelled_.exchange(true)) {
-            ::_exit(1);
-        }
+    while (!finished_ && !signalled(-1)) {
+    }
+    if (finished_) {
+        return;
+    }
+    cancelled_ = true;
+    const bool again = signalled(static_cast<int>(grace_.count()));
+    if (again || !finished_) {
+        ::_exit(1);
     }
 }
 

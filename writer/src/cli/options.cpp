@@ -35,24 +35,28 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.set_version_flag("--version", "beamdump-capture " BEAMDUMP_VERSION);
     app.add_option("PID", raw.pid, "Process id of the running node (beam.smp)")
         ->required()
-        ->check(CLI::Range(1, kMostPid));
+        ->type_name("")
+        ->check(CLI::Range(1, kMostPid).description(""));
     app.add_option("--mode", raw.mode, "How to read: freeze stops the node while it is copied")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->type_name("MODE");
     app.add_option("-o,--output", raw.output,
-                   "The dump's file, - for standard output; by default "
-                   "beamdump-PID-TIME.beamdump in the current directory")
+                   "The dump's file, or - for standard output\n"
+                   "(default: beamdump-PID-TIME.beamdump here)")
         ->type_name("FILE");
     app.add_flag("--force", raw.options.force, "Replace an existing file");
     app.add_option("--binary-bytes", raw.binary_bytes,
-                   "How much of each reference-counted binary to keep: a number of bytes, or all")
+                   "How many bytes of each reference-counted binary\nto keep, or all")
         ->capture_default_str()
         ->type_name("N|all");
-    app.add_option("--level", raw.options.writer.level, "Compression level of zstd")
+    app.add_option("--level", raw.options.writer.level, "Compression level of zstd, 1 to 19")
         ->capture_default_str()
-        ->check(CLI::Range(1, kMostLevel));
-    app.add_option("--threads", raw.options.writer.threads, "Compression threads")
+        ->type_name("N")
+        ->check(CLI::Range(1, kMostLevel).description(""));
+    app.add_option("--threads", raw.options.writer.threads, "Compression threads, 1 to 64")
         ->capture_default_str()
-        ->check(CLI::Range(1U, kMostThreads));
+        ->type_name("N")
+        ->check(CLI::Range(1U, kMostThreads).description(""));
     app.add_option("--layout", raw.layout, "Structure layouts to use in place of the built-in ones")
         ->type_name("FILE");
     app.add_flag("--quiet", raw.options.quiet, "No progress and no report; errors only");

@@ -8,8 +8,8 @@
 namespace beamdump::memory {
 namespace {
 
-using beamdump::testing::FakeMemory;
-using beamdump::testing::FakePages;
+using beamdump::test::FakeMemory;
+using beamdump::test::FakePages;
 
 constexpr Address kBase = 0x100000;
 constexpr std::size_t kBlock = 64U << 10U;

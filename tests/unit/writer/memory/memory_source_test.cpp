@@ -10,7 +10,7 @@
 namespace beamdump::memory {
 namespace {
 
-using beamdump::testing::FakeMemory;
+using beamdump::test::FakeMemory;
 using ::testing::HasSubstr;
 
 /// Gives one byte at a time, as a source may.

@@ -10,8 +10,8 @@
 namespace beamdump::memory {
 namespace {
 
-using beamdump::testing::ChildProcess;
-using beamdump::testing::SharedAddress;
+using beamdump::test::ChildProcess;
+using beamdump::test::SharedAddress;
 
 /// A child with 100 pages, of which it touched 0, 3 to 5, 50 and 99.
 class PagemapTest : public ::testing::Test {

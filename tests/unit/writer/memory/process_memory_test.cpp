@@ -13,8 +13,8 @@
 namespace beamdump::memory {
 namespace {
 
-using beamdump::testing::ChildProcess;
-using beamdump::testing::SharedAddress;
+using beamdump::test::ChildProcess;
+using beamdump::test::SharedAddress;
 
 /// Eight pages in a child: six of known words, the seventh not readable, the eighth known again.
 class ProcessMemoryTest : public ::testing::TestWithParam<ReadWay> {

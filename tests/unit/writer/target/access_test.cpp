@@ -10,7 +10,7 @@
 namespace beamdump::target {
 namespace {
 
-using beamdump::testing::ChildProcess;
+using beamdump::test::ChildProcess;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;

@@ -13,7 +13,7 @@
 namespace beamdump::target {
 namespace {
 
-using beamdump::testing::ChildProcess;
+using beamdump::test::ChildProcess;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 

@@ -8,7 +8,7 @@
 namespace beamdump::target {
 namespace {
 
-using beamdump::testing::ChildProcess;
+using beamdump::test::ChildProcess;
 
 constexpr auto kStat =
     "4242 (a) b (c) S 17 4242 1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 21 0 987654 1 2 3 4 5\n";

@@ -42,7 +42,7 @@ TEST(Relatives, EndOnACircle) {
 }
 
 TEST(Relatives, AreReadFromTheSystem) {
-    beamdump::testing::ChildProcess child([] {});
+    beamdump::test::ChildProcess child([] {});
     const auto parents = running_processes();
     EXPECT_EQ(parents.at(child.pid()), ::getpid());
 }

@@ -20,7 +20,7 @@
 namespace beamdump::target {
 namespace {
 
-using beamdump::testing::ChildProcess;
+using beamdump::test::ChildProcess;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kThreads = 20;

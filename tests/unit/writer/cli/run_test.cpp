@@ -1,0 +1,157 @@
+#include "cli/run.h"
+
+#include "support/temporary_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace beamdump::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// A capture that makes its output and succeeds, with one consistent process.
+Result<capture::CaptureReport> succeed(const capture::CaptureOptions& /*options*/,
+                                       const capture::MakeWriter& make_writer,
+                                       capture::ProgressListener& listener,
+                                       const std::atomic<bool>& /*cancelled*/) {
+    auto writer = make_writer();
+    if (!writer) {
+        return std::unexpected(writer.error());
+    }
+    listener.update({"processes", 1, 1, 10, 20});
+    auto written = writer->finish({});
+    if (!written) {
+        return std::unexpected(written.error());
+    }
+    capture::CaptureReport report;
+    report.written = *written;
+    report.node_name = "n@h";
+    report.totals.set_processes(1);
+    return report;
+}
+
+class RunTest : public ::testing::Test {
+  protected:
+    int run_with(const std::vector<std::string>& arguments,
+                 const CaptureFunction& capture = succeed) {
+        return run(arguments, streams_, capture, cancelled_);
+    }
+    [[nodiscard]] std::string file(const std::string& name) const {
+        return (directory_.path() / name).native();
+    }
+    /// What was said is one line and begins as errors do.
+    void expect_one_sentence() const {
+        EXPECT_THAT(err_.str(), AllOf(StartsWith("beamdump-capture: "), EndsWith("\n")));
+        EXPECT_EQ(std::ranges::count(err_.str(), '\n'), 1);
+    }
+
+    beamdump::test::TemporaryDirectory directory_;
+    std::ostringstream out_;
+    std::ostringstream err_;
+    Streams streams_{out_, err_};
+    std::atomic<bool> cancelled_ = false;
+};
+
+TEST_F(RunTest, Done) {
+    EXPECT_EQ(run_with({"123", "-o", file("dump")}), 0);
+    EXPECT_TRUE(std::filesystem::exists(file("dump")));
+    EXPECT_FALSE(std::filesystem::exists(file("dump.partial")));
+    EXPECT_THAT(err_.str(), AllOf(HasSubstr("node n@h"), HasSubstr(file("dump"))));
+    EXPECT_EQ(out_.str(), "");
+}
+
+TEST_F(RunTest, QuietSaysNothing) {
+    EXPECT_EQ(run_with({"123", "--quiet", "-o", file("dump")}), 0);
+    EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(RunTest, IncompleteIsThree) {
+    const auto some_void = [](const auto& options, const auto& make, auto& listener,
+                              const auto& cancelled) {
+        auto report = succeed(options, make, listener, cancelled);
+        report->totals.set_processes_void(1);
+        report->warnings.emplace_back("3 pages are swapped out");
+        return report;
+    };
+    EXPECT_EQ(run_with({"123", "--quiet", "-o", file("dump")}, some_void), 3);
+    EXPECT_EQ(err_.str(), "beamdump-capture: warning: 3 pages are swapped out\n");
+}
+
+TEST_F(RunTest, WrongUsageIsTwo) {
+    EXPECT_EQ(run_with({}), 2);
+    expect_one_sentence();
+    err_.str("");
+    EXPECT_EQ(run_with({"--mode", "live", "1"}), 2);
+    expect_one_sentence();
+}
+
+TEST_F(RunTest, HelpGoesToStandardOutput) {
+    EXPECT_EQ(run_with({"--help"}), 0);
+    EXPECT_THAT(out_.str(), HasSubstr("--output"));
+    EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(RunTest, ATerminalGetsNoDump) {
+    streams_.out_is_terminal = true;
+    EXPECT_EQ(run_with({"1", "-o", "-"}), 2);
+    expect_one_sentence();
+    EXPECT_THAT(err_.str(), HasSubstr("terminal"));
+}
+
+TEST_F(RunTest, ARefusedTargetLeavesNoFile) {
+    const auto refuse = [](const auto&, const auto&, auto&, const auto&) {
+        return Result<capture::CaptureReport>(
+            fail(ErrorCode::kNotABeam, "process 1 is /sbin/init,\nnot an Erlang VM"));
+    };
+    EXPECT_EQ(run_with({"1", "-o", file("dump")}, refuse), 1);
+    EXPECT_EQ(err_.str(), "beamdump-capture: process 1 is /sbin/init, not an Erlang VM\n");
+    EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+}
+
+TEST_F(RunTest, AFailedCaptureNamesWhatIsLeft) {
+    const auto die = [](const auto&, const auto& make, auto&, const auto&) {
+        const auto writer = make();
+        return Result<capture::CaptureReport>(
+            fail(ErrorCode::kTargetDied, writer ? "the node died" : "no writer"));
+    };
+    EXPECT_EQ(run_with({"1", "-o", file("dump")}, die), 1);
+    EXPECT_EQ(err_.str(), "beamdump-capture: the node died; what was written until then is in " +
+                              file("dump.partial") + "\n");
+    EXPECT_FALSE(std::filesystem::exists(file("dump")));
+}
+
+TEST_F(RunTest, AnExistingFileIsKeptUnlessForced) {
+    std::ofstream(file("dump")) << "precious";
+    EXPECT_EQ(run_with({"1", "-o", file("dump")}), 1);
+    expect_one_sentence();
+    EXPECT_THAT(err_.str(), HasSubstr("--force"));
+    EXPECT_EQ(std::filesystem::file_size(file("dump")), 8U);
+    EXPECT_EQ(run_with({"1", "--force", "-o", file("dump")}), 0);
+    EXPECT_GT(std::filesystem::file_size(file("dump")), 8U);
+}
+
+TEST_F(RunTest, PassesOptionsAndCancellationOn) {
+    cancelled_ = true;
+    pid_t pid = 0;
+    bool seen = false;
+    const auto look = [&](const capture::CaptureOptions& options, const auto&, auto&,
+                          const std::atomic<bool>& cancelled) {
+        pid = options.pid;
+        seen = cancelled;
+        return Result<capture::CaptureReport>(fail(ErrorCode::kIo, "cancelled"));
+    };
+    EXPECT_EQ(run_with({"77", "-o", file("dump")}, look), 1);
+    EXPECT_EQ(pid, 77);
+    EXPECT_TRUE(seen);
+}
+
+}  // namespace
+}  // namespace beamdump::cli
