@@ -1,8 +1,6 @@
 #include "query/summary.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
+#include <numeric>
 
 namespace beamdump::query {
 
@@ -114,6 +112,14 @@ std::vector<VoidCount> void_counts(const records::Totals& totals) {
     return counts;
 }
 
+std::optional<std::uint64_t> void_total(const records::Totals& totals) {
+    if (totals.has_processes_void() || totals.void_by_reason_size() == 0) {
+        return known(totals.has_processes_void(), totals.processes_void());
+    }
+    const auto& counts = totals.void_by_reason();
+    return std::accumulate(counts.begin() + 1, counts.end(), std::uint64_t{0});
+}
+
 std::vector<ProcessLine> top_lines(Dump& dump, records::ProcessColumnKind by) {
     std::vector<ProcessLine> lines;
     for (const auto& list : dump.trailer().top()) {
@@ -143,8 +149,8 @@ Result<Summary> summarize(Dump& dump, const std::string& file) {
     summary.capture = capture_summary(dump);
     summary.memory = memory_summary(dump);
     summary.processes = totals.has_processes() ? totals.processes() : dump.processes().size();
-    summary.processes_void = known(totals.has_processes_void(), totals.processes_void());
     summary.void_by_reason = void_counts(totals);
+    summary.processes_void = void_total(totals);
     summary.messages = known(totals.has_messages(), totals.messages());
     summary.reductions = known(totals.has_reductions(), totals.reductions());
     summary.largest = top_lines(dump, records::PROCESS_COLUMN_MEMORY_BYTES);

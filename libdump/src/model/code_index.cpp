@@ -12,6 +12,8 @@ constexpr std::size_t kModulesHeld = 32;
 constexpr std::size_t kLocationsHeld = 64;
 // Bound for a source file's name: a path, so no longer than the system's PATH_MAX.
 constexpr std::size_t kLongestFileName = 4096;
+// Of a function's ErtsCodeInfo (beam_code.h, OTP 25): what pads it is less than that.
+constexpr std::uint64_t kCodeAlignment = 8;
 // From a function's ErtsCodeInfo to its mfa (beam_code.h, OTP 25).
 constexpr std::uint64_t kMfaOffset = 16;
 // A line table's location (beam_code.h: LOC_FILE, LOC_LINE).
@@ -190,8 +192,9 @@ void CodeIndex::add_line(const Columns& columns, std::uint64_t address, CodeLoca
     }
     const auto place = static_cast<std::size_t>(after - columns.line_address.begin()) - 1;
     const std::uint32_t packed = columns.line_location[place];
-    // The VM searches the function's own part of the table only; a location of 0 means none.
-    if (columns.line_address[place] < location.function_start || packed == 0) {
+    // The VM searches the function's own part of the table only, which may begin in the padding
+    // before the function. A location of 0 means none.
+    if (columns.line_address[place] + kCodeAlignment <= location.function_start || packed == 0) {
         return;
     }
     location.file = file_name(columns.module, packed >> kFileShift);
