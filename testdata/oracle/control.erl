@@ -11,6 +11,8 @@
 
 %% For `-run control start PATH`.
 start([Path]) ->
+    %% Once for all, so that no code has to be loaded between a capture and the questions.
+    _ = iolist_to_binary(oracle:describe(self())),
     spawn(?MODULE, serve, [Path]).
 
 serve(Path) ->

@@ -1,7 +1,8 @@
 %% What the node itself says of its processes, one JSON object a line: the answers that a dump taken
-%% just before is compared with. Atoms and functions are in Erlang's own spelling. Asking may wake a process, so always capture first.
+%% just before is compared with. Atoms and functions are in Erlang's own spelling. Asking makes a
+%% process run, so always capture first.
 -module(oracle).
--export([write/1]).
+-export([write/1, describe/1]).
 
 %% Writes all processes but the asking one to File. Returns how many.
 write(File) ->
@@ -18,9 +19,15 @@ items() ->
 
 %% False if the process has ended since the list of processes was made.
 write_process(Device, Pid) ->
-    case process_info(Pid, items()) of
+    case describe(Pid) of
         undefined -> false;
-        Info -> ok = file:write(Device, [object([{pid, Pid} | Info]), $\n]), true
+        Line -> ok = file:write(Device, Line), true
+    end.
+
+describe(Pid) ->
+    case process_info(Pid, items()) of
+        undefined -> undefined;
+        Info -> [object([{pid, Pid} | Info]), $\n]
     end.
 
 object(Members) ->
@@ -37,7 +44,9 @@ value(trap_exit, Value) -> atom_to_binary(Value);
 value(pid, Pid) -> identifier(Pid);
 value(group_leader, Pid) -> identifier(Pid);
 value(monitors, Monitors) -> array([monitor_target(Target) || {_, Target} <- Monitors]);
-value(Key, List) when Key =:= links; Key =:= monitored_by -> array([identifier(I) || I <- List]);
+value(links, List) -> array([identifier(Other) || Other <- List]);
+%% A native resource that monitors shows as a reference of its own making: left out.
+value(monitored_by, List) -> array([identifier(Other) || Other <- List, not is_reference(Other)]);
 value(_, Number) when is_integer(Number) -> integer_to_binary(Number).
 
 %% Somebody monitored by registered name is {Name, Node}.
@@ -45,8 +54,7 @@ monitor_target({Name, Node}) -> string(term({Name, Node}));
 monitor_target(Other) -> identifier(Other).
 
 identifier(Pid) when is_pid(Pid) -> string(list_to_binary(pid_to_list(Pid)));
-identifier(Port) when is_port(Port) -> string(list_to_binary(port_to_list(Port)));
-identifier(Reference) when is_reference(Reference) -> string(list_to_binary(ref_to_list(Reference))).
+identifier(Port) when is_port(Port) -> string(list_to_binary(port_to_list(Port))).
 
 %% As the shell prints it.
 term(Term) -> unicode:characters_to_binary(io_lib:format("~tp", [Term])).

@@ -11,7 +11,7 @@ start(Scale) ->
     await(register_new(sample_deep, spawn(?MODULE, deep, [self(), Count(1000)]))),
     Inbox = register_new(sample_inbox, spawn(?MODULE, inbox, [self()])),
     await(Inbox),
-    lists:foreach(fun(N) -> Inbox ! {order, N, workload_data:user(N)} end, lists:seq(1, Count(500))),
+    [Inbox ! {order, N, workload_data:user(N)} || N <- lists:seq(1, Count(500))],
     register_new(sample_clock, spawn(?MODULE, clock, [0])),
     ok.
 

@@ -35,7 +35,8 @@ await(Pid) ->
     receive {Pid, ready} -> ok end.
 
 worker(Owner, N) ->
-    Held = {held, #{number => N, region => N rem 16, label => {worker, N}, recent => lists:seq(N, N + 99)},
+    Held = {held, #{number => N, region => N rem 16, label => {worker, N},
+                    recent => lists:seq(N, N + 99)},
             workload_data:users(N * 50, 50), workload_data:blob(N)},
     erlang:garbage_collect(),
     Owner ! {self(), ready},

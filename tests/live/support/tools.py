@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -47,8 +48,17 @@ def analyze(*arguments):
     return run_measured([ANALYZE, *arguments])
 
 
+def parse(ended):
+    return json.loads(ended.output)
+
+
 def analyze_json(*arguments):
-    return json.loads(expect(analyze(*arguments, "--json"), 0, 3).output)
+    return parse(expect(analyze(*arguments, "--json"), 0, 3))
+
+
+def bytes_read(ended):
+    """Of the dump's file, as --stats says."""
+    return int(re.search(r"file_bytes_read=(\d+)", ended.diagnostics)[1])
 
 
 def file_bytes(path):

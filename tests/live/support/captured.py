@@ -1,0 +1,37 @@
+"""What a dump says of processes, by process_info's names."""
+
+from support import tools
+
+
+# Kinds that process_info says nothing of, and native resources (see oracle.erl).
+UNTOLD_MONITORS = ("node", "nodes", "suspend", "resource")
+
+
+def listed(dump):
+    """All processes, as `processes` lists them."""
+    answer = tools.analyze_json("processes", dump, "--limit", "0")
+    return {process["pid"]: process for process in answer["processes"]}
+
+
+def details(dump, pids):
+    """The processes named, as `process` shows each. One that is not in the dump is left out."""
+    found = {}
+    for pid in pids:
+        ended = tools.analyze("process", dump, pid, "--json", "--limit", "0")
+        if ended.status == 1 and "no process" in ended.diagnostics:
+            continue
+        found[pid] = _flat(tools.parse(tools.expect(ended, 0, 3)))
+    return found
+
+
+def _flat(answer):
+    facts = {"registered_name": None, "void_reason": answer.get("void_reason")}
+    for group in answer.values():
+        if isinstance(group, dict) and "items" not in group:
+            facts |= group
+    # process_info no longer counts a link that is being taken away.
+    facts["links"] = [link["other"] for link in answer["links"]["items"] if not link["unlinking"]]
+    for side in ("monitors", "monitored_by"):
+        facts[side] = [monitor["other"] for monitor in answer[side]["items"]
+                       if monitor["kind"] not in UNTOLD_MONITORS]
+    return facts
