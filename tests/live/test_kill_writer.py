@@ -28,7 +28,8 @@ class KillWriter(unittest.TestCase):
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
 
     def test_node_runs_on_and_the_partial_dump_opens(self):
-        whole = tools.capture(self.node, self.scratch / "whole")
+        whole = min((tools.capture(self.node, self.scratch / f"whole-{n}") for n in range(3)),
+                    key=lambda ended: ended.seconds)
         seed = random.randrange(1 << 32)
         print(f"a whole capture takes {whole.seconds} s; seed {seed}", flush=True)
         moments = random.Random(seed)
