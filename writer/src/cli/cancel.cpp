@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <poll.h>
+#include <string_view>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -76,6 +77,14 @@ void CancelOnSignal::watch() {
     cancelled_ = true;
     const bool again = signalled(static_cast<int>(grace_.count()));
     if (again || !finished_) {
+        constexpr std::string_view kSentence =
+            "beamdump-capture: interrupted while the output takes nothing; the node runs on, the "
+            "dump is not complete\n";
+        pollfd err{STDERR_FILENO, POLLOUT, 0};
+        if (::poll(&err, 1, 0) == 1) {
+            [[maybe_unused]] const auto told =
+                ::write(STDERR_FILENO, kSentence.data(), kSentence.size());
+        }
         ::_exit(1);
     }
 }

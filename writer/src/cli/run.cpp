@@ -37,13 +37,14 @@ Result<DumpWriter> make_writer(const Options& options, const Streams& streams) {
     return DumpWriter::create(std::move(*sink), options.writer);
 }
 
-/// Names what a failed capture left behind.
+/// Names what a failed capture left behind, where the sentence does not.
 Error with_partial(Error error, const Options& options) {
     auto partial = options.output;
     partial += ".partial";
     std::error_code ignored;
-    if (std::filesystem::exists(partial, ignored)) {
-        error.message += fmt::format("; what was written until then is in {}", partial.native());
+    if (error.message.find(partial.native()) == std::string::npos &&
+        std::filesystem::exists(partial, ignored)) {
+        error.message += fmt::format("; the partial dump is {}", partial.native());
     }
     return error;
 }

@@ -123,9 +123,19 @@ TEST_F(RunTest, AFailedCaptureNamesWhatIsLeft) {
             fail(ErrorCode::kTargetDied, writer ? "the node died" : "no writer"));
     };
     EXPECT_EQ(run_with({"1", "-o", file("dump")}, die), 1);
-    EXPECT_EQ(err_.str(), "beamdump-capture: the node died; what was written until then is in " +
+    EXPECT_EQ(err_.str(), "beamdump-capture: the node died; the partial dump is " +
                               file("dump.partial") + "\n");
     EXPECT_FALSE(std::filesystem::exists(file("dump")));
+}
+
+TEST_F(RunTest, ASentenceThatNamesItIsLeftAlone) {
+    const auto sentence = "cannot write to " + file("dump.partial") + ": no space";
+    const auto die = [&](const auto&, const auto& make, auto&, const auto&) {
+        const auto writer = make();
+        return Result<capture::CaptureReport>(fail(ErrorCode::kNoSpace, sentence));
+    };
+    EXPECT_EQ(run_with({"1", "-o", file("dump")}, die), 1);
+    EXPECT_EQ(err_.str(), "beamdump-capture: " + sentence + "\n");
 }
 
 TEST_F(RunTest, AnExistingFileIsKeptUnlessForced) {
