@@ -39,6 +39,14 @@ class Scratch(unittest.TestCase):
         self.scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.dump = self.scratch / "node.beamdump"
 
+    def program_for_everyone(self):
+        """The program where user nobody may run it."""
+        program = self.scratch / "beamdump-capture"
+        shutil.copy(CAPTURE, program)
+        for path in (self.scratch, program):
+            path.chmod(0o755)
+        return program
+
     def assert_sentence(self, ended, status, pattern):
         self.assertEqual(ended.status, status, ended.diagnostics)
         self.assertRegex(ended.diagnostics, r"\Abeamdump-capture: [^\n]*\n\Z")
@@ -140,10 +148,7 @@ class OnANode(Scratch):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, to become another user")
     def test_no_permission(self):
-        program = self.scratch / "beamdump-capture"
-        shutil.copy(CAPTURE, program)
-        self.scratch.chmod(0o755)
-        program.chmod(0o755)
+        program = self.program_for_everyone()
         result = subprocess.run([program, "-o", "-", str(self.node.pid)], stdin=subprocess.DEVNULL,
                                 capture_output=True, timeout=60, cwd="/",
                                 user=NOBODY, group=NOBODY, extra_groups=[])
@@ -246,7 +251,28 @@ class DyingNode(Scratch):
         self.assert_sentence(ended, 1, f"process {node.pid} ended while it was being captured")
 
 
-class OddVms(Scratch):
+class OddNodes(Scratch):
+    def start(self, command, directory, **settings):
+        process = subprocess.Popen(
+            command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, **settings)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def assert_captured(self, capture):
+        """A node that still boots may be refused, with a reason: try for a while."""
+        ended = None
+
+        def captured():
+            nonlocal ended
+            ended = capture()
+            return ended.status in (0, 3)
+        with contextlib.suppress(TimeoutError):
+            wait_for(captured, seconds=30)
+        self.assertIn(ended.status, (0, 3), ended.diagnostics)
+        self.assertGreater(self.dump.stat().st_size, 100_000)
+
     def test_a_renamed_vm_started_through_the_loader(self):
         loader = next(iter(pathlib.Path("/lib64").glob("ld-linux-*")), None)
         if loader is None:
@@ -257,19 +283,30 @@ class OddVms(Scratch):
         environment = base_environment(self.scratch) | {
             "ROOTDIR": "/usr/lib/erlang", "BINDIR": str(beam.parent), "EMU": "beam",
             "PROGNAME": "erl"}
-        process = subprocess.Popen(
+        process = self.start(
             [loader, program, "--", "-root", "/usr/lib/erlang", "-bindir", beam.parent, "-progname",
              "erl", "--", "-home", self.scratch, "--", "-start_epmd", "false", "-noshell",
-             "-noinput"],
-            env=environment, cwd=self.scratch, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        time.sleep(2)
+             "-noinput"], self.scratch, env=environment)
+        wait_for(lambda: str(program) in pathlib.Path(f"/proc/{process.pid}/maps").read_text())
         program.unlink()  # as an upgrade does
-        ended = run_capture(process.pid, "-o", self.dump)
-        self.assertIn(ended.status, (0, 3), ended.diagnostics)
-        self.assertGreater(self.dump.stat().st_size, 100_000)
+        self.assert_captured(lambda: run_capture(process.pid, "-o", self.dump))
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to become another user")
+    def test_a_users_own_node(self):
+        program = self.program_for_everyone()
+        self.scratch.chmod(0o777)
+        nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        process = self.start(["erl", "-start_epmd", "false", "-noinput"], self.scratch,
+                             env=base_environment(self.scratch), **nobody)
+        wait_for(lambda: os.readlink(f"/proc/{process.pid}/exe").endswith("/beam.smp"))
+
+        def capture():
+            result = subprocess.run([program, "-o", self.dump, "--force", str(process.pid)],
+                                    stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+                                    cwd="/", **nobody)
+            return Ended(result.returncode, "", result.stderr.decode(), 0, 0)
+        self.assert_captured(capture)
+        self.assertEqual(self.dump.stat().st_mode & 0o777, 0o600)
 
 
 if __name__ == "__main__":
