@@ -2,6 +2,9 @@
 process_info says of it."""
 
 import pathlib
+import re
+import struct
+import subprocess
 import tempfile
 import unittest
 
@@ -15,7 +18,7 @@ ATTEMPTS = 3
 
 class Applications(unittest.TestCase):
     def check(self, name, start):
-        node = start()
+        node, cookie = start()
         self.addCleanup(node.stop)
         scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         for attempt in range(ATTEMPTS):
@@ -34,6 +37,18 @@ class Applications(unittest.TestCase):
         result.verify(self)
         self.assertEqual(node.ask("ping"), "pong")
         self.assertEqual(node.ask(f"running {name}"), "true")
+        self.cookie_is_not_in(dump, cookie)
+
+    def cookie_is_not_in(self, dump, cookie):
+        """Neither as text nor as an Erlang string, a list cell of two words each character."""
+        content = subprocess.run(["zstd", "-dcq", dump], check=True, capture_output=True).stdout
+        self.assertTrue(b"code_server" in content, "atoms are not where they were looked for")
+        self.assertFalse(cookie.encode() in content, "the cookie is in the dump")
+        characters = [struct.pack("<Q", ord(character) << 4 | 0xF) for character in cookie]
+        cells = b".{8}".join(map(re.escape, characters))
+        self.assertIsNone(re.search(cells, content, re.S))
+        cells = b".{8}".join(map(re.escape, reversed(characters)))
+        self.assertIsNone(re.search(cells, content, re.S))
 
     def test_rabbitmq(self):
         self.check("rabbit", applications.start_rabbitmq)

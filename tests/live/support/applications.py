@@ -8,6 +8,7 @@ RABBITMQ_SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 
 
 def start_rabbitmq():
+    """The node and its cookie."""
     start = ApplicationStart()
     directory = start.directory
     (directory / "rabbitmq.conf").write_text(
@@ -17,7 +18,7 @@ def start_rabbitmq():
     (directory / "enabled_plugins").write_text("[rabbitmq_management].\n")
     for name in ("mnesia", "log"):
         (directory / name).mkdir()
-    return start.run([RABBITMQ_SERVER], "rabbit", {
+    node = start.run([RABBITMQ_SERVER], "rabbit", {
         "RABBITMQ_NODENAME": "beamdump_test@localhost",
         "RABBITMQ_DIST_PORT": str(free_port()),
         "RABBITMQ_MNESIA_BASE": str(directory / "mnesia"),
@@ -27,9 +28,10 @@ def start_rabbitmq():
         "RABBITMQ_CONF_ENV_FILE": str(directory / "rabbitmq-env.conf"),
         "RABBITMQ_ENABLED_PLUGINS_FILE": str(directory / "enabled_plugins"),
         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS":
-            f"-setcookie beamdump_test -kernel inet_dist_use_interface {{127,0,0,1}} "
+            f"-setcookie {start.cookie} -kernel inet_dist_use_interface {{127,0,0,1}} "
             f"-pa {start.ebin} -run control start {directory}/control",
     })
+    return node, start.cookie
 
 
 EJABBERD_YML = """\
@@ -51,7 +53,7 @@ modules: {{mod_adhoc: {{}}, mod_bosh: {{}}, mod_caps: {{}}, mod_disco: {{}}, mod
 
 
 def start_ejabberd():
-    """As ejabberdctl starts it; ejabberdctl itself would change to another user."""
+    """The node and its cookie. As ejabberdctl starts it, which would change to another user."""
     start = ApplicationStart()
     directory = start.directory
     (directory / "ejabberd.yml").write_text(
@@ -63,13 +65,14 @@ def start_ejabberd():
     if not libraries:
         raise FileNotFoundError("ejabberd's code is not where Debian's package puts it")
     command = ["erl", "-noinput", "-sname", "beamdump_test@localhost",
-               "-setcookie", "beamdump_test", "+K", "true", "+P", "250000",
+               "-setcookie", start.cookie, "+K", "true", "+P", "250000",
                "-kernel", "inet_dist_use_interface", "{127,0,0,1}",
                "inet_dist_listen_min", port, "inet_dist_listen_max", port,
                "-pa", str(start.ebin), "-mnesia", "dir", f'"{directory}/spool"',
                "-s", "ejabberd", "-run", "control", "start", f"{directory}/control"]
-    return start.run(command, "ejabberd", {
+    node = start.run(command, "ejabberd", {
         "EJABBERD_CONFIG_PATH": str(directory / "ejabberd.yml"),
         "EJABBERD_LOG_PATH": str(directory / "log" / "ejabberd.log"),
         "ERL_LIBS": libraries[0].rsplit("/", 2)[0],
     })
+    return node, start.cookie

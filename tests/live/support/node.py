@@ -4,6 +4,7 @@ import contextlib
 import glob
 import os
 import pathlib
+import secrets
 import shutil
 import signal
 import socket
@@ -128,6 +129,7 @@ class ApplicationStart:
         with contextlib.ExitStack() as belongings:
             self.directory = temporary_directory(belongings)
             self.ebin = compile_control(self.directory)
+            self.cookie = "cookie" + secrets.token_hex(8)
             epmd_port = str(free_port())
             self.environment = base_environment(self.directory)
             self.environment |= {"ERL_EPMD_PORT": epmd_port, "ERL_EPMD_ADDRESS": "127.0.0.1"}
