@@ -34,9 +34,11 @@ Result<IndexTableWalker> IndexTableWalker::open(Vm& vm, Address table) {
     walker.segments_ = read->view().get(segments);
     walker.entries_ = read->view().u32(entries);
     if (walker.entries_ > kMaxEntries || walker.entries_ > read->view().u32(size)) {
-        return fail(ErrorCode::kImplausible,
-                    fmt::format("index table at {:#x}: {} entries of {} allocated", table,
-                                walker.entries_, read->view().u32(size)));
+        return fail(
+            ErrorCode::kImplausible,
+            fmt::format(
+                "index table at {:#x}: expected no more entries than are allocated, found {} of {}",
+                table, walker.entries_, read->view().u32(size)));
     }
     return walker;
 }
@@ -80,9 +82,10 @@ Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
     const auto shift_bits = read->view().u32(shift);
     const auto objects = read->view().u32(count);
     if (shift_bits < 64 - 28 || shift_bits > 63 || objects > kMaxEntries) {
-        return fail(
-            ErrorCode::kImplausible,
-            fmt::format("hash table at {:#x}: shift {}, {} objects", table, shift_bits, objects));
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("hash table at {:#x}: expected a shift of 36 to 63 and a count of "
+                                "objects, found {} and {}",
+                                table, shift_bits, objects));
     }
     const std::uint64_t slots = std::uint64_t{1} << (64 - shift_bits);
     auto heads = read_words(vm.memory(), read->view().get(bucket), slots);
@@ -94,7 +97,7 @@ Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
         while (object != 0) {
             if (result.size() >= objects) {
                 return fail(ErrorCode::kImplausible,
-                            fmt::format("hash table at {:#x}: more than its {} objects are linked",
+                            fmt::format("hash table at {:#x}: expected {} objects, found more",
                                         table, objects));
             }
             result.push_back(object);

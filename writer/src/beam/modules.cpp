@@ -122,8 +122,9 @@ Result<std::uint32_t> ModuleReader::function_count(const ModuleCode& code) {
     }
     if (*count > kMaxFunctions || *count * sizeof(Address) > code.bytes) {
         return fail(ErrorCode::kImplausible,
-                    fmt::format("code header at {:#x}: {} functions in {} bytes", code.header,
-                                *count, code.bytes));
+                    fmt::format("code header at {:#x}: expected functions inside the module's "
+                                "code, found {} in {} bytes",
+                                code.header, *count, code.bytes));
     }
     return static_cast<std::uint32_t>(*count);
 }

@@ -126,11 +126,12 @@ void ProcessCheck::heap(const ProcessView& process, const StructView& view, Chec
     }
     // A collection resets htop to just above what lived, and only whole terms are built: the word
     // at the heap's very start is a header or a cons cell's first word, never a bare address.
-    checks.expect(
-        "stack top", process.heap.end <= process.stack.begin && process.stack.words() < kManyWords,
-        [&] {
-            return fmt::format("htop {:#x}, stop {:#x}", process.heap.end, process.stack.begin);
-        });
+    checks.expect("stack top",
+                  process.heap.end <= process.stack.begin && process.stack.words() < kManyWords,
+                  [&] {
+                      return fmt::format("expected htop at or below stop, found {:#x} and {:#x}",
+                                         process.heap.end, process.stack.begin);
+                  });
 }
 
 void ProcessCheck::stack(const ProcessView& process, Checks& checks) {
@@ -229,7 +230,8 @@ void ProcessCheck::pointers(const ProcessView& process, const StructView& view, 
     }
     checks.expect("message counts and queues",
                   view.get(queue_length_) == 0 || process.inner != 0 || process.middle != 0, [&] {
-                      return fmt::format("{} messages in empty queues", view.get(queue_length_));
+                      return fmt::format("expected a queue that holds {} messages, found none",
+                                         view.get(queue_length_));
                   });
 }
 
@@ -248,8 +250,9 @@ void ProcessCheck::dictionary(const ProcessView& /*process*/, const StructView& 
         "dictionary sizes",
         used <= array && array < (1U << 28U) && read->view().get(dict_elements_) < (1U << 28U),
         [&] {
-            return fmt::format("{} slots used of {}, {} elements", used, array,
-                               read->view().get(dict_elements_));
+            return fmt::format(
+                "expected no more slots used than there are, found {} of {}, {} elements", used,
+                array, read->view().get(dict_elements_));
         });
     auto slots = read_words(vm_->memory(), address + dict_data_.offset,
                             std::min<std::uint64_t>(used, kDictionarySlots));

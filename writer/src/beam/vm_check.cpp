@@ -23,10 +23,17 @@ std::unexpected<Error> refuse(const Vm& vm, std::string_view what) {
                     vm.facts().otp_release, vm.facts().erts_version, what));
 }
 
+/// A structure that cannot be read where the layout says it is.
+std::unexpected<Error> refuse(const Vm& vm, const Error& error) {
+    return refuse(vm, error.code == ErrorCode::kUnmapped
+                          ? fmt::format("expected a structure, found no memory: {}", error.message)
+                          : error.message);
+}
+
 Result<void> check_atoms(Vm& vm, CheckReport& report) {
     auto atoms = AtomReader::open(vm);
     if (!atoms) {
-        return refuse(vm, atoms.error().message);
+        return refuse(vm, atoms.error());
     }
     for (std::uint32_t index = 0; index < kFirstAtoms.size(); ++index) {
         auto text = atoms->text(index);
@@ -52,7 +59,7 @@ Result<void> check_modules(Vm& vm, const CodeLookup& code, CheckReport& report) 
         return std::unexpected(reader.error());
     }
     if (code.modules().empty()) {
-        return refuse(vm, "no module is loaded");
+        return refuse(vm, "expected loaded modules, found none");
     }
     const auto& modules = code.modules();
     const std::size_t step = std::max<std::size_t>(modules.size() / kSample, 1);
@@ -60,7 +67,7 @@ Result<void> check_modules(Vm& vm, const CodeLookup& code, CheckReport& report) 
         const auto& module = modules[index];
         auto functions = reader->functions(module, 0, kFunctionsEach);
         if (!functions) {
-            return refuse(vm, functions.error().message);
+            return refuse(vm, functions.error());
         }
         for (const auto start : functions->start_address()) {
             if (start < module.header || start >= module.end()) {
@@ -72,6 +79,27 @@ Result<void> check_modules(Vm& vm, const CodeLookup& code, CheckReport& report) 
             ++report.functions;
         }
         ++report.modules;
+    }
+    return {};
+}
+
+/// The tables that every dump holds: each must be readable as what the layout says it is.
+Result<void> check_tables(Vm& vm) {
+    auto exports = ExportReader::open(vm);
+    if (!exports) {
+        return refuse(vm, exports.error());
+    }
+    if (auto page = exports->page(0, kSample); !page) {
+        return refuse(vm, page.error());
+    }
+    if (auto funs = read_fun_entries(vm, kSample); !funs) {
+        return refuse(vm, funs.error());
+    }
+    if (auto nodes = read_node_entries(vm, kSample); !nodes) {
+        return refuse(vm, nodes.error());
+    }
+    if (auto catches = read_catches(vm, kSample); !catches) {
+        return refuse(vm, catches.error());
     }
     return {};
 }
@@ -92,7 +120,7 @@ Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
          first += kSlots) {
         auto used = table->used(first, kSlots);
         if (!used) {
-            return refuse(vm, used.error().message);
+            return refuse(vm, used.error());
         }
         for (const auto& slot : *used) {
             auto raw = OwnedStruct::read(vm.memory(), slot.process, reader->bytes());
@@ -138,6 +166,9 @@ Result<CheckReport> check_vm(Vm& vm, CodeLookup& code) {
         return std::unexpected(done.error());
     }
     if (auto done = check_modules(vm, code, report); !done) {
+        return std::unexpected(done.error());
+    }
+    if (auto done = check_tables(vm); !done) {
         return std::unexpected(done.error());
     }
     if (auto done = check_processes(vm, code, report); !done) {

@@ -1,0 +1,83 @@
+"""A layout that does not fit the node: refused where a check can see it, harmless everywhere."""
+
+import copy
+import json
+import pathlib
+import tempfile
+import unittest
+
+from support import tools
+from support.node import start_workload
+from support.paths import CAPTURE, ROOT
+
+LAYOUT = ROOT / "schemas" / "layouts" / "otp-25.json"
+
+# Fields that a check sees when they stand 8 bytes off. docs/capture.md says what the checks are.
+CHECKED = """
+Process.common.id Process.common.reg Process.stop Process.heap Process.hend Process.heap_sz
+Process.arg_reg Process.i Process.u.initial Process.current Process.high_water
+Process.off_heap.first Process.mbuf Process.psd
+Process.sig_qs.len Process.old_heap
+ErtsPTab.tab ErtsPTab.max ErtsPTab.pix_mask RegProc.p RegProc.name
+Hash.name Hash.shift Hash.nobjs Hash.bucket IndexTable.htable.name IndexTable.entries
+IndexTable.seg_table Atom.index Atom.len Atom.name
+Module.curr ModuleInstance.code_hdr BeamCodeHeader.num_functions
+BeamCodeHeader.functions ErtsCodeInfo.mfa ErtsCodeMFA.function ErtsCodeMFA.arity
+ErlNode.sysname CatchPool.high_mark CatchPool.tabsize CatchPool.beam_catches
+""".split()
+
+
+def shifted(layout, structure, field):
+    """layout with one field 8 bytes further on."""
+    wrong = copy.deepcopy(layout)
+    body = wrong["structs"][structure]
+    moved = body["fields"][field]
+    moved["offset"] += 8
+    body["bytes"] = max(body["bytes"], moved["offset"] + moved["bytes"])
+    return wrong
+
+
+class WrongLayout(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node = start_workload("sample")
+        cls.addClassCleanup(cls.node.stop)
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.layout = json.loads(LAYOUT.read_text())
+
+    def capture_with(self, layout):
+        path = self.scratch / "layout.json"
+        path.write_text(json.dumps(layout))
+        return tools.run_measured([CAPTURE, "--quiet", "--force", "--layout", path,
+                                   "-o", self.scratch / "wrong.beamdump", self.node.pid])
+
+    def test_the_right_one_is_taken(self):
+        tools.expect(self.capture_with(self.layout), 0, 3)
+
+    def test_each_field_that_stands_elsewhere(self):
+        refused = set()
+        for structure, body in self.layout["structs"].items():
+            for field in body["fields"]:
+                with self.subTest(field=f"{structure}.{field}"):
+                    ended = tools.expect(
+                        self.capture_with(shifted(self.layout, structure, field)), 0, 1, 3)
+                    if ended.status == 1:
+                        self.assertRegex(ended.diagnostics, r"^beamdump-capture: .*expected|found",
+                                         "a refusal says what was expected and found")
+                        self.assertEqual(len(ended.diagnostics.splitlines()), 1)
+                        refused.add(f"{structure}.{field}")
+        self.assertEqual(self.node.stopped_threads(), [])
+        self.assertEqual(self.node.ask("ping"), "pong")
+        fields = sum(len(body["fields"]) for body in self.layout["structs"].values())
+        print(f"{len(refused)} of {fields} fields are refused when they stand elsewhere")
+        self.assertEqual(set(CHECKED) - refused, set(), "checked fields that were taken")
+
+    def test_another_releases_name_is_refused_without_a_layout(self):
+        other = self.layout | {"otp_release": "77"}
+        other["structs"] = {}
+        ended = tools.expect(self.capture_with(other), 1)
+        self.assertIn("lacks", ended.diagnostics)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
