@@ -5,7 +5,9 @@ import re
 import tempfile
 import unittest
 
-from support import comparison, tools
+import jsonschema
+
+from support import comparison, schemas, tools
 from support.captured import details, listed
 from support.node import start_workload
 
@@ -59,6 +61,18 @@ class StandardNode(unittest.TestCase):
         self.assertIn("{199999,1}", ended.output)
         self.assertLess(ended.peak_kib, MOST_BACKTRACE_KIB)
         print(f"backtrace of the deep stack: {len(ended.output)} characters, {ended.peak_kib} KiB")
+
+    def test_answers_fit_their_schemas(self):
+        for arguments in (["summary", self.dump], ["processes", self.dump, "--limit", "0"],
+                          ["process", self.dump, "standard_queue"],
+                          ["backtrace", self.dump, "code_server"],
+                          ["diff", self.dump, self.dump]):
+            with self.subTest(command=arguments[0]):
+                answer = tools.analyze_json(*arguments)
+                schemas.validate(answer, arguments[0])
+                del answer["schema"]
+                with self.assertRaises(jsonschema.ValidationError):
+                    schemas.validate(answer, arguments[0])
 
     def test_summary_reads_little_of_the_file(self):
         ended = tools.expect(tools.analyze("summary", self.dump, "--stats"), 0, 3)
