@@ -28,6 +28,14 @@ records::RegionRef ref_of(const format::RegionHeader& header, std::uint64_t offs
     return ref;
 }
 
+/// By address; of several records of one binary the last one counts.
+void sort_binaries(std::vector<BinaryLocation>& binaries) {
+    std::ranges::reverse(binaries);
+    std::ranges::stable_sort(binaries, {}, &BinaryLocation::address);
+    const auto repeated = std::ranges::unique(binaries, {}, &BinaryLocation::address);
+    binaries.erase(repeated.begin(), repeated.end());
+}
+
 }  // namespace
 
 bool IndexRebuilder::parse(std::span<const std::byte> payload,
@@ -58,7 +66,7 @@ void IndexRebuilder::take(RecordKind kind, std::uint64_t offset,
         case RecordKind::kBinaries:
             return take_binaries(offset, payload);
         case RecordKind::kProcess:
-            return open_process(offset, payload);
+            return open_process(payload);
         case RecordKind::kProcessEnd:
             return close_process(offset, payload);
         default:
@@ -172,19 +180,16 @@ void IndexRebuilder::take_binaries(std::uint64_t offset, std::span<const std::by
     auto& totals = *trailer_.mutable_totals();
     for (const records::Binary& binary : binaries.binary()) {
         index_.binaries.push_back({binary.address(), offset});
-        const std::uint64_t captured =
-            binary.has_content_bytes() ? binary.content_bytes() : binary.prefix().size();
+        const std::uint64_t captured = binary.prefix().size() + binary.content_bytes();
         totals.set_binaries(totals.binaries() + 1);
         totals.set_binary_bytes(totals.binary_bytes() + binary.size_bytes());
         totals.set_binary_bytes_captured(totals.binary_bytes_captured() + captured);
     }
 }
 
-void IndexRebuilder::open_process(std::uint64_t offset, std::span<const std::byte> payload) {
+void IndexRebuilder::open_process(std::span<const std::byte> payload) {
     index_.unfinished_processes += open_ ? 1 : 0;
-    open_.emplace();
-    open_->offset = offset;
-    if (!parse(payload, open_->record)) {
+    if (!parse(payload, open_.emplace())) {
         open_.reset();
     }
 }
@@ -194,10 +199,10 @@ void IndexRebuilder::close_process(std::uint64_t offset, std::span<const std::by
     if (!parse(payload, end) || !end.has_owner_id()) {
         return;
     }
-    const bool belongs = open_ && open_->record.owner_id() == end.owner_id();
+    const bool belongs = open_ && open_->owner_id() == end.owner_id();
     // The run's beginning may have been in a frame that was lost.
     const records::Process unknown;
-    keep_row(row_of(belongs ? open_->record : unknown, end, offset));
+    keep_row(row_of(belongs ? *open_ : unknown, end, offset));
     auto& totals = *trailer_.mutable_totals();
     totals.set_words_captured(totals.words_captured() + end.words_captured());
     index_.unfinished_processes += open_ && !belongs ? 1 : 0;
@@ -222,7 +227,7 @@ void IndexRebuilder::finish() {
     index_.unfinished_processes += open_ ? 1 : 0;
     open_.reset();
     row_of_owner_.clear();
-    std::ranges::stable_sort(index_.binaries, {}, &BinaryLocation::address);
+    sort_binaries(index_.binaries);
     add_process_totals(index_.processes, *trailer_.mutable_totals());
     for (const auto column :
          {records::PROCESS_COLUMN_MEMORY_BYTES, records::PROCESS_COLUMN_REDUCTIONS,

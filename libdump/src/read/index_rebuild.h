@@ -31,11 +31,6 @@ class IndexRebuilder {
     [[nodiscard]] RecoveredIndex& index() { return index_; }
 
   private:
-    struct OpenProcess {
-        std::uint64_t offset = 0;
-        records::Process record;
-    };
-
     void take(format::RecordKind kind, std::uint64_t offset, std::span<const std::byte> payload);
     void take_capture(format::RecordKind kind, std::uint64_t offset,
                       std::span<const std::byte> payload);
@@ -43,7 +38,7 @@ class IndexRebuilder {
     void take_module(std::uint64_t offset, std::span<const std::byte> payload);
     void take_region(std::uint64_t offset, std::span<const std::byte> payload);
     void take_binaries(std::uint64_t offset, std::span<const std::byte> payload);
-    void open_process(std::uint64_t offset, std::span<const std::byte> payload);
+    void open_process(std::span<const std::byte> payload);
     void close_process(std::uint64_t offset, std::span<const std::byte> payload);
     void keep_row(records::ProcessRow row);
     bool parse(std::span<const std::byte> payload, google::protobuf::MessageLite& message);
@@ -51,7 +46,7 @@ class IndexRebuilder {
     records::Trailer trailer_;
     std::optional<records::Trailer> own_trailer_;
     RecoveredIndex index_;
-    std::optional<OpenProcess> open_;
+    std::optional<records::Process> open_;  // whose run has no end yet
     std::unordered_map<std::uint64_t, std::size_t> row_of_owner_;
     std::uint64_t unparsed_ = 0;
 };

@@ -104,8 +104,8 @@ records::TopList top_list(const std::vector<records::ProcessRow>& rows,
                           records::ProcessColumnKind by, std::size_t limit) {
     std::vector<std::pair<std::uint64_t, std::size_t>> values;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (const auto value = value_of(rows[i], by)) {
-            values.emplace_back(*value, i);
+        if (const auto value = value_of(rows[i], by).value_or(0); value != 0) {
+            values.emplace_back(value, i);
         }
     }
     const auto larger = [](const auto& a, const auto& b) {

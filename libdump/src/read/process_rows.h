@@ -16,8 +16,8 @@ records::ProcessRow row_of(const records::Process& process, const records::Proce
 /// Sums over all rows, into `totals`.
 void add_process_totals(const std::vector<records::ProcessRow>& rows, records::Totals& totals);
 
-/// The `limit` rows with the largest values of a column, largest first; rows without a value are
-/// left out.
+/// The `limit` rows with the largest values of a column, largest first; rows whose value is
+/// 0 or unknown are left out.
 records::TopList top_list(const std::vector<records::ProcessRow>& rows,
                           records::ProcessColumnKind by, std::size_t limit);
 

@@ -130,6 +130,21 @@ TEST(RecoveredIndex, AProcessWithoutAnEndIsCountedAndNotListed) {
     EXPECT_EQ(reader.recovered()->unfinished_processes, 2U);
 }
 
+TEST(RecoveredIndex, OfARepeatedBinaryTheLastRecordCounts) {
+    DumpBuilder builder = started();
+    builder.add_binaries();
+    records::Binaries again;
+    again.add_binary()->set_address(kBinaryBase + 64);
+    const std::uint64_t offset = builder.append(RecordKind::kBinaries, again);
+    DumpReader reader = open_abandoned(builder);
+    const auto& binaries = reader.recovered()->binaries;
+    ASSERT_EQ(binaries.size(), 3U);
+    EXPECT_LT(binaries[0].record_offset, offset);
+    EXPECT_EQ(binaries[1].address, kBinaryBase + 64);
+    EXPECT_EQ(binaries[1].record_offset, offset);
+    EXPECT_LT(binaries[2].record_offset, offset);
+}
+
 TEST(RecoveredIndex, UnknownRecordsArePassedOver) {
     DumpBuilder builder = started();
     records::Epoch any;
