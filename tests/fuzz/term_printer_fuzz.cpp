@@ -19,7 +19,7 @@ using namespace beamdump;
 using namespace beamdump::testing;
 
 constexpr std::uint64_t kRegion = TermBuilder::kHeap;
-constexpr std::size_t kMaxText = 1U << 20U;
+constexpr std::size_t kMaxText = 1U << 16U;
 
 /// Shared structure may be printed again and again: no text is followed to its end.
 template <typename Producer>

@@ -90,7 +90,7 @@ class FakeTermContext final : public TermContext {
             return CodeLocation{.function = std::nullopt,
                                 .function_start = 0,
                                 .mfa_start = 0,
-                                .code_point = *point,
+                                .code_point = point,
                                 .file = std::nullopt,
                                 .line = std::nullopt};
         }
@@ -208,6 +208,7 @@ class TermBuilder {
     }
     Word flat_map(const std::vector<std::pair<Word, Word>>& pairs) {
         std::vector<Word> keys;
+        keys.reserve(pairs.size());
         for (const auto& pair : pairs) {
             keys.push_back(pair.first);
         }

@@ -118,7 +118,7 @@ std::string BacktraceCursor::location_text(std::uint64_t address) {
                        static_cast<std::int64_t>(address - location->mfa_start));
         return text;
     }
-    if (location && location->code_point) {
+    if (location && location->code_point && location->code_point->starts_with('<')) {
         return *location->code_point;
     }
     return address == 0 ? "invalid" : "unknown function";

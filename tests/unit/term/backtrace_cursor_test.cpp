@@ -86,6 +86,7 @@ TEST_F(BacktraceCursorTest, NamesCodeThatBelongsToNoFunction) {
     context.regions[stack.top] = {0x1000, 0};
     context.code.clear();
     stack.instruction = 0x00007fc235000ba8;
+    context.code_points[stack.instruction] = "beam_run_process";  // hibernated
     stack.bottom = stack.top + 16;
     EXPECT_EQ(backtrace(),
               "Program counter: 0x00007fc235000ba8 (unknown function)\n"
@@ -95,7 +96,7 @@ TEST_F(BacktraceCursorTest, NamesCodeThatBelongsToNoFunction) {
 
 TEST_F(BacktraceCursorTest, PadsRegistersLikeTheVm) {
     context.regions[stack.top] = std::vector<std::uint64_t>(1001, TermBuilder::small(1));
-    stack.bottom = stack.top + 1001 * 8;
+    stack.bottom = stack.top + 1001U * kWordBytes;
     const auto text = backtrace();
     EXPECT_NE(text.find("\ny(9)     1\ny(10)    1\n"), std::string::npos);
     EXPECT_NE(text.find("\ny(999)   1\ny(1000)  1\n"), std::string::npos);

@@ -101,6 +101,7 @@ class Decoder {
     }
     std::vector<Word> terms(std::size_t count) {
         std::vector<Word> all;
+        all.reserve(count);
         for (std::size_t i = 0; i < count; ++i) {
             all.push_back(term());
         }

@@ -49,7 +49,9 @@ struct CodeLocation {
     std::optional<FunctionName> function;
     std::uint64_t function_start = 0;  ///< address of its ErtsCodeInfo
     std::uint64_t mfa_start = 0;       ///< address of its ErtsCodeMFA: printed offsets count from it
-    std::optional<std::string> code_point;  ///< a shared code address, as the VM prints it
+    /// A shared code address: as the VM prints it, in angle brackets, or else its name, for which
+    /// the VM's own texts show "unknown function".
+    std::optional<std::string> code_point;
     std::optional<std::string> file;
     std::optional<std::uint32_t> line;
 };
