@@ -123,6 +123,10 @@ ProcessStatus ProcessReader::status(std::uint64_t state) const {
     return records::PROCESS_STATUS_WAITING;
 }
 
+ProcessReader::Heaps ProcessReader::heap_of(const StructView& view) const {
+    return {{view.get(f_.heap), view.get(f_.htop)}, {view.get(f_.old_heap), view.get(f_.old_htop)}};
+}
+
 void ProcessReader::judge(const StructView& view, ProcessView& process) {
     const auto state = view.get(f_.state);
     process.status = status(state);

@@ -53,6 +53,12 @@ class ProcessReader {
     /// another is given, void.
     Result<ProcessView> decode(ProcessSlot slot, std::span<const std::byte> bytes);
 
+    /// Used parts of young and old heap, as the structure says, whether or not it holds still.
+    struct Heaps {
+        Span young, old;
+    };
+    [[nodiscard]] Heaps heap_of(const StructView& view) const;
+
   private:
     ProcessReader(Vm& vm, CodeLookup& code, AtomWords atoms)
         : vm_(&vm), code_(&code), atoms_(atoms) {}

@@ -1,5 +1,6 @@
 #include "beam/process_table.h"
 
+#include "beam/index_table.h"
 #include "beam/struct_view.h"
 
 #include <fmt/format.h>
@@ -75,6 +76,30 @@ Result<std::vector<ProcessSlot>> ProcessTable::used(std::uint32_t first, std::ui
         }
     }
     return result;
+}
+
+Result<Address> registered_process(Vm& vm, std::uint64_t name_word) {
+    LayoutNames names(vm.layout());
+    const auto name = names.field("RegProc", "name");
+    const auto process = names.field("RegProc", "p");
+    const auto bytes = names.bytes("RegProc");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    auto entries = hash_objects(vm, vm.tables().registered);
+    if (!entries) {
+        return wrap("registered names", entries.error());
+    }
+    for (const auto address : *entries) {
+        auto entry = OwnedStruct::read(vm.memory(), address, bytes);
+        if (!entry) {
+            return wrap("registered names", entry.error());
+        }
+        if (entry->view().get(name) == name_word) {
+            return entry->view().get(process);
+        }
+    }
+    return Address{0};
 }
 
 }  // namespace beamdump::beam

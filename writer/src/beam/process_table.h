@@ -32,4 +32,7 @@ class ProcessTable {
     std::uint32_t count_ = 0;
 };
 
+/// The process registered under a name (register.c), 0 for none.
+Result<Address> registered_process(Vm& vm, std::uint64_t name_word);
+
 }  // namespace beamdump::beam

@@ -186,17 +186,19 @@ Result<void> Vm::find_tables(const ImageSearch& search) {
     auto modules = find_index_tables(search, "module_tables", "module_code");
     auto exports = find_index_tables(search, "export_tables", "export_list");
     auto funs = find_hash(search, "erts_fun_table", "fun_table");
+    auto registered = find_hash(search, "process_reg", "process_reg");
     auto catches = find_catch_pools(search);
-    for (const auto* result : {&processes, &atoms, &nodes, &modules, &exports, &funs, &catches}) {
+    for (const auto* result :
+         {&processes, &atoms, &nodes, &modules, &exports, &funs, &registered, &catches}) {
         if (!*result) {
             return std::unexpected(result->error());
         }
     }
-    tables_ = {*processes, *atoms, *modules, *exports, *funs, *nodes, *catches, {}};
+    tables_ = {*processes, *atoms, *modules, *exports, *funs, *nodes, *registered, *catches, {}};
     for (const auto* name : kCodePointNames) {
         const auto address = symbol_value<std::uint64_t>(name);
         if (address && *address != 0) {
-            tables_.code_points.push_back({name, *address, "dynsym"});
+            tables_.code_points.push_back({name, *address, found_.back().how});
         }
     }
     return {};

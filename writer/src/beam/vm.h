@@ -44,6 +44,7 @@ struct VmTables {
     Address exports = 0;             ///< export_tables[0]
     Address funs = 0;                ///< erts_fun_table
     Address nodes = 0;               ///< erts_node_table
+    Address registered = 0;          ///< process_reg
     Address catches = 0;             ///< bccix[0]
     std::vector<Found> code_points;  ///< beam_normal_exit and its kin: code addresses, not tables
 };

@@ -13,12 +13,13 @@ constexpr std::size_t kIndexPageEntries = 8192;
 }  // namespace
 
 Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
-                                      std::optional<std::uint64_t> keep) {
+                                      std::optional<std::uint64_t> keep,
+                                      RegionCopier::Scrub scrub) {
     auto reader = beam::BinaryReader::open(vm, keep, kInlineBytes);
     if (!reader) {
         return std::unexpected(reader.error());
     }
-    return BinaryStore(std::move(*reader), copier);
+    return BinaryStore(std::move(*reader), copier, std::move(scrub));
 }
 
 Result<void> BinaryStore::add(Address binary) {
@@ -43,6 +44,7 @@ Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
     request.unit = format::RegionUnit::kBytes;
     request.address = binary.data;
     request.total = binary.wanted;
+    request.scrub = &scrub_;
     bool first = true;
     return copier_->copy(request, [&](records::RegionRef& ref) {
         // Of a content with absent pages inside, the part before the first gap is kept.
@@ -67,6 +69,9 @@ Result<void> BinaryStore::write_waiting() {
             if (auto done = write_content(binary); !done) {
                 return done;
             }
+        }
+        if (binary.facts.has_prefix()) {
+            scrub_(std::as_writable_bytes(std::span(*binary.facts.mutable_prefix())));
         }
         ++count_;
         bytes_ += binary.size;

@@ -15,8 +15,9 @@ class BinaryStore {
   public:
     static constexpr std::size_t kKnownAtMost = 512U << 10U;
 
+    /// `scrub`: called on contents before they are written.
     static Result<BinaryStore> open(beam::Vm& vm, RegionCopier& copier,
-                                    std::optional<std::uint64_t> keep);
+                                    std::optional<std::uint64_t> keep, RegionCopier::Scrub scrub);
 
     /// Notes a binary; writes a batch when enough are waiting.
     Result<void> add(Address binary);
@@ -30,8 +31,8 @@ class BinaryStore {
     [[nodiscard]] std::uint64_t unreadable() const { return reader_.unreadable(); }
 
   private:
-    BinaryStore(beam::BinaryReader reader, RegionCopier& copier)
-        : reader_(std::move(reader)), copier_(&copier) {}
+    BinaryStore(beam::BinaryReader reader, RegionCopier& copier, RegionCopier::Scrub scrub)
+        : reader_(std::move(reader)), copier_(&copier), scrub_(std::move(scrub)) {}
     Result<void> write_waiting();
     Result<void> write_content(beam::BinaryView& binary);
     Result<void> flush_page();
@@ -39,6 +40,7 @@ class BinaryStore {
 
     beam::BinaryReader reader_;
     RegionCopier* copier_;
+    RegionCopier::Scrub scrub_;
     std::vector<Address> waiting_;
     std::unordered_map<Address, std::uint64_t> known_;  // to the record's offset, 0 while waiting
     records::Binaries page_;

@@ -16,6 +16,8 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::uint32_t kSlotsAtOnce = 1024;
+/// auth holds a name and a table: more than this is no heap of its.
+constexpr std::uint64_t kAuthHeapWords = 1U << 20U;
 
 Result<std::optional<std::string>> read_layout(const std::optional<std::filesystem::path>& path) {
     if (!path) {
@@ -41,8 +43,10 @@ class FreezeCapture {
 
   private:
     Result<void> copy_all(RegionCopier& copier);
-    Result<void> find_cookies(const beam::CodeLookup& code);
-    Result<void> processes(beam::CodeLookup& code, RegionCopier& copier);
+    Result<void> find_cookies(beam::CodeLookup& code);
+    Result<beam::Address> registered_as(std::string_view name, beam::AtomReader& atoms,
+                                        const beam::AtomWords& words);
+    Result<void> processes(beam::CodeLookup& code, RegionCopier& copier, BinaryStore& binaries);
     Result<void> batch(ProcessCapture& capture, std::span<const beam::ProcessSlot> slots);
     Result<void> checkpoint(std::string_view phase, std::uint64_t done,
                             std::optional<std::uint64_t> total, const DumpWriter& writer);
@@ -67,48 +71,54 @@ Result<void> FreezeCapture::checkpoint(std::string_view phase, std::uint64_t don
 }
 
 /// The process registered as `auth` holds the cookie; its state is in its heap.
-Result<void> FreezeCapture::find_cookies(const beam::CodeLookup& code) {
+Result<void> FreezeCapture::find_cookies(beam::CodeLookup& code) {
     if (auto arguments = vm_->target().arguments()) {
         arguments_ = std::move(*arguments);
         cookies_.take_arguments(arguments_);
     }
     auto atoms = beam::AtomReader::open(*vm_);
     auto words = beam::AtomWords::resolve(vm_->layout());
-    auto table = beam::ProcessTable::open(*vm_);
-    auto lookup = beam::CodeLookup::build(*vm_, code.modules());
-    if (!atoms || !words || !table || !lookup) {
-        return fail(ErrorCode::kImplausible, "the tables changed while the node was stopped");
+    auto reader = beam::ProcessReader::open(*vm_, code);
+    if (!atoms || !words || !reader) {
+        return std::unexpected(!atoms ? atoms.error() : !words ? words.error() : reader.error());
     }
-    auto reader = beam::ProcessReader::open(*vm_, *lookup);
-    if (!reader) {
-        return std::unexpected(reader.error());
+    auto auth = registered_as("auth", *atoms, *words);
+    if (!auth || *auth == 0) {
+        return auth ? Result<void>() : std::unexpected(auth.error());
     }
+    auto raw = beam::OwnedStruct::read(vm_->memory(), *auth, reader->bytes());
+    if (!raw) {
+        return std::unexpected(raw.error());
+    }
+    const auto heap = reader->heap_of(raw->view());
     const auto text_of = [&](std::uint32_t index) -> std::optional<std::string> {
         auto text = atoms->text(index);
         return text ? std::optional(*text) : std::nullopt;
     };
-    for (std::uint32_t first = 0; first < table->slots(); first += kSlotsAtOnce) {
-        auto used = table->used(first, kSlotsAtOnce);
-        if (!used) {
-            return std::unexpected(used.error());
+    for (const auto& span : {heap.young, heap.old}) {
+        if (span.words() > kAuthHeapWords) {
+            continue;
         }
-        for (const auto& slot : *used) {
-            auto raw = beam::OwnedStruct::read(vm_->memory(), slot.process, reader->bytes());
-            auto process = raw ? reader->decode(slot, raw->view().bytes())
-                               : Result<beam::ProcessView>(std::unexpected(raw.error()));
-            if (!process || !process->facts.has_registered_name_atom() ||
-                text_of(process->facts.registered_name_atom()) != "auth") {
-                continue;
-            }
-            for (const auto& span : {process->heap, process->old_heap}) {
-                if (auto heap = beam::read_words(vm_->bulk(), span.begin, span.words())) {
-                    cookies_.take_auth_heap(*heap, *words, text_of);
-                }
-            }
-            return {};
+        if (auto part = beam::read_words(vm_->bulk(), span.begin, span.words())) {
+            cookies_.take_auth_heap(*part, *words, text_of);
         }
     }
     return {};
+}
+
+Result<beam::Address> FreezeCapture::registered_as(std::string_view name, beam::AtomReader& atoms,
+                                                   const beam::AtomWords& words) {
+    // The kernel's names are among the first atoms of any node.
+    for (std::uint32_t index = 0; index < atoms.count(); ++index) {
+        auto text = atoms.text(index);
+        if (!text) {
+            return std::unexpected(text.error());
+        }
+        if (*text == name) {
+            return beam::registered_process(*vm_, words.word(index));
+        }
+    }
+    return beam::Address{0};
 }
 
 Result<void> FreezeCapture::batch(ProcessCapture& capture,
@@ -134,16 +144,20 @@ Result<void> FreezeCapture::batch(ProcessCapture& capture,
     return {};
 }
 
-Result<void> FreezeCapture::processes(beam::CodeLookup& code, RegionCopier& copier) {
+Result<void> FreezeCapture::processes(beam::CodeLookup& code, RegionCopier& copier,
+                                      BinaryStore& binaries) {
     auto table = beam::ProcessTable::open(*vm_);
-    auto binaries = BinaryStore::open(*vm_, copier, options_.binary_bytes);
-    if (!table || !binaries) {
-        return std::unexpected(!table ? table.error() : binaries.error());
+    if (!table) {
+        return std::unexpected(table.error());
     }
     IndexWriter index(copier.writer());
-    const RegionCopier::Scrub scrub = [this](std::span<std::byte> bytes) { cookies_.scrub(bytes); };
-    auto capture = ProcessCapture::open(
-        {*vm_, code, copier, *binaries, index, cookies_.empty() ? nullptr : &scrub});
+    const RegionCopier::Scrub scrub = [this](std::span<std::byte> bytes) {
+        cookies_.scrub_aligned(bytes);
+    };
+    const RegionCopier::Scrub scrub_named = [this](std::span<std::byte> bytes) {
+        cookies_.scrub(bytes);
+    };
+    auto capture = ProcessCapture::open({*vm_, code, copier, binaries, index, scrub, scrub_named});
     if (!capture) {
         return std::unexpected(capture.error());
     }
@@ -165,17 +179,17 @@ Result<void> FreezeCapture::processes(beam::CodeLookup& code, RegionCopier& copi
             }
         }
     }
-    if (auto done = binaries->finish(trailer_); !done) {
+    if (auto done = binaries.finish(trailer_); !done) {
         return done;
     }
     auto& totals = *trailer_.mutable_totals();
     totals.MergeFrom(index.totals());
-    totals.set_binaries(binaries->count());
-    totals.set_binary_bytes(binaries->bytes());
-    totals.set_binary_bytes_captured(binaries->captured_bytes());
+    totals.set_binaries(binaries.count());
+    totals.set_binary_bytes(binaries.bytes());
+    totals.set_binary_bytes_captured(binaries.captured_bytes());
     totals.set_words_captured(capture->words());
-    if (binaries->unreadable() != 0) {
-        trailer_.add_warning(fmt::format("{} binaries could not be read", binaries->unreadable()));
+    if (binaries.unreadable() != 0) {
+        trailer_.add_warning(fmt::format("{} binaries could not be read", binaries.unreadable()));
     }
     if (capture->unrecognised() != 0) {
         trailer_.add_warning(
@@ -214,10 +228,16 @@ Result<void> FreezeCapture::copy_all(RegionCopier& copier) {
     if (auto done = node.tables(); !done) {
         return done;
     }
-    if (auto done = node.literals(); !done) {
+    auto binaries =
+        BinaryStore::open(*vm_, copier, options_.binary_bytes,
+                          [this](std::span<std::byte> bytes) { cookies_.scrub(bytes); });
+    if (!binaries) {
+        return std::unexpected(binaries.error());
+    }
+    if (auto done = node.literals(*binaries); !done) {
         return done;
     }
-    return processes(*code, copier);
+    return processes(*code, copier, *binaries);
 }
 
 Result<CaptureReport> FreezeCapture::run(DumpWriter writer) {

@@ -34,33 +34,67 @@ std::uint64_t small(char character) {
     return std::uint64_t{static_cast<unsigned char>(character)} << kSmallShift | kSmallTag;
 }
 
+void store_star(std::span<std::byte> bytes, std::size_t word) {
+    const auto star = small('*');
+    std::memcpy(bytes.data() + word * 8, &star, 8);
+}
+
 /// A string built in one go has its cells side by side: its characters stand two words apart.
-void scrub_list(std::span<std::byte> bytes, std::string_view value) {
+void scrub_list_at(std::span<std::byte> bytes, std::size_t at, std::string_view value) {
     const std::size_t words = bytes.size() / 8;
     const std::size_t reach = (value.size() - 1) * 2;
-    const auto star = small('*');
-    for (std::size_t at = 0; at < words; ++at) {
-        if (load(bytes, at) != small(value.front())) {
+    for (const bool ascending : {true, false}) {
+        if (ascending ? at + reach >= words : at < reach) {
             continue;
         }
-        for (const bool ascending : {true, false}) {
-            if (ascending ? at + reach >= words : at < reach) {
-                continue;
-            }
-            const auto cell = [&](std::size_t index) {
-                return ascending ? at + 2 * index : at - 2 * index;
-            };
-            std::size_t same = 1;
-            while (same < value.size() && load(bytes, cell(same)) == small(value[same])) {
-                ++same;
-            }
-            if (same < value.size()) {
-                continue;
-            }
+        const auto cell = [&](std::size_t index) {
+            return ascending ? at + 2 * index : at - 2 * index;
+        };
+        std::size_t same = 0;
+        while (same < value.size() && load(bytes, cell(same)) == small(value[same])) {
+            ++same;
+        }
+        if (same == value.size()) {
             for (std::size_t index = 0; index < value.size(); ++index) {
-                std::memcpy(bytes.data() + cell(index) * 8, &star, 8);
+                store_star(bytes, cell(index));
             }
-            break;
+            return;
+        }
+    }
+}
+
+/// What a word at the start of the value's bytes looks like: the bits that count, and their values.
+struct FirstWord {
+    std::uint64_t mask = 0;
+    std::uint64_t bits = 0;
+    explicit FirstWord(std::string_view value) {
+        const auto bytes = std::min<std::size_t>(value.size(), 8);
+        std::memset(&mask, 0xff, bytes);
+        std::memcpy(&bits, value.data(), bytes);
+    }
+};
+
+/// Lists, and binaries that begin at a word.
+void scrub_words(std::span<std::byte> bytes, std::string_view value) {
+    constexpr std::size_t kBlock = 64;
+    const FirstWord first(value);
+    const auto character = small(value.front());
+    const std::size_t words = bytes.size() / 8;
+    for (std::size_t begin = 0; begin < words; begin += kBlock) {
+        const auto end = std::min(begin + kBlock, words);
+        bool any = false;
+        for (std::size_t at = begin; at < end; ++at) {
+            const auto word = load(bytes, at);
+            any |= (word & first.mask) == first.bits || word == character;
+        }
+        for (std::size_t at = begin; any && at < end; ++at) {
+            const auto word = load(bytes, at);
+            if (word == character) {
+                scrub_list_at(bytes, at, value);
+            } else if ((word & first.mask) == first.bits && value.size() <= bytes.size() - at * 8 &&
+                       std::memcmp(bytes.data() + at * 8, value.data(), value.size()) == 0) {
+                std::fill_n(bytes.data() + at * 8, value.size(), std::byte{'*'});
+            }
         }
     }
 }
@@ -114,7 +148,15 @@ void Cookies::scrub(std::span<std::byte> bytes) const {
     for (const auto& value : values_) {
         if (value.size() >= kShortestScrubbed) {
             scrub_bytes(bytes, value);
-            scrub_list(bytes, value);
+            scrub_words(bytes, value);
+        }
+    }
+}
+
+void Cookies::scrub_aligned(std::span<std::byte> bytes) const {
+    for (const auto& value : values_) {
+        if (value.size() >= kShortestScrubbed) {
+            scrub_words(bytes, value);
         }
     }
 }

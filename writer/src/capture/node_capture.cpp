@@ -1,5 +1,6 @@
 #include "capture/node_capture.h"
 
+#include "beam/literal_sweep.h"
 #include "beam/node_tables.h"
 #include "beam/process_table.h"
 #include "capture/clock.h"
@@ -278,7 +279,7 @@ Result<void> NodeCapture::tables() {
     return {};
 }
 
-Result<void> NodeCapture::literals() {
+Result<void> NodeCapture::literals(BinaryStore& binaries) {
     RunWriter run(copier_, vm_, format::OwnerKind::kNode, 0);
     const auto start = vm_.facts().literals_start;
     // A gigabyte is reserved, little of it used: only present pages are looked at.
@@ -289,6 +290,11 @@ Result<void> NodeCapture::literals() {
     for (const auto& part : *present) {
         if (auto done = run.region(format::RegionKind::kLiterals, {part.begin, part.end}); !done) {
             return done;
+        }
+        auto swept = beam::sweep_literal_binaries(
+            vm_, part, [&](Address binary) { return binaries.add(binary); });
+        if (!swept) {
+            return swept;
         }
     }
     auto directory = run.finish();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/code_lookup.h"
+#include "capture/binary_store.h"
 #include "capture/capture.h"
 #include "capture/cookie.h"
 #include "capture/run_writer.h"
@@ -22,7 +23,8 @@ class NodeCapture {
     Result<void> atoms();
     Result<void> modules(const std::vector<beam::ModuleCode>& modules);
     Result<void> tables();
-    Result<void> literals();
+    /// Also notes the binaries that literals refer to.
+    Result<void> literals(BinaryStore& binaries);
 
   private:
     Result<void> module(const beam::ModuleCode& code, beam::ModuleReader& reader,

@@ -17,7 +17,8 @@ class ProcessCapture {
         RegionCopier& copier;
         BinaryStore& binaries;
         IndexWriter& index;
-        const RegionCopier::Scrub* scrub = nullptr;  ///< for processes with a registered name
+        const RegionCopier::Scrub& scrub;        ///< for every heap
+        const RegionCopier::Scrub& scrub_named;  ///< for processes with a registered name
     };
     static Result<ProcessCapture> open(const Parts& parts);
 

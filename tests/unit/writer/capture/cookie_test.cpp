@@ -61,6 +61,31 @@ TEST(Cookies, ListsOfCharactersAreOverwrittenInBothDirections) {
     }
 }
 
+TEST(Cookies, TheFastScrubSeesBinariesAtWordsAndLists) {
+    std::string heap = "12345678TOPSECRETCOOKIE.TOPSECRETCOOKIE.";
+    with_secret().scrub_aligned(std::as_writable_bytes(std::span(heap)));
+    EXPECT_EQ(heap, "12345678***************.***************.");
+    std::vector<std::uint64_t> list;
+    for (const char character : kSecret) {
+        list.push_back(small(character));
+        list.push_back(0x1001);
+    }
+    with_secret().scrub_aligned(std::as_writable_bytes(std::span(list)));
+    EXPECT_EQ(list[0], small('*'));
+    EXPECT_EQ(list[list.size() - 2], small('*'));
+}
+
+TEST(Cookies, AValueAtTheVeryEndIsSeenAndNothingBeyondIsRead) {
+    std::string heap = "12345678TOPSECRETCOOKIE";
+    heap.resize(24, ' ');
+    with_secret().scrub_aligned(std::as_writable_bytes(std::span(heap)));
+    EXPECT_EQ(heap, "12345678*************** ");
+    std::string cut = "12345678TOPSECRE";
+    const auto before = cut;
+    with_secret().scrub_aligned(std::as_writable_bytes(std::span(cut)));
+    EXPECT_EQ(cut, before);
+}
+
 TEST(Cookies, OtherTextStays) {
     std::string heap = "TOPSECRETCOOKI and more, TOPSECRET";
     const auto before = heap;
