@@ -35,20 +35,20 @@ void add_process(CLI::App* sub, Options& options) {
         ->required();
 }
 
-void add_processes(CLI::App& app, Options& options, std::vector<std::string>& filters) {
+/// Words of the command line that stand for other values.
+struct Spelled {
+    std::string sort = "memory";
+    std::string term_limit = "none";
+    std::vector<std::string> filters;
+};
+
+void add_processes(CLI::App& app, Options& options, Spelled& spelled) {
     CLI::App* sub = add_command(app, options, Command::kProcesses, "List processes, largest first");
     add_dump(sub, options);
-    const std::map<std::string, query::ProcessSort> orders = {
-        {"memory", query::ProcessSort::kMemory},
-        {"reductions", query::ProcessSort::kReductions},
-        {"queue", query::ProcessSort::kQueue},
-        {"name", query::ProcessSort::kName},
-        {"pid", query::ProcessSort::kPid}};
-    sub->add_option("--sort", options.processes.sort,
-                    "memory (default), reductions, queue, name or pid")
-        ->transform(CLI::Transformer(orders))
+    sub->add_option("--sort", spelled.sort, "memory (default), reductions, queue, name or pid")
+        ->check(CLI::IsMember({"memory", "reductions", "queue", "name", "pid"}))
         ->option_text("ORDER");
-    sub->add_option("--filter", filters,
+    sub->add_option("--filter", spelled.filters,
                     "Only processes that show TEXT; FIELD=TEXT with pid, name, initial_call, "
                     "current_function or status looks in one field. Repeated: all must hold")
         ->type_size(1)
@@ -73,7 +73,7 @@ void add_details(CLI::App& app, Options& options) {
                   "Show the terms of a process that is flagged sensitive");
 }
 
-void add_backtrace(CLI::App& app, Options& options) {
+void add_backtrace(CLI::App& app, Options& options, Spelled& spelled) {
     constexpr std::size_t kLargestChunk = std::size_t{1} << 30U;
     CLI::App* sub = add_command(app, options, Command::kBacktrace,
                                 "Show a process's stack, with its terms whole");
@@ -86,11 +86,9 @@ void add_backtrace(CLI::App& app, Options& options) {
                     "Make the text in pieces of so many bytes (default 65536)")
         ->check(CLI::Range(std::size_t{1}, kLargestChunk))
         ->option_text("BYTES");
-    const std::map<std::string, std::int64_t> limits = {{"none", kNoTermLimit},
-                                                        {"classic", kClassicTermLimit}};
-    sub->add_option("--term-limit", options.backtrace.term_limit,
+    sub->add_option("--term-limit", spelled.term_limit,
                     "none (default), or classic: cut each term as the VM does")
-        ->transform(CLI::Transformer(limits))
+        ->check(CLI::IsMember({"none", "classic"}))
         ->option_text("LIMIT");
     sub->add_option("--max-bytes", options.backtrace_format.max_bytes,
                     "End after so many bytes, with a notice on standard error")
@@ -107,6 +105,21 @@ void add_diff(CLI::App& app, Options& options) {
     sub->add_option("--limit", options.diff_limit,
                     "Show so many processes of each kind, 0 for all (default 20)")
         ->option_text("N");
+}
+
+void interpret(const Spelled& spelled, Options& options) {
+    const std::map<std::string, query::ProcessSort> orders = {
+        {"memory", query::ProcessSort::kMemory},
+        {"reductions", query::ProcessSort::kReductions},
+        {"queue", query::ProcessSort::kQueue},
+        {"name", query::ProcessSort::kName},
+        {"pid", query::ProcessSort::kPid}};
+    options.processes.sort = orders.at(spelled.sort);
+    options.backtrace.term_limit =
+        spelled.term_limit == "classic" ? kClassicTermLimit : kNoTermLimit;
+    for (const std::string& filter : spelled.filters) {
+        options.processes.filters.push_back(query::parse_filter(filter));
+    }
 }
 
 /// CLI11's message as the end of one line.
@@ -126,18 +139,22 @@ bool means_summary(const std::vector<std::string>& arguments) {
 
 Result<std::variant<Options, Notice>> parse_options(std::vector<std::string> arguments) {
     Options options;
-    std::vector<std::string> filters;
-    CLI::App app("Answers questions about a dump of an Erlang node. Without a command: summary.",
+    Spelled spelled;
+    CLI::App app("Answers questions about a dump of an Erlang node. DUMP alone is summary.",
                  "beamdump-analyze");
     app.set_version_flag("--version", "beamdump-analyze " BEAMDUMP_VERSION);
     app.require_subcommand(1);
     app.footer("Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
     add_dump(add_command(app, options, Command::kSummary, "Show the node, its memory, its largest"),
              options);
-    add_processes(app, options, filters);
+    add_processes(app, options, spelled);
     add_details(app, options);
-    add_backtrace(app, options);
+    add_backtrace(app, options, spelled);
     add_diff(app, options);
+    if (arguments.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "which dump? beamdump-analyze [COMMAND] DUMP; --help tells more");
+    }
     if (means_summary(arguments)) {
         arguments.insert(arguments.begin(), "summary");
     }
@@ -153,9 +170,7 @@ Result<std::variant<Options, Notice>> parse_options(std::vector<std::string> arg
     } catch (const CLI::Error& error) {
         return fail(ErrorCode::kUsage, one_sentence(error.what()));
     }
-    for (const std::string& filter : filters) {
-        options.processes.filters.push_back(query::parse_filter(filter));
-    }
+    interpret(spelled, options);
     return options;
 }
 

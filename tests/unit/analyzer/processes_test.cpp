@@ -1,0 +1,104 @@
+#include "query/processes.h"
+
+#include "program.h"
+
+#include <libdump/model/dump.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace beamdump::test {
+namespace {
+
+using query::ProcessListing;
+using query::ProcessQuery;
+using query::ProcessSort;
+
+std::vector<std::string> pids(const std::string& path, const ProcessQuery& query) {
+    auto dump = expect_value(Dump::open(path));
+    auto listing = expect_value(ProcessListing::select(*dump, query));
+    std::vector<std::string> result;
+    for (auto lines = expect_value(listing.next()); !lines.empty();
+         lines = expect_value(listing.next())) {
+        for (const auto& line : lines) {
+            result.push_back(line.pid);
+        }
+    }
+    return result;
+}
+
+class ProcessesTest : public testing::Test {
+  protected:
+    std::vector<std::string> sorted(ProcessSort sort) {
+        return pids(program_.path("sample.beamdump"), {.sort = sort, .filters = {}});
+    }
+    std::vector<std::string> filtered(const std::vector<std::string>& filters) {
+        ProcessQuery query{.sort = ProcessSort::kPid, .filters = {}};
+        for (const auto& filter : filters) {
+            query.filters.push_back(query::parse_filter(filter));
+        }
+        return pids(program_.path("sample.beamdump"), query);
+    }
+
+    Program program_;
+};
+
+TEST_F(ProcessesTest, SortsByEachOrder) {
+    using testing::ElementsAre;
+    EXPECT_THAT(sorted(ProcessSort::kMemory),
+                ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>", "<0.4.0>"));
+    EXPECT_THAT(sorted(ProcessSort::kReductions),
+                ElementsAre("<0.1.0>", "<0.4.0>", "<0.2.0>", "<0.3.0>"));
+    EXPECT_THAT(sorted(ProcessSort::kQueue),
+                ElementsAre("<0.1.0>", "<0.3.0>", "<0.2.0>", "<0.4.0>"));
+    EXPECT_THAT(sorted(ProcessSort::kName),
+                ElementsAre("<0.2.0>", "<0.1.0>", "<0.3.0>", "<0.4.0>"));
+    EXPECT_THAT(sorted(ProcessSort::kPid), ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>", "<0.4.0>"));
+}
+
+TEST_F(ProcessesTest, FiltersByTextAndField) {
+    using testing::ElementsAre;
+    EXPECT_THAT(filtered({"alpha"}), ElementsAre("<0.1.0>"));
+    EXPECT_THAT(filtered({"name=Quotes"}), ElementsAre("<0.2.0>"));
+    EXPECT_THAT(filtered({"status=running"}), ElementsAre("<0.4.0>"));
+    EXPECT_THAT(filtered({"initial_call=loop/3"}), ElementsAre("<0.4.0>"));
+    EXPECT_THAT(filtered({"current_function=demo:", "status=waiting", "pid=.3."}),
+                ElementsAre("<0.3.0>"));
+    EXPECT_THAT(filtered({"name=demo"}), ElementsAre());
+    EXPECT_THAT(filtered({"demo:loop"}), ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>", "<0.4.0>"));
+}
+
+TEST_F(ProcessesTest, LimitIsKept) {
+    const Ran ran = program_.run({"processes", "sample.beamdump", "--limit", "2"});
+    EXPECT_EQ(ran.out,
+              "PID      NAME OR INITIAL CALL   MEMORY  REDUCTIONS  MESSAGES  STATUS   "
+              "CURRENT FUNCTION\n"
+              "<0.1.0>  alpha                 4.9 KiB   1,234,567         2  waiting  demo:loop/1\n"
+              "<0.2.0>  'Needs Quotes'        2.9 KiB          20         0  waiting  demo:loop/1\n"
+              "2 more; --limit 0 shows all\n");
+}
+
+TEST_F(ProcessesTest, NothingMatches) {
+    const Ran ran = program_.run({"processes", "sample.beamdump", "--filter", "zebra"});
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_EQ(ran.out, "none of 4 processes matches\n");
+}
+
+TEST_F(ProcessesTest, LimitedSortOfManyGivesTheSameAsSortingAll) {
+    DumpShape shape;
+    shape.processes = 3000;
+    shape.heap_words = 2;
+    shape.messages = 0;
+    shape.packed_regions = 0;
+    program_.put("many.beamdump", DumpBuilder::whole({.threads = 1}, shape));
+    const std::string path = program_.path("many.beamdump");
+    auto all = pids(path, {.sort = ProcessSort::kReductions, .filters = {}, .limit = 0});
+    ASSERT_EQ(all.size(), 3000U);
+    EXPECT_EQ(all.front(), "<0.3000.0>");
+    EXPECT_EQ(all.back(), "<0.1.0>");
+    all.resize(7);
+    EXPECT_EQ(pids(path, {.sort = ProcessSort::kReductions, .filters = {}, .limit = 7}), all);
+}
+
+}  // namespace
+}  // namespace beamdump::test

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "cli/run.h"
+#include "render/output.h"
+#include "sample_dump.h"
+#include "support/temporary_directory.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace beamdump::test {
+
+/// Keeps what is written, up to a limit, after which it is a reader that has gone away.
+class KeptOutput final : public render::Output {
+  public:
+    explicit KeptOutput(std::size_t limit = std::string::npos) : limit_(limit) {}
+    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] std::size_t largest_piece() const { return largest_; }
+
+  protected:
+    Result<void> put(std::string_view text) override {
+        if (text.size() > limit_ - text_.size()) {
+            return fail(ErrorCode::kClosedPipe, "the reader is gone");
+        }
+        largest_ = std::max(largest_, text.size());
+        text_ += text;
+        return {};
+    }
+
+  private:
+    std::size_t limit_;
+    std::size_t largest_ = 0;
+    std::string text_;
+};
+
+struct Ran {
+    int status = 0;
+    std::string out;
+    std::string err;
+};
+
+/// The program, run as a function in a directory of its own with the sample dumps.
+class Program {
+  public:
+    Program() {
+        put("sample.beamdump", sample_dump());
+        put("later.beamdump", later_sample_dump());
+    }
+
+    void put(const std::string& name, const std::vector<std::byte>& bytes) {
+        std::ofstream(directory_.path() / name, std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+    }
+
+    [[nodiscard]] std::string path(const std::string& name) const {
+        return (directory_.path() / name).string();
+    }
+
+    /// Arguments that end in .beamdump are files of the directory; their directory is left out of
+    /// the texts.
+    Ran run(std::vector<std::string> arguments, std::size_t limit = std::string::npos) {
+        for (std::string& argument : arguments) {
+            if (argument.ends_with(".beamdump")) {
+                argument = path(argument);
+            }
+        }
+        KeptOutput out(limit);
+        KeptOutput err;
+        const auto status = cli::run(arguments, out, err);
+        return {static_cast<int>(status), without_directory(out.text()),
+                without_directory(err.text())};
+    }
+
+  private:
+    [[nodiscard]] std::string without_directory(std::string text) const {
+        const std::string prefix = directory_.path().string() + "/";
+        for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) {
+            text.erase(at, prefix.size());
+        }
+        return text;
+    }
+
+    TemporaryDirectory directory_;
+};
+
+}  // namespace beamdump::test

@@ -1,0 +1,125 @@
+#include "program.h"
+#include "render/json.h"
+#include "render/table.h"
+#include "render/units.h"
+#include "render/utf8.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace beamdump::render {
+namespace {
+
+using test::KeptOutput;
+
+TEST(Units, Bytes) {
+    EXPECT_EQ(bytes_text(0), "0 B");
+    EXPECT_EQ(bytes_text(1023), "1023 B");
+    EXPECT_EQ(bytes_text(1024), "1.0 KiB");
+    EXPECT_EQ(bytes_text((1 << 20) - 1), "1.0 MiB");
+    EXPECT_EQ(bytes_text(std::numeric_limits<std::uint64_t>::max()), "16.0 EiB");
+    EXPECT_EQ(byte_change_text(-2048), "-2.0 KiB");
+    EXPECT_EQ(byte_change_text(0), "0 B");
+    EXPECT_EQ(byte_change_text(std::numeric_limits<std::int64_t>::min()), "-8.0 EiB");
+}
+
+TEST(Units, Counts) {
+    EXPECT_EQ(count_text(0), "0");
+    EXPECT_EQ(count_text(999), "999");
+    EXPECT_EQ(count_text(1000), "1,000");
+    EXPECT_EQ(count_text(1234567), "1,234,567");
+    EXPECT_EQ(count_change_text(-1000), "-1,000");
+}
+
+TEST(Units, Durations) {
+    EXPECT_EQ(duration_text(1500), "2 us");
+    EXPECT_EQ(duration_text(9'500'000), "9.5 ms");
+    EXPECT_EQ(duration_text(812'000'000), "812 ms");
+    EXPECT_EQ(duration_text(1'250'000'000), "1.2 s");
+    EXPECT_EQ(duration_text(61'000'000'000), "1 min 1 s");
+    EXPECT_EQ(duration_text(3'660'000'000'000), "1 h 1 min");
+    EXPECT_EQ(duration_text(90'000'000'000'000), "1 d 1 h");
+}
+
+TEST(Units, Times) {
+    EXPECT_EQ(time_text(1'700'000'000'000'000), "2023-11-14 22:13:20 UTC");
+}
+
+TEST(Table, AlignsByCharactersNotBytes) {
+    KeptOutput output;
+    Table table({{"NAME"}, {"N", Align::kRight}});
+    table.add({"\xC3\xA5\xC3\xA4", "1"});
+    table.add({"abcdef", "100"});
+    table.print(output, "> ");
+    output.flush();
+    EXPECT_EQ(output.text(), "> NAME      N\n> \xC3\xA5\xC3\xA4        1\n> abcdef  100\n");
+}
+
+TEST(OneLine, KeepsATerminalSafe) {
+    EXPECT_EQ(one_line("plain \xC3\xA5"), "plain \xC3\xA5");
+    EXPECT_EQ(one_line("\x1B[31m\n\x7F\xFF"), "\\x1B[31m\\x0A\\x7F\\xFF");
+}
+
+TEST(Utf8, BadBytesStandForLatin1) {
+    EXPECT_EQ(valid_utf8("a\xE5z"), "a\xC3\xA5z");
+    EXPECT_EQ(valid_utf8("\xC3\xA5"), "\xC3\xA5");
+    EXPECT_EQ(valid_utf8("\xF0\x9F\x98\x80"), "\xF0\x9F\x98\x80");
+    // Overlong, surrogate, above the last character, cut off.
+    for (const char* bad : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82"}) {
+        const std::string valid = valid_utf8(bad);
+        for (std::string_view rest = valid; !rest.empty();) {
+            const std::size_t length = utf8_length(rest);
+            ASSERT_NE(length, 0U) << bad;
+            rest.remove_prefix(length);
+        }
+    }
+}
+
+TEST(Utf8, PiecesGiveTheSameAsTheWhole) {
+    const std::string text = "x\xE5\xC3\xA5\xF0\x9F\x98\x80\xE2\x82\xAC\xE2\x82!\xF0\x9F";
+    for (std::size_t size = 1; size <= text.size(); ++size) {
+        Utf8Pieces pieces;
+        std::string out;
+        for (std::size_t at = 0; at < text.size(); at += size) {
+            pieces.add(std::string_view(text).substr(at, size), out);
+        }
+        pieces.end(out);
+        EXPECT_EQ(out, valid_utf8(text)) << size;
+    }
+}
+
+TEST(Json, WritesTextInPieces) {
+    KeptOutput output;
+    JsonWriter json(output, "beamdump.test/1");
+    json.begin_text("text");
+    json.text_piece("a\"b\\\n\x01\xC3");
+    json.text_piece("\xA5");
+    json.end_text();
+    json.member("unknown", std::optional<std::uint64_t>());
+    json.hex_member("address", 0xFF00);
+    json.member("flag", true);
+    json.member("change", std::int64_t{-5});
+    json.finish();
+    output.flush();
+    EXPECT_EQ(output.text(),
+              "{\n  \"schema\": \"beamdump.test/1\",\n"
+              "  \"text\": \"a\\\"b\\\\\\n\\u0001\xC3\xA5\",\n"
+              "  \"address\": \"0xff00\",\n  \"flag\": true,\n  \"change\": -5\n}\n");
+}
+
+TEST(Output, DropsEverythingAfterAFailure) {
+    KeptOutput output(3);
+    output.write("abc");
+    output.flush();
+    EXPECT_TRUE(output.ok());
+    output.write("d");
+    output.flush();
+    EXPECT_FALSE(output.ok());
+    output.write("e");
+    output.flush();
+    EXPECT_EQ(output.text(), "abc");
+}
+
+}  // namespace
+}  // namespace beamdump::render

@@ -1,0 +1,407 @@
+#pragma once
+
+#include "support/dump_builder.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace beamdump::test {
+
+/// Atoms of the sample dump, by index.
+enum SampleAtom : std::uint32_t {
+    kFalseAtom,
+    kTrueAtom,
+    kNodeAtom,
+    kModuleAtom,  // as DumpBuilder::add_code() names it
+    kLoopAtom,
+    kAlphaAtom,
+    kQuotedAtom,
+    kSecretAtom,
+};
+
+inline const std::vector<std::string> kSampleAtoms = {"false", "true",  "sample@host",  "demo",
+                                                      "loop",  "alpha", "Needs Quotes", "secret"};
+
+inline constexpr std::uint64_t kNormalExit = 0x9000;
+inline constexpr std::uint64_t kReturnAddress = 0x7080;
+
+constexpr std::uint64_t small_word(std::uint64_t value) {
+    return value << 4U | 0xFU;
+}
+constexpr std::uint64_t atom_word(std::uint64_t index) {
+    return index << 6U | 0xBU;
+}
+constexpr std::uint64_t pid_word(std::uint64_t number) {
+    return number << 4U | 3U;
+}
+constexpr std::uint64_t boxed_word(std::uint64_t address) {
+    return address | 2U;
+}
+constexpr std::uint64_t list_word(std::uint64_t address) {
+    return address | 1U;
+}
+constexpr std::uint64_t tuple_header(std::uint64_t arity) {
+    return arity << 6U;
+}
+
+/// One process of the sample dump. Its heap stands at heap_of(number), its dictionary and its stack
+/// apart from it.
+struct SampleProcess {
+    std::uint64_t number = 1;
+    std::optional<std::uint32_t> name;
+    std::uint64_t memory = 1000;
+    std::uint64_t reductions = 10;
+    records::VoidReason void_reason = records::VOID_REASON_NONE;
+    bool sensitive = false;
+    std::vector<std::uint64_t> heap;
+    std::vector<std::uint64_t> stack = {kNormalExit};
+    std::vector<std::uint64_t> dictionary;
+    std::vector<std::uint64_t> messages;  ///< terms
+    std::uint32_t initial_arity = 1;
+};
+
+constexpr std::uint64_t heap_of(std::uint64_t number) {
+    return 0x100000 * (number + 1);
+}
+constexpr std::uint64_t stack_of(std::uint64_t number) {
+    return heap_of(number) + 0x80000;
+}
+constexpr std::uint64_t dictionary_of(std::uint64_t number) {
+    return heap_of(number) + 0xC0000;
+}
+
+/// Writes a dump like one that beamdump-capture writes of a very small node.
+class SampleDump {
+  public:
+    explicit SampleDump(std::int64_t captured_us = 1'700'000'100'000'000)
+        : builder_(options()), captured_us_(captured_us) {
+        add_node();
+        builder_.add_atoms(0, kSampleAtoms);
+        add_code();
+    }
+
+    DumpBuilder& builder() { return builder_; }
+
+    void add(const SampleProcess& sample) {
+        const std::uint64_t owner = format::owner_id_of(sample.number, 0);
+        const records::Process process = process_of(sample);
+        records::ProcessEnd end;
+        end.set_owner_id(owner);
+        end.set_begin_offset(builder_.append(format::RecordKind::kProcess, process));
+        end.set_void_reason(sample.void_reason);
+        end.set_memory_bytes(sample.memory);
+        if (sample.void_reason == records::VOID_REASON_NONE) {
+            add_memory(sample, owner, *end.mutable_directory());
+        }
+        add_row(sample, process, end, builder_.append(format::RecordKind::kProcessEnd, end));
+    }
+
+    std::vector<std::byte> finish() {
+        add_index();
+        records::Trailer& trailer = builder_.trailer();
+        trailer.mutable_cost()->set_elapsed_ns(12'000'000);
+        trailer.mutable_cost()->set_total_stopped_ns(9'500'000);
+        trailer.mutable_cost()->set_longest_stop_ns(9'500'000);
+        trailer.mutable_cost()->add_stop()->set_length_ns(9'500'000);
+        trailer.mutable_cost()->set_bytes_read(5 << 20);
+        trailer.mutable_cost()->set_reads(123);
+        trailer.mutable_totals()->set_atom_text_bytes(47);
+        trailer.mutable_totals()->set_code_bytes(0x1000);
+        trailer.mutable_totals()->set_modules(1);
+        return builder_.finish();
+    }
+
+  private:
+    static DumpWriterOptions options() {
+        DumpWriterOptions options;
+        options.threads = 1;
+        options.frame_bytes = 4096;
+        return options;
+    }
+
+    void add_node() {
+        records::Capture capture;
+        capture.set_tool_version("0.1.0");
+        capture.set_mode(records::CAPTURE_MODE_FREEZE);
+        capture.set_started_us(captured_us_);
+        capture.set_os_pid(4711);
+        capture.set_host_name("box");
+        capture.set_os_release("Linux 6.1");
+        capture.set_layout_name("otp-25");
+        capture.set_binary_prefix_bytes(64);
+        builder_.trailer().set_capture_offset(
+            builder_.append(format::RecordKind::kCapture, capture));
+        records::Node node;
+        node.set_otp_release("25");
+        node.set_erts_version("13.1.5");
+        node.set_jit(true);
+        node.set_word_size(8);
+        node.set_little_endian(true);
+        node.set_term_scheme(static_cast<std::uint32_t>(format::TermScheme::kOtp25));
+        node.set_name_atom(kNodeAtom);
+        node.set_boot_us(1'700'000'000'000'000);
+        node.set_process_limit(262144);
+        node.set_schedulers(2);
+        node.set_resident_bytes(40 << 20);
+        builder_.trailer().set_node_offset(builder_.append(format::RecordKind::kNode, node));
+    }
+
+    void add_code() {
+        builder_.add_code();
+        records::CodePoints points;
+        auto* point = points.add_point();
+        point->set_name("normal_exit");
+        point->set_address(kNormalExit);
+        point->set_shown_as("<terminate process normally>");
+        builder_.trailer().add_code_points_offset(
+            builder_.append(format::RecordKind::kCodePoints, points));
+    }
+
+    static records::Process process_of(const SampleProcess& sample) {
+        records::Process process;
+        process.set_owner_id(format::owner_id_of(sample.number, 0));
+        process.set_pid_word(pid_word(sample.number));
+        process.set_status(sample.void_reason == records::VOID_REASON_RUNNING ? "running"
+                                                                              : "waiting");
+        if (sample.name) {
+            process.set_registered_name_atom(*sample.name);
+        }
+        process.set_reductions(sample.reductions);
+        process.set_sensitive(sample.sensitive);
+        process.set_trap_exit(false);
+        process.set_priority("normal");
+        process.set_group_leader_word(pid_word(1));
+        process.set_message_queue_length(sample.messages.size());
+        process.set_heap_words(233);
+        process.set_stack_words(sample.stack.size());
+        process.set_instruction_address(0x7050);
+        process.set_stack_top_address(stack_of(sample.number));
+        process.set_heap_end_address(stack_of(sample.number) + sample.stack.size() * 8);
+        auto* call = process.mutable_initial_call();
+        call->set_module_atom(kModuleAtom);
+        call->set_function_atom(kLoopAtom);
+        call->set_arity(sample.initial_arity);
+        *process.mutable_current_function() = *call;
+        return process;
+    }
+
+    void add_memory(const SampleProcess& sample, std::uint64_t owner,
+                    records::RunDirectory& directory) {
+        const auto add = [&](format::RegionKind kind, std::uint64_t address,
+                             const std::vector<std::uint64_t>& words) {
+            if (!words.empty()) {
+                *directory.add_region() =
+                    builder_.add_region(format::OwnerKind::kProcess, owner, kind, address, words);
+            }
+        };
+        add(format::RegionKind::kHeap, heap_of(sample.number), sample.heap);
+        add(format::RegionKind::kStack, stack_of(sample.number), sample.stack);
+        add(format::RegionKind::kDictionary, dictionary_of(sample.number), sample.dictionary);
+        if (!sample.messages.empty()) {
+            records::Messages messages;
+            messages.set_first_index(0);
+            for (const std::uint64_t term : sample.messages) {
+                auto* message = messages.add_entry();
+                message->set_kind(records::MESSAGE_KIND_HEAP);
+                message->set_queue(records::QUEUE_KIND_INNER);
+                message->set_term_word(term);
+            }
+            auto* ref = directory.add_messages();
+            ref->set_offset(builder_.append(format::RecordKind::kMessages, messages));
+            ref->set_count(sample.messages.size());
+        }
+        records::Relations relations;
+        relations.add_link()->set_kind(records::LINK_KIND_PROCESS);
+        relations.mutable_link(0)->set_other_word(pid_word(1));
+        auto* monitor = relations.add_monitor();
+        monitor->set_kind(records::MONITOR_KIND_PROCESS);
+        monitor->set_other_word(pid_word(2));
+        for (const std::uint32_t number : {7U, 8U, 9U}) {
+            monitor->add_reference(number);
+        }
+        directory.add_relations()->set_offset(
+            builder_.append(format::RecordKind::kRelations, relations));
+    }
+
+    void add_row(const SampleProcess& sample, const records::Process& process,
+                 const records::ProcessEnd& end, std::uint64_t end_offset) {
+        auto& row = rows_.emplace_back();
+        row.set_owner_id(end.owner_id());
+        row.set_begin_offset(end.begin_offset());
+        row.set_end_offset(end_offset);
+        row.set_void_reason(sample.void_reason);
+        row.set_memory_bytes(sample.memory);
+        row.set_reductions(sample.reductions);
+        row.set_message_queue_length(sample.messages.size());
+        if (sample.name) {
+            row.set_registered_name_atom(*sample.name);
+        }
+        *row.mutable_initial_call() = process.initial_call();
+        *row.mutable_current_function() = process.current_function();
+        row.set_status(sample.void_reason == records::VOID_REASON_RUNNING
+                           ? records::PROCESS_STATUS_RUNNING
+                           : records::PROCESS_STATUS_WAITING);
+        row.set_heap_words(233);
+        row.set_stack_words(sample.stack.size());
+    }
+
+    static std::uint64_t plus_one(const records::ProcessRow& row, records::ProcessColumnKind kind) {
+        const auto mfa = [](const records::Mfa& call, int part) -> std::uint64_t {
+            return 1 + (part == 0   ? call.module_atom()
+                        : part == 1 ? call.function_atom()
+                                    : call.arity());
+        };
+        switch (kind) {
+            case records::PROCESS_COLUMN_OWNER_ID:
+                return row.owner_id() + 1;
+            case records::PROCESS_COLUMN_BEGIN_OFFSET:
+                return row.begin_offset() + 1;
+            case records::PROCESS_COLUMN_END_OFFSET:
+                return row.end_offset() + 1;
+            case records::PROCESS_COLUMN_VOID_REASON:
+                return static_cast<std::uint64_t>(row.void_reason()) + 1;
+            case records::PROCESS_COLUMN_MEMORY_BYTES:
+                return row.memory_bytes() + 1;
+            case records::PROCESS_COLUMN_REDUCTIONS:
+                return row.reductions() + 1;
+            case records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH:
+                return row.message_queue_length() + 1;
+            case records::PROCESS_COLUMN_REGISTERED_NAME:
+                return row.has_registered_name_atom() ? row.registered_name_atom() + 1ULL : 0;
+            case records::PROCESS_COLUMN_INITIAL_MODULE:
+            case records::PROCESS_COLUMN_INITIAL_FUNCTION:
+            case records::PROCESS_COLUMN_INITIAL_ARITY:
+                return mfa(row.initial_call(), kind - records::PROCESS_COLUMN_INITIAL_MODULE);
+            case records::PROCESS_COLUMN_CURRENT_MODULE:
+            case records::PROCESS_COLUMN_CURRENT_FUNCTION:
+            case records::PROCESS_COLUMN_CURRENT_ARITY:
+                return mfa(row.current_function(), kind - records::PROCESS_COLUMN_CURRENT_MODULE);
+            case records::PROCESS_COLUMN_STATUS:
+                return static_cast<std::uint64_t>(row.status()) + 1;
+            case records::PROCESS_COLUMN_HEAP_WORDS:
+                return row.heap_words() + 1;
+            case records::PROCESS_COLUMN_STACK_WORDS:
+                return row.stack_words() + 1;
+            default:
+                return 0;
+        }
+    }
+
+    void add_top(records::ProcessColumnKind by,
+                 std::uint64_t (records::ProcessRow::*value)() const) {
+        std::vector<records::ProcessRow> sorted = rows_;
+        std::ranges::stable_sort(sorted, std::greater{},
+                                 [value](const auto& row) { return (row.*value)(); });
+        auto* top = builder_.trailer().add_top();
+        top->set_by(by);
+        for (const auto& row : sorted) {
+            *top->add_row() = row;
+        }
+    }
+
+    void add_index() {
+        records::Trailer& trailer = builder_.trailer();
+        auto* page = trailer.add_process_pages();
+        page->set_rows(rows_.size());
+        page->mutable_column_offset()->Resize(records::ProcessColumnKind_ARRAYSIZE, 0);
+        auto& totals = *trailer.mutable_totals();
+        for (int kind = 1; kind < records::ProcessColumnKind_ARRAYSIZE; ++kind) {
+            records::ProcessColumn column;
+            column.set_column(static_cast<records::ProcessColumnKind>(kind));
+            for (const auto& row : rows_) {
+                column.add_value_plus_one(plus_one(row, column.column()));
+            }
+            page->set_column_offset(kind,
+                                    builder_.append(format::RecordKind::kProcessColumn, column));
+        }
+        std::uint64_t voids = 0;
+        totals.mutable_void_by_reason()->Resize(records::VoidReason_ARRAYSIZE, 0);
+        for (const auto& row : rows_) {
+            totals.set_process_memory_bytes(totals.process_memory_bytes() + row.memory_bytes());
+            totals.set_messages(totals.messages() + row.message_queue_length());
+            totals.set_void_by_reason(row.void_reason(),
+                                      totals.void_by_reason(row.void_reason()) + 1);
+            voids += row.void_reason() == records::VOID_REASON_NONE ? 0 : 1;
+        }
+        totals.set_processes(rows_.size());
+        totals.set_processes_void(voids);
+        add_top(records::PROCESS_COLUMN_MEMORY_BYTES, &records::ProcessRow::memory_bytes);
+        add_top(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH,
+                &records::ProcessRow::message_queue_length);
+    }
+
+    DumpBuilder builder_;
+    std::int64_t captured_us_;
+    std::vector<records::ProcessRow> rows_;
+};
+
+/// `alpha`: {k, 42} in the dictionary, two messages, a frame with [1,2] in y(0) and a catch in
+/// y(1).
+inline SampleProcess alpha_process() {
+    SampleProcess alpha;
+    alpha.number = 1;
+    alpha.name = kAlphaAtom;
+    alpha.memory = 5000;
+    alpha.reductions = 1234567;
+    const std::uint64_t heap = heap_of(1);
+    alpha.heap = {small_word(1),   list_word(heap + 16), small_word(2), kNil,
+                  tuple_header(2), atom_word(kLoopAtom), small_word(42)};
+    // A catch's word: its index in the catch table, tagged (erl_term.h).
+    constexpr std::uint64_t kCatchZero = 0x1B;
+    alpha.stack = {list_word(heap), kCatchZero, kReturnAddress, atom_word(kTrueAtom), kNormalExit};
+    alpha.dictionary = {kNil, boxed_word(heap + 32), kNil};
+    alpha.messages = {small_word(7), list_word(heap)};
+    return alpha;
+}
+
+/// Four processes: alpha, one whose name needs quotes, a sensitive one, and a void one.
+inline std::vector<std::byte> sample_dump() {
+    SampleDump dump;
+    dump.add(alpha_process());
+    SampleProcess quoted;
+    quoted.number = 2;
+    quoted.name = kQuotedAtom;
+    quoted.memory = 3000;
+    quoted.reductions = 20;
+    dump.add(quoted);
+    SampleProcess secret;
+    secret.number = 3;
+    secret.name = kSecretAtom;
+    secret.memory = 2000;
+    secret.sensitive = true;
+    secret.dictionary = {kNil};
+    secret.messages = {small_word(99)};
+    dump.add(secret);
+    SampleProcess running;
+    running.number = 4;
+    running.memory = 100;
+    running.reductions = 99;
+    running.void_reason = records::VOID_REASON_RUNNING;
+    running.initial_arity = 3;
+    dump.add(running);
+    return dump.finish();
+}
+
+/// The same node two minutes later: alpha has grown, 2 is gone, 5 is born, and 3 is another
+/// process.
+inline std::vector<std::byte> later_sample_dump() {
+    SampleDump dump(1'700'000'220'000'000);
+    SampleProcess alpha = alpha_process();
+    alpha.memory = 9000;
+    alpha.reductions += 1000;
+    alpha.messages.push_back(small_word(8));
+    dump.add(alpha);
+    SampleProcess other;
+    other.number = 3;
+    other.memory = 700;
+    other.initial_arity = 9;
+    dump.add(other);
+    SampleProcess born;
+    born.number = 5;
+    born.memory = 800;
+    dump.add(born);
+    return dump.finish();
+}
+
+}  // namespace beamdump::test

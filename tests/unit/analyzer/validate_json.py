@@ -1,0 +1,75 @@
+"""Validates every JSON answer of beamdump-analyze against its schema.
+
+validate_json.py PROGRAM WRITE_SAMPLE_DUMPS SCHEMAS. A member that a schema does not describe fails
+here, although the schemas allow it: later versions may add members, this one must describe its own.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+ANSWERS = [
+    (0, ["summary", "sample"]),
+    (3, ["summary", "cut"]),
+    (0, ["processes", "sample"]),
+    (0, ["processes", "sample", "--filter", "nothing like it"]),
+    (3, ["processes", "cut", "--limit", "1", "--sort", "name"]),
+    (0, ["process", "sample", "alpha"]),
+    (3, ["process", "sample", "secret"]),
+    (3, ["process", "sample", "<0.4.0>"]),
+    (0, ["process", "sample", "secret", "--sensitive", "--limit", "0"]),
+    (0, ["backtrace", "sample", "alpha"]),
+    (0, ["backtrace", "sample", "alpha", "--max-bytes", "2", "--chunk-size", "1"]),
+    (3, ["backtrace", "sample", "<0.4.0>"]),
+    (3, ["backtrace", "sample", "secret"]),
+    (0, ["diff", "sample", "later"]),
+    (3, ["diff", "cut", "sample"]),
+]
+
+
+def strict(schema):
+    """The schema, refusing members that it does not describe."""
+    if isinstance(schema, list):
+        return [strict(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    result = {key: strict(value) for key, value in schema.items()}
+    if schema.get("type") == "object" and "properties" in schema:
+        result.setdefault("additionalProperties", False)
+    return result
+
+
+def main():
+    program, write_dumps, folder = sys.argv[1:]
+    schemas = {}
+    for path in sorted(pathlib.Path(folder).glob("*.schema.json")):
+        schema = json.loads(path.read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        schemas[schema["$id"]] = strict(schema)
+    answered = set()
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([write_dumps, directory], check=True)
+        for status, words in ANSWERS:
+            arguments = [f"{directory}/{word}.beamdump" if word in ("sample", "later", "cut")
+                         else word for word in words]
+            ended = subprocess.run([program, *arguments, "--json"], capture_output=True, text=True)
+            assert ended.returncode == status, \
+                f"{words}: exit status {ended.returncode}, not {status}: {ended.stderr}"
+            answer = json.loads(ended.stdout)
+            name, version = answer["schema"].removeprefix("beamdump.").split("/")
+            assert name == words[0], f"{words}: names the schema {answer['schema']}"
+            schema = schemas[f"urn:beamdump:{name}:{version}"]
+            resolver = jsonschema.RefResolver.from_schema(schema, store=schemas)
+            jsonschema.Draft202012Validator(schema, resolver=resolver).validate(answer)
+            answered.add(name)
+    described = {identity.split(":")[2] for identity in schemas} - {"common"}
+    assert answered == described, f"schemas without an answer: {described - answered}"
+    print(f"{len(ANSWERS)} answers are as {len(described)} schemas say")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+// Writes the sample dumps into a directory: sample, later, cut.
+#include "sample_dump.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+void write(const std::filesystem::path& path, const std::vector<std::byte>& bytes) {
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    if (!file) {
+        throw std::runtime_error("cannot write " + path.string());
+    }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    if (count != 2) {
+        std::fputs("usage: write_sample_dumps DIRECTORY\n", stderr);
+        return 2;
+    }
+    const std::filesystem::path directory(arguments[1]);
+    std::vector<std::byte> sample = beamdump::test::sample_dump();
+    write(directory / "sample.beamdump", sample);
+    sample.resize(sample.size() - 60);
+    write(directory / "cut.beamdump", sample);
+    write(directory / "later.beamdump", beamdump::test::later_sample_dump());
+    return 0;
+}

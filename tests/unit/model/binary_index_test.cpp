@@ -1,0 +1,78 @@
+#include "open_bytes.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+namespace beamdump::test {
+namespace {
+
+std::string content(BinaryIndex& index, const records::Binary& binary, std::uint64_t from,
+                    std::size_t size) {
+    std::string text(size, '?');
+    text.resize(expect_value(
+        index.bytes(binary, from, std::as_writable_bytes(std::span(text.data(), text.size())))));
+    return text;
+}
+
+TEST(BinaryIndex, FindsByAddress) {
+    OpenedBytes opened(DumpBuilder::whole(small_frames()));
+    BinaryIndex& index = opened.dump().binaries();
+    const auto binary = expect_value(index.at(kBinaryBase + 64));
+    EXPECT_EQ(binary->size_bytes(), 101U);
+    EXPECT_EQ(captured_bytes(*binary), 8U);
+    EXPECT_EQ(content(index, *binary, 0, 100), "prefix 1");
+    EXPECT_EQ(content(index, *binary, 7, 100), "1");
+    EXPECT_EQ(content(index, *binary, 8, 100), "");
+}
+
+TEST(BinaryIndex, UnknownAddressIsAbsent) {
+    OpenedBytes opened(DumpBuilder::whole(small_frames()));
+    for (const std::uint64_t address : {std::uint64_t{0}, kBinaryBase + 8, kBinaryBase + 4096}) {
+        const auto binary = opened.dump().binaries().at(address);
+        ASSERT_FALSE(binary);
+        EXPECT_EQ(binary.error().code, ErrorCode::kAbsent);
+    }
+}
+
+TEST(BinaryIndex, ReadsStripedContent) {
+    DumpBuilder builder(small_frames());
+    builder.add_node();
+    std::vector<std::uint64_t> words(4096);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        words[i] = i;
+    }
+    format::RegionHeader header;
+    header.owner_kind = format::OwnerKind::kBinary;
+    header.region_kind = format::RegionKind::kBinaryContent;
+    header.unit = format::RegionUnit::kBytes;
+    header.owner_id = kBinaryBase;
+    header.address = kBinaryBase + 24;
+    header.total = words.size() * 8;
+    const auto bytes = std::as_bytes(std::span(words));
+    const auto placed = expect_value(builder.writer().append_region(
+        header, [&bytes](std::uint64_t first, std::span<std::byte> into) -> Result<std::uint64_t> {
+            const std::size_t count = std::min<std::size_t>(into.size(), bytes.size() - first);
+            std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(first), count, into.begin());
+            return count;
+        }));
+    ASSERT_TRUE(placed.striped);
+    records::Binary binary;
+    binary.set_address(kBinaryBase);
+    binary.set_size_bytes(words.size() * 8);
+    binary.set_content_offset(placed.offset);
+    binary.set_content_bytes(placed.here);
+    binary.set_content_striped(placed.striped);
+    OpenedBytes opened(builder.finish());
+
+    std::vector<std::byte> read(bytes.size());
+    EXPECT_EQ(expect_value(opened.dump().binaries().bytes(binary, 0, read)), bytes.size());
+    EXPECT_TRUE(std::ranges::equal(read, bytes));
+    std::array<std::byte, 16> piece{};
+    EXPECT_EQ(expect_value(opened.dump().binaries().bytes(binary, 3981, piece)), piece.size());
+    EXPECT_TRUE(std::ranges::equal(piece, bytes.subspan(3981, piece.size())));
+}
+
+}  // namespace
+}  // namespace beamdump::test

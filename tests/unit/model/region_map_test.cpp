@@ -1,0 +1,101 @@
+#include "open_bytes.h"
+
+#include <libdump/model/region_map.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace beamdump::test {
+namespace {
+
+constexpr std::uint64_t kBase = 0x10000;
+
+/// A dump with one region whose word i is i * 3, and its reference.
+struct OneRegion {
+    explicit OneRegion(std::uint64_t words) {
+        DumpBuilder builder(small_frames());
+        builder.add_node();
+        std::vector<std::uint64_t> content(words);
+        for (std::uint64_t i = 0; i < words; ++i) {
+            content[i] = i * 3;
+        }
+        ref = builder.add_region(format::OwnerKind::kProcess, 1, format::RegionKind::kHeap, kBase,
+                                 content);
+        bytes = builder.finish();
+    }
+    records::RegionRef ref;
+    std::vector<std::byte> bytes;
+};
+
+TEST(RegionMap, ReadsWordsOfAStripedRegion) {
+    constexpr std::uint64_t kWords = 30000;
+    const OneRegion one(kWords);
+    ASSERT_TRUE(one.ref.striped());
+    OpenedBytes opened(one.bytes);
+    RegionMap map(opened.dump().reader(), {expect_value(region_of(one.ref))});
+    EXPECT_EQ(map.longest_region_bytes(), kWords * 8);
+    std::vector<std::uint64_t> all(kWords + 10);
+    EXPECT_EQ(expect_value(map.words(kBase, all)), kWords);
+    for (std::uint64_t i = 0; i < kWords; ++i) {
+        ASSERT_EQ(all[i], i * 3);
+    }
+    std::array<std::uint64_t, 3> some{};
+    EXPECT_EQ(expect_value(map.words(kBase + 8191 * 8, some)), 3U);
+    EXPECT_EQ(some, (std::array<std::uint64_t, 3>{8191 * 3, 8192 * 3, 8193 * 3}));
+    EXPECT_EQ(expect_value(map.words(kBase + (kWords - 1) * 8, some)), 1U);
+}
+
+TEST(RegionMap, OutsideIsUnmapped) {
+    const OneRegion one(10);
+    OpenedBytes opened(one.bytes);
+    RegionMap map(opened.dump().reader(), {expect_value(region_of(one.ref))});
+    std::uint64_t word = 0;
+    for (const std::uint64_t address :
+         {std::uint64_t{0}, kBase - 8, kBase + 80, kBase + 4, ~std::uint64_t{7}}) {
+        const auto got = map.words(address, std::span(&word, 1));
+        ASSERT_FALSE(got) << address;
+        EXPECT_EQ(got.error().code, ErrorCode::kUnmapped);
+    }
+}
+
+TEST(RegionMap, WhatIsNotHereIsAbsent) {
+    OneRegion one(10);
+    one.ref.set_here(4);
+    one.ref.set_state(static_cast<std::uint32_t>(format::RegionState::kRedacted));
+    OpenedBytes opened(one.bytes);
+    RegionMap map(opened.dump().reader(), {expect_value(region_of(one.ref))});
+    std::array<std::uint64_t, 10> words{};
+    EXPECT_EQ(expect_value(map.words(kBase, words)), 4U);
+    const auto got = map.words(kBase + 4 * 8, words);
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, ErrorCode::kAbsent);
+    EXPECT_NE(got.error().message.find("redacted"), std::string::npos);
+}
+
+TEST(RegionMap, RefusesADirectoryThatContradictsTheRegion) {
+    OneRegion one(10);
+    one.ref.set_address(kBase + 8);
+    OpenedBytes opened(one.bytes);
+    RegionMap map(opened.dump().reader(), {expect_value(region_of(one.ref))});
+    std::uint64_t word = 0;
+    const auto got = map.words(kBase + 8, std::span(&word, 1));
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, ErrorCode::kCorrupt);
+}
+
+TEST(Region, RefusesSizesThatCannotBe) {
+    records::RegionRef ref;
+    ref.set_address(~std::uint64_t{0} - 100);
+    ref.set_total(1000);
+    EXPECT_EQ(region_of(ref).error().code, ErrorCode::kCorrupt);
+    ref.set_address(8);
+    ref.set_total(~std::uint64_t{0});
+    EXPECT_EQ(region_of(ref).error().code, ErrorCode::kCorrupt);
+    ref.set_total(1);
+    ref.set_here(2);
+    EXPECT_EQ(region_of(ref).error().code, ErrorCode::kCorrupt);
+}
+
+}  // namespace
+}  // namespace beamdump::test
