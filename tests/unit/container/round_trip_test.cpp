@@ -68,6 +68,21 @@ TEST(RoundTrip, MessagesAreFoundByTheTrailersOffsets) {
     EXPECT_EQ(inside.error().code, ErrorCode::kCorrupt);
 }
 
+/// What the operating system gives need not be UTF-8.
+TEST(RoundTrip, AnyBytesMayStandInText) {
+    DumpBuilder builder({.frame_bytes = 1024});
+    records::Node node;
+    node.add_arguments("caf\xe9");
+    const std::uint64_t offset = builder.append(RecordKind::kNode, node);
+    builder.trailer().add_warning("cannot read caf\xe9");
+    const MemoryFile file(builder.finish());
+    DumpReader reader = open_bytes(file);
+    EXPECT_FALSE(reader.damage());
+    EXPECT_EQ(reader.trailer().warning(0), "cannot read caf\xe9");
+    const auto got = expect_value(reader.message_at<records::Node>(offset, RecordKind::kNode));
+    EXPECT_EQ(got.arguments(0), "caf\xe9");
+}
+
 /// A region of every size around the limits of a frame comes back word by word, by its placement.
 TEST(RoundTrip, RegionsOfBoundarySizes) {
     constexpr std::uint32_t kFrame = 1024;
