@@ -30,7 +30,13 @@ TEST(Dump, NamesAProcessThatIsNotThere) {
 }
 
 TEST(Dump, LiteralsOfACutDumpAreThere) {
-    OpenedBytes opened(without_trailer(DumpBuilder::whole(small_frames())));
+    DumpShape shape;
+    shape.processes = 50;
+    DumpBuilder builder(small_frames(), shape);
+    builder.add_all();
+    std::vector<std::uint64_t> filler(5000, kNil);
+    builder.add_region(format::OwnerKind::kNode, 0, format::RegionKind::kUnknown, 8, filler);
+    OpenedBytes opened(without_trailer(builder.finish()));
     ASSERT_NE(opened.dump().reader().recovered(), nullptr);
     std::uint64_t word = 0;
     EXPECT_EQ(expect_value(opened.dump().literals().words(kLiteralBase, std::span(&word, 1))), 1U);

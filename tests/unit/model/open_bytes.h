@@ -5,6 +5,7 @@
 
 #include <libdump/model/dump.h>
 
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <vector>
@@ -38,9 +39,11 @@ class OpenedBytes {
 /// A dump without its end: the frame of the trailer, too, is cut.
 inline std::vector<std::byte> without_trailer(std::vector<std::byte> bytes) {
     constexpr std::size_t kSkippableHeader = 8;
-    const std::uint64_t frames = OpenedBytes(bytes).dump().reader().frames();
+    std::uint32_t entries = 0;
+    std::memcpy(&entries, bytes.data() + bytes.size() - format::kSeekTableFooterBytes,
+                sizeof(entries));
     const std::size_t seek_table =
-        kSkippableHeader + frames * format::kSeekTableEntryBytes + format::kSeekTableFooterBytes;
+        kSkippableHeader + entries * format::kSeekTableEntryBytes + format::kSeekTableFooterBytes;
     const std::size_t tail = kSkippableHeader + sizeof(format::Tail);
     bytes.resize(bytes.size() - seek_table - tail - 1);
     return bytes;
