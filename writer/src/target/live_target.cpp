@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <elf.h>
+#include <optional>
 #include <unistd.h>
 
 namespace beamdump::target {
@@ -111,26 +112,27 @@ Result<LiveTarget> LiveTarget::open(pid_t pid) {
     if (auto mapped = target.refresh_mappings(); !mapped) {
         return std::unexpected(mapped.error());
     }
-    auto vm = find_vm_image(target.process_, target.mappings_);
-    if (!vm) {
-        return std::unexpected(vm.error());
+    auto found = find_vm_image(target.process_, target.mappings_);
+    if (!found) {
+        return std::unexpected(found.error());
     }
-    if (!*vm) {
+    std::optional<VmImage> vm = std::move(*found);
+    if (!vm) {
         return not_a_beam(describe_other_program(target.process_));
     }
     auto memory = memory::ProcessMemory::open(pid);
     if (!memory) {
         return std::unexpected(memory.error());
     }
-    if (auto readable = check_readable(**memory, **vm, target.process_); !readable) {
+    if (auto readable = check_readable(**memory, *vm, target.process_); !readable) {
         return std::unexpected(readable.error());
     }
     auto pages = memory::Pagemap::open(pid);
     if (!pages) {
         return std::unexpected(pages.error());
     }
-    target.executable_ = std::move((*vm)->path);
-    target.image_ = std::move((*vm)->image);
+    target.executable_ = std::move(vm->path);
+    target.image_ = std::move(vm->image);
     target.memory_ = std::move(*memory);
     target.pages_ = std::move(*pages);
     return target;

@@ -30,9 +30,8 @@ class Fields {
 };
 
 bool number(std::string_view text, int base, std::uint64_t& value) {
-    const auto* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, value, base);
-    return parsed.ec == std::errc() && parsed.ptr == end;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }
 
 // "begin-end perms offset major:minor inode path", Linux' Documentation/filesystems/proc.rst

@@ -147,9 +147,8 @@ void ThreadStop::look_at(std::size_t index) {
     State& state = states_[index];
     int status = 0;
     const pid_t got = ::waitpid(threads_[index], &status, __WALL | WNOHANG);
-    if (got < 0 && errno == ECHILD) {
-        state.ended = true;
-    } else if (got > 0 && !WIFSTOPPED(status)) {
+    const bool unknown = got < 0 && errno == ECHILD;
+    if (unknown || (got > 0 && !WIFSTOPPED(status))) {
         state.ended = true;
     } else if (got > 0) {
         state.stopped = true;

@@ -62,15 +62,18 @@ struct Candidate {
 /// A path of ours to a file that the target has mapped; empty where it cannot be opened. Where
 /// /proc/PID/map_files is not permitted, the target's path is tried, and must be the same file.
 std::string reachable_path(const ProcDirectory& process, const Mapping& mapping) {
-    const auto exact =
+    auto exact =
         process.path(fmt::format("map_files/{:x}-{:x}", mapping.range.begin, mapping.range.end));
     if (std::ifstream(exact)) {
         return exact;
     }
-    const auto by_name = process.path("root") + mapping.path;
+    auto by_name = process.path("root") + mapping.path;
     struct stat status{};
     const bool same = ::stat(by_name.c_str(), &status) == 0 && status.st_ino == mapping.inode;
-    return same ? by_name : std::string();
+    if (!same) {
+        by_name.clear();
+    }
+    return by_name;
 }
 
 /// The program itself first, then every other file with an executable mapping.
