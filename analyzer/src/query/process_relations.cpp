@@ -76,7 +76,16 @@ std::optional<std::string> reference_text(const records::Monitor& monitor) {
                        fmt::join(std::ranges::reverse_view(monitor.reference()), "."));
 }
 
+/// A resource has no pid: process_info shows its magic reference.
+MonitorLine resource_line(const records::Monitor& monitor) {
+    return {monitor_kind(monitor.kind()), reference_text(monitor).value_or("unknown"),
+            std::nullopt};
+}
+
 MonitorLine monitor_line(Dump& dump, const records::Monitor& monitor, TermPrinter& printer) {
+    if (monitor.kind() == records::MONITOR_KIND_RESOURCE && monitor.is_target()) {
+        return resource_line(monitor);
+    }
     return {monitor_kind(monitor.kind()), monitor_other(dump, monitor, printer),
             reference_text(monitor)};
 }

@@ -35,7 +35,8 @@ std::optional<std::uint64_t> value_of(const records::ProcessRow& row,
     }
 }
 
-void set_sizes(const records::Process& process, records::ProcessRow& row) {
+void set_sizes(const records::Process& process, const records::ProcessEnd& end,
+               records::ProcessRow& row) {
     if (process.has_reductions()) {
         row.set_reductions(process.reductions());
     }
@@ -44,7 +45,7 @@ void set_sizes(const records::Process& process, records::ProcessRow& row) {
     }
     if (process.has_heap_words()) {
         row.set_heap_words(process.heap_words() + process.old_heap_words() +
-                           process.fragment_words());
+                           process.fragment_words() + end.message_words());
     }
     if (process.has_stack_words()) {
         row.set_stack_words(process.stack_words());
@@ -76,7 +77,7 @@ records::ProcessRow row_of(const records::Process& process, const records::Proce
     if (status != kStatuses.end()) {
         row.set_status(status->second);
     }
-    set_sizes(process, row);
+    set_sizes(process, end, row);
     if (end.has_memory_bytes()) {
         row.set_memory_bytes(end.memory_bytes());
     }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace beamdump::beam {
 namespace {
@@ -23,6 +24,10 @@ Address boxed_address(std::uint64_t word) {
 }
 
 }  // namespace
+
+Address RelationWalker::remote_thing(std::uint64_t word) {
+    return boxed_address(word);
+}
 
 /// Collects a page and hands it over when it is full.
 class RelationWalker::Pager {
@@ -81,6 +86,8 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     walker.thing_data_ = names.field("ExternalThing", "data");
     walker.ref_bytes_ = names.bytes("ErtsORefThing");
     walker.ref_numbers_ = names.field("ErtsORefThing", "numbers");
+    walker.magic_numbers_ = names.field("ErtsMagicBinary", "refn");
+    walker.magic_data_ = names.field("ErtsMagicBinary", "unaligned_data");
     walker.flag_target_ = names.constant("relation_flag_target");
     walker.flag_name_ = names.constant("relation_flag_name");
     walker.flag_extended_ = names.constant("relation_flag_extended");
@@ -245,6 +252,19 @@ Result<void> RelationWalker::reference(Address data, records::Monitor& into) {
     return {};
 }
 
+// The other side of a resource's monitor is no term but the resource: data of a magic binary
+// (erl_nif.c), which process_info shows as the magic binary's reference.
+Result<void> RelationWalker::resource(Address data, records::Monitor& into) {
+    std::array<std::uint32_t, kReferenceNumbers> numbers{};
+    if (auto done = vm_->memory().read(data - magic_data_.offset + magic_numbers_.offset,
+                                       std::as_writable_bytes(std::span(numbers)));
+        !done) {
+        return wrap("a resource that monitors", done.error());
+    }
+    into.mutable_reference()->Add(numbers.begin(), numbers.end());
+    return {};
+}
+
 Result<void> RelationWalker::monitor(Address address, StructView node, records::Monitor& into) {
     const auto flags = node.get(flags_);
     const auto kind = monitor_kind(node.get(type_));
@@ -253,7 +273,7 @@ Result<void> RelationWalker::monitor(Address address, StructView node, records::
     into.set_flags(static_cast<std::uint32_t>(flags));
     into.set_is_target((flags & flag_target_) != 0);
     if (kind == records::MONITOR_KIND_RESOURCE && into.is_target()) {
-        return {};  // its other side is a resource's address, not a term
+        return resource(node.get(other_), into);
     }
     into.set_other_word(node.get(other_));
     if (auto done = reference(data, into); !done) {

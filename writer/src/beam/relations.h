@@ -23,6 +23,10 @@ class RelationWalker {
     Result<Walked> walk(const ProcessView& process, std::size_t most, std::uint64_t limit,
                         const std::function<Result<void>(records::Relations&)>& page);
 
+    /// Where a remote pid's words stand, given its term word, and how many they are.
+    [[nodiscard]] static Address remote_thing(std::uint64_t word);
+    [[nodiscard]] std::uint64_t remote_words() const { return thing_bytes_ / 8; }
+
   private:
     class Pager;
     explicit RelationWalker(Vm& vm, PidWords pids, AtomWords atoms)
@@ -35,6 +39,7 @@ class RelationWalker {
     Result<void> link(Address address, StructView node, records::Link& into);
     Result<void> monitor(Address address, StructView node, records::Monitor& into);
     Result<void> reference(Address data, records::Monitor& into);
+    Result<void> resource(Address data, records::Monitor& into);
     /// Number, serial and node of a remote pid's term word.
     struct Remote {
         std::uint64_t owner_id = 0;
@@ -49,7 +54,7 @@ class RelationWalker {
     AtomWords atoms_;
     Field right_, left_, next_, other_, offset_, flags_, type_;
     Field data_ref_, name_, dist_, dist_name_, ilink_unlinking_, elink_unlinking_;
-    Field thing_header_, thing_node_, thing_data_, ref_numbers_;
+    Field thing_header_, thing_node_, thing_data_, ref_numbers_, magic_numbers_, magic_data_;
     std::uint32_t node_bytes_ = 0, thing_bytes_ = 0, ref_bytes_ = 0, data_bytes_ = 0;
     std::uint32_t elink_bytes_ = 0;
     std::uint64_t flag_target_ = 0, flag_name_ = 0, flag_extended_ = 0;

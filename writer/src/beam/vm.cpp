@@ -10,6 +10,11 @@
 namespace beamdump::beam {
 namespace {
 
+/// Small blocks: many chains have one member on each process's heap, and the rest of the block
+/// would be read for nothing. 4 MiB in all.
+constexpr std::size_t kCacheBlockBytes = 16U << 10U;
+constexpr std::size_t kCacheBlocks = 256;
+
 Result<std::string> symbol_text(target::LiveTarget& target, std::string_view name) {
     const auto symbol = target.image().symbol(name);
     if (!symbol) {
@@ -65,7 +70,8 @@ Result<std::string> otp_release_of(target::LiveTarget& target) {
 Vm::Vm(target::LiveTarget target, Layout layout)
     : target_(std::move(target)),
       layout_(std::move(layout)),
-      cache_(std::make_unique<memory::BlockCache>(target_.memory(), &target_.pages())) {}
+      cache_(std::make_unique<memory::BlockCache>(target_.memory(), &target_.pages(),
+                                                  kCacheBlockBytes, kCacheBlocks)) {}
 
 Result<std::unique_ptr<Vm>> Vm::locate(target::LiveTarget target,
                                        const std::optional<std::string>& layout_json) {

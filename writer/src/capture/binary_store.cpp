@@ -23,17 +23,17 @@ Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
 }
 
 Result<void> BinaryStore::add(Address binary) {
-    if (binary == 0 || !known_.emplace(binary, 0).second) {
+    if (binary == 0 || !known_.insert(binary)) {
         return {};
     }
     waiting_.push_back(binary);
-    if (waiting_.size() < kBatch) {
+    if (waiting_.size() < kBatch && !known_.full()) {
         return {};
     }
     if (auto done = write_waiting(); !done) {
         return done;
     }
-    return known_.size() < kKnownAtMost ? Result<void>() : write_index();
+    return known_.full() ? write_index() : Result<void>();
 }
 
 Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
@@ -97,7 +97,7 @@ Result<void> BinaryStore::flush_page() {
         return std::unexpected(offset.error());
     }
     for (const auto& binary : page_.binary()) {
-        known_[binary.address()] = *offset;
+        known_.set(binary.address(), *offset);
     }
     page_.Clear();
     page_bytes_ = 0;
@@ -105,15 +105,7 @@ Result<void> BinaryStore::flush_page() {
 }
 
 Result<void> BinaryStore::write_index() {
-    std::vector<std::pair<Address, std::uint64_t>> entries;
-    entries.reserve(known_.size());
-    for (const auto& [address, offset] : known_) {
-        if (offset != 0) {
-            entries.emplace_back(address, offset);
-        }
-    }
-    known_.clear();
-    std::ranges::sort(entries);
+    const auto entries = known_.sort();
     for (std::size_t first = 0; first < entries.size(); first += kIndexPageEntries) {
         const auto last = std::min(first + kIndexPageEntries, entries.size());
         records::BinaryIndexPage page;
@@ -133,6 +125,7 @@ Result<void> BinaryStore::write_index() {
         ref.set_count(last - first);
         ref.set_offset(*offset);
     }
+    known_.clear();
     ++run_;
     return {};
 }

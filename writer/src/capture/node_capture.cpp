@@ -20,6 +20,25 @@ constexpr std::uint32_t kExportsOfAPage = 2048;
 constexpr std::size_t kEntriesOfAPage = 1024;
 constexpr int kModulesOfAPage = 2048;
 
+/// What of the literals' range is in memory and readable. A gigabyte is reserved and little of it
+/// used; what the VM gave back may still be in memory, but closed to reading.
+Result<std::vector<memory::AddressRange>> literal_parts(beam::Vm& vm, memory::AddressRange range) {
+    std::vector<memory::AddressRange> parts;
+    for (const auto& mapping : vm.target().mappings().all()) {
+        const memory::AddressRange open{std::max(mapping.range.begin, range.begin),
+                                        std::min(mapping.range.end, range.end)};
+        if (!mapping.readable || open.begin >= open.end) {
+            continue;
+        }
+        auto present = vm.target().pages().present(open);
+        if (!present) {
+            return present;
+        }
+        parts.insert(parts.end(), present->begin(), present->end());
+    }
+    return parts;
+}
+
 }  // namespace
 
 Result<void> NodeCapture::capture_record(const CaptureOptions& options, std::int64_t started_us,
@@ -282,12 +301,11 @@ Result<void> NodeCapture::tables() {
 Result<void> NodeCapture::literals(BinaryStore& binaries) {
     RunWriter run(copier_, vm_, format::OwnerKind::kNode, 0);
     const auto start = vm_.facts().literals_start;
-    // A gigabyte is reserved, little of it used: only present pages are looked at.
-    auto present = vm_.target().pages().present({start, start + vm_.facts().literals_bytes});
-    if (!present) {
-        return wrap("literals", present.error());
+    auto parts = literal_parts(vm_, {start, start + vm_.facts().literals_bytes});
+    if (!parts) {
+        return wrap("literals", parts.error());
     }
-    for (const auto& part : *present) {
+    for (const auto& part : *parts) {
         if (auto done = run.region(format::RegionKind::kLiterals, {part.begin, part.end}); !done) {
             return done;
         }

@@ -78,19 +78,23 @@ Result<void> ProcessCapture::capture(beam::ProcessSlot slot, std::span<const std
 Result<void> ProcessCapture::contents(const beam::ProcessView& process, RunWriter& run,
                                       Outcome& outcome) {
     auto walked = relations_.walk(process, kRelationsOfAPage, kChainLimit,
-                                  [&](records::Relations& page) { return run.relations(page); });
+                                  [&](records::Relations& page) { return relations(page, run); });
     if (!walked) {
         return std::unexpected(walked.error());
     }
     outcome.memory_bytes += walked->bytes;
     outcome.end.set_links(walked->links);
     outcome.end.set_monitors(walked->monitors);
-    if (auto done = heaps(process, run, outcome); !done) {
+    if (auto done = heaps(process, run); !done) {
         return done;
     }
     auto queues = messages_.walk(process, kChainLimit, [&](beam::QueueEntry& entry) {
         outcome.memory_bytes += entry.bytes;
         for (const auto& fragment : entry.fragments) {
+            if (entry.message.kind() != records::MESSAGE_KIND_SIGNAL &&
+                !process.facts.off_heap_message_queue()) {
+                outcome.message_words += fragment.used_words;
+            }
             if (auto done = list(fragment.off_heap, fragment.used_words); !done) {
                 return done;
             }
@@ -103,8 +107,30 @@ Result<void> ProcessCapture::contents(const beam::ProcessView& process, RunWrite
     return off_heap(process, run);
 }
 
-Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& run,
-                                   Outcome& outcome) {
+Result<void> ProcessCapture::relations(const records::Relations& page, RunWriter& run) {
+    // A remote pid is a term of its own beside the link or monitor: keep its words too.
+    const auto keep = [&](std::uint64_t word) {
+        const auto address = relations_.remote_thing(word);
+        return run.fragment(
+            format::RegionKind::kRemoteIdentifiers,
+            {0, address, relations_.remote_words(), relations_.remote_words(), 0, 0});
+    };
+    for (const auto& link : page.link()) {
+        if (auto done = link.has_remote_owner_id() ? keep(link.other_word()) : Result<void>();
+            !done) {
+            return done;
+        }
+    }
+    for (const auto& monitor : page.monitor()) {
+        if (auto done = monitor.has_remote_owner_id() ? keep(monitor.other_word()) : Result<void>();
+            !done) {
+            return done;
+        }
+    }
+    return run.relations(page);
+}
+
+Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& run) {
     using format::RegionKind;
     for (const auto& [kind, span] :
          {std::pair{RegionKind::kStack, process.stack}, std::pair{RegionKind::kHeap, process.heap},
@@ -118,7 +144,6 @@ Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& 
         }
     }
     const auto with_binaries = [&](RegionKind kind, const beam::Fragment& fragment) {
-        ++outcome.fragments;
         if (auto done = list(fragment.off_heap, fragment.used_words); !done) {
             return done;
         }
@@ -160,6 +185,7 @@ Result<void> ProcessCapture::finish(const beam::ProcessView& process, std::uint6
     end.set_begin_offset(begin);
     end.set_attempt(1);
     end.set_memory_bytes(outcome.memory_bytes);
+    end.set_message_words(outcome.message_words);
     auto offset = parts_.copier.writer().append(format::RecordKind::kProcessEnd, end);
     if (!offset) {
         return std::unexpected(offset.error());
@@ -185,7 +211,8 @@ Result<void> ProcessCapture::finish(const beam::ProcessView& process, std::uint6
         *row.mutable_current_function() = facts.current_function();
     }
     row.set_status(process.status);
-    row.set_heap_words(facts.heap_words() + facts.old_heap_words() + facts.fragment_words());
+    row.set_heap_words(facts.heap_words() + facts.old_heap_words() + facts.fragment_words() +
+                       outcome.message_words);
     if (facts.has_stack_words()) {
         row.set_stack_words(facts.stack_words());
     }

@@ -44,10 +44,11 @@ class ProcessCapture {
     struct Outcome {
         records::ProcessEnd end;
         std::uint64_t memory_bytes = 0;
-        std::uint64_t fragments = 0;
+        std::uint64_t message_words = 0;  ///< in fragments, of an on-heap queue
     };
     Result<void> contents(const beam::ProcessView& process, RunWriter& run, Outcome& outcome);
-    Result<void> heaps(const beam::ProcessView& process, RunWriter& run, Outcome& outcome);
+    Result<void> relations(const records::Relations& page, RunWriter& run);
+    Result<void> heaps(const beam::ProcessView& process, RunWriter& run);
     Result<void> off_heap(const beam::ProcessView& process, const RunWriter& run);
     Result<void> list(beam::Address first, std::uint64_t limit);
     Result<void> finish(const beam::ProcessView& process, std::uint64_t begin, Outcome& outcome);
