@@ -81,10 +81,9 @@ ExitStatus run_command(const Options& options, render::Output& out, render::Outp
     }
     auto outcome = answer(*dumps, options, out, err);
     out.flush();
-    if (!out.ok()) {
+    if (const auto& error = out.error()) {
         // A reader that has seen enough is no failure, and wants no words about it.
-        return out.error()->code == ErrorCode::kClosedPipe ? ExitStatus::kDone
-                                                           : fail_with(err, *out.error());
+        return error->code == ErrorCode::kClosedPipe ? ExitStatus::kDone : fail_with(err, *error);
     }
     bool incomplete = outcome && outcome->incomplete;
     std::optional<Error> fault;

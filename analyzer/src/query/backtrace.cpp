@@ -114,7 +114,7 @@ void Backtrace::start_term(const RegisterLine& shown) {
 }
 
 std::size_t Backtrace::next_term(std::size_t max_bytes, std::string& out) {
-    return terms_->next(max_bytes, out);
+    return terms_ ? terms_->next(max_bytes, out) : 0;
 }
 
 Gaps Backtrace::gaps() const {
