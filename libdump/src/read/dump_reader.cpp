@@ -193,7 +193,8 @@ const std::optional<Damage>& DumpReader::damage() const {
     return impl_->damage;
 }
 const RecoveredIndex* DumpReader::recovered() const {
-    return impl_->recovered ? &*impl_->recovered : nullptr;
+    const auto& recovered = impl_->recovered;
+    return recovered ? &*recovered : nullptr;
 }
 std::uint64_t DumpReader::file_bytes() const {
     return impl_->store.file().size();

@@ -31,7 +31,7 @@ bool Frame::record_starts(std::uint64_t position) const {
 }
 
 format::RecordHeader Frame::header_at(std::uint64_t position) const {
-    return *load<format::RecordHeader>(bytes_, position);
+    return load_known<format::RecordHeader>(bytes_, position);
 }
 
 std::span<const std::byte> Frame::payload_at(std::uint64_t position) const {

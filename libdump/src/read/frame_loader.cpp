@@ -171,7 +171,7 @@ Result<std::shared_ptr<const Frame>> FrameLoader::recover(std::span<const std::b
         .compressed_bytes = *size,
         .content_bytes = static_cast<std::uint32_t>(content->size()),
         .sequence = static_cast<std::uint32_t>(start->sequence),
-        .checksum = *beamdump::load<std::uint32_t>(whole, whole.size() - kZstdChecksumBytes)};
+        .checksum = load_known<std::uint32_t>(whole, whole.size() - kZstdChecksumBytes)};
     auto frame = Frame::create(where, std::move(*content));
     if (!frame) {
         return corrupt("its records do not add up to its length");

@@ -121,7 +121,7 @@ Result<std::uint64_t> FrameScanner::search(std::uint64_t position, Candidate& ca
             return std::unexpected(part.error());
         }
         for (std::size_t i = 0; i + kMagicBytes <= part->size(); ++i) {
-            const auto magic = *load<std::uint32_t>(*part, i);
+            const auto magic = load_known<std::uint32_t>(*part, i);
             if (magic != format::kZstdMagic && magic != format::kTailSkippableMagic) {
                 continue;
             }

@@ -72,8 +72,8 @@ Result<RecoveredDump> recover_dump(FileSource& file, FrameLoader& loader,
                        .trailer = {},
                        .index = std::nullopt,
                        .damage = damage_of(file, *scanned, why)};
-    if (rebuilder.own_trailer()) {
-        dump.trailer = *rebuilder.own_trailer();
+    if (const auto& own = rebuilder.own_trailer()) {
+        dump.trailer = *own;
     } else {
         rebuilder.finish();
         dump.trailer = std::move(rebuilder.trailer());

@@ -42,7 +42,7 @@ Result<std::uint64_t> table_bytes(FileSource& file) {
         return fail(ErrorCode::kTruncated,
                     fmt::format("{} does not end with a seek table", file.name()));
     }
-    const std::uint64_t entries = *load<std::uint32_t>(footer, 0);
+    const std::uint64_t entries = load_known<std::uint32_t>(footer, 0);
     const std::uint64_t bytes =
         kSkippableHeaderBytes + entries * format::kSeekTableEntryBytes + footer.size();
     if (entries < 2 || bytes > file.size() - kFileHeaderBytes - kTailFrameBytes) {
@@ -63,7 +63,7 @@ Result<FrameIndex> index_of(const FileSource& file, std::span<const std::byte> e
     std::uint64_t file_offset = 0;
     std::uint64_t flat_offset = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        const Entry entry = *load<Entry>(entries, i * sizeof(Entry));
+        const Entry entry = load_known<Entry>(entries, i * sizeof(Entry));
         const bool ours = i == 0 || i == count - 1;
         const bool plausible =
             ours ? entry.content_bytes == 0 &&
@@ -105,7 +105,7 @@ std::optional<format::Tail> read_tail(FileSource& file, std::uint64_t file_offse
         !file.read(file_offset, bytes)) {
         return std::nullopt;
     }
-    const auto tail = *load<format::Tail>(bytes, kSkippableHeaderBytes);
+    const auto tail = load_known<format::Tail>(bytes, kSkippableHeaderBytes);
     if (load<std::uint32_t>(bytes, 0) != format::kTailSkippableMagic ||
         load<std::uint32_t>(bytes, 4) != sizeof(format::Tail) || tail.text != format::kTailText ||
         tail.checksum != XXH64(&tail, offsetof(format::Tail, checksum), 0) ||

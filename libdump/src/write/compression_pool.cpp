@@ -134,9 +134,9 @@ void CompressionPool::write_in_order(std::unique_lock<std::mutex>& lock) {
 Result<void> CompressionPool::write(const FrameBuffer& frame) {
     const auto bytes = std::span(frame.compressed).first(frame.compressed_bytes);
     // zstd closes a frame with the low 32 bits of its content's XXH64: what the seek table wants.
-    const auto checksum = load<std::uint32_t>(bytes, bytes.size() - sizeof(std::uint32_t));
+    const auto checksum = load_known<std::uint32_t>(bytes, bytes.size() - sizeof(std::uint32_t));
     const auto added = table_.add(static_cast<std::uint32_t>(bytes.size()),
-                                  static_cast<std::uint32_t>(frame.used), *checksum);
+                                  static_cast<std::uint32_t>(frame.used), checksum);
     return added ? sink_.write(bytes) : added;
 }
 

@@ -31,6 +31,15 @@ std::optional<T> load(std::span<const std::byte> bytes, std::size_t offset = 0) 
     return value;
 }
 
+/// The same where the caller knows that the bytes are there.
+template <typename T>
+T load_known(std::span<const std::byte> bytes, std::size_t offset = 0) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T value{};
+    std::memcpy(&value, bytes.subspan(offset, sizeof(T)).data(), sizeof(T));
+    return value;
+}
+
 /// Copies a structure into `bytes` at `offset`; the caller has checked that it fits.
 template <typename T>
 void store(std::span<std::byte> bytes, std::size_t offset, const T& value) {
