@@ -9,9 +9,9 @@
 
 namespace beamdump::memory {
 
-/// A decorator for following pointers: reads aligned blocks, but only their present pages, keeps the
-/// latest used, and serves small reads from them. What it gives is as old as the block: invalidate()
-/// before reading memory that may have changed.
+/// A decorator for following pointers: reads aligned blocks, but only their present pages, keeps
+/// the latest used, and serves small reads from them. What it gives is as old as the block:
+/// invalidate() before reading memory that may have changed.
 class BlockCache final : public MemorySource {
   public:
     /// Non-owning: `source` and `pages` must outlive the cache. `pages` may be null (all present).
