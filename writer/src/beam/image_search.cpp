@@ -16,13 +16,14 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 Result<ImageSearch> ImageSearch::read(target::LiveTarget& target) {
     ImageSearch search;
-    const auto copy = [&](const std::vector<memory::AddressRange>& ranges,
+    const auto copy = [&](const std::vector<memory::AddressRange>& ranges, bool present_only,
                           std::vector<Segment>& into) -> Result<void> {
         for (const auto& range : ranges) {
             if (range.bytes() > kMaxSegmentBytes) {
                 continue;
             }
-            auto present = target.pages().present(range);
+            auto present = present_only ? target.pages().present(range)
+                                        : Result<std::vector<memory::AddressRange>>({range});
             if (!present) {
                 return std::unexpected(present.error());
             }
@@ -36,10 +37,10 @@ Result<ImageSearch> ImageSearch::read(target::LiveTarget& target) {
         }
         return {};
     };
-    if (auto done = copy(target.image().read_only(), search.read_only_); !done) {
+    if (auto done = copy(target.image().read_only(), false, search.read_only_); !done) {
         return std::unexpected(done.error());
     }
-    if (auto done = copy(target.image().writable(), search.writable_); !done) {
+    if (auto done = copy(target.image().writable(), true, search.writable_); !done) {
         return std::unexpected(done.error());
     }
     return search;

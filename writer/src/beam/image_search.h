@@ -18,7 +18,8 @@ using memory::Address;
 class ImageSearch {
   public:
     /// Copies the image's read-only and writable segments (about 2 MiB). Only present pages of the
-    /// writable ones are read; an absent page was never written and holds no table.
+    /// writable ones are read; an absent page was never written and holds no table. The read-only
+    /// ones are the executable's file: the kernel may have dropped their pages, reading is cheap.
     static Result<ImageSearch> read(target::LiveTarget& target);
 
     /// Addresses of words, in the writable segments, that point to the string `text`.

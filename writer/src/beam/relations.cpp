@@ -74,6 +74,7 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     walker.type_ = names.field("ErtsMonLnkNode", "type");
     walker.data_ref_ = names.field("ErtsMonitorData", "ref");
     walker.data_bytes_ = names.bytes("ErtsMonitorDataExtended");
+    walker.heap_block_bytes_ = names.bytes("ErtsMonitorDataHeap");
     walker.name_ = names.field("ErtsMonitorDataExtended", "name");
     walker.dist_ = names.field("ErtsMonitorDataExtended", "dist");
     walker.dist_name_ = names.field("ErtsMonLnkDist", "nodename");
@@ -305,6 +306,22 @@ Result<void> RelationWalker::monitor(Address address, StructView node, records::
     return {};
 }
 
+// erts_monitor_size() (erl_monitor_link.c): the whole block, shared by its two halves. An extended
+// block ends in the words of its reference (3) and of a remote pid (4).
+std::uint64_t RelationWalker::monitor_bytes(StructView node) const {
+    if ((node.get(flags_) & flag_extended_) == 0) {
+        return heap_block_bytes_ / 2;
+    }
+    const auto kind = monitor_kind(node.get(type_));
+    std::uint64_t words = 3;
+    if (kind == records::MONITOR_KIND_NODE || kind == records::MONITOR_KIND_NODES) {
+        words = 0;
+    } else if (kind == records::MONITOR_KIND_REMOTE) {
+        words += thing_bytes_ / 8;
+    }
+    return (data_bytes_ - 8 + words * 8) / 2;
+}
+
 Result<RelationWalker::Walked> RelationWalker::walk(
     const ProcessView& process, std::size_t most, std::uint64_t limit,
     const std::function<Result<void>(records::Relations&)>& page) {
@@ -324,8 +341,7 @@ Result<RelationWalker::Walked> RelationWalker::walk(
             return done;
         }
         ++walked.monitors;
-        // erts_monitor_size(): data, target and reference, shared by the two halves.
-        walked.bytes += (data_bytes_ + 8) / 2;
+        walked.bytes += monitor_bytes(node);
         return pager.added();
     };
     if (auto done = tree(process.links, limit, visit_link); !done) {

@@ -56,7 +56,8 @@ class RelationWalker {
     Field data_ref_, name_, dist_, dist_name_, ilink_unlinking_, elink_unlinking_;
     Field thing_header_, thing_node_, thing_data_, ref_numbers_, magic_numbers_, magic_data_;
     std::uint32_t node_bytes_ = 0, thing_bytes_ = 0, ref_bytes_ = 0, data_bytes_ = 0;
-    std::uint32_t elink_bytes_ = 0;
+    [[nodiscard]] std::uint64_t monitor_bytes(StructView node) const;
+    std::uint32_t elink_bytes_ = 0, heap_block_bytes_ = 0;
     std::uint64_t flag_target_ = 0, flag_name_ = 0, flag_extended_ = 0;
     std::uint64_t link_process_ = 0, link_port_ = 0, link_remote_ = 0;
     std::vector<std::pair<std::uint64_t, records::MonitorKind>> monitor_kinds_;

@@ -97,9 +97,8 @@ Result<void> IndexWriter::add(const records::ProcessRow& row) {
         totals_.add_void_by_reason(0);
     }
     totals_.set_void_by_reason(reason, totals_.void_by_reason(reason) + 1);
-    if (reason != records::VOID_REASON_NONE) {
-        totals_.set_processes_void(totals_.processes_void() + 1);
-    }
+    totals_.set_processes_void(totals_.processes_void() +
+                               (reason != records::VOID_REASON_NONE ? 1 : 0));
     rows_.push_back(row);
     return rows_.size() < kRowsOfAPage ? Result<void>() : flush();
 }

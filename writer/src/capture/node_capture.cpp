@@ -44,7 +44,7 @@ Result<std::vector<memory::AddressRange>> literal_parts(beam::Vm& vm, memory::Ad
 Result<void> NodeCapture::capture_record(const CaptureOptions& options, std::int64_t started_us,
                                          std::int64_t started_monotonic_ns) {
     records::Capture capture;
-    capture.set_tool_version("0.1.0");
+    capture.set_tool_version(BEAMDUMP_VERSION);
     capture.set_mode(options.mode);
     capture.set_started_us(started_us);
     capture.set_started_monotonic_ns(started_monotonic_ns);
