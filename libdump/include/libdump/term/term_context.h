@@ -24,8 +24,8 @@ struct FunctionName {
 /// A fun's entry in the runtime's fun table.
 struct FunInfo {
     std::uint32_t module_atom = 0;
-    std::uint32_t index = 0;      ///< the index within the module (old_index: as printed)
-    std::int32_t old_uniq = 0;    ///< as printed
+    std::uint32_t index = 0;    ///< the index within the module (old_index: as printed)
+    std::int32_t old_uniq = 0;  ///< as printed
     std::uint32_t arity = 0;
 };
 
@@ -48,7 +48,7 @@ struct BinaryInfo {
 struct CodeLocation {
     std::optional<FunctionName> function;
     std::uint64_t function_start = 0;  ///< address of its ErtsCodeInfo
-    std::uint64_t mfa_start = 0;       ///< address of its ErtsCodeMFA: printed offsets count from it
+    std::uint64_t mfa_start = 0;  ///< address of its ErtsCodeMFA: printed offsets count from it
     /// A shared code address: as the VM prints it, in angle brackets, or else its name, for which
     /// the VM's own texts show "unknown function".
     std::optional<std::string> code_point;
@@ -58,7 +58,8 @@ struct CodeLocation {
 
 /// What the term layer asks of whoever holds the words: one process's regions, the literals and the
 /// node's tables. Every answer may fail with kAbsent (not in this dump) or kUnmapped (an address
-/// outside all regions); neither is ever a made-up word. Implementations may cache; not thread-safe.
+/// outside all regions); neither is ever a made-up word. Implementations may cache; not
+/// thread-safe.
 class TermContext {
   public:
     TermContext() = default;
