@@ -14,7 +14,7 @@ LAYOUT = ROOT / "schemas" / "layouts" / "otp-25.json"
 
 # Fields that a check sees when they stand 8 bytes off. docs/capture.md says what the checks are.
 CHECKED = """
-Process.common.id Process.common.reg Process.stop Process.heap Process.hend Process.heap_sz
+Process.common.id Process.common.reg Process.stop Process.heap Process.hend
 Process.arg_reg Process.i Process.u.initial Process.current Process.high_water
 Process.off_heap.first Process.mbuf Process.psd
 Process.sig_qs.len Process.old_heap
