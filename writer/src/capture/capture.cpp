@@ -16,6 +16,9 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::uint32_t kSlotsAtOnce = 1024;
+/// Of a chain's members the smallest: a heap fragment's header, a link.
+constexpr std::uint64_t kSmallestMemberBytes = 40;
+constexpr std::uint64_t kManyBytes = std::uint64_t{1} << 40U;
 /// auth holds a name and a table: more than this is no heap of its.
 constexpr std::uint64_t kAuthHeapWords = 1U << 20U;
 
@@ -157,7 +160,9 @@ Result<void> FreezeCapture::processes(beam::CodeLookup& code, RegionCopier& copi
     const RegionCopier::Scrub scrub_named = [this](std::span<std::byte> bytes) {
         cookies_.scrub(bytes);
     };
-    auto capture = ProcessCapture::open({*vm_, code, copier, binaries, index, scrub, scrub_named});
+    auto capture = ProcessCapture::open(
+        {*vm_, code, copier, binaries, index, scrub, scrub_named,
+         vm_->target().resident_bytes().value_or(kManyBytes) / kSmallestMemberBytes});
     if (!capture) {
         return std::unexpected(capture.error());
     }

@@ -6,8 +6,6 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::size_t kRelationsOfAPage = 1024;
-/// Ends a walk over a chain that was torn into a ring: more nodes than any machine's memory holds.
-constexpr std::uint64_t kChainLimit = std::uint64_t{1} << 32U;
 
 /// Errors that say "this process's memory contradicts itself", not "the capture cannot go on".
 bool is_about_the_process(const Error& error) {
@@ -77,7 +75,7 @@ Result<void> ProcessCapture::capture(beam::ProcessSlot slot, std::span<const std
 
 Result<void> ProcessCapture::contents(const beam::ProcessView& process, RunWriter& run,
                                       Outcome& outcome) {
-    auto walked = relations_.walk(process, kRelationsOfAPage, kChainLimit,
+    auto walked = relations_.walk(process, kRelationsOfAPage, parts_.chain_limit,
                                   [&](records::Relations& page) { return relations(page, run); });
     if (!walked) {
         return std::unexpected(walked.error());
@@ -88,7 +86,7 @@ Result<void> ProcessCapture::contents(const beam::ProcessView& process, RunWrite
     if (auto done = heaps(process, run); !done) {
         return done;
     }
-    auto queues = messages_.walk(process, kChainLimit, [&](beam::QueueEntry& entry) {
+    auto queues = messages_.walk(process, parts_.chain_limit, [&](beam::QueueEntry& entry) {
         outcome.memory_bytes += entry.bytes;
         for (const auto& fragment : entry.fragments) {
             if (entry.message.kind() != records::MESSAGE_KIND_SIGNAL &&
@@ -149,13 +147,14 @@ Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& 
         }
         return run.fragment(kind, fragment);
     };
-    auto chained = fragments_.chain(process.mbuf, kChainLimit, [&](const beam::Fragment& fragment) {
-        return with_binaries(RegionKind::kHeapFragment, fragment);
-    });
+    auto chained =
+        fragments_.chain(process.mbuf, parts_.chain_limit, [&](const beam::Fragment& fragment) {
+            return with_binaries(RegionKind::kHeapFragment, fragment);
+        });
     if (!chained) {
         return chained;
     }
-    return messages_.received(process, kChainLimit, [&](const beam::Fragment& fragment) {
+    return messages_.received(process, parts_.chain_limit, [&](const beam::Fragment& fragment) {
         return with_binaries(RegionKind::kReceivedFragment, fragment);
     });
 }

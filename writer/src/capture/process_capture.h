@@ -19,6 +19,8 @@ class ProcessCapture {
         IndexWriter& index;
         const RegionCopier::Scrub& scrub;        ///< for every heap
         const RegionCopier::Scrub& scrub_named;  ///< for processes with a registered name
+        /// Ends a walk over a chain that was torn into a ring: more members than fit into memory.
+        std::uint64_t chain_limit;
     };
     static Result<ProcessCapture> open(const Parts& parts);
 
