@@ -9,6 +9,14 @@ constexpr std::size_t kKnownAtMost = 8192;
 
 }  // namespace
 
+Result<CodeLookup> CodeLookup::read(Vm& vm) {
+    auto modules = read_modules(vm);
+    if (!modules) {
+        return std::unexpected(modules.error());
+    }
+    return build(vm, std::move(*modules));
+}
+
 Result<CodeLookup> CodeLookup::build(Vm& vm, std::vector<ModuleCode> modules) {
     auto reader = ModuleReader::open(vm);
     if (!reader) {

@@ -10,6 +10,8 @@ namespace beamdump::beam {
 /// bounded number of answers kept (many processes wait at the same few addresses).
 class CodeLookup {
   public:
+    /// Over the modules that are loaded at this moment.
+    static Result<CodeLookup> read(Vm& vm);
     static Result<CodeLookup> build(Vm& vm, std::vector<ModuleCode> modules);
 
     [[nodiscard]] const std::vector<ModuleCode>& modules() const { return modules_; }

@@ -1,5 +1,7 @@
 #include "beam/messages.h"
 
+#include "beam/term_bits.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kHeaderTagMask = 0x3f;
 constexpr std::uint64_t kBuffers = 64;
 constexpr std::uint64_t kFragmentsOfAMessage = 1U << 16U;
 constexpr std::uint32_t kMaxCacheAtoms = 2048;  // ERTS_ATOM_CACHE_SIZE

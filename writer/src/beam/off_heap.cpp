@@ -1,14 +1,10 @@
 #include "beam/off_heap.h"
 
+#include "beam/term_bits.h"
+
 #include <fmt/format.h>
 
 namespace beamdump::beam {
-namespace {
-
-constexpr std::uint64_t kHeaderTagMask = 0x3f;
-
-}  // namespace
-
 Result<OffHeapWalker> OffHeapWalker::open(Vm& vm) {
     OffHeapWalker walker(vm);
     LayoutNames names(vm.layout());

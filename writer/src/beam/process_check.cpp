@@ -1,5 +1,7 @@
 #include "beam/process_check.h"
 
+#include "beam/term_bits.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +11,6 @@ namespace {
 
 constexpr std::uint32_t kStackWords = 64;
 constexpr std::uint32_t kDictionarySlots = 16;
-constexpr std::uint64_t kPrimaryMask = 3;
-constexpr std::uint64_t kPrimaryHeader = 0;
-constexpr std::uint64_t kPrimaryList = 1;
-constexpr std::uint64_t kPrimaryBoxed = 2;
 /// More reductions than a process of decades; more words than address space.
 constexpr std::uint64_t kManyReductions = std::uint64_t{1} << 56U;
 constexpr std::uint64_t kManyWords = std::uint64_t{1} << 45U;

@@ -1,5 +1,7 @@
 #include "beam/relations.h"
 
+#include "beam/term_bits.h"
+
 #include <libdump/format/format.h>
 
 #include <fmt/format.h>
@@ -10,9 +12,6 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kHeaderTagMask = 0x3f;  // erl_term.h: primary tag and subtag of a header
-constexpr std::uint64_t kPrimaryMask = 0x3;
-constexpr std::uint64_t kPrimaryBoxed = 0x2;
 constexpr std::size_t kReferenceNumbers = 3;
 constexpr std::size_t kMaxReferenceNumbers = 5;
 

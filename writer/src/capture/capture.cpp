@@ -208,9 +208,7 @@ Result<void> FreezeCapture::copy_all(RegionCopier& copier) {
     if (auto done = vm_->refresh(); !done) {
         return done;
     }
-    auto modules = beam::read_modules(*vm_);
-    auto code = modules ? beam::CodeLookup::build(*vm_, *modules)
-                        : Result<beam::CodeLookup>(std::unexpected(modules.error()));
+    auto code = beam::CodeLookup::read(*vm_);
     if (!code) {
         return std::unexpected(code.error());
     }
@@ -321,9 +319,7 @@ Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWrit
     if (!vm) {
         return std::unexpected(vm.error());
     }
-    auto modules = beam::read_modules(**vm);
-    auto code = modules ? beam::CodeLookup::build(**vm, *modules)
-                        : Result<beam::CodeLookup>(std::unexpected(modules.error()));
+    auto code = beam::CodeLookup::read(**vm);
     if (!code) {
         return std::unexpected(code.error());
     }
