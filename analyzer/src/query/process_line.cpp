@@ -1,5 +1,6 @@
 #include "query/process_line.h"
 
+#include <libdump/format/process_row.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/term/atom_text.h>
 
@@ -25,24 +26,9 @@ std::optional<std::string> mfa_text(Dump& dump, const records::Mfa& mfa) {
 }
 
 std::optional<std::string> status_text(records::ProcessStatus status) {
-    switch (status) {
-        case records::PROCESS_STATUS_WAITING:
-            return "waiting";
-        case records::PROCESS_STATUS_RUNNABLE:
-            return "runnable";
-        case records::PROCESS_STATUS_RUNNING:
-            return "running";
-        case records::PROCESS_STATUS_SUSPENDED:
-            return "suspended";
-        case records::PROCESS_STATUS_GARBAGE_COLLECTING:
-            return "garbage_collecting";
-        case records::PROCESS_STATUS_EXITING:
-            return "exiting";
-        case records::PROCESS_STATUS_FREE:
-            return "free";
-        default:
-            return std::nullopt;
-    }
+    return status == records::PROCESS_STATUS_UNKNOWN
+               ? std::nullopt
+               : std::optional(std::string(status_name(status)));
 }
 
 std::optional<std::string> void_reason_text(records::VoidReason reason) {

@@ -1,5 +1,7 @@
 #include "query/summary.h"
 
+#include <libdump/format/process_row.h>
+
 #include <numeric>
 
 namespace beamdump::query {

@@ -3,6 +3,7 @@
 #include "process_rows.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/format/process_row.h>
 
 #include <fmt/format.h>
 
@@ -228,7 +229,9 @@ void IndexRebuilder::finish() {
     open_.reset();
     row_of_owner_.clear();
     sort_binaries(index_.binaries);
-    add_process_totals(index_.processes, *trailer_.mutable_totals());
+    for (const auto& row : index_.processes) {
+        add_to_totals(row, *trailer_.mutable_totals());
+    }
     for (const auto column :
          {records::PROCESS_COLUMN_MEMORY_BYTES, records::PROCESS_COLUMN_REDUCTIONS,
           records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH}) {

@@ -1,39 +1,13 @@
 #include "process_rows.h"
 
+#include <libdump/format/process_row.h>
+
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <string_view>
 #include <utility>
 
 namespace beamdump {
 
 namespace {
-
-constexpr std::array<std::pair<std::string_view, records::ProcessStatus>, 7> kStatuses = {{
-    {"waiting", records::PROCESS_STATUS_WAITING},
-    {"runnable", records::PROCESS_STATUS_RUNNABLE},
-    {"running", records::PROCESS_STATUS_RUNNING},
-    {"suspended", records::PROCESS_STATUS_SUSPENDED},
-    {"garbage_collecting", records::PROCESS_STATUS_GARBAGE_COLLECTING},
-    {"exiting", records::PROCESS_STATUS_EXITING},
-    {"free", records::PROCESS_STATUS_FREE},
-}};
-
-std::optional<std::uint64_t> value_of(const records::ProcessRow& row,
-                                      records::ProcessColumnKind column) {
-    switch (column) {
-        case records::PROCESS_COLUMN_MEMORY_BYTES:
-            return row.has_memory_bytes() ? std::optional(row.memory_bytes()) : std::nullopt;
-        case records::PROCESS_COLUMN_REDUCTIONS:
-            return row.has_reductions() ? std::optional(row.reductions()) : std::nullopt;
-        case records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH:
-            return row.has_message_queue_length() ? std::optional(row.message_queue_length())
-                                                  : std::nullopt;
-        default:
-            return std::nullopt;
-    }
-}
 
 void set_sizes(const records::Process& process, const records::ProcessEnd& end,
                records::ProcessRow& row) {
@@ -72,10 +46,9 @@ records::ProcessRow row_of(const records::Process& process, const records::Proce
     if (process.has_current_function()) {
         *row.mutable_current_function() = process.current_function();
     }
-    const auto* status =
-        std::ranges::find(kStatuses, process.status(), &decltype(kStatuses)::value_type::first);
-    if (status != kStatuses.end()) {
-        row.set_status(status->second);
+    if (const auto status = status_of_name(process.status());
+        status != records::PROCESS_STATUS_UNKNOWN) {
+        row.set_status(status);
     }
     set_sizes(process, end, row);
     if (end.has_memory_bytes()) {
@@ -84,28 +57,11 @@ records::ProcessRow row_of(const records::Process& process, const records::Proce
     return row;
 }
 
-void add_process_totals(const std::vector<records::ProcessRow>& rows, records::Totals& totals) {
-    std::vector<std::uint64_t> by_reason(records::VoidReason_ARRAYSIZE);
-    for (const records::ProcessRow& row : rows) {
-        const auto reason = static_cast<std::size_t>(row.void_reason());
-        if (reason < by_reason.size()) {
-            by_reason[reason] += 1;
-        }
-        totals.set_process_memory_bytes(totals.process_memory_bytes() + row.memory_bytes());
-        totals.set_heap_words(totals.heap_words() + row.heap_words());
-        totals.set_messages(totals.messages() + row.message_queue_length());
-        totals.set_reductions(totals.reductions() + row.reductions());
-    }
-    totals.set_processes(rows.size());
-    totals.set_processes_void(rows.size() - by_reason[records::VOID_REASON_NONE]);
-    totals.mutable_void_by_reason()->Assign(by_reason.begin(), by_reason.end());
-}
-
 records::TopList top_list(const std::vector<records::ProcessRow>& rows,
                           records::ProcessColumnKind by, std::size_t limit) {
     std::vector<std::pair<std::uint64_t, std::size_t>> values;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (const auto value = value_of(rows[i], by).value_or(0); value != 0) {
+        if (const auto value = column_value(rows[i], by).value_or(0); value != 0) {
             values.emplace_back(value, i);
         }
     }

@@ -13,9 +13,6 @@ namespace beamdump {
 records::ProcessRow row_of(const records::Process& process, const records::ProcessEnd& end,
                            std::uint64_t end_offset);
 
-/// Sums over all rows, into `totals`.
-void add_process_totals(const std::vector<records::ProcessRow>& rows, records::Totals& totals);
-
 /// The `limit` rows with the largest values of a column, largest first; rows whose value is
 /// 0 or unknown are left out.
 records::TopList top_list(const std::vector<records::ProcessRow>& rows,

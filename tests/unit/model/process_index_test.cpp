@@ -1,5 +1,7 @@
 #include "open_bytes.h"
 
+#include <libdump/format/process_row.h>
+
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,6 +1,7 @@
 #include "beam/process.h"
 
 #include <libdump/format/format.h>
+#include <libdump/format/process_row.h>
 
 #include <fmt/format.h>
 
@@ -13,27 +14,6 @@ using records::ProcessStatus;
 
 /// Bounds beyond which a size in a process structure is garbage: 2^48 bytes of address space.
 constexpr std::uint64_t kMaxWords = std::uint64_t{1} << 45U;
-
-const char* status_name(ProcessStatus status) {
-    switch (status) {
-        case records::PROCESS_STATUS_WAITING:
-            return "waiting";
-        case records::PROCESS_STATUS_RUNNABLE:
-            return "runnable";
-        case records::PROCESS_STATUS_RUNNING:
-            return "running";
-        case records::PROCESS_STATUS_SUSPENDED:
-            return "suspended";
-        case records::PROCESS_STATUS_GARBAGE_COLLECTING:
-            return "garbage_collecting";
-        case records::PROCESS_STATUS_EXITING:
-            return "exiting";
-        case records::PROCESS_STATUS_FREE:
-            return "free";
-        default:
-            return "unknown";
-    }
-}
 
 void set_mfa(records::Mfa& into, const CodeMfa& from) {
     into.set_module_atom(from.module_atom);
@@ -131,7 +111,7 @@ void ProcessReader::judge(const StructView& view, ProcessView& process) {
     const auto state = view.get(f_.state);
     process.status = status(state);
     process.facts.set_state_bits(static_cast<std::uint32_t>(state));
-    process.facts.set_status(status_name(process.status));
+    process.facts.set_status(std::string(status_name(process.status)));
     if ((state & (c_.free | c_.exiting)) != 0) {
         process.void_reason = records::VOID_REASON_EXITING;
     } else if ((state & c_.gc) != 0) {

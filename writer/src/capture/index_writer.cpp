@@ -1,7 +1,8 @@
 #include "capture/index_writer.h"
 
+#include <libdump/format/process_row.h>
+
 #include <algorithm>
-#include <optional>
 
 namespace beamdump::capture {
 namespace {
@@ -9,70 +10,15 @@ namespace {
 constexpr std::size_t kRowsOfAPage = 4096;
 constexpr std::size_t kTopRows = 20;
 
-using Value = std::optional<std::uint64_t>;
-
-Value known(bool has, std::uint64_t value) {
-    return has ? Value(value) : std::nullopt;
-}
-
-Value mfa_part(bool has, const records::Mfa& mfa, std::uint32_t (records::Mfa::*part)() const) {
-    return has ? Value((mfa.*part)()) : std::nullopt;
-}
-
-/// One column's value of a row.
-Value column(const records::ProcessRow& row, records::ProcessColumnKind kind) {
-    using records::Mfa;
-    const bool initial = row.has_initial_call();
-    const bool current = row.has_current_function();
-    switch (kind) {
-        case records::PROCESS_COLUMN_OWNER_ID:
-            return known(row.has_owner_id(), row.owner_id());
-        case records::PROCESS_COLUMN_BEGIN_OFFSET:
-            return known(row.has_begin_offset(), row.begin_offset());
-        case records::PROCESS_COLUMN_END_OFFSET:
-            return known(row.has_end_offset(), row.end_offset());
-        case records::PROCESS_COLUMN_VOID_REASON:
-            return known(row.has_void_reason(), static_cast<std::uint64_t>(row.void_reason()));
-        case records::PROCESS_COLUMN_MEMORY_BYTES:
-            return known(row.has_memory_bytes(), row.memory_bytes());
-        case records::PROCESS_COLUMN_REDUCTIONS:
-            return known(row.has_reductions(), row.reductions());
-        case records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH:
-            return known(row.has_message_queue_length(), row.message_queue_length());
-        case records::PROCESS_COLUMN_REGISTERED_NAME:
-            return known(row.has_registered_name_atom(), row.registered_name_atom());
-        case records::PROCESS_COLUMN_INITIAL_MODULE:
-            return mfa_part(initial, row.initial_call(), &Mfa::module_atom);
-        case records::PROCESS_COLUMN_INITIAL_FUNCTION:
-            return mfa_part(initial, row.initial_call(), &Mfa::function_atom);
-        case records::PROCESS_COLUMN_INITIAL_ARITY:
-            return mfa_part(initial, row.initial_call(), &Mfa::arity);
-        case records::PROCESS_COLUMN_CURRENT_MODULE:
-            return mfa_part(current, row.current_function(), &Mfa::module_atom);
-        case records::PROCESS_COLUMN_CURRENT_FUNCTION:
-            return mfa_part(current, row.current_function(), &Mfa::function_atom);
-        case records::PROCESS_COLUMN_CURRENT_ARITY:
-            return mfa_part(current, row.current_function(), &Mfa::arity);
-        case records::PROCESS_COLUMN_STATUS:
-            return known(row.has_status(), static_cast<std::uint64_t>(row.status()));
-        case records::PROCESS_COLUMN_HEAP_WORDS:
-            return known(row.has_heap_words(), row.heap_words());
-        case records::PROCESS_COLUMN_STACK_WORDS:
-            return known(row.has_stack_words(), row.stack_words());
-        default:
-            return std::nullopt;
-    }
-}
-
 }  // namespace
 
 void IndexWriter::place(Top& top, const records::ProcessRow& row) {
-    const auto value = column(row, top.by);
+    const auto value = column_value(row, top.by);
     if (!value || *value == 0) {
         return;
     }
     const auto at = std::ranges::find_if(top.rows, [&](const records::ProcessRow& other) {
-        return column(other, top.by).value_or(0) < *value;
+        return column_value(other, top.by).value_or(0) < *value;
     });
     if (at == top.rows.end() && top.rows.size() >= kTopRows) {
         return;
@@ -87,18 +33,7 @@ Result<void> IndexWriter::add(const records::ProcessRow& row) {
     for (auto& top : tops_) {
         place(top, row);
     }
-    totals_.set_processes(totals_.processes() + 1);
-    totals_.set_process_memory_bytes(totals_.process_memory_bytes() + row.memory_bytes());
-    totals_.set_heap_words(totals_.heap_words() + row.heap_words());
-    totals_.set_messages(totals_.messages() + row.message_queue_length());
-    totals_.set_reductions(totals_.reductions() + row.reductions());
-    const auto reason = static_cast<int>(row.void_reason());
-    while (totals_.void_by_reason_size() <= reason) {
-        totals_.add_void_by_reason(0);
-    }
-    totals_.set_void_by_reason(reason, totals_.void_by_reason(reason) + 1);
-    totals_.set_processes_void(totals_.processes_void() +
-                               (reason != records::VOID_REASON_NONE ? 1 : 0));
+    add_to_totals(row, totals_);
     rows_.push_back(row);
     return rows_.size() < kRowsOfAPage ? Result<void>() : flush();
 }
@@ -118,7 +53,7 @@ Result<void> IndexWriter::flush() {
         values.set_first_row(first_row_);
         values.set_column(which);
         for (const auto& row : rows_) {
-            const auto value = column(row, which);
+            const auto value = column_value(row, which);
             values.add_value_plus_one(value ? *value + 1 : 0);
         }
         auto offset = writer_.append(format::RecordKind::kProcessColumn, values);

@@ -53,11 +53,4 @@ class ProcessIndex {
     std::uint64_t rows_ = 0;
 };
 
-/// A row's value of one column; nothing where unknown.
-std::optional<std::uint64_t> column_value(const records::ProcessRow& row,
-                                          records::ProcessColumnKind column);
-
-/// Sets one column of a row.
-void set_column(records::ProcessRow& row, records::ProcessColumnKind column, std::uint64_t value);
-
 }  // namespace beamdump
