@@ -31,13 +31,15 @@ foreach(half include/libdump src)
   check(libdump/${half}/write  "libdump/" libdump/base/ libdump/format/ libdump/write/)
   check(libdump/${half}/read   "libdump/" libdump/base/ libdump/format/ libdump/read/)
   check(libdump/${half}/term   "libdump/" libdump/base/ libdump/format/ libdump/term/)
+  check(libdump/${half}/heap   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/heap/)
   check(libdump/${half}/model  "libdump/" libdump/base/ libdump/format/ libdump/read/
         libdump/term/ libdump/model/)
 endforeach()
 
 # The programs: the writer never reads dumps, the analyzer never writes them.
 check(writer   "libdump/" libdump/base/ libdump/format/ libdump/write/)
-check(analyzer "libdump/" libdump/base/ libdump/format/ libdump/read/ libdump/term/ libdump/model/)
+check(analyzer "libdump/" libdump/base/ libdump/format/ libdump/read/ libdump/term/ libdump/heap/
+      libdump/model/)
 
 # Nothing reaches out of its own tree by a relative or rooted path.
 foreach(part libdump writer analyzer)

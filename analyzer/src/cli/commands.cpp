@@ -1,8 +1,10 @@
 #include "cli/commands.h"
 
 #include "query/diff.h"
+#include "query/heap.h"
 #include "query/summary.h"
 #include "render/diff.h"
+#include "render/heap.h"
 #include "render/process_details.h"
 #include "render/processes.h"
 #include "render/summary.h"
@@ -126,6 +128,21 @@ Result<Outcome> backtrace_command(Dump& dump, const Options& options, render::Ou
     tell_withheld(err, backtrace);
     tell_gaps(err, backtrace);
     return Outcome{backtrace.withheld() != query::Withheld::kNo || backtrace.gaps().total() > 0};
+}
+
+Result<Outcome> heap_command(Dump& dump, const Options& options, render::Output& out,
+                             render::Output& err) {
+    auto report = query::heap_report(dump, options.dump, options.process, options.heap);
+    if (!report) {
+        return std::unexpected(report.error());
+    }
+    (options.json ? render::heap_json : render::heap_text)(out, *report);
+    if (report->unreadable > 0) {
+        tell(err, fmt::format("the sizes leave out {} whose words are not in the dump or make no "
+                              "term",
+                              plural(report->unreadable, "place")));
+    }
+    return Outcome{report->withheld || report->unreadable > 0};
 }
 
 Result<Outcome> diff_command(Dump& before, Dump& after, const Options& options,

@@ -19,6 +19,8 @@ Result<Outcome> process_command(Dump& dump, const Options& options, render::Outp
                                 render::Output& err);
 Result<Outcome> backtrace_command(Dump& dump, const Options& options, render::Output& out,
                                   render::Output& err);
+Result<Outcome> heap_command(Dump& dump, const Options& options, render::Output& out,
+                             render::Output& err);
 Result<Outcome> diff_command(Dump& before, Dump& after, const Options& options,
                              render::Output& out);
 

@@ -13,8 +13,8 @@ namespace beamdump::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kCommands = {"summary", "processes", "process",
-                                                       "backtrace", "diff"};
+constexpr std::array<std::string_view, 6> kCommands = {"summary",   "processes", "process",
+                                                       "backtrace", "diff",      "heap"};
 
 CLI::App* add_command(CLI::App& app, Options& options, Command command,
                       const std::string& description) {
@@ -97,6 +97,23 @@ void add_backtrace(CLI::App& app, Options& options, Spelled& spelled) {
                   "Show the stack of a process that is flagged sensitive");
 }
 
+void add_heap(CLI::App& app, Options& options) {
+    CLI::App* sub =
+        add_command(app, options, Command::kHeap,
+                    "Show what holds a process's heap: roots and their sizes, live and "
+                    "dead words, kinds of terms, the largest terms and the way to them");
+    add_dump(sub, options);
+    add_process(sub, options);
+    sub->add_option("--limit", options.heap.limit,
+                    "Show so many lines of each list, 0 for all roots (default 20)")
+        ->option_text("N");
+    sub->add_option("--term-bytes", options.heap.term_bytes,
+                    "Show so much of each term, 0 for all (default 80)")
+        ->option_text("N");
+    sub->add_flag("--sensitive", options.heap.sensitive,
+                  "Show the terms of a process that is flagged sensitive");
+}
+
 void add_diff(CLI::App& app, Options& options) {
     CLI::App* sub = add_command(app, options, Command::kDiff,
                                 "Compare two dumps of one node: born, gone, grown");
@@ -151,6 +168,7 @@ Result<std::variant<Options, Notice>> parse_options(std::vector<std::string> arg
     add_details(app, options);
     add_backtrace(app, options, spelled);
     add_diff(app, options);
+    add_heap(app, options);
     if (arguments.empty()) {
         return fail(ErrorCode::kUsage,
                     "which dump? beamdump-analyze [COMMAND] DUMP; --help tells more");

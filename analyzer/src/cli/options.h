@@ -1,6 +1,7 @@
 #pragma once
 
 #include "query/backtrace.h"
+#include "query/heap.h"
 #include "query/process_details.h"
 #include "query/processes.h"
 #include "render/backtrace.h"
@@ -14,7 +15,7 @@
 
 namespace beamdump::cli {
 
-enum class Command : std::uint8_t { kSummary, kProcesses, kProcess, kBacktrace, kDiff };
+enum class Command : std::uint8_t { kSummary, kProcesses, kProcess, kBacktrace, kDiff, kHeap };
 
 /// What the command line asks for.
 struct Options {
@@ -29,6 +30,7 @@ struct Options {
     query::ProcessQuery processes;
     query::DetailsOptions details;
     query::BacktraceOptions backtrace;
+    query::HeapOptions heap;
     render::BacktraceFormat backtrace_format;
 };
 

@@ -1,8 +1,7 @@
+#include <libdump/term/heap_object.h>
 #include <libdump/term/term_size.h>
 
 #include <algorithm>
-#include <array>
-#include <span>
 #include <vector>
 
 namespace beamdump {
@@ -44,11 +43,8 @@ class FlatSizeCount {
     void visit(std::uint64_t word) {
         switch (word_kind(scheme_, word)) {
             case WordKind::kList:
-                add(2);
-                pending_.push_back({pointer_of(word), 2});
-                return;
             case WordKind::kBoxed:
-                visit_boxed(pointer_of(word));
+                visit_object(word);
                 return;
             case WordKind::kHeader:
             case WordKind::kCatch:
@@ -60,54 +56,17 @@ class FlatSizeCount {
         }
     }
 
-    void visit_boxed(std::uint64_t address) {
-        std::array<std::uint64_t, otp25::kSubWords> words{};
-        std::size_t here = 0;
-        while (here < words.size() &&
-               reader_.read(address + here * kWordBytes, words[here]) == WordStatus::kHere) {
-            ++here;
-        }
-        const auto object = std::span(words).first(here);
-        const auto size = boxed_words(scheme_, object);
-        if (!size) {
+    void visit_object(std::uint64_t word) {
+        const auto object = heap_object(scheme_, reader_, word);
+        if (!object) {
             result_.whole = false;
             return;
         }
-        if (boxed_kind(scheme_, words[0]) == BoxedKind::kSubBinary) {
-            if (here < otp25::kSubWords) {
-                result_.whole = false;
-            } else {
-                add_sub_binary(words);
-            }
-            return;
+        add(object->copy_words);
+        result_.whole = result_.whole && object->whole;
+        if (object->terms.count != 0 && !object->keeps_only()) {
+            pending_.push_back({object->terms_address(), object->terms.count});
         }
-        const auto terms = boxed_terms(scheme_, object).value_or(TermRange{});
-        // The empty tuple is one literal of the node, which no copy holds.
-        add(boxed_kind(scheme_, words[0]) == BoxedKind::kTuple && *size == 1 ? 0 : *size);
-        if (terms.count != 0) {
-            pending_.push_back({address + terms.first * kWordBytes, terms.count});
-        }
-    }
-
-    void add_sub_binary(std::span<const std::uint64_t> words) {
-        const std::uint64_t bits =
-            (words[otp25::kSubBits] & 0xFFU) + ((words[otp25::kSubBits] >> 8U) & 0xFFU);
-        std::uint64_t header = 0;
-        if (reader_.read(pointer_of(words[otp25::kSubOriginal]), header) != WordStatus::kHere) {
-            result_.whole = false;
-            return;
-        }
-        if (bits != 0) {
-            add(otp25::kSubWords);
-        }
-        if (boxed_kind(scheme_, header) == BoxedKind::kRefcBinary) {
-            add(otp25::kRefcWords);
-            return;
-        }
-        const std::uint64_t extra = bits > 8 ? 2 : bits > 0 ? 1 : 0;
-        const std::uint64_t bytes = words[otp25::kBinarySize];
-        add(otp25::kHeapBinaryData + bytes / kWordBytes +
-            (bytes % kWordBytes + extra + kWordBytes - 1) / kWordBytes);
     }
 
     void add(std::uint64_t words) {

@@ -1,5 +1,6 @@
 #include <libdump/term/word_reader.h>
 
+#include <algorithm>
 #include <span>
 
 namespace beamdump {
@@ -18,6 +19,9 @@ WordStatus WordReader::read_miss(std::uint64_t address, std::uint64_t& word) {
     // first; a region that begins or is absent inside the block makes that fail.
     block.begin = 0;
     block.end = 0;
+    if (filled_.size() < kBlocks) {
+        filled_.push_back(slot_of(address));
+    }
     auto got = context_->words(aligned, block.words);
     if (got && *got != 0 && aligned + *got * sizeof(word) > address) {
         block.begin = aligned;
@@ -35,6 +39,19 @@ WordStatus WordReader::read_miss(std::uint64_t address, std::uint64_t& word) {
     }
     return !got && got.error().code == ErrorCode::kUnmapped ? WordStatus::kUnmapped
                                                             : WordStatus::kAbsent;
+}
+
+void WordReader::forget() {
+    const auto drop = [](Block& block) {
+        block.begin = 0;
+        block.end = 0;
+    };
+    if (filled_.size() < kBlocks) {
+        std::ranges::for_each(filled_, [&](std::size_t slot) { drop(blocks_[slot]); });
+    } else {
+        std::ranges::for_each(blocks_, drop);
+    }
+    filled_.clear();
 }
 
 }  // namespace beamdump

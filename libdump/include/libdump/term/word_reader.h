@@ -44,6 +44,9 @@ class WordReader {
         return status == WordStatus::kHere ? read(address + sizeof(first), second) : status;
     }
 
+    /// Drops the words held: what the context holds at an address may be another's from here on.
+    void forget();
+
     [[nodiscard]] TermContext& context() const { return *context_; }
 
   private:
@@ -62,6 +65,7 @@ class WordReader {
 
     TermContext* context_;  ///< non-owning
     std::vector<Block> blocks_;
+    std::vector<std::size_t> filled_;  ///< blocks filled since the last forget(), some repeatedly
 };
 
 }  // namespace beamdump

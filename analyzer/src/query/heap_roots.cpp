@@ -1,0 +1,180 @@
+#include "query/heap_roots.h"
+
+#include "query/process_dictionary.h"
+
+#include <libdump/model/messages.h>
+#include <libdump/term/frame_cursor.h>
+#include <libdump/term/heap_object.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace beamdump::query {
+
+namespace {
+
+using Visit = std::function<void(const HeapRoot&)>;
+
+std::string frame_name(Dump& dump, const StackFrame& frame) {
+    if (frame.location && frame.location->function) {
+        return function_text(dump, *frame.location->function);
+    }
+    if (frame.location && frame.location->code_point) {
+        return *frame.location->code_point;
+    }
+    return fmt::format("{:#x}", frame.code_address);
+}
+
+void visit_stack(Dump& dump, OpenedProcess& process, const Visit& visit, RootVisits& visits) {
+    FrameCursor frames(process.context, process.scheme, process.stack());
+    while (const auto frame = frames.next()) {
+        visits.malformed += frame->cut_short ? 1 : 0;
+        HeapRoot root;
+        root.kind = RootKind::kStack;
+        root.frame = frame->index;
+        for (const FrameRegister& y : frame->registers) {
+            if (y.is_catch || !leads_to_object(process.scheme, y.word)) {
+                continue;
+            }
+            if (root.name.empty()) {
+                root.name = frame_name(dump, *frame);
+            }
+            root.index = y.index;
+            root.word = y.word;
+            visit(root);
+        }
+    }
+}
+
+Result<void> visit_arguments(OpenedProcess& process, const Visit& visit) {
+    const records::Process& facts = process.run.process;
+    std::vector<std::uint64_t> words(facts.argument_words().begin(), facts.argument_words().end());
+    const auto& regions = process.run.directory.regions;
+    const auto more = std::ranges::find_if(regions, [&facts](const Region& region) {
+        return region.kind == format::RegionKind::kArguments &&
+               region.address == facts.argument_array_address();
+    });
+    if (more != regions.end()) {
+        words.resize(more->here);
+        std::size_t got = 0;
+        while (got < words.size()) {
+            auto some = process.context.words(more->address + got * kWordBytes,
+                                              std::span(words).subspan(got));
+            if (!some) {
+                return std::unexpected(some.error());
+            }
+            got += *some;
+        }
+    }
+    words.resize(std::min<std::size_t>(words.size(), facts.arity()));
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (leads_to_object(process.scheme, words[i])) {
+            HeapRoot root;
+            root.kind = RootKind::kArgument;
+            root.index = i;
+            root.word = words[i];
+            visit(root);
+        }
+    }
+    return {};
+}
+
+Result<void> visit_entries(OpenedProcess& process, const Visit& visit, RootVisits& visits) {
+    auto malformed = visit_dictionary(process.context, process.run, process.scheme,
+                                      [&visit](std::uint64_t key, std::uint64_t value) {
+                                          HeapRoot root;
+                                          root.kind = RootKind::kDictionary;
+                                          root.key_word = key;
+                                          root.word = value;
+                                          visit(root);
+                                      });
+    if (!malformed) {
+        return wrap("reading the dictionary", std::move(malformed.error()));
+    }
+    visits.malformed += *malformed;
+    return {};
+}
+
+void visit_fields(OpenedProcess& process, const Visit& visit) {
+    const records::Process& facts = process.run.process;
+    const auto field = [&](std::string_view name, std::uint64_t word) {
+        if (leads_to_object(process.scheme, word)) {
+            HeapRoot root;
+            root.kind = RootKind::kOther;
+            root.name = name;
+            root.word = word;
+            visit(root);
+        }
+    };
+    field("group_leader", facts.group_leader_word());
+    field("parent", facts.parent_word());
+    field("exception_value", facts.exception_value_word());
+    field("exception_trace", facts.exception_trace_word());
+    field("sequential_trace_token", facts.sequential_trace_token_word());
+}
+
+Result<void> visit_messages(Dump& dump, OpenedProcess& process, const Visit& visit,
+                            RootVisits& visits) {
+    MessageWalker walker(dump.reader(), process.run);
+    for (;;) {
+        auto entry = walker.next();
+        if (!entry) {
+            return wrap("reading the messages", std::move(entry.error()));
+        }
+        if (*entry == nullptr) {
+            return {};
+        }
+        if (!is_message(**entry)) {
+            continue;
+        }
+        if ((*entry)->kind() == records::MESSAGE_KIND_EXTERNAL) {
+            ++visits.undecoded_messages;
+            continue;
+        }
+        HeapRoot root;
+        root.kind = RootKind::kMessage;
+        root.index = walker.index();
+        root.word = (*entry)->term_word();
+        process.context.set_message(*entry);
+        visit(root);
+        process.context.set_message(nullptr);
+    }
+}
+
+}  // namespace
+
+std::string_view root_kind_text(RootKind kind) {
+    switch (kind) {
+        case RootKind::kStack:
+            return "stack";
+        case RootKind::kArgument:
+            return "argument";
+        case RootKind::kDictionary:
+            return "dictionary";
+        case RootKind::kMessage:
+            return "message";
+        case RootKind::kOther:
+            break;
+    }
+    return "other";
+}
+
+Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process, const Visit& visit) {
+    RootVisits visits;
+    visit_stack(dump, process, visit, visits);
+    if (auto done = visit_arguments(process, visit); !done) {
+        return std::unexpected(done.error());
+    }
+    if (auto done = visit_entries(process, visit, visits); !done) {
+        return std::unexpected(done.error());
+    }
+    visit_fields(process, visit);
+    if (auto done = visit_messages(dump, process, visit, visits); !done) {
+        return std::unexpected(done.error());
+    }
+    return visits;
+}
+
+}  // namespace beamdump::query

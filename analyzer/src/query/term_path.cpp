@@ -1,0 +1,80 @@
+#include "query/term_path.h"
+
+#include "query/term_text.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace beamdump::query {
+
+namespace {
+
+constexpr std::size_t kKeyBytes = 60;
+
+using Kind = WalkLevel::Kind;
+
+class Steps {
+  public:
+    Steps(WordReader& reader, TermPrinter& printer) : reader_(reader), printer_(printer) {}
+
+    /// Nothing for a step that is none for whoever reads: inside a large map.
+    std::optional<std::string> text(const PathStep& step) {
+        switch (step.kind) {
+            case Kind::kTuple:
+                return fmt::format("element {}", step.index + 1);
+            case Kind::kList:
+                return step.index == WalkLevel::kTail ? "tail"
+                                                      : fmt::format("item {}", step.index + 1);
+            case Kind::kFlatMap:
+                return step.index == 0 ? "keys" : flat_map_key(step);
+            case Kind::kHashMap:
+                return std::nullopt;
+            case Kind::kPair:
+                return step.index == 0 ? "key" : key_text(step.address);
+            case Kind::kFun:
+                return step.index == 0 ? "creator" : fmt::format("environment {}", step.index);
+            case Kind::kKept:
+                return "part of";
+        }
+        return std::nullopt;
+    }
+
+  private:
+    std::string flat_map_key(const PathStep& step) {
+        std::uint64_t keys = 0;
+        if (reader_.read(step.address + otp25::kFlatMapKeys * kWordBytes, keys) !=
+            WordStatus::kHere) {
+            return fmt::format("value {}", step.index);
+        }
+        return key_text(pointer_of(keys) + step.index * kWordBytes);
+    }
+
+    std::string key_text(std::uint64_t address) {
+        std::uint64_t key = 0;
+        if (reader_.read(address, key) != WordStatus::kHere) {
+            return "key ?";
+        }
+        const TermText text = term_text(printer_, key, kKeyBytes);
+        return "key " + text.text + (text.cut ? "..." : "");
+    }
+
+    WordReader& reader_;
+    TermPrinter& printer_;
+};
+
+}  // namespace
+
+std::vector<std::string> path_texts(const std::vector<PathStep>& path, WordReader& reader,
+                                    TermPrinter& printer) {
+    Steps steps(reader, printer);
+    std::vector<std::string> texts;
+    for (const PathStep& step : path) {
+        if (auto text = steps.text(step)) {
+            texts.push_back(std::move(*text));
+        }
+    }
+    return texts;
+}
+
+}  // namespace beamdump::query

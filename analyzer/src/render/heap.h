@@ -1,0 +1,13 @@
+#pragma once
+
+#include "query/heap.h"
+#include "render/output.h"
+
+namespace beamdump::render {
+
+void heap_text(Output& output, const query::HeapReport& report);
+
+/// See schemas/json/heap.schema.json.
+void heap_json(Output& output, const query::HeapReport& report);
+
+}  // namespace beamdump::render

@@ -1,0 +1,143 @@
+#include "render/heap.h"
+#include "render/json.h"
+
+#include <libdump/heap/term_sizes.h>
+
+namespace beamdump::render {
+
+namespace {
+
+void write_term(JsonWriter& json, std::string_view name, const query::TermText& term) {
+    json.begin_object(name);
+    json.member("text", term.text);
+    json.member("cut", term.cut);
+    json.end_object();
+}
+
+void write_memory(JsonWriter& json, const query::HeapReport& report) {
+    json.begin_object("memory");
+    for (const query::AreaUse& area : report.areas) {
+        json.begin_object(area.name);
+        json.member("block_words", area.block_words);
+        json.member("used_words", area.used_words);
+        json.member("live_words", area.live_words);
+        json.member("live_objects", area.live_objects);
+        json.member("dead_words", area.dead_words());
+        json.end_object();
+    }
+    json.member("stack_words", report.stack_words);
+    json.member("free_words", report.free_words);
+    json.member("literal_words", report.literal_words);
+    json.member("heap_words_after_major_collection", report.heap_words_after_major);
+    json.end_object();
+}
+
+void write_root(JsonWriter& json, const query::RootLine& line) {
+    json.begin_object();
+    json.member("root", query::root_text(line));
+    if (line.kind == query::RootKind::kStack) {
+        json.member("frame", line.frame);
+        json.member("function", line.name);
+    }
+    if (line.kind == query::RootKind::kStack || line.kind == query::RootKind::kArgument ||
+        line.kind == query::RootKind::kMessage) {
+        json.member("index", line.index);
+    }
+    if (line.key) {
+        write_term(json, "key", *line.key);
+    }
+    write_term(json, "term", line.term);
+    json.member("shared_words", line.shared_words);
+    json.member("flat_words", line.flat_words);
+    json.member("flat_saturated", line.flat_words == kSaturatedSize);
+    json.member("whole", line.whole);
+    json.end_object();
+}
+
+void write_roots(JsonWriter& json, const query::HeapReport& report) {
+    json.begin_object("roots");
+    for (const query::RootGroup& group : report.roots) {
+        json.begin_object(query::root_kind_text(group.kind));
+        json.member("total", group.total);
+        json.member("shared_words", group.shared_words);
+        json.begin_array("items");
+        for (const query::RootLine& line : group.lines) {
+            write_root(json, line);
+        }
+        json.end_array();
+        json.end_object();
+    }
+    json.end_object();
+}
+
+void write_counts(JsonWriter& json, std::string_view name,
+                  const std::vector<query::KindCount>& counts) {
+    json.begin_array(name);
+    for (const query::KindCount& count : counts) {
+        json.begin_object();
+        json.member("name", count.name);
+        json.member("objects", count.objects);
+        json.member("words", count.words);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void write_largest(JsonWriter& json, const query::HeapReport& report) {
+    json.begin_array("largest_terms");
+    for (const query::LargeTermLine& line : report.largest) {
+        json.begin_object();
+        json.member("words", line.words);
+        json.member("root", line.root);
+        json.begin_array("path");
+        for (const std::string& step : line.path) {
+            json.value(step);
+        }
+        json.end_array();
+        write_term(json, "term", line.term);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void write_binaries(JsonWriter& json, const query::HeapReport& report) {
+    json.begin_object("binaries");
+    json.member("total", report.binaries);
+    json.member("bytes", report.binary_bytes);
+    json.begin_array("largest");
+    for (const query::BinaryLine& line : report.largest_binaries) {
+        json.begin_object();
+        json.member("bytes", line.bytes);
+        json.member("references", line.references);
+        json.hex_member("address", line.address);
+        json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+}
+
+}  // namespace
+
+void heap_json(Output& output, const query::HeapReport& report) {
+    JsonWriter json(output, "beamdump.heap/1");
+    write_dump(json, "dump", report.dump);
+    json.member("pid", report.line.pid);
+    json.member("registered_name", report.line.registered_name);
+    json.member("void_reason", report.line.void_reason);
+    json.member("void_detail", report.void_detail);
+    json.member("withheld", report.withheld);
+    if (!report.withheld) {
+        write_memory(json, report);
+        write_roots(json, report);
+        json.member("undecoded_messages", report.undecoded_messages);
+        write_counts(json, "kinds", report.kinds);
+        write_counts(json, "tags", report.tags);
+        write_counts(json, "key_sets", report.key_sets);
+        write_largest(json, report);
+        write_binaries(json, report);
+        json.member("unreadable", report.unreadable);
+    }
+    json.finish();
+}
+
+}  // namespace beamdump::render

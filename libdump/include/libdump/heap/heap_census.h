@@ -1,0 +1,132 @@
+#pragma once
+
+#include <libdump/heap/address_marks.h>
+#include <libdump/heap/term_walk.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace beamdump {
+
+/// Where an object of a process may lie.
+enum class HeapArea : std::uint8_t {
+    kHeap,
+    kOldHeap,
+    kFragment,  ///< heap fragments and the fragments of messages
+    kLiteral,
+};
+inline constexpr std::size_t kHeapAreas = 4;
+
+struct ObjectCount {
+    std::uint64_t objects = 0;
+    std::uint64_t words = 0;  ///< the objects' own, not what they refer to
+};
+
+/// One step of the way from a root to a term.
+struct PathStep {
+    WalkLevel::Kind kind = WalkLevel::Kind::kTuple;
+    std::uint64_t address = 0;  ///< of the object that the step leads out of
+    std::uint64_t index = 0;    ///< of its slot, as in WalkLevel
+};
+
+/// A large term and the way to it.
+struct LargeTerm {
+    std::uint64_t root = 0;  ///< as the census was told
+    std::uint64_t word = 0;
+    std::uint64_t words = 0;  ///< first reached through it in the walk from its root
+    std::vector<PathStep> path;
+};
+
+/// A reference-counted binary that a process keeps.
+struct KeptBinary {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+};
+
+/// Counts what the roots of a process reach: each object once over all roots, by area, by kind, by
+/// record tag, by map keys; the largest terms; the binaries kept. Memory: one bit for each word
+/// of the pages reached, and tables of bounded size.
+class HeapCensus final : public WalkObserver {
+  public:
+    static constexpr std::size_t kMostTags = 4096;
+    static constexpr std::size_t kMostKeySets = 1024;
+    static constexpr std::size_t kLongestPath = 64;  ///< steps kept: the last ones
+
+    struct Options {
+        std::size_t largest = 20;  ///< large terms and binaries kept
+    };
+    /// `area_of` names the area of an object's address. Scheme and reader must outlive the census.
+    HeapCensus(const TagScheme& scheme, WordReader& reader,
+               std::function<HeapArea(std::uint64_t)> area_of, const Options& options);
+
+    /// The walk that follows is over this root. With `list` false its terms are not offered as
+    /// large ones.
+    void set_root(std::uint64_t root, bool list = true);
+
+    Entered enter(const HeapObject& object, std::span<const WalkLevel> path) override;
+    void again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {}
+    void leave(std::span<WalkLevel> path) override;
+
+    [[nodiscard]] bool is_live(std::uint64_t address) const { return live_.has(address); }
+    [[nodiscard]] const ObjectCount& in(HeapArea area) const {
+        return areas_[static_cast<std::size_t>(area)];
+    }
+    /// By BoxedKind; cells are counted apart.
+    [[nodiscard]] const std::map<BoxedKind, ObjectCount>& kinds() const { return kinds_; }
+    [[nodiscard]] const ObjectCount& cells() const { return cells_; }
+    /// Tuples by their first element, an atom (its index), and their arity.
+    using Tag = std::pair<std::uint32_t, std::uint32_t>;
+    [[nodiscard]] const std::map<Tag, ObjectCount>& tags() const { return tags_; }
+    [[nodiscard]] const ObjectCount& other_tags() const { return other_tags_; }
+    /// Small maps by their keys' words; a key that is no immediate stands as the non-value.
+    using KeySet = std::vector<std::uint64_t>;
+    [[nodiscard]] const std::map<KeySet, ObjectCount>& key_sets() const { return key_sets_; }
+    [[nodiscard]] const ObjectCount& other_key_sets() const { return other_key_sets_; }
+    /// Largest first. A term whose words are mostly (90%) those of one part of it gives way to that
+    /// part.
+    [[nodiscard]] std::vector<LargeTerm> largest_terms() const;
+    /// Whether terms of the root set last are among them, as things stand.
+    [[nodiscard]] bool lists_current_root() const;
+    [[nodiscard]] std::vector<KeptBinary> largest_binaries() const;
+    [[nodiscard]] std::uint64_t binaries() const { return binary_count_; }
+    [[nodiscard]] std::uint64_t binary_bytes() const { return binary_bytes_; }
+
+  private:
+    void count(const HeapObject& object);
+    void count_tuple(const HeapObject& object);
+    void count_map(const HeapObject& object);
+    void count_binary(const HeapObject& object);
+    [[nodiscard]] ObjectCount& key_set_of(std::uint64_t keys_word);
+    void offer(std::uint64_t word, std::uint64_t words, std::span<const WalkLevel> path);
+
+    TagScheme scheme_;
+    WordReader& reader_;
+    std::function<HeapArea(std::uint64_t)> area_of_;
+    Options options_;
+    std::uint64_t root_ = 0;
+    bool list_ = true;
+    AddressMarks live_;
+    AddressMarks binaries_seen_;
+    std::array<ObjectCount, kHeapAreas> areas_{};
+    std::map<BoxedKind, ObjectCount> kinds_;
+    ObjectCount cells_;
+    std::map<Tag, ObjectCount> tags_;
+    ObjectCount other_tags_;
+    std::map<KeySet, ObjectCount> key_sets_;
+    ObjectCount other_key_sets_;
+    std::uint64_t last_keys_word_ = 0;
+    ObjectCount* last_key_set_ = nullptr;  ///< of last_keys_word_; lives in key_sets_
+    std::vector<LargeTerm> largest_;       // a heap: the smallest first
+    std::vector<KeptBinary> largest_binaries_;
+    std::uint64_t binary_count_ = 0;
+    std::uint64_t binary_bytes_ = 0;
+};
+
+/// The word that leads to an object at an address: to a list's first cell, or a boxed object.
+std::uint64_t word_to(const TagScheme& scheme, std::uint64_t address, bool is_cell);
+
+}  // namespace beamdump

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <libdump/heap/address_marks.h>
+#include <libdump/heap/term_walk.h>
+
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+
+namespace beamdump {
+
+/// A size that no counter holds: flat sizes of shared structure double with each level.
+inline constexpr std::uint64_t kSaturatedSize = std::numeric_limits<std::uint64_t>::max();
+
+/// Words of a term.
+struct TermSizes {
+    std::uint64_t flat = 0;        ///< as erts_debug:flat_size/1; kSaturatedSize: that or more
+    std::uint64_t shared = 0;      ///< as erts_debug:size/1: each object once
+    std::uint64_t unreadable = 0;  ///< places whose words are not here or make no term
+};
+
+/// Sizes of one term after the other, each by itself. A term in which nothing is shared is walked
+/// once, another one twice. Memory: 2 bits for each word of the pages that the term lies in, 48
+/// bytes a level of nesting, and about 56 bytes for each object that several others of the term
+/// refer to.
+///
+/// A fun's creator counts where it is a remote pid; erts_debug:size/1 leaves it out.
+class TermSizer {
+  public:
+    /// Both must outlive the sizer.
+    TermSizer(const TagScheme& scheme, WordReader& reader) : scheme_(scheme), reader_(reader) {}
+
+    /// The observer is told of the walk over the term; null: nobody is.
+    TermSizes sizes(std::uint64_t word, WalkObserver* observer = nullptr);
+
+  private:
+    std::uint64_t flat_words(std::uint64_t word);
+
+    const TagScheme& scheme_;
+    WordReader& reader_;
+    AddressMarks seen_;
+    AddressMarks again_;
+    std::unordered_map<std::uint64_t, std::uint64_t> flat_of_;
+};
+
+}  // namespace beamdump

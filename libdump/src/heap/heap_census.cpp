@@ -1,0 +1,193 @@
+#include <libdump/heap/heap_census.h>
+
+#include <algorithm>
+#include <array>
+
+namespace beamdump {
+
+namespace {
+
+void add(ObjectCount& to, const HeapObject& object) {
+    ++to.objects;
+    to.words += object.words;
+}
+
+bool larger_term(const LargeTerm& a, const LargeTerm& b) {
+    return a.words > b.words;
+}
+bool larger_binary(const KeptBinary& a, const KeptBinary& b) {
+    return a.bytes > b.bytes;
+}
+
+/// Whether a term of so many words is more than a wrapping of its largest part.
+bool stands_for_itself(std::uint64_t words, std::uint64_t largest_part) {
+    return largest_part < words - words / 10;
+}
+
+}  // namespace
+
+std::uint64_t word_to(const TagScheme& scheme, std::uint64_t address, bool is_cell) {
+    const auto kind = is_cell ? WordKind::kList : WordKind::kBoxed;
+    const auto at = std::ranges::find(scheme.by_primary, kind);
+    return address | static_cast<std::uint64_t>(at - scheme.by_primary.begin());
+}
+
+HeapCensus::HeapCensus(const TagScheme& scheme, WordReader& reader,
+                       std::function<HeapArea(std::uint64_t)> area_of, const Options& options)
+    : scheme_(scheme), reader_(reader), area_of_(std::move(area_of)), options_(options) {}
+
+void HeapCensus::set_root(std::uint64_t root, bool list) {
+    root_ = root;
+    list_ = list;
+    // Another message's keys may stand where the last one's did.
+    last_key_set_ = nullptr;
+}
+
+WalkObserver::Entered HeapCensus::enter(const HeapObject& object, std::span<const WalkLevel> path) {
+    const bool is_new = live_.add(object.address);
+    if (is_new) {
+        count(object);
+        if (object.terms.count == 0) {
+            offer(word_to(scheme_, object.address, false), object.copy_words, path);
+        }
+    }
+    return {.go_on = true, .mark = is_new};
+}
+
+void HeapCensus::leave(std::span<WalkLevel> path) {
+    const WalkLevel& level = path.back();
+    if (level.mark && stands_for_itself(level.words, level.largest_part)) {
+        const bool is_cell =
+            level.kind == WalkLevel::Kind::kList || level.kind == WalkLevel::Kind::kPair;
+        offer(word_to(scheme_, level.address, is_cell), level.words, path.first(path.size() - 1));
+    }
+}
+
+void HeapCensus::count(const HeapObject& object) {
+    add(areas_[static_cast<std::size_t>(area_of_(object.address))], object);
+    if (object.is_cell) {
+        add(cells_, object);
+        return;
+    }
+    add(kinds_[object.kind], object);
+    switch (object.kind) {
+        case BoxedKind::kTuple:
+            count_tuple(object);
+            break;
+        case BoxedKind::kFlatMap:
+            count_map(object);
+            break;
+        case BoxedKind::kRefcBinary:
+            count_binary(object);
+            break;
+        default:
+            break;
+    }
+}
+
+void HeapCensus::count_tuple(const HeapObject& object) {
+    std::uint64_t first = 0;
+    if (object.words < 2 || reader_.read(object.address + kWordBytes, first) != WordStatus::kHere ||
+        word_kind(scheme_, first) != WordKind::kAtom) {
+        return;
+    }
+    const Tag tag(static_cast<std::uint32_t>(table_index(first)),
+                  static_cast<std::uint32_t>(object.words - 1));
+    const auto known = tags_.find(tag);
+    if (known != tags_.end()) {
+        add(known->second, object);
+    } else {
+        add(tags_.size() < kMostTags ? tags_[tag] : other_tags_, object);
+    }
+}
+
+void HeapCensus::count_map(const HeapObject& object) {
+    std::uint64_t keys = 0;
+    if (reader_.read(object.address + otp25::kFlatMapKeys * kWordBytes, keys) !=
+        WordStatus::kHere) {
+        return;
+    }
+    if (last_key_set_ == nullptr || keys != last_keys_word_) {
+        last_key_set_ = &key_set_of(keys);
+        last_keys_word_ = keys;
+    }
+    add(*last_key_set_, object);
+}
+
+ObjectCount& HeapCensus::key_set_of(std::uint64_t keys_word) {
+    const auto tuple = heap_object(scheme_, reader_, keys_word);
+    if (!tuple || tuple->kind != BoxedKind::kTuple || tuple->words > otp25::kMaxFlatMapSize + 1) {
+        return other_key_sets_;
+    }
+    KeySet keys;
+    for (std::uint64_t i = 1; i < tuple->words; ++i) {
+        std::uint64_t key = 0;
+        if (reader_.read(tuple->address + i * kWordBytes, key) != WordStatus::kHere) {
+            return other_key_sets_;
+        }
+        keys.push_back(leads_to_object(scheme_, key) ? scheme_.non_value : key);
+    }
+    if (const auto known = key_sets_.find(keys); known != key_sets_.end()) {
+        return known->second;
+    }
+    return key_sets_.size() < kMostKeySets ? key_sets_[std::move(keys)] : other_key_sets_;
+}
+
+void HeapCensus::count_binary(const HeapObject& object) {
+    std::uint64_t bytes = 0;
+    std::uint64_t address = 0;
+    const auto at = [&object](std::uint64_t word) { return object.address + word * kWordBytes; };
+    if (reader_.read(at(otp25::kBinarySize), bytes) != WordStatus::kHere ||
+        reader_.read(at(otp25::kRefcBinary), address) != WordStatus::kHere ||
+        !binaries_seen_.add(address)) {
+        return;
+    }
+    ++binary_count_;
+    binary_bytes_ += bytes;
+    if (largest_binaries_.size() == options_.largest) {
+        if (largest_binaries_.empty() || largest_binaries_.front().bytes >= bytes) {
+            return;
+        }
+        std::ranges::pop_heap(largest_binaries_, larger_binary);
+        largest_binaries_.pop_back();
+    }
+    largest_binaries_.push_back({address, bytes});
+    std::ranges::push_heap(largest_binaries_, larger_binary);
+}
+
+void HeapCensus::offer(std::uint64_t word, std::uint64_t words, std::span<const WalkLevel> path) {
+    if (!list_) {
+        return;
+    }
+    if (largest_.size() == options_.largest) {
+        if (largest_.empty() || largest_.front().words >= words) {
+            return;
+        }
+        std::ranges::pop_heap(largest_, larger_term);
+        largest_.pop_back();
+    }
+    LargeTerm term{root_, word, words, {}};
+    for (const WalkLevel& level : path.last(std::min(path.size(), kLongestPath))) {
+        term.path.push_back({level.kind, level.address, level.index});
+    }
+    largest_.push_back(std::move(term));
+    std::ranges::push_heap(largest_, larger_term);
+}
+
+std::vector<LargeTerm> HeapCensus::largest_terms() const {
+    auto terms = largest_;
+    std::ranges::sort(terms, larger_term);
+    return terms;
+}
+
+bool HeapCensus::lists_current_root() const {
+    return std::ranges::find(largest_, root_, &LargeTerm::root) != largest_.end();
+}
+
+std::vector<KeptBinary> HeapCensus::largest_binaries() const {
+    auto binaries = largest_binaries_;
+    std::ranges::sort(binaries, larger_binary);
+    return binaries;
+}
+
+}  // namespace beamdump

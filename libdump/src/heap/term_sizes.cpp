@@ -1,0 +1,154 @@
+#include <libdump/heap/term_sizes.h>
+
+#include <vector>
+
+namespace beamdump {
+
+namespace {
+
+/// Notes what is met again, and passes everything on.
+class AgainNoter final : public WalkObserver {
+  public:
+    AgainNoter(AddressMarks& again, WalkObserver* next) : again_(again), next_(next) {}
+
+    Entered enter(const HeapObject& object, std::span<const WalkLevel> path) override {
+        return next_ == nullptr ? Entered{} : next_->enter(object, path);
+    }
+    void again(std::uint64_t address, std::span<WalkLevel> path) override {
+        again_.add(address);
+        if (next_ != nullptr) {
+            next_->again(address, path);
+        }
+    }
+    void leave(std::span<WalkLevel> path) override {
+        if (next_ != nullptr) {
+            next_->leave(path);
+        }
+    }
+
+  private:
+    AddressMarks& again_;
+    WalkObserver* next_;  ///< non-owning
+};
+
+std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
+    return a > kSaturatedSize - b ? kSaturatedSize : a + b;
+}
+
+/// Adds up flat sizes: an object that is met again is added up once and remembered.
+class FlatSum {
+  public:
+    FlatSum(const TagScheme& scheme, WordReader& reader, const AddressMarks& again,
+            std::unordered_map<std::uint64_t, std::uint64_t>& known)
+        : scheme_(scheme), reader_(reader), again_(again), known_(known) {}
+
+    std::uint64_t of(std::uint64_t word) {
+        std::uint64_t total = 0;
+        visit(word, total);
+        while (!levels_.empty()) {
+            Level& top = levels_.back();
+            std::uint64_t next = 0;
+            if (top.left == 0) {
+                const Level done = top;
+                levels_.pop_back();
+                if (again_.has(done.address)) {
+                    known_[done.address] = done.words;
+                }
+                std::uint64_t& sum = levels_.empty() ? total : levels_.back().words;
+                sum = saturating_sum(sum, done.words);
+                continue;
+            }
+            --top.left;
+            const std::uint64_t slot = top.slot;
+            top.slot += kWordBytes;
+            if (reader_.read(slot, next) != WordStatus::kHere) {
+                top.left = 0;
+            } else if (top.is_cell && top.left == 0 && go_along(top, next)) {
+                continue;
+            } else {
+                visit(next, top.words);
+            }
+        }
+        return total;
+    }
+
+  private:
+    struct Level {
+        std::uint64_t address = 0;
+        std::uint64_t slot = 0;
+        std::uint64_t left = 0;
+        std::uint64_t words = 0;
+        bool is_cell = false;
+    };
+
+    /// Lets a list's level go on at its next cell, unless others refer to that.
+    bool go_along(Level& list, std::uint64_t tail) {
+        if (word_kind(scheme_, tail) != WordKind::kList || again_.has(pointer_of(tail)) ||
+            !heap_object(scheme_, reader_, tail)) {
+            return false;
+        }
+        list.slot = pointer_of(tail);
+        list.left = 2;
+        list.words = saturating_sum(list.words, 2);
+        return true;
+    }
+
+    void visit(std::uint64_t word, std::uint64_t& sum) {
+        if (!leads_to_object(scheme_, word)) {
+            return;
+        }
+        const std::uint64_t address = pointer_of(word);
+        const bool is_again = again_.has(address);
+        if (is_again) {
+            if (const auto known = known_.find(address); known != known_.end()) {
+                sum = saturating_sum(sum, known->second);
+                return;
+            }
+        }
+        const auto object = heap_object(scheme_, reader_, word);
+        if (!object) {
+            return;
+        }
+        if (is_again) {
+            // While it is being added up: a torn heap that leads back into it adds nothing.
+            known_[address] = 0;
+        }
+        if (object->terms.count == 0 || object->keeps_only()) {
+            sum = saturating_sum(sum, object->copy_words);
+            if (is_again) {
+                known_[address] = object->copy_words;
+            }
+            return;
+        }
+        levels_.push_back({address, object->terms_address(), object->terms.count,
+                           object->copy_words, object->is_cell});
+    }
+
+    const TagScheme& scheme_;
+    WordReader& reader_;
+    const AddressMarks& again_;
+    std::unordered_map<std::uint64_t, std::uint64_t>& known_;
+    std::vector<Level> levels_;
+};
+
+}  // namespace
+
+TermSizes TermSizer::sizes(std::uint64_t word, WalkObserver* observer) {
+    seen_.clear();
+    again_.clear();
+    AgainNoter noter(again_, observer);
+    TermWalk walk(scheme_, reader_, seen_);
+    const auto outcome = walk.walk(word, noter);
+    TermSizes sizes;
+    sizes.shared = outcome.words;
+    sizes.unreadable = outcome.unreadable;
+    sizes.flat = outcome.shared ? flat_words(word) : outcome.words;
+    return sizes;
+}
+
+std::uint64_t TermSizer::flat_words(std::uint64_t word) {
+    flat_of_.clear();
+    return FlatSum(scheme_, reader_, again_, flat_of_).of(word);
+}
+
+}  // namespace beamdump

@@ -1,0 +1,92 @@
+#include <libdump/term/heap_object.h>
+
+#include <array>
+#include <span>
+
+namespace beamdump {
+
+namespace {
+
+using ObjectStart = std::array<std::uint64_t, otp25::kSubWords>;
+
+/// Words of the binary that a copy of a sub binary is; nothing if what it is part of is not here.
+std::optional<std::uint64_t> sub_binary_copy(const TagScheme& scheme, WordReader& reader,
+                                             std::span<const std::uint64_t> words) {
+    if (words.size() < otp25::kSubWords) {
+        return std::nullopt;
+    }
+    const std::uint64_t bits =
+        (words[otp25::kSubBits] & 0xFFU) + ((words[otp25::kSubBits] >> 8U) & 0xFFU);
+    std::uint64_t header = 0;
+    if (reader.read(pointer_of(words[otp25::kSubOriginal]), header) != WordStatus::kHere) {
+        return std::nullopt;
+    }
+    const std::uint64_t shell = bits != 0 ? otp25::kSubWords : 0;
+    if (boxed_kind(scheme, header) == BoxedKind::kRefcBinary) {
+        return shell + otp25::kRefcWords;
+    }
+    const std::uint64_t extra = bits > 8 ? 2 : bits > 0 ? 1 : 0;
+    const std::uint64_t bytes = words[otp25::kBinarySize];
+    return shell + otp25::kHeapBinaryData + bytes / kWordBytes +
+           (bytes % kWordBytes + extra + kWordBytes - 1) / kWordBytes;
+}
+
+}  // namespace
+
+std::optional<HeapObject> boxed_object(const TagScheme& scheme, WordReader& reader,
+                                       std::uint64_t address) {
+    ObjectStart start{};
+    std::size_t here = 0;
+    // A tuple's header says all; reading on would only cost time.
+    while (here < start.size() &&
+           reader.read(address + here * kWordBytes, start[here]) == WordStatus::kHere) {
+        ++here;
+        if (boxed_kind(scheme, start[0]) == BoxedKind::kTuple) {
+            break;
+        }
+    }
+    const auto words = std::span(start).first(here);
+    const auto size = boxed_words(scheme, words);
+    if (!size) {
+        return std::nullopt;
+    }
+    HeapObject object;
+    object.address = address;
+    object.header = start[0];
+    object.kind = boxed_kind(scheme, start[0]);
+    object.words = *size;
+    object.copy_words = *size;
+    object.terms = boxed_terms(scheme, words).value_or(TermRange{});
+    if (object.kind == BoxedKind::kTuple && *size == 1) {
+        // The empty tuple is one literal of the node, which no copy holds.
+        object.copy_words = 0;
+    } else if (object.kind == BoxedKind::kSubBinary) {
+        const auto copy = sub_binary_copy(scheme, reader, words);
+        object.copy_words = copy.value_or(0);
+        object.whole = copy.has_value();
+    }
+    return object;
+}
+
+std::optional<HeapObject> heap_object(const TagScheme& scheme, WordReader& reader,
+                                      std::uint64_t word) {
+    const std::uint64_t address = pointer_of(word);
+    if (word_kind(scheme, word) == WordKind::kBoxed) {
+        return boxed_object(scheme, reader, address);
+    }
+    std::uint64_t head = 0;
+    std::uint64_t tail = 0;
+    if (word_kind(scheme, word) != WordKind::kList ||
+        reader.read_pair(address, head, tail) != WordStatus::kHere) {
+        return std::nullopt;
+    }
+    HeapObject cell;
+    cell.address = address;
+    cell.is_cell = true;
+    cell.words = 2;
+    cell.copy_words = 2;
+    cell.terms = {0, 2};
+    return cell;
+}
+
+}  // namespace beamdump

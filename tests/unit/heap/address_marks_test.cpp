@@ -1,0 +1,47 @@
+#include <libdump/heap/address_marks.h>
+
+#include <gtest/gtest.h>
+
+namespace beamdump::test {
+namespace {
+
+TEST(AddressMarks, HoldsWordsOfAnyPage) {
+    AddressMarks marks;
+    EXPECT_TRUE(marks.empty());
+    for (std::uint64_t address = 0; address < (1U << 24U); address += 40'008) {
+        EXPECT_FALSE(marks.has(address)) << address;
+        EXPECT_TRUE(marks.add(address)) << address;
+        EXPECT_FALSE(marks.add(address)) << address;
+        EXPECT_TRUE(marks.has(address)) << address;
+        EXPECT_FALSE(marks.has(address + 8)) << address;
+    }
+    EXPECT_TRUE(marks.add(0xFFFF'FFFF'FFFF'FFF8));
+    EXPECT_TRUE(marks.has(0xFFFF'FFFF'FFFF'FFF8));
+}
+
+TEST(AddressMarks, PagesFarApartDoNotMix) {
+    // 4096 pages of 32 KiB apart: where a lookup table would fold.
+    constexpr std::uint64_t kFold = 4096ULL * 32768;
+    AddressMarks marks;
+    EXPECT_TRUE(marks.add(64));
+    EXPECT_FALSE(marks.has(64 + kFold));
+    EXPECT_TRUE(marks.add(64 + kFold));
+    EXPECT_TRUE(marks.has(64));
+    EXPECT_FALSE(marks.add(64));
+}
+
+TEST(AddressMarks, ForgetsAllOnClear) {
+    AddressMarks marks;
+    for (int round = 0; round < 3; ++round) {
+        for (std::uint64_t i = 0; i < 1000; ++i) {
+            EXPECT_TRUE(marks.add(i * 32768 + 8));
+        }
+        marks.clear();
+        EXPECT_TRUE(marks.empty());
+        EXPECT_FALSE(marks.has(8));
+    }
+    EXPECT_LT(marks.held_bytes(), 1001U * 600U);
+}
+
+}  // namespace
+}  // namespace beamdump::test
