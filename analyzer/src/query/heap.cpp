@@ -129,8 +129,8 @@ class Reading {
     }
 
     void visit(const HeapRoot& root) {
-        const bool message = root.kind == RootKind::kMessage;
-        if (message) {
+        if (root.kind == RootKind::kMessage) {
+            // No words of one message may pass for another's.
             words_.forget();
         }
         census_.set_root(roots_++);
@@ -139,16 +139,13 @@ class Reading {
         RootGroup& group = *std::ranges::find(into_.roots, root.kind, &RootGroup::kind);
         ++group.total;
         group.shared_words += sizes.shared;
-        const bool listed = options_.limit == 0 || sizes.shared >= group_least(group);
+        const bool listed = !is_full(group) || sizes.shared > group_least(group);
         const bool holds_large = census_.lists_current_root();
         if (listed || holds_large) {
-            // No words of one message may pass for another's.
-            std::optional<TermPrinter> own;
-            TermPrinter& printer =
-                message ? own.emplace(process_.context, process_.scheme) : printer_;
-            RootLine line = describe(root, sizes, printer);
+            printer_.forget();
+            RootLine line = describe(root, sizes);
             if (holds_large) {
-                describe_large_terms(line, printer);
+                describe_large_terms(line);
             }
             if (listed) {
                 add_line(group, std::move(line));
@@ -160,7 +157,11 @@ class Reading {
         }
     }
 
-    /// Shared words below which a root is not among those listed.
+    [[nodiscard]] bool is_full(const RootGroup& group) const {
+        return options_.limit != 0 && group.lines.size() >= options_.limit;
+    }
+
+    /// Shared words that a root needs more than, to be listed in a full group.
     [[nodiscard]] std::uint64_t group_least(const RootGroup& group) const {
         const auto least = least_.find(group.kind);
         return least == least_.end() ? 0 : least->second;
@@ -168,9 +169,12 @@ class Reading {
 
     void add_line(RootGroup& group, RootLine line) {
         group.lines.push_back(std::move(line));
-        if (options_.limit != 0 && group.lines.size() >= 2 * options_.limit + 64) {
+        if (options_.limit != 0 && group.lines.size() >= 2 * options_.limit) {
             keep_largest(group);
-            least_[group.kind] = group.lines.back().shared_words;
+        }
+        if (group.lines.size() == options_.limit) {
+            least_[group.kind] =
+                std::ranges::min_element(group.lines, {}, &RootLine::shared_words)->shared_words;
         }
     }
 
@@ -181,16 +185,16 @@ class Reading {
         }
     }
 
-    RootLine describe(const HeapRoot& root, const TermSizes& sizes, TermPrinter& printer) {
+    RootLine describe(const HeapRoot& root, const TermSizes& sizes) {
         RootLine line;
         line.kind = root.kind;
         line.frame = root.frame;
         line.index = root.index;
         line.name = root.name;
         if (root.kind == RootKind::kDictionary) {
-            line.key = term_text(printer, root.key_word, options_.term_bytes);
+            line.key = term_text(printer_, root.key_word, options_.term_bytes);
         }
-        line.term = term_text(printer, root.word, options_.term_bytes);
+        line.term = term_text(printer_, root.word, options_.term_bytes);
         line.flat_words = sizes.flat;
         line.shared_words = sizes.shared;
         line.whole = sizes.unreadable == 0;
@@ -198,13 +202,13 @@ class Reading {
     }
 
     /// While the root's words are at hand.
-    void describe_large_terms(const RootLine& root, TermPrinter& printer) {
+    void describe_large_terms(const RootLine& root) {
         const std::uint64_t number = roots_ - 1;
         for (const LargeTerm& term : census_.largest_terms()) {
             if (term.root == number) {
                 large_[{number, term.word}] = {term.words, root_text(root),
-                                               path_texts(term.path, words_, printer),
-                                               term_text(printer, term.word, options_.term_bytes)};
+                                               path_texts(term.path, words_, printer_),
+                                               term_text(printer_, term.word, options_.term_bytes)};
             }
         }
     }

@@ -137,8 +137,7 @@ TermSizes TermSizer::sizes(std::uint64_t word, WalkObserver* observer) {
     seen_.clear();
     again_.clear();
     AgainNoter noter(again_, observer);
-    TermWalk walk(scheme_, reader_, seen_);
-    const auto outcome = walk.walk(word, noter);
+    const auto outcome = walk_.walk(word, noter);
     TermSizes sizes;
     sizes.shared = outcome.words;
     sizes.unreadable = outcome.unreadable;

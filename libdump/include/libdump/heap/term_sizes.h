@@ -28,7 +28,8 @@ struct TermSizes {
 class TermSizer {
   public:
     /// Both must outlive the sizer.
-    TermSizer(const TagScheme& scheme, WordReader& reader) : scheme_(scheme), reader_(reader) {}
+    TermSizer(const TagScheme& scheme, WordReader& reader)
+        : scheme_(scheme), reader_(reader), walk_(scheme, reader, seen_) {}
 
     /// The observer is told of the walk over the term; null: nobody is.
     TermSizes sizes(std::uint64_t word, WalkObserver* observer = nullptr);
@@ -40,6 +41,7 @@ class TermSizer {
     WordReader& reader_;
     AddressMarks seen_;
     AddressMarks again_;
+    TermWalk walk_;
     std::unordered_map<std::uint64_t, std::uint64_t> flat_of_;
 };
 

@@ -49,6 +49,9 @@ class TermPrinter {
     /// for max_bytes 0).
     std::size_t next(std::size_t max_bytes, std::string& out);
 
+    /// Drops the words held: what the context holds at an address may be another's from here on.
+    void forget() { reader_.forget(); }
+
     [[nodiscard]] bool done() const { return finished_ && buffer_.size() == 0; }
     [[nodiscard]] const PrintStatistics& statistics() const { return statistics_; }
     /// Shared with what prints around the terms (names of functions).
