@@ -110,6 +110,12 @@ void add_heap(CLI::App& app, Options& options) {
     sub->add_option("--term-bytes", options.heap.term_bytes,
                     "Show so much of each term, 0 for all (default 80)")
         ->option_text("N");
+    sub->add_flag("--retained", options.heap.retained,
+                  "Find, too, what would be freed if a term went away");
+    sub->add_option("--max-memory", options.heap.max_memory,
+                    "Take so much memory for --retained at most (default 1GiB)")
+        ->transform(CLI::AsSizeValue(false))
+        ->option_text("BYTES");
     sub->add_flag("--sensitive", options.heap.sensitive,
                   "Show the terms of a process that is flagged sensitive");
 }

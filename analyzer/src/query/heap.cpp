@@ -5,6 +5,7 @@
 
 #include <libdump/heap/heap_census.h>
 #include <libdump/heap/heap_growth.h>
+#include <libdump/heap/retained_sizes.h>
 #include <libdump/heap/term_sizes.h>
 
 #include <fmt/format.h>
@@ -90,7 +91,7 @@ class Reading {
           sizer_(process.scheme, words_),
           census_(process.scheme, words_,
                   [this](std::uint64_t address) { return area_of(address); },
-                  {.largest = options.limit == 0 ? kMostLines : options.limit}) {}
+                  {.largest = most_lines()}) {}
 
     Result<void> run() {
         for (const RootKind kind : kRootKinds) {
@@ -111,7 +112,7 @@ class Reading {
         list_large_terms();
         count_kinds();
         use_of_areas();
-        return {};
+        return options_.retained ? find_retained() : Result<void>();
     }
 
   private:
@@ -206,9 +207,7 @@ class Reading {
         const std::uint64_t number = roots_ - 1;
         for (const LargeTerm& term : census_.largest_terms()) {
             if (term.root == number) {
-                large_[{number, term.word}] = {term.words, root_text(root),
-                                               path_texts(term.path, words_, printer_),
-                                               term_text(printer_, term.word, options_.term_bytes)};
+                large_[{number, term.word}] = describe(term, root);
             }
         }
     }
@@ -225,6 +224,51 @@ class Reading {
         }
         into_.binaries = census_.binaries();
         into_.binary_bytes = census_.binary_bytes();
+    }
+
+    Result<void> find_retained() {
+        RetainedSizes sizes(
+            process_.scheme, words_,
+            [this](std::uint64_t address) { return area_of(address) == HeapArea::kLiteral; },
+            {.largest = most_lines(), .max_bytes = options_.max_memory});
+        std::map<std::pair<std::uint64_t, std::uint64_t>, LargeTermLine> lines;
+        HeapRoot current;
+        const auto roots = [&](const auto& walk) -> Result<void> {
+            std::uint64_t number = 0;
+            auto visits = visit_roots(dump_, process_, [&](const HeapRoot& root) {
+                if (root.kind == RootKind::kMessage) {
+                    words_.forget();
+                }
+                current = root;
+                walk(number, root.word);
+                if (root.kind == RootKind::kDictionary) {
+                    walk(number, root.key_word);
+                }
+                ++number;
+            });
+            return visits ? Result<void>() : std::unexpected(visits.error());
+        };
+        auto done = sizes.run(roots, [&](const LargeTerm& term) {
+            printer_.forget();
+            lines[{term.root, term.word}] = describe(term, describe(current, {}));
+        });
+        if (!done) {
+            return done;
+        }
+        into_.retained.emplace();
+        for (const LargeTerm& term : sizes.largest()) {
+            into_.retained->push_back(lines[{term.root, term.word}]);
+        }
+        return {};
+    }
+
+    LargeTermLine describe(const LargeTerm& term, const RootLine& root) {
+        return {term.words, root_text(root), path_texts(term.path, words_, printer_),
+                term_text(printer_, term.word, options_.term_bytes)};
+    }
+
+    [[nodiscard]] std::size_t most_lines() const {
+        return options_.limit == 0 ? kMostLines : options_.limit;
     }
 
     /// The pairs and buckets that the dictionary's slots lead to keep themselves alive.
@@ -248,7 +292,7 @@ class Reading {
     }
 
     void count_kinds() {
-        const std::size_t limit = options_.limit == 0 ? kMostLines : options_.limit;
+        const std::size_t limit = most_lines();
         if (census_.cells().objects > 0) {
             into_.kinds.push_back({"cell", census_.cells().objects, census_.cells().words});
         }

@@ -91,6 +91,8 @@ struct HeapReport {
     std::vector<KindCount> tags;      ///< {user,_,_}
     std::vector<KindCount> key_sets;  ///< #{name,age}
     std::vector<LargeTermLine> largest;
+    /// By what would be freed with them; only where asked for.
+    std::optional<std::vector<LargeTermLine>> retained;
     std::uint64_t binaries = 0;  ///< distinct reference-counted ones
     std::uint64_t binary_bytes = 0;
     std::vector<BinaryLine> largest_binaries;
@@ -104,6 +106,8 @@ struct HeapOptions {
     std::uint64_t limit = 20;     ///< lines of each list; 0: all roots, 1000 of the other lists
     std::size_t term_bytes = 80;  ///< of each term's text; 0: all
     bool sensitive = false;       ///< show a process flagged sensitive
+    bool retained = false;        ///< find out what would be freed if a term went away
+    std::uint64_t max_memory = std::uint64_t{1} << 30U;  ///< bytes, for the retained sizes
 };
 
 /// Sizes and liveness of all that the process's roots reach. Memory: 3 bits for each word of the

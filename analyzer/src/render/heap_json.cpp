@@ -83,9 +83,10 @@ void write_counts(JsonWriter& json, std::string_view name,
     json.end_array();
 }
 
-void write_largest(JsonWriter& json, const query::HeapReport& report) {
-    json.begin_array("largest_terms");
-    for (const query::LargeTermLine& line : report.largest) {
+void write_terms(JsonWriter& json, std::string_view name,
+                 const std::vector<query::LargeTermLine>& lines) {
+    json.begin_array(name);
+    for (const query::LargeTermLine& line : lines) {
         json.begin_object();
         json.member("words", line.words);
         json.member("root", line.root);
@@ -133,7 +134,10 @@ void heap_json(Output& output, const query::HeapReport& report) {
         write_counts(json, "kinds", report.kinds);
         write_counts(json, "tags", report.tags);
         write_counts(json, "key_sets", report.key_sets);
-        write_largest(json, report);
+        write_terms(json, "largest_terms", report.largest);
+        if (report.retained) {
+            write_terms(json, "retained", *report.retained);
+        }
         write_binaries(json, report);
         json.member("unreadable", report.unreadable);
     }

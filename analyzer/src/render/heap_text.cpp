@@ -101,12 +101,13 @@ void print_counts(Output& output, std::string_view title,
     table.print(output, "  ");
 }
 
-void print_largest(Output& output, const query::HeapReport& report) {
-    if (!report.largest.empty()) {
-        output.write("\nLargest terms\n");
+void print_terms(Output& output, std::string_view title,
+                 const std::vector<query::LargeTermLine>& lines) {
+    if (!lines.empty()) {
+        output.print("\n{}\n", title);
     }
     Table table({{"WORDS", Align::kRight}, {"WHERE"}, {"TERM"}});
-    for (const query::LargeTermLine& line : report.largest) {
+    for (const query::LargeTermLine& line : lines) {
         std::string where = line.root;
         for (const std::string& step : line.path) {
             where += " -> " + step;
@@ -149,7 +150,10 @@ void heap_text(Output& output, const query::HeapReport& report) {
     print_counts(output, "Live objects by kind", report.kinds);
     print_counts(output, "Tuples by their first element", report.tags);
     print_counts(output, "Small maps by their keys", report.key_sets);
-    print_largest(output, report);
+    print_terms(output, "Largest terms", report.largest);
+    if (report.retained) {
+        print_terms(output, "What would be freed if a term went away", *report.retained);
+    }
     print_binaries(output, report);
     if (report.undecoded_messages > 0) {
         output.print("\n{} messages stand undecoded, in the external term format\n",

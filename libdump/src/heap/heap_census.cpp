@@ -12,29 +12,19 @@ void add(ObjectCount& to, const HeapObject& object) {
     to.words += object.words;
 }
 
-bool larger_term(const LargeTerm& a, const LargeTerm& b) {
-    return a.words > b.words;
-}
 bool larger_binary(const KeptBinary& a, const KeptBinary& b) {
     return a.bytes > b.bytes;
 }
 
-/// Whether a term of so many words is more than a wrapping of its largest part.
-bool stands_for_itself(std::uint64_t words, std::uint64_t largest_part) {
-    return largest_part < words - words / 10;
-}
-
 }  // namespace
-
-std::uint64_t word_to(const TagScheme& scheme, std::uint64_t address, bool is_cell) {
-    const auto kind = is_cell ? WordKind::kList : WordKind::kBoxed;
-    const auto at = std::ranges::find(scheme.by_primary, kind);
-    return address | static_cast<std::uint64_t>(at - scheme.by_primary.begin());
-}
 
 HeapCensus::HeapCensus(const TagScheme& scheme, WordReader& reader,
                        std::function<HeapArea(std::uint64_t)> area_of, const Options& options)
-    : scheme_(scheme), reader_(reader), area_of_(std::move(area_of)), options_(options) {}
+    : scheme_(scheme),
+      reader_(reader),
+      area_of_(std::move(area_of)),
+      options_(options),
+      largest_(options.largest) {}
 
 void HeapCensus::set_root(std::uint64_t root, bool list) {
     root_ = root;
@@ -48,7 +38,10 @@ WalkObserver::Entered HeapCensus::enter(const HeapObject& object, std::span<cons
     if (is_new) {
         count(object);
         if (object.terms.count == 0) {
-            offer(word_to(scheme_, object.address, false), object.copy_words, path);
+            if (list_) {
+                largest_.offer(root_, word_to(scheme_, object.address, false), object.copy_words,
+                               path);
+            }
         }
     }
     return {.go_on = true, .mark = is_new};
@@ -56,10 +49,8 @@ WalkObserver::Entered HeapCensus::enter(const HeapObject& object, std::span<cons
 
 void HeapCensus::leave(std::span<WalkLevel> path) {
     const WalkLevel& level = path.back();
-    if (level.mark && stands_for_itself(level.words, level.largest_part)) {
-        const bool is_cell =
-            level.kind == WalkLevel::Kind::kList || level.kind == WalkLevel::Kind::kPair;
-        offer(word_to(scheme_, level.address, is_cell), level.words, path.first(path.size() - 1));
+    if (list_ && level.mark && stands_for_itself(level.words, level.largest_part)) {
+        largest_.offer(root_, word_to(scheme_, level), level.words, path.first(path.size() - 1));
     }
 }
 
@@ -153,35 +144,6 @@ void HeapCensus::count_binary(const HeapObject& object) {
     }
     largest_binaries_.push_back({address, bytes});
     std::ranges::push_heap(largest_binaries_, larger_binary);
-}
-
-void HeapCensus::offer(std::uint64_t word, std::uint64_t words, std::span<const WalkLevel> path) {
-    if (!list_) {
-        return;
-    }
-    if (largest_.size() == options_.largest) {
-        if (largest_.empty() || largest_.front().words >= words) {
-            return;
-        }
-        std::ranges::pop_heap(largest_, larger_term);
-        largest_.pop_back();
-    }
-    LargeTerm term{root_, word, words, {}};
-    for (const WalkLevel& level : path.last(std::min(path.size(), kLongestPath))) {
-        term.path.push_back({level.kind, level.address, level.index});
-    }
-    largest_.push_back(std::move(term));
-    std::ranges::push_heap(largest_, larger_term);
-}
-
-std::vector<LargeTerm> HeapCensus::largest_terms() const {
-    auto terms = largest_;
-    std::ranges::sort(terms, larger_term);
-    return terms;
-}
-
-bool HeapCensus::lists_current_root() const {
-    return std::ranges::find(largest_, root_, &LargeTerm::root) != largest_.end();
 }
 
 std::vector<KeptBinary> HeapCensus::largest_binaries() const {

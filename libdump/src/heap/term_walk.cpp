@@ -89,19 +89,24 @@ void TermWalk::visit(std::uint64_t word, WalkObserver& observer, bool counted, b
         kept_only_.add(object->address);
     }
     const auto entered = observer.enter(*object, levels_);
-    const std::uint64_t words = counted ? object->copy_words : 0;
+    const std::uint64_t words = counted && !entered.uncounted ? words_of(*object) : 0;
     if (!entered.go_on || object->terms.count == 0) {
         add_words(words);
         return;
     }
+    push(*object, words, counted, entered.mark, in_hash_map);
+}
+
+void TermWalk::push(const HeapObject& object, std::uint64_t words, bool counted, bool mark,
+                    bool in_hash_map) {
     WalkLevel level;
-    level.address = object->address;
-    level.slot = object->terms_address();
-    level.left = object->terms.count;
-    level.kind = level_kind(*object, in_hash_map);
+    level.address = object.address;
+    level.slot = object.terms_address();
+    level.left = object.terms.count;
+    level.kind = level_kind(object, in_hash_map);
     level.words = words;
-    level.counted = counted && level.kind != Kind::kKept;
-    level.mark = entered.mark;
+    level.counted = counted && (level.kind != Kind::kKept || measure_ == Measure::kHeap);
+    level.mark = mark;
     if (level.kind == Kind::kList) {
         level.left = 1;
     } else {
@@ -174,9 +179,15 @@ void TermWalk::step_tail(std::uint64_t tail, WalkObserver& observer) {
         return;
     }
     marks_.add(cell->address);
-    const bool go_on = observer.enter(*cell, levels_).go_on;
-    top.words += top.counted ? cell->copy_words : 0;
-    if (!go_on) {
+    const auto entered = observer.enter(*cell, levels_);
+    const std::uint64_t words = top.counted && !entered.uncounted ? words_of(*cell) : 0;
+    if (entered.own_level && entered.go_on) {
+        top.index = WalkLevel::kTail;
+        push(*cell, words, top.counted, entered.mark, false);
+        return;
+    }
+    top.words += words;
+    if (!entered.go_on) {
         return;
     }
     top.slot = cell->address;

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <libdump/heap/address_marks.h>
+#include <libdump/heap/largest_terms.h>
 #include <libdump/heap/term_walk.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -26,21 +27,6 @@ struct ObjectCount {
     std::uint64_t words = 0;  ///< the objects' own, not what they refer to
 };
 
-/// One step of the way from a root to a term.
-struct PathStep {
-    WalkLevel::Kind kind = WalkLevel::Kind::kTuple;
-    std::uint64_t address = 0;  ///< of the object that the step leads out of
-    std::uint64_t index = 0;    ///< of its slot, as in WalkLevel
-};
-
-/// A large term and the way to it.
-struct LargeTerm {
-    std::uint64_t root = 0;  ///< as the census was told
-    std::uint64_t word = 0;
-    std::uint64_t words = 0;  ///< first reached through it in the walk from its root
-    std::vector<PathStep> path;
-};
-
 /// A reference-counted binary that a process keeps.
 struct KeptBinary {
     std::uint64_t address = 0;
@@ -54,7 +40,6 @@ class HeapCensus final : public WalkObserver {
   public:
     static constexpr std::size_t kMostTags = 4096;
     static constexpr std::size_t kMostKeySets = 1024;
-    static constexpr std::size_t kLongestPath = 64;  ///< steps kept: the last ones
 
     struct Options {
         std::size_t largest = 20;  ///< large terms and binaries kept
@@ -88,9 +73,9 @@ class HeapCensus final : public WalkObserver {
     [[nodiscard]] const ObjectCount& other_key_sets() const { return other_key_sets_; }
     /// Largest first. A term whose words are mostly (90%) those of one part of it gives way to that
     /// part.
-    [[nodiscard]] std::vector<LargeTerm> largest_terms() const;
+    [[nodiscard]] std::vector<LargeTerm> largest_terms() const { return largest_.sorted(); }
     /// Whether terms of the root set last are among them, as things stand.
-    [[nodiscard]] bool lists_current_root() const;
+    [[nodiscard]] bool lists_current_root() const { return largest_.has_root(root_); }
     [[nodiscard]] std::vector<KeptBinary> largest_binaries() const;
     [[nodiscard]] std::uint64_t binaries() const { return binary_count_; }
     [[nodiscard]] std::uint64_t binary_bytes() const { return binary_bytes_; }
@@ -101,7 +86,6 @@ class HeapCensus final : public WalkObserver {
     void count_map(const HeapObject& object);
     void count_binary(const HeapObject& object);
     [[nodiscard]] ObjectCount& key_set_of(std::uint64_t keys_word);
-    void offer(std::uint64_t word, std::uint64_t words, std::span<const WalkLevel> path);
 
     TagScheme scheme_;
     WordReader& reader_;
@@ -120,13 +104,10 @@ class HeapCensus final : public WalkObserver {
     ObjectCount other_key_sets_;
     std::uint64_t last_keys_word_ = 0;
     ObjectCount* last_key_set_ = nullptr;  ///< of last_keys_word_; lives in key_sets_
-    std::vector<LargeTerm> largest_;       // a heap: the smallest first
+    LargestTerms largest_;
     std::vector<KeptBinary> largest_binaries_;
     std::uint64_t binary_count_ = 0;
     std::uint64_t binary_bytes_ = 0;
 };
-
-/// The word that leads to an object at an address: to a list's first cell, or a boxed object.
-std::uint64_t word_to(const TagScheme& scheme, std::uint64_t address, bool is_cell);
 
 }  // namespace beamdump

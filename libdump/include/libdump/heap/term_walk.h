@@ -45,15 +45,19 @@ class WalkObserver {
     virtual ~WalkObserver() = default;
 
     struct Entered {
-        bool go_on = true;  ///< look at what it refers to
-        bool mark = false;  ///< for its level
+        bool go_on = true;       ///< look at what it refers to
+        bool mark = false;       ///< for its level
+        bool uncounted = false;  ///< leave its own words out
+        /// Of a list's later cell: the rest of the list is a level of its own.
+        bool own_level = false;
     };
     /// An object, for the first time; every cell of a list by itself. `path` ends with the level
     /// that refers to it; of a list's later cells, with the list's own.
     virtual Entered enter(const HeapObject& object, std::span<const WalkLevel> path) = 0;
     /// An object that was entered before. `path` ends with the level that refers to it.
     virtual void again(std::uint64_t address, std::span<WalkLevel> path) = 0;
-    /// All that was first reached through the last level of `path` has been told.
+    /// All that was first reached through the last level of `path` has been told. What its `words`
+    /// say afterwards is added to the level before.
     virtual void leave(std::span<WalkLevel> path) = 0;
 };
 
@@ -62,13 +66,17 @@ class WalkObserver {
 /// itself ends at the marks.
 class TermWalk {
   public:
+    enum class Measure : std::uint8_t {
+        kCopy,  ///< copy_words; what sub binaries and match contexts keep is left out
+        kHeap,  ///< the objects' words as they lie
+    };
     /// All three must outlive the walk.
-    TermWalk(const TagScheme& scheme, WordReader& reader, AddressMarks& marks)
-        : scheme_(scheme), reader_(reader), marks_(marks) {}
+    TermWalk(const TagScheme& scheme, WordReader& reader, AddressMarks& marks,
+             Measure measure = Measure::kCopy)
+        : scheme_(scheme), reader_(reader), marks_(marks), measure_(measure) {}
 
     struct Outcome {
-        /// Words of all objects entered, by their copy_words, those left out that only a sub binary
-        /// or match context refers to.
+        /// Of all objects entered, by the walk's measure.
         std::uint64_t words = 0;
         std::uint64_t unreadable = 0;  ///< words that lead to no object here
         bool shared = false;           ///< an object of the term was met again
@@ -77,6 +85,11 @@ class TermWalk {
 
   private:
     void visit(std::uint64_t word, WalkObserver& observer, bool counted, bool in_hash_map);
+    void push(const HeapObject& object, std::uint64_t words, bool counted, bool mark,
+              bool in_hash_map);
+    [[nodiscard]] std::uint64_t words_of(const HeapObject& object) const {
+        return measure_ == Measure::kCopy ? object.copy_words : object.words;
+    }
     void visit_again(std::uint64_t word, WalkObserver& observer, bool counted);
     void add_words(std::uint64_t words);
     /// Looks at the top level's next slot; false when it has none left.
@@ -87,6 +100,7 @@ class TermWalk {
     const TagScheme& scheme_;
     WordReader& reader_;
     AddressMarks& marks_;
+    Measure measure_;
     AddressMarks kept_only_;  ///< met only as what a sub binary or match context keeps
     AddressMarks counted_after_all_;
     std::vector<WalkLevel> levels_;

@@ -1,0 +1,67 @@
+#include <libdump/heap/dominators.h>
+
+#include <algorithm>
+#include <ranges>
+
+namespace beamdump {
+
+DominatorTree::Node DominatorTree::add(Node parent, std::uint64_t weight) {
+    const auto node = static_cast<Node>(weight_.size());
+    dominator_.push_back(parent);
+    weight_.push_back(weight);
+    is_finished_.push_back(false);
+    return node;
+}
+
+// Steps up a tree by parents and by jumps whose lengths follow the skew-binary numbers take a
+// number of steps logarithmic in the depth (Myers, An applicative random-access stack, 1983).
+void DominatorTree::place(Node node, Node dominator) {
+    dominator_[node] = dominator;
+    depth_[node] = depth_[dominator] + 1;
+    const Node far = jump_[dominator];
+    jump_[node] = depth_[dominator] - depth_[far] == depth_[far] - depth_[jump_[far]] ? jump_[far]
+                                                                                      : dominator;
+}
+
+DominatorTree::Node DominatorTree::common(Node a, Node b) const {
+    while (depth_[a] > depth_[b]) {
+        a = depth_[jump_[a]] >= depth_[b] ? jump_[a] : dominator_[a];
+    }
+    while (depth_[b] > depth_[a]) {
+        b = depth_[jump_[b]] >= depth_[a] ? jump_[b] : dominator_[b];
+    }
+    while (a != b) {
+        if (jump_[a] != jump_[b]) {
+            a = jump_[a];
+            b = jump_[b];
+        } else {
+            a = dominator_[a];
+            b = dominator_[b];
+        }
+    }
+    return a;
+}
+
+void DominatorTree::solve() {
+    depth_.assign(size(), 0);
+    jump_.assign(size(), 0);
+    largest_part_.assign(size(), 0);
+    std::ranges::sort(further_);
+    // Without circles, whatever leads to a node was finished after it: backwards, every way to a
+    // node is known when its turn comes.
+    for (const Node node : finished_ | std::views::reverse) {
+        Node dominator = dominator_[node];
+        auto edge = std::ranges::lower_bound(further_, std::pair(node, Node{0}));
+        for (; edge != further_.end() && edge->first == node; ++edge) {
+            dominator = common(dominator, edge->second);
+        }
+        place(node, dominator);
+    }
+    for (const Node node : finished_) {
+        const Node dominator = dominator_[node];
+        weight_[dominator] += weight_[node];
+        largest_part_[dominator] = std::max(largest_part_[dominator], weight_[node]);
+    }
+}
+
+}  // namespace beamdump

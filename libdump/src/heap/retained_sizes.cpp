@@ -1,0 +1,285 @@
+#include <libdump/heap/retained_sizes.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace beamdump {
+
+namespace {
+
+using Node = DominatorTree::Node;
+using IsLiteral = std::function<bool(std::uint64_t)>;
+
+/// First walk: what is referred to more than once.
+class Sharing final : public WalkObserver {
+  public:
+    Sharing(AddressMarks& shared, const IsLiteral& is_literal)
+        : shared_(shared), is_literal_(is_literal) {}
+
+    Entered enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
+        return {.go_on = !is_literal_(object.address)};
+    }
+    void again(std::uint64_t address, std::span<WalkLevel> /*path*/) override {
+        if (!is_literal_(address)) {
+            shared_.add(address);
+        }
+    }
+    void leave(std::span<WalkLevel> /*path*/) override {}
+
+  private:
+    AddressMarks& shared_;
+    const IsLiteral& is_literal_;
+};
+
+/// The nodes of a walk's levels. A level gets one once something shared is met in or below it, and
+/// all levels above it have theirs then. Every walk over the same roots makes the same nodes in the
+/// same order.
+class LevelNodes {
+  public:
+    /// The node of the path's last level; node 0 for the empty path. `make` makes the node for a
+    /// level, given the node above it.
+    template <typename Make>
+    Node node_of(std::span<const WalkLevel> path, const Make& make) {
+        while (nodes_.size() < path.size()) {
+            nodes_.push_back(make(nodes_.empty() ? Node{0} : nodes_.back()));
+        }
+        return nodes_.empty() ? Node{0} : nodes_.back();
+    }
+    /// The level that comes to stand below all that have nodes.
+    void push(Node node) { nodes_.push_back(node); }
+    /// Of the path's last level, which is being left.
+    std::optional<Node> take(std::span<const WalkLevel> path) {
+        if (nodes_.size() < path.size()) {
+            return std::nullopt;
+        }
+        const Node node = nodes_.back();
+        nodes_.pop_back();
+        return node;
+    }
+
+  private:
+    std::vector<Node> nodes_;
+};
+
+/// What the second and third walk have in common: which objects get nodes, and when.
+class NodeWalk : public WalkObserver {
+  public:
+    NodeWalk(const AddressMarks& shared, const IsLiteral& is_literal)
+        : shared_(shared), is_literal_(is_literal) {}
+
+    Entered enter(const HeapObject& object, std::span<const WalkLevel> path) final {
+        if (is_literal_(object.address)) {
+            return {.go_on = false, .uncounted = true};
+        }
+        if (!shared_.has(object.address)) {
+            alone(object, path);
+            return {};
+        }
+        if (is_full()) {
+            return {.go_on = false};
+        }
+        const Node above = levels_.node_of(path, [this](Node parent) { return make(parent); });
+        const Node node = make(above);
+        named(object.address, node);
+        if (object.terms.count == 0) {
+            leaf(object, node, path);
+            return {.go_on = false, .uncounted = true};
+        }
+        levels_.push(node);
+        return {.own_level = true};
+    }
+    void again(std::uint64_t address, std::span<WalkLevel> path) final {
+        if (!is_literal_(address)) {
+            met_again(address, levels_.node_of(path, [this](Node parent) { return make(parent); }));
+        }
+    }
+    void leave(std::span<WalkLevel> path) final {
+        const auto node = levels_.take(path);
+        left(path, node);
+        if (node) {
+            path.back().words = 0;
+        }
+    }
+
+  private:
+    /// Whether no more nodes may be made: the walk is of no use then, and ends soon.
+    [[nodiscard]] virtual bool is_full() const = 0;
+    virtual Node make(Node parent) = 0;
+    virtual void named(std::uint64_t address, Node node) = 0;
+    virtual void alone(const HeapObject& object, std::span<const WalkLevel> path) = 0;
+    virtual void leaf(const HeapObject& object, Node node, std::span<const WalkLevel> path) = 0;
+    virtual void met_again(std::uint64_t address, Node from) = 0;
+    virtual void left(std::span<const WalkLevel> path, std::optional<Node> node) = 0;
+
+    const AddressMarks& shared_;
+    const IsLiteral& is_literal_;
+    LevelNodes levels_;
+};
+
+/// Second walk: the graph of what is shared and what leads to it.
+class Numbering final : public NodeWalk {
+  public:
+    using NodeOf = std::unordered_map<std::uint64_t, Node>;
+    Numbering(const AddressMarks& shared, const IsLiteral& is_literal, DominatorTree& tree,
+              NodeOf& node_of, std::uint64_t max_bytes)
+        : NodeWalk(shared, is_literal), tree_(tree), node_of_(node_of), max_bytes_(max_bytes) {}
+
+    /// More than the memory allowed, or than nodes can be numbered.
+    [[nodiscard]] bool is_full() const override {
+        constexpr std::uint64_t kMostNodes = std::numeric_limits<Node>::max() / 2;
+        return tree_.size() > kMostNodes || bytes() > max_bytes_;
+    }
+    [[nodiscard]] std::uint64_t bytes() const {
+        constexpr std::uint64_t kNodeBytes = 48;
+        constexpr std::uint64_t kSharedBytes = 60;
+        constexpr std::uint64_t kEdgeBytes = 8;
+        return tree_.size() * kNodeBytes + node_of_.size() * kSharedBytes + edges_ * kEdgeBytes;
+    }
+
+  private:
+    Node make(Node parent) override { return tree_.add(parent, 0); }
+    void named(std::uint64_t address, Node node) override { node_of_.emplace(address, node); }
+    void alone(const HeapObject& /*object*/, std::span<const WalkLevel> /*path*/) override {}
+    void leaf(const HeapObject& object, Node node, std::span<const WalkLevel> /*path*/) override {
+        tree_.add_weight(node, object.words);
+        tree_.finish(node);
+    }
+    void met_again(std::uint64_t address, Node from) override {
+        // A torn heap may lead back into what is being walked: no way that counts.
+        if (const auto found = node_of_.find(address);
+            found != node_of_.end() && tree_.is_finished(found->second)) {
+            tree_.add_edge(from, found->second);
+            ++edges_;
+        }
+    }
+    void left(std::span<const WalkLevel> path, std::optional<Node> node) override {
+        if (node) {
+            tree_.add_weight(*node, path.back().words);
+            tree_.finish(*node);
+        }
+    }
+
+    DominatorTree& tree_;
+    NodeOf& node_of_;
+    std::uint64_t max_bytes_;
+    std::uint64_t edges_ = 0;
+};
+
+/// Third walk: meets the same nodes in the same order, and offers what they retain.
+class Offering final : public NodeWalk {
+  public:
+    Offering(const AddressMarks& shared, const IsLiteral& is_literal, const TagScheme& scheme,
+             const DominatorTree& tree, LargestTerms& largest)
+        : NodeWalk(shared, is_literal), scheme_(scheme), tree_(tree), largest_(largest) {}
+
+    void set_root(std::uint64_t root) {
+        root_ = root;
+        offered_ = false;
+    }
+    [[nodiscard]] bool offered() const { return offered_; }
+
+  private:
+    [[nodiscard]] bool is_full() const override { return false; }
+    Node make(Node /*parent*/) override { return ++last_; }
+    void named(std::uint64_t /*address*/, Node /*node*/) override {}
+    void alone(const HeapObject& object, std::span<const WalkLevel> path) override {
+        if (object.terms.count == 0) {
+            offer(word_to(scheme_, object.address, false), object.words, path);
+        }
+    }
+    void leaf(const HeapObject& object, Node node, std::span<const WalkLevel> path) override {
+        offer(word_to(scheme_, object.address, false), tree_.retained(node), path);
+    }
+    void met_again(std::uint64_t /*address*/, Node /*from*/) override {}
+    void left(std::span<const WalkLevel> path, std::optional<Node> node) override {
+        const WalkLevel& level = path.back();
+        const std::uint64_t words = node ? tree_.retained(*node) : level.words;
+        const std::uint64_t part =
+            node ? std::max(tree_.largest_part(*node), level.largest_part) : level.largest_part;
+        if (stands_for_itself(words, part)) {
+            offer(word_to(scheme_, level), words, path.first(path.size() - 1));
+        }
+    }
+    void offer(std::uint64_t word, std::uint64_t words, std::span<const WalkLevel> path) {
+        offered_ = largest_.offer(root_, word, words, path) || offered_;
+    }
+
+    const TagScheme& scheme_;
+    const DominatorTree& tree_;
+    LargestTerms& largest_;
+    Node last_ = 0;
+    std::uint64_t root_ = 0;
+    bool offered_ = false;
+};
+
+}  // namespace
+
+RetainedSizes::RetainedSizes(const TagScheme& scheme, WordReader& reader, IsLiteral is_literal,
+                             const Options& options)
+    : scheme_(scheme),
+      reader_(reader),
+      is_literal_(std::move(is_literal)),
+      options_(options),
+      largest_(options.largest) {}
+
+Result<void> RetainedSizes::run(const Roots& roots, const Visit& visit) {
+    if (auto done = find_shared(roots); !done) {
+        return done;
+    }
+    if (auto done = number(roots); !done) {
+        return done;
+    }
+    tree_.solve();
+    return report(roots, visit);
+}
+
+Result<void> RetainedSizes::find_shared(const Roots& roots) {
+    Sharing sharing(shared_, is_literal_);
+    TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap);
+    return roots([&](std::uint64_t, std::uint64_t word) { walk.walk(word, sharing); });
+}
+
+Result<void> RetainedSizes::number(const Roots& roots) {
+    seen_.clear();
+    Numbering numbering(shared_, is_literal_, tree_, node_of_, options_.max_bytes);
+    TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap);
+    auto done = roots([&](std::uint64_t, std::uint64_t word) {
+        if (!numbering.is_full()) {
+            walk.walk(word, numbering);
+        }
+    });
+    if (done && numbering.is_full()) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("the retained sizes of this process need more than {} bytes of "
+                                "memory; --max-memory allows more",
+                                options_.max_bytes));
+    }
+    return done;
+}
+
+Result<void> RetainedSizes::report(const Roots& roots, const Visit& visit) {
+    seen_.clear();
+    node_of_.clear();
+    Offering offering(shared_, is_literal_, scheme_, tree_, largest_);
+    TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap);
+    return roots([&](std::uint64_t root, std::uint64_t word) {
+        offering.set_root(root);
+        walk.walk(word, offering);
+        if (offering.offered()) {
+            for (const LargeTerm& term : largest_.sorted()) {
+                if (term.root == root) {
+                    visit(term);
+                }
+            }
+        }
+    });
+}
+
+std::vector<LargeTerm> RetainedSizes::largest() const {
+    return largest_.sorted();
+}
+
+}  // namespace beamdump
