@@ -112,6 +112,8 @@ void add_heap(CLI::App& app, Options& options) {
         ->option_text("N");
     sub->add_flag("--retained", options.heap.retained,
                   "Find, too, what would be freed if a term went away");
+    sub->add_flag("--terms", options.heap.terms,
+                  "List, too, the heap's top-level terms in address order, dead ones marked");
     sub->add_option("--max-memory", options.heap.max_memory,
                     "Take so much memory for --retained at most (default 1GiB)")
         ->transform(CLI::AsSizeValue(false))

@@ -5,6 +5,7 @@
 
 #include <libdump/heap/heap_census.h>
 #include <libdump/heap/heap_growth.h>
+#include <libdump/heap/heap_scan.h>
 #include <libdump/heap/retained_sizes.h>
 #include <libdump/heap/term_sizes.h>
 
@@ -112,6 +113,9 @@ class Reading {
         list_large_terms();
         count_kinds();
         use_of_areas();
+        if (options_.terms) {
+            list_top_level_terms();
+        }
         return options_.retained ? find_retained() : Result<void>();
     }
 
@@ -260,6 +264,61 @@ class Reading {
             into_.retained->push_back(lines[{term.root, term.word}]);
         }
         return {};
+    }
+
+    /// The blocks of the heap that collections sweep; fragments of messages are not among them.
+    [[nodiscard]] std::vector<std::pair<std::string_view, HeapBlock>> heap_blocks() const {
+        std::vector<std::pair<std::string_view, HeapBlock>> blocks;
+        const auto add = [&](std::string_view area, format::RegionKind kind) {
+            for (const Region& region : process_.run.directory.regions) {
+                if (region.kind == kind) {
+                    blocks.push_back(
+                        {area, {region.address, region.address + region.here * kWordBytes}});
+                }
+            }
+        };
+        add("heap", format::RegionKind::kHeap);
+        add("old_heap", format::RegionKind::kOldHeap);
+        add("abandoned_heap", format::RegionKind::kAbandonedHeap);
+        add("fragments", format::RegionKind::kHeapFragment);
+        add("fragments", format::RegionKind::kReceivedFragment);
+        return blocks;
+    }
+
+    void list_top_level_terms() {
+        words_.forget();
+        printer_.forget();
+        const auto blocks = heap_blocks();
+        TopLevelTerms terms(process_.scheme, words_);
+        for (const auto& [area, block] : blocks) {
+            terms.add(block);
+        }
+        TopLevelTermList& list = into_.terms.emplace();
+        const auto has_room = [&] {
+            return list.lines.size() < options_.limit || options_.limit == 0;
+        };
+        for (const auto& [area, block] : blocks) {
+            terms.visit(
+                block,
+                [&](const TopLevelTerms::Term& term) {
+                    const bool dead = !census_.is_live(term.address);
+                    ++list.total;
+                    list.dead += dead ? 1 : 0;
+                    list.dead_words += dead ? term.words : 0;
+                    if (has_room()) {
+                        list.lines.push_back({std::string(area), term.address, term.words, dead,
+                                              false,
+                                              term_text(printer_, term.word, options_.term_bytes)});
+                    }
+                },
+                [&](const UnreadableStretch& stretch) {
+                    list.unreadable_words += stretch.words;
+                    if (has_room()) {
+                        list.lines.push_back(
+                            {std::string(area), stretch.address, stretch.words, false, true, {}});
+                    }
+                });
+        }
     }
 
     LargeTermLine describe(const LargeTerm& term, const RootLine& root) {

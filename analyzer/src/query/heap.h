@@ -70,6 +70,24 @@ struct BinaryLine {
     std::optional<std::uint64_t> references;
 };
 
+/// A term that no other object of the heap refers to, or words that make no term.
+struct TopLevelLine {
+    std::string area;  ///< heap, old_heap, fragments
+    std::uint64_t address = 0;
+    std::uint64_t words = 0;  ///< first reached through it, in address order
+    bool dead = false;        ///< no root leads to it
+    bool unreadable = false;  ///< `words` words that make no term
+    TermText term;
+};
+
+struct TopLevelTermList {
+    std::uint64_t total = 0;
+    std::uint64_t dead = 0;
+    std::uint64_t dead_words = 0;  ///< first reached through dead ones
+    std::uint64_t unreadable_words = 0;
+    std::vector<TopLevelLine> lines;  ///< in address order, area by area
+};
+
 /// What a process's heap holds.
 struct HeapReport {
     DumpFacts dump;
@@ -93,7 +111,8 @@ struct HeapReport {
     std::vector<LargeTermLine> largest;
     /// By what would be freed with them; only where asked for.
     std::optional<std::vector<LargeTermLine>> retained;
-    std::uint64_t binaries = 0;  ///< distinct reference-counted ones
+    std::optional<TopLevelTermList> terms;  ///< only where asked for
+    std::uint64_t binaries = 0;             ///< distinct reference-counted ones
     std::uint64_t binary_bytes = 0;
     std::vector<BinaryLine> largest_binaries;
     std::uint64_t unreadable = 0;  ///< places whose words are not here or make no term
@@ -107,6 +126,7 @@ struct HeapOptions {
     std::size_t term_bytes = 80;  ///< of each term's text; 0: all
     bool sensitive = false;       ///< show a process flagged sensitive
     bool retained = false;        ///< find out what would be freed if a term went away
+    bool terms = false;           ///< list the top-level terms in address order, dead ones too
     std::uint64_t max_memory = std::uint64_t{1} << 30U;  ///< bytes, for the retained sizes
 };
 

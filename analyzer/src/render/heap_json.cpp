@@ -101,6 +101,29 @@ void write_terms(JsonWriter& json, std::string_view name,
     json.end_array();
 }
 
+void write_top_level(JsonWriter& json, const query::TopLevelTermList& list) {
+    json.begin_object("terms");
+    json.member("total", list.total);
+    json.member("dead", list.dead);
+    json.member("dead_words", list.dead_words);
+    json.member("unreadable_words", list.unreadable_words);
+    json.begin_array("items");
+    for (const query::TopLevelLine& line : list.lines) {
+        json.begin_object();
+        json.member("area", line.area);
+        json.hex_member("address", line.address);
+        json.member("words", line.words);
+        json.member("dead", line.dead);
+        json.member("unreadable", line.unreadable);
+        if (!line.unreadable) {
+            write_term(json, "term", line.term);
+        }
+        json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+}
+
 void write_binaries(JsonWriter& json, const query::HeapReport& report) {
     json.begin_object("binaries");
     json.member("total", report.binaries);
@@ -137,6 +160,9 @@ void heap_json(Output& output, const query::HeapReport& report) {
         write_terms(json, "largest_terms", report.largest);
         if (report.retained) {
             write_terms(json, "retained", *report.retained);
+        }
+        if (report.terms) {
+            write_top_level(json, *report.terms);
         }
         write_binaries(json, report);
         json.member("unreadable", report.unreadable);

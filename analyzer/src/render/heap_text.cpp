@@ -117,6 +117,21 @@ void print_terms(Output& output, std::string_view title,
     table.print(output, "  ");
 }
 
+void print_top_level(Output& output, const query::TopLevelTermList& list) {
+    output.print("\nTop-level terms ({}, of which {} dead: {})\n", count_text(list.total),
+                 count_text(list.dead), words_and_bytes(list.dead_words));
+    Table table({{"ADDRESS"}, {"AREA"}, {"WORDS", Align::kRight}, {""}, {"TERM"}});
+    for (const query::TopLevelLine& line : list.lines) {
+        table.add({fmt::format("{:#x}", line.address), line.area, count_text(line.words),
+                   line.dead ? "dead" : "",
+                   line.unreadable ? "(words that make no term)" : term_line(line.term)});
+    }
+    table.print(output, "  ");
+    if (list.lines.size() < list.total) {
+        output.print("  and more; --limit 0 shows all\n");
+    }
+}
+
 void print_binaries(Output& output, const query::HeapReport& report) {
     if (report.binaries == 0) {
         return;
@@ -153,6 +168,9 @@ void heap_text(Output& output, const query::HeapReport& report) {
     print_terms(output, "Largest terms", report.largest);
     if (report.retained) {
         print_terms(output, "What would be freed if a term went away", *report.retained);
+    }
+    if (report.terms) {
+        print_top_level(output, *report.terms);
     }
     print_binaries(output, report);
     if (report.undecoded_messages > 0) {

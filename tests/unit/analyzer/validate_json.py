@@ -26,7 +26,7 @@ ANSWERS = [
     (0, ["backtrace", "sample", "alpha", "--max-bytes", "2", "--chunk-size", "1"]),
     (3, ["backtrace", "sample", "<0.4.0>"]),
     (3, ["backtrace", "sample", "secret"]),
-    (0, ["heap", "sample", "alpha", "--retained"]),
+    (0, ["heap", "sample", "alpha", "--retained", "--terms"]),
     (0, ["heap", "sample", "alpha", "--limit", "0"]),
     (3, ["heap", "sample", "<0.4.0>"]),
     (3, ["heap", "sample", "secret"]),

@@ -1,0 +1,99 @@
+#include <libdump/heap/heap_scan.h>
+#include <libdump/heap/largest_terms.h>
+
+#include <optional>
+
+namespace beamdump {
+
+namespace {
+
+/// The object that begins at an address and ends inside the block.
+std::optional<HeapObject> object_at(const TagScheme& scheme, WordReader& reader,
+                                    const HeapBlock& block, std::uint64_t address) {
+    std::uint64_t word = 0;
+    if (reader.read(address, word) != WordStatus::kHere) {
+        return std::nullopt;
+    }
+    const bool is_cell = word_kind(scheme, word) != WordKind::kHeader;
+    if (is_cell && word_kind(scheme, word) == WordKind::kUnknown) {
+        return std::nullopt;
+    }
+    auto object = heap_object(scheme, reader, word_to(scheme, address, is_cell));
+    if (object && object->words > (block.end - address) / kWordBytes) {
+        return std::nullopt;
+    }
+    return object;
+}
+
+class NoObserver final : public WalkObserver {
+  public:
+    Entered enter(const HeapObject& /*object*/, std::span<const WalkLevel> /*path*/) override {
+        return {};
+    }
+    void again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {}
+    void leave(std::span<WalkLevel> /*path*/) override {}
+};
+
+}  // namespace
+
+void scan_block(const TagScheme& scheme, WordReader& reader, const HeapBlock& block,
+                const std::function<void(const HeapObject&)>& object,
+                const std::function<void(const UnreadableStretch&)>& unreadable) {
+    UnreadableStretch stretch;
+    const auto end_stretch = [&] {
+        if (stretch.words > 0) {
+            unreadable(stretch);
+            stretch.words = 0;
+        }
+    };
+    for (std::uint64_t at = block.begin; at < block.end;) {
+        const auto found = object_at(scheme, reader, block, at);
+        if (found) {
+            end_stretch();
+            object(*found);
+            at += found->words * kWordBytes;
+            continue;
+        }
+        if (stretch.words == 0) {
+            stretch.address = at;
+        }
+        ++stretch.words;
+        at += kWordBytes;
+    }
+    end_stretch();
+}
+
+void TopLevelTerms::add(const HeapBlock& block) {
+    scan_block(
+        scheme_, reader_, block,
+        [this](const HeapObject& object) {
+            for (std::uint64_t i = 0; i < object.terms.count; ++i) {
+                std::uint64_t word = 0;
+                if (reader_.read(object.terms_address() + i * kWordBytes, word) !=
+                    WordStatus::kHere) {
+                    return;
+                }
+                if (leads_to_object(scheme_, word)) {
+                    referred_.add(pointer_of(word));
+                }
+            }
+        },
+        [](const UnreadableStretch&) {});
+}
+
+void TopLevelTerms::visit(const HeapBlock& block, const std::function<void(const Term&)>& term,
+                          const std::function<void(const UnreadableStretch&)>& unreadable) {
+    NoObserver observer;
+    scan_block(
+        scheme_, reader_, block,
+        [&](const HeapObject& object) {
+            if (!referred_.has(object.address)) {
+                const std::uint64_t word = word_to(scheme_, object.address, object.is_cell);
+                const auto outcome = walk_.walk(word, observer);
+                term({word, object.address, outcome.words});
+            }
+        },
+        unreadable);
+}
+
+}  // namespace beamdump
