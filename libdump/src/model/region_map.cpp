@@ -37,13 +37,14 @@ Result<std::shared_ptr<const RegionMap::Block>> RegionMap::block(const Region& r
         return known;
     }
     const std::uint64_t first = number * kBlockWords;
-    Block words(std::min(kBlockWords, region.here - first));
+    const std::size_t count = std::min(kBlockWords, region.here - first);
+    Block block{std::make_unique_for_overwrite<std::uint64_t[]>(count), count};
     if (auto done = read_region(reader_, region, first * kWordBytes,
-                                std::as_writable_bytes(std::span(words)));
+                                std::as_writable_bytes(std::span(block.words.get(), count)));
         !done) {
         return std::unexpected(done.error());
     }
-    return blocks_.insert(key, std::move(words));
+    return blocks_.insert(key, std::move(block));
 }
 
 Result<std::size_t> RegionMap::words(std::uint64_t address, std::span<std::uint64_t> into) {
@@ -66,8 +67,8 @@ Result<std::size_t> RegionMap::words(std::uint64_t address, std::span<std::uint6
             return std::unexpected(held.error());
         }
         const std::size_t within = index % kBlockWords;
-        const std::size_t step = std::min(into.size() - given, (*held)->size() - within);
-        std::copy_n((*held)->begin() + static_cast<std::ptrdiff_t>(within), step,
+        const std::size_t step = std::min(into.size() - given, (*held)->count - within);
+        std::copy_n((*held)->words.get() + within, step,
                     into.begin() + static_cast<std::ptrdiff_t>(given));
         given += step;
         index += step;

@@ -331,8 +331,12 @@ void TermPrinter::print_boxed(std::uint64_t word) {
         case BoxedKind::kExternalPort:
         case BoxedKind::kExternalReference:
             return print_external(address, header, kind);
-        case BoxedKind::kRefcBinary:
         case BoxedKind::kHeapBinary:
+            if (print_short_binary(address, header)) {
+                return;
+            }
+            return print_binary(address);
+        case BoxedKind::kRefcBinary:
         case BoxedKind::kSubBinary:
             return print_binary(address);
         case BoxedKind::kFun:

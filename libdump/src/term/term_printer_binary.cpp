@@ -44,6 +44,33 @@ bool TermPrinter::prints_quoted() {
     return true;
 }
 
+bool TermPrinter::print_short_binary(std::uint64_t address, std::uint64_t header) {
+    std::array<std::uint64_t, kShortBinaryBytes / kWordBytes> words{};
+    std::uint64_t size = 0;
+    if (reader_.read(address + otp25::kBinarySize * kWordBytes, size) != WordStatus::kHere ||
+        size == 0 || size > kShortBinaryBytes ||
+        header_arity(header) != 1 + (size + kWordBytes - 1) / kWordBytes ||
+        budget_ <= static_cast<std::int64_t>(size)) {
+        return false;
+    }
+    for (std::uint64_t i = 0; i * kWordBytes < size; ++i) {
+        if (reader_.read(address + (otp25::kHeapBinaryData + i) * kWordBytes, words[i]) !=
+            WordStatus::kHere) {
+            return false;
+        }
+    }
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(words.data());
+    const auto octets = std::span(bytes, static_cast<std::size_t>(size));
+    if (!is_printable(octets)) {
+        return false;
+    }
+    buffer_.put("<<\"");
+    put_quoted(octets);
+    buffer_.put("\">>");
+    budget_ -= static_cast<std::int64_t>(size);
+    return true;
+}
+
 void TermPrinter::print_binary(std::uint64_t address) {
     BinaryContent content;
     switch (BinaryContent::resolve(scheme_, reader_, address, content)) {
@@ -120,6 +147,10 @@ void TermPrinter::put_octets(std::span<const std::uint8_t> octets) {
         }
         return;
     }
+    put_quoted(octets);
+}
+
+void TermPrinter::put_quoted(std::span<const std::uint8_t> octets) {
     while (!octets.empty()) {
         const auto quote = std::find(octets.begin(), octets.end(), '"');
         const auto plain = static_cast<std::size_t>(quote - octets.begin());

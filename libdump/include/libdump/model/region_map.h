@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,7 +30,11 @@ class RegionMap {
     [[nodiscard]] const std::vector<Region>& regions() const { return regions_; }
 
   private:
-    using Block = std::vector<std::uint64_t>;
+    /// Not a vector: its words need not be zeros before they are read.
+    struct Block {
+        std::unique_ptr<std::uint64_t[]> words;
+        std::size_t count = 0;
+    };
     [[nodiscard]] const Region* find(std::uint64_t address) const;
     Result<std::shared_ptr<const Block>> block(const Region& region, std::uint64_t number);
 

@@ -79,6 +79,9 @@ class TermPrinter {
     /// Bytes of a binary in one step: at most four bytes of text each ("255,"), so that a step
     /// stays within TextBuffer::kStepBytes.
     static constexpr std::size_t kBytesPerStep = 768;
+    /// What print_short_binary() takes: the largest that the VM keeps on a heap
+    /// (ERL_ONHEAP_BIN_LIMIT).
+    static constexpr std::size_t kShortBinaryBytes = 64;
 
     struct BinaryProgress {
         BinaryContent content;
@@ -110,6 +113,9 @@ class TermPrinter {
     void print_flat_map(std::uint64_t address);
     void print_hash_map(std::uint64_t address, std::uint64_t header, bool head);
     void print_binary(std::uint64_t address);
+    /// Prints a short binary on the heap that is text, as most are, in one step. False: it is not
+    /// such a one, nothing was printed, and print_binary() tells why.
+    bool print_short_binary(std::uint64_t address, std::uint64_t header);
     void print_big(std::uint64_t address, std::uint64_t header, bool negative);
     void print_float(std::uint64_t address);
     void print_local_identifier(std::uint64_t word, bool pid);
@@ -132,6 +138,7 @@ class TermPrinter {
     std::span<const std::uint8_t> binary_block();
     bool prints_quoted();
     void put_octets(std::span<const std::uint8_t> octets);
+    void put_quoted(std::span<const std::uint8_t> octets);
 
     TagScheme scheme_;
     std::int64_t term_limit_;
