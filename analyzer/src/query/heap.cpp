@@ -289,7 +289,9 @@ class Reading {
         words_.forget();
         printer_.forget();
         const auto blocks = heap_blocks();
-        TopLevelTerms terms(process_.scheme, words_);
+        TopLevelTerms terms(process_.scheme, words_, [this](std::uint64_t address) {
+            return census_.is_live(address) || area_of(address) == HeapArea::kLiteral;
+        });
         for (const auto& [area, block] : blocks) {
             terms.add(block);
         }
@@ -301,13 +303,12 @@ class Reading {
             terms.visit(
                 block,
                 [&](const TopLevelTerms::Term& term) {
-                    const bool dead = !census_.is_live(term.address);
                     ++list.total;
-                    list.dead += dead ? 1 : 0;
-                    list.dead_words += dead ? term.words : 0;
+                    list.dead += term.dead ? 1 : 0;
+                    list.dead_words += term.dead ? term.words : 0;
                     if (has_room()) {
-                        list.lines.push_back({std::string(area), term.address, term.words, dead,
-                                              false,
+                        list.lines.push_back({std::string(area), term.address, term.words,
+                                              term.dead, false,
                                               term_text(printer_, term.word, options_.term_bytes)});
                     }
                 },

@@ -74,7 +74,8 @@ struct BinaryLine {
 struct TopLevelLine {
     std::string area;  ///< heap, old_heap, fragments
     std::uint64_t address = 0;
-    std::uint64_t words = 0;  ///< first reached through it, in address order
+    /// First reached through it, in address order; through a dead one, dead words only.
+    std::uint64_t words = 0;
     bool dead = false;        ///< no root leads to it
     bool unreadable = false;  ///< `words` words that make no term
     TermText term;
@@ -83,7 +84,7 @@ struct TopLevelLine {
 struct TopLevelTermList {
     std::uint64_t total = 0;
     std::uint64_t dead = 0;
-    std::uint64_t dead_words = 0;  ///< first reached through dead ones
+    std::uint64_t dead_words = 0;  ///< of all dead terms
     std::uint64_t unreadable_words = 0;
     std::vector<TopLevelLine> lines;  ///< in address order, area by area
 };

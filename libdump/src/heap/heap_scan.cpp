@@ -25,13 +25,23 @@ std::optional<HeapObject> object_at(const TagScheme& scheme, WordReader& reader,
     return object;
 }
 
-class NoObserver final : public WalkObserver {
+/// Leaves out what is live, where the term is not.
+class Reach final : public WalkObserver {
   public:
-    Entered enter(const HeapObject& /*object*/, std::span<const WalkLevel> /*path*/) override {
-        return {};
+    explicit Reach(const TopLevelTerms::IsLive& is_live) : is_live_(is_live) {}
+
+    void set_dead(bool dead) { dead_ = dead; }
+
+    Entered enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
+        const bool passes = !dead_ || !is_live_(object.address);
+        return {.go_on = passes, .uncounted = !passes};
     }
     void again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {}
     void leave(std::span<WalkLevel> /*path*/) override {}
+
+  private:
+    const TopLevelTerms::IsLive& is_live_;
+    bool dead_ = false;
 };
 
 }  // namespace
@@ -83,14 +93,16 @@ void TopLevelTerms::add(const HeapBlock& block) {
 
 void TopLevelTerms::visit(const HeapBlock& block, const std::function<void(const Term&)>& term,
                           const std::function<void(const UnreadableStretch&)>& unreadable) {
-    NoObserver observer;
+    Reach reach(is_live_);
     scan_block(
         scheme_, reader_, block,
         [&](const HeapObject& object) {
             if (!referred_.has(object.address)) {
                 const std::uint64_t word = word_to(scheme_, object.address, object.is_cell);
-                const auto outcome = walk_.walk(word, observer);
-                term({word, object.address, outcome.words});
+                const bool dead = !is_live_(object.address);
+                reach.set_dead(dead);
+                const auto outcome = (dead ? dead_walk_ : live_walk_).walk(word, reach);
+                term({word, object.address, dead, outcome.words});
             }
         },
         unreadable);

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace beamdump::testing {
 namespace {
 
@@ -23,6 +25,7 @@ class HeapScanTest : public ::testing::Test {
         return TermBuilder::boxed(kBase + word * kWordBytes);
     }
 
+    std::set<std::uint64_t> live;
     FakeTermContext context;
     TermBuilder b{context};
     TagScheme scheme = *scheme_of(format::TermScheme::kOtp25);
@@ -38,7 +41,7 @@ TEST_F(HeapScanTest, FindsTheTermsThatNothingRefersTo) {
         one, TermBuilder::nil(),                           // 7
         TermBuilder::header(1, 6), 0x3ff0'0000'0000'0000,  // 9: a float, top-level
     });
-    TopLevelTerms terms(scheme, reader);
+    TopLevelTerms terms(scheme, reader, [this](std::uint64_t at) { return live.contains(at); });
     terms.add(all);
     std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
     terms.visit(
@@ -49,6 +52,26 @@ TEST_F(HeapScanTest, FindsTheTermsThatNothingRefersTo) {
     EXPECT_EQ(found, expected);
 }
 
+TEST_F(HeapScanTest, ADeadTermsWordsAreWhatDiesWithIt) {
+    const auto one = TermBuilder::small(1);
+    const auto all = block({
+        one, TermBuilder::nil(),                   // 0: a cell that both tuples hold
+        TermBuilder::header(2, 0), cell(0), one,   // 2: dead
+        TermBuilder::header(1, 0), cell(0),        // 5: live
+        TermBuilder::header(2, 0), cell(10), one,  // 7: dead, with a cell of its own
+        one, TermBuilder::nil(),                   // 10
+    });
+    live = {kBase, kBase + 40};
+    TopLevelTerms terms(scheme, reader, [this](std::uint64_t at) { return live.contains(at); });
+    terms.add(all);
+    std::vector<std::pair<bool, std::uint64_t>> found;
+    terms.visit(
+        all, [&](const TopLevelTerms::Term& term) { found.emplace_back(term.dead, term.words); },
+        [](const UnreadableStretch&) { FAIL() << "all of it can be read"; });
+    const std::vector<std::pair<bool, std::uint64_t>> expected = {{true, 3}, {false, 4}, {true, 5}};
+    EXPECT_EQ(found, expected);
+}
+
 TEST_F(HeapScanTest, NamesWordsThatMakeNoTermAndGoesOn) {
     const auto one = TermBuilder::small(1);
     const auto all = block({
@@ -56,7 +79,7 @@ TEST_F(HeapScanTest, NamesWordsThatMakeNoTermAndGoesOn) {
         TermBuilder::header(2, 0), one, one,            // 1: a tuple
         TermBuilder::header(7, 0), TermBuilder::nil(),  // 4: another beyond the end, then half
     });                                                 //    a cell
-    TopLevelTerms terms(scheme, reader);
+    TopLevelTerms terms(scheme, reader, [this](std::uint64_t at) { return live.contains(at); });
     terms.add(all);
     std::vector<std::uint64_t> found;
     std::vector<std::uint64_t> passed;

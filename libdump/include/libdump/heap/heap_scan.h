@@ -28,13 +28,19 @@ void scan_block(const TagScheme& scheme, WordReader& reader, const HeapBlock& bl
                 const std::function<void(const UnreadableStretch&)>& unreadable);
 
 /// Finds the objects that no other object of the blocks refers to: top-level terms, whether a root
-/// leads to them or they are dead. Add all blocks, then ask. Memory: 2 bits for each word of the
+/// leads to them or they are dead. Add all blocks, then ask. Memory: 3 bits for each word of the
 /// pages scanned.
 class TopLevelTerms {
   public:
-    /// Both must outlive the object.
-    TopLevelTerms(const TagScheme& scheme, WordReader& reader)
-        : scheme_(scheme), reader_(reader), walk_(scheme, reader, reached_) {}
+    /// Whether a root leads to the object at an address.
+    using IsLive = std::function<bool(std::uint64_t)>;
+    /// Scheme and reader must outlive the object.
+    TopLevelTerms(const TagScheme& scheme, WordReader& reader, IsLive is_live)
+        : scheme_(scheme),
+          reader_(reader),
+          is_live_(std::move(is_live)),
+          live_walk_(scheme, reader, live_, TermWalk::Measure::kHeap),
+          dead_walk_(scheme, reader, dead_, TermWalk::Measure::kHeap) {}
 
     /// Notes what the objects of a block refer to.
     void add(const HeapBlock& block);
@@ -42,7 +48,9 @@ class TopLevelTerms {
     struct Term {
         std::uint64_t word = 0;
         std::uint64_t address = 0;
-        /// Copy words first reached through it, in the order of the calls.
+        bool dead = false;
+        /// First reached through it, in the order of the calls; through a dead term, dead ones
+        /// only.
         std::uint64_t words = 0;
     };
     /// Tells the terms of a block in address order. A circle in a torn heap has no top.
@@ -53,8 +61,11 @@ class TopLevelTerms {
     const TagScheme& scheme_;
     WordReader& reader_;
     AddressMarks referred_;
-    AddressMarks reached_;
-    TermWalk walk_;
+    IsLive is_live_;
+    AddressMarks live_;
+    AddressMarks dead_;
+    TermWalk live_walk_;
+    TermWalk dead_walk_;
 };
 
 }  // namespace beamdump
