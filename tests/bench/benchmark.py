@@ -84,7 +84,9 @@ def measure_answers(dump):
     rows = []
     for arguments in (["summary", dump], ["processes", dump], ["processes", dump, "--limit", "0"],
                       ["backtrace", dump, "standard_state"], ["backtrace", dump, "standard_deep"],
-                      ["backtrace", dump, "standard_queue"]):
+                      ["backtrace", dump, "standard_queue"],
+                      ["heap", dump, "standard_state"],
+                      ["heap", dump, "standard_state", "--retained"]):
         runs = [tools.expect(tools.analyze(*arguments, "--stats"), 0, 3) for _ in range(5)]
         read = tools.bytes_read(runs[0])
         words = [part if part is not dump else "DUMP" for part in arguments]
