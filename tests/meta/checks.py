@@ -1,5 +1,6 @@
 """Checks on the checkout itself: `checks.py NAME` runs one, as ctest does."""
 
+import json
 import os
 import pathlib
 import re
@@ -7,6 +8,8 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+
+import jsonschema
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", ROOT / "build" / "bin"))
@@ -73,6 +76,21 @@ class ShellScripts(unittest.TestCase):
             self.assertTrue(os.access(path, os.X_OK), f"{shown(path)} is not executable")
 
 
+class Layouts(unittest.TestCase):
+    def test_layouts_follow_their_schema(self):
+        folder = ROOT / "schemas" / "layouts"
+        schema = json.loads((folder / "layout.schema.json").read_text())
+        layouts = sorted(folder.glob("otp-*.json"))
+        self.assertGreaterEqual(len(layouts), 1)
+        for path in layouts:
+            layout = json.loads(path.read_text())
+            jsonschema.Draft202012Validator(schema).validate(layout)
+            for name, struct in layout["structs"].items():
+                for field, place in struct["fields"].items():
+                    self.assertLessEqual(place["offset"] + place["bytes"], struct["bytes"],
+                                         f"{shown(path)}: {name}.{field} lies outside")
+
+
 class Documents(unittest.TestCase):
     documents = property(lambda self: [ROOT / "README.md", *files("docs", suffixes={".md"}),
                                        *files("schemas", suffixes={".md"})])
@@ -94,7 +112,7 @@ class Documents(unittest.TestCase):
             path = PROGRAMS / program
             helps[program] = subprocess.run([path, "--help"], capture_output=True, text=True,
                                             check=True).stdout
-        for command in ("summary", "processes", "process", "backtrace", "diff"):
+        for command in ("summary", "processes", "process", "backtrace", "diff", "heap"):
             helps["beamdump-analyze"] += subprocess.run(
                 [PROGRAMS / "beamdump-analyze", command, "--help"], capture_output=True,
                 text=True, check=True).stdout
