@@ -89,7 +89,21 @@ Result<void> NodeTables::load_node_entries() {
                 entry.address(), NodeInfo{entry.name_atom(), entry.creation(), entry.is_self()});
         }
     }
+    mark_other_creations_of_self();
     return {};
+}
+
+void NodeTables::mark_other_creations_of_self() {
+    auto& entries = node_entries_.entries;
+    const auto self =
+        std::ranges::find_if(entries, [](const auto& entry) { return entry.second.is_self; });
+    if (self == entries.end()) {
+        return;
+    }
+    const std::uint32_t name = self->second.name_atom;
+    for (auto& [address, node] : entries) {
+        node.is_self = node.name_atom == name;
+    }
 }
 
 Result<void> NodeTables::load_catches() {

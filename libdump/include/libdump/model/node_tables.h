@@ -40,6 +40,9 @@ class NodeTables {
     Result<void> load_exports();
     Result<void> load_fun_entries();
     Result<void> load_node_entries();
+    /// A name has one entry a creation, but one channel (external_channel_no(),
+    /// erl_node_container_utils.h, OTP 25.2.3).
+    void mark_other_creations_of_self();
     Result<void> load_catches();
     Result<void> load_code_points();
 

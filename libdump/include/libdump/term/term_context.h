@@ -33,7 +33,7 @@ struct FunInfo {
 struct NodeInfo {
     std::uint32_t name_atom = 0;
     std::uint32_t creation = 0;
-    bool is_self = false;
+    bool is_self = false;  ///< has the observed node's name, of whatever creation: channel 0
 };
 
 /// A reference-counted binary's structure.
