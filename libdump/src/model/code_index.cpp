@@ -171,18 +171,18 @@ Result<std::shared_ptr<const CodeIndex::Columns>> CodeIndex::columns(const Insta
 }
 
 std::optional<std::string> CodeIndex::file_name(const records::Module& module, std::uint32_t file) {
-    if (file == 0) {
+    if (file >= static_cast<std::uint32_t>(module.file_name_words_size())) {
+        if (file != 0) {
+            return std::nullopt;
+        }
         auto name = atoms_.text(module.name_atom());
         return name ? std::optional(*name + ".erl") : std::nullopt;
-    }
-    if (file > static_cast<std::uint32_t>(module.file_name_words_size())) {
-        return std::nullopt;
     }
     const auto scheme = scheme_of(scheme_);
     if (!scheme) {
         return std::nullopt;
     }
-    return list_text(literals_, *scheme, module.file_name_words(static_cast<int>(file - 1)));
+    return list_text(literals_, *scheme, module.file_name_words(static_cast<int>(file)));
 }
 
 void CodeIndex::add_line(const Columns& columns, std::uint64_t address, CodeLocation& location) {

@@ -32,18 +32,25 @@ TEST(CodeIndex, NothingOutsideOfModules) {
     EXPECT_FALSE(opened.dump().code_at(0x8000));
 }
 
+/// Adds a string to words from kLiteralBase on; gives its term word.
+std::uint64_t add_string(std::vector<std::uint64_t>& literals, std::string_view text) {
+    const std::uint64_t first = kLiteralBase + literals.size() * 8;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        literals.push_back(static_cast<std::uint64_t>(text[i]) << 4U | 0xFU);
+        literals.push_back(i + 1 < text.size() ? (first + (i + 1) * 16) | 1U : kNil);
+    }
+    return first | 1U;
+}
+
 /// One module with two functions; the second one's first line begins in the padding before it.
-/// Its file names: file 1 is a string in the literals.
+/// Its files: its own, and file 1.
 std::vector<std::byte> two_functions() {
     DumpBuilder builder(small_frames());
     builder.add_node();
     builder.add_atoms(0, {"false", "true", "node@host", "m", "f", "g"});
     std::vector<std::uint64_t> literals;
-    const std::string name = "g.hrl";
-    for (std::size_t i = 0; i < name.size(); ++i) {
-        literals.push_back(static_cast<std::uint64_t>(name[i]) << 4U | 0xFU);
-        literals.push_back(i + 1 < name.size() ? (kLiteralBase + (i + 1) * 16) | 1U : kNil);
-    }
+    const std::uint64_t own_name = add_string(literals, "m.erl");
+    const std::uint64_t other_name = add_string(literals, "g.hrl");
     records::RunDirectory directory;
     *directory.add_region() = builder.add_region(
         format::OwnerKind::kNode, 0, format::RegionKind::kLiterals, kLiteralBase, literals);
@@ -51,7 +58,8 @@ std::vector<std::byte> two_functions() {
         builder.append(format::RecordKind::kRunDirectory, directory));
     records::Module module;
     module.set_name_atom(3);
-    module.add_file_name_words(kLiteralBase | 1U);
+    module.add_file_name_words(own_name);
+    module.add_file_name_words(other_name);
     records::ModuleIndexPage page;
     auto* ref = page.add_module();
     ref->set_name_atom(3);
@@ -86,7 +94,7 @@ TEST(CodeIndex, LineInThePaddingBelongsToTheNextFunction) {
     EXPECT_EQ(location->line, 9U);
 }
 
-TEST(CodeIndex, FileNameIsALiteral) {
+TEST(CodeIndex, FileNamesAreLiteralsTheModulesOwnFirst) {
     OpenedBytes opened(two_functions());
     EXPECT_EQ(opened.dump().code_at(0x1140)->file, "g.hrl");
     EXPECT_EQ(opened.dump().code_at(0x1010)->file, "m.erl");
