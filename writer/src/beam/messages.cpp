@@ -23,6 +23,7 @@ void MessageWalker::resolve(LayoutNames& names) {
     terms_ = names.field("ErtsMessage", "m");
     combined_ = names.field("ErtsMessage", "hfrag");
     message_bytes_ = names.bytes("ErtsMessage");
+    marker_bytes_ = names.bytes("ErtsRecvMarker");
     slots_ = names.field("ErtsSignalInQueueBufferArray", "slots");
     slot_first_ = names.field("ErtsSignalInQueueBuffer", "queue.first");
     slot_bytes_ = names.bytes("ErtsSignalInQueueBuffer");
@@ -161,7 +162,9 @@ Result<void> MessageWalker::signal(Address address, std::uint64_t tag, QueueEntr
     into.message.set_kind(operation == op_receive_mark_ ? records::MESSAGE_KIND_RECEIVE_MARKER
                                                         : records::MESSAGE_KIND_SIGNAL);
     into.message.set_signal_tag(tag);
-    if (operation != op_receive_mark_ && (type == type_generic_exit_ || type == type_off_heap_)) {
+    if (operation == op_receive_mark_) {
+        into.bytes = marker_bytes_;
+    } else if (type == type_generic_exit_ || type == type_off_heap_) {
         return fragments_of(address, marker_combined_, into);
     }
     return {};

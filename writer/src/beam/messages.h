@@ -45,7 +45,7 @@ class MessageWalker {
     Field slots_, slot_first_;
     Field dist_flags_, dist_data_, dist_atoms_, table_size_, table_atoms_;
     Field ext_frag_id_, ext_begin_, ext_end_;
-    std::uint32_t message_bytes_ = 0, slot_bytes_ = 0, ext_bytes_ = 0;
+    std::uint32_t message_bytes_ = 0, marker_bytes_ = 0, slot_bytes_ = 0, ext_bytes_ = 0;
     std::uint64_t marker_combined_ = 0, signal_tag_ = 0, op_receive_mark_ = 0, arity_shift_ = 0;
     std::uint64_t type_generic_exit_ = 0, type_off_heap_ = 0;
 };

@@ -72,7 +72,11 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     walker.flags_ = names.field("ErtsMonLnkNode", "flags");
     walker.type_ = names.field("ErtsMonLnkNode", "type");
     walker.data_ref_ = names.field("ErtsMonitorData", "ref");
-    walker.data_bytes_ = names.bytes("ErtsMonitorDataExtended");
+    walker.data_refc_ = names.field("ErtsMonitorData", "refc");
+    walker.data_target_ = names.field("ErtsMonitorData", "target");
+    walker.data_bytes_ = names.bytes("ErtsMonitorData");
+    walker.suspend_bytes_ = names.bytes("ErtsMonitorSuspend");
+    walker.extended_bytes_ = names.bytes("ErtsMonitorDataExtended");
     walker.heap_block_bytes_ = names.bytes("ErtsMonitorDataHeap");
     walker.name_ = names.field("ErtsMonitorDataExtended", "name");
     walker.dist_ = names.field("ErtsMonitorDataExtended", "dist");
@@ -95,6 +99,7 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     walker.link_port_ = names.constant("link_port");
     walker.link_remote_ = names.constant("link_dist_process");
     walker.external_pid_tag_ = names.constant("external_pid_subtag");
+    walker.arity_shift_ = names.constant("header_arity_shift");
     walker.external_ref_tag_ = names.constant("external_ref_subtag");
     walker.monitor_kinds_ = {
         {names.constant("monitor_process"), records::MONITOR_KIND_PROCESS},
@@ -280,7 +285,7 @@ Result<void> RelationWalker::monitor(Address address, StructView node, records::
         return done;
     }
     if ((flags & flag_name_) != 0) {
-        auto extended = OwnedStruct::read(vm_->memory(), data, data_bytes_);
+        auto extended = OwnedStruct::read(vm_->memory(), data, extended_bytes_);
         if (!extended) {
             return wrap("a monitor by name", extended.error());
         }
@@ -305,20 +310,53 @@ Result<void> RelationWalker::monitor(Address address, StructView node, records::
     return {};
 }
 
-// erts_monitor_size() (erl_monitor_link.c): the whole block, shared by its two halves. An extended
-// block ends in the words of its reference (3) and of a remote pid (4).
-std::uint64_t RelationWalker::monitor_bytes(StructView node) const {
-    if ((node.get(flags_) & flag_extended_) == 0) {
-        return heap_block_bytes_ / 2;
+// NC_HEAP_SIZE() (erl_node_container_utils.h).
+Result<std::uint64_t> RelationWalker::term_words(std::uint64_t word) {
+    if (!is_boxed(word)) {
+        return 0;
     }
+    const auto header = vm_->memory().word(boxed_address(word));
+    if (!header) {
+        return wrap("a monitor's terms", header.error());
+    }
+    return (*header >> arity_shift_) + 1;
+}
+
+// erts_monitor_size() (erl_monitor_link.c, OTP 25.2.3): the whole block, shared by its halves.
+Result<std::uint64_t> RelationWalker::monitor_bytes(Address address, StructView node) {
     const auto kind = monitor_kind(node.get(type_));
-    std::uint64_t words = 3;
-    if (kind == records::MONITOR_KIND_NODE || kind == records::MONITOR_KIND_NODES) {
-        words = 0;
-    } else if (kind == records::MONITOR_KIND_REMOTE) {
-        words += thing_bytes_ / 8;
+    auto read = OwnedStruct::read(vm_->memory(), address - node.get(offset_), data_bytes_);
+    if (!read) {
+        return wrap("a monitor", read.error());
     }
-    return (data_bytes_ - 8 + words * 8) / 2;
+    const auto data = read->view();
+    const auto halves = std::max<std::uint64_t>(data.u32(data_refc_), 1);
+    if (kind == records::MONITOR_KIND_ALIAS) {
+        return data_bytes_ / halves;
+    }
+    if (kind == records::MONITOR_KIND_SUSPEND) {
+        return suspend_bytes_ / halves;
+    }
+    if ((node.get(flags_) & flag_extended_) == 0) {
+        return heap_block_bytes_ / halves;
+    }
+    std::vector<std::uint64_t> terms;
+    if (kind != records::MONITOR_KIND_NODE && kind != records::MONITOR_KIND_NODES) {
+        terms.push_back(data.get(data_ref_));
+    }
+    if (kind == records::MONITOR_KIND_REMOTE) {
+        terms.push_back(data.get(other_));
+        terms.push_back(data.get(Field{data_target_.offset + other_.offset, other_.bytes}));
+    }
+    std::uint64_t words = 0;
+    for (const auto term : terms) {
+        auto counted = term_words(term);
+        if (!counted) {
+            return std::unexpected(counted.error());
+        }
+        words += *counted;
+    }
+    return (extended_bytes_ - sizeof(std::uint64_t) + words * sizeof(std::uint64_t)) / halves;
 }
 
 Result<RelationWalker::Walked> RelationWalker::walk(
@@ -340,7 +378,11 @@ Result<RelationWalker::Walked> RelationWalker::walk(
             return done;
         }
         ++walked.monitors;
-        walked.bytes += monitor_bytes(node);
+        auto bytes = monitor_bytes(address, node);
+        if (!bytes) {
+            return std::unexpected(bytes.error());
+        }
+        walked.bytes += *bytes;
         return pager.added();
     };
     if (auto done = tree(process.links, limit, visit_link); !done) {

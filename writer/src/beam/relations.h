@@ -45,6 +45,10 @@ class RelationWalker {
         std::uint64_t owner_id = 0;
         Address node = 0;
     };
+    /// What process_info(memory) counts for one half of a monitor.
+    Result<std::uint64_t> monitor_bytes(Address address, StructView node);
+    /// Words of a reference or remote pid, 0 for an immediate.
+    Result<std::uint64_t> term_words(std::uint64_t word);
     Result<std::optional<Remote>> remote(std::uint64_t word);
     [[nodiscard]] records::MonitorKind monitor_kind(std::uint64_t type) const;
     [[nodiscard]] records::LinkKind link_kind(std::uint64_t type) const;
@@ -53,15 +57,15 @@ class RelationWalker {
     PidWords pids_;
     AtomWords atoms_;
     Field right_, left_, next_, other_, offset_, flags_, type_;
-    Field data_ref_, name_, dist_, dist_name_, ilink_unlinking_, elink_unlinking_;
+    Field data_ref_, data_refc_, data_target_, name_, dist_, dist_name_, ilink_unlinking_,
+        elink_unlinking_;
     Field thing_header_, thing_node_, thing_data_, ref_numbers_, magic_numbers_, magic_data_;
     std::uint32_t node_bytes_ = 0, thing_bytes_ = 0, ref_bytes_ = 0, data_bytes_ = 0;
-    [[nodiscard]] std::uint64_t monitor_bytes(StructView node) const;
-    std::uint32_t elink_bytes_ = 0, heap_block_bytes_ = 0;
+    std::uint32_t elink_bytes_ = 0, heap_block_bytes_ = 0, extended_bytes_ = 0, suspend_bytes_ = 0;
     std::uint64_t flag_target_ = 0, flag_name_ = 0, flag_extended_ = 0;
     std::uint64_t link_process_ = 0, link_port_ = 0, link_remote_ = 0;
     std::vector<std::pair<std::uint64_t, records::MonitorKind>> monitor_kinds_;
-    std::uint64_t external_pid_tag_ = 0, external_ref_tag_ = 0;
+    std::uint64_t external_pid_tag_ = 0, external_ref_tag_ = 0, arity_shift_ = 0;
 };
 
 }  // namespace beamdump::beam
