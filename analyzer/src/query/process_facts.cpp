@@ -53,13 +53,10 @@ std::optional<std::string> location_text(Dump& dump, const records::Process& pro
         return std::nullopt;
     }
     const auto location = dump.code_at(process.instruction_address());
-    if (!location) {
+    if (!location || !location->file || !location->line) {
         return std::nullopt;
     }
-    if (location->file && location->line) {
-        return fmt::format("{}:{}", *location->file, *location->line);
-    }
-    return location->code_point;
+    return fmt::format("{}:{}", *location->file, *location->line);
 }
 
 FactGroup identity(Dump& dump, const ProcessRun& run, TermPrinter& printer) {

@@ -56,13 +56,13 @@ std::string monitor_kind(records::MonitorKind kind) {
     }
 }
 
-/// What a monitor watches, or who watches by it.
+/// What a monitor watches, or who watches by it. By name: on this node unless another is named.
 std::string monitor_other(Dump& dump, const records::Monitor& monitor, TermPrinter& printer) {
     if (monitor.has_name_atom() && !monitor.is_target()) {
         const std::string name = atom_text(dump, monitor.name_atom());
-        return monitor.has_node_atom()
-                   ? fmt::format("{{{},{}}}", name, atom_text(dump, monitor.node_atom()))
-                   : name;
+        const std::uint32_t node =
+            monitor.has_node_atom() ? monitor.node_atom() : dump.node().name_atom();
+        return fmt::format("{{{},{}}}", name, atom_text(dump, node));
     }
     return term_text(printer, monitor.other_word(), kLongestId).text;
 }

@@ -97,6 +97,24 @@ TEST(ProcessDetails, ListsAndTermsAreLimited) {
     EXPECT_THAT(cut.out, HasSubstr("1  inner  [1,...\n"));
 }
 
+// As process_info: {Name, Node}, and nothing for code that is in no file.
+TEST(ProcessDetails, NamesTheNodeOfAMonitoredNameAndNoLocationWithoutAFile) {
+    SampleDump dump;
+    SampleProcess process;
+    process.number = 1;
+    process.name = kAlphaAtom;
+    process.instruction_address = kNormalExit;
+    process.monitored_name = kModuleAtom;
+    dump.add(process);
+    Program program;
+    program.put("named.beamdump", dump.finish());
+    const Ran ran = program.run({"process", "named.beamdump", "alpha"});
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_THAT(ran.out, HasSubstr("Monitors (2)\n  process  <0.2.0>               #Ref<0.9.8.7>\n"
+                                   "  process  {demo,'sample@host'}\n"));
+    EXPECT_THAT(ran.out, Not(HasSubstr("current_location")));
+}
+
 TEST(ProcessDetails, TornTermsAreMarkedAndCounted) {
     SampleDump dump;
     SampleProcess torn;

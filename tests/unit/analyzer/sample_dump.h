@@ -59,6 +59,8 @@ struct SampleProcess {
     std::vector<std::uint64_t> dictionary;
     std::vector<std::uint64_t> messages;  ///< terms
     std::uint32_t initial_arity = 1;
+    std::uint64_t instruction_address = 0x7050;
+    std::optional<std::uint32_t> monitored_name;  ///< an atom
 };
 
 constexpr std::uint64_t heap_of(std::uint64_t number) {
@@ -175,7 +177,7 @@ class SampleDump {
         process.set_message_queue_length(sample.messages.size());
         process.set_heap_words(233);
         process.set_stack_words(sample.stack.size());
-        process.set_instruction_address(0x7050);
+        process.set_instruction_address(sample.instruction_address);
         process.set_stack_top_address(stack_of(sample.number));
         process.set_heap_end_address(stack_of(sample.number) + sample.stack.size() * 8);
         auto* call = process.mutable_initial_call();
@@ -219,6 +221,11 @@ class SampleDump {
         monitor->set_other_word(pid_word(2));
         for (const std::uint32_t number : {7U, 8U, 9U}) {
             monitor->add_reference(number);
+        }
+        if (sample.monitored_name) {
+            auto* by_name = relations.add_monitor();
+            by_name->set_kind(records::MONITOR_KIND_PROCESS);
+            by_name->set_name_atom(*sample.monitored_name);
         }
         directory.add_relations()->set_offset(
             builder_.append(format::RecordKind::kRelations, relations));
