@@ -2,6 +2,8 @@
 %%   ping          pong, after the node has scheduled, allocated, collected and sent
 %%   processes     the pids of all processes but the answering one, separated by spaces
 %%   oracle FILE   oracle:write(FILE), then the number of processes
+%%   oracle FILE DIRECTORY  oracle:write(FILE, DIRECTORY), then the number of processes
+%%   sizes FILE    zoo_sizes:write(FILE), then the number of lines
 %%   watch         starts to watch for stops
 %%   gap           the longest stop seen since watch, in microseconds
 %%   memory        erlang:memory(total)
@@ -13,6 +15,9 @@
 start([Path]) ->
     %% Once for all, so that no code has to be loaded between a capture and the questions.
     _ = iolist_to_binary(oracle:describe(self())),
+    {module, texts} = code:ensure_loaded(texts),
+    {ok, Device} = file:open("/dev/null", [write, raw, delayed_write]),
+    ok = file:close(Device),
     spawn(?MODULE, serve, [Path]).
 
 serve(Path) ->
@@ -49,6 +54,10 @@ reply([<<"processes">>]) ->
     lists:join($\s, [pid_to_list(Pid) || Pid <- processes() -- [self()]]);
 reply([<<"oracle">>, File]) ->
     integer_to_binary(oracle:write(File));
+reply([<<"oracle">>, File, Directory]) ->
+    integer_to_binary(oracle:write(File, Directory));
+reply([<<"sizes">>, File]) ->
+    integer_to_binary(zoo_sizes:write(File));
 reply([<<"watch">>]) ->
     stop_watching(),
     true = register(control_watch, spawn(?MODULE, watch, [0])),

@@ -2,62 +2,88 @@
 %% just before is compared with. Atoms and functions are in Erlang's own spelling. Asking makes a
 %% process run, so always capture first.
 -module(oracle).
--export([write/1, describe/1]).
+-export([write/1, write/2, describe/1, line/1]).
 
 %% Writes all processes but the asking one to File. Returns how many.
-write(File) ->
+write(File) -> write_all(File, []).
+
+%% And what texts.erl is asked for in Directory.
+write(File, Directory) ->
+    Wanted = texts:open(Directory),
+    Count = write_all(File, Wanted),
+    ok = texts:close(Wanted),
+    Count.
+
+write_all(File, Wanted) ->
     {ok, Device} = file:open(File, [write, raw, delayed_write]),
     Pids = processes() -- [self()],
-    Known = lists:filter(fun(Pid) -> write_process(Device, Pid) end, Pids),
+    Known = lists:filter(fun(Pid) -> write_process(Device, Wanted, Pid) end, Pids),
     ok = file:close(Device),
     length(Known).
 
 items() ->
     [registered_name, current_function, initial_call, status, message_queue_len,
      total_heap_size, heap_size, stack_size, reductions, links, monitors, monitored_by,
-     priority, trap_exit, group_leader, memory].
+     priority, trap_exit, group_leader, memory, current_location, error_handler, parent,
+     message_queue_data, garbage_collection, garbage_collection_info].
 
 %% False if the process has ended since the list of processes was made.
-write_process(Device, Pid) ->
-    case describe(Pid) of
-        undefined -> false;
-        Line -> ok = file:write(Device, Line), true
+write_process(Device, Wanted, Pid) ->
+    case process_info(Pid, items() ++ texts:items(Wanted, Pid)) of
+        undefined ->
+            false;
+        Info ->
+            {Facts, _} = lists:split(length(items()), Info),
+            ok = file:write(Device, line([{pid, Pid} | Facts])),
+            ok = texts:write(Wanted, Pid, Info),
+            true
     end.
 
 describe(Pid) ->
-    case process_info(Pid, items()) of
-        undefined -> undefined;
-        Info -> [object([{pid, Pid} | Info]), $\n]
-    end.
+    line([{pid, Pid} | process_info(Pid, items())]).
+
+%% One JSON object, as the oracle's answers are.
+line(Members) -> [object(Members), $\n].
 
 object(Members) ->
     [${, lists:join($,, [[string(atom_to_binary(Key)), $:, value(Key, Value)]
                          || {Key, Value} <- Members]), $}].
 
+value(_, {text, Text}) -> string(list_to_binary(Text));
+value(_, {term, Term}) -> string(term(Term));
 value(registered_name, []) -> <<"null">>;
 value(registered_name, Name) -> string(term(Name));
 value(current_function, undefined) -> <<"null">>;
 value(Key, {M, F, A}) when Key =:= current_function; Key =:= initial_call ->
     string(unicode:characters_to_binary(io_lib:format("~tp:~tp/~b", [M, F, A])));
-value(Key, Value) when Key =:= status; Key =:= priority -> string(atom_to_binary(Value));
+value(current_location, {_, _, _, [{file, File}, {line, Line}]}) ->
+    string(unicode:characters_to_binary(io_lib:format("~ts:~b", [File, Line])));
+value(current_location, _) -> <<"null">>;
+value(Key, Value) when Key =:= status; Key =:= priority; Key =:= message_queue_data;
+                       Key =:= error_handler -> string(term(Value));
 value(trap_exit, Value) -> atom_to_binary(Value);
-value(pid, Pid) -> identifier(Pid);
-value(group_leader, Pid) -> identifier(Pid);
+value(parent, undefined) -> string(<<"undefined">>);
+value(Key, Pid) when Key =:= pid; Key =:= group_leader; Key =:= parent -> identifier(Pid);
 value(monitors, Monitors) -> array([monitor_target(Target) || {_, Target} <- Monitors]);
-value(links, List) -> array([identifier(Other) || Other <- List]);
-%% A native resource that monitors shows as a reference of its own making: left out.
-value(monitored_by, List) -> array([identifier(Other) || Other <- List, not is_reference(Other)]);
+value(Key, List) when Key =:= links; Key =:= monitored_by ->
+    array([identifier(Other) || Other <- List]);
+value(garbage_collection, Items) ->
+    object([{Key, Value} || {Key, Value} <- Items, is_integer(Value)]
+           ++ [{max_heap_size, maps:get(size, proplists:get_value(max_heap_size, Items))}]);
+value(garbage_collection_info, Items) -> object(Items);
 value(_, Number) when is_integer(Number) -> integer_to_binary(Number).
 
-%% Somebody monitored by registered name is {Name, Node}.
-monitor_target({Name, Node}) -> string(term({Name, Node}));
+%% Somebody monitored by registered name is {Name, Node}; as a dump, in the VM's spelling.
+monitor_target(Target) when is_tuple(Target); is_atom(Target) -> string(texts:display(Target));
 monitor_target(Other) -> identifier(Other).
 
+%% Identifiers of other nodes are numbered alike here and in a dump.
 identifier(Pid) when is_pid(Pid) -> string(list_to_binary(pid_to_list(Pid)));
-identifier(Port) when is_port(Port) -> string(list_to_binary(port_to_list(Port))).
+identifier(Port) when is_port(Port) -> string(list_to_binary(port_to_list(Port)));
+identifier(Reference) when is_reference(Reference) -> string(list_to_binary(ref_to_list(Reference))).
 
-%% As the shell prints it.
-term(Term) -> unicode:characters_to_binary(io_lib:format("~tp", [Term])).
+%% As the shell prints it, on one line.
+term(Term) -> unicode:characters_to_binary(io_lib:format("~0tp", [Term])).
 
 array(Elements) -> [$[, lists:join($,, Elements), $]].
 

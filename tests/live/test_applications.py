@@ -1,5 +1,5 @@
 """Real applications, none of ours: every process of RabbitMQ and ejabberd is in the dump, with what
-process_info says of it."""
+process_info says of it, its backtrace and its terms as the VM prints them."""
 
 import pathlib
 import re
@@ -10,6 +10,7 @@ import unittest
 
 from support import applications, comparison, tools
 from support.captured import details, listed
+from support.texts import Texts
 
 
 # Both have moments in which many of their processes run, by their own timers.
@@ -24,17 +25,20 @@ class Applications(unittest.TestCase):
         for attempt in range(ATTEMPTS):
             dump = scratch / f"{name}-{attempt}.beamdump"
             before = node.ask("processes").split()
-            tools.capture(node, dump)
-            told = comparison.ask_oracle(node)
+            tools.capture(node, dump, "--binary-bytes", "all")
+            told = comparison.ask_oracle(node, backtraces=before, terms=before)
             result = comparison.compare(listed(dump), before, told, comparison.LISTED)
             result.print(f"{name}, list")
             if result.share_left_out <= comparison.MOST_LEFT_OUT or result.differences:
                 break
         result.verify(self)
         self.assertGreater(result.compared, 150)
-        result = comparison.compare(details(dump, told), before, told)
+        texts = Texts(dump, cookie)
+        result = comparison.compare(details(dump, told), before, told, also=texts)
         result.print(f"{name}, details")
+        texts.print(name)
         result.verify(self)
+        self.assertGreater(texts.backtraces, 150)
         self.assertEqual(node.ask("ping"), "pong")
         self.assertEqual(node.ask(f"running {name}"), "true")
         self.cookie_is_not_in(dump, cookie)

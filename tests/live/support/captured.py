@@ -3,8 +3,8 @@
 from support import tools
 
 
-# Kinds that process_info says nothing of, and native resources (see oracle.erl).
-UNTOLD_MONITORS = ("node", "nodes", "suspend", "resource")
+# Kinds that process_info says nothing of.
+UNTOLD_MONITORS = ("node", "nodes", "suspend", "alias")
 
 
 def listed(dump):

@@ -1,8 +1,8 @@
 """A dump against what the node said of itself afterwards.
 
-The dump is taken first and the node asked then, for asking makes a process run. A process that ran
-between the two is left out: its reductions differ by more than the asking costs, or it was born or
-ended meanwhile. How many were left out is printed, and bounded.
+The dump is taken first and the node asked then, once, for asking makes a process run. A process that
+ran between the two is left out: its reductions differ by more than the asking costs, or it was born
+or ended meanwhile. How many were left out is printed, and bounded.
 """
 
 import json
@@ -13,17 +13,32 @@ MOST_LEFT_OUT = 0.05
 
 # Facts that a list of processes shows, and all that are compared.
 LISTED = ("registered_name", "current_function", "initial_call", "message_queue_len",
-          "total_heap_size", "stack_size")
-COMPARED = LISTED + ("heap_size", "links", "monitors", "monitored_by", "priority", "trap_exit",
-                     "group_leader")
+          "total_heap_size", "stack_size", "status", "memory")
+COLLECTED = ("heap_used", "old_heap_size", "old_heap_used", "fragments", "binary_virtual_heap",
+             "old_binary_virtual_heap")
+COMPARED = LISTED + COLLECTED + (
+    "heap_size", "links", "monitors", "monitored_by", "priority", "trap_exit", "group_leader",
+    "current_location", "parent", "message_queue_data", "minor_gcs", "fullsweep_after",
+    "min_heap_size", "min_bin_vheap_size", "max_heap_size")
 UNORDERED = ("links", "monitors", "monitored_by")
+
+# What process_info's garbage_collection_info calls the facts of COLLECTED.
+COLLECTION_NAMES = {
+    "heap_used": "heap_size", "old_heap_size": "old_heap_block_size",
+    "old_heap_used": "old_heap_size", "fragments": "mbuf_size",
+    "binary_virtual_heap": "bin_vheap_block_size",
+    "old_binary_virtual_heap": "bin_old_vheap_size"}
 
 
 class Comparison:
     def __init__(self):
-        self.compared = 0
+        self.pids = []  # that were compared
         self.left_out = []
         self.differences = []
+
+    @property
+    def compared(self):
+        return len(self.pids)
 
     @property
     def share_left_out(self):
@@ -43,19 +58,39 @@ class Comparison:
         test.assertLessEqual(self.share_left_out, MOST_LEFT_OUT)
 
 
-def ask_oracle(node):
-    """What the node says, by pid."""
-    answers = pathlib.Path(node.directory) / "oracle.jsonl"
-    node.ask(f"oracle {answers}")
+def ask_oracle(node, backtraces=(), terms=()):
+    """What the node says, by pid: facts, and for the pids named "backtrace" and "terms", of
+    texts.erl."""
+    directory = pathlib.Path(node.directory)
+    answers = directory / "oracle.jsonl"
+    for name, pids in ("backtraces", backtraces), ("terms", terms):
+        (directory / f"{name}.pids").write_text("\n".join(pids))
+    node.ask(f"oracle {answers} {directory}")
     told = {}
     for line in answers.read_text().splitlines():
         process = json.loads(line)
+        collection = process.pop("garbage_collection_info")
+        process |= process.pop("garbage_collection")
+        process |= {ours: collection[theirs] for ours, theirs in COLLECTION_NAMES.items()}
         told[process["pid"]] = process
+    for pid, texts in _texts(directory / "backtraces"):
+        told[pid]["backtrace"] = texts[0]
+    for pid, texts in _texts(directory / "terms"):
+        entries = 2 * int(texts[0])
+        told[pid]["terms"] = {"dictionary": texts[1:1 + entries], "messages": texts[1 + entries:]}
     return told
 
 
-def compare(captured, before, told, facts=COMPARED):
-    """captured, told: facts by pid. before: the pids that there were before the capture."""
+def _texts(path):
+    with path.open("rb") as answers:
+        while line := answers.readline():
+            pid, count = line.decode().split()
+            yield pid, [answers.read(int(answers.readline())) for _ in range(int(count))]
+
+
+def compare(captured, before, told, facts=COMPARED, also=lambda pid, asked: ()):
+    """captured, told: facts by pid. before: the pids that there were before the capture. also:
+    what differs of a process beyond facts."""
     result = Comparison()
     for pid, asked in told.items():
         process = captured.get(pid)
@@ -71,12 +106,16 @@ def compare(captured, before, told, facts=COMPARED):
                 f"{pid} {asked['registered_name']} ran {ran} reductions, "
                 f"{process.get('void_reason') or 'copied'}")
             continue
-        result.compared += 1
+        result.pids.append(pid)
         for fact in facts:
+            if fact == "fragments" and process.get("message_queue_len"):
+                continue  # Asked for its messages, the process took them into its heap.
             ours, theirs = _comparable(fact, process.get(fact)), _comparable(fact, asked[fact])
             if ours != theirs:
                 result.differences.append(f"{pid} {asked['registered_name']}: {fact} is {ours} in "
                                           f"the dump, {theirs} in the node")
+        result.differences += [f"{pid} {asked['registered_name']}: {what}"
+                               for what in also(pid, asked)]
     result.left_out += [f"{pid} ended" for pid in captured.keys() - told.keys()]
     return result
 

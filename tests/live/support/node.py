@@ -41,10 +41,11 @@ def base_environment(directory):
     }
 
 
-def compile_control(directory):
+def compile_testdata(directory, *folders):
     ebin = directory / "ebin"
     ebin.mkdir(exist_ok=True)
-    sources = glob.glob(str(ROOT / "testdata" / "oracle" / "*.erl"))
+    sources = [path for folder in folders
+               for path in glob.glob(str(ROOT / "testdata" / folder / "*.erl"))]
     subprocess.run(["erlc", "-o", ebin, *sources], check=True, env=base_environment(directory))
     return ebin
 
@@ -125,10 +126,11 @@ def start_workload(workload, scale=1):
 class ApplicationStart:
     """What an application's node needs around it: a directory, the questions, its own epmd."""
 
-    def __init__(self):
+    def __init__(self, *folders):
+        """folders: of testdata, whose modules it gets beside the questions."""
         with contextlib.ExitStack() as belongings:
             self.directory = temporary_directory(belongings)
-            self.ebin = compile_control(self.directory)
+            self.ebin = compile_testdata(self.directory, "oracle", *folders)
             self.cookie = "cookie" + secrets.token_hex(8)
             epmd_port = str(free_port())
             self.environment = base_environment(self.directory)
@@ -137,6 +139,13 @@ class ApplicationStart:
                                     env=self.environment, stdin=subprocess.DEVNULL)
             belongings.callback(_end, epmd)
             self._belongings = belongings.pop_all()
+
+    def accompany(self, command):
+        """Starts command, which ends with the node that run() will start."""
+        process = subprocess.Popen(command, env=self.environment, cwd=self.directory,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        self._belongings.callback(_end_session, process)
 
     def run(self, command, application, environment):
         """Starts command and waits until application runs in the node that it starts."""

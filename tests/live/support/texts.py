@@ -1,0 +1,93 @@
+"""Backtraces and terms of a dump against what the VM prints of them, byte for byte."""
+
+import codecs
+import subprocess
+
+from support import tools
+from support.paths import ANALYZE
+
+SHOWN_AROUND = 60  # bytes before and after the first difference
+
+
+class Texts:
+    """For comparison.compare(): how the texts that the oracle was asked for differ. Counts them."""
+
+    def __init__(self, dump, cookie=None):
+        """cookie: the node's. A dump has none: asterisks stand for it, and a word for the atom."""
+        self._dump = dump
+        self._cookie = cookie and cookie.encode()
+        self.backtraces = 0
+        self.terms = 0
+        self.bytes = 0
+
+    def __call__(self, pid, asked):
+        if "backtrace" in asked:
+            yield from self._backtrace(pid, asked["backtrace"])
+        if "terms" in asked:
+            yield from self._terms(pid, asked["terms"])
+
+    def print(self, what):
+        print(f"{what}: {self.backtraces} backtraces and {self.terms} terms compared, "
+              f"{self.bytes} bytes", flush=True)
+
+    def _backtrace(self, pid, theirs):
+        theirs = self._without_cookie(theirs)
+        ended = subprocess.run(
+            [ANALYZE, "backtrace", self._dump, pid, "--term-limit", "classic"],
+            stdin=subprocess.DEVNULL, capture_output=True)
+        self.backtraces += 1
+        self.bytes += len(theirs)
+        if ended.stdout != theirs:
+            yield (f"backtrace, exit status {ended.returncode}, "
+                   f"{_first_difference(ended.stdout, theirs)}")
+
+    def _terms(self, pid, theirs):
+        answer = tools.analyze_json("process", self._dump, pid, "--limit", "0",
+                                    "--term-bytes", "0")
+        ours = {"dictionary": [], "messages": []}
+        if not answer["withheld"]:
+            ours["dictionary"] = [(entry["key"]["text"], entry["value"]["text"])
+                                  for entry in answer["dictionary"]["items"]]
+            ours["messages"] = [message["term"]["text"] for message in answer["messages"]["items"]]
+        told = {part: [self._decoded(text) for text in texts] for part, texts in theirs.items()}
+        told["dictionary"] = list(zip(told["dictionary"][::2], told["dictionary"][1::2]))
+        # A dictionary has no order.
+        for part in ours, told:
+            part["dictionary"] = [text for entry in sorted(part["dictionary"]) for text in entry]
+        for part in ours:
+            yield from self._texts(part, ours[part], told[part])
+
+    def _texts(self, what, ours, theirs):
+        self.terms += len(theirs)
+        self.bytes += sum(map(len, theirs))
+        if len(ours) != len(theirs):
+            yield f"{what}: {len(ours)} texts in the dump, {len(theirs)} in the node"
+        for number, (one, other) in enumerate(zip(ours, theirs)):
+            if one != other:
+                yield f"{what}, text {number}: {_first_difference(one, other)}"
+
+    def _without_cookie(self, text):
+        if not self._cookie:
+            return text
+        quoted = b'"' + self._cookie + b'"'
+        return text.replace(quoted, b'"' + b"*" * len(self._cookie) + b'"') \
+                   .replace(self._cookie, b"'<cookie>'")
+
+    def _decoded(self, text):
+        """As the analyzer's JSON has it: bytes that are no UTF-8 as Latin-1."""
+        return self._without_cookie(text).decode(errors="latin1_bytes")
+
+
+def _latin1_byte(error):
+    return error.object[error.start:error.start + 1].decode("latin1"), error.start + 1
+
+
+codecs.register_error("latin1_bytes", _latin1_byte)
+
+
+def _first_difference(ours, theirs):
+    shared = min(len(ours), len(theirs))
+    at = next((i for i in range(shared) if ours[i] != theirs[i]), shared)
+    begin, end = max(0, at - SHOWN_AROUND), at + SHOWN_AROUND
+    return (f"at {at} of {len(theirs)} it has {ours[begin:end]!r} in the dump, "
+            f"{theirs[begin:end]!r} in the node")

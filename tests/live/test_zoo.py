@@ -1,0 +1,137 @@
+"""The zoo: every kind of term and process reads as the node itself would have said."""
+
+import pathlib
+import re
+import tempfile
+import unittest
+
+from support import comparison, schemas, tools
+from support.captured import details
+from support.texts import Texts
+from support.zoo import ask_sizes, start_zoo
+
+LEVELS = 1000000  # of the deepest
+# A level of nesting may cost so much while it is printed, and the rest of the program so much.
+MOST_BYTES_PER_LEVEL = 64
+MOST_KIB = 64 * 1024
+
+# Asked, the node would write out 2^60 tuples.
+ENDLESS_WHEN_FLAT = "zoo_dag"
+# Asked, it decodes its messages: it is another one then.
+UNDECODED = "zoo_suspended_far"
+
+# What shows that the processes hold what they are there for, in the node's own backtraces.
+SHOWN = {
+    "match context": rb"#MatchState", "catch": rb"Catch 0x", "hibernated": rb"unknown function",
+    "fun": rb"#Fun<zoo_terms\.\d+\.\d+>", "export fun": rb"fun 'No such':'module here'/3",
+    "fun of an unknown module": rb"#Fun<never_seen\.7\.", "large map": rb"#<[0-9a-f]+>\{",
+    "small map": rb"#\{k1=>1,k2=>", "bit string": rb":[1-7]>>", "cut term": rb"\.\.\. \n",
+    "float": rb"1\.797693e\+308", "big integer": rb"\D99\d{29000}", "far pid": rb"<[1-9]\d+\.77\.7>",
+    "far port": rb"#Port<[1-9]\d+\.1234>", "far reference": rb"#Ref<[1-9]\d+(\.\d+){5}>",
+    "own name, other creation": rb"<0\.99\.0>", "improper list": rb"\[a,b\|c\]",
+    "string": rb'"a\\"b\\\\?c"', "quoted atom": rb"'it\\'s'", "empty tuple": rb"y\(0\)     \{\}\n",
+}
+
+
+class Zoo(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node, cls.cookie = start_zoo()
+        cls.addClassCleanup(cls.node.stop)
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.dump = cls.scratch / "zoo.beamdump"
+        cls.before = cls.node.ask("processes").split()
+        tools.capture(cls.node, cls.dump, "--binary-bytes", "all")
+        cls.captured = details(cls.dump, cls.before)
+        cls.pids = {process["registered_name"]: pid for pid, process in cls.captured.items()}
+        uncopied = (cls.pids[ENDLESS_WHEN_FLAT], cls.pids[UNDECODED])
+        cls.told = comparison.ask_oracle(cls.node, backtraces=cls.before,
+                                         terms=[pid for pid in cls.before if pid not in uncopied])
+        cls.sizes = ask_sizes(cls.node)
+
+    def test_all_that_the_node_says_is_in_the_dump(self):
+        texts = Texts(self.dump, self.cookie)
+        changed = self.pids[UNDECODED]
+        captured, told = ({pid: process for pid, process in processes.items() if pid != changed}
+                          for processes in (self.captured, self.told))
+        result = comparison.compare(captured, self.before, told, also=texts)
+        result.print("zoo")
+        texts.print("zoo")
+        facts = set(comparison.COMPARED) - {"total_heap_size", "memory", "fragments"}
+        other = comparison.compare({changed: self.captured[changed]}, self.before,
+                                   {changed: self.told[changed]}, facts, texts)
+        result.differences += other.differences
+        result.pids += other.pids
+        result.verify(self)
+        own = {pid for name, pid in self.pids.items() if name and name.startswith("zoo_")}
+        self.assertGreater(len(own), 150)
+        self.assertEqual(own - set(result.pids), set(), "processes of the zoo's own ran")
+
+    def test_the_zoo_is_complete(self):
+        backtraces = b"\n".join(process.get("backtrace", b"") for process in self.told.values())
+        missing = [what for what, pattern in SHOWN.items() if not re.search(pattern, backtraces)]
+        self.assertEqual(missing, [])
+
+    def test_undecoded_messages_are_counted(self):
+        answer = tools.analyze_json("process", self.dump, UNDECODED, "--limit", "0")
+        self.assertEqual(answer["messages"]["total"], 21)
+
+    def test_a_million_levels_print(self):
+        for name, level in ("zoo_deep_tuples", "{level,"), ("zoo_deep_lists", "["):
+            with self.subTest(process=name):
+                ended = tools.expect(tools.analyze("backtrace", self.dump, name), 0)
+                term = re.search(r"y\(0\) +(.*)", ended.output)[1]
+                self.assertEqual(term.count(level), LEVELS)
+                self.assertTrue(term.endswith("}" * LEVELS if level != "[" else "]" * LEVELS))
+                self.assertIn("innermost", term)
+                print(f"{name}: {len(term)} characters, {ended.peak_kib} KiB", flush=True)
+                self.assertLess(ended.peak_kib, MOST_KIB + LEVELS * MOST_BYTES_PER_LEVEL // 1024)
+
+    def test_every_shape_of_nesting_prints_to_its_end(self):
+        for name in "zoo_deep_maps", "zoo_deep_mix", "zoo_improper", "zoo_million_map":
+            with self.subTest(process=name):
+                ended = tools.expect(tools.analyze("backtrace", self.dump, name), 0)
+                self.assertNotIn("... ", ended.output)
+                self.assertTrue(ended.output.rstrip().endswith("(<terminate process normally>)"))
+                term = re.search(r"y\(0\) +(.*)", ended.output)[1]
+                for one, other in "[]", "{}":
+                    self.assertEqual(term.count(one), term.count(other))
+                self.assertLess(ended.peak_kib, MOST_KIB + LEVELS // 10 * MOST_BYTES_PER_LEVEL // 1024)
+
+    def test_a_sensitive_process_is_withheld(self):
+        ended = tools.expect(tools.analyze("backtrace", self.dump, "zoo_sensitive"), 3)
+        self.assertEqual(ended.output, "")
+        shown = tools.expect(tools.analyze("backtrace", self.dump, "zoo_sensitive", "--sensitive"), 0)
+        self.assertRegex(shown.output, r"y\(0\) +\{kept,\"string\",<<\"binary\">>\}")
+        answer = tools.analyze_json("process", self.dump, "zoo_sensitive", "--sensitive")
+        self.assertEqual(answer["dictionary"]["items"][0]["key"]["text"], "secret")
+
+    def test_reported_roots_are_in_the_dump(self):
+        self.assertGreater(len(self.sizes), 1000)
+        keys, frames = {}, {}
+        for root in self.sizes:
+            name = root["name"]
+            with self.subTest(root=root):
+                self.assertGreaterEqual(root["flat_words"], root["shared_words"])
+                self.assertEqual(root["pid"], self.pids[name])
+                if root["where"] == "dictionary":
+                    keys[name] = keys.get(name, 0) + 1
+                elif root["where"] == "message":
+                    self.assertLess(root["index"], self.captured[root["pid"]]["message_queue_len"])
+                elif root["where"] == "stack":
+                    frames.setdefault(name, set()).add(root["frame"])
+        for name in frames:
+            if name.startswith("zoo_stack_"):
+                answer = tools.analyze_json("backtrace", self.dump, name)
+                found = {frame["index"] for frame in answer["frames"]
+                         if frame["function"] == "zoo:frames/1" and len(frame["registers"]) == 1}
+                self.assertEqual(found, frames[name], name)
+
+    def test_answers_fit_their_schemas(self):
+        for name in "zoo_stack_identifiers", "zoo_state_binaries", "zoo_far_watcher":
+            schemas.validate(tools.analyze_json("process", self.dump, name), "process")
+            schemas.validate(tools.analyze_json("backtrace", self.dump, name), "backtrace")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
