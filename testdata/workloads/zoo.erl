@@ -90,11 +90,18 @@ hold_mail(Name, Options, Make) ->
 hold_messages(Owner, Name) ->
     Owner ! {self(), ready},
     receive {zoo, measure} -> ok end,
-    {messages, Messages} = process_info(self(), messages),
-    lists:foreach(fun({N, Term}) -> zoo_sizes:report(Name, {message, N}, Term) end,
+    %% process_info/2 would give copies without the sharing of literals that messages keep.
+    Messages = take_messages(),
+    lists:foreach(fun({N, Term}) ->
+                          zoo_sizes:report(Name, {message, N}, Term),
+                          self() ! Term
+                  end,
                   lists:zip(lists:seq(0, length(Messages) - 1), Messages)),
     Owner ! {self(), ready},
     rest().
+
+take_messages() ->
+    receive Term -> [Term | take_messages()] after 0 -> [] end.
 
 %% ---- large and deep --------------------------------------------------------------------------
 

@@ -127,6 +127,38 @@ class Zoo(unittest.TestCase):
                          if frame["function"] == "zoo:frames/1" and len(frame["registers"]) == 1}
                 self.assertEqual(found, frames[name], name)
 
+    def test_sizes_are_those_that_the_processes_reported(self):
+        """Of every root that a process reported: erts_debug:flat_size/1 and size/1."""
+        compared, differences = 0, []
+        for name in sorted({root["name"] for root in self.sizes}):
+            # Without --sensitive a sensitive process says nothing.
+            answer = tools.analyze_json("heap", self.dump, name, "--sensitive", "--limit", "0",
+                                        "--term-bytes", "1000")
+            found = {}
+            for where in "dictionary", "message", "stack":
+                for line in answer["roots"][where]["items"]:
+                    place = {"dictionary": lambda: line["key"]["text"],
+                             "message": lambda: str(line["index"]),
+                             "stack": lambda: f'{line["frame"]}/{line["index"]}'}[where]()
+                    found[where, place] = (line["flat_words"], line["shared_words"])
+            stack = {sizes for (where, _), sizes in found.items() if where == "stack"}
+            for root in (root for root in self.sizes if root["name"] == name):
+                reported = root["flat_words"], root["shared_words"]
+                place = {"dictionary": lambda: root["key"], "message": lambda: str(root["index"]),
+                         "stack": lambda: f'{root["frame"]}/{root["register"]}',
+                         "state": lambda: None}[root["where"]]()
+                compared += 1
+                if root["where"] == "state":
+                    same = reported in stack or reported == (0, 0)
+                else:
+                    # A stack's immediates are no roots.
+                    same = found.get((root["where"], place), (0, 0)) == reported
+                if not same:
+                    differences.append(f"{name} {root}: {found.get((root['where'], place))}")
+        print(f"zoo: {compared} roots compared with what the processes reported", flush=True)
+        self.assertGreater(compared, 1000)
+        self.assertEqual(differences, [], "\n".join(differences))
+
     def test_answers_fit_their_schemas(self):
         for name in "zoo_stack_identifiers", "zoo_state_binaries", "zoo_far_watcher":
             schemas.validate(tools.analyze_json("process", self.dump, name), "process")
