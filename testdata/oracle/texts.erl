@@ -6,8 +6,9 @@
 %% line "PID COUNT", then so many texts, each a line with its length and then so many bytes.
 %%   Directory/backtraces: what process_info(P, backtrace) says.
 %%   Directory/terms: the number of the dictionary's entries, their keys and values, the messages,
-%%   as erts_debug:display/1 prints them (it prints on the node's standard output as well). Terms are
-%%   copied whole: not for a process whose terms are large when flat.
+%%   as erts_debug:display/1 prints them (it prints on the node's standard output as well), then the
+%%   flat sizes of those values and messages, in words. Terms are copied whole: not for a process
+%%   whose terms are large when flat.
 -module(texts).
 -export([open/1, close/1, items/2, write/3, display/1]).
 
@@ -43,7 +44,9 @@ texts([backtrace], [Text]) ->
 texts([dictionary, messages], [Dictionary, Messages]) ->
     [integer_to_binary(length(Dictionary))
      | lists:append([[display(Key), display(Value)] || {Key, Value} <- Dictionary])]
-        ++ [display(Message) || Message <- Messages].
+        ++ [display(Message) || Message <- Messages]
+        ++ [integer_to_binary(erts_debug:flat_size(Term))
+            || Term <- [Value || {_, Value} <- Dictionary] ++ Messages].
 
 write_texts(Device, Pid, Texts) ->
     ok = file:write(Device, [pid_to_list(Pid), $\s, integer_to_list(length(Texts)), $\n]),

@@ -39,6 +39,7 @@ class Applications(unittest.TestCase):
         texts.print(name)
         result.verify(self)
         self.assertGreater(texts.backtraces, 150)
+        self.assertGreater(texts.sizes, 200)
         self.assertEqual(node.ask("ping"), "pong")
         self.assertEqual(node.ask(f"running {name}"), "true")
         self.cookie_is_not_in(dump, cookie)

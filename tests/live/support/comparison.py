@@ -76,8 +76,13 @@ def ask_oracle(node, backtraces=(), terms=()):
     for pid, texts in _texts(directory / "backtraces"):
         told[pid]["backtrace"] = texts[0]
     for pid, texts in _texts(directory / "terms"):
-        entries = 2 * int(texts[0])
-        told[pid]["terms"] = {"dictionary": texts[1:1 + entries], "messages": texts[1 + entries:]}
+        entries = int(texts[0])
+        messages = (len(texts) - 1 - 3 * entries) // 2
+        terms, sizes = 1 + 2 * entries, len(texts) - entries - messages
+        told[pid]["terms"] = {"dictionary": texts[1:terms], "messages": texts[terms:sizes]}
+        told[pid]["flat_words"] = {
+            "dictionary": [int(words) for words in texts[sizes:sizes + entries]],
+            "message": [int(words) for words in texts[sizes + entries:]]}
     return told
 
 

@@ -18,6 +18,7 @@ class Texts:
         self._cookie = cookie and cookie.encode()
         self.backtraces = 0
         self.terms = 0
+        self.sizes = 0
         self.bytes = 0
 
     def __call__(self, pid, asked):
@@ -25,10 +26,11 @@ class Texts:
             yield from self._backtrace(pid, asked["backtrace"])
         if "terms" in asked:
             yield from self._terms(pid, asked["terms"])
+            yield from self._sizes(pid, asked)
 
     def print(self, what):
         print(f"{what}: {self.backtraces} backtraces and {self.terms} terms compared, "
-              f"{self.bytes} bytes", flush=True)
+              f"{self.bytes} bytes, and {self.sizes} flat sizes", flush=True)
 
     def _backtrace(self, pid, theirs):
         theirs = self._without_cookie(theirs)
@@ -56,6 +58,25 @@ class Texts:
             part["dictionary"] = [text for entry in sorted(part["dictionary"]) for text in entry]
         for part in ours:
             yield from self._texts(part, ours[part], told[part])
+
+    def _sizes(self, pid, asked):
+        """Flat sizes of the dictionary's values and of the messages, in words."""
+        theirs = asked["flat_words"]
+        if not theirs["dictionary"] and not theirs["message"]:
+            return
+        roots = tools.analyze_json("heap", self._dump, pid, "--limit", "0", "--term-bytes", "0",
+                                   "--sensitive")["roots"]
+        keys = [self._decoded(text) for text in asked["terms"]["dictionary"][::2]]
+        told = {"dictionary": dict(zip(keys, theirs["dictionary"])),
+                "message": dict(enumerate(theirs["message"]))}
+        ours = {"dictionary": {root["key"]["text"]: root["flat_words"]
+                               for root in roots["dictionary"]["items"]},
+                "message": dict(enumerate(root["flat_words"]
+                                          for root in roots["message"]["items"]))}
+        for what, sizes in told.items():
+            self.sizes += len(sizes)
+            if ours[what] != sizes:
+                yield f"flat sizes, {what}: {ours[what]} in the dump, {sizes} in the node"
 
     def _texts(self, what, ours, theirs):
         self.terms += len(theirs)
