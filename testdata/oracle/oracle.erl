@@ -80,7 +80,7 @@ monitor_target(Other) -> identifier(Other).
 %% Identifiers of other nodes are numbered alike here and in a dump.
 identifier(Pid) when is_pid(Pid) -> string(list_to_binary(pid_to_list(Pid)));
 identifier(Port) when is_port(Port) -> string(list_to_binary(port_to_list(Port)));
-identifier(Reference) when is_reference(Reference) -> string(list_to_binary(ref_to_list(Reference))).
+identifier(Ref) when is_reference(Ref) -> string(list_to_binary(ref_to_list(Ref))).
 
 %% As the shell prints it, on one line.
 term(Term) -> unicode:characters_to_binary(io_lib:format("~0tp", [Term])).

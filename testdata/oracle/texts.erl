@@ -18,7 +18,8 @@ open(Directory) ->
 
 pids(Directory, Name) ->
     {ok, Lines} = file:read_file(filename:join(Directory, Name ++ ".pids")),
-    maps:from_keys([list_to_pid(Line) || Line <- string:lexemes(binary_to_list(Lines), "\n")], asked).
+    Pids = [list_to_pid(Line) || Line <- string:lexemes(binary_to_list(Lines), "\n")],
+    maps:from_keys(Pids, asked).
 
 device(Directory, Name) ->
     {ok, Device} = file:open(filename:join(Directory, Name), [write, raw, delayed_write]),

@@ -1,5 +1,5 @@
-%% A node with every kind of term, in every place where a process can hold one, and with processes in
-%% every state in which one can rest. zoo_sizes has what they say of their own sizes. The scale
+%% A node with every kind of term, in every place where a process can hold one, and with processes
+%% in every state in which one can rest. zoo_sizes has what they say of their own sizes. The scale
 %% multiplies the sizes of the large and the deep ones.
 %%
 %% Each group of zoo_terms is held five times: in a stack, one frame a term (zoo_stack_GROUP); in a
@@ -30,7 +30,8 @@ await(Pid) ->
     receive {Pid, ready} -> Pid after 60000 -> exit({never_ready, Pid}) end.
 
 hold_group({Group, Make}) ->
-    await(exhibit(name(stack, Group), [], {?MODULE, hold_stack, [self(), name(stack, Group), Make]})),
+    await(exhibit(name(stack, Group), [],
+                  {?MODULE, hold_stack, [self(), name(stack, Group), Make]})),
     await(exhibit(name(dictionary, Group), [],
                   {?MODULE, hold_dictionary, [self(), name(dictionary, Group), Make]})),
     hold_mail(name(on_heap, Group), [{message_queue_data, on_heap}], Make),
@@ -152,7 +153,8 @@ zoo_dag() ->
 settle() ->
     Before = reductions(),
     timer:sleep(300),
-    case [Name || {Name, Reductions} <- reductions(), Reductions > proplists:get_value(Name, Before) + 1] of
+    case [Name || {Name, Reductions} <- reductions(),
+                  Reductions > proplists:get_value(Name, Before) + 1] of
         [] -> ok;
         _ -> settle()
     end.

@@ -36,7 +36,8 @@ magic() ->
      {write_concurrent_counters, Counters}, {table, Table}, {twice, {Table, Table, Counters}},
      {patterns, binary:compile_pattern([<<"abc">>, <<"bcd">>])},
      {pattern, binary:compile_pattern(<<"abc">>)},
-     {resource, zlib:open()}, {file, File}, {match_spec, ets:match_spec_compile([{'$1', [], ['$1']}])},
+     {resource, zlib:open()}, {file, File},
+     {match_spec, ets:match_spec_compile([{'$1', [], ['$1']}])},
      {deterministic_random, rand:seed_s(exsss, 1)}].
 
 foreign_pid(Node, Number, Serial) -> pid(Node, Number, Serial, 1).

@@ -30,7 +30,8 @@ watch() ->
     Hub = whereis(zoo_hub),
     [monitor(process, Hub), monitor(process, Hub), monitor(process, zoo_hub),
      monitor(process, {zoo_hub, node()}), monitor(process, zoo_hub, [{tag, my_down}]),
-     monitor(process, Hub, [{alias, explicit_unalias}]), monitor(process, Hub, [{alias, demonitor}]),
+     monitor(process, Hub, [{alias, explicit_unalias}]),
+     monitor(process, Hub, [{alias, demonitor}]),
      monitor(process, Hub, [{alias, reply_demonitor}, {tag, {tagged, "down"}}]),
      alias(), alias([reply]), monitor(port, hd(erlang:ports()))].
 

@@ -1,5 +1,5 @@
-%% Relations with another node, and messages from there. Only where `-zoo NODE` names one that has the
-%% zoo's modules.
+%% Relations with another node, and messages from there. Only where `-zoo NODE` names one that has
+%% the zoo's modules.
 -module(zoo_remote).
 -export([start/0, host/1]).
 

@@ -13,10 +13,11 @@ start() ->
     {ok, _} = gen_server:start({local, zoo_hibernating_server}, ?MODULE, hibernate, []),
     {ok, _} = gen_server:start({local, zoo_waiting_server}, ?MODULE, {wait, 1000000000}, []),
     {ok, _} = gen_server:start({local, zoo_busy_server}, ?MODULE, block, []),
-    lists:foreach(fun call/1, [{zoo_caller, fun() -> gen_server:call(zoo_busy_server, question, infinity) end},
-                               {zoo_timed_caller, fun() -> gen_server:call(zoo_busy_server, question, 1000000000) end},
-                               {zoo_machine_caller, fun() -> gen_statem:call(zoo_machine, question) end},
-                               {zoo_requester, fun() -> request() end}]).
+    lists:foreach(fun call/1,
+                  [{zoo_caller, fun() -> ask(infinity) end},
+                   {zoo_timed_caller, fun() -> ask(1000000000) end},
+                   {zoo_machine_caller, fun() -> gen_statem:call(zoo_machine, question) end},
+                   {zoo_requester, fun request/0}]).
 
 %% A server with the group's terms in its state, a map by their descriptions.
 hold_state(Name, Make) ->
@@ -45,6 +46,8 @@ terminate(_, _) -> ok.
 call({Name, Fun}) ->
     Pid = spawn(fun() -> Fun(), zoo:rest() end),
     true = register(Name, Pid).
+
+ask(Timeout) -> gen_server:call(zoo_busy_server, question, Timeout).
 
 %% Two requests under way, nobody waits for their answers yet.
 request() ->

@@ -32,7 +32,8 @@ literals() ->
     Large = binary:copy(zoo_terms:id(<<1, 2, 3>>), 50),
     [{tuple, {literal, [of_a, "module"], #{with => <<"a map">>}}},
      {list, [1, 2, {3, "four"}, 5.0, 16#ffffffffffffffffffff]},
-     {large_binary, <<"a literal of more than sixty-four bytes, so that it is counted by reference">>},
+     {large_binary,
+      <<"a literal of more than sixty-four bytes, so that it is counted by reference">>},
      {bits, <<"abc", 5:3>>}, {fun_without_environment, fun() -> literal end},
      {export, fun lists:foldl/3}, {map, #{a => #{b => #{c => [d]}}}},
      {in_a_tuple, {zoo_terms:id(not_literal), {literal, "part"}, Large, {literal, "part"}}},
@@ -45,7 +46,8 @@ literals() ->
 copy(Term) -> binary_to_term(term_to_binary(Term)).
 
 %% Small, but 2^Depth tuples if written out.
-dag(Depth) -> lists:foldl(fun(_, Part) -> {Part, Part} end, zoo_terms:id(leaf), lists:seq(1, Depth)).
+dag(Depth) ->
+    lists:foldl(fun(_, Part) -> {Part, Part} end, zoo_terms:id(leaf), lists:seq(1, Depth)).
 
 %% What erts_debug:flat_size/1 would say of dag(Depth), did it not take years.
 dag_flat_words(Depth) -> 3 * ((1 bsl Depth) - 1).

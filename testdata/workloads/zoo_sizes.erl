@@ -10,9 +10,9 @@ new() ->
     zoo_sizes = ets:new(zoo_sizes, [named_table, public, duplicate_bag]),
     ok.
 
-%% Of the calling process. Where is {dictionary, Key}: the value; {message, Index}: Index counts from
-%% 0; {state, Module}: the state of a behaviour; {stack, Description, Frame, Register}: Frame counts
-%% from 0, the innermost.
+%% Of the calling process. Where is {dictionary, Key}: the value; {message, Index}: Index counts
+%% from 0; {state, Module}: the state of a behaviour; {stack, Description, Frame, Register}: Frame
+%% counts from 0, the innermost.
 report(Name, Where, Term) ->
     {Flat, Shared} = measure(Term),
     report(Name, Where, Flat, Shared, self()).

@@ -41,7 +41,8 @@ stacks(Terms) ->
      {zoo_labelled, fun() -> put('$process_label', {label, Terms}), put('$ancestors', [zoo]),
                              zoo:rest() end},
      {zoo_exit_reasons, fun exit_reasons/0},
-     {zoo_garbage, fun() -> _ = [lists:seq(1, N) || N <- lists:seq(1, 100)], zoo:frames([Terms]) end},
+     {zoo_garbage, fun() -> _ = [lists:seq(1, N) || N <- lists:seq(1, 100)],
+                            zoo:frames([Terms]) end},
      {zoo_old_heap, fun() -> Old = [lists:seq(1, 500), Terms],
                              erlang:garbage_collect(), erlang:garbage_collect(),
                              zoo:frames([{new, Old}, Old]) end}].

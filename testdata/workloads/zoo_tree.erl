@@ -15,7 +15,8 @@ init(one_for_one) ->
     {ok, {#{strategy => rest_for_one, intensity => 3},
           [#{id => child, start => {?MODULE, start_child, [zoo_child]}},
            #{id => simple, type => supervisor,
-             start => {supervisor, start_link, [{local, zoo_simple_supervisor}, ?MODULE, simple]}}]}};
+             start => {supervisor, start_link,
+                       [{local, zoo_simple_supervisor}, ?MODULE, simple]}}]}};
 init(simple) ->
     {ok, {#{strategy => simple_one_for_one},
           [#{id => child, start => {?MODULE, start_child, []}, restart => temporary}]}}.

@@ -26,7 +26,8 @@ SHOWN = {
     "fun": rb"#Fun<zoo_terms\.\d+\.\d+>", "export fun": rb"fun 'No such':'module here'/3",
     "fun of an unknown module": rb"#Fun<never_seen\.7\.", "large map": rb"#<[0-9a-f]+>\{",
     "small map": rb"#\{k1=>1,k2=>", "bit string": rb":[1-7]>>", "cut term": rb"\.\.\. \n",
-    "float": rb"1\.797693e\+308", "big integer": rb"\D99\d{29000}", "far pid": rb"<[1-9]\d+\.77\.7>",
+    "float": rb"1\.797693e\+308", "big integer": rb"\D99\d{29000}",
+    "far pid": rb"<[1-9]\d+\.77\.7>",
     "far port": rb"#Port<[1-9]\d+\.1234>", "far reference": rb"#Ref<[1-9]\d+(\.\d+){5}>",
     "own name, other creation": rb"<0\.99\.0>", "improper list": rb"\[a,b\|c\]",
     "string": rb'"a\\"b\\\\?c"', "quoted atom": rb"'it\\'s'", "empty tuple": rb"y\(0\)     \{\}\n",
@@ -96,12 +97,14 @@ class Zoo(unittest.TestCase):
                 term = re.search(r"y\(0\) +(.*)", ended.output)[1]
                 for one, other in "[]", "{}":
                     self.assertEqual(term.count(one), term.count(other))
-                self.assertLess(ended.peak_kib, MOST_KIB + LEVELS // 10 * MOST_BYTES_PER_LEVEL // 1024)
+                self.assertLess(ended.peak_kib,
+                                MOST_KIB + LEVELS // 10 * MOST_BYTES_PER_LEVEL // 1024)
 
     def test_a_sensitive_process_is_withheld(self):
         ended = tools.expect(tools.analyze("backtrace", self.dump, "zoo_sensitive"), 3)
         self.assertEqual(ended.output, "")
-        shown = tools.expect(tools.analyze("backtrace", self.dump, "zoo_sensitive", "--sensitive"), 0)
+        shown = tools.expect(
+            tools.analyze("backtrace", self.dump, "zoo_sensitive", "--sensitive"), 0)
         self.assertRegex(shown.output, r"y\(0\) +\{kept,\"string\",<<\"binary\">>\}")
         answer = tools.analyze_json("process", self.dump, "zoo_sensitive", "--sensitive")
         self.assertEqual(answer["dictionary"]["items"][0]["key"]["text"], "secret")

@@ -1,8 +1,8 @@
 """A dump against what the node said of itself afterwards.
 
-The dump is taken first and the node asked then, once, for asking makes a process run. A process that
-ran between the two is left out: its reductions differ by more than the asking costs, or it was born
-or ended meanwhile. How many were left out is printed, and bounded.
+The dump is taken first and the node asked then, once, for asking makes a process run. A process
+that ran between the two is left out: its reductions differ by more than the asking costs, or it was
+born or ended meanwhile. How many were left out is printed, and bounded.
 """
 
 import json
