@@ -73,7 +73,8 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     walker.type_ = names.field("ErtsMonLnkNode", "type");
     walker.data_ref_ = names.field("ErtsMonitorData", "ref");
     walker.data_refc_ = names.field("ErtsMonitorData", "refc");
-    walker.data_target_ = names.field("ErtsMonitorData", "target");
+    walker.data_origin_ = names.field("ErtsMonitorData", "origin.other");
+    walker.data_target_ = names.field("ErtsMonitorData", "target.other");
     walker.data_bytes_ = names.bytes("ErtsMonitorData");
     walker.suspend_bytes_ = names.bytes("ErtsMonitorSuspend");
     walker.extended_bytes_ = names.bytes("ErtsMonitorDataExtended");
@@ -345,8 +346,8 @@ Result<std::uint64_t> RelationWalker::monitor_bytes(Address address, StructView 
         terms.push_back(data.get(data_ref_));
     }
     if (kind == records::MONITOR_KIND_REMOTE) {
-        terms.push_back(data.get(other_));
-        terms.push_back(data.get(Field{data_target_.offset + other_.offset, other_.bytes}));
+        terms.push_back(data.get(data_origin_));
+        terms.push_back(data.get(data_target_));
     }
     std::uint64_t words = 0;
     for (const auto term : terms) {

@@ -57,8 +57,8 @@ class RelationWalker {
     PidWords pids_;
     AtomWords atoms_;
     Field right_, left_, next_, other_, offset_, flags_, type_;
-    Field data_ref_, data_refc_, data_target_, name_, dist_, dist_name_, ilink_unlinking_,
-        elink_unlinking_;
+    Field data_ref_, data_refc_, data_origin_, data_target_, name_, dist_, dist_name_,
+        ilink_unlinking_, elink_unlinking_;
     Field thing_header_, thing_node_, thing_data_, ref_numbers_, magic_numbers_, magic_data_;
     std::uint32_t node_bytes_ = 0, thing_bytes_ = 0, ref_bytes_ = 0, data_bytes_ = 0;
     std::uint32_t elink_bytes_ = 0, heap_block_bytes_ = 0, extended_bytes_ = 0, suspend_bytes_ = 0;
