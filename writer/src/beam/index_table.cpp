@@ -108,6 +108,13 @@ Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
             object = *following;
         }
     }
+    // A thread may have been stopped between linking an object and counting it.
+    constexpr std::uint64_t kUncounted = 64;
+    if (objects > result.size() + kUncounted) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("hash table at {:#x}: expected {} objects, found {}", table,
+                                objects, result.size()));
+    }
     return result;
 }
 
