@@ -95,22 +95,23 @@ class FieldText {
         if (!key[0]) {
             return {};
         }
-        const auto first = static_cast<std::uint32_t>(*key[0]);
+        const std::uint64_t value = key[0].value_or(0);
+        const auto first = static_cast<std::uint32_t>(value);
         switch (field_) {
             case FilterField::kPid:
-                return pid_text(*key[0]);
+                return pid_text(value);
             case FilterField::kName:
                 return atom_text(dump_, first);
             case FilterField::kStatus:
-                return status_text(static_cast<records::ProcessStatus>(*key[0])).value_or("");
+                return status_text(static_cast<records::ProcessStatus>(value)).value_or("");
             default:
                 break;
         }
         if (!key[1] || !key[2]) {
             return {};
         }
-        return function_text(dump_, {first, static_cast<std::uint32_t>(*key[1]),
-                                     static_cast<std::uint32_t>(*key[2])});
+        return function_text(dump_, {first, static_cast<std::uint32_t>(key[1].value_or(0)),
+                                     static_cast<std::uint32_t>(key[2].value_or(0))});
     }
 
     Dump& dump_;
@@ -264,6 +265,7 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
     ColumnSet columns;
     SortKey key(dump, query.sort, columns);
     std::vector<Matcher> matchers;
+    matchers.reserve(query.filters.size());
     for (const ProcessFilter& filter : query.filters) {
         matchers.emplace_back(dump, filter, columns);
     }

@@ -109,8 +109,8 @@ std::string cost_text(const query::CaptureSummary& capture) {
         }
         phrase.add(std::move(read));
     }
-    if (capture.retries.value_or(0) > 0) {
-        phrase.add(count_text(*capture.retries) + " retries");
+    if (const std::uint64_t retries = capture.retries.value_or(0); retries > 0) {
+        phrase.add(count_text(retries) + " retries");
     }
     phrase.add(capture.binary_prefix_bytes ? fmt::format("first {} of each binary",
                                                          bytes_text(*capture.binary_prefix_bytes))
@@ -137,6 +137,7 @@ std::string consistency_text(const Summary& summary) {
         return "all processes";
     }
     std::vector<std::string> reasons;
+    reasons.reserve(summary.void_by_reason.size());
     for (const query::VoidCount& count : summary.void_by_reason) {
         reasons.push_back(fmt::format("{} {}", count_text(count.processes), count.reason));
     }
