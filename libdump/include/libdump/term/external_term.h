@@ -1,0 +1,123 @@
+#pragma once
+
+#include <libdump/term/external_atoms.h>
+#include <libdump/term/external_order.h>
+#include <libdump/term/external_reader.h>
+#include <libdump/term/term_printer.h>
+#include <libdump/term/text_buffer.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace beamdump {
+
+/// A term in external format and how it is to be read. Non-owning.
+struct ExternalTerm {
+    ExternalSource* source = nullptr;
+    std::span<const std::uint32_t> cached_atoms = {};  ///< cache reference n is this atom
+    bool version_byte = false;  ///< 131 comes first, as term_to_binary/1 has it
+};
+
+/// Prints terms in external format as TermPrinter prints what the VM makes of them (external.c,
+/// erl_printf_term.c, OTP 25.2.3), in pieces of any size. Byte for byte the same, but for:
+///
+///  - a map of more than 32 keys: the VM shows the nodes that it keeps such a map in, and the
+///  format
+///    has none. Printed as #{K=>V,...}, in the order of the message;
+///  - a map of 32 keys at most whose keys are not in Erlang's order already (those of OTP 26 and
+///    later may not be): the VM sorts them, and so does this, unless the order cannot be told (keys
+///    that are funs or maps) or looking ahead would cost too much (maps nested beyond some 60
+///    levels). They stand in the order of the message then;
+///  - what the VM would refuse. It drops such a message. Here #Malformed<byte N of M> stands in its
+///    place, #Absent<byte N of M> for what the dump lacks, and open brackets are closed.
+///    #Absent<atom N> is an atom cache reference whose meaning the dump lacks.
+///
+/// Memory: about 80 KB, 16 bytes a level of nesting, 512 a level of maps that had to be sorted (16
+/// MB of these at most), and the digits of one big integer. Nothing recurses. Not thread-safe.
+class ExternalTermPrinter {
+  public:
+    /// `names` must outlive the printer.
+    explicit ExternalTermPrinter(ExternalNames& names);
+    ExternalTermPrinter(const ExternalTermPrinter&) = delete;
+    ExternalTermPrinter& operator=(const ExternalTermPrinter&) = delete;
+    ~ExternalTermPrinter() = default;
+
+    /// Begins a term, whose source and atoms must stay until it is done or the next one begins.
+    void start(const ExternalTerm& term);
+
+    /// Appends at most `max_bytes` of the text to `out` and gives how many; 0 only when done (or
+    /// for max_bytes 0).
+    std::size_t next(std::size_t max_bytes, std::string& out);
+
+    [[nodiscard]] bool done() const { return finished_ && buffer_.size() == 0; }
+    /// Counted over all terms of the printer.
+    [[nodiscard]] const PrintStatistics& statistics() const { return statistics_; }
+
+  private:
+    enum class FrameKind : std::uint8_t {
+        kTuple,
+        kList,       ///< left: elements before the tail
+        kTail,       ///< the end of an improper list
+        kMap,        ///< left: keys and values
+        kSortedMap,  ///< left: the same; their positions are in sorted_
+        kBinary,     ///< left: whole bytes; content in binary_
+    };
+    struct Frame {
+        std::uint64_t left = 0;
+        FrameKind kind = FrameKind::kTuple;
+        bool begun = false;
+        bool characters = false;  ///< of a list: its elements are the bytes of a string
+        bool quoted = false;      ///< of a list: printed as a string; of a binary, too
+    };
+    struct BinaryRest {
+        std::uint64_t at = 0;
+        unsigned bits = 0;  ///< after the whole bytes
+    };
+
+    void step();
+    void step_parts(Frame& frame, char closing);
+    void step_list(Frame& frame);
+    bool next_element(Frame& frame);
+    void step_map(Frame& frame);
+    void step_binary(Frame& frame);
+    void end_binary(bool comma);
+    void close();
+
+    void print();
+    void print(const ExternalItem& item);
+    void print_big(const ExternalItem& item);
+    void print_atom(const ExternalAtom& atom);
+    void print_channel(const ExternalAtom& node);
+    void print_identifier(const ExternalItem& item);
+    void print_fun(const ExternalItem& item);
+    void print_map(const ExternalItem& item);
+    void print_binary(const ExternalItem& item);
+    bool is_printable_string(const ExternalItem& first);
+    bool is_printable_binary(const ExternalItem& item);
+    void put_string_character(char character);
+    bool find_pairs(const ExternalItem& map, std::vector<std::uint64_t>& positions);
+    bool sort_pairs(std::vector<std::uint64_t>& positions);
+    void mark(ExternalStatus status, std::uint64_t at);
+    /// Marks the place behind which nothing is known any more: what is open is closed.
+    void fail(ExternalStatus status, std::uint64_t at);
+
+    ExternalReader reader_;
+    ExternalAtoms atoms_;
+    ExternalOrder order_;
+    TextBuffer buffer_;
+    std::vector<Frame> frames_;
+    std::vector<std::uint64_t> sorted_;  ///< of open sorted maps, next position last
+    BinaryRest binary_;
+    std::uint64_t at_ = 0;
+    std::uint64_t look_ahead_ = 0;  ///< items and bytes that may still be looked at in advance
+    bool version_byte_ = false;
+    bool root_pending_ = false;
+    bool failed_ = false;
+    bool finished_ = true;
+    PrintStatistics statistics_;
+};
+
+}  // namespace beamdump

@@ -1,0 +1,352 @@
+#include <libdump/term/external_term.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace beamdump {
+
+namespace {
+
+constexpr std::uint8_t kVersion = 131;
+
+/// Characters or elements in one step: at most a few bytes of text each.
+constexpr std::size_t kElementsPerStep = 512;
+/// Bytes of a binary in one step: at most four bytes of text each ("255,").
+constexpr std::size_t kBytesPerStep = 768;
+/// Levels of nesting that a finished term leaves allocated for the next one.
+constexpr std::size_t kKeptLevels = 4096;
+
+/// What looking ahead may cost for each byte of the term, and for a small one.
+constexpr std::uint64_t kLookAheadPerByte = 64;
+constexpr std::uint64_t kLookAheadAtLeast = 1U << 16U;
+
+}  // namespace
+
+ExternalTermPrinter::ExternalTermPrinter(ExternalNames& names)
+    : atoms_(reader_, names), order_(reader_, atoms_) {}
+
+void ExternalTermPrinter::start(const ExternalTerm& term) {
+    reader_.open(*term.source);
+    atoms_.open(term.cached_atoms);
+    buffer_.clear();
+    frames_.clear();
+    sorted_.clear();
+    if (frames_.capacity() > kKeptLevels) {
+        frames_.shrink_to_fit();
+        sorted_.shrink_to_fit();
+    }
+    at_ = 0;
+    look_ahead_ = kLookAheadAtLeast + reader_.size() * kLookAheadPerByte;
+    version_byte_ = term.version_byte;
+    root_pending_ = true;
+    failed_ = false;
+    finished_ = false;
+}
+
+std::size_t ExternalTermPrinter::next(std::size_t max_bytes, std::string& out) {
+    std::size_t total = 0;
+    while (total < max_bytes) {
+        total += buffer_.take(max_bytes - total, out);
+        if (finished_ && buffer_.size() == 0) {
+            break;
+        }
+        while (!finished_ && buffer_.has_room() && buffer_.size() < max_bytes - total) {
+            step();
+        }
+    }
+    return total;
+}
+
+void ExternalTermPrinter::step() {
+    if (root_pending_) {
+        root_pending_ = false;
+        std::uint8_t version = kVersion;
+        const auto status = version_byte_ ? reader_.byte(at_++, version) : ExternalStatus::kHere;
+        if (status != ExternalStatus::kHere || version != kVersion) {
+            fail(status == ExternalStatus::kHere ? ExternalStatus::kMalformed : status, 0);
+        } else {
+            print();
+        }
+    } else if (failed_ && !frames_.empty()) {
+        close();
+    } else if (!frames_.empty()) {
+        Frame& top = frames_.back();
+        switch (top.kind) {
+            case FrameKind::kTuple:
+                step_parts(top, '}');
+                break;
+            case FrameKind::kList:
+                step_list(top);
+                break;
+            case FrameKind::kTail:
+                close();
+                break;
+            case FrameKind::kMap:
+            case FrameKind::kSortedMap:
+                step_map(top);
+                break;
+            case FrameKind::kBinary:
+                step_binary(top);
+                break;
+        }
+    }
+    finished_ = frames_.empty();
+}
+
+void ExternalTermPrinter::close() {
+    const Frame frame = frames_.back();
+    frames_.pop_back();
+    switch (frame.kind) {
+        case FrameKind::kTuple:
+        case FrameKind::kMap:
+        case FrameKind::kSortedMap:
+            buffer_.put('}');
+            return;
+        case FrameKind::kList:
+        case FrameKind::kTail:
+            buffer_.put(frame.quoted ? '"' : ']');
+            return;
+        case FrameKind::kBinary:
+            buffer_.put(frame.quoted ? "\">>" : ">>");
+            return;
+    }
+}
+
+void ExternalTermPrinter::step_parts(Frame& frame, char closing) {
+    const std::size_t depth = frames_.size();
+    for (std::size_t i = 0; i < kElementsPerStep; ++i) {
+        if (frame.left == 0) {
+            buffer_.put(closing);
+            frames_.pop_back();
+            return;
+        }
+        if (frame.begun) {
+            buffer_.put(',');
+        }
+        frame.begun = true;
+        --frame.left;
+        print();
+        if (failed_ || frames_.size() != depth || !buffer_.has_room()) {
+            return;
+        }
+    }
+}
+
+void ExternalTermPrinter::step_list(Frame& frame) {
+    const std::size_t depth = frames_.size();
+    for (std::size_t i = 0; i < kElementsPerStep; ++i) {
+        if (!next_element(frame) || failed_ || frames_.size() != depth || !buffer_.has_room()) {
+            return;
+        }
+    }
+}
+
+/// Prints what comes next of a list: an element, or its end. False where the list is done with.
+bool ExternalTermPrinter::next_element(Frame& frame) {
+    if (frame.left == 0 && frame.characters) {
+        close();
+        return false;
+    }
+    if (frame.left == 0) {
+        const auto tail = read_external_item(reader_, at_);
+        const bool goes_on =
+            tail.status == ExternalStatus::kHere &&
+            (tail.kind == ExternalKind::kList || tail.kind == ExternalKind::kString);
+        if (goes_on) {
+            frame.left = tail.count;
+            frame.characters = tail.kind == ExternalKind::kString;
+            at_ = frame.characters ? tail.content : tail.next;
+            return true;
+        }
+        if (tail.status == ExternalStatus::kHere && tail.kind == ExternalKind::kNil) {
+            at_ = tail.next;
+            close();
+            return false;
+        }
+        buffer_.put('|');
+        frame.kind = FrameKind::kTail;
+        print(tail);
+        return false;
+    }
+    --frame.left;
+    if (!frame.quoted && frame.begun) {
+        buffer_.put(',');
+    }
+    frame.begun = true;
+    if (!frame.characters && !frame.quoted) {
+        print();
+        return true;
+    }
+    std::uint64_t character = 0;
+    if (frame.characters) {
+        std::uint8_t byte = 0;
+        const auto status = reader_.byte(at_, byte);
+        if (status != ExternalStatus::kHere) {
+            fail(status, at_);
+            return false;
+        }
+        ++at_;
+        character = byte;
+    } else {
+        const auto item = read_external_item(reader_, at_);
+        at_ = item.next;
+        character = static_cast<std::uint64_t>(item.value);
+    }
+    if (frame.quoted) {
+        put_string_character(static_cast<char>(character));
+    } else {
+        buffer_.put_unsigned(character);
+    }
+    return true;
+}
+
+void ExternalTermPrinter::step_map(Frame& frame) {
+    if (frame.left == 0) {
+        if (frame.kind == FrameKind::kSortedMap) {
+            at_ = sorted_.back();
+            sorted_.pop_back();
+        }
+        close();
+        return;
+    }
+    const bool key = frame.left % 2 == 0;
+    if (!key) {
+        buffer_.put("=>");
+    } else if (frame.begun) {
+        buffer_.put(',');
+    }
+    frame.begun = true;
+    --frame.left;
+    if (frame.kind == FrameKind::kSortedMap) {
+        at_ = sorted_.back();
+        sorted_.pop_back();
+    }
+    print();
+}
+
+void ExternalTermPrinter::step_binary(Frame& frame) {
+    std::array<std::uint8_t, kBytesPerStep> block{};
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(block.size(), frame.left));
+    const auto got = reader_.copy(at_, std::span(block).first(wanted));
+    for (const auto byte : std::span(block).first(got)) {
+        if (frame.quoted) {
+            if (byte == '"') {
+                buffer_.put('\\');
+            }
+            buffer_.put(static_cast<char>(byte));
+            continue;
+        }
+        if (frame.begun) {
+            buffer_.put(',');
+        }
+        frame.begun = true;
+        buffer_.put_unsigned(byte);
+    }
+    at_ += got;
+    frame.left -= got;
+    if (got < wanted) {
+        fail(ExternalStatus::kAbsent, at_);
+        return;
+    }
+    if (frame.left == 0) {
+        end_binary(frame.begun);
+    }
+}
+
+void ExternalTermPrinter::end_binary(bool comma) {
+    std::uint8_t last = 0;
+    if (binary_.bits != 0) {
+        const auto status = reader_.byte(at_, last);
+        if (status != ExternalStatus::kHere) {
+            fail(status, at_);
+            return;
+        }
+        ++at_;
+        if (comma) {
+            buffer_.put(',');
+        }
+        buffer_.put_unsigned(last >> (8U - binary_.bits));
+        buffer_.put(':');
+        buffer_.put_unsigned(binary_.bits);
+    }
+    close();
+}
+
+void ExternalTermPrinter::print() {
+    print(read_external_item(reader_, at_));
+}
+
+void ExternalTermPrinter::print(const ExternalItem& item) {
+    if (item.status != ExternalStatus::kHere) {
+        fail(item.status, item.at);
+        return;
+    }
+    at_ = item.next;
+    switch (item.kind) {
+        case ExternalKind::kInteger:
+            buffer_.put_signed(item.value);
+            return;
+        case ExternalKind::kBig:
+            print_big(item);
+            return;
+        case ExternalKind::kFloat:
+            buffer_.put(fmt::format("{:.6e}", item.number));
+            return;
+        case ExternalKind::kAtom:
+            print_atom(item.atom);
+            return;
+        case ExternalKind::kReference:
+        case ExternalKind::kPort:
+        case ExternalKind::kPid:
+            print_identifier(item);
+            return;
+        case ExternalKind::kFun:
+        case ExternalKind::kExport:
+            print_fun(item);
+            return;
+        case ExternalKind::kTuple:
+            buffer_.put('{');
+            frames_.push_back({.left = item.count, .kind = FrameKind::kTuple});
+            return;
+        case ExternalKind::kMap:
+            print_map(item);
+            return;
+        case ExternalKind::kNil:
+            buffer_.put("[]");
+            return;
+        case ExternalKind::kList:
+        case ExternalKind::kString: {
+            const bool quoted = is_printable_string(item);
+            const bool characters = item.kind == ExternalKind::kString;
+            buffer_.put(quoted ? '"' : '[');
+            at_ = characters ? item.content : item.next;
+            frames_.push_back({.left = item.count,
+                               .kind = FrameKind::kList,
+                               .characters = characters,
+                               .quoted = quoted});
+            return;
+        }
+        case ExternalKind::kBinary:
+            print_binary(item);
+            return;
+    }
+}
+
+void ExternalTermPrinter::fail(ExternalStatus status, std::uint64_t at) {
+    mark(status, at);
+    failed_ = true;
+}
+
+void ExternalTermPrinter::mark(ExternalStatus status, std::uint64_t at) {
+    const bool absent = status == ExternalStatus::kAbsent;
+    ++(absent ? statistics_.absent : statistics_.malformed);
+    buffer_.put(absent ? "#Absent<byte " : "#Malformed<byte ");
+    buffer_.put_unsigned(at);
+    buffer_.put(" of ");
+    buffer_.put_unsigned(reader_.size());
+    buffer_.put('>');
+}
+
+}  // namespace beamdump

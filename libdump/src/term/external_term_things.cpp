@@ -1,0 +1,274 @@
+// The parts of ExternalTermPrinter that look ahead, and those that print one thing without terms
+// inside.
+
+#include "printable.h"
+
+#include <libdump/term/big_integer.h>
+#include <libdump/term/external_term.h>
+#include <libdump/term/term_scheme.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+namespace beamdump {
+
+namespace {
+
+/// Positions that sorted maps may hold, all that are open together.
+constexpr std::size_t kMaxSortedPositions = 1U << 20U;
+constexpr std::uint64_t kLocalReferenceNumbers = 3;
+
+}  // namespace
+
+void ExternalTermPrinter::put_string_character(char character) {
+    if (character == '\n') {
+        buffer_.put("\\n");
+        return;
+    }
+    if (character == '"') {
+        buffer_.put('\\');
+    }
+    buffer_.put(character);
+}
+
+void ExternalTermPrinter::print_big(const ExternalItem& item) {
+    std::vector<std::uint64_t> magnitude;
+    std::array<std::uint8_t, sizeof(std::uint64_t)> bytes{};
+    for (std::uint64_t at = 0; at < item.count; at += bytes.size()) {
+        bytes = {};
+        const auto wanted = std::min<std::uint64_t>(bytes.size(), item.count - at);
+        if (reader_.copy(item.content + at, std::span(bytes).first(wanted)) < wanted) {
+            mark(ExternalStatus::kAbsent, item.content + at);
+            return;
+        }
+        std::uint64_t word = 0;
+        for (std::size_t i = bytes.size(); i-- > 0;) {
+            word = word << 8U | bytes.at(i);
+        }
+        magnitude.push_back(word);
+    }
+    buffer_.put(decimal(magnitude, item.negative));
+}
+
+void ExternalTermPrinter::print_atom(const ExternalAtom& atom) {
+    if (const auto text = atoms_.quoted(atom)) {
+        buffer_.put(*text);
+    } else if (atom.cached) {
+        ++statistics_.absent;
+        buffer_.put("#Absent<atom ");
+        buffer_.put_unsigned(*atom.cached);
+        buffer_.put('>');
+    } else {
+        std::uint8_t last = 0;
+        const auto status = reader_.byte(atom.at + atom.bytes - 1, last);
+        if (status != ExternalStatus::kHere) {
+            fail(status, atom.at);
+            return;
+        }
+        // Too long for an atom, but what follows it is known.
+        mark(ExternalStatus::kMalformed, atom.at);
+    }
+}
+
+void ExternalTermPrinter::print_channel(const ExternalAtom& node) {
+    if (const auto channel = atoms_.channel(node)) {
+        buffer_.put_unsigned(*channel);
+    } else {
+        ++statistics_.absent;
+        buffer_.put('?');
+    }
+}
+
+void ExternalTermPrinter::print_identifier(const ExternalItem& item) {
+    buffer_.put(item.kind == ExternalKind::kPid    ? "<"
+                : item.kind == ExternalKind::kPort ? "#Port<"
+                                                   : "#Ref<");
+    print_channel(item.atom);
+    if (item.kind == ExternalKind::kReference) {
+        // The node's own have three numbers, whatever was sent.
+        const auto count = atoms_.channel(item.atom) == 0
+                               ? std::max(item.count, kLocalReferenceNumbers)
+                               : item.count;
+        for (auto i = count; i-- > 0;) {
+            buffer_.put('.');
+            buffer_.put_unsigned(item.numbers.at(i));
+        }
+    } else {
+        buffer_.put('.');
+        buffer_.put_unsigned(item.numbers[0]);
+    }
+    if (item.kind == ExternalKind::kPid) {
+        buffer_.put('.');
+        buffer_.put_unsigned(item.numbers[1]);
+    }
+    buffer_.put('>');
+}
+
+void ExternalTermPrinter::print_fun(const ExternalItem& item) {
+    if (item.kind == ExternalKind::kExport) {
+        buffer_.put("fun ");
+        print_atom(item.atom);
+        buffer_.put(':');
+        print_atom(item.function);
+        buffer_.put('/');
+        buffer_.put_unsigned(item.count);
+        return;
+    }
+    buffer_.put("#Fun<");
+    if (const auto module = atoms_.name(item.atom)) {
+        buffer_.put(*module);
+    } else {
+        print_atom(item.atom);
+    }
+    buffer_.put('.');
+    buffer_.put_signed(item.value);
+    buffer_.put('.');
+    buffer_.put_signed(item.uniq);
+    buffer_.put('>');
+    // Its creator and its free variables are not shown. No term has more items than bytes.
+    auto items = reader_.size();
+    for (std::uint64_t part = 0; part < item.parts; ++part) {
+        const auto status = skip_external(reader_, at_, items);
+        if (status != ExternalStatus::kHere) {
+            fail(status, at_);
+            return;
+        }
+    }
+}
+
+void ExternalTermPrinter::print_binary(const ExternalItem& item) {
+    const bool bits = item.last_bits != 8;
+    const bool quoted = is_printable_binary(item);
+    binary_.bits = bits ? item.last_bits : 0;
+    buffer_.put(quoted ? "<<\"" : "<<");
+    if (item.count == 0) {
+        buffer_.put(">>");
+        return;
+    }
+    at_ = item.content;
+    frames_.push_back(
+        {.left = item.count - (bits ? 1 : 0), .kind = FrameKind::kBinary, .quoted = quoted});
+}
+
+bool ExternalTermPrinter::is_printable_binary(const ExternalItem& item) {
+    if (item.last_bits != 8 || item.count == 0) {
+        return false;
+    }
+    std::array<std::uint8_t, 512> block{};
+    for (std::uint64_t at = 0; at < item.count;) {
+        const auto wanted = std::min<std::uint64_t>(block.size(), item.count - at);
+        const auto bytes =
+            std::span(block).first(reader_.copy(item.content + at, std::span(block).first(wanted)));
+        if (!std::ranges::all_of(bytes, is_printable_byte)) {
+            return false;
+        }
+        if (bytes.size() < wanted) {
+            break;  // as far as this can be known
+        }
+        at += wanted;
+    }
+    return true;
+}
+
+/// Whether a list consists of nothing but printable characters: then all of it is a string.
+bool ExternalTermPrinter::is_printable_string(const ExternalItem& first) {
+    ExternalItem list = first;
+    for (;;) {
+        const bool characters = list.kind == ExternalKind::kString;
+        auto at = characters ? list.content : list.next;
+        for (std::uint64_t i = 0; i < list.count; ++i) {
+            std::uint8_t byte = 0;
+            if (characters) {
+                if (reader_.byte(at, byte) != ExternalStatus::kHere || !is_string_character(byte)) {
+                    return false;
+                }
+                ++at;
+                continue;
+            }
+            const auto item = read_external_item(reader_, at);
+            if (item.status != ExternalStatus::kHere || item.kind != ExternalKind::kInteger ||
+                item.value < 0 || item.value > 255 ||
+                !is_string_character(static_cast<std::uint64_t>(item.value))) {
+                return false;
+            }
+            at = item.next;
+        }
+        if (characters) {
+            return true;
+        }
+        list = read_external_item(reader_, at);
+        if (list.status != ExternalStatus::kHere) {
+            return false;
+        }
+        if (list.kind != ExternalKind::kList && list.kind != ExternalKind::kString) {
+            return list.kind == ExternalKind::kNil;
+        }
+    }
+}
+
+void ExternalTermPrinter::print_map(const ExternalItem& item) {
+    buffer_.put("#{");
+    const Frame frame{.left = 2 * item.count, .kind = FrameKind::kMap};
+    std::vector<std::uint64_t> positions;
+    if (item.count < 2 || item.count > otp25::kMaxFlatMapSize ||
+        sorted_.size() > kMaxSortedPositions || !find_pairs(item, positions)) {
+        frames_.push_back(frame);
+        return;
+    }
+    const auto end = positions.back();
+    positions.pop_back();
+    if (!sort_pairs(positions)) {
+        frames_.push_back(frame);
+        return;
+    }
+    sorted_.push_back(end);
+    sorted_.insert(sorted_.end(), positions.rbegin(), positions.rend());
+    frames_.push_back({.left = frame.left, .kind = FrameKind::kSortedMap});
+}
+
+/// Positions of a map's keys and values, as they stand, and of what follows them.
+bool ExternalTermPrinter::find_pairs(const ExternalItem& map,
+                                     std::vector<std::uint64_t>& positions) {
+    auto at = map.next;
+    for (std::uint64_t part = 0; part < map.parts; ++part) {
+        positions.push_back(at);
+        if (skip_external(reader_, at, look_ahead_) != ExternalStatus::kHere) {
+            return false;
+        }
+    }
+    positions.push_back(at);
+    return true;
+}
+
+/// Puts pairs into the order of their keys. False where they are already, or it cannot be told.
+bool ExternalTermPrinter::sort_pairs(std::vector<std::uint64_t>& positions) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
+    for (std::size_t i = 0; i < positions.size(); i += 2) {
+        pairs.emplace_back(positions[i], positions[i + 1]);
+    }
+    bool moved = false;
+    // By insertion: there are few, and nearly always they are in order, which takes one comparison
+    // each. It also stops cleanly at the first that cannot be told.
+    for (std::size_t i = 1; i < pairs.size(); ++i) {
+        for (std::size_t j = i; j > 0; --j) {
+            const auto order = order_.compare(pairs[j - 1].first, pairs[j].first, look_ahead_);
+            if (!order) {
+                return false;
+            }
+            if (*order <= 0) {
+                break;
+            }
+            std::swap(pairs[j - 1], pairs[j]);
+            moved = true;
+        }
+    }
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        positions[2 * i] = pairs[i].first;
+        positions[2 * i + 1] = pairs[i].second;
+    }
+    return moved;
+}
+
+}  // namespace beamdump
