@@ -1,9 +1,21 @@
 #include <libdump/model/messages.h>
 
+#include <algorithm>
+
 namespace beamdump {
 
 MessageWalker::MessageWalker(DumpReader& reader, const ProcessRun& run)
     : reader_(reader), run_(run) {}
+
+void MessageWalker::seek(std::uint64_t index) {
+    const auto& packs = run_.directory.messages;
+    // Packs stand in order; what a damaged directory says of a pack's count must not hide the next.
+    const auto after = std::ranges::upper_bound(packs, index, {}, &Pack::first_index);
+    next_pack_ = after == packs.begin() ? 0 : static_cast<std::size_t>(after - packs.begin()) - 1;
+    pack_.Clear();
+    next_entry_ = 0;
+    wanted_ = index;
+}
 
 Result<const records::Message*> MessageWalker::next() {
     while (next_entry_ >= pack_.entry_size()) {
@@ -17,7 +29,10 @@ Result<const records::Message*> MessageWalker::next() {
         }
         pack_ = std::move(*pack);
         ++next_pack_;
-        next_entry_ = 0;
+        ++packs_read_;
+        const auto entries = static_cast<std::uint64_t>(pack_.entry_size());
+        const auto before = wanted_ - std::min(wanted_, pack_.first_index());
+        next_entry_ = static_cast<int>(std::min(before, entries));
     }
     index_ = pack_.first_index() + static_cast<std::uint64_t>(next_entry_);
     return &pack_.entry(next_entry_++);

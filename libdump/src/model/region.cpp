@@ -51,6 +51,7 @@ Result<Region> region_of(const records::RegionRef& ref) {
     region.here = ref.here();
     region.offset = ref.offset();
     region.striped = ref.striped();
+    region.off_heap_first_address = ref.off_heap_first_address();
     const std::uint64_t room = std::numeric_limits<std::uint64_t>::max() - region.address;
     if (region.total > room / region.unit_bytes() || region.here > region.total) {
         return fail(ErrorCode::kCorrupt,

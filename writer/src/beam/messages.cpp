@@ -13,7 +13,7 @@ constexpr std::uint64_t kBuffers = 64;
 constexpr std::uint64_t kFragmentsOfAMessage = 1U << 16U;
 constexpr std::uint32_t kMaxCacheAtoms = 2048;  // ERTS_ATOM_CACHE_SIZE
 constexpr std::uint64_t kMaxExternalFragments = 1U << 20U;
-constexpr std::uint64_t kMaxExternalBytes = 64U << 10U;  // kept of one undecoded message
+constexpr std::uint64_t kMaxExternalBytes = std::uint64_t{1} << 40U;  // of one fragment
 
 }  // namespace
 
@@ -42,6 +42,7 @@ void MessageWalker::resolve(LayoutNames& names) {
     op_receive_mark_ = names.constant("signal_op_receive_mark");
     type_generic_exit_ = names.constant("signal_type_generic_exit");
     type_off_heap_ = names.constant("signal_type_off_heap");
+    external_has_atoms_ = names.constant("external_flag_atoms");
 }
 
 Result<MessageWalker> MessageWalker::open(Vm& vm) {
@@ -100,6 +101,7 @@ Result<void> MessageWalker::queue(Address first, records::QueueKind kind, std::u
         }
         item.message.Clear();
         item.fragments.clear();
+        item.external.clear();
         item.bytes = message_bytes_;
         item.message.set_address(address);
         item.message.set_queue(kind);
@@ -132,7 +134,7 @@ Result<void> MessageWalker::entry(Address address, const StructView& head, Queue
             return fail(ErrorCode::kImplausible,
                         fmt::format("undecoded message at {:#x} without data", address));
         }
-        return external(into.fragments.front(), *message.mutable_external());
+        return external(into.fragments.front(), into);
     }
     message.set_term_word(term);
     message.set_kind(attached == 0                  ? records::MESSAGE_KIND_HEAP
@@ -170,52 +172,71 @@ Result<void> MessageWalker::signal(Address address, std::uint64_t tag, QueueEntr
     return {};
 }
 
+// external.c, erts_make_dist_ext_copy(): the atom table ends where its atoms do, and is not there
+// at all unless a flag says so: what follows it in memory is something else.
+Result<void> MessageWalker::external_atoms(Address translation, records::External& into) {
+    if ((into.dist_flags() & external_has_atoms_) == 0) {
+        return {};
+    }
+    const auto count = vm_->memory().value<std::uint32_t>(translation + table_size_.offset);
+    if (!count) {
+        return wrap("an undecoded message's atoms", count.error());
+    }
+    auto words = read_words(vm_->memory(), translation + table_atoms_.offset,
+                            std::min(*count, kMaxCacheAtoms));
+    if (!words) {
+        return wrap("an undecoded message's atoms", words.error());
+    }
+    for (const auto word : *words) {
+        const auto atom = atoms_.index(word);
+        if (!atom) {
+            break;
+        }
+        into.add_atom(*atom);
+    }
+    return {};
+}
+
 // erl_message.h, external.h: behind the fragment's used words lies an ErtsDistExternal, whose data
 // array has one entry for each distribution fragment; the first one's number is their count.
-Result<void> MessageWalker::external(const Fragment& fragment, records::External& into) {
+Result<void> MessageWalker::external(const Fragment& fragment, QueueEntry& into) {
+    auto& facts = *into.message.mutable_external();
     const auto address = fragment.words_begin + fragment.used_words * 8;
     const auto flags = vm_->memory().value<std::uint32_t>(address + dist_flags_.offset);
     const auto data = vm_->memory().word(address + dist_data_.offset);
-    const auto atoms =
-        vm_->memory().value<std::uint32_t>(address + dist_atoms_.offset + table_size_.offset);
-    if (!flags || !data || !atoms) {
+    if (!flags || !data) {
         return fail(ErrorCode::kUnmapped, fmt::format("undecoded message at {:#x}", address));
     }
-    into.set_dist_flags(*flags);
-    const auto table = address + dist_atoms_.offset + table_atoms_.offset;
-    if (auto words = read_words(vm_->memory(), table, std::min(*atoms, kMaxCacheAtoms))) {
-        for (const auto word : *words) {
-            into.add_atom(atoms_.index(word).value_or(0));
-        }
+    facts.set_dist_flags(*flags);
+    if (auto done = external_atoms(address + dist_atoms_.offset, facts); !done) {
+        return done;
     }
     std::uint64_t parts = 1;
     std::uint64_t total = 0;
-    for (std::uint64_t part = 0; part < parts && part < kMaxExternalFragments; ++part) {
+    for (std::uint64_t part = 0; part < parts; ++part) {
         auto read = OwnedStruct::read(vm_->memory(), *data + part * ext_bytes_, ext_bytes_);
         if (!read) {
             return wrap("an undecoded message", read.error());
         }
         if (part == 0) {
-            parts = std::max<std::uint64_t>(read->view().get(ext_frag_id_), 1);
-            into.set_fragments(static_cast<std::uint32_t>(std::min(parts, kMaxExternalFragments)));
+            parts =
+                std::clamp<std::uint64_t>(read->view().get(ext_frag_id_), 1, kMaxExternalFragments);
+            facts.set_fragments(static_cast<std::uint32_t>(parts));
         }
         const auto begin = read->view().get(ext_begin_);
         const auto end = read->view().get(ext_end_);
-        if (begin == 0 || end < begin) {
-            break;
+        if (begin == 0 || end < begin || end - begin > kMaxExternalBytes) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("undecoded message at {:#x}: part {} of {} is from {:#x} to "
+                                    "{:#x}",
+                                    address, part, parts, begin, end));
+        }
+        if (end != begin) {
+            into.external.push_back({begin, end});
         }
         total += end - begin;
-        const auto have = into.data().size();
-        if (have < kMaxExternalBytes) {
-            std::string bytes(std::min(end - begin, kMaxExternalBytes - have), '\0');
-            if (auto done = vm_->memory().read(begin, std::as_writable_bytes(std::span(bytes)));
-                !done) {
-                return wrap("an undecoded message", done.error());
-            }
-            into.mutable_data()->append(bytes);
-        }
     }
-    into.set_total_bytes(total);
+    facts.set_total_bytes(total);
     return {};
 }
 

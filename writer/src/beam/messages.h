@@ -8,6 +8,7 @@ namespace beamdump::beam {
 struct QueueEntry {
     records::Message message;         ///< without fragments
     std::vector<Fragment> fragments;  ///< whose words hold the message's term
+    std::vector<Span> external;       ///< parts of an undecoded message, in order: bytes
     std::uint64_t bytes = 0;          ///< as process_info(memory) counts it
 };
 
@@ -29,13 +30,14 @@ class MessageWalker {
 
   private:
     MessageWalker(Vm& vm, FragmentReader fragments, AtomWords atoms)
-        : vm_(&vm), fragments_(fragments), atoms_(atoms) {}
+        : vm_(&vm), fragments_(std::move(fragments)), atoms_(atoms) {}
     void resolve(LayoutNames& names);
     Result<void> queue(Address first, records::QueueKind kind, std::uint64_t& left,
                        const Visit& visit);
     Result<void> entry(Address address, const StructView& head, QueueEntry& into);
     Result<void> signal(Address address, std::uint64_t tag, QueueEntry& into);
-    Result<void> external(const Fragment& fragment, records::External& into);
+    Result<void> external(const Fragment& fragment, QueueEntry& into);
+    Result<void> external_atoms(Address translation, records::External& into);
     Result<void> fragments_of(Address address, std::uint64_t attached, QueueEntry& into);
 
     Vm* vm_;
@@ -47,7 +49,7 @@ class MessageWalker {
     Field ext_frag_id_, ext_begin_, ext_end_;
     std::uint32_t message_bytes_ = 0, marker_bytes_ = 0, slot_bytes_ = 0, ext_bytes_ = 0;
     std::uint64_t marker_combined_ = 0, signal_tag_ = 0, op_receive_mark_ = 0, arity_shift_ = 0;
-    std::uint64_t type_generic_exit_ = 0, type_off_heap_ = 0;
+    std::uint64_t type_generic_exit_ = 0, type_off_heap_ = 0, external_has_atoms_ = 0;
 };
 
 }  // namespace beamdump::beam

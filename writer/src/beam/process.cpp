@@ -180,6 +180,7 @@ void ProcessReader::counters(const StructView& view, ProcessView& process) {
     facts.set_max_heap_word(view.get(f_.max_heap_size));
     facts.set_binary_virtual_heap_words(view.get(f_.bin_vheap_sz));
     facts.set_old_binary_virtual_heap_words(view.get(f_.bin_old_vheap));
+    facts.set_old_binary_virtual_heap_block_words(view.get(f_.bin_old_vheap_sz));
     facts.set_suspend_count(view.get(f_.rcount));
     facts.set_catches(static_cast<std::int64_t>(view.get(f_.catches)));
     facts.set_exception_reason(view.get(f_.freason));

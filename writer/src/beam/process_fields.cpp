@@ -71,6 +71,7 @@ void ProcessReader::resolve(LayoutNames& names) {
     f_.psd = process("psd");
     f_.bin_vheap_sz = process("bin_vheap_sz");
     f_.bin_old_vheap = process("bin_old_vheap");
+    f_.bin_old_vheap_sz = process("bin_old_vheap_sz");
     f_.state = process("state");
     f_.inq_first = process("sig_inq.first");
     f_.inq_len = process("sig_inq.len");
@@ -170,10 +171,14 @@ void ProcessReader::beside(const StructView& view, ProcessView& process) {
             }
             process.fixed_bytes += f_.dict_data.offset + read->view().get(f_.dict_array) * 8;
         }
+    } else {
+        facts.set_dictionary_entries(0);
     }
     if (const auto psd = view.get(f_.psd); psd != 0) {
         process.fixed_bytes += psd_bytes_;
         specific_data(psd, process);
+    } else {
+        facts.set_error_handler_word(0);
     }
 }
 
@@ -202,9 +207,7 @@ void ProcessReader::specific_data(Address psd, ProcessView& process) {
         return;
     }
     process.facts.mutable_specific_data()->Add(slots->begin(), slots->end());
-    if (const auto handler = (*slots)[c_.psd_error_handler % slots->size()]; handler != 0) {
-        process.facts.set_error_handler_word(handler);
-    }
+    process.facts.set_error_handler_word((*slots)[c_.psd_error_handler % slots->size()]);
     const auto native = (*slots)[c_.psd_native_function % slots->size()];
     if (native != 0) {
         // erl_nfunc_sched.h: arguments saved while a native function is rescheduled are roots.

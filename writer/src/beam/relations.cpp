@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kReferenceNumbers = 3;
 constexpr std::size_t kMaxReferenceNumbers = 5;
+constexpr std::uint64_t kSuspendActive = std::uint64_t{1} << 63U;
 
 bool is_boxed(std::uint64_t word) {
     return (word & kPrimaryMask) == kPrimaryBoxed;
@@ -35,9 +36,7 @@ class RelationWalker::Pager {
         : most_(most), page_(page) {}
     records::Relations& current() { return relations_; }
     Result<void> added() {
-        if (static_cast<std::size_t>(relations_.link_size()) +
-                static_cast<std::size_t>(relations_.monitor_size()) <
-            most_) {
+        if (static_cast<std::size_t>(relations_.link_size() + relations_.monitor_size()) < most_) {
             return {};
         }
         return flush();
@@ -78,6 +77,7 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     walker.data_origin_ = names.field("ErtsMonitorData", "origin.other");
     walker.data_target_ = names.field("ErtsMonitorData", "target.other");
     walker.data_bytes_ = names.bytes("ErtsMonitorData");
+    walker.suspend_state_ = names.field("ErtsMonitorSuspend", "state");
     walker.suspend_bytes_ = names.bytes("ErtsMonitorSuspend");
     walker.extended_bytes_ = names.bytes("ErtsMonitorDataExtended");
     walker.heap_block_bytes_ = names.bytes("ErtsMonitorDataHeap");
@@ -273,6 +273,17 @@ Result<void> RelationWalker::resource(Address data, records::Monitor& into) {
     return {};
 }
 
+// erl_monitor_link.h, ERTS_MSUSPEND_STATE_*: the highest bit says "active", the others count.
+Result<void> RelationWalker::suspension(Address data, records::Monitor& into) {
+    const auto state = vm_->memory().word(data + suspend_state_.offset);
+    if (!state) {
+        return wrap("a process's suspension of another", state.error());
+    }
+    into.set_suspend_count(*state & ~kSuspendActive);
+    into.set_suspend_active((*state & kSuspendActive) != 0);
+    return {};
+}
+
 Result<void> RelationWalker::monitor(Address address, StructView node, records::Monitor& into) {
     const auto flags = node.get(flags_);
     const auto kind = monitor_kind(node.get(type_));
@@ -284,6 +295,9 @@ Result<void> RelationWalker::monitor(Address address, StructView node, records::
         return resource(node.get(other_), into);
     }
     into.set_other_word(node.get(other_));
+    if (kind == records::MONITOR_KIND_SUSPEND) {
+        return suspension(data, into);
+    }
     if (auto done = reference(data, into); !done) {
         return done;
     }

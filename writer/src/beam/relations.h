@@ -40,6 +40,7 @@ class RelationWalker {
     Result<void> monitor(Address address, StructView node, records::Monitor& into);
     Result<void> reference(Address data, records::Monitor& into);
     Result<void> resource(Address data, records::Monitor& into);
+    Result<void> suspension(Address data, records::Monitor& into);
     /// Number, serial and node of a remote pid's term word.
     struct Remote {
         std::uint64_t owner_id = 0;
@@ -57,6 +58,7 @@ class RelationWalker {
     PidWords pids_;
     AtomWords atoms_;
     Field right_, left_, next_, other_, offset_, flags_, type_;
+    Field suspend_state_;
     Field data_ref_, data_refc_, data_origin_, data_target_, name_, dist_, dist_name_,
         ilink_unlinking_, elink_unlinking_;
     Field thing_header_, thing_node_, thing_data_, ref_numbers_, magic_numbers_, magic_data_;

@@ -45,6 +45,7 @@ Result<void> ProcessCapture::capture(beam::ProcessSlot slot, std::span<const std
     }
     RunWriter run(parts_.copier, parts_.vm, format::OwnerKind::kProcess, process->facts.owner_id());
     run.set_scrub(process->facts.has_registered_name_atom() ? &parts_.scrub_named : &parts_.scrub);
+    run.set_bytes_scrub(&parts_.scrub_named);
     Outcome outcome;
     outcome.memory_bytes = process->fixed_bytes;
     if (process->void_reason == records::VOID_REASON_NONE) {

@@ -17,8 +17,9 @@ class ProcessCapture {
         RegionCopier& copier;
         BinaryStore& binaries;
         IndexWriter& index;
-        const RegionCopier::Scrub& scrub;        ///< for every heap
-        const RegionCopier::Scrub& scrub_named;  ///< for processes with a registered name
+        const RegionCopier::Scrub& scrub;  ///< for every heap
+        /// For processes with a registered name, and for bytes that are no words.
+        const RegionCopier::Scrub& scrub_named;
         /// Ends a walk over a chain that was torn into a ring: more members than fit into memory.
         std::uint64_t chain_limit;
     };

@@ -11,7 +11,8 @@ constexpr std::uint64_t kInlineWords = 8192;    // larger fragments are regions 
 constexpr std::size_t kPackBytes = 96U << 10U;  // a pack is flushed beyond this
 constexpr std::size_t kPackEntries = 4096;
 constexpr std::size_t kDirectoryReferences = 1024;
-constexpr std::size_t kEntryBytes = 64;  // a small message's fields, about
+constexpr std::uint64_t kInlineBytes = 32U << 10U;  // more of an undecoded message: regions
+constexpr std::size_t kEntryBytes = 64;             // a small message's fields, about
 
 }  // namespace
 
@@ -114,7 +115,7 @@ Result<void> RunWriter::referenced() {
     return {};
 }
 
-Result<void> RunWriter::region(format::RegionKind kind, const beam::Span& span) {
+Result<void> RunWriter::region(format::RegionKind kind, const beam::Span& span, Address off_heap) {
     RegionCopier::Request request;
     request.owner_kind = owner_kind_;
     request.owner_id = owner_id_;
@@ -125,6 +126,9 @@ Result<void> RunWriter::region(format::RegionKind kind, const beam::Span& span) 
     return copier_.copy(request, [&](records::RegionRef& ref) {
         words_ += ref.here();
         unreadable_ |= ref.state() == static_cast<std::uint32_t>(format::RegionState::kUnreadable);
+        if (off_heap != 0) {
+            ref.set_off_heap_first_address(off_heap);
+        }
         *directory_.add_region() = ref;
         return referenced();
     });
@@ -161,7 +165,8 @@ Result<void> RunWriter::pack_words(const beam::Fragment& fragment, format::Regio
 
 Result<void> RunWriter::fragment(format::RegionKind kind, const beam::Fragment& fragment) {
     if (fragment.used_words > kInlineWords) {
-        return region(kind, {fragment.words_begin, fragment.words_begin + fragment.used_words * 8});
+        return region(kind, {fragment.words_begin, fragment.words_begin + fragment.used_words * 8},
+                      fragment.off_heap);
     }
     if (auto done = pack_words(fragment, kind, *regions_.add_region()); !done) {
         return done;
@@ -172,6 +177,47 @@ Result<void> RunWriter::fragment(format::RegionKind kind, const beam::Fragment& 
         return {};
     }
     return flush_regions();
+}
+
+Result<void> RunWriter::external(const beam::QueueEntry& entry, records::External& into) {
+    if (into.total_bytes() > kInlineBytes) {
+        for (const auto& part : entry.external) {
+            if (auto done = external_part(part, into); !done) {
+                return done;
+            }
+        }
+        return {};
+    }
+    auto& data = *into.mutable_data();
+    data.resize(into.total_bytes());
+    auto left = std::as_writable_bytes(std::span(data));
+    for (const auto& part : entry.external) {
+        const auto bytes = left.first(part.end - part.begin);
+        if (auto done = vm_.memory().read(part.begin, bytes); !done) {
+            return wrap("an undecoded message", done.error());
+        }
+        left = left.subspan(bytes.size());
+    }
+    if (bytes_scrub_ != nullptr) {
+        (*bytes_scrub_)(std::as_writable_bytes(std::span(data)));
+    }
+    return {};
+}
+
+Result<void> RunWriter::external_part(const beam::Span& part, records::External& into) {
+    RegionCopier::Request request;
+    request.owner_kind = owner_kind_;
+    request.owner_id = owner_id_;
+    request.kind = format::RegionKind::kExternalData;
+    request.unit = format::RegionUnit::kBytes;
+    request.address = part.begin;
+    request.total = part.end - part.begin;
+    request.scrub = bytes_scrub_;
+    return copier_.copy(request, [&](records::RegionRef& ref) {
+        unreadable_ |= ref.state() == static_cast<std::uint32_t>(format::RegionState::kUnreadable);
+        *into.add_part() = ref;
+        return Result<void>();
+    });
 }
 
 Result<void> RunWriter::message(beam::QueueEntry& entry) {
@@ -201,8 +247,12 @@ Result<void> RunWriter::message(beam::QueueEntry& entry) {
     ++entries_;
     messages_bytes_ += inline_words * 8 + kEntryBytes * (1 + entry.fragments.size());
     if (entry.message.has_external()) {
+        if (auto done = external(entry, *entry.message.mutable_external()); !done) {
+            return done;
+        }
         messages_bytes_ += entry.message.external().data().size() +
-                           static_cast<std::size_t>(entry.message.external().atom_size()) * 5;
+                           static_cast<std::size_t>(entry.message.external().atom_size()) * 5 +
+                           static_cast<std::size_t>(entry.message.external().part_size()) * 40;
     }
     *messages_.add_entry() = std::move(entry.message);
     if (messages_bytes_ < kPackBytes &&

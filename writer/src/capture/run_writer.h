@@ -58,8 +58,11 @@ class RunWriter {
         : copier_(copier), vm_(vm), owner_kind_(owner_kind), owner_id_(owner_id) {}
 
     void set_scrub(const RegionCopier::Scrub* scrub) { scrub_ = scrub; }
+    /// For bytes that are no words: undecoded messages.
+    void set_bytes_scrub(const RegionCopier::Scrub* scrub) { bytes_scrub_ = scrub; }
 
-    Result<void> region(format::RegionKind kind, const beam::Span& span);
+    /// `off_heap`: first of the region's own list of off-heap things; 0: none.
+    Result<void> region(format::RegionKind kind, const beam::Span& span, Address off_heap = 0);
     /// A heap fragment: packed with others if it is small, else a region.
     Result<void> fragment(format::RegionKind kind, const beam::Fragment& fragment);
     Result<void> message(beam::QueueEntry& entry);
@@ -75,6 +78,8 @@ class RunWriter {
   private:
     Result<void> pack_words(const beam::Fragment& fragment, format::RegionKind kind,
                             records::PackedRegion& into);
+    Result<void> external(const beam::QueueEntry& entry, records::External& into);
+    Result<void> external_part(const beam::Span& part, records::External& into);
     Result<void> flush_regions();
     Result<void> flush_messages();
     Result<void> referenced();
@@ -85,6 +90,7 @@ class RunWriter {
     format::OwnerKind owner_kind_;
     std::uint64_t owner_id_;
     const RegionCopier::Scrub* scrub_ = nullptr;
+    const RegionCopier::Scrub* bytes_scrub_ = nullptr;
 
     records::RunDirectory directory_;
     std::size_t references_ = 0;

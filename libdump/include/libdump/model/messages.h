@@ -15,11 +15,16 @@ class MessageWalker {
   public:
     MessageWalker(DumpReader& reader, const ProcessRun& run);
 
+    /// Makes next() give the first entry whose index is `index` or more. Reads nothing.
+    void seek(std::uint64_t index);
+
     /// The next entry, valid until the call after; null after the last.
     Result<const records::Message*> next();
 
     /// Index of the entry that next() gave last, counting all entries of the process from 0.
     [[nodiscard]] std::uint64_t index() const { return index_; }
+    /// Packs read so far.
+    [[nodiscard]] std::uint64_t packs_read() const { return packs_read_; }
 
   private:
     DumpReader& reader_;
@@ -28,6 +33,8 @@ class MessageWalker {
     std::size_t next_pack_ = 0;
     int next_entry_ = 0;
     std::uint64_t index_ = 0;
+    std::uint64_t wanted_ = 0;  ///< entries before it are passed over
+    std::uint64_t packs_read_ = 0;
 };
 
 /// Whether an entry is a message, not another signal or a marker.

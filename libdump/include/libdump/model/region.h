@@ -20,6 +20,7 @@ struct Region {
     std::uint64_t here = 0;    ///< units in the dump, from the first on; never more than total
     std::uint64_t offset = 0;  ///< flat offset of the first Region record
     bool striped = false;
+    std::uint64_t off_heap_first_address = 0;  ///< of a fragment's own list; 0: none
 
     [[nodiscard]] std::uint64_t unit_bytes() const;
     [[nodiscard]] std::uint64_t end_address() const { return address + total * unit_bytes(); }
