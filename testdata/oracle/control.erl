@@ -7,6 +7,7 @@
 %%   watch         starts to watch for stops
 %%   gap           the longest stop seen since watch, in microseconds
 %%   memory        erlang:memory(total)
+%%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
 -export([start/1, serve/1, answer/2, watch/1]).
@@ -67,6 +68,8 @@ reply([<<"gap">>]) ->
     receive {gap, Microseconds} -> integer_to_binary(Microseconds) end;
 reply([<<"memory">>]) ->
     integer_to_binary(erlang:memory(total));
+reply([<<"silent">>]) ->
+    pid_to_list(far:silent());
 reply([<<"running">>, Application]) ->
     atom_to_binary(lists:keymember(binary_to_atom(Application), 1,
                                    application:which_applications())).

@@ -25,7 +25,8 @@ items() ->
     [registered_name, current_function, initial_call, status, message_queue_len,
      total_heap_size, heap_size, stack_size, reductions, links, monitors, monitored_by,
      priority, trap_exit, group_leader, memory, current_location, error_handler, parent,
-     message_queue_data, garbage_collection, garbage_collection_info].
+     message_queue_data, garbage_collection, garbage_collection_info, current_stacktrace,
+     suspending, catchlevel, sequential_trace_token, binary].
 
 %% False if the process has ended since the list of processes was made.
 write_process(Device, Wanted, Pid) ->
@@ -33,10 +34,22 @@ write_process(Device, Wanted, Pid) ->
         undefined ->
             false;
         Info ->
-            {Facts, _} = lists:split(length(items()), Info),
-            ok = file:write(Device, line([{pid, Pid} | Facts])),
+            {Facts, Terms} = lists:split(length(items()), Info),
+            ok = file:write(Device, line([{pid, Pid} | marks(Terms) ++ Facts])),
             ok = texts:write(Wanted, Pid, Info),
             true
+    end.
+
+%% What stands in the dictionary, if that was asked for.
+marks(Terms) ->
+    case lists:keyfind(dictionary, 1, Terms) of
+        {dictionary, Dictionary} ->
+            [{translated_initial_call,
+              [proc_lib:translate_initial_call(Terms)
+               || {'$initial_call', _} <- Dictionary]},
+             {label, [Label || {'$process_label', Label} <- Dictionary]}];
+        false ->
+            []
     end.
 
 describe(Pid) ->
@@ -56,6 +69,18 @@ value(registered_name, Name) -> string(term(Name));
 value(current_function, undefined) -> <<"null">>;
 value(Key, {M, F, A}) when Key =:= current_function; Key =:= initial_call ->
     string(unicode:characters_to_binary(io_lib:format("~tp:~tp/~b", [M, F, A])));
+value(Key, []) when Key =:= translated_initial_call; Key =:= label -> <<"null">>;
+value(translated_initial_call, [{M, F, A}]) ->
+    string(unicode:characters_to_binary(io_lib:format("~tp:~tp/~b", [M, F, A])));
+value(label, [Label]) -> string(texts:display(Label));
+value(sequential_trace_token, Token) -> string(texts:display(Token));
+value(current_stacktrace, Trace) ->
+    array([array([value(initial_call, {M, F, A}), value(current_location, Entry)])
+           || {M, F, A, _} = Entry <- Trace]);
+value(suspending, Suspending) -> array([string(texts:display(Entry)) || Entry <- Suspending]);
+%% Without how many refer to it: the asking changes that.
+value(binary, Binaries) ->
+    array([array([integer_to_binary(Id), integer_to_binary(Size)]) || {Id, Size, _} <- Binaries]);
 value(current_location, {_, _, _, [{file, File}, {line, Line}]}) ->
     string(unicode:characters_to_binary(io_lib:format("~ts:~b", [File, Line])));
 value(current_location, _) -> <<"null">>;

@@ -14,6 +14,7 @@ from support.texts import Texts
 
 MOST_BACKTRACE_KIB = 100 * 1024
 MOST_SUMMARY_SHARE = 0.02
+MOST_MESSAGES_KIB = 64 * 1024
 DETAILED_EVERY = 50  # of the 20,000 workers
 # Their terms are copied whole to whoever asks for them: too large.
 LARGE_TERMS = ("standard_queue",)
@@ -74,6 +75,8 @@ class StandardNode(unittest.TestCase):
     def test_answers_fit_their_schemas(self):
         for arguments in (["summary", self.dump], ["processes", self.dump, "--limit", "0"],
                           ["process", self.dump, "standard_queue"],
+                          ["messages", self.dump, "standard_queue"],
+                          ["dictionary", self.dump, "code_server"],
                           ["backtrace", self.dump, "code_server"],
                           ["diff", self.dump, self.dump]):
             with self.subTest(command=arguments[0]):
@@ -82,6 +85,26 @@ class StandardNode(unittest.TestCase):
                 del answer["schema"]
                 with self.assertRaises(jsonschema.ValidationError):
                     schemas.validate(answer, arguments[0])
+
+    def test_a_page_of_a_long_queue_reads_little_of_it(self):
+        ended = tools.expect(tools.analyze("messages", self.dump, "standard_queue", "--json",
+                                           "--from", "150000", "--limit", "10", "--no-histogram"),
+                             0, 3)
+        page = tools.parse(ended)
+        self.assertEqual([message["index"] for message in page["messages"]],
+                         list(range(150000, 150010)))
+        self.assertLessEqual(page["records"]["read_for_page"], 2)
+        self.assertGreater(page["records"]["total"], 100)
+        self.assertLess(ended.peak_kib, MOST_MESSAGES_KIB)
+
+    def test_shapes_of_a_long_queue_are_counted_in_little_memory(self):
+        ended = tools.expect(tools.analyze("messages", self.dump, "standard_queue", "--json"),
+                             0, 3)
+        histogram = tools.parse(ended)["histogram"]
+        self.assertEqual(histogram["shapes"], [{"shape": "{order,_,_}", "count": 200000}])
+        self.assertEqual(histogram["other"], 0)
+        self.assertLess(ended.peak_kib, MOST_MESSAGES_KIB)
+        print(f"shapes of 200000 messages: {ended.peak_kib} KiB")
 
     def test_summary_reads_little_of_the_file(self):
         ended = tools.expect(tools.analyze("summary", self.dump, "--stats"), 0, 3)

@@ -112,7 +112,8 @@ class Documents(unittest.TestCase):
             path = PROGRAMS / program
             helps[program] = subprocess.run([path, "--help"], capture_output=True, text=True,
                                             check=True).stdout
-        for command in ("summary", "processes", "process", "backtrace", "diff", "heap"):
+        for command in ("summary", "processes", "process", "messages", "dictionary",
+                        "backtrace", "diff", "heap"):
             helps["beamdump-analyze"] += subprocess.run(
                 [PROGRAMS / "beamdump-analyze", command, "--help"], capture_output=True,
                 text=True, check=True).stdout

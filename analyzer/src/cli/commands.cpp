@@ -5,6 +5,7 @@
 #include "query/summary.h"
 #include "render/diff.h"
 #include "render/heap.h"
+#include "render/messages.h"
 #include "render/process_details.h"
 #include "render/processes.h"
 #include "render/summary.h"
@@ -46,6 +47,28 @@ void tell_gaps(render::Output& err, const query::Backtrace& backtrace) {
     if (!parts.empty()) {
         tell(err, fmt::format("marked in the terms: {}", fmt::join(parts, "; ")));
     }
+}
+
+void tell_placeholders(render::Output& err, std::uint64_t placeholders) {
+    if (placeholders > 0) {
+        tell(err, fmt::format("{} marked in the terms: what could not be shown of them",
+                              plural(placeholders, "place")));
+    }
+}
+
+/// The outcome of a listing of one process's terms, whatever they are.
+template <typename Listing>
+Outcome tell_listing(render::Output& err, const Listing& listing, std::string_view what) {
+    if (listing.withheld() == query::TermsWithheld::kSensitive) {
+        tell(err, fmt::format("{} is flagged sensitive, so its {} withheld; --sensitive shows them",
+                              listing.line().pid, what));
+    } else if (listing.withheld() == query::TermsWithheld::kVoid) {
+        tell(err,
+             fmt::format("{} was {} when it was captured: its {} not in the dump",
+                         listing.line().pid, listing.line().void_reason.value_or("void"), what));
+    }
+    tell_placeholders(err, listing.placeholders());
+    return {listing.withheld() != query::TermsWithheld::kNo || listing.placeholders() > 0};
 }
 
 void tell_withheld(render::Output& err, const query::Backtrace& backtrace) {
@@ -98,12 +121,37 @@ Result<Outcome> process_command(Dump& dump, const Options& options, render::Outp
         return std::unexpected(details.error());
     }
     (options.json ? render::process_details_json : render::process_details_text)(out, *details);
-    if (details->placeholders > 0) {
-        tell(err, fmt::format("{} marked in the terms: what could not be shown of them",
-                              plural(details->placeholders, "place")));
-    }
+    tell_placeholders(err, details->placeholders);
     return Outcome{details->line.void_reason.has_value() || details->withheld ||
                    details->placeholders > 0};
+}
+
+Result<Outcome> messages_command(Dump& dump, const Options& options, render::Output& out,
+                                 render::Output& err) {
+    auto listing =
+        query::MessageListing::open(dump, options.dump, options.process, options.messages);
+    if (!listing) {
+        return std::unexpected(listing.error());
+    }
+    const auto render = options.json ? render::messages_json : render::messages_text;
+    if (auto done = render(out, **listing); !done) {
+        return std::unexpected(done.error());
+    }
+    return tell_listing(err, **listing, "messages are");
+}
+
+Result<Outcome> dictionary_command(Dump& dump, const Options& options, render::Output& out,
+                                   render::Output& err) {
+    auto listing =
+        query::DictionaryListing::open(dump, options.dump, options.process, options.dictionary);
+    if (!listing) {
+        return std::unexpected(listing.error());
+    }
+    const auto render = options.json ? render::dictionary_json : render::dictionary_text;
+    if (auto done = render(out, **listing); !done) {
+        return std::unexpected(done.error());
+    }
+    return tell_listing(err, **listing, "dictionary's entries are");
 }
 
 Result<Outcome> backtrace_command(Dump& dump, const Options& options, render::Output& out,

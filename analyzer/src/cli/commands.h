@@ -17,6 +17,10 @@ Result<Outcome> summary_command(Dump& dump, const Options& options, render::Outp
 Result<Outcome> processes_command(Dump& dump, const Options& options, render::Output& out);
 Result<Outcome> process_command(Dump& dump, const Options& options, render::Output& out,
                                 render::Output& err);
+Result<Outcome> messages_command(Dump& dump, const Options& options, render::Output& out,
+                                 render::Output& err);
+Result<Outcome> dictionary_command(Dump& dump, const Options& options, render::Output& out,
+                                   render::Output& err);
 Result<Outcome> backtrace_command(Dump& dump, const Options& options, render::Output& out,
                                   render::Output& err);
 Result<Outcome> heap_command(Dump& dump, const Options& options, render::Output& out,

@@ -13,8 +13,8 @@ namespace beamdump::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kCommands = {"summary",   "processes", "process",
-                                                       "backtrace", "diff",      "heap"};
+constexpr std::array<std::string_view, 8> kCommands = {
+    "summary", "processes", "process", "messages", "dictionary", "backtrace", "diff", "heap"};
 
 CLI::App* add_command(CLI::App& app, Options& options, Command command,
                       const std::string& description) {
@@ -71,6 +71,42 @@ void add_details(CLI::App& app, Options& options) {
         ->option_text("N");
     sub->add_flag("--sensitive", options.details.sensitive,
                   "Show the terms of a process that is flagged sensitive");
+}
+
+void add_messages(CLI::App& app, Options& options) {
+    CLI::App* sub = add_command(app, options, Command::kMessages,
+                                "Show a process's messages, and what they look like");
+    add_dump(sub, options);
+    add_process(sub, options);
+    sub->add_option("--from", options.messages.from,
+                    "Begin with this entry of its queues, counted from 0 (default 0)")
+        ->option_text("N");
+    sub->add_option("--limit", options.messages.limit, "Show so many, 0 for all (default 20)")
+        ->option_text("N");
+    sub->add_option("--term-bytes", options.messages.term_bytes,
+                    "Show so much of each message, 0 for all (default 200)")
+        ->option_text("N");
+    sub->add_flag_callback(
+        "--no-histogram", [&options] { options.messages.histogram = false; },
+        "Do not count the shapes of all messages: read only those that are shown");
+    sub->add_flag("--sensitive", options.messages.sensitive,
+                  "Show the messages of a process that is flagged sensitive");
+}
+
+void add_dictionary(CLI::App& app, Options& options) {
+    CLI::App* sub = add_command(app, options, Command::kDictionary, "Show a process's dictionary");
+    add_dump(sub, options);
+    add_process(sub, options);
+    sub->add_option("--from", options.dictionary.from,
+                    "Begin with this entry, counted from 0 (default 0)")
+        ->option_text("N");
+    sub->add_option("--limit", options.dictionary.limit, "Show so many, 0 for all (default 20)")
+        ->option_text("N");
+    sub->add_option("--term-bytes", options.dictionary.term_bytes,
+                    "Show so much of each key and value, 0 for all (default 200)")
+        ->option_text("N");
+    sub->add_flag("--sensitive", options.dictionary.sensitive,
+                  "Show the dictionary of a process that is flagged sensitive");
 }
 
 void add_backtrace(CLI::App& app, Options& options, Spelled& spelled) {
@@ -174,6 +210,8 @@ Result<std::variant<Options, Notice>> parse_options(std::vector<std::string> arg
              options);
     add_processes(app, options, spelled);
     add_details(app, options);
+    add_messages(app, options);
+    add_dictionary(app, options);
     add_backtrace(app, options, spelled);
     add_diff(app, options);
     add_heap(app, options);

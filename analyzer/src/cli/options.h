@@ -1,7 +1,9 @@
 #pragma once
 
 #include "query/backtrace.h"
+#include "query/dictionary.h"
 #include "query/heap.h"
+#include "query/messages.h"
 #include "query/process_details.h"
 #include "query/processes.h"
 #include "render/backtrace.h"
@@ -15,20 +17,31 @@
 
 namespace beamdump::cli {
 
-enum class Command : std::uint8_t { kSummary, kProcesses, kProcess, kBacktrace, kDiff, kHeap };
+enum class Command : std::uint8_t {
+    kSummary,
+    kProcesses,
+    kProcess,
+    kMessages,
+    kDictionary,
+    kBacktrace,
+    kDiff,
+    kHeap
+};
 
 /// What the command line asks for.
 struct Options {
     Command command = Command::kSummary;
     std::string dump;
     std::string later_dump;  ///< diff
-    std::string process;     ///< process, backtrace
+    std::string process;     ///< process, messages, dictionary, backtrace
     bool json = false;
     bool stats = false;
     bool lines = false;  ///< backtrace
     std::uint64_t diff_limit = 20;
     query::ProcessQuery processes;
     query::DetailsOptions details;
+    query::MessagesOptions messages;
+    query::DictionaryOptions dictionary;
     query::BacktraceOptions backtrace;
     query::HeapOptions heap;
     render::BacktraceFormat backtrace_format;

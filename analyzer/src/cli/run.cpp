@@ -56,6 +56,10 @@ Result<Outcome> answer(const Dumps& dumps, const Options& options, render::Outpu
             return processes_command(*dumps.first, options, out);
         case Command::kProcess:
             return process_command(*dumps.first, options, out, err);
+        case Command::kMessages:
+            return messages_command(*dumps.first, options, out, err);
+        case Command::kDictionary:
+            return dictionary_command(*dumps.first, options, out, err);
         case Command::kBacktrace:
             return backtrace_command(*dumps.first, options, out, err);
         case Command::kDiff:

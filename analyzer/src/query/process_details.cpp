@@ -1,6 +1,9 @@
 #include "query/process_details.h"
 
+#include "query/message_text.h"
 #include "query/opened_process.h"
+#include "query/process_binaries.h"
+#include "query/process_code.h"
 #include "query/process_dictionary.h"
 #include "query/process_facts.h"
 #include "query/process_relations.h"
@@ -10,25 +13,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace beamdump::query {
 
 namespace {
-
-std::string queue_text(records::QueueKind kind) {
-    switch (kind) {
-        case records::QUEUE_KIND_INNER:
-            return "inner";
-        case records::QUEUE_KIND_MIDDLE:
-            return "middle";
-        case records::QUEUE_KIND_OUTER:
-            return "outer";
-        case records::QUEUE_KIND_BUFFER:
-            return "buffer";
-        default:
-            return "unknown";
-    }
-}
 
 std::string region_kind_text(format::RegionKind kind) {
     switch (kind) {
@@ -70,29 +59,36 @@ class Reading {
   public:
     Reading(Dump& dump, OpenedProcess& process, const DetailsOptions& options, ProcessDetails& into)
         : dump_(dump),
+          process_(process),
           run_(process.run),
           scheme_(process.scheme),
           context_(process.context),
           options_(options),
           into_(into),
-          printer_(process.context, process.scheme) {}
+          printer_(process.context, process.scheme),
+          messages_(dump, process) {}
 
     Result<void> run_all() {
-        into_.groups = process_facts(dump_, run_, printer_);
+        into_.withheld = run_.process.sensitive() && !options_.sensitive;
+        const bool terms = !into_.withheld && !run_.is_void();
+        if (auto done = terms ? dictionary() : Result<void>(); !done) {
+            return done;
+        }
+        into_.groups = process_facts(dump_, run_, printer_, marks_);
+        into_.stacktrace = current_stacktrace(dump_, process_);
         if (auto done = read_relations(dump_, run_, printer_, options_.limit, into_); !done) {
             return done;
         }
         regions();
-        into_.withheld = run_.process.sensitive() && !options_.sensitive;
-        if (!into_.withheld && !run_.is_void()) {
-            if (auto done = dictionary(); !done) {
-                return done;
-            }
+        auto binaries = process_binaries(dump_, process_, options_.limit);
+        if (!binaries) {
+            return std::unexpected(binaries.error());
         }
+        into_.binaries = std::move(*binaries);
         if (auto done = messages(); !done) {
             return done;
         }
-        into_.placeholders += placeholders(printer_.statistics());
+        into_.placeholders += placeholders(printer_.statistics()) + messages_.placeholders();
         return {};
     }
 
@@ -121,6 +117,7 @@ class Reading {
         auto malformed = visit_dictionary(
             context_, run_, scheme_, [this](std::uint64_t key, std::uint64_t value) {
                 ++into_.dictionary.total;
+                mark(key, value);
                 if (room_for(into_.dictionary.items.size())) {
                     into_.dictionary.items.push_back(
                         {term_text(printer_, key, options_.term_bytes),
@@ -132,6 +129,39 @@ class Reading {
         }
         into_.placeholders += *malformed;
         return {};
+    }
+
+    /// What proc_lib keeps in the dictionary (proc_lib.erl, OTP 25; the label from OTP 27 on, and
+    /// Elixir's before).
+    void mark(std::uint64_t key, std::uint64_t value) {
+        constexpr std::size_t kLongestLabel = 1000;
+        if (word_kind(scheme_, key) != WordKind::kAtom) {
+            return;
+        }
+        const auto name = context_.atom(static_cast<std::uint32_t>(table_index(key)));
+        if (name == "$initial_call") {
+            marks_.initial_call = initial_call(value);
+        } else if (name == "$process_label") {
+            marks_.label = term_text(printer_, value, kLongestLabel).text;
+        }
+    }
+
+    /// {Module, Function, Arity} as module:function/arity; nothing for anything else.
+    std::optional<std::string> initial_call(std::uint64_t word) {
+        std::array<std::uint64_t, 4> tuple{};
+        if (word_kind(scheme_, word) != WordKind::kBoxed) {
+            return std::nullopt;
+        }
+        const auto got = context_.words(pointer_of(word), tuple);
+        if (!got || *got < tuple.size() || boxed_kind(scheme_, tuple[0]) != BoxedKind::kTuple ||
+            header_arity(tuple[0]) != 3 || word_kind(scheme_, tuple[1]) != WordKind::kAtom ||
+            word_kind(scheme_, tuple[2]) != WordKind::kAtom ||
+            word_kind(scheme_, tuple[3]) != WordKind::kSmall) {
+            return std::nullopt;
+        }
+        return function_text(dump_, {static_cast<std::uint32_t>(table_index(tuple[1])),
+                                     static_cast<std::uint32_t>(table_index(tuple[2])),
+                                     static_cast<std::uint32_t>(small_value(tuple[3]))});
     }
 
     /// Entries past the limit are counted by their packs, not read.
@@ -156,37 +186,34 @@ class Reading {
                 continue;
             }
             ++into_.messages.total;
-            if (!into_.withheld) {
-                message(**entry, walker.index());
+            if (auto done = into_.withheld ? Result<void>() : message(**entry, walker.index());
+                !done) {
+                return done;
             }
         }
         into_.messages.total += std::max(entries, walked) - walked;
         return {};
     }
 
-    void message(const records::Message& entry, std::uint64_t index) {
-        MessageLine line{index, queue_text(entry.queue()), {}};
-        if (entry.kind() == records::MESSAGE_KIND_EXTERNAL) {
-            line.term.text = fmt::format("#External<{} bytes>", entry.external().total_bytes());
-        } else {
-            context_.set_message(&entry);
-            // Fragments of different messages may lie at the same place, so no words are kept
-            // from one message to the next.
-            TermPrinter printer(context_, scheme_);
-            line.term = term_text(printer, entry.term_word(), options_.term_bytes);
-            into_.placeholders += placeholders(printer.statistics());
-            context_.set_message(nullptr);
+    Result<void> message(const records::Message& entry, std::uint64_t index) {
+        auto text = messages_.text(entry, options_.term_bytes);
+        if (!text) {
+            return std::unexpected(text.error());
         }
-        into_.messages.items.push_back(std::move(line));
+        into_.messages.items.push_back({index, queue_text(entry.queue()), std::move(*text)});
+        return {};
     }
 
     Dump& dump_;
+    OpenedProcess& process_;
     const ProcessRun& run_;
     const TagScheme& scheme_;
     ProcessContext& context_;
     const DetailsOptions& options_;
     ProcessDetails& into_;
     TermPrinter printer_;
+    MessagePrinter messages_;
+    DictionaryMarks marks_;
 };
 
 }  // namespace

@@ -61,6 +61,27 @@ struct MessageLine {
     TermText term;
 };
 
+/// A function, and the line in it.
+struct CodeLine {
+    std::string function;  ///< module:function/arity
+    std::optional<std::string> file;
+    std::optional<std::uint64_t> line;  ///< known where the file is
+};
+
+/// A process that this one suspends.
+struct SuspendLine {
+    std::string process;
+    std::uint64_t active = 0;       ///< times, in force
+    std::uint64_t outstanding = 0;  ///< times, asked for and not yet in force
+};
+
+/// A reference-counted binary that this process refers to.
+struct ReferencedBinary {
+    std::uint64_t address = 0;  ///< of its structure: process_info's id
+    std::optional<std::uint64_t> size_bytes;
+    std::optional<std::uint64_t> references;
+};
+
 struct RegionLine {
     std::string kind;
     std::uint64_t address = 0;
@@ -74,9 +95,12 @@ struct ProcessDetails {
     ProcessLine line;
     std::optional<std::string> void_detail;
     std::vector<FactGroup> groups;
+    Excerpt<CodeLine> stacktrace;  ///< process_info's current_stacktrace
     Excerpt<LinkLine> links;
     Excerpt<MonitorLine> monitors;      ///< that this process holds
     Excerpt<MonitorLine> monitored_by;  ///< that others hold on it
+    Excerpt<SuspendLine> suspending;
+    Excerpt<ReferencedBinary> binaries;
     Excerpt<DictionaryLine> dictionary;
     Excerpt<MessageLine> messages;
     std::uint64_t other_signals = 0;  ///< entries of the queues that are no messages

@@ -8,73 +8,100 @@ namespace beamdump::query {
 
 namespace {
 
-using Visit = std::function<void(std::uint64_t key, std::uint64_t value)>;
+using Visit = std::function<bool(std::uint64_t key, std::uint64_t value)>;
 
-/// Whether `word` leads to a {Key, Value} tuple; if so, visits it.
-bool visit_pair(ProcessContext& context, const TagScheme& scheme, std::uint64_t word,
-                const Visit& visit) {
-    std::array<std::uint64_t, 3> tuple{};
-    if (word_kind(scheme, word) != WordKind::kBoxed) {
-        return false;
-    }
-    const auto got = context.words(pointer_of(word), tuple);
-    if (!got || *got != tuple.size() || boxed_kind(scheme, tuple[0]) != BoxedKind::kTuple ||
-        header_arity(tuple[0]) != 2) {
-        return false;
-    }
-    visit(tuple[1], tuple[2]);
-    return true;
-}
+/// Walks the slots of one dictionary.
+class DictionaryWalk {
+  public:
+    DictionaryWalk(ProcessContext& context, const TagScheme& scheme, const Visit& visit)
+        : context_(context), scheme_(scheme), visit_(visit) {}
 
-/// Visits the pairs of a hash bucket with several entries; gives how many words made none.
-std::uint64_t visit_bucket(ProcessContext& context, const TagScheme& scheme, std::uint64_t word,
-                           const Visit& visit) {
-    // A list cannot have more cells than half its region's words; a longer one is a torn circle.
-    std::uint64_t cells_left = context.region_bytes_bound() / sizeof(std::uint64_t) / 2;
-    while (word != scheme.nil) {
-        std::array<std::uint64_t, 2> cell{};
-        if (word_kind(scheme, word) != WordKind::kList || cells_left-- == 0) {
-            return 1;
+    void slot(std::uint64_t word) {
+        if (word == scheme_.nil || word == scheme_.non_value) {
+            return;
         }
-        const auto got = context.words(pointer_of(word), cell);
-        if (!got || *got != cell.size() || !visit_pair(context, scheme, cell[0], visit)) {
-            return 1;
+        if (word_kind(scheme_, word) == WordKind::kList) {
+            bucket(word);
+        } else {
+            pair(word);
         }
-        word = cell[1];
     }
-    return 0;
-}
+
+    [[nodiscard]] bool stopped() const { return stopped_; }
+    [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
+
+  private:
+    /// A {Key, Value} tuple.
+    bool pair(std::uint64_t word) {
+        std::array<std::uint64_t, 3> tuple{};
+        const bool boxed = word_kind(scheme_, word) == WordKind::kBoxed;
+        const auto got = boxed ? context_.words(pointer_of(word), tuple) : Result<std::size_t>(0);
+        if (!got || *got != tuple.size() || boxed_kind(scheme_, tuple[0]) != BoxedKind::kTuple ||
+            header_arity(tuple[0]) != 2) {
+            ++malformed_;
+            return false;
+        }
+        stopped_ = !visit_(tuple[1], tuple[2]);
+        return !stopped_;
+    }
+
+    /// A hash bucket with several entries.
+    void bucket(std::uint64_t word) {
+        // A list cannot have more cells than half its region's words; a longer one is a torn
+        // circle.
+        std::uint64_t cells_left = context_.region_bytes_bound() / sizeof(std::uint64_t) / 2;
+        while (word != scheme_.nil) {
+            std::array<std::uint64_t, 2> cell{};
+            const bool list = word_kind(scheme_, word) == WordKind::kList && cells_left-- > 0;
+            const auto got = list ? context_.words(pointer_of(word), cell) : Result<std::size_t>(0);
+            if (!got || *got != cell.size()) {
+                ++malformed_;
+                return;
+            }
+            if (!pair(cell[0])) {
+                return;
+            }
+            word = cell[1];
+        }
+    }
+
+    ProcessContext& context_;
+    const TagScheme& scheme_;
+    const Visit& visit_;
+    std::uint64_t malformed_ = 0;
+    bool stopped_ = false;
+};
 
 }  // namespace
 
-Result<std::uint64_t> visit_dictionary(ProcessContext& context, const ProcessRun& run,
-                                       const TagScheme& scheme, const Visit& visit) {
+Result<std::uint64_t> walk_dictionary(ProcessContext& context, const ProcessRun& run,
+                                      const TagScheme& scheme, const Visit& visit) {
     constexpr std::uint64_t kSlotsAtOnce = 1024;
-    std::uint64_t malformed = 0;
+    DictionaryWalk walk(context, scheme, visit);
     const Region* region = run.region(format::RegionKind::kDictionary);
-    if (region == nullptr) {
-        return malformed;
-    }
+    const std::uint64_t slots_here = region == nullptr ? 0 : region->here;
     std::vector<std::uint64_t> slots;
-    for (std::uint64_t slot = 0; slot < region->here; slot += slots.size()) {
-        slots.resize(std::min(kSlotsAtOnce, region->here - slot));
+    for (std::uint64_t slot = 0; slot < slots_here && !walk.stopped(); slot += slots.size()) {
+        slots.resize(std::min(kSlotsAtOnce, slots_here - slot));
         auto got = context.words(region->address + slot * sizeof(std::uint64_t), slots);
         if (!got) {
             return std::unexpected(got.error());
         }
         slots.resize(*got);
-        for (const std::uint64_t word : slots) {
-            if (word == scheme.nil || word == scheme.non_value) {
-                continue;
-            }
-            if (word_kind(scheme, word) == WordKind::kList) {
-                malformed += visit_bucket(context, scheme, word, visit);
-            } else if (!visit_pair(context, scheme, word, visit)) {
-                ++malformed;
-            }
+        for (std::size_t i = 0; i < slots.size() && !walk.stopped(); ++i) {
+            walk.slot(slots[i]);
         }
     }
-    return malformed;
+    return walk.malformed();
+}
+
+Result<std::uint64_t> visit_dictionary(
+    ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
+    const std::function<void(std::uint64_t key, std::uint64_t value)>& visit) {
+    return walk_dictionary(context, run, scheme, [&](std::uint64_t key, std::uint64_t value) {
+        visit(key, value);
+        return true;
+    });
 }
 
 }  // namespace beamdump::query

@@ -11,7 +11,12 @@
 namespace beamdump::query {
 
 /// Tells `visit` the key and value words of each entry of a process's dictionary, in the order of
-/// its hash table. Says how many words made no entry (and were passed over).
+/// its hash table, until it says false. Gives how many words made no entry (and were passed over).
+Result<std::uint64_t> walk_dictionary(
+    ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
+    const std::function<bool(std::uint64_t key, std::uint64_t value)>& visit);
+
+/// The same, to the end.
 Result<std::uint64_t> visit_dictionary(
     ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
     const std::function<void(std::uint64_t key, std::uint64_t value)>& visit);

@@ -10,6 +10,8 @@ namespace {
 
 // max_heap_size holds two flags under the size in words (erl_process.h, OTP 25).
 constexpr unsigned kMaxHeapFlagBits = 2;
+constexpr std::uint64_t kMaxHeapKill = 1;
+constexpr std::uint64_t kMaxHeapLog = 2;
 
 /// Adds facts that are known; leaves out the others.
 class Group {
@@ -59,7 +61,20 @@ std::optional<std::string> location_text(Dump& dump, const records::Process& pro
     return fmt::format("{}:{}", *location->file, *location->line);
 }
 
-FactGroup identity(Dump& dump, const ProcessRun& run, TermPrinter& printer) {
+/// A module; the VM keeps none for a process that has not set one.
+std::optional<std::string> error_handler_text(const records::Process& process,
+                                              TermPrinter& printer) {
+    constexpr std::size_t kLongestAtom = 2000;
+    if (!process.has_error_handler_word()) {
+        return std::nullopt;
+    }
+    return process.error_handler_word() == 0
+               ? "error_handler"
+               : term_text(printer, process.error_handler_word(), kLongestAtom).text;
+}
+
+FactGroup identity(Dump& dump, const ProcessRun& run, TermPrinter& printer,
+                   const DictionaryMarks& marks) {
     const records::Process& process = run.process;
     const auto term = [&printer](bool has, std::uint64_t word) -> std::optional<std::string> {
         constexpr std::size_t kLongestId = 100;
@@ -70,19 +85,26 @@ FactGroup identity(Dump& dump, const ProcessRun& run, TermPrinter& printer) {
         group.text("registered_name", atom_text(dump, process.registered_name_atom()));
     }
     return group.text("initial_call", mfa_text(dump, process.initial_call()))
+        .text("translated_initial_call", marks.initial_call)
+        .text("label", marks.label)
         .text("group_leader", term(process.has_group_leader_word(), process.group_leader_word()))
         .text("parent", term(process.has_parent_word(), process.parent_word()))
-        .text("error_handler", term(process.has_error_handler_word(), process.error_handler_word()))
+        .text("error_handler", error_handler_text(process, printer))
         .number("unique", process.has_unique(), process.unique())
         .address("struct_address", process.struct_address())
         .take();
 }
 
-FactGroup state(Dump& dump, const ProcessRun& run) {
+FactGroup state(Dump& dump, const ProcessRun& run, TermPrinter& printer) {
     const records::Process& process = run.process;
     const auto known = [](bool has, const std::string& text) {
         return has ? std::optional(text) : std::nullopt;
     };
+    constexpr std::size_t kLongestToken = 1000;
+    std::optional<std::string> trace_token;
+    if (process.has_sequential_trace_token_word() && !run.is_void()) {
+        trace_token = term_text(printer, process.sequential_trace_token_word(), kLongestToken).text;
+    }
     return Group("state")
         .text("status", known(process.has_status(), process.status()))
         .text("current_function", mfa_text(dump, process.current_function()))
@@ -93,6 +115,8 @@ FactGroup state(Dump& dump, const ProcessRun& run) {
         .flag("trap_exit", process.has_trap_exit(), process.trap_exit())
         .flag("sensitive", process.has_sensitive(), process.sensitive())
         .flag("hibernated", process.has_hibernated(), process.hibernated())
+        .number("catchlevel", process.has_catches(), static_cast<std::uint64_t>(process.catches()))
+        .text("sequential_trace_token", trace_token)
         .number("suspend_count", process.has_suspend_count(), process.suspend_count())
         .number("state_bits", process.has_state_bits(), process.state_bits(), FactUnit::kBits)
         .number("flags", process.has_flags(), process.flags(), FactUnit::kBits)
@@ -112,10 +136,6 @@ FactGroup memory(const ProcessRun& run) {
         .words("old_heap_used", process.has_old_heap_used_words(), process.old_heap_used_words())
         .words("fragments", process.has_fragment_words(), process.fragment_words())
         .number("fragment_count", process.has_heap_fragments(), process.heap_fragments())
-        .words("binary_virtual_heap", process.has_binary_virtual_heap_words(),
-               process.binary_virtual_heap_words())
-        .words("old_binary_virtual_heap", process.has_old_binary_virtual_heap_words(),
-               process.old_binary_virtual_heap_words())
         .words("captured", run.end.has_words_captured(), run.end.words_captured())
         .take();
 }
@@ -130,6 +150,36 @@ FactGroup collection(const ProcessRun& run) {
                process.min_binary_virtual_heap_words())
         .words("max_heap_size", process.has_max_heap_word(),
                process.max_heap_word() >> kMaxHeapFlagBits)
+        .flag("max_heap_size_kill", process.has_max_heap_word(),
+              (process.max_heap_word() & kMaxHeapKill) != 0)
+        .flag("max_heap_size_error_logger", process.has_max_heap_word(),
+              (process.max_heap_word() & kMaxHeapLog) != 0)
+        .take();
+}
+
+/// erl_gc.c, erts_process_gc_info(): the same sizes under other names, and some more.
+FactGroup collection_info(const ProcessRun& run) {
+    const records::Process& process = run.process;
+    const bool fragments = process.has_fragment_words() && run.end.has_message_words();
+    const bool recent = process.has_high_water_address() && process.has_heap_address() &&
+                        process.high_water_address() >= process.heap_address();
+    return Group("garbage_collection_info")
+        .words("old_heap_block_size", process.has_old_heap_words(), process.old_heap_words())
+        .words("heap_block_size", process.has_heap_words(), process.heap_words())
+        .words("mbuf_size", fragments, process.fragment_words() + run.end.message_words())
+        .words("recent_size", recent,
+               (process.high_water_address() - process.heap_address()) / kWordBytes)
+        .words("stack_size", process.has_stack_words(), process.stack_words())
+        .words("old_heap_size", process.has_old_heap_used_words(), process.old_heap_used_words())
+        .words("heap_size", process.has_heap_used_words(), process.heap_used_words())
+        .words("bin_vheap_size", process.has_off_heap_overhead_words(),
+               process.off_heap_overhead_words())
+        .words("bin_vheap_block_size", process.has_binary_virtual_heap_words(),
+               process.binary_virtual_heap_words())
+        .words("bin_old_vheap_size", process.has_old_binary_virtual_heap_words(),
+               process.old_binary_virtual_heap_words())
+        .words("bin_old_vheap_block_size", process.has_old_binary_virtual_heap_block_words(),
+               process.old_binary_virtual_heap_block_words())
         .take();
 }
 
@@ -153,8 +203,13 @@ FactGroup queue(const ProcessRun& run) {
 
 }  // namespace
 
-std::vector<FactGroup> process_facts(Dump& dump, const ProcessRun& run, TermPrinter& printer) {
-    return {identity(dump, run, printer), state(dump, run), memory(run), collection(run),
+std::vector<FactGroup> process_facts(Dump& dump, const ProcessRun& run, TermPrinter& printer,
+                                     const DictionaryMarks& marks) {
+    return {identity(dump, run, printer, marks),
+            state(dump, run, printer),
+            memory(run),
+            collection(run),
+            collection_info(run),
             queue(run)};
 }
 

@@ -112,6 +112,14 @@ Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& prin
             if (wanted(list, limit)) {
                 list.items.push_back(monitor_line(dump, monitor, printer));
             }
+            const bool suspends =
+                monitor.kind() == records::MONITOR_KIND_SUSPEND && !monitor.is_target();
+            if (suspends && wanted(into.suspending, limit)) {
+                into.suspending.items.push_back(
+                    {term_text(printer, monitor.other_word(), kLongestId).text,
+                     monitor.suspend_active() ? monitor.suspend_count() : 0,
+                     monitor.suspend_active() ? 0 : monitor.suspend_count()});
+            }
         }
     }
     return {};

@@ -4,7 +4,7 @@
 
 namespace beamdump::query {
 
-/// Fills links, monitors and monitored_by from a run's Relations records.
+/// Fills links, monitors, monitored_by and suspending from a run's Relations records.
 Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& printer,
                             std::uint64_t limit, ProcessDetails& into);
 

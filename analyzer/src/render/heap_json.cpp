@@ -7,13 +7,6 @@ namespace beamdump::render {
 
 namespace {
 
-void write_term(JsonWriter& json, std::string_view name, const query::TermText& term) {
-    json.begin_object(name);
-    json.member("text", term.text);
-    json.member("cut", term.cut);
-    json.end_object();
-}
-
 void write_memory(JsonWriter& json, const query::HeapReport& report) {
     json.begin_object("memory");
     for (const query::AreaUse& area : report.areas) {

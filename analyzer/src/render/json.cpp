@@ -87,6 +87,19 @@ void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts&
     json.end_object();
 }
 
+void write_term(JsonWriter& json, std::string_view name, const query::TermText& term) {
+    json.begin_object(name);
+    json.member("text", term.text);
+    json.member("cut", term.cut);
+    json.end_object();
+}
+
+void write_message_members(JsonWriter& json, const query::MessageLine& line) {
+    json.member("index", line.index);
+    json.member("queue", line.queue);
+    write_term(json, "term", line.term);
+}
+
 void write_process_members(JsonWriter& json, const query::ProcessLine& line) {
     json.member("pid", line.pid);
     json.member("registered_name", line.registered_name);

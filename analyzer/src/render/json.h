@@ -1,6 +1,7 @@
 #pragma once
 
 #include "query/dump_facts.h"
+#include "query/process_details.h"
 #include "query/process_line.h"
 #include "render/output.h"
 #include "render/utf8.h"
@@ -74,6 +75,12 @@ class JsonWriter {
 
 /// Member "dump": the file, whether it is whole, its node.
 void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts& facts);
+
+/// A term's text, and whether it was cut.
+void write_term(JsonWriter& json, std::string_view name, const query::TermText& term);
+
+/// The members of one message in a list.
+void write_message_members(JsonWriter& json, const query::MessageLine& line);
 
 /// The members of one process in a list.
 void write_process_members(JsonWriter& json, const query::ProcessLine& line);

@@ -17,13 +17,6 @@ void write_fact(JsonWriter& json, const query::Fact& fact) {
     }
 }
 
-void write_term(JsonWriter& json, std::string_view name, const query::TermText& term) {
-    json.begin_object(name);
-    json.member("text", term.text);
-    json.member("cut", term.cut);
-    json.end_object();
-}
-
 template <typename Item, typename Write>
 void write_list(JsonWriter& json, std::string_view name, const query::Excerpt<Item>& list,
                 Write write) {
@@ -54,6 +47,31 @@ void write_relations(JsonWriter& json, const query::ProcessDetails& details) {
     write_list(json, "monitored_by", details.monitored_by, write_monitor);
 }
 
+void write_suspending(JsonWriter& json, const query::ProcessDetails& details) {
+    write_list(json, "suspending", details.suspending, [&json](const query::SuspendLine& line) {
+        json.member("process", line.process);
+        json.member("active", line.active);
+        json.member("outstanding", line.outstanding);
+    });
+}
+
+void write_stacktrace(JsonWriter& json, const query::ProcessDetails& details) {
+    write_list(json, "current_stacktrace", details.stacktrace,
+               [&json](const query::CodeLine& line) {
+                   json.member("function", line.function);
+                   json.member("file", line.file);
+                   json.member("line", line.line);
+               });
+}
+
+void write_binaries(JsonWriter& json, const query::ProcessDetails& details) {
+    write_list(json, "binary", details.binaries, [&json](const query::ReferencedBinary& line) {
+        json.hex_member("address", line.address);
+        json.member("size_bytes", line.size_bytes);
+        json.member("references", line.references);
+    });
+}
+
 void write_terms(JsonWriter& json, const query::ProcessDetails& details) {
     if (details.withheld) {
         return;
@@ -62,11 +80,8 @@ void write_terms(JsonWriter& json, const query::ProcessDetails& details) {
         write_term(json, "key", line.key);
         write_term(json, "value", line.value);
     });
-    write_list(json, "messages", details.messages, [&json](const query::MessageLine& line) {
-        json.member("index", line.index);
-        json.member("queue", line.queue);
-        write_term(json, "term", line.term);
-    });
+    write_list(json, "messages", details.messages,
+               [&json](const query::MessageLine& line) { write_message_members(json, line); });
 }
 
 }  // namespace
@@ -84,7 +99,10 @@ void process_details_json(Output& output, const query::ProcessDetails& details) 
         }
         json.end_object();
     }
+    write_stacktrace(json, details);
     write_relations(json, details);
+    write_suspending(json, details);
+    write_binaries(json, details);
     json.member("withheld", details.withheld);
     write_terms(json, details);
     write_list(json, "regions", details.regions, [&json](const query::RegionLine& line) {

@@ -76,13 +76,44 @@ void print_monitors(Output& output, std::string_view title,
     });
 }
 
+void print_suspending(Output& output, const query::ProcessDetails& details) {
+    print_list(output, "Suspending", details.suspending, {{""}, {""}},
+               [](const query::SuspendLine& line) {
+                   return std::vector{line.process, fmt::format("{} active, {} outstanding",
+                                                                line.active, line.outstanding)};
+               });
+}
+
+void print_stacktrace(Output& output, const query::ProcessDetails& details) {
+    print_list(output, "Current stacktrace", details.stacktrace, {{""}, {""}},
+               [](const query::CodeLine& line) {
+                   const bool known = line.file && line.line;
+                   return std::vector{
+                       one_line(line.function),
+                       known ? one_line(fmt::format("{}:{}", *line.file, *line.line)) : ""};
+               });
+}
+
+void print_binaries(Output& output, const query::ProcessDetails& details) {
+    print_list(output, "Binary", details.binaries,
+               {{"ADDRESS"}, {"SIZE", Align::kRight}, {"REFERENCES", Align::kRight}},
+               [](const query::ReferencedBinary& line) {
+                   return std::vector{fmt::format("{:#x}", line.address),
+                                      line.size_bytes ? bytes_text(*line.size_bytes) : "?",
+                                      line.references ? count_text(*line.references) : "?"};
+               });
+}
+
 void print_lists(Output& output, const query::ProcessDetails& details) {
+    print_stacktrace(output, details);
     print_list(output, "Links", details.links, {{""}, {""}, {""}}, [](const query::LinkLine& line) {
         return std::vector<std::string>{line.kind, one_line(line.other),
                                         line.unlinking ? "unlinking" : ""};
     });
     print_monitors(output, "Monitors", details.monitors);
     print_monitors(output, "Monitored by", details.monitored_by);
+    print_suspending(output, details);
+    print_binaries(output, details);
     print_list(output, "Dictionary", details.dictionary, {{""}, {""}},
                [](const query::DictionaryLine& line) {
                    return std::vector{term_line(line.key), term_line(line.value)};

@@ -1,6 +1,7 @@
 """What a dump says of processes, by process_info's names."""
 
 from support import tools
+from support.comparison import COLLECTION_NAMES
 
 
 # Kinds that process_info says nothing of.
@@ -25,13 +26,23 @@ def details(dump, pids):
 
 
 def _flat(answer):
-    facts = {"registered_name": None, "void_reason": answer.get("void_reason")}
-    for group in answer.values():
-        if isinstance(group, dict) and "items" not in group:
+    facts = {"registered_name": None, "translated_initial_call": None, "label": None,
+             "void_reason": answer.get("void_reason")}
+    collection = answer["garbage_collection_info"]
+    for name, group in answer.items():
+        if isinstance(group, dict) and "items" not in group and group is not collection:
             facts |= group
+    facts |= {ours: collection.get(theirs) for ours, theirs in COLLECTION_NAMES.items()}
     # process_info no longer counts a link that is being taken away.
     facts["links"] = [link["other"] for link in answer["links"]["items"] if not link["unlinking"]]
     for side in ("monitors", "monitored_by"):
         facts[side] = [monitor["other"] for monitor in answer[side]["items"]
                        if monitor["kind"] not in UNTOLD_MONITORS]
+    facts["current_stacktrace"] = [
+        [line["function"], f"{line['file']}:{line['line']}" if "line" in line else None]
+        for line in answer["current_stacktrace"]["items"]]
+    facts["suspending"] = [f"{{{line['process']},{line['active']},{line['outstanding']}}}"
+                           for line in answer["suspending"]["items"]]
+    facts["binary"] = [[int(line["address"], 16), line.get("size_bytes")]
+                       for line in answer["binary"]["items"]]
     return facts

@@ -105,6 +105,10 @@ class Node:
         fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return int(fields[11]) + int(fields[12])
 
+    def ends_with(self, process):
+        """A process that is ended when this node is."""
+        self._belongings.callback(_end, process)
+
     def stop(self):
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)

@@ -36,9 +36,18 @@ Memory
   total_heap_size  233 words (1.8 KiB)
   heap_size        233 words (1.8 KiB)
   stack_size       5 words (40 B)
+  captured         7 words (56 B)
+
+Garbage collection info
+  heap_block_size  233 words (1.8 KiB)
+  stack_size       5 words (40 B)
 
 Message queue
   message_queue_len  2
+
+Current stacktrace (2)
+  demo:loop/2  demo.erl:12
+  demo:loop/2  demo.erl:12
 
 Links (1)
   process  <0.1.0>
@@ -113,6 +122,51 @@ TEST(ProcessDetails, NamesTheNodeOfAMonitoredNameAndNoLocationWithoutAFile) {
     EXPECT_THAT(ran.out, HasSubstr("Monitors (2)\n  process  <0.2.0>               #Ref<0.9.8.7>\n"
                                    "  process  {demo,'sample@host'}\n"));
     EXPECT_THAT(ran.out, Not(HasSubstr("current_location")));
+}
+
+TEST(ProcessDetails, SuspendedProcessesAndBinariesAreListed) {
+    SampleDump dump;
+    SampleProcess process;
+    process.number = 1;
+    process.name = kAlphaAtom;
+    const std::uint64_t heap = heap_of(1);
+    constexpr std::uint64_t kRefcHeader = 5U << 6U | 8U << 2U;
+    constexpr std::uint64_t kExternalPidHeader = 3U << 6U | 12U << 2U;
+    // An external pid in the list, then a binary that the dump lacks.
+    process.heap = {kExternalPidHeader, 0, heap + 32, 0, kRefcHeader, 100, 0, 0xB000, 0, 0};
+    process.off_heap = heap;
+    auto& suspending = process.monitors.emplace_back();
+    suspending.set_kind(records::MONITOR_KIND_SUSPEND);
+    suspending.set_other_word(pid_word(2));
+    suspending.set_suspend_count(3);
+    suspending.set_suspend_active(true);
+    dump.add(process);
+    Program program;
+    program.put("one.beamdump", dump.finish());
+    const Ran ran = program.run({"process", "one.beamdump", "alpha"});
+    EXPECT_THAT(ran.out, HasSubstr("Suspending (1)\n  <0.2.0>  3 active, 0 outstanding\n"));
+    EXPECT_THAT(ran.out, HasSubstr("Binary (1)\n  ADDRESS  SIZE  REFERENCES\n"
+                                   "  0xb000      ?           ?\n"));
+}
+
+TEST(ProcessDetails, DictionaryTellsTheTranslatedInitialCallAndTheLabel) {
+    SampleDump dump;
+    dump.builder().add_atoms(8, {"$initial_call", "$process_label"});
+    SampleProcess process;
+    process.number = 1;
+    process.name = kAlphaAtom;
+    const std::uint64_t heap = heap_of(1);
+    process.heap = {tuple_header(3), atom_word(kModuleAtom), atom_word(kLoopAtom), small_word(1),
+                    tuple_header(2), atom_word(8),           boxed_word(heap),     tuple_header(2),
+                    atom_word(9),    small_word(77)};
+    process.dictionary = {boxed_word(heap + 32), boxed_word(heap + 56)};
+    dump.add(process);
+    Program program;
+    program.put("one.beamdump", dump.finish());
+    const Ran ran = program.run({"process", "one.beamdump", "alpha"});
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_THAT(ran.out, HasSubstr("translated_initial_call  demo:loop/1\n"));
+    EXPECT_THAT(ran.out, HasSubstr("label                    77\n"));
 }
 
 TEST(ProcessDetails, TornTermsAreMarkedAndCounted) {

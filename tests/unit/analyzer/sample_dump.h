@@ -57,7 +57,11 @@ struct SampleProcess {
     std::vector<std::uint64_t> heap;
     std::vector<std::uint64_t> stack = {kNormalExit};
     std::vector<std::uint64_t> dictionary;
-    std::vector<std::uint64_t> messages;  ///< terms
+    std::vector<std::uint64_t> messages;    ///< terms
+    std::vector<records::Message> entries;  ///< further entries of its queues
+    std::size_t entries_of_a_record = 4096;
+    std::vector<records::Monitor> monitors;  ///< further ones
+    std::uint64_t off_heap = 0;              ///< first of the list of off-heap things
     std::uint32_t initial_arity = 1;
     std::uint64_t instruction_address = 0x7050;
     std::optional<std::uint32_t> monitored_name;  ///< an atom
@@ -93,6 +97,7 @@ class SampleDump {
         end.set_begin_offset(builder_.append(format::RecordKind::kProcess, process));
         end.set_void_reason(sample.void_reason);
         end.set_memory_bytes(sample.memory);
+        end.set_words_captured(sample.heap.size());
         if (sample.void_reason == records::VOID_REASON_NONE) {
             add_memory(sample, owner, *end.mutable_directory());
         }
@@ -175,6 +180,9 @@ class SampleDump {
         process.set_priority("normal");
         process.set_group_leader_word(pid_word(1));
         process.set_message_queue_length(sample.messages.size());
+        if (sample.off_heap != 0) {
+            process.set_off_heap_first_address(sample.off_heap);
+        }
         process.set_heap_words(233);
         process.set_stack_words(sample.stack.size());
         process.set_instruction_address(sample.instruction_address);
@@ -200,19 +208,7 @@ class SampleDump {
         add(format::RegionKind::kHeap, heap_of(sample.number), sample.heap);
         add(format::RegionKind::kStack, stack_of(sample.number), sample.stack);
         add(format::RegionKind::kDictionary, dictionary_of(sample.number), sample.dictionary);
-        if (!sample.messages.empty()) {
-            records::Messages messages;
-            messages.set_first_index(0);
-            for (const std::uint64_t term : sample.messages) {
-                auto* message = messages.add_entry();
-                message->set_kind(records::MESSAGE_KIND_HEAP);
-                message->set_queue(records::QUEUE_KIND_INNER);
-                message->set_term_word(term);
-            }
-            auto* ref = directory.add_messages();
-            ref->set_offset(builder_.append(format::RecordKind::kMessages, messages));
-            ref->set_count(sample.messages.size());
-        }
+        add_messages(sample, directory);
         records::Relations relations;
         relations.add_link()->set_kind(records::LINK_KIND_PROCESS);
         relations.mutable_link(0)->set_other_word(pid_word(1));
@@ -227,8 +223,34 @@ class SampleDump {
             by_name->set_kind(records::MONITOR_KIND_PROCESS);
             by_name->set_name_atom(*sample.monitored_name);
         }
+        for (const auto& further : sample.monitors) {
+            *relations.add_monitor() = further;
+        }
         directory.add_relations()->set_offset(
             builder_.append(format::RecordKind::kRelations, relations));
+    }
+
+    void add_messages(const SampleProcess& sample, records::RunDirectory& directory) {
+        std::vector<records::Message> entries;
+        for (const std::uint64_t term : sample.messages) {
+            auto& message = entries.emplace_back();
+            message.set_kind(records::MESSAGE_KIND_HEAP);
+            message.set_queue(records::QUEUE_KIND_INNER);
+            message.set_term_word(term);
+        }
+        entries.insert(entries.end(), sample.entries.begin(), sample.entries.end());
+        for (std::size_t first = 0; first < entries.size(); first += sample.entries_of_a_record) {
+            const auto last = std::min(first + sample.entries_of_a_record, entries.size());
+            records::Messages messages;
+            messages.set_first_index(first);
+            for (std::size_t i = first; i < last; ++i) {
+                *messages.add_entry() = entries[i];
+            }
+            auto* ref = directory.add_messages();
+            ref->set_offset(builder_.append(format::RecordKind::kMessages, messages));
+            ref->set_first_index(first);
+            ref->set_count(last - first);
+        }
     }
 
     void add_row(const SampleProcess& sample, const records::Process& process,

@@ -1,0 +1,54 @@
+#include "query/dictionary.h"
+
+#include "query/process_dictionary.h"
+
+#include <utility>
+
+namespace beamdump::query {
+
+Result<std::unique_ptr<DictionaryListing>> DictionaryListing::open(
+    Dump& dump, const std::string& file, std::string_view name, const DictionaryOptions& options) {
+    auto process = open_process(dump, name);
+    if (!process) {
+        return std::unexpected(process.error());
+    }
+    return std::unique_ptr<DictionaryListing>(
+        new DictionaryListing(dump, file, std::move(*process), options));
+}
+
+DictionaryListing::DictionaryListing(Dump& dump, const std::string& file,
+                                     std::unique_ptr<OpenedProcess> process,
+                                     const DictionaryOptions& options)
+    : facts_(query::dump_facts(dump, file)),
+      process_(std::move(process)),
+      options_(options),
+      withheld_(terms_withheld(process_->run, options.sensitive)) {}
+
+std::optional<std::uint64_t> DictionaryListing::entries() const {
+    const auto& process = process_->run.process;
+    return process.has_dictionary_entries() ? std::optional(process.dictionary_entries())
+                                            : std::nullopt;
+}
+
+Result<void> DictionaryListing::each(
+    const std::function<void(std::uint64_t, const DictionaryLine&)>& show) {
+    TermPrinter printer(process_->context, process_->scheme);
+    std::uint64_t index = 0;
+    std::uint64_t shown = 0;
+    const auto visit = [&](std::uint64_t key, std::uint64_t value) {
+        if (index++ < options_.from) {
+            return true;
+        }
+        show(index - 1, {term_text(printer, key, options_.term_bytes),
+                         term_text(printer, value, options_.term_bytes)});
+        return ++shown != options_.limit;
+    };
+    auto malformed = walk_dictionary(process_->context, process_->run, process_->scheme, visit);
+    if (!malformed) {
+        return wrap("reading the dictionary", std::move(malformed.error()));
+    }
+    placeholders_ = *malformed + query::placeholders(printer.statistics());
+    return {};
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "query/opened_process.h"
+#include "query/term_text.h"
+
+#include <libdump/model/external_message.h>
+#include <libdump/term/external_term.h>
+#include <libdump/term/term_printer.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace beamdump::query {
+
+/// Messages of one process as text, decoded or not. Non-owning: dump and process must outlive it.
+class MessagePrinter {
+  public:
+    MessagePrinter(Dump& dump, OpenedProcess& process);
+
+    /// The first `max_bytes` of a message's text (0: all of it). Fails where the dump contradicts
+    /// itself.
+    Result<TermText> text(const records::Message& entry, std::size_t max_bytes);
+
+    /// Placeholders in all texts so far.
+    [[nodiscard]] std::uint64_t placeholders() const;
+
+  private:
+    Dump& dump_;
+    ProcessContext& context_;
+    TermPrinter printer_;
+    DumpNames names_;
+    ExternalTermPrinter external_;
+};
+
+/// Which of a process's queues holds an entry.
+std::string queue_text(records::QueueKind kind);
+
+}  // namespace beamdump::query

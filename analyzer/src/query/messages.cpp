@@ -1,0 +1,111 @@
+#include "query/messages.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace beamdump::query {
+
+TermsWithheld terms_withheld(const ProcessRun& run, bool sensitive) {
+    if (run.is_void()) {
+        return TermsWithheld::kVoid;
+    }
+    return run.process.sensitive() && !sensitive ? TermsWithheld::kSensitive : TermsWithheld::kNo;
+}
+
+Result<std::unique_ptr<MessageListing>> MessageListing::open(Dump& dump, const std::string& file,
+                                                             std::string_view name,
+                                                             const MessagesOptions& options) {
+    auto process = open_process(dump, name);
+    if (!process) {
+        return std::unexpected(process.error());
+    }
+    return std::unique_ptr<MessageListing>(
+        new MessageListing(dump, file, std::move(*process), options));
+}
+
+MessageListing::MessageListing(Dump& dump, const std::string& file,
+                               std::unique_ptr<OpenedProcess> process,
+                               const MessagesOptions& options)
+    : dump_(dump),
+      facts_(query::dump_facts(dump, file)),
+      process_(std::move(process)),
+      options_(options),
+      printer_(dump, *process_),
+      walker_(dump.reader(), process_->run),
+      withheld_(terms_withheld(process_->run, options.sensitive)) {
+    for (const Pack& pack : process_->run.directory.messages) {
+        entries_ += pack.count;
+    }
+    walker_.seek(options.from);
+}
+
+Result<MessageHistogram> MessageListing::histogram() {
+    MessageHistogram histogram;
+    std::unordered_map<std::string, std::uint64_t> counts;
+    MessageShapes shapes(dump_, *process_);
+    MessageWalker walker(dump_.reader(), process_->run);
+    for (;;) {
+        auto entry = walker.next();
+        if (!entry) {
+            return std::unexpected(entry.error());
+        }
+        if (*entry == nullptr) {
+            break;
+        }
+        if (!is_message(**entry)) {
+            ++histogram.other_signals;
+            continue;
+        }
+        ++histogram.messages;
+        auto shape = shapes.shape(**entry);
+        if (!shape) {
+            return std::unexpected(shape.error());
+        }
+        if (const auto known = counts.find(*shape); known != counts.end()) {
+            ++known->second;
+        } else if (counts.size() < MessageHistogram::kMostShapes) {
+            counts.emplace(std::move(*shape), 1);
+        } else {
+            ++histogram.other;
+        }
+    }
+    histogram_records_ = walker.packs_read();
+    for (auto& [shape, count] : counts) {
+        histogram.shapes.push_back({shape, count});
+    }
+    std::ranges::sort(histogram.shapes, [](const ShapeCount& a, const ShapeCount& b) {
+        return std::pair(b.count, a.shape) < std::pair(a.count, b.shape);
+    });
+    return histogram;
+}
+
+Result<std::optional<MessageLine>> MessageListing::next() {
+    while (options_.limit == 0 || given_ < options_.limit) {
+        auto entry = walker_.next();
+        if (!entry) {
+            return std::unexpected(entry.error());
+        }
+        if (*entry == nullptr) {
+            break;
+        }
+        if (!is_message(**entry)) {
+            continue;
+        }
+        auto text = printer_.text(**entry, options_.term_bytes);
+        if (!text) {
+            return std::unexpected(text.error());
+        }
+        ++given_;
+        return MessageLine{walker_.index(), queue_text((*entry)->queue()), std::move(*text)};
+    }
+    return std::nullopt;
+}
+
+MessageListing::Reading MessageListing::reading() const {
+    return {.records = process_->run.directory.messages.size(),
+            .for_histogram = histogram_records_,
+            .for_page = walker_.packs_read()};
+}
+
+}  // namespace beamdump::query

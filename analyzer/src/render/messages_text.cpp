@@ -1,0 +1,127 @@
+#include "render/messages.h"
+#include "render/process_table.h"
+#include "render/table.h"
+#include "render/units.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace beamdump::render {
+
+namespace {
+
+constexpr std::size_t kShownShapes = 20;
+
+std::string term_line(const query::TermText& term) {
+    return one_line(term.text) + (term.cut ? "..." : "");
+}
+
+void print_heading(Output& output, const query::ProcessLine& line) {
+    output.print("{}  {}\n", line.pid, process_name(line));
+}
+
+std::string share_text(std::uint64_t count, std::uint64_t total) {
+    return fmt::format("{:.1f}%", 100.0 * static_cast<double>(count) / static_cast<double>(total));
+}
+
+void print_histogram(Output& output, const query::MessageHistogram& histogram) {
+    output.print("\nShapes of all {} messages\n", count_text(histogram.messages));
+    Table table({{"COUNT", Align::kRight}, {"SHARE", Align::kRight}, {"SHAPE"}});
+    std::uint64_t rest = 0;
+    for (std::size_t i = 0; i < histogram.shapes.size(); ++i) {
+        const auto& shape = histogram.shapes[i];
+        if (i < kShownShapes) {
+            table.add({count_text(shape.count), share_text(shape.count, histogram.messages),
+                       one_line(shape.shape)});
+        } else {
+            rest += shape.count;
+        }
+    }
+    table.print(output, "  ");
+    if (rest > 0) {
+        output.print("  and {} messages of {} rarer shapes; --json lists them\n", count_text(rest),
+                     count_text(histogram.shapes.size() - kShownShapes));
+    }
+    if (histogram.other > 0) {
+        output.print("  and {} messages of other shapes: no more than {} are told apart\n",
+                     count_text(histogram.other), count_text(query::MessageHistogram::kMostShapes));
+    }
+}
+
+/// Where the entries of a page are numbered: as wide as the last number that may come.
+std::size_t number_width(std::uint64_t from, std::uint64_t limit, std::uint64_t entries) {
+    const auto last = limit == 0 ? entries : std::min(entries, from + std::min(limit, entries));
+    return count_text(last > 0 ? last - 1 : 0).size();
+}
+
+std::string plural(std::uint64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count_text(count), what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Result<void> messages_text(Output& output, query::MessageListing& listing) {
+    print_heading(output, listing.line());
+    if (listing.withheld() != query::TermsWithheld::kNo) {
+        return {};
+    }
+    const auto& options = listing.options();
+    if (options.histogram) {
+        auto histogram = listing.histogram();
+        if (!histogram) {
+            return std::unexpected(histogram.error());
+        }
+        output.print("{}, {}\n", plural(histogram->messages, "message"),
+                     plural(histogram->other_signals, "other signal"));
+        if (histogram->messages > 0) {
+            print_histogram(output, *histogram);
+        }
+    } else {
+        output.print(
+            "{} in its queues: messages and other signals\n",
+            listing.entries() == 1 ? "1 entry" : count_text(listing.entries()) + " entries");
+    }
+    const auto width = number_width(options.from, options.limit, listing.entries());
+    std::uint64_t shown = 0;
+    while (output.ok()) {
+        auto message = listing.next();
+        if (!message) {
+            return std::unexpected(message.error());
+        }
+        if (!*message) {
+            break;
+        }
+        if (shown++ == 0) {
+            output.write("\nMessages\n");
+        }
+        output.print("  {:>{}}  {:<6}  {}\n", count_text((*message)->index), width,
+                     (*message)->queue, term_line((*message)->term));
+    }
+    const auto reading = listing.reading();
+    output.print(
+        "\n{} shown. Records of messages in the dump: {}; read for the shapes: {}, for "
+        "this page: {}\n",
+        plural(shown, "message"), count_text(reading.records), count_text(reading.for_histogram),
+        count_text(reading.for_page));
+    return {};
+}
+
+Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) {
+    print_heading(output, listing.line());
+    if (listing.withheld() != query::TermsWithheld::kNo) {
+        return {};
+    }
+    const auto& options = listing.options();
+    if (const auto entries = listing.entries()) {
+        output.print("{}\n\n", *entries == 1 ? "1 entry" : count_text(*entries) + " entries");
+    }
+    const auto width = number_width(options.from, options.limit, listing.entries().value_or(0));
+    return listing.each([&](std::uint64_t index, const query::DictionaryLine& entry) {
+        output.print("  {:>{}}  {} => {}\n", count_text(index), width, term_line(entry.key),
+                     term_line(entry.value));
+    });
+}
+
+}  // namespace beamdump::render

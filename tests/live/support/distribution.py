@@ -1,0 +1,33 @@
+"""Two nodes that talk to each other, on loopback, with an epmd of their own."""
+
+import subprocess
+import time
+
+from support.node import ApplicationStart, READY_SECONDS
+
+
+def start_pair():
+    """A node with a process `silent` full of undecoded messages from another node, how many they
+    are, and that process's pid. The other node ends with the first."""
+    start = ApplicationStart()
+    directory = start.directory
+    common = ["erl", "-noinput", "-setcookie", start.cookie, "-pa", str(start.ebin),
+              "-kernel", "inet_dist_use_interface", "{127,0,0,1}"]
+    node = start.run([*common, "-sname", "near@localhost", "-run", "control", "start",
+                      str(directory / "control")], "kernel", {})
+    silent = node.ask("silent")
+    told = directory / "sent"
+    log = directory / "far.log"
+    with log.open("wb") as output:
+        far = subprocess.Popen([*common, "-sname", "far@localhost", "-run", "far", "send",
+                                "near@localhost", str(told)],
+                               env=start.environment, cwd=directory, stdin=subprocess.DEVNULL,
+                               stdout=output, stderr=output)
+    node.ends_with(far)
+    deadline = time.monotonic() + READY_SECONDS
+    while not (told.exists() and told.read_text()) and time.monotonic() < deadline:
+        if far.poll() is not None or "ERROR REPORT" in log.read_text(errors="replace"):
+            node.stop()
+            raise RuntimeError(f"the sending node failed:\n{log.read_text(errors='replace')}")
+        time.sleep(0.1)
+    return node, int(told.read_text()), silent

@@ -1,0 +1,193 @@
+#include "program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace beamdump::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+records::Message external(std::string data) {
+    records::Message message;
+    message.set_kind(records::MESSAGE_KIND_EXTERNAL);
+    message.set_queue(records::QUEUE_KIND_OUTER);
+    message.mutable_external()->set_dist_flags(3);
+    message.mutable_external()->add_atom(kAlphaAtom);
+    message.mutable_external()->set_total_bytes(data.size());
+    message.mutable_external()->set_data(std::move(data));
+    return message;
+}
+
+records::Message signal() {
+    records::Message message;
+    message.set_kind(records::MESSAGE_KIND_SIGNAL);
+    message.set_queue(records::QUEUE_KIND_INNER);
+    return message;
+}
+
+/// A tuple in a fragment of its own: {Tag, 1}, at an address that other messages use, too.
+records::Message in_fragment(std::uint64_t tag) {
+    records::Message message;
+    message.set_kind(records::MESSAGE_KIND_FRAGMENT);
+    message.set_queue(records::QUEUE_KIND_INNER);
+    auto* fragment = message.add_fragment();
+    fragment->set_address(0x900000);
+    fragment->set_total_words(3);
+    for (const std::uint64_t word : {tuple_header(2), tag, small_word(1)}) {
+        fragment->add_words(word);
+    }
+    message.set_term_word(boxed_word(0x900000));
+    return message;
+}
+
+/// `alpha` with seven entries in records of two: a signal among them.
+std::vector<std::byte> queue_dump() {
+    SampleDump dump;
+    SampleProcess process;
+    process.number = 1;
+    process.name = kAlphaAtom;
+    process.messages = {atom_word(kAlphaAtom), small_word(7)};
+    process.entries = {in_fragment(atom_word(kLoopAtom)), signal(),
+                       in_fragment(atom_word(kQuotedAtom)), external(std::string("h\2R\0a\5", 6)),
+                       external(std::string("h\2R\0m\0\0\0\1x", 10))};
+    process.entries_of_a_record = 2;
+    dump.add(process);
+    return dump.finish();
+}
+
+TEST(Messages, TextIsAsItShouldBe) {
+    Program program;
+    program.put("queue.beamdump", queue_dump());
+    const Ran ran = program.run({"messages", "queue.beamdump", "alpha"});
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_EQ(ran.err, "");
+    EXPECT_EQ(ran.out, R"(<0.1.0>  alpha
+6 messages, 1 other signal
+
+Shapes of all 6 messages
+  COUNT  SHARE  SHAPE
+      2  33.3%  {alpha,_}
+      1  16.7%  alpha
+      1  16.7%  integer()
+      1  16.7%  {'Needs Quotes',_}
+      1  16.7%  {loop,_}
+
+Messages
+  0  inner   alpha
+  1  inner   7
+  2  inner   {loop,1}
+  4  inner   {'Needs Quotes',1}
+  5  outer   {alpha,5}
+  6  outer   {alpha,<<"x">>}
+
+6 messages shown. Records of messages in the dump: 4; read for the shapes: 4, for this page: 4
+)");
+}
+
+TEST(Messages, APageReadsTheRecordsThatHoldIt) {
+    Program program;
+    program.put("queue.beamdump", queue_dump());
+    const Ran ran = program.run(
+        {"messages", "queue.beamdump", "alpha", "--from", "3", "--limit", "2", "--no-histogram"});
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_EQ(ran.out, R"(<0.1.0>  alpha
+7 entries in its queues: messages and other signals
+
+Messages
+  4  inner   {'Needs Quotes',1}
+  5  outer   {alpha,5}
+
+2 messages shown. Records of messages in the dump: 4; read for the shapes: 0, for this page: 2
+)");
+    const Ran beyond =
+        program.run({"messages", "queue.beamdump", "alpha", "--from", "99", "--no-histogram"});
+    EXPECT_EQ(beyond.status, 0);
+    EXPECT_THAT(beyond.out, HasSubstr("0 messages shown."));
+    EXPECT_THAT(program.run({"messages", "queue.beamdump", "alpha", "--term-bytes", "4"}).out,
+                HasSubstr("2  inner   {loo...\n"));
+}
+
+TEST(Messages, SensitiveAndVoidProcessesKeepTheirs) {
+    Program program;
+    const Ran withheld = program.run({"messages", "sample.beamdump", "secret"});
+    EXPECT_EQ(withheld.status, 3);
+    EXPECT_EQ(withheld.out, "<0.3.0>  secret\n");
+    EXPECT_THAT(withheld.err, HasSubstr("--sensitive shows them"));
+    const Ran shown = program.run({"messages", "sample.beamdump", "secret", "--sensitive"});
+    EXPECT_EQ(shown.status, 0);
+    EXPECT_THAT(shown.out, HasSubstr("0  inner   99\n"));
+    const Ran is_void = program.run({"messages", "sample.beamdump", "<0.4.0>"});
+    EXPECT_EQ(is_void.status, 3);
+    EXPECT_THAT(is_void.err, HasSubstr("<0.4.0> was running when it was captured"));
+}
+
+TEST(Messages, MalformedOnesAreMarkedAndCounted) {
+    SampleDump dump;
+    SampleProcess process;
+    process.number = 1;
+    process.name = kAlphaAtom;
+    process.entries = {external(std::string("h\2R\0\xFF", 5)), external(std::string("h\1", 2))};
+    dump.add(process);
+    Program program;
+    program.put("bad.beamdump", dump.finish());
+    const Ran ran = program.run({"messages", "bad.beamdump", "alpha"});
+    EXPECT_EQ(ran.status, 3);
+    EXPECT_THAT(ran.out, HasSubstr("0  outer   {alpha,#Malformed<byte 4 of 5>}\n"));
+    EXPECT_THAT(ran.out, HasSubstr("1  outer   #Malformed<byte 0 of 2>\n"));
+    EXPECT_THAT(ran.out, HasSubstr("  unreadable\n"));
+    EXPECT_THAT(ran.err, HasSubstr("2 places marked"));
+}
+
+TEST(Messages, MoreShapesThanAreToldApartAreOthers) {
+    SampleDump dump;
+    SampleProcess process;
+    process.number = 1;
+    process.name = kAlphaAtom;
+    for (std::uint64_t arity = 1; arity <= 1010; ++arity) {
+        const auto high = static_cast<char>(arity >> 8U);
+        std::string tuple = {'i', '\0', '\0', high, static_cast<char>(arity & 0xFFU)};
+        tuple += std::string("R\0", 2);
+        tuple.append(arity - 1, 'j');
+        process.entries.push_back(external(tuple));
+    }
+    process.entries_of_a_record = 3;
+    dump.add(process);
+    Program program;
+    program.put("many.beamdump", dump.finish());
+    const Ran ran = program.run({"messages", "many.beamdump", "alpha", "--limit", "1"});
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_THAT(ran.out, HasSubstr("  and 980 messages of 980 rarer shapes; --json lists them\n"
+                                   "  and 10 messages of other shapes: no more than 1,000 are "
+                                   "told apart\n"));
+    EXPECT_THAT(ran.out, HasSubstr("{alpha,... 1000 elements}"));
+}
+
+TEST(Dictionary, PagesThroughItsEntries) {
+    SampleDump dump;
+    SampleProcess process;
+    process.number = 1;
+    process.name = kAlphaAtom;
+    const std::uint64_t heap = heap_of(1);
+    for (std::uint64_t entry = 0; entry < 5; ++entry) {
+        process.heap.insert(process.heap.end(),
+                            {tuple_header(2), small_word(entry), small_word(10 * entry)});
+        process.dictionary.push_back(boxed_word(heap + entry * 24));
+    }
+    dump.add(process);
+    Program program;
+    program.put("dictionary.beamdump", dump.finish());
+    const Ran ran =
+        program.run({"dictionary", "dictionary.beamdump", "alpha", "--from", "2", "--limit", "2"});
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_EQ(ran.out, "<0.1.0>  alpha\n  2  2 => 20\n  3  3 => 30\n");
+    EXPECT_THAT(program.run({"dictionary", "dictionary.beamdump", "alpha", "--limit", "0"}).out,
+                HasSubstr("  4  4 => 40\n"));
+    const Ran secret = program.run({"dictionary", "sample.beamdump", "secret"});
+    EXPECT_EQ(secret.status, 3);
+    EXPECT_THAT(secret.out, Not(HasSubstr("=>")));
+}
+
+}  // namespace
+}  // namespace beamdump::test
