@@ -17,14 +17,15 @@ class OpenedBytes {
   public:
     explicit OpenedBytes(const std::vector<std::byte>& bytes,
                          const DumpReaderOptions& options = {}) {
-        const auto path = directory_.path() / "test.beamdump";
-        std::ofstream(path, std::ios::binary)
+        std::ofstream(path(), std::ios::binary)
             .write(reinterpret_cast<const char*>(bytes.data()),
                    static_cast<std::streamsize>(bytes.size()));
-        dump_ = expect_value(Dump::open(path, options));
+        dump_ = expect_value(Dump::open(path(), options));
     }
 
     [[nodiscard]] Dump& dump() { return *dump_; }
+
+    [[nodiscard]] std::filesystem::path path() const { return directory_.path() / "test.beamdump"; }
 
     [[nodiscard]] ProcessRun run(const char* name) {
         return expect_value(

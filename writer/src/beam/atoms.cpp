@@ -8,7 +8,7 @@ namespace beamdump::beam {
 namespace {
 
 /// atom.h: 255 characters of at most 4 bytes (MAX_ATOM_SZ_LIMIT).
-constexpr std::uint64_t kMaxAtomBytes = 4 * 255;
+constexpr std::uint64_t kMaxAtomBytes = std::uint64_t{4} * 255;
 
 }  // namespace
 

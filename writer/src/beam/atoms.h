@@ -19,7 +19,7 @@ class AtomReader {
     Result<std::string> text(std::uint32_t index);
 
   private:
-    AtomReader(Vm& vm, IndexTableWalker table) : vm_(&vm), table_(std::move(table)) {}
+    AtomReader(Vm& vm, IndexTableWalker table) : vm_(&vm), table_(table) {}
     Result<std::string> text_at(Address atom, std::uint32_t index);
 
     Vm* vm_;

@@ -23,7 +23,7 @@ class CodeLookup {
 
   private:
     CodeLookup(ModuleReader reader, std::vector<ModuleCode> modules)
-        : reader_(std::move(reader)), modules_(std::move(modules)) {}
+        : reader_(reader), modules_(std::move(modules)) {}
     [[nodiscard]] const ModuleCode* module_of(Address pc) const;
 
     ModuleReader reader_;

@@ -30,7 +30,7 @@ class MessageWalker {
 
   private:
     MessageWalker(Vm& vm, FragmentReader fragments, AtomWords atoms)
-        : vm_(&vm), fragments_(std::move(fragments)), atoms_(atoms) {}
+        : vm_(&vm), fragments_(fragments), atoms_(atoms) {}
     void resolve(LayoutNames& names);
     Result<void> queue(Address first, records::QueueKind kind, std::uint64_t& left,
                        const Visit& visit);

@@ -14,7 +14,7 @@ class ExportReader {
 
   private:
     ExportReader(Vm& vm, IndexTableWalker table, AtomWords atoms)
-        : vm_(&vm), table_(std::move(table)), atoms_(atoms) {}
+        : vm_(&vm), table_(table), atoms_(atoms) {}
     Vm* vm_;
     IndexTableWalker table_;
     AtomWords atoms_;

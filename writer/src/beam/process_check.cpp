@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace beamdump::beam {
 namespace {
@@ -203,28 +204,37 @@ void ProcessCheck::arguments(const ProcessView& process, const StructView& view,
 }
 
 void ProcessCheck::pointers(const ProcessView& process, const StructView& view, Checks& checks) {
-    for (const auto& [name, address] :
-         {std::pair{"heap fragments", view.get(mbuf_)},
-          std::pair{"off-heap list", view.get(off_heap_)},
-          std::pair{"specific data", view.get(psd_)}, std::pair{"inner queue", process.inner},
-          std::pair{"middle queue", process.middle}, std::pair{"outer queue", process.outer},
-          std::pair{"queue buffers", process.buffers}, std::pair{"links", process.links},
-          std::pair{"monitors", process.monitors}, std::pair{"targets", process.local_targets},
-          std::pair{"received messages", process.msg_frag},
-          std::pair{"writable binaries", process.writable_binaries},
-          std::pair{"current function", process.facts.current_address()}}) {
-        checks.expect(name, address == 0 || vm_->plausible(address, 8),
-                      [&] { return fmt::format("expected a pointer or 0, found {:#x}", address); });
+    const std::array addresses = {std::pair{"heap fragments", view.get(mbuf_)},
+                                  std::pair{"off-heap list", view.get(off_heap_)},
+                                  std::pair{"specific data", view.get(psd_)},
+                                  std::pair{"inner queue", process.inner},
+                                  std::pair{"middle queue", process.middle},
+                                  std::pair{"outer queue", process.outer},
+                                  std::pair{"queue buffers", process.buffers},
+                                  std::pair{"links", process.links},
+                                  std::pair{"monitors", process.monitors},
+                                  std::pair{"targets", process.local_targets},
+                                  std::pair{"received messages", process.msg_frag},
+                                  std::pair{"writable binaries", process.writable_binaries},
+                                  std::pair{"current function", process.facts.current_address()}};
+    for (const auto& address : addresses) {
+        checks.expect(
+            address.first, address.second == 0 || vm_->plausible(address.second, 8), [&address] {
+                return fmt::format("expected a pointer or 0, found {:#x}", address.second);
+            });
     }
-    for (const auto& [name, words] : {std::pair{"fragment words", view.get(mbuf_size_)},
-                                      std::pair{"min_heap_size", view.get(min_heap_)},
-                                      std::pair{"min_vheap_size", view.get(min_vheap_)}}) {
-        checks.expect(name, words < kManyWords, [&] { return fmt::format("found {}", words); });
+    const std::array sizes = {std::pair{"fragment words", view.get(mbuf_size_)},
+                              std::pair{"min_heap_size", view.get(min_heap_)},
+                              std::pair{"min_vheap_size", view.get(min_vheap_)}};
+    for (const auto& size : sizes) {
+        checks.expect(size.first, size.second < kManyWords,
+                      [&size] { return fmt::format("found {}", size.second); });
     }
-    for (const auto& [name, length] : {std::pair{"message count", view.get(queue_length_)},
-                                       std::pair{"outer message count", view.get(outer_length_)}}) {
-        checks.expect(name, length < kManyMessages,
-                      [&] { return fmt::format("found {}", length); });
+    const std::array counts = {std::pair{"message count", view.get(queue_length_)},
+                               std::pair{"outer message count", view.get(outer_length_)}};
+    for (const auto& count : counts) {
+        checks.expect(count.first, count.second < kManyMessages,
+                      [&count] { return fmt::format("found {}", count.second); });
     }
     checks.expect("message counts and queues",
                   view.get(queue_length_) == 0 || process.inner != 0 || process.middle != 0, [&] {

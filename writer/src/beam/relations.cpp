@@ -36,7 +36,9 @@ class RelationWalker::Pager {
         : most_(most), page_(page) {}
     records::Relations& current() { return relations_; }
     Result<void> added() {
-        if (static_cast<std::size_t>(relations_.link_size() + relations_.monitor_size()) < most_) {
+        if (static_cast<std::size_t>(relations_.link_size()) +
+                static_cast<std::size_t>(relations_.monitor_size()) <
+            most_) {
             return {};
         }
         return flush();
