@@ -269,7 +269,8 @@ Result<void> RunWriter::relations(const records::Relations& page) {
     }
     auto& ref = *directory_.add_relations();
     ref.set_offset(*offset);
-    ref.set_count(static_cast<std::uint64_t>(page.link_size() + page.monitor_size()));
+    ref.set_count(static_cast<std::uint64_t>(page.link_size()) +
+                  static_cast<std::uint64_t>(page.monitor_size()));
     return referenced();
 }
 
