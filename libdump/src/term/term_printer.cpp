@@ -1,3 +1,5 @@
+#include "printable.h"
+
 #include <libdump/term/term_printer.h>
 
 #include <bit>
@@ -14,15 +16,6 @@ constexpr std::size_t kKeptLevels = 4096;
 
 bool is_byte(std::uint64_t word) {
     return (word & ~std::uint64_t{0xFF0}) == 0xF;
-}
-
-/// The Latin-1 characters that a list must be made of to print as a string: no control characters
-/// but space, tab, newline and carriage return (IS_CNTRL, IS_SPACE).
-bool is_string_character(std::uint64_t c) {
-    if (c == '\n' || c == '\t' || c == '\r') {
-        return true;
-    }
-    return c >= ' ' && c != 127 && (c < 128 || c >= 160);
 }
 
 }  // namespace

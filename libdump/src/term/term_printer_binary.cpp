@@ -1,5 +1,7 @@
 // The part of TermPrinter that prints binaries and bit strings.
 
+#include "printable.h"
+
 #include <libdump/term/term_printer.h>
 
 #include <algorithm>
@@ -10,8 +12,7 @@ namespace beamdump {
 namespace {
 
 bool is_printable(std::span<const std::uint8_t> bytes) {
-    return std::all_of(bytes.begin(), bytes.end(),
-                       [](std::uint8_t byte) { return byte >= ' ' && byte < 127; });
+    return std::ranges::all_of(bytes, is_printable_byte);
 }
 
 }  // namespace
