@@ -1,6 +1,7 @@
 #include "query/heap.h"
 
 #include "query/heap_roots.h"
+#include "query/messages.h"
 #include "query/term_path.h"
 
 #include <libdump/heap/heap_census.h>
@@ -145,12 +146,12 @@ class Reading {
         ++group.total;
         group.shared_words += sizes.shared;
         const bool listed = !is_full(group) || sizes.shared > group_least(group);
-        const bool holds_large = census_.lists_current_root();
-        if (listed || holds_large) {
+        const auto large_terms = census_.largest_of_root();
+        if (listed || !large_terms.empty()) {
             printer_.forget();
             RootLine line = describe(root, sizes);
-            if (holds_large) {
-                describe_large_terms(line);
+            for (const LargeTerm& term : large_terms) {
+                large_[{term.root, term.word}] = describe(term, line);
             }
             if (listed) {
                 add_line(group, std::move(line));
@@ -204,16 +205,6 @@ class Reading {
         line.shared_words = sizes.shared;
         line.whole = sizes.unreadable == 0;
         return line;
-    }
-
-    /// While the root's words are at hand.
-    void describe_large_terms(const RootLine& root) {
-        const std::uint64_t number = roots_ - 1;
-        for (const LargeTerm& term : census_.largest_terms()) {
-            if (term.root == number) {
-                large_[{number, term.word}] = describe(term, root);
-            }
-        }
     }
 
     void list_large_terms() {
@@ -478,8 +469,7 @@ Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_
     if ((*process)->run.end.has_detail()) {
         report.void_detail = (*process)->run.end.detail();
     }
-    report.withheld =
-        (*process)->run.is_void() || ((*process)->run.process.sensitive() && !options.sensitive);
+    report.withheld = terms_withheld((*process)->run, options.sensitive) != TermsWithheld::kNo;
     if (!report.withheld) {
         if (auto done = Reading(dump, **process, options, report).run(); !done) {
             return std::unexpected(done.error());

@@ -1,6 +1,7 @@
 #include <libdump/heap/largest_terms.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace beamdump {
 
@@ -12,10 +13,10 @@ bool larger(const LargeTerm& a, const LargeTerm& b) {
 
 }  // namespace
 
-bool LargestTerms::offer(std::uint64_t root, std::uint64_t word, std::uint64_t words,
+void LargestTerms::offer(std::uint64_t root, std::uint64_t word, std::uint64_t words,
                          std::span<const WalkLevel> path) {
     if (count_ == 0 || (terms_.size() == count_ && terms_.front().words >= words)) {
-        return false;
+        return;
     }
     if (terms_.size() == count_) {
         std::ranges::pop_heap(terms_, larger);
@@ -27,11 +28,13 @@ bool LargestTerms::offer(std::uint64_t root, std::uint64_t word, std::uint64_t w
     }
     terms_.push_back(std::move(term));
     std::ranges::push_heap(terms_, larger);
-    return true;
 }
 
-bool LargestTerms::has_root(std::uint64_t root) const {
-    return std::ranges::find(terms_, root, &LargeTerm::root) != terms_.end();
+std::vector<LargeTerm> LargestTerms::of_root(std::uint64_t root) const {
+    std::vector<LargeTerm> terms;
+    std::ranges::copy_if(terms_, std::back_inserter(terms),
+                         [root](const LargeTerm& term) { return term.root == root; });
+    return terms;
 }
 
 std::vector<LargeTerm> LargestTerms::sorted() const {

@@ -175,11 +175,7 @@ class Offering final : public NodeWalk {
              const DominatorTree& tree, LargestTerms& largest)
         : NodeWalk(shared, is_literal), scheme_(scheme), tree_(tree), largest_(largest) {}
 
-    void set_root(std::uint64_t root) {
-        root_ = root;
-        offered_ = false;
-    }
-    [[nodiscard]] bool offered() const { return offered_; }
+    void set_root(std::uint64_t root) { root_ = root; }
 
   private:
     [[nodiscard]] bool is_full() const override { return false; }
@@ -204,7 +200,7 @@ class Offering final : public NodeWalk {
         }
     }
     void offer(std::uint64_t word, std::uint64_t words, std::span<const WalkLevel> path) {
-        offered_ = largest_.offer(root_, word, words, path) || offered_;
+        largest_.offer(root_, word, words, path);
     }
 
     const TagScheme& scheme_;
@@ -212,7 +208,6 @@ class Offering final : public NodeWalk {
     LargestTerms& largest_;
     Node last_ = 0;
     std::uint64_t root_ = 0;
-    bool offered_ = false;
 };
 
 }  // namespace
@@ -268,13 +263,7 @@ Result<void> RetainedSizes::report(const Roots& roots, const Visit& visit) {
     return roots([&](std::uint64_t root, std::uint64_t word) {
         offering.set_root(root);
         walk.walk(word, offering);
-        if (offering.offered()) {
-            for (const LargeTerm& term : largest_.sorted()) {
-                if (term.root == root) {
-                    visit(term);
-                }
-            }
-        }
+        std::ranges::for_each(largest_.of_root(root), visit);
     });
 }
 

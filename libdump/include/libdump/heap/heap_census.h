@@ -74,8 +74,8 @@ class HeapCensus final : public WalkObserver {
     /// Largest first. A term whose words are mostly (90%) those of one part of it gives way to that
     /// part.
     [[nodiscard]] std::vector<LargeTerm> largest_terms() const { return largest_.sorted(); }
-    /// Whether terms of the root set last are among them, as things stand.
-    [[nodiscard]] bool lists_current_root() const { return largest_.has_root(root_); }
+    /// Those of the root set last that are among them, as things stand; in no order.
+    [[nodiscard]] std::vector<LargeTerm> largest_of_root() const { return largest_.of_root(root_); }
     [[nodiscard]] std::vector<KeptBinary> largest_binaries() const;
     [[nodiscard]] std::uint64_t binaries() const { return binary_count_; }
     [[nodiscard]] std::uint64_t binary_bytes() const { return binary_bytes_; }

@@ -30,11 +30,11 @@ class LargestTerms {
 
     explicit LargestTerms(std::size_t count) : count_(count) {}
 
-    /// Says whether the term is among the largest, as things stand.
-    bool offer(std::uint64_t root, std::uint64_t word, std::uint64_t words,
+    void offer(std::uint64_t root, std::uint64_t word, std::uint64_t words,
                std::span<const WalkLevel> path);
 
-    [[nodiscard]] bool has_root(std::uint64_t root) const;
+    /// Those offered with this number that are among the largest, as things stand; in no order.
+    [[nodiscard]] std::vector<LargeTerm> of_root(std::uint64_t root) const;
     /// Largest first.
     [[nodiscard]] std::vector<LargeTerm> sorted() const;
 
