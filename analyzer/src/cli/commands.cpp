@@ -59,16 +59,16 @@ void tell_placeholders(render::Output& err, std::uint64_t placeholders) {
 /// The outcome of a listing of one process's terms, whatever they are.
 template <typename Listing>
 Outcome tell_listing(render::Output& err, const Listing& listing, std::string_view what) {
-    if (listing.withheld() == query::TermsWithheld::kSensitive) {
+    if (listing.withheld() == query::Withheld::kSensitive) {
         tell(err, fmt::format("{} is flagged sensitive, so its {} withheld; --sensitive shows them",
                               listing.line().pid, what));
-    } else if (listing.withheld() == query::TermsWithheld::kVoid) {
+    } else if (listing.withheld() == query::Withheld::kVoid) {
         tell(err,
              fmt::format("{} was {} when it was captured: its {} not in the dump",
                          listing.line().pid, listing.line().void_reason.value_or("void"), what));
     }
     tell_placeholders(err, listing.placeholders());
-    return {listing.withheld() != query::TermsWithheld::kNo || listing.placeholders() > 0};
+    return {listing.withheld() != query::Withheld::kNo || listing.placeholders() > 0};
 }
 
 void tell_withheld(render::Output& err, const query::Backtrace& backtrace) {

@@ -57,13 +57,10 @@ void add(Gaps& gaps, const PrintStatistics& statistics) {
 }  // namespace
 
 Backtrace::Backtrace(Dump& dump, std::unique_ptr<OpenedProcess> process, BacktraceOptions options)
-    : dump_(&dump), process_(std::move(process)), options_(options) {
-    if (process_->run.is_void()) {
-        withheld_ = Withheld::kVoid;
-    } else if (process_->run.process.sensitive() && !options.sensitive) {
-        withheld_ = Withheld::kSensitive;
-    }
-}
+    : dump_(&dump),
+      process_(std::move(process)),
+      options_(options),
+      withheld_(terms_withheld(process_->run, options.sensitive)) {}
 
 Result<std::unique_ptr<Backtrace>> Backtrace::open(Dump& dump, const std::string& file,
                                                    std::string_view name,

@@ -23,9 +23,6 @@ struct BacktraceOptions {
     bool sensitive = false;  ///< show the stack of a process flagged sensitive
 };
 
-/// Why there is no backtrace to show.
-enum class Withheld : std::uint8_t { kNo, kVoid, kSensitive };
-
 /// What could not be shown of the terms.
 struct Gaps {
     std::uint64_t malformed = 0;         ///< words that make no term

@@ -30,7 +30,7 @@ class DictionaryListing {
 
     [[nodiscard]] const DumpFacts& dump_facts() const { return facts_; }
     [[nodiscard]] const ProcessLine& line() const { return process_->line; }
-    [[nodiscard]] TermsWithheld withheld() const { return withheld_; }
+    [[nodiscard]] Withheld withheld() const { return withheld_; }
     [[nodiscard]] const DictionaryOptions& options() const { return options_; }
     /// Entries in all, as the VM counts them; nothing where the dump does not say.
     [[nodiscard]] std::optional<std::uint64_t> entries() const;
@@ -48,7 +48,7 @@ class DictionaryListing {
     DumpFacts facts_;
     std::unique_ptr<OpenedProcess> process_;
     DictionaryOptions options_;
-    TermsWithheld withheld_ = TermsWithheld::kNo;
+    Withheld withheld_ = Withheld::kNo;
     std::uint64_t placeholders_ = 0;
 };
 

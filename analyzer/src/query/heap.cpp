@@ -1,7 +1,6 @@
 #include "query/heap.h"
 
 #include "query/heap_roots.h"
-#include "query/messages.h"
 #include "query/term_path.h"
 
 #include <libdump/heap/heap_census.h>
@@ -469,7 +468,7 @@ Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_
     if ((*process)->run.end.has_detail()) {
         report.void_detail = (*process)->run.end.detail();
     }
-    report.withheld = terms_withheld((*process)->run, options.sensitive) != TermsWithheld::kNo;
+    report.withheld = terms_withheld((*process)->run, options.sensitive) != Withheld::kNo;
     if (!report.withheld) {
         if (auto done = Reading(dump, **process, options, report).run(); !done) {
             return std::unexpected(done.error());

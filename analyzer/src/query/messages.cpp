@@ -6,13 +6,6 @@
 
 namespace beamdump::query {
 
-TermsWithheld terms_withheld(const ProcessRun& run, bool sensitive) {
-    if (run.is_void()) {
-        return TermsWithheld::kVoid;
-    }
-    return run.process.sensitive() && !sensitive ? TermsWithheld::kSensitive : TermsWithheld::kNo;
-}
-
 Result<std::unique_ptr<MessageListing>> MessageListing::open(Dump& dump, const std::string& file,
                                                              std::string_view name,
                                                              const MessagesOptions& options) {

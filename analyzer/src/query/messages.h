@@ -24,9 +24,6 @@ struct MessagesOptions {
     bool sensitive = false;  ///< show the messages of a process flagged sensitive
 };
 
-/// Why nothing of a process's terms is shown.
-enum class TermsWithheld : std::uint8_t { kNo, kVoid, kSensitive };
-
 struct ShapeCount {
     std::string shape;
     std::uint64_t count = 0;
@@ -54,7 +51,7 @@ class MessageListing {
 
     [[nodiscard]] const DumpFacts& dump_facts() const { return facts_; }
     [[nodiscard]] const ProcessLine& line() const { return process_->line; }
-    [[nodiscard]] TermsWithheld withheld() const { return withheld_; }
+    [[nodiscard]] Withheld withheld() const { return withheld_; }
     [[nodiscard]] const MessagesOptions& options() const { return options_; }
     /// Of all queues: messages and other signals.
     [[nodiscard]] std::uint64_t entries() const { return entries_; }
@@ -84,13 +81,10 @@ class MessageListing {
     MessagesOptions options_;
     MessagePrinter printer_;
     MessageWalker walker_;
-    TermsWithheld withheld_ = TermsWithheld::kNo;
+    Withheld withheld_ = Withheld::kNo;
     std::uint64_t entries_ = 0;
     std::uint64_t given_ = 0;
     std::uint64_t histogram_records_ = 0;
 };
-
-/// Whether a process's terms may be shown.
-TermsWithheld terms_withheld(const ProcessRun& run, bool sensitive);
 
 }  // namespace beamdump::query

@@ -6,6 +6,13 @@
 
 namespace beamdump::query {
 
+Withheld terms_withheld(const ProcessRun& run, bool sensitive) {
+    if (run.is_void()) {
+        return Withheld::kVoid;
+    }
+    return run.process.sensitive() && !sensitive ? Withheld::kSensitive : Withheld::kNo;
+}
+
 OpenedProcess::OpenedProcess(Dump& dump, ProcessRun opened_run, const TagScheme& node_scheme)
     : run(std::move(opened_run)),
       context(dump, run),

@@ -5,13 +5,12 @@ namespace beamdump::render {
 
 namespace {
 
-void write_process(JsonWriter& json, const query::ProcessLine& line,
-                   query::TermsWithheld withheld) {
+void write_process(JsonWriter& json, const query::ProcessLine& line, query::Withheld withheld) {
     json.begin_object("process");
     write_process_members(json, line);
     json.end_object();
-    if (withheld != query::TermsWithheld::kNo) {
-        json.member("withheld", withheld == query::TermsWithheld::kVoid ? "void" : "sensitive");
+    if (withheld != query::Withheld::kNo) {
+        json.member("withheld", withheld == query::Withheld::kVoid ? "void" : "sensitive");
     }
 }
 
@@ -54,7 +53,7 @@ Result<void> messages_json(Output& output, query::MessageListing& listing) {
     JsonWriter json(output, "beamdump.messages/1");
     write_dump(json, "dump", listing.dump_facts());
     write_process(json, listing.line(), listing.withheld());
-    if (listing.withheld() == query::TermsWithheld::kNo) {
+    if (listing.withheld() == query::Withheld::kNo) {
         json.member("entries", listing.entries());
         json.member("from", listing.options().from);
         if (listing.options().histogram) {
@@ -85,7 +84,7 @@ Result<void> dictionary_json(Output& output, query::DictionaryListing& listing) 
     JsonWriter json(output, "beamdump.dictionary/1");
     write_dump(json, "dump", listing.dump_facts());
     write_process(json, listing.line(), listing.withheld());
-    if (listing.withheld() == query::TermsWithheld::kNo) {
+    if (listing.withheld() == query::Withheld::kNo) {
         json.member("entries", listing.entries());
         json.member("from", listing.options().from);
         json.begin_array("dictionary");

@@ -64,7 +64,7 @@ std::string plural(std::uint64_t count, std::string_view what) {
 
 Result<void> messages_text(Output& output, query::MessageListing& listing) {
     print_heading(output, listing.line());
-    if (listing.withheld() != query::TermsWithheld::kNo) {
+    if (listing.withheld() != query::Withheld::kNo) {
         return {};
     }
     const auto& options = listing.options();
@@ -110,7 +110,7 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
 
 Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) {
     print_heading(output, listing.line());
-    if (listing.withheld() != query::TermsWithheld::kNo) {
+    if (listing.withheld() != query::Withheld::kNo) {
         return {};
     }
     const auto& options = listing.options();
