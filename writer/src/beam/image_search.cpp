@@ -14,7 +14,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Result<ImageSearch> ImageSearch::read(target::LiveTarget& target) {
+Result<ImageSearch> ImageSearch::read(target::Target& target) {
     ImageSearch search;
     const auto copy = [&](const std::vector<memory::AddressRange>& ranges, bool present_only,
                           std::vector<Segment>& into) -> Result<void> {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "beam/layout.h"
-#include "target/live_target.h"
+#include "target/target.h"
 
 #include <functional>
 #include <optional>
@@ -20,7 +20,7 @@ class ImageSearch {
     /// Copies the image's read-only and writable segments (about 2 MiB). Only present pages of the
     /// writable ones are read; an absent page was never written and holds no table. The read-only
     /// ones are the executable's file: the kernel may have dropped their pages, reading is cheap.
-    static Result<ImageSearch> read(target::LiveTarget& target);
+    static Result<ImageSearch> read(target::Target& target);
 
     /// Addresses of words, in the writable segments, that point to the string `text`.
     [[nodiscard]] std::vector<Address> pointers_to_string(std::string_view text) const;

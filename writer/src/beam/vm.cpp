@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kCacheBlockBytes = 16U << 10U;
 constexpr std::size_t kCacheBlocks = 256;
 
-Result<std::string> symbol_text(target::LiveTarget& target, std::string_view name) {
+Result<std::string> symbol_text(target::Target& target, std::string_view name) {
     const auto symbol = target.image().symbol(name);
     if (!symbol) {
         return fail(ErrorCode::kUnsupported,
@@ -63,19 +63,19 @@ constexpr std::array kCodePointNames = {
 
 }  // namespace
 
-Result<std::string> otp_release_of(target::LiveTarget& target) {
+Result<std::string> otp_release_of(target::Target& target) {
     return symbol_text(target, "etp_otp_release");
 }
 
-Vm::Vm(target::LiveTarget target, Layout layout)
+Vm::Vm(std::unique_ptr<target::Target> target, Layout layout)
     : target_(std::move(target)),
       layout_(std::move(layout)),
-      cache_(std::make_unique<memory::BlockCache>(target_.memory(), &target_.pages(),
+      cache_(std::make_unique<memory::BlockCache>(target_->memory(), &target_->pages(),
                                                   kCacheBlockBytes, kCacheBlocks)) {}
 
-Result<std::unique_ptr<Vm>> Vm::locate(target::LiveTarget target,
+Result<std::unique_ptr<Vm>> Vm::locate(std::unique_ptr<target::Target> target,
                                        const std::optional<std::string>& layout_json) {
-    auto release = otp_release_of(target);
+    auto release = otp_release_of(*target);
     if (!release) {
         return std::unexpected(release.error());
     }
@@ -88,7 +88,7 @@ Result<std::unique_ptr<Vm>> Vm::locate(target::LiveTarget target,
     if (auto done = vm->read_facts(); !done) {
         return std::unexpected(done.error());
     }
-    auto search = ImageSearch::read(vm->target_);
+    auto search = ImageSearch::read(*vm->target_);
     if (!search) {
         return std::unexpected(search.error());
     }
@@ -100,7 +100,7 @@ Result<std::unique_ptr<Vm>> Vm::locate(target::LiveTarget target,
 
 Result<void> Vm::refresh() {
     cache_->invalidate();
-    if (auto done = target_.refresh_mappings(); !done) {
+    if (auto done = target_->refresh_mappings(); !done) {
         return done;
     }
     auto active = symbol_value<std::uint32_t>("the_active_code_index");
@@ -116,15 +116,15 @@ Result<void> Vm::refresh() {
 
 bool Vm::plausible(Address address, std::uint64_t bytes) const {
     return address != 0 && address % 8 == 0 && address < address + bytes &&
-           target_.mappings().readable({address, address + bytes});
+           target_->mappings().readable({address, address + bytes});
 }
 
 Result<Address> Vm::symbol(std::string_view name) {
-    const auto found = target_.image().symbol(name);
+    const auto found = target_->image().symbol(name);
     if (!found) {
         return fail(
             ErrorCode::kUnsupported,
-            fmt::format("{} has no symbol {} in .symtab or .dynsym", target_.executable(), name));
+            fmt::format("{} has no symbol {} in .symtab or .dynsym", target_->executable(), name));
     }
     if (std::ranges::none_of(found_, [&](const Found& known) { return known.name == name; })) {
         found_.push_back({std::string(name), found->address, std::string(found->table)});
@@ -138,7 +138,7 @@ Result<T> Vm::symbol_value(std::string_view name) {
     if (!address) {
         return std::unexpected(address.error());
     }
-    auto value = target_.memory().value<T>(*address);
+    auto value = target_->memory().value<T>(*address);
     if (!value) {
         return wrap(fmt::format("reading {}", name), value.error());
     }
@@ -146,7 +146,7 @@ Result<T> Vm::symbol_value(std::string_view name) {
 }
 
 Result<void> Vm::read_facts() {
-    auto version = symbol_text(target_, "etp_erts_version");
+    auto version = symbol_text(*target_, "etp_erts_version");
     auto jit = symbol_value<std::int32_t>("etp_beamasm");
     auto bits = symbol_value<std::int32_t>("etp_arch_bits");
     auto non_value = symbol_value<std::uint64_t>("etp_the_non_value");

@@ -3,7 +3,7 @@
 #include "beam/image_search.h"
 #include "beam/layout.h"
 #include "memory/block_cache.h"
-#include "target/live_target.h"
+#include "target/target.h"
 
 #include <map>
 #include <memory>
@@ -56,10 +56,10 @@ class Vm {
     /// `layout_json`: a layout to use instead of the built-in one. kUnsupported: a release without
     /// layout. kImplausible: tables that cannot be found or stand in more than one place, with the
     /// candidates. Nothing is trusted yet: see check_vm().
-    static Result<std::unique_ptr<Vm>> locate(target::LiveTarget target,
+    static Result<std::unique_ptr<Vm>> locate(std::unique_ptr<target::Target> target,
                                               const std::optional<std::string>& layout_json);
 
-    [[nodiscard]] target::LiveTarget& target() { return target_; }
+    [[nodiscard]] target::Target& target() { return *target_; }
     [[nodiscard]] const Layout& layout() const { return layout_; }
     [[nodiscard]] const VmFacts& facts() const { return facts_; }
     [[nodiscard]] const VmTables& tables() const { return tables_; }
@@ -68,7 +68,7 @@ class Vm {
     /// For following pointers; may be as old as the last refresh().
     [[nodiscard]] memory::MemorySource& memory() { return *cache_; }
     /// For bulk data: straight from the target.
-    [[nodiscard]] memory::MemorySource& bulk() { return target_.memory(); }
+    [[nodiscard]] memory::MemorySource& bulk() { return target_->memory(); }
 
     /// Forgets cached memory, reads mappings and the active code index again.
     Result<void> refresh();
@@ -77,7 +77,7 @@ class Vm {
     [[nodiscard]] bool plausible(Address address, std::uint64_t bytes) const;
 
   private:
-    Vm(target::LiveTarget target, Layout layout);
+    Vm(std::unique_ptr<target::Target> target, Layout layout);
     Result<void> read_facts();
     Result<void> find_tables(const ImageSearch& search);
     Result<Address> find_index_tables(const ImageSearch& search, const char* what,
@@ -89,7 +89,7 @@ class Vm {
     template <typename T>
     Result<T> symbol_value(std::string_view name);
 
-    target::LiveTarget target_;
+    std::unique_ptr<target::Target> target_;
     Layout layout_;
     std::unique_ptr<memory::BlockCache> cache_;
     VmFacts facts_;
@@ -98,6 +98,6 @@ class Vm {
 };
 
 /// OTP release of a target, from its own constants; needs no layout.
-Result<std::string> otp_release_of(target::LiveTarget& target);
+Result<std::string> otp_release_of(target::Target& target);
 
 }  // namespace beamdump::beam

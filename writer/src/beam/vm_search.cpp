@@ -106,9 +106,9 @@ Result<Address> Vm::find_catch_pools(const ImageSearch& search) {
     };
     const auto leads_to_code = [&](StructView pool) {
         for (std::uint32_t index = 0; index < std::min(pool.u32(high_mark), 16U); ++index) {
-            const auto code = target_.memory().word(pool.get(vector) +
-                                                    std::uint64_t{index} * entry_bytes + cp.offset);
-            const auto* mapping = code ? target_.mappings().find(*code) : nullptr;
+            const auto code = target_->memory().word(
+                pool.get(vector) + std::uint64_t{index} * entry_bytes + cp.offset);
+            const auto* mapping = code ? target_->mappings().find(*code) : nullptr;
             if (!code || (*code != 0 && (mapping == nullptr || !mapping->readable))) {
                 return false;
             }

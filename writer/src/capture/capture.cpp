@@ -5,6 +5,7 @@
 #include "capture/clock.h"
 #include "capture/node_capture.h"
 #include "capture/process_capture.h"
+#include "target/live_target.h"
 #include "target/thread_stop.h"
 
 #include <fmt/format.h>

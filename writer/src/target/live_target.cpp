@@ -14,6 +14,7 @@
 #include <ctime>
 #include <elf.h>
 #include <optional>
+#include <tuple>
 #include <unistd.h>
 
 namespace beamdump::target {
@@ -98,9 +99,9 @@ std::int64_t clock_us(clockid_t clock) {
 
 }  // namespace
 
-Result<LiveTarget> LiveTarget::open(pid_t pid) {
-    LiveTarget target;
-    target.pid_ = pid;
+Result<std::unique_ptr<LiveTarget>> LiveTarget::open(pid_t pid) {
+    std::unique_ptr<LiveTarget> opened(new LiveTarget());
+    auto& target = *opened;
     auto process = ProcDirectory::open(pid);
     if (!process) {
         return std::unexpected(process.error());
@@ -133,9 +134,29 @@ Result<LiveTarget> LiveTarget::open(pid_t pid) {
     }
     target.executable_ = std::move(vm->path);
     target.image_ = std::move(vm->image);
-    target.memory_ = std::move(*memory);
-    target.pages_ = std::move(*pages);
-    return target;
+    target.memory_ =
+        std::make_unique<memory::SwitchedMemory>(std::move(*memory), std::move(*pages));
+    return opened;
+}
+
+Result<void> LiveTarget::read_twin(pid_t twin) {
+    // Not process_vm_readv: it pins pages, and then the kernel copies those that are shared.
+    auto memory = memory::ProcessMemory::open(twin, memory::ReadWay::kProcMem);
+    auto pages = memory::Pagemap::open(twin);
+    if (!memory || !pages) {
+        return wrap("the node's twin", !memory ? memory.error() : pages.error());
+    }
+    auto left = memory_->exchange(std::move(*memory), std::move(*pages));
+    if (!own_memory_) {
+        std::tie(own_memory_, own_pages_) = std::move(left);
+    }
+    return {};
+}
+
+void LiveTarget::read_itself() {
+    if (own_memory_) {
+        memory_->exchange(std::move(own_memory_), std::move(own_pages_));
+    }
 }
 
 Result<void> LiveTarget::refresh_mappings() {

@@ -1,55 +1,52 @@
 #pragma once
 
-#include "memory/memory_source.h"
-#include "memory/present_pages.h"
-#include "target/elf_image.h"
-#include "target/mappings.h"
+#include "memory/switched_memory.h"
 #include "target/proc_directory.h"
+#include "target/target.h"
 
 #include <memory>
-#include <string>
-#include <sys/types.h>
-#include <vector>
 
 namespace beamdump::target {
 
-/// A running operating-system process that holds an Erlang VM: who it is and how to read it.
-/// Opening it stops nothing and changes nothing in it.
-class LiveTarget {
+/// A running process. Opening it stops nothing and changes nothing in it.
+class LiveTarget final : public Target {
   public:
     /// kNotFound: no such process. kNotABeam: something else (the sentence says what it is).
     /// kPermission: which of ptrace_scope, user, capability or dumpability forbids it, and what to
     /// do. The VM's image is found in the mappings, so a VM started through ld.so is found too.
-    static Result<LiveTarget> open(pid_t pid);
+    static Result<std::unique_ptr<LiveTarget>> open(pid_t pid);
 
-    [[nodiscard]] pid_t pid() const { return pid_; }
-    [[nodiscard]] const std::string& executable() const { return executable_; }
-    [[nodiscard]] const ElfImage& image() const { return image_; }
-    [[nodiscard]] const Mappings& mappings() const { return mappings_; }
-    [[nodiscard]] memory::MemorySource& memory() { return *memory_; }
-    [[nodiscard]] memory::PresentPages& pages() { return *pages_; }
+    [[nodiscard]] pid_t pid() const override { return process_.pid(); }
+    [[nodiscard]] const std::string& executable() const override { return executable_; }
+    [[nodiscard]] const ElfImage& image() const override { return image_; }
+    [[nodiscard]] const Mappings& mappings() const override { return mappings_; }
+    [[nodiscard]] memory::MemorySource& memory() override { return *memory_; }
+    [[nodiscard]] memory::PresentPages& pages() override { return *memory_; }
 
-    /// Reads /proc/PID/maps again: the node may have mapped more since.
-    Result<void> refresh_mappings();
+    /// Reads /proc/PID/maps again.
+    Result<void> refresh_mappings() override;
 
-    [[nodiscard]] Result<std::vector<std::string>> arguments() const;
-    [[nodiscard]] Result<std::int64_t> boot_us() const;  ///< wall clock, since the epoch
-    [[nodiscard]] Result<std::uint64_t> resident_bytes() const;
-    /// Whether any of its memory is swapped out. Unknown counts as yes: then pages are looked at
-    /// one by one before they are read.
-    [[nodiscard]] bool has_swapped_pages() const;
-    /// Whether it still runs; false for a zombie.
-    [[nodiscard]] bool alive() const;
+    [[nodiscard]] Result<std::vector<std::string>> arguments() const override;
+    [[nodiscard]] Result<std::int64_t> boot_us() const override;
+    [[nodiscard]] Result<std::uint64_t> resident_bytes() const override;
+    [[nodiscard]] bool has_swapped_pages() const override;
+    /// False for a zombie.
+    [[nodiscard]] bool alive() const override;
+
+    /// From here on memory() and pages() are those of `twin`, a copy of this process.
+    Result<void> read_twin(pid_t twin);
+    /// Back to the process itself; nothing happens where its own memory is read.
+    void read_itself();
 
   private:
     LiveTarget() = default;
-    pid_t pid_ = 0;
     ProcDirectory process_;
     std::string executable_;
     ElfImage image_;
     Mappings mappings_;
-    std::unique_ptr<memory::MemorySource> memory_;
-    std::unique_ptr<memory::PresentPages> pages_;
+    std::unique_ptr<memory::SwitchedMemory> memory_;
+    std::unique_ptr<memory::MemorySource> own_memory_;  // while a twin is read
+    std::unique_ptr<memory::PresentPages> own_pages_;
 };
 
 }  // namespace beamdump::target

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "memory/memory_source.h"
+#include "memory/present_pages.h"
+#include "target/elf_image.h"
+#include "target/mappings.h"
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace beamdump::target {
+
+/// An operating-system process that holds an Erlang VM, running or not: who it is, what it maps and
+/// its memory.
+class Target {
+  public:
+    Target() = default;
+    Target(const Target&) = delete;
+    Target& operator=(const Target&) = delete;
+    virtual ~Target() = default;
+
+    [[nodiscard]] virtual pid_t pid() const = 0;
+    [[nodiscard]] virtual const std::string& executable() const = 0;
+    [[nodiscard]] virtual const ElfImage& image() const = 0;
+    [[nodiscard]] virtual const Mappings& mappings() const = 0;
+    [[nodiscard]] virtual memory::MemorySource& memory() = 0;
+    [[nodiscard]] virtual memory::PresentPages& pages() = 0;
+
+    /// Looks again what is mapped: a node that runs may have mapped more since.
+    virtual Result<void> refresh_mappings() = 0;
+
+    [[nodiscard]] virtual Result<std::vector<std::string>> arguments() const = 0;
+    [[nodiscard]] virtual Result<std::int64_t> boot_us()
+        const = 0;  ///< wall clock, since the epoch
+    [[nodiscard]] virtual Result<std::uint64_t> resident_bytes() const = 0;
+    /// Whether any of its memory is out of reach without bringing it back (swapped out). Unknown
+    /// counts as yes: then pages are looked at one by one before they are read.
+    [[nodiscard]] virtual bool has_swapped_pages() const = 0;
+    /// Whether its memory can still be read: false once the process has ended.
+    [[nodiscard]] virtual bool alive() const = 0;
+};
+
+}  // namespace beamdump::target
