@@ -70,21 +70,13 @@ Result<BinaryRecord> BinaryIndex::in_pack(std::uint64_t offset, std::uint64_t ad
     return BinaryRecord(*held, &pack.record.binary(*found));
 }
 
-Result<BinaryRecord> BinaryIndex::in_recovered(const RecoveredIndex& recovered,
-                                               std::uint64_t address) {
-    const auto found =
-        std::ranges::lower_bound(recovered.binaries, address, {}, &BinaryLocation::address);
-    if (found == recovered.binaries.end() || found->address != address) {
-        return nullptr;
-    }
-    return in_pack(found->record_offset, address);
-}
-
-Result<BinaryRecord> BinaryIndex::at(std::uint64_t address) {
+/// Offsets of all records that hold a binary at that address.
+Result<std::vector<std::uint64_t>> BinaryIndex::places(std::uint64_t address) {
+    std::vector<std::uint64_t> offsets;
     if (const RecoveredIndex* recovered = reader_.recovered()) {
-        auto binary = in_recovered(*recovered, address);
-        if (!binary || *binary != nullptr) {
-            return binary;
+        for (const auto& place :
+             std::ranges::equal_range(recovered->binaries, address, {}, &BinaryLocation::address)) {
+            offsets.push_back(place.record_offset);
         }
     }
     for (const auto& ref : reader_.trailer().binary_pages()) {
@@ -97,11 +89,25 @@ Result<BinaryRecord> BinaryIndex::at(std::uint64_t address) {
         }
         const auto& addresses = (*held)->address();
         const auto found = std::ranges::lower_bound(addresses, address);
-        if (found == addresses.end() || *found != address) {
-            continue;
+        if (found != addresses.end() && *found == address) {
+            const auto place = static_cast<int>(std::distance(addresses.begin(), found));
+            offsets.push_back((*held)->record_offset(place));
         }
-        const auto place = static_cast<int>(std::distance(addresses.begin(), found));
-        auto binary = in_pack((*held)->record_offset(place), address);
+    }
+    return offsets;
+}
+
+Result<BinaryRecord> BinaryIndex::at(std::uint64_t address, std::uint64_t end) {
+    auto offsets = places(address);
+    if (!offsets) {
+        return std::unexpected(offsets.error());
+    }
+    // Those before `end`, the last one first, then those behind it.
+    std::ranges::sort(*offsets);
+    const auto behind = std::ranges::lower_bound(*offsets, end);
+    std::reverse(offsets->begin(), behind);
+    for (const auto offset : *offsets) {
+        auto binary = in_pack(offset, address);
         if (!binary || *binary != nullptr) {
             return binary;
         }

@@ -168,7 +168,7 @@ Result<BinaryRecord> ProcessContext::binary(std::uint64_t address) {
             return *binaries_.insert(address, std::move(*found));
         }
     }
-    auto found = dump_.binaries().at(address);
+    auto found = dump_.binaries().at(address, run_.row.end_offset());
     if (!found) {
         dump_.faults().note(found.error());
         return found;

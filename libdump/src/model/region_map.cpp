@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace beamdump {
 
@@ -16,12 +17,42 @@ RegionMap::RegionMap(DumpReader& reader, std::vector<Region> regions)
     : reader_(reader), regions_(std::move(regions)), blocks_(kBlocksHeld) {
     std::erase_if(regions_, [](const Region& region) { return region.unit_bytes() != kWordBytes; });
     std::ranges::sort(regions_, {}, &Region::address);
+    std::uint64_t end = 0;
     for (const Region& region : regions_) {
         longest_bytes_ = std::max(longest_bytes_, region.total * kWordBytes);
+        overlapping_ = overlapping_ || region.address < end;
+        end = std::max(end, region.end_address());
     }
 }
 
+/// Of all regions that hold an address the one written last.
+const Region* RegionMap::latest(std::uint64_t address) const {
+    const Region* found = nullptr;
+    auto at = std::ranges::upper_bound(regions_, address, {}, &Region::address);
+    while (at != regions_.begin()) {
+        --at;
+        if (address - at->address >= longest_bytes_) {
+            break;
+        }
+        if (address < at->end_address() && (found == nullptr || at->offset > found->offset)) {
+            found = &*at;
+        }
+    }
+    return found;
+}
+
+/// How far a region's words may be taken together: another may take over where it begins.
+std::uint64_t RegionMap::words_until_next(std::uint64_t address) const {
+    const auto next = std::ranges::upper_bound(regions_, address, {}, &Region::address);
+    return !overlapping_ || next == regions_.end()
+               ? std::numeric_limits<std::uint64_t>::max()
+               : (next->address - address + kWordBytes - 1) / kWordBytes;
+}
+
 const Region* RegionMap::find(std::uint64_t address) const {
+    if (overlapping_) {
+        return latest(address);
+    }
     auto after = std::ranges::upper_bound(regions_, address, {}, &Region::address);
     if (after == regions_.begin()) {
         return nullptr;
@@ -32,7 +63,7 @@ const Region* RegionMap::find(std::uint64_t address) const {
 
 Result<std::shared_ptr<const RegionMap::Block>> RegionMap::block(const Region& region,
                                                                  std::uint64_t number) {
-    const std::pair key(region.address, number);
+    const std::pair key(region.offset, number);
     if (auto known = blocks_.find(key)) {
         return known;
     }
@@ -60,6 +91,7 @@ Result<std::size_t> RegionMap::words(std::uint64_t address, std::span<std::uint6
             fmt::format("the word at {:#x} (word {} of {} from {:#x}) is {}", address, index,
                         region->total, region->address, absence_reason(region->state)));
     }
+    into = into.first(std::min<std::uint64_t>(into.size(), words_until_next(address)));
     std::size_t given = 0;
     while (given < into.size() && index < region->here) {
         auto held = block(*region, index / kBlockWords);

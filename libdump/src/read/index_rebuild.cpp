@@ -29,12 +29,9 @@ records::RegionRef ref_of(const format::RegionHeader& header, std::uint64_t offs
     return ref;
 }
 
-/// By address; of several records of one binary the last one counts.
+/// By address; those of one address stay in the stream's order.
 void sort_binaries(std::vector<BinaryLocation>& binaries) {
-    std::ranges::reverse(binaries);
     std::ranges::stable_sort(binaries, {}, &BinaryLocation::address);
-    const auto repeated = std::ranges::unique(binaries, {}, &BinaryLocation::address);
-    binaries.erase(repeated.begin(), repeated.end());
 }
 
 }  // namespace

@@ -70,8 +70,14 @@ Result<std::string> otp_release_of(target::Target& target) {
 Vm::Vm(std::unique_ptr<target::Target> target, Layout layout)
     : target_(std::move(target)),
       layout_(std::move(layout)),
-      cache_(std::make_unique<memory::BlockCache>(target_->memory(), &target_->pages(),
-                                                  kCacheBlockBytes, kCacheBlocks)) {}
+      cache_(target_->memory(), &target_->pages(), kCacheBlockBytes, kCacheBlocks),
+      memory_(cache_, prefetched_),
+      bulk_(target_->memory(), prefetched_) {}
+
+void Vm::forget() {
+    prefetched_.drop();
+    cache_.invalidate();
+}
 
 Result<std::unique_ptr<Vm>> Vm::locate(std::unique_ptr<target::Target> target,
                                        const std::optional<std::string>& layout_json) {
@@ -99,7 +105,7 @@ Result<std::unique_ptr<Vm>> Vm::locate(std::unique_ptr<target::Target> target,
 }
 
 Result<void> Vm::refresh() {
-    cache_->invalidate();
+    forget();
     if (auto done = target_->refresh_mappings(); !done) {
         return done;
     }

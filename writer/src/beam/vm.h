@@ -3,6 +3,7 @@
 #include "beam/image_search.h"
 #include "beam/layout.h"
 #include "memory/block_cache.h"
+#include "memory/prefetched.h"
 #include "target/target.h"
 
 #include <map>
@@ -65,10 +66,14 @@ class Vm {
     [[nodiscard]] const VmTables& tables() const { return tables_; }
     [[nodiscard]] const std::vector<Found>& found() const { return found_; }
 
-    /// For following pointers; may be as old as the last refresh().
-    [[nodiscard]] memory::MemorySource& memory() { return *cache_; }
-    /// For bulk data: straight from the target.
-    [[nodiscard]] memory::MemorySource& bulk() { return target_->memory(); }
+    /// For following pointers; may be as old as the last refresh() or forget().
+    [[nodiscard]] memory::MemorySource& memory() { return memory_; }
+    /// For bulk data: straight from the target, but for what is prefetched.
+    [[nodiscard]] memory::MemorySource& bulk() { return bulk_; }
+    /// What is read ahead; memory() and bulk() serve from it.
+    [[nodiscard]] memory::Prefetched& prefetched() { return prefetched_; }
+    /// Forgets cached memory: what is read next is as it is then.
+    void forget();
 
     /// Forgets cached memory, reads mappings and the active code index again.
     Result<void> refresh();
@@ -91,7 +96,10 @@ class Vm {
 
     std::unique_ptr<target::Target> target_;
     Layout layout_;
-    std::unique_ptr<memory::BlockCache> cache_;
+    memory::BlockCache cache_;
+    memory::Prefetched prefetched_;
+    memory::PrefetchedMemory memory_;
+    memory::PrefetchedMemory bulk_;
     VmFacts facts_;
     VmTables tables_;
     std::vector<Found> found_;

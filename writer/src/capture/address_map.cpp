@@ -4,7 +4,7 @@
 
 namespace beamdump::capture {
 
-AddressMap::Entry& AddressMap::slot_of(memory::Address address) {
+std::size_t AddressMap::slot_of(memory::Address address) const {
     // Blocks are aligned: the low bits say little. 2^64 divided by the golden ratio spreads them.
     const std::uint64_t spread = (address >> 3U) * 0x9e3779b97f4a7c15U;
     const std::size_t mask = entries_.size() - 1;
@@ -12,11 +12,11 @@ AddressMap::Entry& AddressMap::slot_of(memory::Address address) {
     while (entries_[at].first != 0 && entries_[at].first != address) {
         at = (at + 1) & mask;
     }
-    return entries_[at];
+    return at;
 }
 
 bool AddressMap::insert(memory::Address address) {
-    auto& slot = slot_of(address);
+    auto& slot = entries_[slot_of(address)];
     if (slot.first == address) {
         return false;
     }
@@ -26,10 +26,15 @@ bool AddressMap::insert(memory::Address address) {
 }
 
 void AddressMap::set(memory::Address address, std::uint64_t value) {
-    auto& slot = slot_of(address);
+    auto& slot = entries_[slot_of(address)];
     if (slot.first == address) {
         slot.second = value;
     }
+}
+
+std::uint64_t AddressMap::get(memory::Address address) const {
+    const auto& slot = entries_[slot_of(address)];
+    return slot.first == address ? slot.second : 0;
 }
 
 std::span<const AddressMap::Entry> AddressMap::sort() {

@@ -22,6 +22,8 @@ class AddressMap {
     bool insert(memory::Address address);
     /// Sets the value of a known address.
     void set(memory::Address address, std::uint64_t value);
+    /// The value of an address, 0 where it is not known.
+    [[nodiscard]] std::uint64_t get(memory::Address address) const;
 
     /// Three quarters of the slots are used: take what is in it.
     [[nodiscard]] bool full() const { return size_ * 4 >= entries_.size() * 3; }
@@ -33,7 +35,7 @@ class AddressMap {
     void clear();
 
   private:
-    Entry& slot_of(memory::Address address);
+    [[nodiscard]] std::size_t slot_of(memory::Address address) const;
 
     std::vector<Entry> entries_;
     std::size_t size_ = 0;

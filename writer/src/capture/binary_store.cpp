@@ -1,6 +1,8 @@
 #include "capture/binary_store.h"
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 
 namespace beamdump::capture {
 namespace {
@@ -9,6 +11,22 @@ constexpr std::size_t kBatch = 1024;
 constexpr std::uint64_t kInlineBytes = 32U << 10U;
 constexpr std::size_t kPageBytes = 96U << 10U;
 constexpr std::size_t kIndexPageEntries = 8192;
+constexpr std::size_t kMostReplaced = 64U << 10U;  // held until they are written: 16 bytes each
+
+/// Tells one binary from another that came to stand in its place: by size, flags, the first bytes
+/// that are kept and a reference's numbers; never 0. Two that agree in all these pass for one.
+std::uint64_t print_of(const beam::BinaryView& binary) {
+    const std::hash<std::string_view> hash;
+    std::uint64_t print = hash(binary.facts.prefix());
+    for (const std::uint64_t part :
+         {binary.size, std::uint64_t{binary.facts.flags()}, binary.facts.magic() ? 1UL : 0UL}) {
+        print = print * 0x9e3779b97f4a7c15U + part;
+    }
+    for (const auto number : binary.facts.magic_reference()) {
+        print = print * 0x9e3779b97f4a7c15U + number;
+    }
+    return print | 1U;
+}
 
 }  // namespace
 
@@ -23,7 +41,7 @@ Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
 }
 
 Result<void> BinaryStore::add(Address binary) {
-    if (binary == 0 || !known_.insert(binary)) {
+    if (binary == 0 || (!known_.insert(binary) && !moving_)) {
         return {};
     }
     waiting_.push_back(binary);
@@ -60,11 +78,16 @@ Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
 
 Result<void> BinaryStore::write_waiting() {
     std::ranges::sort(waiting_);
+    const auto repeated = std::ranges::unique(waiting_);
+    waiting_.erase(repeated.begin(), repeated.end());
     auto views = reader_.read(waiting_);
     if (!views) {
         return std::unexpected(views.error());
     }
     for (auto& binary : *views) {
+        if (moving_ && is_written(binary)) {
+            continue;
+        }
         if (binary.content_apart) {
             if (auto done = write_content(binary); !done) {
                 return done;
@@ -85,7 +108,34 @@ Result<void> BinaryStore::write_waiting() {
         }
     }
     waiting_.clear();
+    if (replaced_.size() >= kMostReplaced) {
+        if (auto done = write_replaced(); !done) {
+            return done;
+        }
+    }
     return flush_page();
+}
+
+void BinaryStore::set_moving(bool moving) {
+    moving_ = moving;
+    if (moving && !prints_) {
+        prints_.emplace(kSlots);
+    }
+}
+
+/// Whether the binary stands in the dump as it is; else what stood at its address is another.
+bool BinaryStore::is_written(const beam::BinaryView& binary) {
+    const auto print = print_of(binary);
+    const auto offset = known_.get(binary.address);
+    if (offset != 0 && prints_->get(binary.address) == print) {
+        return true;
+    }
+    if (offset != 0) {
+        replaced_.emplace_back(binary.address, offset);
+    }
+    prints_->insert(binary.address);
+    prints_->set(binary.address, print);
+    return false;
 }
 
 Result<void> BinaryStore::flush_page() {
@@ -105,7 +155,35 @@ Result<void> BinaryStore::flush_page() {
 }
 
 Result<void> BinaryStore::write_index() {
-    const auto entries = known_.sort();
+    if (auto done = write_run(known_.sort()); !done) {
+        return done;
+    }
+    known_.clear();
+    if (prints_) {
+        prints_->clear();
+    }
+    return {};
+}
+
+/// Those that were replaced, in runs without an address twice.
+Result<void> BinaryStore::write_replaced() {
+    std::ranges::stable_sort(replaced_, {}, &AddressMap::Entry::first);
+    while (!replaced_.empty()) {
+        std::vector<AddressMap::Entry> run;
+        std::vector<AddressMap::Entry> rest;
+        for (const auto& entry : replaced_) {
+            const bool repeated = !run.empty() && run.back().first == entry.first;
+            (repeated ? rest : run).push_back(entry);
+        }
+        if (auto done = write_run(run); !done) {
+            return done;
+        }
+        replaced_ = std::move(rest);
+    }
+    return {};
+}
+
+Result<void> BinaryStore::write_run(std::span<const AddressMap::Entry> entries) {
     for (std::size_t first = 0; first < entries.size(); first += kIndexPageEntries) {
         const auto last = std::min(first + kIndexPageEntries, entries.size());
         records::BinaryIndexPage page;
@@ -125,7 +203,6 @@ Result<void> BinaryStore::write_index() {
         ref.set_count(last - first);
         ref.set_offset(*offset);
     }
-    known_.clear();
     ++run_;
     return {};
 }
@@ -135,6 +212,9 @@ Result<void> BinaryStore::finish(records::Trailer& trailer) {
         return done;
     }
     if (auto done = write_index(); !done) {
+        return done;
+    }
+    if (auto done = write_replaced(); !done) {
         return done;
     }
     for (const auto& page : index_pages_) {

@@ -7,9 +7,12 @@
 namespace beamdump::capture {
 
 /// Writes every reference-counted binary once, however many owners name it, and the sorted index
-/// that finds it again. Memory: a table of 8 MiB. When it has taken in 393,216 binaries, a sorted
-/// run of the index is written and the table starts anew: a binary that is named again after that
-/// stands twice.
+/// that finds it again. While the node runs (moving()), memory that one process's binary left may
+/// hold another's by the time it is named again: then each is looked at again wherever it is named,
+/// and written again if it is another. Of several at one address the one that counts for a process
+/// is the last before the end of its run. Memory: a table of 8 MiB, two while the node runs. When
+/// it has taken in 393,216 binaries, a sorted run of the index is written and the table starts
+/// anew: a binary that is named again after that stands twice.
 class BinaryStore {
   public:
     static constexpr std::size_t kSlots = 512U << 10U;
@@ -18,8 +21,14 @@ class BinaryStore {
     static Result<BinaryStore> open(beam::Vm& vm, RegionCopier& copier,
                                     std::optional<std::uint64_t> keep, RegionCopier::Scrub scrub);
 
+    /// From here on the node runs while it is read, or no longer.
+    void set_moving(bool moving);
+
     /// Notes a binary; writes a batch when enough are waiting.
     Result<void> add(Address binary);
+
+    /// Reads and writes all that wait, while they are what their owner meant.
+    Result<void> settle() { return write_waiting(); }
 
     /// Writes what waits and the rest of the index.
     Result<void> finish(records::Trailer& trailer);
@@ -34,14 +43,20 @@ class BinaryStore {
         : reader_(std::move(reader)), copier_(&copier), scrub_(std::move(scrub)) {}
     Result<void> write_waiting();
     Result<void> write_content(beam::BinaryView& binary);
+    [[nodiscard]] bool is_written(const beam::BinaryView& binary);
     Result<void> flush_page();
     Result<void> write_index();
+    Result<void> write_replaced();
+    Result<void> write_run(std::span<const AddressMap::Entry> entries);
 
     beam::BinaryReader reader_;
     RegionCopier* copier_;
     RegionCopier::Scrub scrub_;
     std::vector<Address> waiting_;
-    AddressMap known_{kSlots};  // to the record's offset, 0 while waiting
+    AddressMap known_{kSlots};          // to the record's offset, 0 while waiting
+    std::optional<AddressMap> prints_;  // while the node runs: to what the binary looked like
+    std::vector<AddressMap::Entry> replaced_;  // records whose place in known_ was taken
+    bool moving_ = false;
     records::Binaries page_;
     std::size_t page_bytes_ = 0;
     std::vector<records::BinaryPageRef> index_pages_;

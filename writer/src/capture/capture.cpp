@@ -1,12 +1,11 @@
 #include "capture/capture.h"
 
-#include "beam/node_tables.h"
 #include "beam/vm_check.h"
-#include "capture/clock.h"
-#include "capture/node_capture.h"
-#include "capture/process_capture.h"
+#include "capture/at_rest.h"
+#include "capture/live.h"
+#include "capture/stops.h"
 #include "target/live_target.h"
-#include "target/thread_stop.h"
+#include "target/timed_stop.h"
 
 #include <fmt/format.h>
 
@@ -16,12 +15,9 @@
 namespace beamdump::capture {
 namespace {
 
-constexpr std::uint32_t kSlotsAtOnce = 1024;
-/// Of a chain's members the smallest: a heap fragment's header, a link.
-constexpr std::uint64_t kSmallestMemberBytes = 40;
-constexpr std::uint64_t kManyBytes = std::uint64_t{1} << 40U;
-/// auth holds a name and a table: more than this is no heap of its.
-constexpr std::uint64_t kAuthHeapWords = 1U << 20U;
+constexpr int kRoundsLive = 9;         // half a second in all
+constexpr int kRoundsBeforeAStop = 4;  // 15 ms
+constexpr std::chrono::milliseconds kDefaultPause{50};
 
 Result<std::optional<std::string>> read_layout(const std::optional<std::filesystem::path>& path) {
     if (!path) {
@@ -36,272 +32,83 @@ Result<std::optional<std::string>> read_layout(const std::optional<std::filesyst
     return text.str();
 }
 
-/// One capture from the first look at the target to the finished dump.
-class FreezeCapture {
-  public:
-    FreezeCapture(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm,
-                  ProgressListener& listener, const std::atomic<bool>& cancelled)
-        : options_(options), vm_(std::move(vm)), listener_(listener), cancelled_(cancelled) {}
-
-    Result<CaptureReport> run(DumpWriter writer);
-
-  private:
-    Result<void> copy_all(RegionCopier& copier);
-    Result<void> find_cookies(beam::CodeLookup& code);
-    Result<beam::Address> registered_as(std::string_view name, beam::AtomReader& atoms,
-                                        const beam::AtomWords& words);
-    Result<void> processes(beam::CodeLookup& code, RegionCopier& copier, BinaryStore& binaries);
-    Result<void> batch(ProcessCapture& capture, std::span<const beam::ProcessSlot> slots);
-    Result<void> checkpoint(std::string_view phase, std::uint64_t done,
-                            std::optional<std::uint64_t> total, const DumpWriter& writer);
-
-    const CaptureOptions& options_;
-    std::unique_ptr<beam::Vm> vm_;
-    ProgressListener& listener_;
-    const std::atomic<bool>& cancelled_;
-    Cookies cookies_;
-    std::vector<std::string> arguments_;
-    records::Trailer trailer_;
-};
-
-Result<void> FreezeCapture::checkpoint(std::string_view phase, std::uint64_t done,
-                                       std::optional<std::uint64_t> total,
-                                       const DumpWriter& writer) {
-    if (cancelled_) {
-        return fail(ErrorCode::kIo, "interrupted; the node runs on, the dump is not complete");
-    }
-    listener_.update({phase, done, total, vm_->bulk().stats().bytes, writer.stats().file_bytes});
-    return {};
-}
-
-/// The process registered as `auth` holds the cookie; its state is in its heap.
-Result<void> FreezeCapture::find_cookies(beam::CodeLookup& code) {
-    if (auto arguments = vm_->target().arguments()) {
-        arguments_ = std::move(*arguments);
-        cookies_.take_arguments(arguments_);
-    }
-    auto atoms = beam::AtomReader::open(*vm_);
-    auto words = beam::AtomWords::resolve(vm_->layout());
-    auto reader = beam::ProcessReader::open(*vm_, code);
-    if (!atoms || !words || !reader) {
-        return std::unexpected(!atoms ? atoms.error() : !words ? words.error() : reader.error());
-    }
-    auto auth = registered_as("auth", *atoms, *words);
-    if (!auth || *auth == 0) {
-        return auth ? Result<void>() : std::unexpected(auth.error());
-    }
-    auto raw = beam::OwnedStruct::read(vm_->memory(), *auth, reader->bytes());
-    if (!raw) {
-        return std::unexpected(raw.error());
-    }
-    const auto heap = reader->heap_of(raw->view());
-    const auto text_of = [&](std::uint32_t index) -> std::optional<std::string> {
-        auto text = atoms->text(index);
-        return text ? std::optional(*text) : std::nullopt;
-    };
-    for (const auto& span : {heap.young, heap.old}) {
-        if (span.words() > kAuthHeapWords) {
-            continue;
-        }
-        if (auto part = beam::read_words(vm_->bulk(), span.begin, span.words())) {
-            cookies_.take_auth_heap(*part, *words, text_of);
-        }
-    }
-    return {};
-}
-
-Result<beam::Address> FreezeCapture::registered_as(std::string_view name, beam::AtomReader& atoms,
-                                                   const beam::AtomWords& words) {
-    // The kernel's names are among the first atoms of any node.
-    for (std::uint32_t index = 0; index < atoms.count(); ++index) {
-        auto text = atoms.text(index);
-        if (!text) {
-            return std::unexpected(text.error());
-        }
-        if (*text == name) {
-            return beam::registered_process(*vm_, words.word(index));
-        }
-    }
-    return beam::Address{0};
-}
-
-Result<void> FreezeCapture::batch(ProcessCapture& capture,
-                                  std::span<const beam::ProcessSlot> slots) {
-    const std::size_t bytes = capture.structure_bytes();
-    std::vector<std::byte> structures(slots.size() * bytes);
-    std::vector<memory::BatchRead> reads(slots.size());
-    for (std::size_t index = 0; index < slots.size(); ++index) {
-        reads[index] = {slots[index].process, std::span(structures).subspan(index * bytes, bytes),
-                        false};
-    }
-    if (auto done = vm_->bulk().read_batch(reads); !done) {
-        return done;
-    }
-    for (std::size_t index = 0; index < slots.size(); ++index) {
-        if (!reads[index].done) {
-            continue;
-        }
-        if (auto done = capture.capture(slots[index], reads[index].into, 1); !done) {
-            return done;
-        }
-    }
-    return {};
-}
-
-Result<void> FreezeCapture::processes(beam::CodeLookup& code, RegionCopier& copier,
-                                      BinaryStore& binaries) {
-    auto table = beam::ProcessTable::open(*vm_);
-    if (!table) {
-        return std::unexpected(table.error());
-    }
-    IndexWriter index(copier.writer());
-    const RegionCopier::Scrub scrub = [this](std::span<std::byte> bytes) {
-        cookies_.scrub_aligned(bytes);
-    };
-    const RegionCopier::Scrub scrub_named = [this](std::span<std::byte> bytes) {
-        cookies_.scrub(bytes);
-    };
-    auto capture = ProcessCapture::open(
-        {*vm_, code, copier, binaries, index, scrub, scrub_named,
-         vm_->target().resident_bytes().value_or(kManyBytes) / kSmallestMemberBytes});
-    if (!capture) {
-        return std::unexpected(capture.error());
-    }
-    std::uint64_t seen = 0;
-    for (std::uint32_t first = 0; first < table->slots(); first += kSlotsAtOnce) {
-        auto used = table->used(first, kSlotsAtOnce);
-        if (!used) {
-            return std::unexpected(used.error());
-        }
-        for (std::size_t at = 0; at < used->size(); at += 64) {
-            const auto part =
-                std::span(*used).subspan(at, std::min<std::size_t>(64, used->size() - at));
-            if (auto done = batch(*capture, part); !done) {
-                return done;
-            }
-            seen += part.size();
-            if (auto done = checkpoint("processes", seen, table->count(), copier.writer()); !done) {
-                return done;
-            }
-        }
-    }
-    if (auto done = binaries.finish(trailer_); !done) {
-        return done;
-    }
-    auto& totals = *trailer_.mutable_totals();
-    totals.MergeFrom(index.totals());
-    totals.set_binaries(binaries.count());
-    totals.set_binary_bytes(binaries.bytes());
-    totals.set_binary_bytes_captured(binaries.captured_bytes());
-    totals.set_words_captured(capture->words());
-    if (binaries.unreadable() != 0) {
-        trailer_.add_warning(fmt::format("{} binaries could not be read", binaries.unreadable()));
-    }
-    if (capture->unrecognised() != 0) {
-        trailer_.add_warning(
-            fmt::format("{} slots of the process table hold no process", capture->unrecognised()));
-    }
-    return index.finish(trailer_);
-}
-
-Result<void> FreezeCapture::copy_all(RegionCopier& copier) {
-    // The node ran since its tables were found: look again, now that nothing moves.
-    if (auto done = vm_->refresh(); !done) {
-        return done;
-    }
-    auto code = beam::CodeLookup::read(*vm_);
-    if (!code) {
-        return std::unexpected(code.error());
-    }
-    if (auto done = find_cookies(*code); !done) {
-        return done;
-    }
-    NodeCapture node(*vm_, copier, cookies_, trailer_);
-    if (auto done = node.epoch(1, records::MEMORY_SOURCE_STOPPED); !done) {
-        return done;
-    }
-    if (auto done = node.node(code->modules(), arguments_); !done) {
-        return done;
-    }
-    if (auto done = node.atoms(); !done) {
-        return done;
-    }
-    if (auto done = node.modules(code->modules()); !done) {
-        return done;
-    }
-    if (auto done = node.tables(); !done) {
-        return done;
-    }
-    auto binaries =
-        BinaryStore::open(*vm_, copier, options_.binary_bytes,
-                          [this](std::span<std::byte> bytes) { cookies_.scrub(bytes); });
-    if (!binaries) {
-        return std::unexpected(binaries.error());
-    }
-    if (auto done = node.literals(*binaries); !done) {
-        return done;
-    }
-    return processes(*code, copier, *binaries);
-}
-
-Result<CaptureReport> FreezeCapture::run(DumpWriter writer) {
-    const auto started = clock_ns(CLOCK_MONOTONIC);
-    auto scheme = vm_->layout().constant("term_scheme");
-    if (!scheme) {
-        return std::unexpected(scheme.error());
-    }
-    RegionCopier copier(writer, vm_->bulk(),
-                        vm_->target().has_swapped_pages() ? &vm_->target().pages() : nullptr,
-                        static_cast<format::TermScheme>(*scheme));
-    NodeCapture node(*vm_, copier, cookies_, trailer_);
-    if (auto done = node.capture_record(options_, clock_ns(CLOCK_REALTIME) / 1000, started);
-        !done) {
-        return std::unexpected(done.error());
-    }
-    auto stop = target::ThreadStop::stop(vm_->target().pid());
+/// All in one stop, tables too: the node as it was in one moment.
+Result<void> freeze(Session& session) {
+    auto stop = target::TimedStop::begin(session.vm().target().pid(), std::nullopt);
     if (!stop) {
         return std::unexpected(stop.error());
     }
-    auto copied = copy_all(copier);
-    const auto cost = stop->resume();
-    if (!copied) {
-        if (!vm_->target().alive()) {
-            return fail(ErrorCode::kTargetDied,
-                        fmt::format("process {} ended while it was being captured; what was "
-                                    "written until then can be opened",
-                                    vm_->target().pid()));
+    auto done = session.node_facts(records::MEMORY_SOURCE_STOPPED, false);
+    if (done) {
+        if (auto copied = capture_at_rest(session, true, nullptr); !copied) {
+            done = std::unexpected(copied.error());
         }
-        return std::unexpected(copied.error());
     }
-    auto& record = *trailer_.mutable_cost();
-    auto& stopped = *record.add_stop();
-    stopped.set_begin_monotonic_ns(cost.begin_monotonic_ns);
-    stopped.set_length_ns(cost.length_ns);
-    stopped.set_threads(cost.threads);
-    record.set_total_stopped_ns(cost.length_ns);
-    record.set_longest_stop_ns(cost.length_ns);
-    record.set_elapsed_ns(clock_ns(CLOCK_MONOTONIC) - started);
-    record.set_bytes_read(vm_->bulk().stats().bytes);
-    record.set_reads(vm_->bulk().stats().reads);
-    record.set_retries(0);
-    trailer_.set_finished_us(clock_ns(CLOCK_REALTIME) / 1000);
+    session.add_stop(stop->end());
+    return done;
+}
 
-    CaptureReport report;
-    report.totals = trailer_.totals();
-    report.cost = record;
-    report.warnings.assign(trailer_.warning().begin(), trailer_.warning().end());
-    report.otp_release = vm_->facts().otp_release;
-    auto atoms = beam::AtomReader::open(*vm_);
-    auto name = beam::read_node_name(*vm_);
-    if (atoms && name) {
-        report.node_name = atoms->text(name->atom).value_or("");
+/// The node's tables before and after the stop, the processes in it, until the time is up.
+Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
+    if (auto done = session.node_facts(records::MEMORY_SOURCE_LIVE, true); !done) {
+        return done;
     }
-    auto written = writer.finish(trailer_);
-    if (!written) {
-        return std::unexpected(written.error());
+    if (auto done = session.epoch(records::MEMORY_SOURCE_STOPPED); !done) {
+        return done;
     }
-    report.written = *written;
-    return report;
+    auto stop = target::TimedStop::begin(session.vm().target().pid(), longest);
+    if (!stop) {
+        return std::unexpected(stop.error());
+    }
+    session.vm().forget();
+    const Tries::Watch watch = [&]() -> Result<records::VoidReason> {
+        return stop->expired() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
+    };
+    auto copied = capture_at_rest(session, true, &watch);
+    session.add_stop(stop->end());
+    return copied ? session.node_growth() : std::unexpected(copied.error());
+}
+
+Result<void> live(Session& session, bool with_stops) {
+    if (auto done = session.node_facts(records::MEMORY_SOURCE_LIVE, true); !done) {
+        return done;
+    }
+    auto tries = Tries::open(session);
+    if (!tries) {
+        return std::unexpected(tries.error());
+    }
+    auto pending = capture_live(session, *tries);
+    if (!pending) {
+        return std::unexpected(pending.error());
+    }
+    const auto rounds = with_stops ? kRoundsBeforeAStop : kRoundsLive;
+    if (auto done = try_again(session, *tries, *pending, rounds); !done) {
+        return done;
+    }
+    if (with_stops) {
+        const auto longest = session.options().max_pause.value_or(kDefaultPause);
+        if (auto done = capture_in_stops(session, *tries, *pending, longest); !done) {
+            return done;
+        }
+    }
+    if (auto done = tries->list(*pending); !done) {
+        return done;
+    }
+    return session.node_growth();
+}
+
+Result<void> capture_by_mode(Session& session) {
+    const auto& options = session.options();
+    switch (options.mode) {
+        case records::CAPTURE_MODE_FREEZE:
+            return options.max_pause ? freeze_for(session, *options.max_pause) : freeze(session);
+        case records::CAPTURE_MODE_LIVE:
+            return live(session, false);
+        case records::CAPTURE_MODE_AUTO:
+            return live(session, true);
+        default:
+            return fail(ErrorCode::kUsage, "there is no such mode of capturing");
+    }
 }
 
 }  // namespace
@@ -327,11 +134,30 @@ Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWrit
     if (auto checked = beam::check_vm(**vm, *code); !checked) {
         return std::unexpected(checked.error());
     }
+    auto choice = Choice::make(**vm, options);
+    if (!choice) {
+        return std::unexpected(choice.error());
+    }
     auto writer = make_writer();
     if (!writer) {
         return std::unexpected(writer.error());
     }
-    return FreezeCapture(options, std::move(*vm), listener, cancelled).run(std::move(*writer));
+    auto session = Session::begin(options, std::move(*vm), std::move(*choice), std::move(*writer),
+                                  listener, cancelled);
+    if (!session) {
+        return std::unexpected(session.error());
+    }
+    if (auto done = capture_by_mode(**session); !done) {
+        const auto& node = (*session)->vm().target();
+        if (!node.alive()) {
+            return fail(ErrorCode::kTargetDied,
+                        fmt::format("process {} ended while it was being captured; what was "
+                                    "written until then can be opened",
+                                    node.pid()));
+        }
+        return std::unexpected(done.error());
+    }
+    return (*session)->finish();
 }
 
 }  // namespace beamdump::capture

@@ -3,6 +3,7 @@
 #include <libdump/write/dump_writer.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -14,11 +15,27 @@
 
 namespace beamdump::capture {
 
+/// By what the largest processes are chosen.
+enum class ChooseBy : std::uint8_t { kMemory, kQueue, kReductions };
+
 struct CaptureOptions {
     pid_t pid = 0;
     records::CaptureMode mode = records::CAPTURE_MODE_FREEZE;
     /// Bytes of each reference-counted binary to keep; nothing: all.
     std::optional<std::uint64_t> binary_bytes = 64;
+    /// How long one stop may last; nothing: in freeze mode without end, in auto mode 50 ms.
+    std::optional<std::chrono::milliseconds> max_pause;
+    /// After so long what is left is listed without its memory.
+    std::optional<std::chrono::milliseconds> timeout;
+    /// When the output has so many bytes, what is left is listed without its memory.
+    std::optional<std::uint64_t> max_bytes;
+    /// Only these processes' memory: pids as <0.123.0> or 0.123.0, or registered names.
+    std::vector<std::string> processes;
+    /// Only the memory of this many: the largest by `by`.
+    std::optional<std::uint32_t> top;
+    ChooseBy by = ChooseBy::kMemory;
+    /// No process's memory, only what its structure says.
+    bool no_heaps = false;
     /// A layout file to use instead of the built-in one for the release.
     std::optional<std::filesystem::path> layout;
 };

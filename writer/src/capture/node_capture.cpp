@@ -6,7 +6,8 @@
 #include "capture/clock.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <string_view>
 #include <sys/utsname.h>
 
 namespace beamdump::capture {
@@ -107,6 +108,9 @@ Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules,
     node.set_word_size(8);
     node.set_little_endian(true);
     node.set_term_scheme(static_cast<std::uint32_t>(*scheme));
+    if (auto atoms = beam::AtomReader::open(vm_)) {
+        name_ = atoms->text(name->atom).value_or("");
+    }
     node.set_name_atom(name->atom);
     node.set_creation(name->creation);
     if (auto boot = vm_.target().boot_us()) {
@@ -145,14 +149,14 @@ Result<void> NodeCapture::atoms() {
     if (!reader) {
         return std::unexpected(reader.error());
     }
-    std::uint64_t text_bytes = 0;
-    for (std::uint32_t first = 0; first < reader->count();) {
+    auto& totals = *trailer_.mutable_totals();
+    for (std::uint32_t first = atoms_; first < reader->count();) {
         auto page = reader->page(first, kAtomsOfAPage, kAtomTextOfAPage);
         if (!page) {
             return std::unexpected(page.error());
         }
         for (auto& text : *page->mutable_text()) {
-            text_bytes += text.size();
+            totals.set_atom_text_bytes(totals.atom_text_bytes() + text.size());
             if (cookies_.is_cookie(text)) {
                 text = kCookiePlaceholder;
             }
@@ -166,9 +170,9 @@ Result<void> NodeCapture::atoms() {
         ref.set_count(static_cast<std::uint32_t>(page->text_size()));
         ref.set_offset(*offset);
         first += static_cast<std::uint32_t>(page->text_size());
+        atoms_ = first;
     }
-    trailer_.mutable_totals()->set_atoms(reader->count());
-    trailer_.mutable_totals()->set_atom_text_bytes(text_bytes);
+    totals.set_atoms(atoms_);
     return {};
 }
 
@@ -179,6 +183,9 @@ Result<void> NodeCapture::modules(const std::vector<beam::ModuleCode>& modules) 
     }
     records::ModuleIndexPage index;
     const auto flush = [&]() -> Result<void> {
+        if (index.module_size() == 0) {
+            return {};
+        }
         auto offset = append(format::RecordKind::kModuleIndexPage, index);
         if (!offset) {
             return std::unexpected(offset.error());
@@ -188,6 +195,9 @@ Result<void> NodeCapture::modules(const std::vector<beam::ModuleCode>& modules) 
         return {};
     };
     for (const auto& code : modules) {
+        if (!modules_.emplace(code.header, code.instance).second) {
+            continue;
+        }
         if (auto done = module(code, *reader, index); !done) {
             return done;
         }
@@ -197,7 +207,7 @@ Result<void> NodeCapture::modules(const std::vector<beam::ModuleCode>& modules) 
             }
         }
     }
-    trailer_.mutable_totals()->set_modules(modules.size());
+    trailer_.mutable_totals()->set_modules(modules_.size());
     return flush();
 }
 
@@ -248,6 +258,15 @@ Result<void> NodeCapture::pages(const Result<std::vector<Page>>& pages, format::
     if (!pages) {
         return std::unexpected(pages.error());
     }
+    std::size_t print = 0;
+    for (const auto& page : *pages) {
+        print = print * 31 + std::hash<std::string>()(page.SerializeAsString());
+    }
+    const auto [written, first] = table_prints_.emplace(kind, print);
+    if (!first && written->second == print) {
+        return {};
+    }
+    written->second = print;
     for (const auto& page : *pages) {
         auto offset = append(kind, page);
         if (!offset) {
@@ -258,13 +277,13 @@ Result<void> NodeCapture::pages(const Result<std::vector<Page>>& pages, format::
     return {};
 }
 
-Result<void> NodeCapture::tables() {
+Result<void> NodeCapture::exports() {
     auto exports = beam::ExportReader::open(vm_);
     if (!exports) {
         return std::unexpected(exports.error());
     }
-    for (std::uint32_t first = 0; first < exports->count(); first += kExportsOfAPage) {
-        auto page = exports->page(first, kExportsOfAPage);
+    while (exports_ < exports->count()) {
+        auto page = exports->page(exports_, kExportsOfAPage);
         if (!page) {
             return std::unexpected(page.error());
         }
@@ -273,6 +292,14 @@ Result<void> NodeCapture::tables() {
             return std::unexpected(offset.error());
         }
         trailer_.add_exports_offset(*offset);
+        exports_ = std::min(exports_ + kExportsOfAPage, exports->count());
+    }
+    return {};
+}
+
+Result<void> NodeCapture::tables() {
+    if (auto done = exports(); !done) {
+        return done;
     }
     if (auto done = pages(beam::read_fun_entries(vm_, kEntriesOfAPage),
                           format::RecordKind::kFunEntries, *trailer_.mutable_fun_entries_offset());
@@ -290,22 +317,57 @@ Result<void> NodeCapture::tables() {
         !done) {
         return done;
     }
-    auto offset = append(format::RecordKind::kCodePoints, beam::code_points(vm_));
-    if (!offset) {
-        return std::unexpected(offset.error());
+    const Result<std::vector<records::CodePoints>> points(std::in_place, 1, beam::code_points(vm_));
+    return pages(points, format::RecordKind::kCodePoints, *trailer_.mutable_code_points_offset());
+}
+
+/// The pages of `parts` that are not as they were when they were last looked at.
+Result<std::vector<memory::AddressRange>> NodeCapture::changed_pages(
+    std::span<const memory::AddressRange> parts) {
+    std::vector<memory::AddressRange> changed;
+    std::vector<std::byte> bytes;
+    const auto look_at = [&](memory::AddressRange page) {
+        const auto here = std::span(bytes).first(page.bytes());
+        const auto print = std::hash<std::string_view>()(
+            {reinterpret_cast<const char*>(here.data()), here.size()});
+        const auto [known, first] = literal_prints_.emplace(page.begin, print);
+        if (!first && known->second == print) {
+            return;
+        }
+        known->second = print;
+        if (!changed.empty() && changed.back().end == page.begin) {
+            changed.back().end = page.end;
+        } else {
+            changed.push_back(page);
+        }
+    };
+    for (const auto& part : parts) {
+        for (auto at = part.begin; at < part.end; at += memory::kPageBytes) {
+            bytes.resize(std::min(memory::kPageBytes, part.end - at));
+            if (auto done = vm_.bulk().read(at, bytes); !done) {
+                return std::unexpected(done.error());
+            }
+            look_at({at, at + bytes.size()});
+        }
     }
-    trailer_.add_code_points_offset(*offset);
-    return {};
+    return changed;
 }
 
 Result<void> NodeCapture::literals(BinaryStore& binaries) {
     RunWriter run(copier_, vm_, format::OwnerKind::kNode, 0);
     const auto start = vm_.facts().literals_start;
     auto parts = literal_parts(vm_, {start, start + vm_.facts().literals_bytes});
-    if (!parts) {
-        return wrap("literals", parts.error());
+    auto changed = parts ? changed_pages(*parts) : parts;
+    if (!changed) {
+        return wrap("literals", changed.error());
     }
-    for (const auto& part : *parts) {
+    if (changed->empty()) {
+        return {};
+    }
+    if (trailer_.has_literals_directory_offset()) {
+        run.follow(trailer_.literals_directory_offset());
+    }
+    for (const auto& part : *changed) {
         if (auto done = run.region(format::RegionKind::kLiterals, {part.begin, part.end}); !done) {
             return done;
         }
@@ -324,7 +386,8 @@ Result<void> NodeCapture::literals(BinaryStore& binaries) {
         return std::unexpected(offset.error());
     }
     trailer_.set_literals_directory_offset(*offset);
-    trailer_.mutable_totals()->set_literal_words(run.words());
+    auto& totals = *trailer_.mutable_totals();
+    totals.set_literal_words(totals.literal_words() + run.words());
     return {};
 }
 

@@ -6,6 +6,11 @@
 #include "capture/cookie.h"
 #include "capture/run_writer.h"
 
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
 namespace beamdump::capture {
 
 /// Writes what belongs to the node as a whole: Capture and Node records, atoms, code, tables,
@@ -20,11 +25,15 @@ class NodeCapture {
     Result<void> epoch(std::uint32_t number, records::MemorySourceKind source);
     Result<void> node(const std::vector<beam::ModuleCode>& modules,
                       std::vector<std::string> arguments);
+    /// These three write what they have not written before: all of it at first, then what came.
     Result<void> atoms();
     Result<void> modules(const std::vector<beam::ModuleCode>& modules);
     Result<void> tables();
-    /// Also notes the binaries that literals refer to.
+    /// All literals, or of later calls the pages that changed. Also notes the binaries that
+    /// literals refer to. Memory: 8 bytes a page.
     Result<void> literals(BinaryStore& binaries);
+
+    [[nodiscard]] const std::string& name() const { return name_; }
 
   private:
     Result<void> module(const beam::ModuleCode& code, beam::ModuleReader& reader,
@@ -33,14 +42,23 @@ class NodeCapture {
                                  const google::protobuf::MessageLite& message) {
         return copier_.writer().append(kind, message);
     }
+    Result<void> exports();
     template <typename Page>
     Result<void> pages(const Result<std::vector<Page>>& pages, format::RecordKind kind,
                        google::protobuf::RepeatedField<std::uint64_t>& offsets);
+    Result<std::vector<memory::AddressRange>> changed_pages(
+        std::span<const memory::AddressRange> parts);
 
     beam::Vm& vm_;
     RegionCopier& copier_;
     Cookies& cookies_;
     records::Trailer& trailer_;
+    std::string name_;
+    std::uint32_t atoms_ = 0;    // written
+    std::uint32_t exports_ = 0;  // written
+    std::set<std::pair<memory::Address, records::ModuleInstance>> modules_;
+    std::map<format::RecordKind, std::size_t> table_prints_;
+    std::unordered_map<memory::Address, std::size_t> literal_prints_;
 };
 
 }  // namespace beamdump::capture

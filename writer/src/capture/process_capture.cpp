@@ -2,14 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace beamdump::capture {
 namespace {
 
 constexpr std::size_t kRelationsOfAPage = 1024;
+constexpr std::uint64_t kReadAheadBytes = 1U << 20U;
+constexpr std::uint64_t kMessagesBetweenWatches = 1024;
 
 /// Errors that say "this process's memory contradicts itself", not "the capture cannot go on".
 bool is_about_the_process(const Error& error) {
-    return error.code == ErrorCode::kImplausible || error.code == ErrorCode::kUnmapped;
+    return error.code == ErrorCode::kImplausible || error.code == ErrorCode::kUnmapped ||
+           error.code == ErrorCode::kChanged;
 }
 
 }  // namespace
@@ -31,36 +36,99 @@ Result<ProcessCapture> ProcessCapture::open(const Parts& parts) {
                           std::move(*fragments), std::move(*off_heap));
 }
 
-Result<void> ProcessCapture::capture(beam::ProcessSlot slot, std::span<const std::byte> structure,
-                                     std::uint32_t epoch) {
-    auto process = reader_.decode(slot, structure);
-    if (!process) {
-        ++unrecognised_;
+Result<void> ProcessCapture::still(const Try& request) {
+    if (request.watch == nullptr) {
         return {};
     }
-    process->facts.set_epoch(epoch);
-    auto begin = parts_.copier.writer().append(format::RecordKind::kProcess, process->facts);
+    auto reason = (*request.watch)();
+    if (!reason) {
+        return std::unexpected(reason.error());
+    }
+    changed_ = *reason;
+    return changed_ == records::VOID_REASON_NONE
+               ? Result<void>()
+               : fail(ErrorCode::kChanged, "it changed while it was being copied");
+}
+
+/// Stack and heaps of a small process, all at once: few calls, and all of one moment.
+Result<void> ProcessCapture::read_ahead(const beam::ProcessView& process) {
+    parts_.vm.prefetched().drop();
+    std::array<memory::AddressRange, 3> ranges = {{{process.stack.begin, process.stack.end},
+                                                   {process.heap.begin, process.heap.end},
+                                                   {process.old_heap.begin, process.old_heap.end}}};
+    std::uint64_t bytes = 0;
+    for (const auto& range : ranges) {
+        bytes += range.bytes();
+    }
+    if (!parts_.read_ahead || bytes > kReadAheadBytes) {
+        return {};
+    }
+    return parts_.vm.prefetched().read(parts_.vm.target().memory(), ranges);
+}
+
+Result<TryOutcome> ProcessCapture::capture(const Try& request) {
+    auto process = reader_.decode(request.slot, request.structure);
+    if (!process) {
+        unrecognised_ += request.last ? 1 : 0;
+        return TryOutcome{records::VOID_REASON_NONE, true};
+    }
+    if (process->void_reason == records::VOID_REASON_NONE &&
+        request.leave_out != records::VOID_REASON_NONE) {
+        process->void_reason = request.leave_out;
+    }
+    if (process->void_reason == records::VOID_REASON_NONE) {
+        auto ahead = read_ahead(*process);
+        auto same = ahead ? still(request) : ahead;
+        if (!same && same.error().code != ErrorCode::kChanged) {
+            return std::unexpected(same.error());
+        }
+        if (!same) {
+            process->void_reason = changed_;
+        }
+    }
+    if (process->void_reason == records::VOID_REASON_NONE || request.last) {
+        process->facts.set_epoch(request.epoch);
+        if (auto done = write(request, *process); !done) {
+            return std::unexpected(done.error());
+        }
+    }
+    parts_.vm.prefetched().drop();
+    return TryOutcome{process->void_reason, false};
+}
+
+Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& process) {
+    auto begin = parts_.copier.writer().append(format::RecordKind::kProcess, process.facts);
     if (!begin) {
         return std::unexpected(begin.error());
     }
-    RunWriter run(parts_.copier, parts_.vm, format::OwnerKind::kProcess, process->facts.owner_id());
-    run.set_scrub(process->facts.has_registered_name_atom() ? &parts_.scrub_named : &parts_.scrub);
+    RunWriter run(parts_.copier, parts_.vm, format::OwnerKind::kProcess, process.facts.owner_id());
+    run.set_scrub(process.facts.has_registered_name_atom() ? &parts_.scrub_named : &parts_.scrub);
     run.set_bytes_scrub(&parts_.scrub_named);
     Outcome outcome;
-    outcome.memory_bytes = process->fixed_bytes;
-    if (process->void_reason == records::VOID_REASON_NONE) {
-        auto done = contents(*process, run, outcome);
+    outcome.memory_bytes = process.fixed_bytes;
+    if (process.void_reason == records::VOID_REASON_NONE) {
+        const RegionCopier::Watch watch = [&] { return still(request); };
+        parts_.copier.set_watch(&watch);
+        auto done = contents(request, process, run, outcome);
+        if (done && request.watch != nullptr) {
+            done = parts_.binaries.settle();
+        }
+        if (done) {
+            done = still(request);
+        }
+        parts_.copier.set_watch(nullptr);
         if (!done && !is_about_the_process(done.error())) {
             return done;
         }
         if (!done) {
-            process->void_reason = done.error().code == ErrorCode::kUnmapped
-                                       ? records::VOID_REASON_UNREADABLE
-                                       : records::VOID_REASON_IMPLAUSIBLE;
-            process->void_detail = done.error().message;
+            process.void_reason = done.error().code == ErrorCode::kChanged ? changed_
+                                  : done.error().code == ErrorCode::kUnmapped
+                                      ? records::VOID_REASON_UNREADABLE
+                                      : records::VOID_REASON_IMPLAUSIBLE;
+            process.void_detail = done.error().message;
         } else if (run.unreadable()) {
-            process->void_reason = records::VOID_REASON_UNREADABLE;
-            process->void_detail = "a region could not be read to its end";
+            process.void_reason = records::VOID_REASON_UNREADABLE;
+            process.void_detail = "a region could not be read to its end";
         }
     }
     auto directory = run.finish();
@@ -71,11 +139,11 @@ Result<void> ProcessCapture::capture(beam::ProcessSlot slot, std::span<const std
     outcome.end.set_words_captured(run.words());
     outcome.end.set_queue_entries(run.queue_entries());
     words_ += run.words();
-    return finish(*process, *begin, outcome);
+    return finish(request, process, *begin, outcome);
 }
 
-Result<void> ProcessCapture::contents(const beam::ProcessView& process, RunWriter& run,
-                                      Outcome& outcome) {
+Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessView& process,
+                                      RunWriter& run, Outcome& outcome) {
     auto walked = relations_.walk(process, kRelationsOfAPage, parts_.chain_limit,
                                   [&](records::Relations& page) { return relations(page, run); });
     if (!walked) {
@@ -88,6 +156,11 @@ Result<void> ProcessCapture::contents(const beam::ProcessView& process, RunWrite
         return done;
     }
     auto queues = messages_.walk(process, parts_.chain_limit, [&](beam::QueueEntry& entry) {
+        if (run.queue_entries() % kMessagesBetweenWatches == kMessagesBetweenWatches - 1) {
+            if (auto same = still(request); !same) {
+                return same;
+            }
+        }
         outcome.memory_bytes += entry.bytes;
         for (const auto& fragment : entry.fragments) {
             if (entry.message.kind() != records::MESSAGE_KIND_SIGNAL &&
@@ -174,8 +247,8 @@ Result<void> ProcessCapture::off_heap(const beam::ProcessView& process, const Ru
     return list(process.writable_binaries, limit);
 }
 
-Result<void> ProcessCapture::finish(const beam::ProcessView& process, std::uint64_t begin,
-                                    Outcome& outcome) {
+Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView& process,
+                                    std::uint64_t begin, Outcome& outcome) {
     auto& end = outcome.end;
     end.set_owner_id(process.facts.owner_id());
     end.set_void_reason(process.void_reason);
@@ -183,12 +256,15 @@ Result<void> ProcessCapture::finish(const beam::ProcessView& process, std::uint6
         end.set_detail(process.void_detail);
     }
     end.set_begin_offset(begin);
-    end.set_attempt(1);
+    end.set_attempt(request.number);
     end.set_memory_bytes(outcome.memory_bytes);
     end.set_message_words(outcome.message_words);
     auto offset = parts_.copier.writer().append(format::RecordKind::kProcessEnd, end);
     if (!offset) {
         return std::unexpected(offset.error());
+    }
+    if (process.void_reason != records::VOID_REASON_NONE && !request.last) {
+        return {};
     }
     const auto& facts = process.facts;
     records::ProcessRow row;

@@ -6,7 +6,31 @@
 #include "capture/binary_store.h"
 #include "capture/index_writer.h"
 
+#include <functional>
+
 namespace beamdump::capture {
+
+/// One try to capture a process.
+struct Try {
+    beam::ProcessSlot slot;
+    std::span<const std::byte> structure;  ///< as it was read
+    std::uint32_t epoch = 1;
+    std::uint32_t number = 1;  ///< of the tries for this process
+    /// Why the copy is no longer consistent with the structure, NONE while it is. Asked after
+    /// reading ahead, now and then, and at the end. Null: nothing can change.
+    const std::function<Result<records::VoidReason>()>* watch = nullptr;
+    /// NONE: all of it. Else only what the structure says, void for that reason.
+    records::VoidReason leave_out = records::VOID_REASON_NONE;
+    /// Whether a process that cannot be copied is listed as void; else it is as if there had been
+    /// no try.
+    bool last = true;
+};
+
+struct TryOutcome {
+    /// NONE: it was copied.
+    records::VoidReason reason = records::VOID_REASON_NONE;
+    bool no_process = false;  ///< the structure is none of a process
+};
 
 /// Writes processes' runs: structure, regions, queues, relations, end.
 class ProcessCapture {
@@ -22,12 +46,14 @@ class ProcessCapture {
         const RegionCopier::Scrub& scrub_named;
         /// Ends a walk over a chain that was torn into a ring: more members than fit into memory.
         std::uint64_t chain_limit;
+        /// Small heaps are read in one go; not where absent pages must be left alone.
+        bool read_ahead;
     };
     static Result<ProcessCapture> open(const Parts& parts);
 
-    /// Decodes and writes one process. A structure that is no process's is counted and left out.
-    Result<void> capture(beam::ProcessSlot slot, std::span<const std::byte> structure,
-                         std::uint32_t epoch);
+    /// Decodes and writes one process. A structure that is no process's is left out, and counted
+    /// if the try is the last.
+    Result<TryOutcome> capture(const Try& request);
 
     [[nodiscard]] std::uint32_t structure_bytes() const { return reader_.bytes(); }
     [[nodiscard]] std::uint64_t words() const { return words_; }
@@ -49,14 +75,21 @@ class ProcessCapture {
         std::uint64_t memory_bytes = 0;
         std::uint64_t message_words = 0;  ///< in fragments, of an on-heap queue
     };
-    Result<void> contents(const beam::ProcessView& process, RunWriter& run, Outcome& outcome);
+    Result<void> contents(const Try& request, const beam::ProcessView& process, RunWriter& run,
+                          Outcome& outcome);
     Result<void> relations(const records::Relations& page, RunWriter& run);
     Result<void> heaps(const beam::ProcessView& process, RunWriter& run);
     Result<void> off_heap(const beam::ProcessView& process, const RunWriter& run);
     Result<void> list(beam::Address first, std::uint64_t limit);
-    Result<void> finish(const beam::ProcessView& process, std::uint64_t begin, Outcome& outcome);
+    Result<void> write(const Try& request, beam::ProcessView& process);
+    Result<void> read_ahead(const beam::ProcessView& process);
+    /// kChanged where the request's watch says so; the reason is then in `changed_`.
+    Result<void> still(const Try& request);
+    Result<void> finish(const Try& request, const beam::ProcessView& process, std::uint64_t begin,
+                        Outcome& outcome);
 
     Parts parts_;
+    records::VoidReason changed_ = records::VOID_REASON_NONE;
     beam::ProcessReader reader_;
     beam::RelationWalker relations_;
     beam::MessageWalker messages_;

@@ -13,6 +13,7 @@ constexpr std::size_t kPackEntries = 4096;
 constexpr std::size_t kDirectoryReferences = 1024;
 constexpr std::uint64_t kInlineBytes = 32U << 10U;  // more of an undecoded message: regions
 constexpr std::size_t kEntryBytes = 64;             // a small message's fields, about
+constexpr std::size_t kWatchEvery = 1U << 20U;      // bytes
 
 }  // namespace
 
@@ -55,6 +56,15 @@ Result<void> RegionCopier::copy(const Request& request,
     return absent_until(end);
 }
 
+Result<void> RegionCopier::watch(std::size_t bytes) {
+    unwatched_ += bytes;
+    if (watch_ == nullptr || unwatched_ < kWatchEvery) {
+        return {};
+    }
+    unwatched_ = 0;
+    return (*watch_)();
+}
+
 Result<void> RegionCopier::copy_part(
     const Request& request, Address begin, std::uint64_t units,
     const std::function<Result<void>(records::RegionRef&)>& placed) {
@@ -81,6 +91,9 @@ Result<void> RegionCopier::copy_part(
         }
         if (request.scrub != nullptr) {
             (*request.scrub)(into.first(have));
+        }
+        if (auto still = watch(have); !still) {
+            return std::unexpected(still.error());
         }
         return have / width;
     };

@@ -39,7 +39,12 @@ class RegionCopier {
 
     [[nodiscard]] DumpWriter& writer() { return writer_; }
 
+    /// Asked after each MiB of a region; an error ends the copy. Null: nobody is asked.
+    using Watch = std::function<Result<void>()>;
+    void set_watch(const Watch* watch) { watch_ = watch; }
+
   private:
+    Result<void> watch(std::size_t bytes);
     Result<void> copy_part(const Request& request, Address begin, std::uint64_t units,
                            const std::function<Result<void>(records::RegionRef&)>& placed);
 
@@ -47,6 +52,8 @@ class RegionCopier {
     memory::MemorySource& source_;
     memory::PresentPages* pages_;
     format::TermScheme scheme_;
+    const Watch* watch_ = nullptr;
+    std::size_t unwatched_ = 0;  // bytes since it was asked
 };
 
 /// Writes one run (a process's, or the node's literals): its regions, packs and the pages of its
@@ -57,6 +64,11 @@ class RunWriter {
               std::uint64_t owner_id)
         : copier_(copier), vm_(vm), owner_kind_(owner_kind), owner_id_(owner_id) {}
 
+    /// Another run of the same owner, whose directory ends at that offset: this one goes on from
+    /// it.
+    void follow(std::uint64_t directory_offset) {
+        directory_.set_previous_offset(directory_offset);
+    }
     void set_scrub(const RegionCopier::Scrub* scrub) { scrub_ = scrub; }
     /// For bytes that are no words: undecoded messages.
     void set_bytes_scrub(const RegionCopier::Scrub* scrub) { bytes_scrub_ = scrub; }

@@ -67,7 +67,12 @@ Result<void> set_mode(const RawOptions& raw, Options& options) {
         options.capture.mode = records::CAPTURE_MODE_FREEZE;
         return {};
     }
-    if (raw.mode == "live" || raw.mode == "snapshot" || raw.mode == "auto") {
+    if (raw.mode == "live" || raw.mode == "auto") {
+        options.capture.mode =
+            raw.mode == "live" ? records::CAPTURE_MODE_LIVE : records::CAPTURE_MODE_AUTO;
+        return {};
+    }
+    if (raw.mode == "snapshot") {
         return fail(ErrorCode::kUsage,
                     fmt::format("this version has no mode {}: use --mode freeze, which stops the "
                                 "node while it is copied",

@@ -90,9 +90,8 @@ Result<BlockCache::Block*> BlockCache::block_at(Address start, Address wanted) {
     return &block;
 }
 
-/// The parts to read for a block of which no page is here: first the page of `wanted`, then what
-/// else is present.
-Result<std::vector<AddressRange>> BlockCache::parts_of(const Block& block, AddressRange wanted) {
+/// Whatever else of a block is present, but not here yet: all but the page of `wanted`.
+Result<std::vector<AddressRange>> BlockCache::others_of(const Block& block, AddressRange wanted) {
     const AddressRange whole{block.start, block.start + block_bytes_};
     std::vector<AddressRange> present{whole};
     if (pages_ != nullptr) {
@@ -102,30 +101,35 @@ Result<std::vector<AddressRange>> BlockCache::parts_of(const Block& block, Addre
         }
         present = std::move(*known);
     }
-    std::vector<AddressRange> parts{wanted};
+    std::vector<AddressRange> parts;
     for (const auto& range : present) {
-        const AddressRange before{range.begin, std::min(range.end, wanted.begin)};
-        const AddressRange after{std::max(range.begin, wanted.end), range.end};
-        for (const auto& part : {before, after}) {
-            if (part.begin < part.end) {
-                parts.push_back(part);
+        const auto end = range.end & ~(kPageBytes - 1);
+        for (auto page = (range.begin + kPageBytes - 1) & ~(kPageBytes - 1); page < end;
+             page += kPageBytes) {
+            if (page == wanted.begin || block.page_here[(page - block.start) / kPageBytes]) {
+                continue;
+            }
+            if (!parts.empty() && parts.back().end == page) {
+                parts.back().end += kPageBytes;
+            } else {
+                parts.push_back({page, page + kPageBytes});
             }
         }
     }
     return parts;
 }
 
-/// Reads the page of `address`, present or not (a pointer led there), and, the first time, with it
-/// whatever else of the block is present.
+/// Reads the page of `address`, present or not (a pointer led there). A block that is wanted for a
+/// second page is one through which a chain leads: then all the rest that is present comes with it.
 Result<void> BlockCache::fill(Block& block, Address address) {
     const Address page = address & ~(kPageBytes - 1);
     std::vector<AddressRange> parts{{page, page + kPageBytes}};
-    if (std::ranges::find(block.page_here, true) == block.page_here.end()) {
-        auto all = parts_of(block, parts.front());
-        if (!all) {
-            return std::unexpected(all.error());
+    if (std::ranges::count(block.page_here, true) == 1) {
+        auto others = others_of(block, parts.front());
+        if (!others) {
+            return std::unexpected(others.error());
         }
-        parts = std::move(*all);
+        parts.insert(parts.end(), others->begin(), others->end());
     }
     std::vector<BatchRead> reads;
     reads.reserve(parts.size());

@@ -9,9 +9,10 @@
 
 namespace beamdump::memory {
 
-/// A decorator for following pointers: reads aligned blocks, but only their present pages, keeps
-/// the latest used, and serves small reads from them. What it gives is as old as the block:
-/// invalidate() before reading memory that may have changed.
+/// A decorator for following pointers: reads a page at first, the present pages of the aligned
+/// block around it when another of them is wanted, keeps the latest used, and serves small reads
+/// from them. What it gives is as old as the block: invalidate() before reading memory that may
+/// have changed.
 class BlockCache final : public MemorySource {
   public:
     /// Non-owning: `source` and `pages` must outlive the cache. `pages` may be null (all present).
@@ -29,7 +30,7 @@ class BlockCache final : public MemorySource {
         std::vector<bool> page_here;
     };
     Result<Block*> block_at(Address start, Address wanted);
-    Result<std::vector<AddressRange>> parts_of(const Block& block, AddressRange wanted);
+    Result<std::vector<AddressRange>> others_of(const Block& block, AddressRange wanted);
     Result<void> fill(Block& block, Address address);
 
     MemorySource& source_;

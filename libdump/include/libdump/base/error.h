@@ -28,6 +28,7 @@ enum class ErrorCode : std::uint8_t {
     kCorrupt,       ///< a checksum or a bound does not hold
     kAbsent,        ///< known not to be in this dump
     kLimit,         ///< a stated limit was reached
+    kChanged,       ///< the target changed what was being copied
 };
 
 /// A failure: one sentence for a person, saying what, where (address or offset, size), why and,

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,8 +27,10 @@ class BinaryIndex {
     /// Non-owning: must outlive the index.
     explicit BinaryIndex(DumpReader& reader);
 
-    /// kAbsent if the dump has no such binary.
-    Result<BinaryRecord> at(std::uint64_t address);
+    /// kAbsent if the dump has no such binary. Where several stood at one address in turn, the last
+    /// that was written before flat offset `end` (of the end of the run that names it).
+    Result<BinaryRecord> at(std::uint64_t address,
+                            std::uint64_t end = std::numeric_limits<std::uint64_t>::max());
 
     /// The binary if it stands in the Binaries record at that flat offset, else null.
     Result<BinaryRecord> in_pack(std::uint64_t offset, std::uint64_t address);
@@ -43,7 +46,7 @@ class BinaryIndex {
         records::Binaries record;
         std::vector<int> by_address;
     };
-    Result<BinaryRecord> in_recovered(const RecoveredIndex& recovered, std::uint64_t address);
+    Result<std::vector<std::uint64_t>> places(std::uint64_t address);
     Result<std::shared_ptr<const Page>> page(std::uint64_t offset);
     Result<std::shared_ptr<const Pack>> pack(std::uint64_t offset);
 

@@ -15,7 +15,8 @@
 namespace beamdump {
 
 /// Words by address over a set of regions, through a bounded cache of blocks (4 MiB at most), so
-/// that following pointers from word to word is cheap.
+/// that following pointers from word to word is cheap. Where regions overlap, the one that was
+/// written last counts.
 class RegionMap {
   public:
     /// Non-owning reader. Byte regions are left out: they hold no terms.
@@ -36,11 +37,14 @@ class RegionMap {
         std::size_t count = 0;
     };
     [[nodiscard]] const Region* find(std::uint64_t address) const;
+    [[nodiscard]] const Region* latest(std::uint64_t address) const;
+    [[nodiscard]] std::uint64_t words_until_next(std::uint64_t address) const;
     Result<std::shared_ptr<const Block>> block(const Region& region, std::uint64_t number);
 
     DumpReader& reader_;
     std::vector<Region> regions_;  // by address
     std::uint64_t longest_bytes_ = 0;
+    bool overlapping_ = false;
     RecentCache<std::pair<std::uint64_t, std::uint64_t>, Block> blocks_;
 };
 

@@ -24,7 +24,7 @@ struct RecoveredIndex {
     /// Literal regions, listed from their Region records. They are also in the directory pages of
     /// Trailer.literals_directory_offset, as far as those were written.
     std::vector<records::RegionRef> literals;
-    std::vector<BinaryLocation> binaries;  ///< ascending by address, each once
+    std::vector<BinaryLocation> binaries;  ///< ascending by address, then by place
 };
 
 }  // namespace beamdump

@@ -102,9 +102,9 @@ TEST(BlockCache, KeepsTheLatestUsedBlocks) {
     const auto before = touched_bytes(fake);
     read(2);  // in place of block 1
     read(0);
-    EXPECT_EQ(touched_bytes(fake), before + kBlock);
+    EXPECT_EQ(touched_bytes(fake), before + kPageBytes);
     read(1);
-    EXPECT_EQ(touched_bytes(fake), before + 2 * kBlock);
+    EXPECT_EQ(touched_bytes(fake), before + 2 * kPageBytes);
 }
 
 TEST(BlockCache, InvalidateReadsAgain) {

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "beam/struct_view.h"
+#include "beam/vm.h"
+
+namespace beamdump::beam {
+
+/// How large a process is, as far as its structure tells: for choosing and for estimating, not for
+/// reporting.
+struct ProcessSize {
+    std::uint64_t pid_word = 0;
+    std::uint64_t bytes = 0;     ///< heaps and fragments, without messages and binaries
+    std::uint64_t messages = 0;  ///< in its queues
+    std::uint64_t reductions = 0;
+};
+
+/// Reads sizes from process structures (erl_process.h).
+class ProcessSizer {
+  public:
+    static Result<ProcessSizer> open(Vm& vm);
+    [[nodiscard]] std::uint32_t structure_bytes() const { return bytes_; }
+    [[nodiscard]] ProcessSize size(std::span<const std::byte> structure) const;
+
+  private:
+    Field id_{}, heap_sz_{}, old_heap_{}, old_hend_{}, mbuf_sz_{}, inner_{}, outer_{}, reds_{};
+    std::uint32_t bytes_ = 0;
+};
+
+}  // namespace beamdump::beam

@@ -1,0 +1,164 @@
+#include "capture/choice.h"
+
+#include "beam/atoms.h"
+#include "beam/process.h"
+#include "beam/process_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <queue>
+
+namespace beamdump::capture {
+namespace {
+
+constexpr std::uint32_t kSlotsAtOnce = 1024;
+constexpr std::size_t kStructuresAtOnce = 64;
+
+/// Number and serial of a pid as it is printed: <0.123.0>, 0.123.0 or <0.123>; nothing: no pid.
+std::optional<std::uint64_t> pid_of(std::string_view text) {
+    if (text.starts_with('<') && text.ends_with('>')) {
+        text = text.substr(1, text.size() - 2);
+    }
+    if (!text.starts_with("0.")) {
+        return std::nullopt;
+    }
+    text.remove_prefix(2);
+    std::uint32_t number = 0;
+    std::uint32_t serial = 0;
+    auto parsed = std::from_chars(text.begin(), text.end(), number);
+    if (parsed.ec == std::errc() && parsed.ptr != text.end() && *parsed.ptr == '.') {
+        parsed = std::from_chars(parsed.ptr + 1, text.end(), serial);
+    }
+    if (parsed.ec != std::errc() || parsed.ptr != text.end()) {
+        return std::nullopt;
+    }
+    return format::owner_id_of(number, serial);
+}
+
+using Visit = std::function<void(const beam::ProcessSize&)>;
+
+/// The sizes of all processes in the table.
+Result<void> for_each_process(beam::Vm& vm, const beam::ProcessSizer& sizer, const Visit& visit) {
+    auto table = beam::ProcessTable::open(vm);
+    if (!table) {
+        return std::unexpected(table.error());
+    }
+    std::vector<std::byte> structures(kStructuresAtOnce * sizer.structure_bytes());
+    std::vector<memory::BatchRead> reads;
+    for (std::uint32_t first = 0; first < table->slots(); first += kSlotsAtOnce) {
+        auto used = table->used(first, kSlotsAtOnce);
+        if (!used) {
+            return std::unexpected(used.error());
+        }
+        for (std::size_t at = 0; at < used->size(); at += kStructuresAtOnce) {
+            reads.clear();
+            const auto end = std::min(at + kStructuresAtOnce, used->size());
+            for (auto index = at; index < end; ++index) {
+                reads.push_back(
+                    {(*used)[index].process,
+                     std::span(structures)
+                         .subspan((index - at) * sizer.structure_bytes(), sizer.structure_bytes()),
+                     false});
+            }
+            if (auto done = vm.bulk().read_batch(reads); !done) {
+                return done;
+            }
+            for (const auto& read : reads) {
+                if (read.done) {
+                    visit(sizer.size(read.into));
+                }
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Choice> Choice::make(beam::Vm& vm, const CaptureOptions& options) {
+    auto sizer = beam::ProcessSizer::open(vm);
+    if (!sizer) {
+        return std::unexpected(sizer.error());
+    }
+    Choice choice(*sizer);
+    choice.limited_ = !options.processes.empty() || options.top;
+    for (const auto& name : options.processes) {
+        if (auto done = choice.add_named(vm, name); !done) {
+            return std::unexpected(done.error());
+        }
+    }
+    if (options.top) {
+        if (auto done = choice.add_largest(vm, *options.top, options.by); !done) {
+            return std::unexpected(done.error());
+        }
+    }
+    return choice;
+}
+
+Result<void> Choice::add_named(beam::Vm& vm, const std::string& name) {
+    if (const auto owner = pid_of(name)) {
+        auto pids = beam::PidWords::resolve(vm.layout());
+        if (!pids) {
+            return std::unexpected(pids.error());
+        }
+        bool found = false;
+        auto done = for_each_process(vm, sizer_, [&](const beam::ProcessSize& process) {
+            if (pids->owner_id(process.pid_word) == owner) {
+                pids_.insert(process.pid_word);
+                found = true;
+            }
+        });
+        if (!done || found) {
+            return done;
+        }
+        return fail(ErrorCode::kNotFound, fmt::format("the node has no process {}", name));
+    }
+    auto atoms = beam::AtomReader::open(vm);
+    auto words = beam::AtomWords::resolve(vm.layout());
+    if (!atoms || !words) {
+        return std::unexpected(!atoms ? atoms.error() : words.error());
+    }
+    for (std::uint32_t index = 0; index < atoms->count(); ++index) {
+        if (auto text = atoms->text(index); !text || *text != name) {
+            continue;
+        }
+        auto process = beam::registered_process(vm, words->word(index));
+        if (!process) {
+            return std::unexpected(process.error());
+        }
+        if (*process != 0) {
+            auto read = beam::OwnedStruct::read(vm.bulk(), *process, sizer_.structure_bytes());
+            if (!read) {
+                return std::unexpected(read.error());
+            }
+            pids_.insert(sizer_.size(read->view().bytes()).pid_word);
+            return {};
+        }
+        break;
+    }
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no process of the node is registered as '{}'", name));
+}
+
+Result<void> Choice::add_largest(beam::Vm& vm, std::uint32_t count, ChooseBy by) {
+    using Ranked = std::pair<std::uint64_t, std::uint64_t>;  // size, pid word
+    std::priority_queue<Ranked, std::vector<Ranked>, std::greater<>> largest;
+    auto done = for_each_process(vm, sizer_, [&](const beam::ProcessSize& process) {
+        const auto size = by == ChooseBy::kMemory  ? process.bytes
+                          : by == ChooseBy::kQueue ? process.messages
+                                                   : process.reductions;
+        largest.emplace(size, process.pid_word);
+        if (largest.size() > count) {
+            largest.pop();
+        }
+    });
+    for (; !largest.empty(); largest.pop()) {
+        pids_.insert(largest.top().second);
+    }
+    return done;
+}
+
+}  // namespace beamdump::capture

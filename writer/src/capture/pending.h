@@ -1,0 +1,49 @@
+#pragma once
+
+#include "beam/process_proof.h"
+#include "beam/process_size.h"
+#include "capture/session.h"
+
+#include <span>
+#include <vector>
+
+namespace beamdump::capture {
+
+/// A process that did not hold still so far.
+struct Pending {
+    beam::ProcessSlot slot;
+    std::uint32_t tries = 0;
+    records::VoidReason reason = records::VOID_REASON_NONE;  ///< of the last try
+};
+
+/// Tries single processes of a node that runs or is stopped for a moment.
+class Tries {
+  public:
+    static Result<Tries> open(Session& session);
+
+    /// What is known so far that may end a copy: see Try::watch. Null: the process's own structure
+    /// is compared (the node runs).
+    using Watch = std::function<Result<records::VoidReason>()>;
+
+    /// Whether the process was captured, or is gone; else `pending` says why not.
+    Result<bool> attempt(Pending& pending, const Watch* watch);
+
+    /// The process's size as its structure says it; nothing where it is gone.
+    Result<std::optional<beam::ProcessSize>> size(const Pending& pending);
+
+    /// Lists as void what could not be captured.
+    Result<void> list(std::span<Pending> pending);
+
+  private:
+    Tries(Session& session, beam::ProcessProof proof, beam::ProcessSizer sizer)
+        : session_(&session), proof_(std::move(proof)), sizer_(sizer) {}
+    Result<bool> look_at(Pending& pending);
+
+    Session* session_;
+    beam::ProcessProof proof_;
+    beam::ProcessSizer sizer_;
+    beam::ProcessReading before_;
+    beam::ProcessReading after_;
+};
+
+}  // namespace beamdump::capture

@@ -1,0 +1,258 @@
+#include "capture/session.h"
+
+#include "beam/node_tables.h"
+#include "capture/clock.h"
+#include "capture/cookie_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace beamdump::capture {
+namespace {
+
+/// Of a chain's members the smallest: a heap fragment's header, a link.
+constexpr std::uint64_t kSmallestMemberBytes = 40;
+constexpr std::uint64_t kManyBytes = std::uint64_t{1} << 40U;
+/// How often tables of a node that runs are read before they are taken for contradictory.
+constexpr int kTableTries = 8;
+constexpr std::chrono::milliseconds kBetweenTableTries{2};
+
+/// Reads again what contradicts itself: a running node may have altered it meanwhile.
+template <typename Read>
+Result<void> steadily(bool moving, beam::Vm& vm, const Read& read) {
+    for (int attempt = 1;; ++attempt) {
+        auto done = read();
+        const bool again = !done && moving && attempt < kTableTries &&
+                           (done.error().code == ErrorCode::kImplausible ||
+                            done.error().code == ErrorCode::kUnmapped);
+        if (!again) {
+            return done;
+        }
+        std::this_thread::sleep_for(kBetweenTableTries);
+        vm.forget();
+    }
+}
+
+}  // namespace
+
+Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
+                 DumpWriter writer, ProgressListener& listener, const std::atomic<bool>& cancelled)
+    : options_(options),
+      vm_(std::move(vm)),
+      choice_(std::move(choice)),
+      writer_(std::move(writer)),
+      listener_(listener),
+      cancelled_(cancelled),
+      scrub_([this](std::span<std::byte> bytes) { cookies_.scrub_aligned(bytes); }),
+      scrub_named_([this](std::span<std::byte> bytes) { cookies_.scrub(bytes); }) {}
+
+Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
+                                                std::unique_ptr<beam::Vm> vm, Choice choice,
+                                                DumpWriter writer, ProgressListener& listener,
+                                                const std::atomic<bool>& cancelled) {
+    auto scheme = vm->layout().constant("term_scheme");
+    if (!scheme) {
+        return std::unexpected(scheme.error());
+    }
+    std::unique_ptr<Session> session(new Session(options, std::move(vm), std::move(choice),
+                                                 std::move(writer), listener, cancelled));
+    auto& self = *session;
+    auto& target = self.vm_->target();
+    self.copier_.emplace(self.writer_, self.vm_->bulk(),
+                         target.has_swapped_pages() ? &target.pages() : nullptr,
+                         static_cast<format::TermScheme>(*scheme));
+    self.node_.emplace(*self.vm_, *self.copier_, self.cookies_, self.trailer_);
+    self.started_ns_ = clock_ns(CLOCK_MONOTONIC);
+    if (auto done =
+            self.node_->capture_record(options, clock_ns(CLOCK_REALTIME) / 1000, self.started_ns_);
+        !done) {
+        return std::unexpected(done.error());
+    }
+    return session;
+}
+
+Result<void> Session::checkpoint(std::string_view phase, std::uint64_t done,
+                                 std::optional<std::uint64_t> total) {
+    if (cancelled_) {
+        return fail(ErrorCode::kIo, "interrupted; the node runs on, the dump is not complete");
+    }
+    listener_.update({phase, done, total, vm_->bulk().stats().bytes, writer_.stats().file_bytes});
+    return {};
+}
+
+records::VoidReason Session::leave_out(std::span<const std::byte> structure) const {
+    if (options_.no_heaps || !choice_.wants(structure)) {
+        return records::VOID_REASON_LEFT_OUT;
+    }
+    return used_up() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
+}
+
+bool Session::used_up() const {
+    if (options_.timeout &&
+        clock_ns(CLOCK_MONOTONIC) - started_ns_ > options_.timeout->count() * 1'000'000) {
+        return true;
+    }
+    return options_.max_bytes && writer_.stats().file_bytes > *options_.max_bytes;
+}
+
+Result<void> Session::epoch(records::MemorySourceKind source) {
+    return node_->epoch(++epoch_, source);
+}
+
+Result<void> Session::find_code_and_cookies() {
+    // The node ran since its tables were found: look again.
+    if (auto done = vm_->refresh(); !done) {
+        return done;
+    }
+    auto code = beam::CodeLookup::read(*vm_);
+    if (!code) {
+        return std::unexpected(code.error());
+    }
+    code_.emplace(std::move(*code));
+    auto found = find_cookies(*vm_, *code_);
+    if (!found) {
+        return std::unexpected(found.error());
+    }
+    cookies_ = std::move(found->cookies);
+    arguments_ = std::move(found->arguments);
+    return {};
+}
+
+Result<void> Session::node_facts(records::MemorySourceKind source, bool moving) {
+    if (auto done = steadily(moving, *vm_, [this] { return find_code_and_cookies(); }); !done) {
+        return done;
+    }
+    if (auto done = epoch(source); !done) {
+        return done;
+    }
+    if (auto done = node_->node(code_->modules(), arguments_); !done) {
+        return done;
+    }
+    if (auto done = steadily(moving, *vm_, [this] { return node_->atoms(); }); !done) {
+        return done;
+    }
+    if (auto done = node_->modules(code_->modules()); !done) {
+        return done;
+    }
+    if (auto done = steadily(moving, *vm_, [this] { return node_->tables(); }); !done) {
+        return done;
+    }
+    auto binaries =
+        BinaryStore::open(*vm_, *copier_, options_.binary_bytes,
+                          [this](std::span<std::byte> bytes) { cookies_.scrub(bytes); });
+    if (!binaries) {
+        return std::unexpected(binaries.error());
+    }
+    binaries_.emplace(std::move(*binaries));
+    binaries_->set_moving(moving);
+    if (auto done = steadily(moving, *vm_, [this] { return node_->literals(*binaries_); }); !done) {
+        return done;
+    }
+    return open_processes();
+}
+
+Result<void> Session::node_growth() {
+    const auto look_again = [this]() -> Result<void> {
+        if (auto done = vm_->refresh(); !done) {
+            return done;
+        }
+        auto modules = beam::read_modules(*vm_);
+        if (!modules) {
+            return std::unexpected(modules.error());
+        }
+        if (auto done = node_->atoms(); !done) {
+            return done;
+        }
+        if (auto done = node_->modules(*modules); !done) {
+            return done;
+        }
+        if (auto done = node_->tables(); !done) {
+            return done;
+        }
+        return node_->literals(*binaries_);
+    };
+    return steadily(true, *vm_, look_again);
+}
+
+Result<void> Session::open_processes() {
+    auto table = beam::ProcessTable::open(*vm_);
+    if (!table) {
+        return std::unexpected(table.error());
+    }
+    table_.emplace(*table);
+    index_.emplace(writer_);
+    auto& target = vm_->target();
+    auto processes =
+        ProcessCapture::open({*vm_, *code_, *copier_, *binaries_, *index_, scrub_, scrub_named_,
+                              target.resident_bytes().value_or(kManyBytes) / kSmallestMemberBytes,
+                              !target.has_swapped_pages()});
+    if (!processes) {
+        return std::unexpected(processes.error());
+    }
+    processes_.emplace(std::move(*processes));
+    return {};
+}
+
+void Session::add_stop(const target::StopCost& cost) {
+    auto& record = *trailer_.mutable_cost();
+    auto& stopped = *record.add_stop();
+    stopped.set_begin_monotonic_ns(cost.begin_monotonic_ns);
+    stopped.set_length_ns(cost.length_ns);
+    stopped.set_threads(cost.threads);
+    record.set_total_stopped_ns(record.total_stopped_ns() + cost.length_ns);
+    record.set_longest_stop_ns(std::max(record.longest_stop_ns(), cost.length_ns));
+}
+
+Result<void> Session::totals() {
+    if (auto done = binaries_->finish(trailer_); !done) {
+        return done;
+    }
+    auto& totals = *trailer_.mutable_totals();
+    totals.MergeFrom(index_->totals());
+    totals.set_binaries(binaries_->count());
+    totals.set_binary_bytes(binaries_->bytes());
+    totals.set_binary_bytes_captured(binaries_->captured_bytes());
+    totals.set_words_captured(processes_->words());
+    if (binaries_->unreadable() != 0) {
+        warn(fmt::format("{} binaries could not be read", binaries_->unreadable()));
+    }
+    if (processes_->unrecognised() != 0) {
+        warn(fmt::format("{} slots of the process table hold no process",
+                         processes_->unrecognised()));
+    }
+    return index_->finish(trailer_);
+}
+
+Result<CaptureReport> Session::finish() {
+    if (auto done = totals(); !done) {
+        return std::unexpected(done.error());
+    }
+    auto& cost = *trailer_.mutable_cost();
+    if (!cost.has_total_stopped_ns()) {
+        cost.set_total_stopped_ns(0);
+        cost.set_longest_stop_ns(0);
+    }
+    cost.set_elapsed_ns(clock_ns(CLOCK_MONOTONIC) - started_ns_);
+    cost.set_bytes_read(vm_->bulk().stats().bytes);
+    cost.set_reads(vm_->bulk().stats().reads);
+    cost.set_retries(retries_);
+    trailer_.set_finished_us(clock_ns(CLOCK_REALTIME) / 1000);
+
+    CaptureReport report;
+    report.totals = trailer_.totals();
+    report.cost = cost;
+    report.warnings.assign(trailer_.warning().begin(), trailer_.warning().end());
+    report.otp_release = vm_->facts().otp_release;
+    report.node_name = node_->name();
+    auto written = writer_.finish(trailer_);
+    if (!written) {
+        return std::unexpected(written.error());
+    }
+    report.written = *written;
+    return report;
+}
+
+}  // namespace beamdump::capture

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "memory/memory_source.h"
+#include "memory/present_pages.h"
+
+#include <vector>
+
+namespace beamdump::memory {
+
+/// Parts of the target's memory that were read ahead together, as they were in that moment.
+class Prefetched {
+  public:
+    /// Reads all of `parts` with as few calls as can be, in place of what was held. A part that
+    /// cannot be read as a whole is left out. Memory: the sum of the parts.
+    Result<void> read(MemorySource& source, std::span<const AddressRange> parts);
+    void drop() { parts_.clear(); }
+
+    /// The bytes held from `address` on to the end of its part; empty: nothing of it is held.
+    [[nodiscard]] std::span<const std::byte> at(Address address) const;
+
+  private:
+    struct Part {
+        AddressRange range;
+        std::size_t offset = 0;
+    };
+    std::vector<Part> parts_;
+    std::vector<std::byte> bytes_;  // kept for the next
+};
+
+/// Serves what is prefetched from there, and all else from `source`.
+class PrefetchedMemory final : public MemorySource {
+  public:
+    /// Non-owning.
+    PrefetchedMemory(MemorySource& source, const Prefetched& held) : source_(source), held_(held) {}
+
+    Result<std::size_t> read_some(Address address, std::span<std::byte> into) override;
+    /// Straight from the source.
+    Result<void> read_batch(std::span<BatchRead> reads) override {
+        return source_.read_batch(reads);
+    }
+    [[nodiscard]] MemoryStats stats() const override { return source_.stats(); }
+
+  private:
+    MemorySource& source_;
+    const Prefetched& held_;
+};
+
+}  // namespace beamdump::memory

@@ -1,0 +1,94 @@
+#include "target/timed_stop.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace beamdump::target {
+
+using Clock = std::chrono::steady_clock;
+
+/// Only the thread that stopped a process can let it go, so one thread does both.
+struct TimedStop::Keeper {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<Result<void>> begun;
+    bool wanted = true;
+    Clock::time_point begin;
+    StopCost cost;
+    std::atomic<bool> over = false;
+    std::thread thread;
+
+    void keep(pid_t pid, std::optional<std::chrono::nanoseconds> limit) {
+        auto stop = ThreadStop::stop(pid);
+        std::unique_lock lock(mutex);
+        begin = Clock::now();
+        begun = stop ? Result<void>() : std::unexpected(stop.error());
+        changed.notify_all();
+        if (!stop) {
+            return;
+        }
+        const auto ended = [this] { return !wanted; };
+        if (limit) {
+            changed.wait_until(lock, begin + *limit, ended);
+        } else {
+            changed.wait(lock, ended);
+        }
+        // Before anything runs: a copy made from here on must not count.
+        over = true;
+        cost = stop->resume();
+    }
+
+    ~Keeper() {
+        {
+            const std::scoped_lock lock(mutex);
+            wanted = false;
+        }
+        changed.notify_all();
+        if (thread.joinable()) {
+            thread.join();
+        }
+    }
+};
+
+TimedStop::TimedStop(std::unique_ptr<Keeper> keeper) : keeper_(std::move(keeper)) {}
+TimedStop::TimedStop(TimedStop&&) noexcept = default;
+TimedStop& TimedStop::operator=(TimedStop&&) noexcept = default;
+TimedStop::~TimedStop() = default;
+
+Result<TimedStop> TimedStop::begin(pid_t pid, std::optional<std::chrono::nanoseconds> limit) {
+    auto keeper = std::make_unique<Keeper>();
+    auto* kept = keeper.get();
+    keeper->thread = std::thread([kept, pid, limit] { kept->keep(pid, limit); });
+    {
+        std::unique_lock lock(keeper->mutex);
+        keeper->changed.wait(lock, [kept] { return kept->begun.has_value(); });
+        if (!*keeper->begun) {
+            return std::unexpected(keeper->begun->error());
+        }
+    }
+    return TimedStop(std::move(keeper));
+}
+
+bool TimedStop::expired() const {
+    return keeper_->over;
+}
+
+std::chrono::nanoseconds TimedStop::elapsed() const {
+    return Clock::now() - keeper_->begin;
+}
+
+StopCost TimedStop::end() {
+    {
+        const std::scoped_lock lock(keeper_->mutex);
+        keeper_->wanted = false;
+    }
+    keeper_->changed.notify_all();
+    if (keeper_->thread.joinable()) {
+        keeper_->thread.join();
+    }
+    return keeper_->cost;
+}
+
+}  // namespace beamdump::target
