@@ -51,6 +51,8 @@ std::optional<std::string> void_reason_text(records::VoidReason reason) {
             return "left_out";
         case records::VOID_REASON_IMPLAUSIBLE:
             return "implausible";
+        case records::VOID_REASON_LIMIT:
+            return "limit";
         default:
             return "unknown";
     }

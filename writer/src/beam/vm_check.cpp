@@ -105,6 +105,11 @@ Result<void> check_tables(Vm& vm) {
 }
 
 Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
+    // A busy node maps and unmaps heaps all the time: what is mapped must be as young as they are.
+    vm.forget();
+    if (auto mapped = vm.target().refresh_mappings(); !mapped) {
+        return mapped;
+    }
     auto table = ProcessTable::open(vm);
     auto reader = ProcessReader::open(vm, code);
     auto check = ProcessCheck::open(vm, code);

@@ -11,6 +11,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace beamdump::capture {
 namespace {
@@ -18,6 +19,8 @@ namespace {
 constexpr int kRoundsLive = 9;         // half a second in all
 constexpr int kRoundsBeforeAStop = 4;  // 15 ms
 constexpr std::chrono::milliseconds kDefaultPause{50};
+constexpr int kCheckTries = 5;
+constexpr std::chrono::milliseconds kBetweenChecks{3};
 
 Result<std::optional<std::string>> read_layout(const std::optional<std::filesystem::path>& path) {
     if (!path) {
@@ -30,6 +33,27 @@ Result<std::optional<std::string>> read_layout(const std::optional<std::filesyst
                     fmt::format("cannot read the layout file {}", path->string()));
     }
     return text.str();
+}
+
+/// Checks the layout against the node as it runs. What moved on meanwhile looks like a layout that
+/// does not fit, once; one that does not fit looks so every time.
+Result<void> check(beam::Vm& vm) {
+    for (int attempt = 1;; ++attempt) {
+        auto code = beam::CodeLookup::read(vm);
+        Result<void> checked;
+        if (!code) {
+            checked = std::unexpected(code.error());
+        } else if (auto report = beam::check_vm(vm, *code); !report) {
+            checked = std::unexpected(report.error());
+        }
+        if (checked || attempt == kCheckTries) {
+            return checked;
+        }
+        std::this_thread::sleep_for(kBetweenChecks * attempt);
+        if (auto again = vm.refresh(); !again) {
+            return again;
+        }
+    }
 }
 
 /// All in one stop, tables too: the node as it was in one moment.
@@ -127,11 +151,7 @@ Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWrit
     if (!vm) {
         return std::unexpected(vm.error());
     }
-    auto code = beam::CodeLookup::read(**vm);
-    if (!code) {
-        return std::unexpected(code.error());
-    }
-    if (auto checked = beam::check_vm(**vm, *code); !checked) {
+    if (auto checked = check(**vm); !checked) {
         return std::unexpected(checked.error());
     }
     auto choice = Choice::make(**vm, options);

@@ -36,6 +36,9 @@ struct CaptureOptions {
     ChooseBy by = ChooseBy::kMemory;
     /// No process's memory, only what its structure says.
     bool no_heaps = false;
+    /// Whether a copy from the running node is proven consistent. Off only where a test shows that
+    /// it must be on: no option of the program reaches it.
+    bool validate = true;
     /// A layout file to use instead of the built-in one for the release.
     std::optional<std::filesystem::path> layout;
 };

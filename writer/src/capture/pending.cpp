@@ -51,7 +51,11 @@ Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
         if (pending.reason != records::VOID_REASON_NONE) {
             return false;
         }
-        request.watch = watch != nullptr ? watch : &same;
+        if (watch != nullptr) {
+            request.watch = watch;
+        } else if (session_->options().validate) {
+            request.watch = &same;
+        }
     }
     auto outcome = session_->processes().capture(request);
     if (!outcome) {

@@ -29,6 +29,8 @@ std::string_view reason_text(int reason) {
             return "left out";
         case records::VOID_REASON_IMPLAUSIBLE:
             return "implausible";
+        case records::VOID_REASON_LIMIT:
+            return "left for a limit of time or size";
         default:
             return "for another reason";
     }
