@@ -1,12 +1,9 @@
 #include "capture/at_rest.h"
 
-#include <algorithm>
+#include "capture/slots.h"
 
 namespace beamdump::capture {
 namespace {
-
-constexpr std::uint32_t kSlotsAtOnce = 1024;
-constexpr std::size_t kStructuresAtOnce = 64;
 
 /// Reads many structures at once and tries their processes one by one.
 class AtRest {
@@ -61,24 +58,10 @@ class AtRest {
 Result<std::vector<beam::ProcessSlot>> capture_at_rest(
     Session& session, bool last, const std::function<Result<records::VoidReason>()>* watch) {
     AtRest at_rest(session, last, watch);
-    auto& table = session.table();
-    std::uint64_t seen = 0;
-    for (std::uint32_t first = 0; first < table.slots(); first += kSlotsAtOnce) {
-        auto used = table.used(first, kSlotsAtOnce);
-        if (!used) {
-            return std::unexpected(used.error());
-        }
-        for (std::size_t at = 0; at < used->size(); at += kStructuresAtOnce) {
-            const auto part =
-                std::span(*used).subspan(at, std::min(kStructuresAtOnce, used->size() - at));
-            if (auto done = at_rest.batch(part); !done) {
-                return std::unexpected(done.error());
-            }
-            seen += part.size();
-            if (auto done = session.checkpoint("processes", seen, table.count()); !done) {
-                return std::unexpected(done.error());
-            }
-        }
+    auto done = for_each_batch(
+        session, [&](std::span<const beam::ProcessSlot> slots) { return at_rest.batch(slots); });
+    if (!done) {
+        return std::unexpected(done.error());
     }
     return at_rest.left();
 }

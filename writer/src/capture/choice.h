@@ -19,6 +19,10 @@ class Choice {
         return !limited_ || pids_.contains(sizer_.size(structure).pid_word);
     }
 
+    [[nodiscard]] std::uint64_t bytes(std::span<const std::byte> structure) const {
+        return sizer_.size(structure).bytes;
+    }
+
   private:
     explicit Choice(beam::ProcessSizer sizer) : sizer_(sizer) {}
     Result<void> add_named(beam::Vm& vm, const std::string& name);

@@ -1,43 +1,34 @@
 #include "capture/live.h"
 
+#include "capture/slots.h"
+
 #include <chrono>
 #include <thread>
 
 namespace beamdump::capture {
 namespace {
 
-constexpr std::uint32_t kSlotsAtOnce = 1024;
-constexpr std::uint64_t kBetweenCheckpoints = 64;
 constexpr std::chrono::milliseconds kFirstWait{1};
 
 }  // namespace
 
 Result<std::vector<Pending>> capture_live(Session& session, Tries& tries) {
     std::vector<Pending> pending;
-    auto& table = session.table();
-    std::uint64_t seen = 0;
-    for (std::uint32_t first = 0; first < table.slots(); first += kSlotsAtOnce) {
-        auto used = table.used(first, kSlotsAtOnce);
-        if (!used) {
-            return std::unexpected(used.error());
-        }
-        for (const auto& slot : *used) {
-            Pending process{slot};
-            auto done = tries.attempt(process, nullptr);
-            if (!done) {
-                return std::unexpected(done.error());
-            }
-            if (!*done) {
-                pending.push_back(process);
-            }
-            if (++seen % kBetweenCheckpoints == 0) {
-                if (auto on = session.checkpoint("processes", seen, table.count()); !on) {
-                    return std::unexpected(on.error());
+    auto done =
+        for_each_batch(session, [&](std::span<const beam::ProcessSlot> slots) -> Result<void> {
+            for (const auto& slot : slots) {
+                Pending process{slot};
+                auto captured = tries.attempt(process, nullptr);
+                if (!captured) {
+                    return std::unexpected(captured.error());
+                }
+                if (!*captured) {
+                    pending.push_back(process);
                 }
             }
-        }
-    }
-    return pending;
+            return {};
+        });
+    return done ? Result<std::vector<Pending>>(std::move(pending)) : std::unexpected(done.error());
 }
 
 Result<void> try_again(Session& session, Tries& tries, std::vector<Pending>& pending, int rounds) {

@@ -37,6 +37,9 @@ Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
     }
     ++pending.tries;
     const Watch same = [&]() -> Result<records::VoidReason> {
+        if (session_->used_up()) {
+            return records::VOID_REASON_LIMIT;
+        }
         auto read = proof_.read(pending.slot.process, after_);
         if (!read) {
             return std::unexpected(read.error());

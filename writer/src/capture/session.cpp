@@ -87,7 +87,21 @@ records::VoidReason Session::leave_out(std::span<const std::byte> structure) con
     if (options_.no_heaps || !choice_.wants(structure)) {
         return records::VOID_REASON_LEFT_OUT;
     }
-    return used_up() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
+    return used_up() || exceeds(choice_.bytes(structure)) ? records::VOID_REASON_LIMIT
+                                                          : records::VOID_REASON_NONE;
+}
+
+/// Whether so many more bytes would go beyond the output's limit, compressed as those before them.
+bool Session::exceeds(std::uint64_t bytes) const {
+    if (!options_.max_bytes) {
+        return false;
+    }
+    const auto written = writer_.stats();
+    const auto ratio = static_cast<double>(written.file_bytes + 1) /
+                       static_cast<double>(std::max<std::uint64_t>(written.flat_bytes, 1));
+    return static_cast<double>(written.file_bytes) +
+               static_cast<double>(bytes) * std::min(ratio, 1.0) >
+           static_cast<double>(*options_.max_bytes);
 }
 
 bool Session::used_up() const {

@@ -65,6 +65,7 @@ class Session {
     Result<void> write_facts();
     Result<void> open_processes();
     Result<void> totals();
+    [[nodiscard]] bool exceeds(std::uint64_t bytes) const;
 
     const CaptureOptions& options_;
     std::unique_ptr<beam::Vm> vm_;

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <ctime>
+#include <optional>
 #include <thread>
 
 namespace beamdump::cli {
@@ -14,16 +16,23 @@ namespace {
 
 constexpr unsigned kMostDefaultThreads = 4;
 constexpr unsigned kMostThreads = 64;
-constexpr int kMostLevel = 19;       // zstd's levels above need much more memory
+constexpr int kMostLevel = 19;  // zstd's levels above need much more memory
+constexpr int kMostMilliseconds = 86'400'000;
+constexpr std::uint32_t kMostTop = 1'000'000;
 constexpr int kMostPid = 4'194'304;  // PID_MAX_LIMIT, Linux' include/linux/threads.h
 
 /// The command line as given, before it is looked into.
 struct RawOptions {
     int pid = 0;
-    std::string mode = "freeze";
+    std::string mode = "auto";
     std::string output;
     std::string layout;
     std::string binary_bytes = "64";
+    std::optional<int> max_pause;
+    std::optional<int> timeout;
+    std::string max_size;
+    std::optional<std::uint32_t> top;
+    std::string by = "memory";
     Options options;
 };
 
@@ -37,9 +46,37 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->required()
         ->type_name("")
         ->check(CLI::Range(1, kMostPid).description(""));
-    app.add_option("--mode", raw.mode, "How to read: freeze stops the node while it is copied")
-        ->capture_default_str()
+    app.add_option("--mode", raw.mode,
+                   "How to read: live never stops the node;\n"
+                   "auto (the default) reads live, and what does not hold still in short stops;\n"
+                   "snapshot copies the node in one short stop and reads the copy;\n"
+                   "freeze stops the node while it is copied")
         ->type_name("MODE");
+    app.add_option("--max-pause", raw.max_pause,
+                   "Milliseconds that a stop may last (auto: 50;\nfreeze: as long as it takes)")
+        ->type_name("MS")
+        ->check(CLI::Range(1, kMostMilliseconds).description(""));
+    app.add_option("--timeout", raw.timeout,
+                   "Seconds after which what is left is listed\nwithout its memory")
+        ->type_name("S")
+        ->check(CLI::Range(1, kMostMilliseconds / 1000).description(""));
+    app.add_option("--max-size", raw.max_size,
+                   "Size of the dump from which on what is left is\nlisted without its memory, the "
+                   "largest processes (64M, 2G)")
+        ->type_name("BYTES");
+    app.add_option("--process", raw.options.capture.processes,
+                   "Only this process's memory: <0.123.0>, 0.123.0\nor a registered name; may be "
+                   "given several times")
+        ->type_name("P")
+        ->allow_extra_args(false);
+    app.add_option("--top", raw.top, "Only the memory of the N largest processes")
+        ->type_name("N")
+        ->check(CLI::Range(1U, kMostTop).description(""));
+    app.add_option("--by", raw.by, "What --top goes by: memory, queue or reductions")
+        ->capture_default_str()
+        ->type_name("WHAT");
+    app.add_flag("--no-heaps", raw.options.capture.no_heaps,
+                 "No process's memory, only the facts of each");
     app.add_option("-o,--output", raw.output,
                    "The dump's file, or - for standard output\n"
                    "(default: beamdump-PID-TIME.beamdump here)")
@@ -63,22 +100,74 @@ void declare(CLI::App& app, RawOptions& raw) {
 }
 
 Result<void> set_mode(const RawOptions& raw, Options& options) {
-    if (raw.mode == "freeze") {
-        options.capture.mode = records::CAPTURE_MODE_FREEZE;
-        return {};
+    static constexpr std::array kModes = {std::pair{"auto", records::CAPTURE_MODE_AUTO},
+                                          std::pair{"live", records::CAPTURE_MODE_LIVE},
+                                          std::pair{"snapshot", records::CAPTURE_MODE_SNAPSHOT},
+                                          std::pair{"freeze", records::CAPTURE_MODE_FREEZE}};
+    const auto* mode =
+        std::ranges::find_if(kModes, [&](const auto& known) { return raw.mode == known.first; });
+    if (mode == kModes.end()) {
+        return fail(
+            ErrorCode::kUsage,
+            fmt::format("there is no mode \"{}\": use auto, live, snapshot or freeze", raw.mode));
     }
-    if (raw.mode == "live" || raw.mode == "auto") {
-        options.capture.mode =
-            raw.mode == "live" ? records::CAPTURE_MODE_LIVE : records::CAPTURE_MODE_AUTO;
-        return {};
+    options.capture.mode = mode->second;
+    return {};
+}
+
+/// A number of bytes with K, M or G behind it; nothing: it is none.
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+    static constexpr std::string_view kUnits = "KMG";
+    std::uint64_t bytes = 0;
+    const auto parsed = std::from_chars(text.begin(), text.end(), bytes);
+    if (parsed.ec != std::errc() || bytes == 0) {
+        return std::nullopt;
     }
-    if (raw.mode == "snapshot") {
+    if (parsed.ptr == text.end()) {
+        return bytes;
+    }
+    const auto unit = kUnits.find(*parsed.ptr);
+    const auto shift = 10 * (unit + 1);
+    if (unit == std::string_view::npos || parsed.ptr + 1 != text.end() ||
+        (bytes >> (63 - shift)) != 0) {
+        return std::nullopt;
+    }
+    return bytes << shift;
+}
+
+Result<void> set_choice(const RawOptions& raw, Options& options) {
+    auto& capture = options.capture;
+    if (raw.max_pause) {
+        if (capture.mode == records::CAPTURE_MODE_LIVE ||
+            capture.mode == records::CAPTURE_MODE_SNAPSHOT) {
+            return fail(ErrorCode::kUsage,
+                        fmt::format("--max-pause has no meaning in mode {}: it limits the stops of "
+                                    "auto and freeze",
+                                    raw.mode));
+        }
+        capture.max_pause = std::chrono::milliseconds(*raw.max_pause);
+    }
+    if (raw.timeout) {
+        capture.timeout = std::chrono::seconds(*raw.timeout);
+    }
+    if (!raw.max_size.empty()) {
+        capture.max_bytes = parse_bytes(raw.max_size);
+        if (!capture.max_bytes) {
+            return fail(ErrorCode::kUsage,
+                        fmt::format("--max-size takes a number of bytes, as 64M or 2G, not \"{}\"",
+                                    raw.max_size));
+        }
+    }
+    capture.top = raw.top;
+    if (raw.by == "queue") {
+        capture.by = capture::ChooseBy::kQueue;
+    } else if (raw.by == "reductions") {
+        capture.by = capture::ChooseBy::kReductions;
+    } else if (raw.by != "memory") {
         return fail(ErrorCode::kUsage,
-                    fmt::format("this version has no mode {}: use --mode freeze, which stops the "
-                                "node while it is copied",
-                                raw.mode));
+                    fmt::format("--by takes memory, queue or reductions, not \"{}\"", raw.by));
     }
-    return fail(ErrorCode::kUsage, fmt::format("there is no mode \"{}\": use freeze", raw.mode));
+    return {};
 }
 
 Result<void> set_binary_bytes(const RawOptions& raw, Options& options) {
@@ -113,6 +202,9 @@ Result<Options> checked(RawOptions raw) {
     options.capture.pid = raw.pid;
     if (auto mode = set_mode(raw, options); !mode) {
         return std::unexpected(mode.error());
+    }
+    if (auto choice = set_choice(raw, options); !choice) {
+        return std::unexpected(choice.error());
     }
     if (auto bytes = set_binary_bytes(raw, options); !bytes) {
         return std::unexpected(bytes.error());

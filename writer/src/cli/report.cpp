@@ -26,7 +26,7 @@ std::string_view reason_text(int reason) {
         case records::VOID_REASON_UNREADABLE:
             return "unreadable";
         case records::VOID_REASON_LEFT_OUT:
-            return "left out";
+            return "left out as asked";
         case records::VOID_REASON_IMPLAUSIBLE:
             return "implausible";
         case records::VOID_REASON_LIMIT:
@@ -59,6 +59,9 @@ std::string stop_text(const records::CaptureCost& cost) {
     if (!cost.has_total_stopped_ns()) {
         return "how long the node was stopped is not known";
     }
+    if (cost.stop_size() == 0) {
+        return "the node was not stopped";
+    }
     const auto total = milliseconds(cost.total_stopped_ns());
     return cost.stop_size() > 1
                ? fmt::format("the node was stopped {} times, {} in all, {} at the longest",
@@ -79,7 +82,11 @@ std::string report_text(const capture::CaptureReport& report, const std::string&
 }
 
 bool incomplete(const capture::CaptureReport& report) {
-    return report.totals.processes_void() > 0;
+    const auto& reasons = report.totals.void_by_reason();
+    const auto asked_for = reasons.size() > records::VOID_REASON_LEFT_OUT
+                               ? reasons.Get(records::VOID_REASON_LEFT_OUT)
+                               : 0;
+    return report.totals.processes_void() > asked_for;
 }
 
 }  // namespace beamdump::cli

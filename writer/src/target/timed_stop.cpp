@@ -21,9 +21,11 @@ struct TimedStop::Keeper {
     std::thread thread;
 
     void keep(pid_t pid, std::optional<std::chrono::nanoseconds> limit) {
+        // The stopping of the threads, one after the other, counts.
+        const auto first = Clock::now();
         auto stop = ThreadStop::stop(pid);
         std::unique_lock lock(mutex);
-        begin = Clock::now();
+        begin = first;
         begun = stop ? Result<void>() : std::unexpected(stop.error());
         changed.notify_all();
         if (!stop) {

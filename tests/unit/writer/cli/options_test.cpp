@@ -24,7 +24,10 @@ Error refused(const std::vector<std::string>& arguments) {
 TEST(Options, Defaults) {
     const auto options = parsed({"123"});
     EXPECT_EQ(options.capture.pid, 123);
-    EXPECT_EQ(options.capture.mode, records::CAPTURE_MODE_FREEZE);
+    EXPECT_EQ(options.capture.mode, records::CAPTURE_MODE_AUTO);
+    EXPECT_FALSE(options.capture.max_pause || options.capture.timeout || options.capture.max_bytes);
+    EXPECT_FALSE(options.capture.top || options.capture.no_heaps);
+    EXPECT_TRUE(options.capture.processes.empty());
     EXPECT_EQ(options.capture.binary_bytes, 64U);
     EXPECT_FALSE(options.capture.layout);
     EXPECT_FALSE(options.output_named || options.to_stdout || options.force || options.quiet);
@@ -63,14 +66,29 @@ TEST(Options, HelpAndVersionAreAnswers) {
     EXPECT_THAT(version.text, MatchesRegex("beamdump-capture [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
-TEST(Options, OtherModesAreRefusedByName) {
-    for (const auto* mode : {"live", "snapshot", "auto"}) {
-        const auto error = refused({"--mode", mode, "1"});
-        EXPECT_EQ(error.code, ErrorCode::kUsage);
-        EXPECT_THAT(error.message, HasSubstr(mode));
-        EXPECT_THAT(error.message, HasSubstr("--mode freeze"));
-    }
+TEST(Options, Modes) {
+    EXPECT_EQ(parsed({"--mode", "freeze", "1"}).capture.mode, records::CAPTURE_MODE_FREEZE);
+    EXPECT_EQ(parsed({"--mode", "live", "1"}).capture.mode, records::CAPTURE_MODE_LIVE);
+    EXPECT_EQ(parsed({"--mode", "snapshot", "1"}).capture.mode, records::CAPTURE_MODE_SNAPSHOT);
+    EXPECT_EQ(parsed({"--mode", "auto", "1"}).capture.mode, records::CAPTURE_MODE_AUTO);
     EXPECT_THAT(refused({"--mode", "warp", "1"}).message, HasSubstr("there is no mode \"warp\""));
+}
+
+TEST(Options, LimitsAndChoice) {
+    const auto options =
+        parsed({"--max-pause", "20", "--timeout", "30", "--max-size", "64M", "--process",
+                "<0.12.0>", "--process", "code_server", "--top", "7", "--by", "queue", "1"})
+            .capture;
+    EXPECT_EQ(options.max_pause, std::chrono::milliseconds(20));
+    EXPECT_EQ(options.timeout, std::chrono::seconds(30));
+    EXPECT_EQ(options.max_bytes, 64U << 20U);
+    EXPECT_EQ(options.processes, (std::vector<std::string>{"<0.12.0>", "code_server"}));
+    EXPECT_EQ(options.top, 7U);
+    EXPECT_EQ(options.by, capture::ChooseBy::kQueue);
+    EXPECT_EQ(options.pid, 1);
+    EXPECT_EQ(parsed({"--max-size", "3G", "1"}).capture.max_bytes, std::uint64_t{3} << 30U);
+    EXPECT_EQ(parsed({"--max-size", "12345", "1"}).capture.max_bytes, 12345U);
+    EXPECT_TRUE(parsed({"--no-heaps", "1"}).capture.no_heaps);
 }
 
 TEST(Options, MistakesAreUsageErrors) {
@@ -90,6 +108,16 @@ TEST(Options, MistakesAreUsageErrors) {
         {"1", "--binary-bytes", "64k"},
         {"1", "--binary-bytes", ""},
         {"1", "--output"},
+        {"1", "--max-size", "0"},
+        {"1", "--max-size", "12T"},
+        {"1", "--max-size", "M"},
+        {"1", "--max-size", "99999999999G"},
+        {"1", "--max-pause", "0"},
+        {"1", "--mode", "live", "--max-pause", "5"},
+        {"1", "--timeout", "0"},
+        {"1", "--top", "0"},
+        {"1", "--top", "3", "--by", "name"},
+        {"1", "--process"},
     };
     for (const auto& arguments : mistakes) {
         const auto error = refused(arguments);

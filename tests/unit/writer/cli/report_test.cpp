@@ -40,6 +40,23 @@ TEST(Report, CountsVoidProcessesByReason) {
     EXPECT_TRUE(incomplete(report));
 }
 
+TEST(Report, WhatWasLeftOutAsAskedIsNotMissing) {
+    auto report = whole();
+    report.totals.set_processes_void(9);
+    for (int reason = 0; reason <= records::VOID_REASON_LEFT_OUT; ++reason) {
+        report.totals.add_void_by_reason(reason == records::VOID_REASON_LEFT_OUT ? 9 : 0);
+    }
+    EXPECT_FALSE(incomplete(report));
+    report.totals.set_processes_void(10);
+    EXPECT_TRUE(incomplete(report));
+}
+
+TEST(Report, WithoutAStop) {
+    auto report = whole();
+    report.cost.clear_stop();
+    EXPECT_THAT(report_text(report, "-"), ::testing::HasSubstr("the node was not stopped"));
+}
+
 TEST(Report, ReasonsThisVersionDoesNotKnow) {
     auto report = whole();
     report.totals.set_processes_void(1);
