@@ -89,7 +89,7 @@ TEST_F(RunTest, WrongUsageIsTwo) {
     EXPECT_EQ(run_with({}), 2);
     expect_one_sentence();
     err_.str("");
-    EXPECT_EQ(run_with({"--mode", "live", "1"}), 2);
+    EXPECT_EQ(run_with({"--mode", "warp", "1"}), 2);
     expect_one_sentence();
 }
 
