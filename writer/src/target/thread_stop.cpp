@@ -246,6 +246,15 @@ ThreadStop::~ThreadStop() {
     resume();
 }
 
+bool ThreadStop::at_rest(pid_t thread) const {
+    const auto found = std::ranges::find(threads_, thread);
+    if (found == threads_.end()) {
+        return false;
+    }
+    const State& state = states_[static_cast<std::size_t>(found - threads_.begin())];
+    return state.stopped && state.signal == 0;
+}
+
 StopCost ThreadStop::resume() {
     if (!std::exchange(stopped_, false)) {
         return {};

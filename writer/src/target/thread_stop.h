@@ -36,6 +36,8 @@ class ThreadStop {
     StopCost resume();
 
     [[nodiscard]] const std::vector<pid_t>& threads() const { return threads_; }
+    /// Whether a thread is one of those stopped and was not on its way to handling a signal.
+    [[nodiscard]] bool at_rest(pid_t thread) const;
 
   private:
     struct State {

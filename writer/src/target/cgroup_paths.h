@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::target {
+
+/// A mounted cgroup hierarchy: a line of /proc/self/mountinfo (Linux'
+/// Documentation/filesystems/proc.rst).
+struct CgroupMount {
+    std::string root;  ///< the cgroup that is shown at `point`
+    std::filesystem::path point;
+    bool unified = false;              ///< version 2
+    std::vector<std::string> options;  ///< of version 1: its controllers, among others
+};
+
+/// A line of /proc/PID/cgroup: "4:memory:/docker/1f" or, of version 2, "0::/system.slice".
+struct CgroupMembership {
+    std::vector<std::string> controllers;  ///< empty for version 2
+    std::string path;
+};
+
+/// Lines that are something else, or not understood, are left out.
+std::vector<CgroupMount> parse_cgroup_mounts(std::string_view mountinfo);
+std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view text);
+
+/// Where `path` is mounted, and each directory above it up to the mount point, the lowest first.
+/// Empty where the mount does not show it.
+std::vector<std::filesystem::path> cgroup_directories(const CgroupMount& mount,
+                                                      std::string_view path);
+
+}  // namespace beamdump::target

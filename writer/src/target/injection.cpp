@@ -1,0 +1,312 @@
+#include "target/injection.h"
+
+#include "memory/pagemap.h"
+#include "memory/process_memory.h"
+#include "target/injection_gadgets.h"
+#include "target/injection_ptrace.h"
+#include "target/proc_directory.h"
+
+#include <libdump/base/system_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
+#include <filesystem>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2U
+#endif
+
+namespace beamdump::target {
+namespace {
+
+using memory::Address;
+
+// x86-64's ABI: a function may use this much below its stack pointer.
+constexpr std::uint64_t kRedZoneBytes = 128;
+// Room for the borrowed thread, which runs on, above the reaper's frames, which stay.
+constexpr std::uint64_t kStackBetween = std::uint64_t{64} << 10U;
+constexpr std::uint64_t kChainAlignment = 64;
+constexpr std::uint64_t kUserCode64 = 0x33;  // Linux' __USER_CS
+constexpr std::uint64_t kThreadFlags =
+    CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+
+/// The rest of a "Name: rest" line of /proc/PID/status.
+std::string_view status_line(std::string_view status, std::string_view name) {
+    const auto at = status.find(fmt::format("\n{}:", name));
+    if (at == std::string_view::npos) {
+        return {};
+    }
+    const auto rest = status.substr(at + name.size() + 2);
+    return rest.substr(0, rest.find('\n'));
+}
+
+Result<std::vector<pid_t>> named_threads(pid_t pid, std::span<const std::string> names) {
+    std::vector<std::pair<std::size_t, pid_t>> found;
+    std::error_code error;
+    std::filesystem::directory_iterator entry(fmt::format("/proc/{}/task", pid), error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+        const auto text = entry->path().filename().native();
+        pid_t thread = 0;
+        std::from_chars(text.data(), text.data() + text.size(), thread);
+        const auto facts = process_facts(thread);
+        const auto name = facts ? std::ranges::find(names, facts->name) : names.end();
+        if (name != names.end()) {
+            found.emplace_back(name - names.begin(), thread);
+        }
+    }
+    if (found.empty()) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("process {} has no thread named {}: none can be borrowed to make a "
+                                "twin",
+                                pid, fmt::join(names, " or ")));
+    }
+    std::ranges::sort(found);
+    std::vector<pid_t> threads;
+    for (const auto& [order, thread] : found) {
+        threads.push_back(thread);
+    }
+    return threads;
+}
+
+}  // namespace
+
+std::vector<std::string> borrowable_threads() {
+    return {"sys_sig_dispatc", "erts_ssig_disp", "sys_msg_dispatc", "erts_smsg_disp"};
+}
+
+Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> threads) {
+    const auto process = ProcDirectory::open(pid);
+    if (!process) {
+        return std::unexpected(process.error());
+    }
+    const auto status = process->read("status");
+    if (!status) {
+        return std::unexpected(status.error());
+    }
+    Injection injection;
+    injection.pid_ = pid;
+    if (status_line(*status, "x86_Thread_features").find("shstk") != std::string_view::npos) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("process {} runs with a shadow stack: no thread of it can be "
+                                "borrowed to make a twin",
+                                pid));
+    }
+    const auto seccomp = status_line(*status, "Seccomp");
+    if (seccomp.ends_with('1')) {
+        return fail(
+            ErrorCode::kUnsupported,
+            fmt::format("process {} runs under strict seccomp, which ends it when a twin is "
+                        "made",
+                        pid));
+    }
+    injection.filtered_ = seccomp.ends_with('2');
+    auto candidates = named_threads(pid, threads);
+    if (!candidates) {
+        return std::unexpected(candidates.error());
+    }
+    injection.candidates_ = std::move(*candidates);
+    const auto maps = process->read("maps", std::size_t{256} << 20U);
+    if (!maps) {
+        return std::unexpected(maps.error());
+    }
+    auto mappings = Mappings::parse(*maps);
+    if (!mappings) {
+        return std::unexpected(mappings.error());
+    }
+    injection.mappings_ = std::move(*mappings);
+    auto memory = memory::ProcessMemory::open(pid, memory::ReadWay::kProcMem);
+    auto pages = memory::Pagemap::open(pid);
+    if (!memory || !pages) {
+        return std::unexpected(memory ? pages.error() : memory.error());
+    }
+    injection.memory_ = std::move(*memory);
+    const auto gadgets = find_gadgets(*injection.memory_, **pages, injection.mappings_);
+    if (!gadgets) {
+        return std::unexpected(gadgets.error());
+    }
+    injection.gadgets_ = *gadgets;
+    injection.writable_memory_ =
+        Descriptor(::open(process->path("mem").c_str(), O_RDWR | O_CLOEXEC));
+    if (!injection.writable_memory_.valid()) {
+        return fail(errno == EACCES || errno == EPERM ? ErrorCode::kPermission : ErrorCode::kIo,
+                    fmt::format("cannot open {} for writing: {}", process->path("mem"),
+                                system_error_text(errno)));
+    }
+    return injection;
+}
+
+/// The mapping that is a thread's own stack, seen by the guard below it, without which its lowest
+/// end might be something else's.
+Result<const Mapping*> Injection::own_stack(Address stack_pointer) const {
+    const Mapping* stack = mappings_.find(stack_pointer);
+    const bool fit = stack != nullptr && stack->writable && !stack->executable && !stack->shared &&
+                     stack->inode == 0 && stack->path.empty();
+    const Mapping* below =
+        fit && stack->range.begin > 0 ? mappings_.find(stack->range.begin - 1) : nullptr;
+    const bool guarded =
+        below != nullptr && !below->readable && !below->writable && !below->executable;
+    if (!guarded) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("its stack pointer {:#x} is not in a guarded stack of its own",
+                                stack_pointer));
+    }
+    return stack;
+}
+
+std::vector<FrameChain> Injection::reaper_chains(Address at,
+                                                 const user_regs_struct& selectors) const {
+    FrameChain twin(at, gadgets_, selectors);
+    twin.call({SYS_exit_group, {0}});
+
+    FrameChain reaper(
+        at + (twin.bytes().size() + kChainAlignment - 1) / kChainAlignment * kChainAlignment,
+        gadgets_, selectors);
+    // The twin shares the reaper's descriptors, which are none: what the node closes is closed, and
+    // what it holds when it dies too. A kernel before 5.9 does not know the call: then they are the
+    // node's, still not duplicated. Where calls are filtered, one that the VM never makes might be
+    // answered by a signal.
+    if (!filtered_) {
+        reaper.call({SYS_close_range, {0, ~0U, CLOSE_RANGE_UNSHARE}});
+    }
+    // No exit signal: nobody is told of its end but who waits with __WCLONE.
+    reaper.call({SYS_clone, {CLONE_FILES, twin.entry()}});
+    reaper.call({SYS_wait4, {~std::uint64_t{0}, 0, __WCLONE | __WNOTHREAD}});
+    reaper.call({SYS_exit, {0}});
+    return {std::move(twin), std::move(reaper)};
+}
+
+Result<void> Injection::write(const FrameChain& chain) {
+    const auto& bytes = chain.bytes();
+    const auto done = ::pwrite(writable_memory_.get(), bytes.data(), bytes.size(),
+                               static_cast<off_t>(chain.begin()));
+    if (done == static_cast<ssize_t>(bytes.size())) {
+        return {};
+    }
+    return fail(ErrorCode::kIo,
+                fmt::format("cannot write {} bytes to the stack of process {} at {:#x}: {}",
+                            bytes.size(), pid_, chain.begin(),
+                            done < 0 ? system_error_text(errno) : "only a part was taken"));
+}
+
+/// A thread at the lowest end of a stack is the reaper of a twin, whose frames stand there.
+Result<void> Injection::refuse_second_twin(const user_regs_struct& registers) {
+    const auto stack = own_stack(registers.rsp);
+    if (stack && registers.rip >= gadgets_.syscall_return &&
+        registers.rip <= gadgets_.syscall_return + 2 &&
+        registers.rsp - (*stack)->range.begin < memory::kPageBytes) {
+        return fail(ErrorCode::kExists,
+                    fmt::format("there is a twin of process {} already: wait until the other "
+                                "capture has ended",
+                                pid_));
+    }
+    return {};
+}
+
+Result<void> Injection::plant_in(pid_t thread) {
+    auto state = read_thread_state(thread);
+    if (!state) {
+        return std::unexpected(state.error());
+    }
+    const auto stopped = state->registers;
+    if (stopped.cs != kUserCode64) {
+        return fail(ErrorCode::kUnsupported, "it does not run x86-64 code");
+    }
+    const auto stack = own_stack(stopped.rsp);
+    if (!stack) {
+        return std::unexpected(stack.error());
+    }
+    const auto going_on = restarted(stopped);
+    if (!going_on) {
+        return std::unexpected(going_on.error());
+    }
+    state->registers = *going_on;
+    const auto reaper = reaper_chains((*stack)->range.begin, stopped);
+    const auto build = [&](Address at) {
+        FrameChain chain(at, gadgets_, stopped);
+        chain.call({SYS_clone, {kThreadFlags, reaper.back().entry()}});
+        chain.resume(*state);
+        return chain;
+    };
+    const auto bytes = build(0).bytes().size();
+    const auto lowest = (*stack)->range.begin + kStackBetween;
+    if (stopped.rsp < lowest + kRedZoneBytes + bytes + kChainAlignment) {
+        return fail(ErrorCode::kUnsupported, fmt::format("only {} bytes of its stack are free",
+                                                         stopped.rsp - (*stack)->range.begin));
+    }
+    const auto at = (stopped.rsp - kRedZoneBytes - bytes) / kChainAlignment * kChainAlignment;
+    const auto borrowed = build(at);
+    for (const auto* chain : {&reaper.front(), &reaper.back(), &borrowed}) {
+        if (auto written = write(*chain); !written) {
+            return written;
+        }
+    }
+    if (auto followed = follow_clones(thread); !followed) {
+        return followed;
+    }
+    auto start = stopped;
+    start.orig_rax = ~std::uint64_t{0};  // or the kernel would restart the call by itself
+    start.rip = gadgets_.sigreturn;
+    start.rsp = borrowed.sigreturn_entry();
+    borrowed_ = thread;
+    return set_running_point(thread, start);
+}
+
+Result<void> Injection::plant(const ThreadStop& stop) {
+    if (auto still = verify_gadgets(*memory_, gadgets_); !still) {
+        return still;
+    }
+    for (const auto thread : stop.threads()) {
+        const auto registers = read_registers(thread);
+        if (!registers) {
+            return std::unexpected(registers.error());
+        }
+        if (auto alone = refuse_second_twin(*registers); !alone) {
+            return alone;
+        }
+    }
+    std::string reasons;
+    for (const auto thread : candidates_) {
+        if (!stop.at_rest(thread)) {
+            reasons += fmt::format("; thread {} is handling a signal or has ended", thread);
+            continue;
+        }
+        auto planted = plant_in(thread);
+        if (planted || borrowed_ != 0) {
+            return planted;
+        }
+        reasons += fmt::format("; thread {}: {}", thread, planted.error().message);
+    }
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("no thread of process {} can be borrowed to make a twin{}", pid_, reasons));
+}
+
+Result<BornTwin> Injection::run() {
+    BornTwin born;
+    const auto reaper = run_to_clone(borrowed_, "a thread of the node");
+    if (!reaper) {
+        return std::unexpected(reaper.error());
+    }
+    born.reaper = *reaper;
+    if (auto there = await_birth(born.reaper); !there) {
+        return std::unexpected(there.error());
+    }
+    const auto twin = run_to_clone(born.reaper, "a twin of the node");
+    if (!twin) {
+        ::ptrace(PTRACE_DETACH, born.reaper, nullptr, nullptr);
+        return std::unexpected(twin.error());
+    }
+    born.twin = *twin;
+    return born;
+}
+
+}  // namespace beamdump::target

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "target/injection_frame.h"
+
+#include <libdump/base/error.h>
+
+#include <sys/types.h>
+
+namespace beamdump::target {
+
+/// A stopped thread's general registers. kTargetDied.
+Result<user_regs_struct> read_registers(pid_t thread);
+/// All of a stopped thread's state, as read: its system call is not restarted.
+Result<ThreadState> read_thread_state(pid_t thread);
+
+/// Follows the threads and processes that a stopped thread makes, and stops it at each system call
+/// once resumed by run_to_clone().
+Result<void> follow_clones(pid_t thread);
+
+/// Points a stopped thread to `registers`, with all signals blocked.
+Result<void> set_running_point(pid_t thread, const user_regs_struct& registers);
+
+/// Lets a stopped thread run until a clone of it has succeeded; it then stands in it. Gives what
+/// it made, which is traced and about to stop. kLimit: the clone failed; the sentence says what
+/// `making` was and why; the thread stands behind it. kTargetDied.
+Result<pid_t> run_to_clone(pid_t thread, const char* making);
+
+/// Waits until a thread or process that was made under our eyes stands at its beginning.
+Result<void> await_birth(pid_t thread);
+
+}  // namespace beamdump::target

@@ -1,0 +1,224 @@
+#include "target/twin.h"
+
+#include "target/injection.h"
+#include "target/injection_ptrace.h"
+#include "target/twin_needs.h"
+
+#include <libdump/base/descriptor.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace beamdump::target {
+namespace {
+
+constexpr std::int64_t kLookEveryNs = 5'000'000;
+// The kernel frees a large twin's page tables first.
+constexpr std::int64_t kGoneDeadlineNs = 30'000'000'000;
+
+std::int64_t monotonic_ns() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+/// When memory runs out, the kernel ends this process first. Best effort: not every sandbox lets
+/// us.
+void be_first_to_go(std::string_view process) {
+    const Descriptor file(
+        ::open(fmt::format("/proc/{}/oom_score_adj", process).c_str(), O_WRONLY | O_CLOEXEC));
+    constexpr std::string_view kFirst = "1000";
+    [[maybe_unused]] const auto done = ::write(file.get(), kFirst.data(), kFirst.size());
+}
+
+/// Whether a process or thread is still in the process table; a zombie is.
+bool listed(const ProcDirectory& process) {
+    return process.pid() != 0 && process.read("stat").has_value();
+}
+
+Result<BornTwin> inject(pid_t node, Injection& injection, StopCost& cost) {
+    auto stop = ThreadStop::stop(node);
+    if (!stop) {
+        return std::unexpected(stop.error());
+    }
+    if (auto planted = injection.plant(*stop); !planted) {
+        return std::unexpected(planted.error());
+    }
+    auto born = injection.run();
+    if (born) {
+        ::ptrace(PTRACE_DETACH, born->reaper, nullptr, nullptr);
+    }
+    cost = stop->resume();
+    return born;
+}
+
+/// From here on the twin ends with us, even before it could do so by itself.
+Result<void> hold_at_birth(pid_t twin) {
+    if (auto born = await_birth(twin); !born) {
+        return born;
+    }
+    be_first_to_go(fmt::to_string(twin));
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the options so.
+    auto* const options = reinterpret_cast<void*>(static_cast<std::uintptr_t>(PTRACE_O_EXITKILL));
+    if (::ptrace(PTRACE_SETOPTIONS, twin, nullptr, options) != 0) {
+        return fail(ErrorCode::kTargetDied, fmt::format("the twin {} was killed", twin));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Twin> Twin::make(pid_t node, const TwinLimits& limits) {
+    Twin twin;
+    auto directory = ProcDirectory::open(node);
+    if (!directory) {
+        return std::unexpected(directory.error());
+    }
+    twin.node_ = std::move(*directory);
+    const auto facts = twin.node_.facts();
+    if (!facts) {
+        return std::unexpected(facts.error());
+    }
+    if (facts->dead()) {
+        return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", node));
+    }
+    if (facts->state == 'T') {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("process {} is stopped by a signal, and a stopped process cannot "
+                                "make a twin: freezing it costs nothing",
+                                node));
+    }
+    const auto status = twin.node_.read("status");
+    auto node_room = HeadRoom::of(node);
+    auto own_room = HeadRoom::of(::getpid());
+    if (!status || !node_room || !own_room) {
+        return std::unexpected(!status      ? status.error()
+                               : !node_room ? node_room.error()
+                                            : own_room.error());
+    }
+    twin.node_room_ = std::move(*node_room);
+    twin.own_room_ = std::move(*own_room);
+    const auto needs = twin_needs(*status, limits);
+    if (!needs) {
+        return std::unexpected(needs.error());
+    }
+    if (auto enough = check_needs(*needs, twin.node_room_, twin.own_room_, limits.own_bytes);
+        !enough) {
+        return std::unexpected(enough.error());
+    }
+    twin.floor_bytes_ = limits.floor_bytes.value_or(needs->copied_bytes / 4);
+    auto injection =
+        Injection::prepare(node, limits.threads.empty() ? borrowable_threads() : limits.threads);
+    if (!injection) {
+        return std::unexpected(injection.error());
+    }
+    be_first_to_go("self");
+    const auto born = inject(node, *injection, twin.stop_cost_);
+    if (!born) {
+        return std::unexpected(born.error());
+    }
+    twin.here_ = true;
+    twin.pid_ = born->twin;
+    if (auto held = hold_at_birth(born->twin); !held) {
+        return std::unexpected(held.error());
+    }
+    auto twin_directory = ProcDirectory::open(born->twin);
+    auto reaper_directory = ProcDirectory::open(born->reaper);
+    if (!twin_directory || !reaper_directory) {
+        return fail(ErrorCode::kTargetDied,
+                    fmt::format("process {} exited when its twin was made", node));
+    }
+    twin.twin_ = std::move(*twin_directory);
+    twin.reaper_ = std::move(*reaper_directory);
+    return twin;
+}
+
+Twin::Twin(Twin&& other) noexcept
+    : pid_(other.pid_),
+      node_(std::move(other.node_)),
+      twin_(std::move(other.twin_)),
+      reaper_(std::move(other.reaper_)),
+      node_room_(std::move(other.node_room_)),
+      own_room_(std::move(other.own_room_)),
+      floor_bytes_(other.floor_bytes_),
+      looked_ns_(other.looked_ns_),
+      stop_cost_(other.stop_cost_),
+      here_(std::exchange(other.here_, false)) {}
+
+Twin::~Twin() {
+    [[maybe_unused]] const auto removed = remove();
+}
+
+Result<void> Twin::check() {
+    const auto node = node_.facts();
+    if (!node || node->dead()) {
+        return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", node_.pid()));
+    }
+    const auto twin = twin_.facts();
+    if (!here_ || !twin || twin->dead()) {
+        return fail(ErrorCode::kTargetDied,
+                    fmt::format("the twin {} of process {} has been killed (when memory runs out, "
+                                "the kernel ends it first)",
+                                pid_, node_.pid()));
+    }
+    const auto time = monotonic_ns();
+    if (time - looked_ns_ < kLookEveryNs) {
+        return {};
+    }
+    looked_ns_ = time;
+    for (const auto* room : {&node_room_, &own_room_}) {
+        const auto left = room->memory(floor_bytes_);
+        if (!left) {
+            return std::unexpected(left.error());
+        }
+        if (left->amount < floor_bytes_) {
+            return fail(
+                ErrorCode::kLimit,
+                fmt::format("the twin of process {} is given up: {} are left, less than {}: "
+                            "{}",
+                            node_.pid(), in_mebibytes(left->amount), in_mebibytes(floor_bytes_),
+                            left->limit));
+        }
+    }
+    return {};
+}
+
+Result<void> Twin::remove() {
+    if (!std::exchange(here_, false)) {
+        return {};
+    }
+    ::kill(pid_, SIGKILL);
+    const auto deadline = monotonic_ns() + kGoneDeadlineNs;
+    long pause_ns = 20'000;
+    bool reaped = false;
+    while (true) {
+        int status = 0;
+        // As its tracer we are told of its end first, and its reaper once we know.
+        const pid_t got = reaped ? 0 : ::waitpid(pid_, &status, __WALL | WNOHANG);
+        reaped = reaped || (got == pid_ && !WIFSTOPPED(status)) || (got < 0 && errno == ECHILD);
+        if (reaped && !listed(twin_) && !listed(reaper_)) {
+            return {};
+        }
+        if (monotonic_ns() > deadline) {
+            return fail(
+                ErrorCode::kLimit,
+                fmt::format("the twin {} of process {} was killed, but is not gone after "
+                            "{} seconds: its reaper, thread {}, does not run",
+                            pid_, node_.pid(), kGoneDeadlineNs / 1'000'000'000, reaper_.pid()));
+        }
+        const timespec time{0, pause_ns};
+        ::nanosleep(&time, nullptr);
+        pause_ns = std::min(pause_ns * 2, 2'000'000L);
+    }
+}
+
+}  // namespace beamdump::target

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "target/head_room.h"
+#include "target/proc_directory.h"
+#include "target/thread_stop.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace beamdump::target {
+
+/// What a twin may cost, and whom it may borrow.
+struct TwinLimits {
+    /// Bytes of pages that may be copied because the node writes to them while the twin lives.
+    /// Nothing: an eighth of what is resident, at least 64 MiB, at most 1 GiB.
+    std::optional<std::uint64_t> copied_bytes;
+    /// What this process itself may still need, in bytes.
+    std::uint64_t own_bytes = std::uint64_t{64} << 20U;
+    /// The twin is given up when less than this is left, in bytes. Nothing: a quarter of
+    /// copied_bytes.
+    std::optional<std::uint64_t> floor_bytes;
+    /// Names of threads that may be borrowed, the best first. Empty: borrowable_threads().
+    std::vector<std::string> threads;
+};
+
+/// A copy-on-write twin of a running process: all its private memory as it was in one short stop of
+/// all its threads, while the process runs on. It is a process of its own that never runs: held at
+/// its birth, it ends when it is let go, whoever lets it go. Memory that the process shares
+/// (MAP_SHARED), the JIT's code among it, is not copied: the twin sees it change. What is marked
+/// MADV_DONTFORK is not there.
+///
+/// make() and everything else on one thread, which must not end before the twin: it is its tracer.
+/// If it dies, the twin ends and nothing stays behind. docs/snapshot.md says how.
+class Twin {
+  public:
+    /// kLimit: too little memory or too few processes left (the sentence says which limit, how much
+    /// there is and how much is needed). kUnsupported: see Injection, or the process is stopped.
+    /// kExists: it has a twin already. kPermission, kNotFound, kTargetDied as ThreadStop.
+    static Result<Twin> make(pid_t node, const TwinLimits& limits = {});
+    Twin(Twin&& other) noexcept;
+    Twin& operator=(Twin&&) = delete;
+    Twin(const Twin&) = delete;
+    Twin& operator=(const Twin&) = delete;
+    ~Twin();
+
+    /// To be read through /proc/PID/mem (memory::ReadWay::kProcMem): process_vm_readv would copy
+    /// what it reads.
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    /// The thread of the node that waits for the twin's end.
+    [[nodiscard]] pid_t reaper() const { return reaper_.pid(); }
+    /// The node's one stop.
+    [[nodiscard]] const StopCost& stop_cost() const { return stop_cost_; }
+
+    /// To be called every few milliseconds while the twin is read; looks at the limits at most
+    /// every 5 ms. An error says why the twin must be given up, now: kTargetDied, kLimit.
+    Result<void> check();
+
+    /// Ends the twin and waits until it and its reaper are gone. Later calls do nothing. kLimit: it
+    /// takes too long (where the node stands still, its reaper does too).
+    Result<void> remove();
+
+  private:
+    Twin() = default;
+
+    pid_t pid_ = 0;
+    ProcDirectory node_;
+    ProcDirectory twin_;
+    ProcDirectory reaper_;
+    HeadRoom node_room_;
+    HeadRoom own_room_;
+    std::uint64_t floor_bytes_ = 0;
+    std::int64_t looked_ns_ = 0;
+    StopCost stop_cost_;
+    bool here_ = false;
+};
+
+}  // namespace beamdump::target
