@@ -1,44 +1,164 @@
-// Makes a twin of a process, reads it and removes it; says what it cost.
+// Makes twins of a process, reads them and removes them; prints one JSON object a twin.
+#include "memory/pagemap.h"
 #include "memory/process_memory.h"
 #include "target/mappings.h"
+#include "target/thread_stop.h"
 #include "target/twin.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <ctime>
+#include <unistd.h>
 
 namespace {
 
 using namespace beamdump;
+
+struct Options {
+    pid_t pid = 0;
+    target::TwinLimits limits;
+    int repeat = 1;
+    std::uint64_t read_bytes = 0;
+    std::uint64_t hold_ms = 0;
+    bool bare_stop = false;
+    bool abandon = false;
+};
 
 int report(const Error& error) {
     fmt::print(stderr, "twin_driver: {}\n", error.message);
     return 1;
 }
 
-}  // namespace
+std::uint64_t hash_on(std::uint64_t hash, std::span<const std::byte> bytes) {
+    for (const auto byte : bytes) {
+        hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+    }
+    return hash;
+}
 
-int main(int count, char** arguments) {
-    CLI::App app("Makes a twin of a process, reads it and removes it.");
-    pid_t pid = 0;
-    target::TwinLimits limits;
-    app.add_option("PID", pid)->required();
-    app.add_option("--thread", limits.threads, "name of a thread that may be borrowed");
-    CLI11_PARSE(app, count, arguments);
+struct Content {
+    std::uint64_t bytes = 0;
+    std::uint64_t hash = 0xcbf29ce484222325;
+};
 
-    auto twin = target::Twin::make(pid, limits);
+/// Reads up to `most` bytes of the present pages of a process's private writable memory.
+Result<Content> read_content(pid_t pid, std::uint64_t most) {
+    const auto process = target::ProcDirectory::open(pid);
+    auto memory = memory::ProcessMemory::open(pid, memory::ReadWay::kProcMem);
+    auto pages = memory::Pagemap::open(pid);
+    if (!process || !memory || !pages) {
+        return fail(ErrorCode::kIo, "cannot open the twin");
+    }
+    const auto mappings = target::Mappings::parse(process->read("maps").value_or(""));
+    if (!mappings) {
+        return std::unexpected(mappings.error());
+    }
+    Content content;
+    std::vector<std::byte> buffer(std::size_t{256} << 10U);
+    for (const auto& mapping : mappings->all()) {
+        if (!mapping.writable || mapping.shared) {
+            continue;
+        }
+        const auto present = (*pages)->present(mapping.range);
+        if (!present) {
+            return std::unexpected(present.error());
+        }
+        for (auto range : *present) {
+            while (range.begin < range.end && content.bytes < most) {
+                const auto part =
+                    std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), range.bytes()));
+                if (auto read = (*memory)->read(range.begin, part); !read) {
+                    return std::unexpected(read.error());
+                }
+                content.hash = hash_on(content.hash, part);
+                content.bytes += part.size();
+                range.begin += part.size();
+            }
+        }
+    }
+    return content;
+}
+
+/// The twin's memory in KiB: what only it has, and its page tables.
+std::pair<std::string, std::string> memory_of(pid_t pid) {
+    const auto process = target::ProcDirectory::open(pid);
+    const auto number = [&](std::string_view file, std::string_view name) {
+        const auto text = process ? process->read(file).value_or("") : "";
+        const auto at = text.find(name);
+        const auto digits = at == std::string::npos ? at : text.find_first_of("0123456789", at);
+        return digits == std::string::npos
+                   ? std::string("null")
+                   : text.substr(digits, text.find_first_not_of("0123456789", digits) - digits);
+    };
+    return {number("smaps_rollup", "Private_Dirty:"), number("status", "VmPTE:")};
+}
+
+int make_one(const Options& options) {
+    std::int64_t bare_ns = 0;
+    if (options.bare_stop) {
+        auto stop = target::ThreadStop::stop(options.pid);
+        if (!stop) {
+            return report(stop.error());
+        }
+        bare_ns = stop->resume().length_ns;
+    }
+    auto twin = target::Twin::make(options.pid, options.limits);
     if (!twin) {
         return report(twin.error());
     }
-    fmt::print("twin {} reaper {} stop {} us threads {}\n", twin->pid(), twin->reaper(),
-               twin->stop_cost().length_ns / 1000, twin->stop_cost().threads);
+    Content first;
+    Content second;
+    for (auto* content : {&first, &second}) {
+        if (options.read_bytes > 0) {
+            const auto read = read_content(twin->pid(), options.read_bytes);
+            if (!read) {
+                return report(read.error());
+            }
+            *content = *read;
+        }
+        const timespec hold{static_cast<time_t>(options.hold_ms / 1000),
+                            static_cast<long>(options.hold_ms % 1000 * 1'000'000)};
+        ::nanosleep(&hold, nullptr);
+        if (auto good = twin->check(); !good) {
+            return report(good.error());
+        }
+    }
+    const auto [dirty, tables] = memory_of(twin->pid());
+    fmt::print(
+        "{{\"twin\":{},\"reaper\":{},\"stop_us\":{},\"bare_stop_us\":{},\"threads\":{},"
+        "\"bytes\":{},\"same\":{},\"private_dirty_kib\":{},\"page_tables_kib\":{}}}\n",
+        twin->pid(), twin->reaper(), twin->stop_cost().length_ns / 1000, bare_ns / 1000,
+        twin->stop_cost().threads, first.bytes, first.hash == second.hash, dirty, tables);
     std::fflush(stdout);
-    if (auto good = twin->check(); !good) {
-        return report(good.error());
+    if (options.abandon) {
+        ::_exit(0);
     }
     if (auto removed = twin->remove(); !removed) {
         return report(removed.error());
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    CLI::App app("Makes twins of a process, reads them and removes them.");
+    Options options;
+    app.add_option("PID", options.pid)->required();
+    app.add_option("--thread", options.limits.threads, "name of a thread that may be borrowed");
+    app.add_option("--repeat", options.repeat, "how many twins, one after another");
+    app.add_option("--read", options.read_bytes, "read so many bytes of each, twice");
+    app.add_option("--hold-ms", options.hold_ms, "wait so long after each reading");
+    app.add_option("--copied-bytes", options.limits.copied_bytes, "budget of copied pages");
+    app.add_flag("--bare-stop", options.bare_stop, "stop and resume all threads first");
+    app.add_flag("--abandon", options.abandon, "end without removing the twin");
+    CLI11_PARSE(app, count, arguments);
+    for (int i = 0; i < options.repeat; ++i) {
+        if (const int status = make_one(options); status != 0) {
+            return status;
+        }
     }
     return 0;
 }

@@ -49,10 +49,17 @@ std::string_view status_line(std::string_view status, std::string_view name) {
     return rest.substr(0, rest.find('\n'));
 }
 
-Result<std::vector<pid_t>> named_threads(pid_t pid, std::span<const std::string> names) {
+}  // namespace
+
+std::vector<std::string> borrowable_threads() {
+    return {"sys_sig_dispatc", "erts_ssig_disp", "sys_msg_dispatc", "erts_smsg_disp"};
+}
+
+/// Sorts the process's threads by whether they may be borrowed.
+Result<void> Injection::find_threads(std::span<const std::string> names) {
     std::vector<std::pair<std::size_t, pid_t>> found;
     std::error_code error;
-    std::filesystem::directory_iterator entry(fmt::format("/proc/{}/task", pid), error);
+    std::filesystem::directory_iterator entry(fmt::format("/proc/{}/task", pid_), error);
     for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
         const auto text = entry->path().filename().native();
         pid_t thread = 0;
@@ -61,26 +68,22 @@ Result<std::vector<pid_t>> named_threads(pid_t pid, std::span<const std::string>
         const auto name = facts ? std::ranges::find(names, facts->name) : names.end();
         if (name != names.end()) {
             found.emplace_back(name - names.begin(), thread);
+        } else {
+            others_.push_back(thread);
         }
     }
     if (found.empty()) {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("process {} has no thread named {}: none can be borrowed to make a "
                                 "twin",
-                                pid, fmt::join(names, " or ")));
+                                pid_, fmt::join(names, " or ")));
     }
     std::ranges::sort(found);
-    std::vector<pid_t> threads;
     for (const auto& [order, thread] : found) {
-        threads.push_back(thread);
+        candidates_.push_back(thread);
     }
-    return threads;
-}
-
-}  // namespace
-
-std::vector<std::string> borrowable_threads() {
-    return {"sys_sig_dispatc", "erts_ssig_disp", "sys_msg_dispatc", "erts_smsg_disp"};
+    std::ranges::sort(others_);
+    return {};
 }
 
 Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> threads) {
@@ -109,11 +112,9 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
                         pid));
     }
     injection.filtered_ = seccomp.ends_with('2');
-    auto candidates = named_threads(pid, threads);
-    if (!candidates) {
-        return std::unexpected(candidates.error());
+    if (auto found = injection.find_threads(threads); !found) {
+        return std::unexpected(found.error());
     }
-    injection.candidates_ = std::move(*candidates);
     const auto maps = process->read("maps", std::size_t{256} << 20U);
     if (!maps) {
         return std::unexpected(maps.error());
@@ -197,16 +198,30 @@ Result<void> Injection::write(const FrameChain& chain) {
                             done < 0 ? system_error_text(errno) : "only a part was taken"));
 }
 
-/// A thread at the lowest end of a stack is the reaper of a twin, whose frames stand there.
-Result<void> Injection::refuse_second_twin(const user_regs_struct& registers) {
+/// Whether a thread stands in or after a call at the lowest end of a stack: where a reaper's frames
+/// are.
+bool Injection::reaps_a_twin(const user_regs_struct& registers) const {
     const auto stack = own_stack(registers.rsp);
-    if (stack && registers.rip >= gadgets_.syscall_return &&
-        registers.rip <= gadgets_.syscall_return + 2 &&
-        registers.rsp - (*stack)->range.begin < memory::kPageBytes) {
-        return fail(ErrorCode::kExists,
-                    fmt::format("there is a twin of process {} already: wait until the other "
-                                "capture has ended",
-                                pid_));
+    return stack && registers.rsp - (*stack)->range.begin < memory::kPageBytes &&
+           registers.rip >= gadgets_.syscall_return && registers.rip <= gadgets_.syscall_return + 2;
+}
+
+/// A reaper has the name of the thread that made it, and was perhaps made since prepare().
+Result<void> Injection::refuse_second_twin(const ThreadStop& stop) {
+    for (const auto thread : stop.threads()) {
+        if (std::ranges::binary_search(others_, thread)) {
+            continue;
+        }
+        const auto registers = read_registers(thread);
+        if (!registers) {
+            return std::unexpected(registers.error());
+        }
+        if (reaps_a_twin(*registers)) {
+            return fail(ErrorCode::kExists,
+                        fmt::format("there is a twin of process {} already: wait until the other "
+                                    "capture has ended",
+                                    pid_));
+        }
     }
     return {};
 }
@@ -264,14 +279,8 @@ Result<void> Injection::plant(const ThreadStop& stop) {
     if (auto still = verify_gadgets(*memory_, gadgets_); !still) {
         return still;
     }
-    for (const auto thread : stop.threads()) {
-        const auto registers = read_registers(thread);
-        if (!registers) {
-            return std::unexpected(registers.error());
-        }
-        if (auto alone = refuse_second_twin(*registers); !alone) {
-            return alone;
-        }
+    if (auto alone = refuse_second_twin(stop); !alone) {
+        return alone;
     }
     std::string reasons;
     for (const auto thread : candidates_) {
@@ -292,7 +301,7 @@ Result<void> Injection::plant(const ThreadStop& stop) {
 
 Result<BornTwin> Injection::run() {
     BornTwin born;
-    const auto reaper = run_to_clone(borrowed_, "a thread of the node");
+    const auto reaper = run_to_clone(borrowed_, Watch::kEachCall);
     if (!reaper) {
         return std::unexpected(reaper.error());
     }
@@ -300,7 +309,7 @@ Result<BornTwin> Injection::run() {
     if (auto there = await_birth(born.reaper); !there) {
         return std::unexpected(there.error());
     }
-    const auto twin = run_to_clone(born.reaper, "a twin of the node");
+    const auto twin = run_to_clone(born.reaper, Watch::kClone);
     if (!twin) {
         ::ptrace(PTRACE_DETACH, born.reaper, nullptr, nullptr);
         return std::unexpected(twin.error());

@@ -58,15 +58,18 @@ class Injection {
   private:
     Injection() = default;
     Result<void> plant_in(pid_t thread);
-    Result<void> refuse_second_twin(const user_regs_struct& registers);
+    Result<void> refuse_second_twin(const ThreadStop& stop);
+    [[nodiscard]] bool reaps_a_twin(const user_regs_struct& registers) const;
+    Result<void> find_threads(std::span<const std::string> names);
     Result<void> write(const FrameChain& chain);
     Result<const Mapping*> own_stack(memory::Address stack_pointer) const;
     [[nodiscard]] std::vector<FrameChain> reaper_chains(memory::Address at,
                                                         const user_regs_struct& selectors) const;
 
     pid_t pid_ = 0;
-    bool filtered_ = false;  // system calls are, by seccomp
-    std::vector<pid_t> candidates_;
+    bool filtered_ = false;          // system calls are, by seccomp
+    std::vector<pid_t> candidates_;  // the best first
+    std::vector<pid_t> others_;      // threads of other names, ascending
     Mappings mappings_;
     Gadgets gadgets_;
     std::unique_ptr<memory::MemorySource> memory_;

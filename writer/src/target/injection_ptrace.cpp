@@ -38,18 +38,18 @@ std::unexpected<Error> ptrace_failed(const char* doing, pid_t thread, int error)
                 fmt::format("cannot {} of thread {}: {}", doing, thread, system_error_text(error)));
 }
 
-/// Waits for the thread's next stop and gives its wait status. Turns of the processor first: most
+/// Waits until a thread stops or ends and gives its wait status. Turns of the processor first: most
 /// stops come within microseconds, and the whole node waits.
-Result<int> await_stop(pid_t thread) {
+Result<int> await_change(pid_t thread) {
     const auto begin = monotonic_ns();
     long pause_ns = 10'000;
     for (int turn = 0;; ++turn) {
         int status = 0;
         const pid_t got = ::waitpid(thread, &status, __WALL | WNOHANG);
-        if (got == thread && WIFSTOPPED(status)) {
+        if (got == thread) {
             return status;
         }
-        if (got == thread || (got < 0 && errno != EINTR)) {
+        if (got < 0 && errno != EINTR) {
             return fail(ErrorCode::kTargetDied, fmt::format("thread {} has ended", thread));
         }
         constexpr int kTurns = 200;
@@ -139,14 +139,24 @@ Result<void> set_running_point(pid_t thread, const user_regs_struct& registers) 
     return {};
 }
 
-Result<pid_t> run_to_clone(pid_t thread, const char* making) {
+Result<pid_t> run_to_clone(pid_t thread, Watch watch) {
+    const auto request = watch == Watch::kEachCall ? PTRACE_SYSCALL : PTRACE_CONT;
     for (int stops = 0; stops < kMostStops; ++stops) {
-        if (::ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr) != 0) {
+        if (::ptrace(request, thread, nullptr, nullptr) != 0) {
             return ptrace_failed("continue the run", thread, errno);
         }
-        const auto status = await_stop(thread);
+        const auto status = await_change(thread);
         if (!status) {
             return std::unexpected(status.error());
+        }
+        if (WIFEXITED(*status)) {
+            return fail(ErrorCode::kLimit,
+                        "the kernel refuses to make a twin of the node: too little memory can be "
+                        "promised, or too many processes run (look at the limits of the node's "
+                        "user and cgroup)");
+        }
+        if (!WIFSTOPPED(*status)) {
+            return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
         }
         if (event_of(*status) == PTRACE_EVENT_CLONE) {
             unsigned long made = 0;
@@ -165,19 +175,23 @@ Result<pid_t> run_to_clone(pid_t thread, const char* making) {
         const auto result = static_cast<std::int64_t>(registers->rax);
         if (registers->orig_rax == SYS_clone && result < 0 && result != -ENOSYS) {
             return fail(ErrorCode::kLimit,
-                        fmt::format("the kernel refuses to make {}: {} (look at the limits on "
-                                    "processes and memory of its user and its cgroup)",
-                                    making, system_error_text(static_cast<int>(-result))));
+                        fmt::format("the kernel refuses to make a thread in the node: {} (look at "
+                                    "the limits on processes of its user and cgroup)",
+                                    system_error_text(static_cast<int>(-result))));
         }
     }
-    return fail(ErrorCode::kImplausible, fmt::format("thread {} made {} system calls, but not {}",
-                                                     thread, kMostStops / 2, making));
+    return fail(ErrorCode::kImplausible,
+                fmt::format("thread {} was stopped {} times without making a thread or process",
+                            thread, kMostStops));
 }
 
 Result<void> await_birth(pid_t thread) {
-    const auto status = await_stop(thread);
+    const auto status = await_change(thread);
     if (!status) {
         return std::unexpected(status.error());
+    }
+    if (!WIFSTOPPED(*status)) {
+        return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
     }
     return {};
 }

@@ -20,10 +20,16 @@ Result<void> follow_clones(pid_t thread);
 /// Points a stopped thread to `registers`, with all signals blocked.
 Result<void> set_running_point(pid_t thread, const user_regs_struct& registers);
 
+/// At which points a thread is stopped on its way to a clone.
+enum class Watch : std::uint8_t {
+    kEachCall,  ///< so that the reason is known if the clone fails
+    kClone,     ///< fewer stops; for a thread that ends if the clone fails
+};
+
 /// Lets a stopped thread run until a clone of it has succeeded; it then stands in it. Gives what
-/// it made, which is traced and about to stop. kLimit: the clone failed; the sentence says what
-/// `making` was and why; the thread stands behind it. kTargetDied.
-Result<pid_t> run_to_clone(pid_t thread, const char* making);
+/// it made, which is traced and about to stop. kLimit: the clone failed; the thread stands behind
+/// it, or has ended. kTargetDied.
+Result<pid_t> run_to_clone(pid_t thread, Watch watch);
 
 /// Waits until a thread or process that was made under our eyes stands at its beginning.
 Result<void> await_birth(pid_t thread);
