@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -24,6 +26,7 @@ struct Options {
     std::uint64_t hold_ms = 0;
     bool bare_stop = false;
     bool abandon = false;
+    int forks = 0;
 };
 
 int report(const Error& error) {
@@ -95,6 +98,35 @@ std::pair<std::string, std::string> memory_of(pid_t pid) {
     return {number("smaps_rollup", "Private_Dirty:"), number("status", "VmPTE:")};
 }
 
+std::int64_t monotonic_us() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * std::int64_t{1'000'000} + time.tv_nsec / 1000;
+}
+
+/// How long fork(2) itself takes where as much memory is resident as in the process.
+int measure_forks(const Options& options) {
+    const auto process = target::ProcDirectory::open(options.pid);
+    const auto status = process ? process->read("status").value_or("") : "";
+    const auto at = status.find("RssAnon:");
+    const auto kib =
+        at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 8, nullptr, 10);
+    std::vector<char> memory(kib * 1024, 1);
+    std::vector<std::int64_t> lengths;
+    for (int i = 0; i < options.forks; ++i) {
+        memory[static_cast<std::size_t>(i)] = 2;
+        const auto begin = monotonic_us();
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::_exit(0);
+        }
+        lengths.push_back(monotonic_us() - begin);
+        ::waitpid(child, nullptr, 0);
+    }
+    fmt::print("{{\"resident_kib\":{},\"fork_us\":[{}]}}\n", kib, fmt::join(lengths, ","));
+    return 0;
+}
+
 int make_one(const Options& options) {
     std::int64_t bare_ns = 0;
     if (options.bare_stop) {
@@ -154,7 +186,12 @@ int main(int count, char** arguments) {
     app.add_option("--copied-bytes", options.limits.copied_bytes, "budget of copied pages");
     app.add_flag("--bare-stop", options.bare_stop, "stop and resume all threads first");
     app.add_flag("--abandon", options.abandon, "end without removing the twin");
+    app.add_option("--measure-fork", options.forks,
+                   "instead, fork so often with as much memory as the process has");
     CLI11_PARSE(app, count, arguments);
+    if (options.forks > 0) {
+        return measure_forks(options);
+    }
     for (int i = 0; i < options.repeat; ++i) {
         if (const int status = make_one(options); status != 0) {
             return status;
