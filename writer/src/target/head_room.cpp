@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 
@@ -159,6 +160,19 @@ Result<HeadRoom> HeadRoom::of(pid_t pid, const std::filesystem::path& root) {
     room.memory_ = directories_of("memory", mounts, memberships, root);
     room.tasks_ = directories_of("pids", mounts, memberships, root);
     return room;
+}
+
+HeadRoom HeadRoom::shared_with(const HeadRoom& other) const {
+    HeadRoom shared;
+    shared.root_ = root_;
+    const auto copy_common = [](const auto& from, const auto& also_in, auto& into) {
+        std::ranges::copy_if(from, std::back_inserter(into), [&](const CgroupDirectory& cgroup) {
+            return std::ranges::find(also_in, cgroup) != also_in.end();
+        });
+    };
+    copy_common(memory_, other.memory_, shared.memory_);
+    copy_common(tasks_, other.tasks_, shared.tasks_);
+    return shared;
 }
 
 Result<Room> HeadRoom::memory(std::uint64_t enough) const {

@@ -46,8 +46,8 @@ class HeadRoom {
     /// Bytes that can still be promised where vm.overcommit_memory is 2; else no limit.
     [[nodiscard]] Result<Room> promises() const;
 
-    [[nodiscard]] const std::vector<CgroupDirectory>& memory_cgroups() const { return memory_; }
-    [[nodiscard]] const std::vector<CgroupDirectory>& task_cgroups() const { return tasks_; }
+    /// The limits that hold for both processes together.
+    [[nodiscard]] HeadRoom shared_with(const HeadRoom& other) const;
 
   private:
     std::filesystem::path root_;

@@ -36,6 +36,7 @@ struct TwinLimits {
 /// If it dies, the twin ends and nothing stays behind. docs/snapshot.md says how.
 class Twin {
   public:
+    /// Offers this process and the twin to the kernel for when memory runs out (oom_score_adj).
     /// kLimit: too little memory or too few processes left (the sentence says which limit, how much
     /// there is and how much is needed). kUnsupported: see Injection, or the process is stopped.
     /// kExists: it has a twin already. kPermission, kNotFound, kTargetDied as ThreadStop.

@@ -61,19 +61,19 @@ Result<TwinNeeds> twin_needs(std::string_view status, const TwinLimits& limits) 
 
 Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const HeadRoom& own,
                          std::uint64_t own_bytes) {
-    // Where both are in the same cgroup, both must find room in it.
-    const bool together = node.memory_cgroups() == own.memory_cgroups();
-    const auto needed = needs.memory_bytes() + (together ? own_bytes : 0);
-    if (auto enough = enough_memory(
-            node, needed,
-            fmt::format("a twin of the node (page tables {}, pages that the node changes "
-                        "meanwhile {}{})",
-                        in_mebibytes(needs.page_table_bytes), in_mebibytes(needs.copied_bytes),
-                        together ? ", and this program " + in_mebibytes(own_bytes) : ""));
-        !enough) {
+    const auto what =
+        fmt::format("a twin of the node (page tables {}, pages that the node changes meanwhile {})",
+                    in_mebibytes(needs.page_table_bytes), in_mebibytes(needs.copied_bytes));
+    if (auto enough = enough_memory(node, needs.memory_bytes(), what); !enough) {
         return enough;
     }
     if (auto enough = enough_memory(own, own_bytes, "this program"); !enough) {
+        return enough;
+    }
+    if (auto enough = enough_memory(
+            node.shared_with(own), needs.memory_bytes() + own_bytes,
+            fmt::format("{} and this program ({}) together", what, in_mebibytes(own_bytes)));
+        !enough) {
         return enough;
     }
     const auto tasks = node.tasks();

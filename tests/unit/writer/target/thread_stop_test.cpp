@@ -252,6 +252,13 @@ TEST_F(ThreadStopTest, DeliversSignalsAfterwardsAndOnce) {
     EXPECT_TRUE(eventually([&] { return shared_->signals == 201; }));
 }
 
+TEST_F(ThreadStopTest, SaysWhichThreadsAreAtRest) {
+    const auto stop = ThreadStop::stop(child_.pid());
+    ASSERT_TRUE(stop);
+    EXPECT_TRUE(stop->at_rest(child_.pid()));
+    EXPECT_FALSE(stop->at_rest(::getpid()));
+}
+
 TEST_F(ThreadStopTest, ATargetKilledMeanwhileIsReapedByItsParent) {
     auto stop = ThreadStop::stop(child_.pid());
     ASSERT_TRUE(stop);
