@@ -128,6 +128,9 @@ class Torn(unittest.TestCase):
     def test_live(self):
         self.check("live")
 
+    def test_snapshot(self):
+        self.assertGreaterEqual(self.check("snapshot"), LEAST_CONSISTENT)
+
     def test_auto(self):
         self.assertGreaterEqual(self.check("auto"), LEAST_CONSISTENT)
 

@@ -3,6 +3,7 @@
 #include "beam/vm_check.h"
 #include "capture/at_rest.h"
 #include "capture/live.h"
+#include "capture/snapshot.h"
 #include "capture/stops.h"
 #include "target/live_target.h"
 #include "target/timed_stop.h"
@@ -93,7 +94,43 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     return copied ? session.node_growth() : std::unexpected(copied.error());
 }
 
-Result<void> live(Session& session, bool with_stops) {
+/// What did not hold still: once more as it runs, then in stops, then, if it is too large for them,
+/// from a twin. What is left is listed as void.
+Result<void> restless(Session& session, Tries& tries, target::LiveTarget& target,
+                      std::vector<Pending> pending, bool with_twin) {
+    if (auto done = try_again(session, tries, pending, kRoundsBeforeAStop); !done) {
+        return done;
+    }
+    const auto longest = session.options().max_pause.value_or(kDefaultPause);
+    std::vector<Pending> too_large;
+    if (auto done = capture_in_stops(session, tries, pending, too_large, longest); !done) {
+        return done;
+    }
+    if (with_twin && !too_large.empty()) {
+        if (auto done = capture_from_twin(session, tries, target, too_large); !done) {
+            return done;
+        }
+    }
+    pending.insert(pending.end(), too_large.begin(), too_large.end());
+    return tries.list(pending);
+}
+
+Result<void> snapshot(Session& session, target::LiveTarget& target) {
+    auto pending = capture_snapshot(session, target);
+    if (!pending) {
+        return std::unexpected(pending.error());
+    }
+    auto tries = Tries::open(session);
+    if (!tries) {
+        return std::unexpected(tries.error());
+    }
+    if (auto done = restless(session, *tries, target, std::move(*pending), false); !done) {
+        return done;
+    }
+    return session.node_growth();
+}
+
+Result<void> live(Session& session, target::LiveTarget& target, bool with_stops) {
     if (auto done = session.node_facts(records::MEMORY_SOURCE_LIVE, true); !done) {
         return done;
     }
@@ -105,31 +142,32 @@ Result<void> live(Session& session, bool with_stops) {
     if (!pending) {
         return std::unexpected(pending.error());
     }
-    const auto rounds = with_stops ? kRoundsBeforeAStop : kRoundsLive;
-    if (auto done = try_again(session, *tries, *pending, rounds); !done) {
-        return done;
-    }
     if (with_stops) {
-        const auto longest = session.options().max_pause.value_or(kDefaultPause);
-        if (auto done = capture_in_stops(session, *tries, *pending, longest); !done) {
+        if (auto done = restless(session, *tries, target, std::move(*pending), true); !done) {
             return done;
         }
-    }
-    if (auto done = tries->list(*pending); !done) {
-        return done;
+    } else {
+        if (auto done = try_again(session, *tries, *pending, kRoundsLive); !done) {
+            return done;
+        }
+        if (auto done = tries->list(*pending); !done) {
+            return done;
+        }
     }
     return session.node_growth();
 }
 
-Result<void> capture_by_mode(Session& session) {
+Result<void> capture_by_mode(Session& session, target::LiveTarget& target) {
     const auto& options = session.options();
     switch (options.mode) {
         case records::CAPTURE_MODE_FREEZE:
             return options.max_pause ? freeze_for(session, *options.max_pause) : freeze(session);
         case records::CAPTURE_MODE_LIVE:
-            return live(session, false);
+            return live(session, target, false);
         case records::CAPTURE_MODE_AUTO:
-            return live(session, true);
+            return live(session, target, true);
+        case records::CAPTURE_MODE_SNAPSHOT:
+            return snapshot(session, target);
         default:
             return fail(ErrorCode::kUsage, "there is no such mode of capturing");
     }
@@ -147,6 +185,7 @@ Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWrit
     if (!target) {
         return std::unexpected(target.error());
     }
+    auto& node = **target;
     auto vm = beam::Vm::locate(std::move(*target), *layout);
     if (!vm) {
         return std::unexpected(vm.error());
@@ -167,8 +206,7 @@ Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWrit
     if (!session) {
         return std::unexpected(session.error());
     }
-    if (auto done = capture_by_mode(**session); !done) {
-        const auto& node = (*session)->vm().target();
+    if (auto done = capture_by_mode(**session, node); !done) {
         if (!node.alive()) {
             return fail(ErrorCode::kTargetDied,
                         fmt::format("process {} ended while it was being captured; what was "

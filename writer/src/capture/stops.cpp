@@ -85,8 +85,7 @@ Result<std::vector<Pending>> one_stop(Session& session, Tries& tries, std::vecto
 }  // namespace
 
 Result<void> capture_in_stops(Session& session, Tries& tries, std::vector<Pending>& pending,
-                              std::chrono::nanoseconds longest) {
-    std::vector<Pending> too_large;
+                              std::vector<Pending>& too_large, std::chrono::nanoseconds longest) {
     std::chrono::milliseconds wait = kFirstWait;
     int vain = 0;
     for (int stops = 0; stops < kMostStops && vain < kVainStops && !pending.empty(); ++stops) {
@@ -116,7 +115,6 @@ Result<void> capture_in_stops(Session& session, Tries& tries, std::vector<Pendin
             wait = std::min(wait * 2, kLongestWait);
         }
     }
-    pending.insert(pending.end(), too_large.begin(), too_large.end());
     return {};
 }
 

@@ -7,9 +7,9 @@
 namespace beamdump::capture {
 
 /// Captures what did not hold still in stops of all threads, each as short as can be and none
-/// longer than `longest`; takes out of `pending` what was captured. Left are processes too large
-/// for one stop, and those that ran in each of them.
+/// longer than `longest`; takes out of `pending` what was captured and puts into `too_large` what
+/// does not fit one stop. Left are processes that ran in each of them.
 Result<void> capture_in_stops(Session& session, Tries& tries, std::vector<Pending>& pending,
-                              std::chrono::nanoseconds longest);
+                              std::vector<Pending>& too_large, std::chrono::nanoseconds longest);
 
 }  // namespace beamdump::capture

@@ -143,9 +143,13 @@ Result<void> LiveTarget::read_twin(pid_t twin) {
     // Not process_vm_readv: it pins pages, and then the kernel copies those that are shared.
     auto memory = memory::ProcessMemory::open(twin, memory::ReadWay::kProcMem);
     auto pages = memory::Pagemap::open(twin);
-    if (!memory || !pages) {
-        return wrap("the node's twin", !memory ? memory.error() : pages.error());
+    auto process = ProcDirectory::open(twin);
+    if (!memory || !pages || !process) {
+        return wrap("the node's twin", !memory  ? memory.error()
+                                       : !pages ? pages.error()
+                                                : process.error());
     }
+    twin_ = std::move(*process);
     auto left = memory_->exchange(std::move(*memory), std::move(*pages));
     if (!own_memory_) {
         std::tie(own_memory_, own_pages_) = std::move(left);
@@ -160,7 +164,7 @@ void LiveTarget::read_itself() {
 }
 
 Result<void> LiveTarget::refresh_mappings() {
-    auto mappings = read_mappings(process_);
+    auto mappings = read_mappings(own_memory_ ? twin_ : process_);
     if (!mappings) {
         return std::unexpected(mappings.error());
     }

@@ -23,7 +23,7 @@ class LiveTarget final : public Target {
     [[nodiscard]] memory::MemorySource& memory() override { return *memory_; }
     [[nodiscard]] memory::PresentPages& pages() override { return *memory_; }
 
-    /// Reads /proc/PID/maps again.
+    /// Reads /proc/PID/maps again, the twin's while one is read.
     Result<void> refresh_mappings() override;
 
     [[nodiscard]] Result<std::vector<std::string>> arguments() const override;
@@ -45,6 +45,7 @@ class LiveTarget final : public Target {
     ElfImage image_;
     Mappings mappings_;
     std::unique_ptr<memory::SwitchedMemory> memory_;
+    ProcDirectory twin_;                                // while one is read
     std::unique_ptr<memory::MemorySource> own_memory_;  // while a twin is read
     std::unique_ptr<memory::PresentPages> own_pages_;
 };

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "capture/pending.h"
+#include "target/live_target.h"
+
+namespace beamdump::capture {
+
+/// The whole node from a copy-on-write twin of it, made in one short stop. Hands back the processes
+/// that ran, collected or were being written to in that moment, and those that were left when the
+/// twin had to be given up.
+Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarget& target);
+
+/// Captures from a twin what is too large for a stop; takes out of `pending` what was captured.
+/// Where no twin can be made all are left, with a warning that says why.
+Result<void> capture_from_twin(Session& session, Tries& tries, target::LiveTarget& target,
+                               std::vector<Pending>& pending);
+
+}  // namespace beamdump::capture
