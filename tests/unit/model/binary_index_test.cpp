@@ -36,6 +36,45 @@ TEST(BinaryIndex, UnknownAddressIsAbsent) {
     }
 }
 
+TEST(BinaryIndex, OfSeveralAtOneAddressTheLastBeforeTheRunsEndCounts) {
+    DumpBuilder builder(small_frames());
+    builder.add_node();
+    std::vector<std::uint64_t> offsets;
+    for (std::uint32_t run = 0; run < 3; ++run) {
+        records::Binaries binaries;
+        auto* binary = binaries.add_binary();
+        binary->set_address(kBinaryBase);
+        binary->set_size_bytes(run + 1);
+        binary->set_prefix(std::string(run + 1, 'x'));
+        offsets.push_back(
+            expect_value(builder.writer().append(format::RecordKind::kBinaries, binaries)));
+    }
+    // The runs of the index in any order.
+    for (const std::uint32_t run : {1U, 2U, 0U}) {
+        records::BinaryIndexPage page;
+        page.set_run(run);
+        page.add_address(kBinaryBase);
+        page.add_record_offset(offsets[run]);
+        auto* ref = builder.trailer().add_binary_pages();
+        ref->set_run(run);
+        ref->set_lowest_address(kBinaryBase);
+        ref->set_highest_address(kBinaryBase);
+        ref->set_count(1);
+        ref->set_offset(
+            expect_value(builder.writer().append(format::RecordKind::kBinaryIndexPage, page)));
+    }
+    OpenedBytes opened(builder.finish());
+    BinaryIndex& index = opened.dump().binaries();
+    const auto size = [&](std::uint64_t end) {
+        return expect_value(index.at(kBinaryBase, end))->size_bytes();
+    };
+    EXPECT_EQ(size(offsets[1]), 1U);
+    EXPECT_EQ(size(offsets[1] + 1), 2U);
+    EXPECT_EQ(size(offsets[2] + 1), 3U);
+    EXPECT_EQ(expect_value(index.at(kBinaryBase))->size_bytes(), 3U);
+    EXPECT_EQ(size(0), 1U);  // none before: the first behind it
+}
+
 TEST(BinaryIndex, ReadsStripedContent) {
     DumpBuilder builder(small_frames());
     builder.add_node();

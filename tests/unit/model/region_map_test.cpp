@@ -46,6 +46,34 @@ TEST(RegionMap, ReadsWordsOfAStripedRegion) {
     EXPECT_EQ(expect_value(map.words(kBase + (kWords - 1) * 8, some)), 1U);
 }
 
+TEST(RegionMap, OfOverlappingRegionsTheLastWrittenCounts) {
+    DumpBuilder builder(small_frames());
+    builder.add_node();
+    const auto add = [&](std::uint64_t address, std::uint64_t words, std::uint64_t value) {
+        return expect_value(
+            region_of(builder.add_region(format::OwnerKind::kNode, 0, format::RegionKind::kLiterals,
+                                         address, std::vector<std::uint64_t>(words, value))));
+    };
+    const auto first = add(kBase, 100, 1);
+    const auto inside = add(kBase + 40 * 8, 10, 2);
+    const auto from_the_start = add(kBase, 5, 3);
+    OpenedBytes opened(builder.finish());
+    RegionMap map(opened.dump().reader(), {from_the_start, inside, first});
+    std::vector<std::uint64_t> read;
+    while (read.size() < 100) {
+        std::array<std::uint64_t, 64> some{};
+        const auto count = expect_value(map.words(kBase + read.size() * 8, some));
+        ASSERT_GT(count, 0U);
+        read.insert(read.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+    ASSERT_EQ(read.size(), 100U);
+    for (std::size_t i = 0; i < read.size(); ++i) {
+        const std::uint64_t expected = i < 5 ? 3 : i >= 40 && i < 50 ? 2 : 1;
+        ASSERT_EQ(read[i], expected) << i;
+    }
+    EXPECT_FALSE(map.covers(kBase + 100 * 8));
+}
+
 TEST(RegionMap, OutsideIsUnmapped) {
     const OneRegion one(10);
     OpenedBytes opened(one.bytes);

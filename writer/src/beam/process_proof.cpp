@@ -42,9 +42,9 @@ constexpr std::array kFields = {"htop",
 
 }  // namespace
 
-Result<ProcessProof> ProcessProof::open(Vm& vm) {
-    ProcessProof proof(vm);
-    LayoutNames names(vm.layout());
+Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySource& source) {
+    ProcessProof proof(source);
+    LayoutNames names(layout);
     proof.bytes_ = names.bytes("Process");
     proof.state_ = names.field("Process", "state");
     proof.lock_ = names.field("Process", "lock.flags");
@@ -77,7 +77,7 @@ Result<bool> ProcessProof::read(Address process, ProcessReading& into) {
         {{process, into.structure, false},
          {process + lock_.offset, word(into.lock, lock_), false},
          {process + state_.offset, word(into.state, state_), false}}};
-    if (auto done = vm_->bulk().read_batch(reads); !done) {
+    if (auto done = source_->read_batch(reads); !done) {
         return std::unexpected(done.error());
     }
     return std::ranges::all_of(reads, &memory::BatchRead::done);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "beam/struct_view.h"
-#include "beam/vm.h"
 
 #include <records.pb.h>
 
@@ -21,9 +20,10 @@ struct ProcessReading {
 /// erl_message.c and erl_proc_sig_queue.c of OTP 25).
 class ProcessProof {
   public:
-    static Result<ProcessProof> open(Vm& vm);
+    /// Non-owning. `source` must give memory as it is at the moment, not what was cached.
+    static Result<ProcessProof> open(const Layout& layout, memory::MemorySource& source);
 
-    /// Reads the structure from the target itself, never from a cache. False: it cannot be read.
+    /// False: it cannot be read.
     Result<bool> read(Address process, ProcessReading& into);
 
     /// Why a copy that begins after this reading would not be consistent; NONE if it may be.
@@ -34,8 +34,8 @@ class ProcessProof {
                                               const ProcessReading& after) const;
 
   private:
-    explicit ProcessProof(Vm& vm) : vm_(&vm) {}
-    Vm* vm_;
+    explicit ProcessProof(memory::MemorySource& source) : source_(&source) {}
+    memory::MemorySource* source_;
     std::uint32_t bytes_ = 0;
     Field state_{}, lock_{};
     std::vector<Field> fields_;

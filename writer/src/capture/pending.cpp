@@ -3,7 +3,7 @@
 namespace beamdump::capture {
 
 Result<Tries> Tries::open(Session& session) {
-    auto proof = beam::ProcessProof::open(session.vm());
+    auto proof = beam::ProcessProof::open(session.vm().layout(), session.vm().bulk());
     auto sizer = beam::ProcessSizer::open(session.vm());
     if (!proof || !sizer) {
         return std::unexpected(!proof ? proof.error() : sizer.error());
