@@ -4,6 +4,7 @@
 // next.
 #include "target/injection.h"
 #include "target/injection_ptrace.h"
+#include "target/proc_directory.h"
 #include "target/thread_stop.h"
 
 #include <CLI/CLI.hpp>
@@ -68,14 +69,19 @@ class Stepper {
         }
     }
 
-    /// Its next wait status; 0 where it blocks.
+    /// Its next wait status; 0 where it sleeps or has ended. On a busy machine a step may take
+    /// long: a thread that is let go while it still steps would be ended by SIGTRAP.
     int wait() const {
-        for (int turn = 0; turn < 300; ++turn) {
+        constexpr int kMostAsleep = 20;
+        for (int asleep = 0; asleep < kMostAsleep;) {
             int status = 0;
-            if (::waitpid(thread_, &status, __WALL | WNOHANG) == thread_) {
-                return status;
+            const pid_t got = ::waitpid(thread_, &status, __WALL | WNOHANG);
+            if (got != 0) {
+                return got == thread_ ? status : 0;
             }
-            ::usleep(100);
+            const auto facts = target::process_facts(thread_);
+            asleep = facts && facts->state == 'S' ? asleep + 1 : 0;
+            ::usleep(200);
         }
         return 0;
     }
