@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <thread>
-#include <unistd.h>
 
 namespace beamdump::target {
 namespace {
@@ -22,7 +21,7 @@ bool stands(pid_t pid) {
 }
 
 TEST(TimedStop, LastsUntilItIsEnded) {
-    ChildProcess child([] { ::pause(); });
+    ChildProcess child([] {});
     auto stop = TimedStop::begin(child.pid(), std::nullopt);
     ASSERT_TRUE(stop) << stop.error().message;
     std::this_thread::sleep_for(20ms);
@@ -36,7 +35,7 @@ TEST(TimedStop, LastsUntilItIsEnded) {
 }
 
 TEST(TimedStop, EndsByItselfWhateverItsOwnerWaitsFor) {
-    ChildProcess child([] { ::pause(); });
+    ChildProcess child([] {});
     auto stop = TimedStop::begin(child.pid(), 10ms);
     ASSERT_TRUE(stop) << stop.error().message;
     for (int i = 0; i < 1000 && !stop->expired(); ++i) {
@@ -51,7 +50,7 @@ TEST(TimedStop, EndsByItselfWhateverItsOwnerWaitsFor) {
 }
 
 TEST(TimedStop, EndsWithItsOwner) {
-    ChildProcess child([] { ::pause(); });
+    ChildProcess child([] {});
     {
         auto stop = TimedStop::begin(child.pid(), std::nullopt);
         ASSERT_TRUE(stop) << stop.error().message;
