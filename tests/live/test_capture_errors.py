@@ -118,7 +118,7 @@ class OnANode(Scratch):
 
     def start_into_pipe(self):
         """A capture that stands in the middle: its output is a pipe that nobody reads."""
-        writer = subprocess.Popen([CAPTURE, "--quiet", "-o", "-", str(self.node.pid)],
+        writer = subprocess.Popen([CAPTURE, "--quiet", "--mode", "freeze", "-o", "-", str(self.node.pid)],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE)
         self.addCleanup(writer.stdout.close)
@@ -164,7 +164,7 @@ class OnANode(Scratch):
             env=base_environment(self.scratch))
         with tracer.stdin, tracer.stdout:
             wait_for(lambda: self.node.status_field("TracerPid") == tracer.pid)
-            self.assert_sentence(run_capture(self.node.pid, "-o", self.dump), 1,
+            self.assert_sentence(run_capture(self.node.pid, "--mode", "freeze", "-o", self.dump), 1,
                                  rf"process {self.node.pid} \(.*traced by process {tracer.pid} \(gdb\)")
             tracer.stdin.write(b"detach\nquit\n")
         tracer.wait(timeout=60)
@@ -236,14 +236,20 @@ class OnANode(Scratch):
 
 class DyingNode(Scratch):
     def test_the_node_dies_during_capture(self):
+        for mode in "freeze", "live", "auto", "snapshot":
+            with self.subTest(mode=mode):
+                self.node_dies(mode)
+
+    def node_dies(self, mode):
         node = start_workload("standard", SCALE)
         self.addCleanup(node.stop)
-        writer = subprocess.Popen([CAPTURE, "--quiet", "-o", "-", str(node.pid)],
+        writer = subprocess.Popen([CAPTURE, "--quiet", "--mode", mode, "-o", "-", str(node.pid)],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE)
         with writer.stdout, writer.stderr:
-            wait_for(node.stopped_threads)
-            time.sleep(0.3)  # then it stands: nobody reads the pipe
+            if mode == "freeze":
+                wait_for(node.stopped_threads)
+            time.sleep(1)  # then it stands: nobody reads the pipe
             os.kill(node.pid, signal.SIGKILL)
             self.assertGreater(len(writer.stdout.read()), 0)
             diagnostics = writer.stderr.read().decode()

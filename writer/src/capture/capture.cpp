@@ -36,6 +36,17 @@ Result<std::optional<std::string>> read_layout(const std::optional<std::filesyst
     return text.str();
 }
 
+/// Whether the node is gone. One that is being ended has no memory a moment before it is a zombie.
+bool has_ended(const target::Target& node, const Error& error) {
+    for (int look = 0; look < 100 && node.alive(); ++look) {
+        if (error.code != ErrorCode::kTargetDied) {
+            return false;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return !node.alive();
+}
+
 /// Checks the layout against the node as it runs. What moved on meanwhile looks like a layout that
 /// does not fit, once; one that does not fit looks so every time.
 Result<void> check(beam::Vm& vm) {
@@ -207,7 +218,7 @@ Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWrit
         return std::unexpected(session.error());
     }
     if (auto done = capture_by_mode(**session, node); !done) {
-        if (!node.alive()) {
+        if (has_ended(node, done.error())) {
             return fail(ErrorCode::kTargetDied,
                         fmt::format("process {} ended while it was being captured; what was "
                                     "written until then can be opened",

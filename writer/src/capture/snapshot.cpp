@@ -5,10 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <optional>
 
 namespace beamdump::capture {
 namespace {
+
+/// The twin does not change: how often the node's health is looked at is a matter of that alone.
+constexpr std::chrono::milliseconds kBetweenLooks{2};
 
 /// A twin, and the target's memory being the twin's as long as it is there.
 class TwinReading {
@@ -36,6 +40,11 @@ class TwinReading {
         if (given_up_) {
             return records::VOID_REASON_LIMIT;
         }
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_look_) {
+            return records::VOID_REASON_NONE;
+        }
+        next_look_ = now + kBetweenLooks;
         auto sound = twin_.check();
         if (sound) {
             return records::VOID_REASON_NONE;
@@ -64,6 +73,7 @@ class TwinReading {
     Session& session_;
     target::LiveTarget& target_;
     target::Twin twin_;
+    std::chrono::steady_clock::time_point next_look_;
     bool given_up_ = false;
 };
 

@@ -49,10 +49,11 @@ Result<std::size_t> BlockCache::read_some(Address address, std::span<std::byte> 
 }
 
 void BlockCache::invalidate() {
-    index_.clear();
-    for (auto& block : blocks_) {
-        block.page_here.assign(block.page_here.size(), false);
+    // Often, and after a few blocks were used: the others hold nothing.
+    for (auto& [start, block] : index_) {
+        block->page_here.assign(block->page_here.size(), false);
     }
+    index_.clear();
 }
 
 /// The block that begins at `start`, with at least the page of `wanted` here.
