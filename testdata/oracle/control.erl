@@ -7,6 +7,7 @@
 %%   watch         starts to watch for stops
 %%   gap           the longest stop seen since watch, in microseconds
 %%   memory        erlang:memory(total)
+%%   steady reset|report   steady:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
@@ -68,6 +69,8 @@ reply([<<"gap">>]) ->
     receive {gap, Microseconds} -> integer_to_binary(Microseconds) end;
 reply([<<"memory">>]) ->
     integer_to_binary(erlang:memory(total));
+reply([<<"steady">>, What]) ->
+    steady:tell(What);
 reply([<<"silent">>]) ->
     pid_to_list(far:silent());
 reply([<<"running">>, Application]) ->

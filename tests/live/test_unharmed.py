@@ -1,0 +1,100 @@
+"""Nothing harmed: a node that serves a steady load (steady.erl) is captured again and again in each
+mode. No exchange goes wrong, none is late beyond the stops' length, the node does not grow.
+
+BEAMDUMP_CAPTURES is how often in each mode (5; soak: 100).
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import tools
+from support.node import start_workload
+from support.paths import ROOT
+
+CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "5"))
+MODES = ("live", "auto", "snapshot", "freeze")
+KINDS = ("message", "timer", "tcp", "port", "nif")
+LEAST_EXCHANGES = 20
+# The writer uses the processors that the node uses: what waits for one is late without any stop.
+MOST_LATE_US = 1_000_000
+MOST_GROWTH_KIB = 8 * 1024
+ALONE_SECONDS = 5
+
+
+def build_nif(directory):
+    include = "/usr/lib/erlang/usr/include"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", f"-I{include}", "-o",
+                    directory / "steady_nif.so", ROOT / "testdata" / "nif" / "steady_nif.c"],
+                   check=True)
+    return directory / "steady_nif"
+
+
+class Unharmed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        os.environ["BEAMDUMP_STEADY_NIF"] = str(build_nif(cls.scratch))
+        cls.addClassCleanup(os.environ.pop, "BEAMDUMP_STEADY_NIF")
+        cls.node = start_workload("steady")
+        cls.addClassCleanup(cls.node.stop)
+        time.sleep(1)
+
+    def report(self):
+        return json.loads(self.node.ask("steady report"))
+
+    def captures(self, mode):
+        """Some captures; the longest stop of all in microseconds."""
+        longest = 0
+        for number in range(CAPTURES):
+            dump = self.scratch / "steady.beamdump"
+            tools.capture(self.node, dump, "--force", "--mode", mode, "--threads", "2")
+            summary = tools.analyze_json("summary", dump)
+            longest = max(longest, summary["capture"]["longest_stop_ns"] // 1000)
+        return longest
+
+    def test_all_modes(self):
+        self.node.ask("steady reset")
+        time.sleep(ALONE_SECONDS)
+        reports = {"alone": (self.report(), 0)}
+        self.captures("freeze")  # what the first capture of a node may leave: touched page tables
+        resident = self.node.status_field("VmRSS")
+        for mode in MODES:
+            self.node.ask("steady reset")
+            longest_stop = self.captures(mode)
+            reports[mode] = (self.report(), longest_stop)
+        grown = self.node.status_field("VmRSS") - resident
+        self.show(reports, grown)
+        for mode, (report, longest_stop) in reports.items():
+            for kind in KINDS:
+                with self.subTest(mode=mode, kind=kind):
+                    told = report[kind]
+                    self.assertGreater(told["exchanges"], LEAST_EXCHANGES)
+                    self.assertEqual(told["faults"], 0)
+                    self.assertLess(told["longest_us"], longest_stop + MOST_LATE_US)
+        self.assertLess(grown, MOST_GROWTH_KIB)
+        self.assertEqual(self.node.ask("ping"), "pong")
+        self.assertEqual(self.node.stopped_threads(), [])
+
+    def show(self, reports, grown):
+        """The histograms side by side: exchanges that took less than 2^n microseconds, in percent."""
+        print(f"{CAPTURES} captures in each mode; the node grew by {grown} KiB")
+        for kind in KINDS:
+            print(f"{kind:8}" + "".join(f"{'<' + str(1 << n) + ' us':>12}" for n in range(6, 22, 3))
+                  + "     longest   exchanges  faults  longest stop")
+            for mode, (report, longest_stop) in reports.items():
+                told = report[kind]
+                shares = [100 * sum(told["buckets"][:n + 1]) / max(1, told["exchanges"])
+                          for n in range(6, 22, 3)]
+                print(f"{mode:8}" + "".join(f"{share:11.2f}%" for share in shares)
+                      + f"{told['longest_us']:9} us{told['exchanges']:12}{told['faults']:8}"
+                      + f"{longest_stop:11} us")
+        print(flush=True)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
