@@ -207,8 +207,7 @@ std::uint64_t DumpReader::frames() const {
 }
 
 const ReadStats& DumpReader::stats() const {
-    impl_->stats = {.frames_decompressed = impl_->store.loader().decompressed(),
-                    .file_bytes_read = impl_->store.file().bytes_read()};
+    impl_->stats = impl_->store.stats();
     return impl_->stats;
 }
 

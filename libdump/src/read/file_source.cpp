@@ -32,6 +32,15 @@ Result<FileSource> FileSource::open(const std::filesystem::path& path) {
     return FileSource(std::move(name), std::move(file), static_cast<std::uint64_t>(status.st_size));
 }
 
+Result<FileSource> FileSource::duplicate() const {
+    Descriptor file(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!file.valid()) {
+        return fail(ErrorCode::kIo, fmt::format("cannot open {} a second time: {}", name_,
+                                                system_error_text(errno)));
+    }
+    return FileSource(name_, std::move(file), size_);
+}
+
 Result<void> FileSource::read(std::uint64_t offset, std::span<std::byte> into) {
     std::size_t done = 0;
     while (done < into.size()) {

@@ -17,6 +17,9 @@ class FileSource {
     /// Regular files only: a dump is read from both ends.
     static Result<FileSource> open(const std::filesystem::path& path);
 
+    /// The same file for another thread, with a count of its own.
+    [[nodiscard]] Result<FileSource> duplicate() const;
+
     /// All of `into` or an error: kTruncated where the file ends before it.
     Result<void> read(std::uint64_t offset, std::span<std::byte> into);
 

@@ -16,6 +16,7 @@ class FrameCache {
 
     /// Null where it is not held.
     std::shared_ptr<const Frame> find(std::size_t position);
+    [[nodiscard]] bool holds(std::size_t position) const { return by_position_.contains(position); }
     void insert(std::size_t position, std::shared_ptr<const Frame> frame);
 
     [[nodiscard]] std::size_t held_bytes() const { return held_bytes_; }

@@ -34,11 +34,15 @@ void FrameLoader::FreeContext::operator()(ZSTD_DCtx_s* context) const {
 }
 
 Result<FrameLoader> FrameLoader::create(const format::FileHeader& header) {
+    return create(header.dump_id);
+}
+
+Result<FrameLoader> FrameLoader::create(std::uint64_t dump_id) {
     std::unique_ptr<ZSTD_DCtx_s, FreeContext> context(ZSTD_createDCtx());
     if (context == nullptr) {
         return fail(ErrorCode::kLimit, "no memory for zstd's decompression context");
     }
-    return FrameLoader(std::move(context), header.dump_id);
+    return FrameLoader(std::move(context), dump_id);
 }
 
 Result<std::uint32_t> FrameLoader::content_bytes(std::span<const std::byte> bytes) {

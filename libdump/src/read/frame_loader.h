@@ -20,6 +20,9 @@ class FrameLoader {
   public:
     static Result<FrameLoader> create(const format::FileHeader& header);
 
+    /// One for the same dump, with a context of its own.
+    [[nodiscard]] Result<FrameLoader> another() const { return create(dump_id_); }
+
     /// The frame at `where`, which the seek table (or an earlier recover()) gave. kCorrupt names
     /// frame and file offset.
     Result<std::shared_ptr<const Frame>> load(FileSource& file, const FrameRef& where);
@@ -44,6 +47,7 @@ class FrameLoader {
     struct FreeContext {
         void operator()(ZSTD_DCtx_s* context) const;
     };
+    static Result<FrameLoader> create(std::uint64_t dump_id);
     FrameLoader(std::unique_ptr<ZSTD_DCtx_s, FreeContext> context, std::uint64_t dump_id)
         : context_(std::move(context)), dump_id_(dump_id) {}
 

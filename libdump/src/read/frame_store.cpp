@@ -6,6 +6,9 @@ namespace beamdump {
 
 namespace {
 
+/// Steps in one direction from which on the next is expected.
+constexpr std::size_t kRunThatGoesOn = 3;
+
 /// Why no frame holds a flat offset.
 Error no_frame(const FrameIndex& index, const std::string& name, std::uint64_t flat_offset) {
     if (flat_offset >= index.flat_bytes()) {
@@ -36,11 +39,61 @@ Result<std::shared_ptr<const Frame>> FrameStore::by_position(std::size_t positio
     if (auto held = cache_.find(position)) {
         return held;
     }
-    auto loaded = loader_.load(file_, index_.frames()[position]);
+    auto loaded = load(position);
+    read_on(position);
     if (loaded) {
         cache_.insert(position, *loaded);
     }
     return loaded;
+}
+
+Result<std::shared_ptr<const Frame>> FrameStore::load(std::size_t position) {
+    if (ahead_ != nullptr) {
+        if (auto taken = ahead_->take(position)) {
+            return std::move(*taken);
+        }
+    }
+    return loader_.load(file_, index_.frames()[position]);
+}
+
+/// After a miss at `position`: has the next frame loaded where a run of misses leads there.
+void FrameStore::read_on(std::size_t position) {
+    const auto step =
+        static_cast<std::ptrdiff_t>(position) - static_cast<std::ptrdiff_t>(run_.last);
+    const bool goes_on = step == run_.step && (step == 1 || step == -1);
+    run_ = {.last = position, .step = step, .length = goes_on ? run_.length + 1 : 1};
+    // Before the first frame this wraps round, and is behind the last.
+    const std::size_t next = position + static_cast<std::size_t>(step);
+    if (run_.length < kRunThatGoesOn || next >= index_.frames().size() || cache_.holds(next)) {
+        return;
+    }
+    if (FrameAhead* reads = ahead()) {
+        reads->fetch(next, index_.frames()[next]);
+    }
+}
+
+FrameAhead* FrameStore::ahead() {
+    if (ahead_ == nullptr && !ahead_failed_) {
+        auto file = file_.duplicate();
+        auto loader = loader_.another();
+        if (file && loader) {
+            ahead_ = FrameAhead::start(std::move(*file), std::move(*loader));
+        }
+        // Reading goes on without.
+        ahead_failed_ = ahead_ == nullptr;
+    }
+    return ahead_.get();
+}
+
+ReadStats FrameStore::stats() const {
+    ReadStats stats{.frames_decompressed = loader_.decompressed(),
+                    .file_bytes_read = file_.bytes_read()};
+    if (ahead_ != nullptr) {
+        const ReadStats more = ahead_->stats();
+        stats.frames_decompressed += more.frames_decompressed;
+        stats.file_bytes_read += more.file_bytes_read;
+    }
+    return stats;
 }
 
 }  // namespace beamdump

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "file_source.h"
+#include "frame_ahead.h"
 #include "frame_cache.h"
 #include "frame_index.h"
 #include "frame_loader.h"
@@ -13,7 +14,9 @@
 
 namespace beamdump {
 
-/// Gives a dump's frames by flat offset, through the cache.
+/// Gives a dump's frames by flat offset, through the cache. Where frames are asked for one after
+/// the other, forwards or backwards, the next is loaded in the meantime (FrameAhead). An error met
+/// there is told only to who asks for that frame.
 class FrameStore {
   public:
     FrameStore(FileSource file, FrameLoader loader, FrameIndex index, std::size_t cache_bytes)
@@ -30,14 +33,29 @@ class FrameStore {
 
     [[nodiscard]] const FrameIndex& index() const { return index_; }
     [[nodiscard]] const FileSource& file() const { return file_; }
-    [[nodiscard]] const FrameLoader& loader() const { return loader_; }
+    /// What was read so far, ahead too.
+    [[nodiscard]] ReadStats stats() const;
     [[nodiscard]] const FrameCache& cache() const { return cache_; }
 
   private:
+    Result<std::shared_ptr<const Frame>> load(std::size_t position);
+    void read_on(std::size_t position);
+    [[nodiscard]] FrameAhead* ahead();
+
+    /// Misses of the cache at neighbouring positions, one after the other.
+    struct Run {
+        std::size_t last = 0;
+        std::ptrdiff_t step = 0;  ///< from each to the next: 1 or -1; 0: no run
+        std::size_t length = 0;
+    };
+
     FileSource file_;
     FrameLoader loader_;
     FrameIndex index_;
     FrameCache cache_;
+    Run run_;
+    std::unique_ptr<FrameAhead> ahead_;  ///< null before it is first needed
+    bool ahead_failed_ = false;
 };
 
 }  // namespace beamdump

@@ -1,8 +1,6 @@
 #include "read/flat_device.h"
 
-#include "read/file_header.h"
-#include "read/seek_table.h"
-#include "support/dump_builder.h"
+#include "open_store.h"
 #include "support/memory_file.h"
 
 #include <boost/iostreams/stream.hpp>
@@ -15,13 +13,6 @@ namespace {
 
 class FlatDeviceTest : public testing::Test {
   protected:
-    static FrameStore open(const std::filesystem::path& path, std::size_t cache_bytes) {
-        auto file = expect_value(FileSource::open(path));
-        const auto header = expect_value(read_file_header(file));
-        auto end = expect_value(read_dump_end(file, header));
-        return {std::move(file), expect_value(FrameLoader::create(header)), std::move(end.frames),
-                cache_bytes};
-    }
     static std::string all(FrameStore& store) {
         boost::iostreams::stream<FlatDevice> stream{FlatDevice(store)};
         return {std::istreambuf_iterator<char>(stream), {}};
@@ -31,14 +22,14 @@ class FlatDeviceTest : public testing::Test {
 };
 
 TEST_F(FlatDeviceTest, IsAStreamOfTheWholeDump) {
-    FrameStore store = open(file_.path(), 1U << 20U);
+    FrameStore store = open_store(file_.path(), 1U << 20U);
     const std::string flat = all(store);
     EXPECT_EQ(flat.size(), store.index().flat_bytes());
     EXPECT_GT(store.index().frames().size(), 10U);
 }
 
 TEST_F(FlatDeviceTest, SeeksFromBothEndsAndFromWhereItIs) {
-    FrameStore store = open(file_.path(), 1U << 20U);
+    FrameStore store = open_store(file_.path(), 1U << 20U);
     const std::string flat = all(store);
     boost::iostreams::stream<FlatDevice> stream{FlatDevice(store)};
     std::string part(100, '\0');
@@ -58,15 +49,15 @@ TEST_F(FlatDeviceTest, SeeksFromBothEndsAndFromWhereItIs) {
 
 TEST_F(FlatDeviceTest, HoldsNoMoreFramesThanTheCacheMay) {
     constexpr std::size_t kCacheBytes = 4096;
-    FrameStore store = open(file_.path(), kCacheBytes);
+    FrameStore store = open_store(file_.path(), kCacheBytes);
     all(store);
     EXPECT_LE(store.cache().held_bytes(), kCacheBytes);
-    EXPECT_EQ(store.loader().decompressed(), store.index().frames().size())
+    EXPECT_EQ(store.stats().frames_decompressed, store.index().frames().size())
         << "reading on decompresses each frame once";
 }
 
 TEST_F(FlatDeviceTest, RefusesPositionsOutsideTheStream) {
-    FrameStore store = open(file_.path(), 1U << 20U);
+    FrameStore store = open_store(file_.path(), 1U << 20U);
     FlatDevice device(store);
     const auto end = static_cast<boost::iostreams::stream_offset>(store.index().flat_bytes());
     EXPECT_THROW(device.seek(-1, std::ios::beg), FlatReadError);

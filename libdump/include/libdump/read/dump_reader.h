@@ -45,6 +45,9 @@ struct Damage {
 /// are walked once and the trailer is rebuilt from the records: costs one pass over the file and
 /// memory in proportion to the process count.
 ///
+/// Frames asked for one after the other are decompressed one ahead, in a thread of the reader's
+/// own: one frame more in memory.
+///
 /// Checked: every frame's zstd checksum, XXH64, sequence, offset and dump id before its bytes are
 /// used; every length against its frame; the seek table against its checksum. Not checked: what
 /// records say. Not thread-safe.

@@ -1,0 +1,164 @@
+// Frames that are loaded before they are asked for.
+
+#include "open_store.h"
+#include "support/memory_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace beamdump::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+class FrameAheadTest : public testing::Test {
+  protected:
+    static constexpr std::size_t kOneFrame = 1;  // a cache of bytes that hold the last frame only
+
+    [[nodiscard]] FrameStore open() const { return open_store(file_.path(), kOneFrame); }
+
+    static Bytes read(FrameStore& store, std::size_t position) {
+        const auto frame = expect_value(store.by_position(position));
+        EXPECT_EQ(frame->where().sequence, position);
+        return {frame->bytes().begin(), frame->bytes().end()};
+    }
+
+    /// Every frame by a store of its own, which has nothing to read ahead.
+    [[nodiscard]] std::vector<Bytes> one_by_one() const {
+        std::vector<Bytes> frames;
+        for (std::size_t i = 0; i < count_; ++i) {
+            FrameStore store = open();
+            frames.push_back(read(store, i));
+            EXPECT_EQ(store.stats().frames_decompressed, 1U);
+        }
+        return frames;
+    }
+
+    /// Makes one byte of a frame another.
+    void damage(std::size_t position) const {
+        const FrameStore store = open();
+        const FrameRef& where = store.index().frames()[position];
+        const std::byte changed{0xA5};
+        file_.write(where.file_offset + where.compressed_bytes / 2, std::span(&changed, 1));
+    }
+
+    MemoryFile file_{DumpBuilder::whole({.frame_bytes = 1024}, {.processes = 30})};
+    std::size_t count_ = open().index().frames().size();
+};
+
+TEST_F(FrameAheadTest, ReadingOnGivesEachFrameAndLoadsItOnce) {
+    const auto frames = one_by_one();
+    FrameStore store = open();
+    ASSERT_GT(count_, 20U);
+    for (std::size_t i = 0; i < count_; ++i) {
+        EXPECT_EQ(read(store, i), frames[i]) << i;
+    }
+    EXPECT_EQ(store.stats().frames_decompressed, count_);
+    const auto& refs = store.index().frames();
+    EXPECT_EQ(store.stats().file_bytes_read,
+              open().stats().file_bytes_read +
+                  std::accumulate(refs.begin(), refs.end(), std::uint64_t{0},
+                                  [](std::uint64_t sum, const FrameRef& ref) {
+                                      return sum + ref.compressed_bytes;
+                                  }));
+}
+
+TEST_F(FrameAheadTest, ReadingBackwardsGivesEachFrameAndLoadsItOnce) {
+    const auto frames = one_by_one();
+    FrameStore store = open();
+    for (std::size_t i = count_; i-- > 0;) {
+        EXPECT_EQ(read(store, i), frames[i]) << i;
+    }
+    EXPECT_EQ(store.stats().frames_decompressed, count_);
+}
+
+TEST_F(FrameAheadTest, SeekingAwayCostsAtMostTheFrameReadAhead) {
+    const auto frames = one_by_one();
+    FrameStore store = open();
+    std::size_t asked = 0;
+    std::size_t runs = 0;
+    for (std::size_t begin = 0; begin + 6 < count_; begin += 9, ++runs) {
+        for (std::size_t i = begin; i < begin + 6; ++i, ++asked) {
+            EXPECT_EQ(read(store, i), frames[i]) << i;
+        }
+        EXPECT_EQ(read(store, count_ - 1), frames.back());
+        ++asked;
+    }
+    ASSERT_GE(runs, 2U);
+    EXPECT_GE(store.stats().frames_decompressed, asked);
+    EXPECT_LE(store.stats().frames_decompressed, asked + runs);
+}
+
+TEST_F(FrameAheadTest, NothingIsReadAheadOfFramesHereAndThere) {
+    FrameStore store = open();
+    std::size_t asked = 0;
+    for (std::size_t i = 0; i + 3 < count_; i += 3) {
+        // Two neighbours are no run yet.
+        read(store, i);
+        read(store, i + 1);
+        asked += 2;
+    }
+    EXPECT_EQ(store.stats().frames_decompressed, asked);
+}
+
+TEST_F(FrameAheadTest, ADamagedFrameIsToldOnlyToWhoAsksForIt) {
+    constexpr std::size_t kDamaged = 8;
+    const auto frames = one_by_one();
+    damage(kDamaged);
+    FrameStore store = open();
+    for (std::size_t i = 0; i < kDamaged; ++i) {
+        EXPECT_EQ(read(store, i), frames[i]) << i;
+    }
+    // It has been loaded by now, which stats() waits for, and nobody was told.
+    EXPECT_EQ(store.stats().frames_decompressed, kDamaged);
+    for (int times = 0; times < 2; ++times) {
+        const auto damaged = store.by_position(kDamaged);
+        ASSERT_FALSE(damaged);
+        EXPECT_EQ(damaged.error().code, ErrorCode::kCorrupt);
+        EXPECT_THAT(damaged.error().message, testing::HasSubstr("frame 8 of "));
+    }
+    EXPECT_EQ(read(store, kDamaged + 1), frames[kDamaged + 1]);
+    EXPECT_EQ(read(store, 0), frames[0]);
+}
+
+TEST_F(FrameAheadTest, AFileCutOffHalfWayEndsInAnError) {
+    FrameStore store = open();
+    for (std::size_t i = 0; i < 6; ++i) {
+        read(store, i);
+    }
+    static_cast<void>(store.stats());  // frame 6 is loaded
+    file_.resize(100);
+    EXPECT_TRUE(store.by_position(6));
+    const auto lost = store.by_position(8);
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, ErrorCode::kTruncated);
+}
+
+TEST_F(FrameAheadTest, AStoreIsDroppedAtAnyMoment) {
+    for (std::size_t read_before = 1; read_before < count_; ++read_before) {
+        FrameStore store = open();
+        for (std::size_t i = 0; i < read_before; ++i) {
+            read(store, i);
+        }
+    }
+}
+
+TEST_F(FrameAheadTest, AStoreIsMovedWhileItReadsAhead) {
+    const auto frames = one_by_one();
+    FrameStore first = open();
+    for (std::size_t i = 0; i < 6; ++i) {
+        read(first, i);
+    }
+    FrameStore store = std::move(first);
+    for (std::size_t i = 6; i < count_; ++i) {
+        EXPECT_EQ(read(store, i), frames[i]) << i;
+    }
+    EXPECT_EQ(store.stats().frames_decompressed, count_);
+}
+
+}  // namespace
+}  // namespace beamdump::test

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "read/file_header.h"
+#include "read/frame_store.h"
+#include "read/seek_table.h"
+#include "support/dump_builder.h"
+
+#include <filesystem>
+
+namespace beamdump::test {
+
+/// The frames of a whole dump.
+inline FrameStore open_store(const std::filesystem::path& path, std::size_t cache_bytes) {
+    auto file = expect_value(FileSource::open(path));
+    const auto header = expect_value(read_file_header(file));
+    auto end = expect_value(read_dump_end(file, header));
+    return {std::move(file), expect_value(FrameLoader::create(header)), std::move(end.frames),
+            cache_bytes};
+}
+
+}  // namespace beamdump::test
