@@ -165,27 +165,29 @@ void TermPrinter::step_list(Frame& frame) {
 }
 
 void TermPrinter::step_map(Frame& frame) {
-    if (frame.at_value) {
-        buffer_.put("=>");
-        frame.at_value = false;
-        --frame.count;
-        std::swap(frame.position, frame.next);
+    const std::size_t depth = frames_.size();
+    // On with the next key or value while nothing is nested and the text has room.
+    do {
+        if (frame.at_value) {
+            buffer_.put("=>");
+            frame.at_value = false;
+            --frame.count;
+            std::swap(frame.position, frame.next);
+        } else if (frame.count == 0) {
+            leave('}');
+            return;
+        } else {
+            if (frame.begun) {
+                buffer_.put(',');
+                std::swap(frame.position, frame.next);
+                frame.position += kWordBytes;
+                frame.next += kWordBytes;
+            }
+            frame.begun = true;
+            frame.at_value = true;
+        }
         print_slot(frame.position);
-        return;
-    }
-    if (frame.count == 0) {
-        leave('}');
-        return;
-    }
-    if (frame.begun) {
-        buffer_.put(',');
-        std::swap(frame.position, frame.next);
-        frame.position += kWordBytes;
-        frame.next += kWordBytes;
-    }
-    frame.begun = true;
-    frame.at_value = true;
-    print_slot(frame.position);
+    } while (frames_.size() == depth && buffer_.has_room());
 }
 
 void TermPrinter::step_string(Frame& frame) {

@@ -11,6 +11,26 @@ namespace beamdump {
 
 namespace {
 
+/// Eight bytes with the same value each.
+constexpr std::uint64_t eight(std::uint8_t byte) {
+    return byte * 0x0101'0101'0101'0101U;
+}
+
+/// A word's first bytes in memory, and spaces.
+constexpr std::uint64_t first_bytes(std::uint64_t word, std::uint64_t bytes) {
+    const std::uint64_t kept = ~std::uint64_t{0} >> (8 * (kWordBytes - bytes));
+    return (word & kept) | (eight(' ') & ~kept);
+}
+
+/// Whether eight bytes are all printable and none is a quote, which would need a backslash.
+constexpr bool are_plain(std::uint64_t word) {
+    // The highest bit of each byte: set for what is below a space, DEL or above, and a quote.
+    const std::uint64_t quotes = word ^ eight('"');
+    const std::uint64_t other =
+        (word - eight(' ')) | word | (word + eight(1)) | (quotes - eight(1));
+    return (other & eight(0x80)) == 0;
+}
+
 bool is_printable(std::span<const std::uint8_t> bytes) {
     return std::ranges::all_of(bytes, is_printable_byte);
 }
@@ -46,7 +66,7 @@ bool TermPrinter::prints_quoted() {
 }
 
 bool TermPrinter::print_short_binary(std::uint64_t address, std::uint64_t header) {
-    std::array<std::uint64_t, kShortBinaryBytes / kWordBytes> words{};
+    std::array<std::uint64_t, kShortBinaryBytes / kWordBytes> words;
     std::uint64_t size = 0;
     if (reader_.read(address + otp25::kBinarySize * kWordBytes, size) != WordStatus::kHere ||
         size == 0 || size > kShortBinaryBytes ||
@@ -54,19 +74,20 @@ bool TermPrinter::print_short_binary(std::uint64_t address, std::uint64_t header
         budget_ <= static_cast<std::int64_t>(size)) {
         return false;
     }
-    for (std::uint64_t i = 0; i * kWordBytes < size; ++i) {
-        if (reader_.read(address + (otp25::kHeapBinaryData + i) * kWordBytes, words[i]) !=
-            WordStatus::kHere) {
+    const std::size_t count = (size + kWordBytes - 1) / kWordBytes;
+    const std::uint64_t data = address + otp25::kHeapBinaryData * kWordBytes;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (reader_.read(data + i * kWordBytes, words[i]) != WordStatus::kHere) {
             return false;
         }
     }
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(words.data());
-    const auto octets = std::span(bytes, static_cast<std::size_t>(size));
-    if (!is_printable(octets)) {
+    const std::uint64_t last_bytes = size - (count - 1) * kWordBytes;
+    if (!are_plain(first_bytes(words[count - 1], last_bytes)) ||
+        !std::ranges::all_of(std::span(words).first(count - 1), are_plain)) {
         return false;
     }
     buffer_.put("<<\"");
-    put_quoted(octets);
+    buffer_.put(std::string_view(reinterpret_cast<const char*>(words.data()), size));
     buffer_.put("\">>");
     budget_ -= static_cast<std::int64_t>(size);
     return true;

@@ -52,6 +52,28 @@ TEST_F(TermPrinterBinaryTest, ShiftedBinariesOfAnyLengthAgreeWithPlainOnes) {
     }
 }
 
+/// Short ones are looked at eight bytes at a time: the same as one byte at a time.
+TEST_F(TermPrinterBinaryTest, AnyByteAtAnyPlaceDecidesOverTheWholeText) {
+    for (std::size_t size = 1; size <= 17; ++size) {
+        for (std::size_t at = 0; at < size; ++at) {
+            for (unsigned byte = 0; byte < 256; ++byte) {
+                std::string content(size, 'a');
+                content[at] = static_cast<char>(byte);
+                std::string expected = "<<";
+                if (byte >= ' ' && byte < 127) {
+                    expected += '"' + content.substr(0, at) + (byte == '"' ? "\\" : "") +
+                                content.substr(at) + '"';
+                } else {
+                    for (std::size_t i = 0; i < size; ++i) {
+                        expected += (i == 0 ? "" : ",") + std::to_string(i == at ? byte : 'a');
+                    }
+                }
+                EXPECT_EQ(print(context, b.heap_binary(content)), expected + ">>");
+            }
+        }
+    }
+}
+
 TEST_F(TermPrinterBinaryTest, WritableBinariesShowTheirUsedPart) {
     const auto whole = b.refc_binary("abc" + std::string(200, '\0'));
     b.poke(pointer_of(whole) + 8, 3);

@@ -113,8 +113,8 @@ class TermPrinter {
     void print_flat_map(std::uint64_t address);
     void print_hash_map(std::uint64_t address, std::uint64_t header, bool head);
     void print_binary(std::uint64_t address);
-    /// Prints a short binary on the heap that is text, as most are, in one step. False: it is not
-    /// such a one, nothing was printed, and print_binary() tells why.
+    /// Prints a short binary on the heap that is plain text, as most are, in one step. False: it is
+    /// not such a one, nothing was printed, and print_binary() tells why.
     bool print_short_binary(std::uint64_t address, std::uint64_t header);
     void print_big(std::uint64_t address, std::uint64_t header, bool negative);
     void print_float(std::uint64_t address);

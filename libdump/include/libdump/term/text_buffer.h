@@ -31,22 +31,14 @@ class TextBuffer {
     }
     void put(std::string_view text) {
         if (end_ + text.size() <= limit_) {
-            std::memcpy(bytes_.data() + end_, text.data(), text.size());
+            copy(bytes_.data() + end_, text);
             end_ += text.size();
         } else {
             spill(text);
         }
     }
-    void put_unsigned(std::uint64_t value, int base = 10) {
-        std::array<char, 24> digits{};
-        const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
-        put(std::string_view(digits.data(), done.ptr));
-    }
-    void put_signed(std::int64_t value) {
-        std::array<char, 24> digits{};
-        const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-        put(std::string_view(digits.data(), done.ptr));
-    }
+    void put_unsigned(std::uint64_t value, int base = 10) { put_number(value, base); }
+    void put_signed(std::int64_t value) { put_number(value, 10); }
     /// As the VM prints pointers: 0x and 16 digits.
     void put_pointer(std::uint64_t address) {
         std::array<char, 18> text{};
@@ -87,6 +79,43 @@ class TextBuffer {
 
   private:
     static constexpr std::size_t kBytes = 32U << 10U;
+    /// Digits and sign of any 64-bit number, in bases from 10 on.
+    static constexpr std::size_t kNumberBytes = 24;
+
+    /// Most pieces are a few bytes long: a call of memcpy would cost more than they do.
+    static void copy(char* to, std::string_view text) {
+        const auto word = [&]<typename Word>(Word value, std::size_t at) {
+            std::memcpy(&value, text.data() + at, sizeof(value));
+            std::memcpy(to + at, &value, sizeof(value));
+        };
+        const std::size_t size = text.size();
+        if (size > 16) {
+            std::memcpy(to, text.data(), size);
+        } else if (size >= 8) {
+            word(std::uint64_t{}, 0);
+            word(std::uint64_t{}, size - 8);
+        } else if (size >= 4) {
+            word(std::uint32_t{}, 0);
+            word(std::uint32_t{}, size - 4);
+        } else {
+            for (std::size_t i = 0; i < size; ++i) {
+                to[i] = text[i];
+            }
+        }
+    }
+
+    template <typename Number>
+    void put_number(Number value, int base) {
+        if (end_ + kNumberBytes <= limit_) {
+            char* const begin = bytes_.data() + end_;
+            end_ += static_cast<std::size_t>(
+                std::to_chars(begin, begin + kNumberBytes, value, base).ptr - begin);
+            return;
+        }
+        std::array<char, kNumberBytes> digits{};
+        const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
+        put(std::string_view(digits.data(), done.ptr));
+    }
 
     /// From here on everything goes behind the spilled piece, until that is taken.
     void spill(std::string_view text) {
