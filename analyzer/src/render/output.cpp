@@ -16,6 +16,10 @@ void Output::write(std::string_view text) {
     if (error_) {
         return;
     }
+    if (buffer_.empty() && text.size() >= kBufferBytes) {
+        pass_on(text);
+        return;
+    }
     buffer_.append(text);
     if (buffer_.size() >= kBufferBytes) {
         flush();
@@ -24,11 +28,15 @@ void Output::write(std::string_view text) {
 
 void Output::flush() {
     if (!error_ && !buffer_.empty()) {
-        if (auto done = put(buffer_); !done) {
-            error_ = std::move(done.error());
-        }
+        pass_on(buffer_);
     }
     buffer_.clear();
+}
+
+void Output::pass_on(std::string_view text) {
+    if (auto done = put(text); !done) {
+        error_ = std::move(done.error());
+    }
 }
 
 Result<void> DescriptorOutput::put(std::string_view text) {

@@ -35,6 +35,8 @@ class Output {
     virtual Result<void> put(std::string_view text) = 0;
 
   private:
+    void pass_on(std::string_view text);
+
     std::string buffer_;
     std::optional<Error> error_;
 };
