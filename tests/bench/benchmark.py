@@ -16,13 +16,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "live"))
 
 from support import tools  # noqa: E402
 from support.node import start_workload  # noqa: E402
-from support.paths import CAPTURE  # noqa: E402
+from support.paths import ANALYZE, CAPTURE  # noqa: E402
 
 RECORD = ROOT / "docs" / "benchmarks.md"
 MARKS = ("<!-- results: written by the bench_record target -->", "<!-- end of results -->")
@@ -98,6 +99,53 @@ def measure_answers(dump):
     return rows
 
 
+def run_to_nowhere(command):
+    """(seconds, peak_kib) of a program whose output goes to /dev/null."""
+    began = time.monotonic()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.monotonic() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise AssertionError(f"{command} ended with status {process.returncode}")
+    return seconds, usage.ru_maxrss
+
+
+def first_byte_ms(command):
+    began = time.monotonic()
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE) as process:
+        process.stdout.read(1)
+        seconds = time.monotonic() - began
+        process.stdout.read()
+    return seconds * 1000
+
+
+def measure_backtraces(dump, repeat=9):
+    """Whole backtraces to /dev/null, in turn with zstd decompressing the same dump."""
+    peer = ["zstd", "-dc", dump]
+    commands = {name: [ANALYZE, "backtrace", dump, name]
+                for name in ("standard_state", "standard_deep")}
+    runs = {name: [] for name in commands}
+    peer_runs = []
+    for _ in range(repeat):
+        for name, command in commands.items():
+            runs[name].append(run_to_nowhere(command))
+        peer_runs.append(run_to_nowhere(peer))
+    peer_seconds = statistics.median(seconds for seconds, _ in peer_runs)
+    rows = []
+    for name, command in commands.items():
+        seconds = sorted(seconds for seconds, _ in runs[name])
+        size = len(subprocess.run(command, capture_output=True).stdout)
+        rows.append([f"`backtrace DUMP {name} > /dev/null`",
+                     f"{statistics.median(seconds):.2f} s ({seconds[0]:.2f} to {seconds[-1]:.2f})",
+                     f"{size / 1e6 / statistics.median(seconds):.0f} MB/s",
+                     f"{statistics.median(seconds) / peer_seconds:.2f}",
+                     f"{statistics.median(first_byte_ms(command) for _ in range(5)):.0f} ms",
+                     f"{max(peak for _, peak in runs[name]) / 1024:.1f} MiB"])
+    rows.append(["`zstd -dc DUMP > /dev/null`", f"{peer_seconds:.2f} s", "", "1", "", ""])
+    return rows
+
+
 def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
@@ -127,6 +175,7 @@ def run(scale, repeat):
             squeeze.append(squeezed)
         node.stop()
         answers = measure_answers(directory / "standard.beamdump")
+        backtraces = measure_backtraces(directory / "standard.beamdump")
 
     squeeze_seconds = statistics.median(seconds for seconds, _ in squeeze)
     squeeze_bytes = statistics.median(size for _, size in squeeze)
@@ -141,7 +190,9 @@ def run(scale, repeat):
                      ["`gcore`", *gcore.cells()],
                      ["`zstd -1` of that core", f"{squeeze_seconds:.2f} s",
                       f"{squeeze_bytes / 1e6:.1f} MB", "", ""]]), "", ratios, "",
-        table(["question", "time", "read of the dump", "printed", "peak memory"], answers)])
+        table(["question", "time", "read of the dump", "printed", "peak memory"], answers), "",
+        table(["whole backtraces", "wall time (range)", "text", "of zstd's time", "first byte",
+               "peak memory"], backtraces)])
 
 
 def record(text):
