@@ -1,8 +1,11 @@
 #include <libdump/term/backtrace_cursor.h>
+#include <libdump/term/pointer_text.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace beamdump {
 
@@ -71,29 +74,37 @@ void BacktraceCursor::advance() {
 }
 
 void BacktraceCursor::append_entry(const StackEntry& entry) {
-    auto end = std::back_inserter(line_);
     switch (entry.kind) {
         case StackEntry::Kind::kReturnAddress:
-            fmt::format_to(end, "\n0x{:016x} Return addr ", entry.address);
+            line_ += '\n';
+            append_pointer(entry.address);
+            line_ += " Return addr ";
             append_code(entry.word);
             return;
         case StackEntry::Kind::kCatch:
-            fmt::format_to(end, "{:<8} Catch ", fmt::format("y({})", entry.register_index));
+            append_register(entry.register_index);
+            line_ += "Catch ";
             if (entry.code_address) {
                 append_code(*entry.code_address);
             } else {
                 ++missing_;
-                fmt::format_to(end, "#Absent<0x{:016x}>\n", entry.word);
+                line_ += "#Absent<";
+                append_pointer(entry.word);
+                line_ += ">\n";
             }
             return;
         case StackEntry::Kind::kRegister:
-            fmt::format_to(end, "{:<8} ", fmt::format("y({})", entry.register_index));
+            append_register(entry.register_index);
             printer_.start(entry.word);
             in_term_ = true;
             return;
         case StackEntry::Kind::kMissing:
             ++missing_;
-            fmt::format_to(end, "#Absent<0x{:016x}>-<0x{:016x}>\n", entry.address, stack_.bottom);
+            line_ += "#Absent<";
+            append_pointer(entry.address);
+            line_ += ">-<";
+            append_pointer(stack_.bottom);
+            line_ += ">\n";
             return;
     }
 }
@@ -104,7 +115,28 @@ void BacktraceCursor::append_code(std::uint64_t address) {
         location.address = address;
         location.text = location_text(address);
     }
-    fmt::format_to(std::back_inserter(line_), "0x{:016x} ({})\n", address, location.text);
+    append_pointer(address);
+    line_ += " (";
+    line_ += location.text;
+    line_ += ")\n";
+}
+
+void BacktraceCursor::append_pointer(std::uint64_t address) {
+    const auto text = pointer_text(address);
+    line_.append(text.data(), text.size());
+}
+
+/// "y(0)" and spaces up to the column of the term.
+void BacktraceCursor::append_register(std::uint64_t index) {
+    constexpr std::size_t kColumn = 8;
+    const std::size_t begin = line_.size();
+    std::array<char, 24> digits{};
+    const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), index);
+    line_ += "y(";
+    line_.append(digits.data(), done.ptr);
+    line_ += ')';
+    line_.resize(std::max(line_.size(), begin + kColumn), ' ');
+    line_ += ' ';
 }
 
 std::string BacktraceCursor::location_text(std::uint64_t address) {

@@ -41,6 +41,8 @@ class BacktraceCursor {
     void advance();
     void append_entry(const StackEntry& entry);
     void append_code(std::uint64_t address);
+    void append_pointer(std::uint64_t address);
+    void append_register(std::uint64_t index);
     [[nodiscard]] std::string location_text(std::uint64_t address);
 
     TermContext* context_;  ///< non-owning

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <libdump/term/pointer_text.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -41,12 +43,7 @@ class TextBuffer {
     void put_signed(std::int64_t value) { put_number(value, 10); }
     /// As the VM prints pointers: 0x and 16 digits.
     void put_pointer(std::uint64_t address) {
-        std::array<char, 18> text{};
-        text[0] = '0';
-        text[1] = 'x';
-        for (std::size_t i = 0; i < 16; ++i) {
-            text[17 - i] = "0123456789abcdef"[(address >> (4 * i)) & 15U];
-        }
+        const auto text = pointer_text(address);
         put(std::string_view(text.data(), text.size()));
     }
 
