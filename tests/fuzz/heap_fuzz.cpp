@@ -54,7 +54,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const TermSizes sizes = sizer.sizes(words[i], &census);
         must(sizes.flat >= sizes.shared || sizes.unreadable > 0);
     }
-    RetainedSizes retained(scheme, reader, [](std::uint64_t) { return false; }, {.largest = 5});
+    ScratchSpace space({});
+    RetainedSizes retained(scheme, reader, space, [](std::uint64_t) { return false; },
+                           {.largest = 5});
     const auto done = retained.run(
         [&](const auto& walk) -> Result<void> {
             for (std::size_t i = 0; i < roots; ++i) {

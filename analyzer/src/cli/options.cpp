@@ -151,7 +151,8 @@ void add_heap(CLI::App& app, Options& options) {
     sub->add_flag("--terms", options.heap.terms,
                   "List, too, the heap's top-level terms in address order, dead ones marked");
     sub->add_option("--max-memory", options.heap.max_memory,
-                    "Take so much memory for --retained at most (default 1GiB)")
+                    "Take so much memory for tables at most, and files in TMPDIR or /var/tmp "
+                    "beyond it (default 1GiB)")
         ->transform(CLI::AsSizeValue(false))
         ->option_text("BYTES");
     sub->add_flag("--sensitive", options.heap.sensitive,

@@ -87,12 +87,13 @@ class Reading {
           facts_(process.run.process),
           options_(options),
           into_(into),
+          space_({.max_memory_bytes = options.max_memory, .directory = {}}),
           words_(process.context),
           printer_(process.context, process.scheme),
-          sizer_(process.scheme, words_),
+          sizer_(process.scheme, words_, &space_),
           census_(process.scheme, words_,
                   [this](std::uint64_t address) { return area_of(address); },
-                  {.largest = most_lines()}) {}
+                  {.largest = most_lines(), .space = &space_}) {}
 
     Result<void> run() {
         for (const RootKind kind : kRootKinds) {
@@ -222,9 +223,9 @@ class Reading {
 
     Result<void> find_retained() {
         RetainedSizes sizes(
-            process_.scheme, words_,
+            process_.scheme, words_, space_,
             [this](std::uint64_t address) { return area_of(address) == HeapArea::kLiteral; },
-            {.largest = most_lines(), .max_bytes = options_.max_memory});
+            {.largest = most_lines()});
         std::map<std::pair<std::uint64_t, std::uint64_t>, LargeTermLine> lines;
         HeapRoot current;
         const auto roots = [&](const auto& walk) -> Result<void> {
@@ -279,9 +280,12 @@ class Reading {
         words_.forget();
         printer_.forget();
         const auto blocks = heap_blocks();
-        TopLevelTerms terms(process_.scheme, words_, [this](std::uint64_t address) {
-            return census_.is_live(address) || area_of(address) == HeapArea::kLiteral;
-        });
+        TopLevelTerms terms(
+            process_.scheme, words_,
+            [this](std::uint64_t address) {
+                return census_.is_live(address) || area_of(address) == HeapArea::kLiteral;
+            },
+            &space_);
         for (const auto& [area, block] : blocks) {
             terms.add(block);
         }
@@ -428,6 +432,7 @@ class Reading {
     const records::Process& facts_;
     const HeapOptions& options_;
     HeapReport& into_;
+    ScratchSpace space_;
     WordReader words_;
     TermPrinter printer_;
     TermSizer sizer_;
@@ -470,8 +475,12 @@ Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_
     }
     report.withheld = terms_withheld((*process)->run, options.sensitive) != Withheld::kNo;
     if (!report.withheld) {
-        if (auto done = Reading(dump, **process, options, report).run(); !done) {
-            return std::unexpected(done.error());
+        try {
+            if (auto done = Reading(dump, **process, options, report).run(); !done) {
+                return std::unexpected(done.error());
+            }
+        } catch (const ScratchError& failure) {
+            return wrap("looking at the heap", failure.error());
         }
     }
     return report;

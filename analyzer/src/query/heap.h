@@ -128,11 +128,13 @@ struct HeapOptions {
     bool sensitive = false;       ///< show a process flagged sensitive
     bool retained = false;        ///< find out what would be freed if a term went away
     bool terms = false;           ///< list the top-level terms in address order, dead ones too
-    std::uint64_t max_memory = std::uint64_t{1} << 30U;  ///< bytes, for the retained sizes
+    std::uint64_t max_memory = std::uint64_t{1} << 30U;  ///< bytes of tables; more is on disk
 };
 
-/// Sizes and liveness of all that the process's roots reach. Memory: 3 bits for each word of the
-/// pages that its terms lie in, the lines, and what nesting and sharing take (TermSizer).
+/// Sizes and liveness of all that the process's roots reach. The marks (3 bits for each word of the
+/// pages that its terms lie in) and the tables of retained sizes take memory up to max_memory, and
+/// beyond it unnamed files in TMPDIR or /var/tmp. Memory besides: the lines, and what nesting and
+/// sharing take (TermSizer).
 Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_view name,
                                const HeapOptions& options);
 

@@ -1,26 +1,51 @@
 #include <libdump/heap/address_marks.h>
 
+#include <bit>
+
 namespace beamdump {
 
 void AddressMarks::clear() {
-    for (Page* page : touched_) {
-        page->bits.fill(0);
-        page->touched = false;
+    for (const Place place : touched_) {
+        pages_[place].bits.fill(0);
+        pages_[place].touched = false;
     }
     touched_.clear();
 }
 
-const AddressMarks::Page* AddressMarks::find_page(std::uint64_t number) const {
-    const auto found = pages_.find(number);
-    return found == pages_.end() ? nullptr : found->second.get();
+std::uint64_t AddressMarks::number_members() {
+    std::uint64_t numbered = 0;
+    for (const Place place : touched_) {
+        Page& page = pages_[place];
+        page.first_number = numbered;
+        for (const std::uint64_t bits : page.bits) {
+            numbered += static_cast<std::uint64_t>(std::popcount(bits));
+        }
+    }
+    return numbered;
 }
 
-AddressMarks::Page& AddressMarks::make_page(std::uint64_t number) {
-    auto& page = pages_[number];
-    if (!page) {
-        page = std::make_unique<Page>();
+std::uint64_t AddressMarks::number_of_member(std::uint64_t address) const {
+    const Page& page = *find(address);
+    const std::uint64_t index = index_of(address);
+    std::uint64_t number = page.first_number;
+    for (std::uint64_t i = 0; i < index / 64; ++i) {
+        number += static_cast<std::uint64_t>(std::popcount(page.bits[i]));
     }
-    return *page;
+    const std::uint64_t before = (std::uint64_t{1} << (index % 64)) - 1;
+    return number + static_cast<std::uint64_t>(std::popcount(page.bits[index / 64] & before));
+}
+
+const AddressMarks::Page* AddressMarks::find_page(std::uint64_t number) const {
+    const auto found = places_.find(number);
+    return found == places_.end() ? nullptr : &pages_[found->second];
+}
+
+AddressMarks::Place AddressMarks::place_of(std::uint64_t number) {
+    const auto [found, is_new] = places_.try_emplace(number, static_cast<Place>(pages_.size()));
+    if (is_new) {
+        pages_.push_back({});
+    }
+    return found->second;
 }
 
 }  // namespace beamdump

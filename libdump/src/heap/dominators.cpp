@@ -1,9 +1,18 @@
 #include <libdump/heap/dominators.h>
 
 #include <algorithm>
-#include <ranges>
 
 namespace beamdump {
+
+DominatorTree::DominatorTree(ScratchSpace* space)
+    : dominator_(space),
+      depth_(space),
+      jump_(space),
+      weight_(space),
+      largest_part_(space),
+      finished_(space),
+      is_finished_(space),
+      further_(space) {}
 
 DominatorTree::Node DominatorTree::add(Node parent, std::uint64_t weight) {
     const auto node = static_cast<Node>(weight_.size());
@@ -49,11 +58,12 @@ void DominatorTree::solve() {
     std::ranges::sort(further_);
     // Without circles, whatever leads to a node was finished after it: backwards, every way to a
     // node is known when its turn comes.
-    for (const Node node : finished_ | std::views::reverse) {
+    for (std::size_t i = finished_.size(); i-- > 0;) {
+        const Node node = finished_[i];
         Node dominator = dominator_[node];
-        auto edge = std::ranges::lower_bound(further_, std::pair(node, Node{0}));
-        for (; edge != further_.end() && edge->first == node; ++edge) {
-            dominator = common(dominator, edge->second);
+        const Edge* edge = std::ranges::lower_bound(further_, Edge{node, 0});
+        for (; edge != further_.end() && edge->target == node; ++edge) {
+            dominator = common(dominator, edge->source);
         }
         place(node, dominator);
     }

@@ -24,6 +24,8 @@ HeapCensus::HeapCensus(const TagScheme& scheme, WordReader& reader,
       reader_(reader),
       area_of_(std::move(area_of)),
       options_(options),
+      live_(options.space),
+      binaries_seen_(options.space),
       largest_(options.largest) {}
 
 void HeapCensus::set_root(std::uint64_t root, bool list) {

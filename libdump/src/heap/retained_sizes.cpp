@@ -122,26 +122,20 @@ class NodeWalk : public WalkObserver {
 /// Second walk: the graph of what is shared and what leads to it.
 class Numbering final : public NodeWalk {
   public:
-    using NodeOf = std::unordered_map<std::uint64_t, Node>;
-    Numbering(const AddressMarks& shared, const IsLiteral& is_literal, DominatorTree& tree,
-              NodeOf& node_of, std::uint64_t max_bytes)
-        : NodeWalk(shared, is_literal), tree_(tree), node_of_(node_of), max_bytes_(max_bytes) {}
+    /// Up to here nodes can be numbered: a path makes at most one for each of its levels at a time.
+    static constexpr std::uint64_t kMostNodes = std::numeric_limits<Node>::max() / 2;
 
-    /// More than the memory allowed, or than nodes can be numbered.
-    [[nodiscard]] bool is_full() const override {
-        constexpr std::uint64_t kMostNodes = std::numeric_limits<Node>::max() / 2;
-        return tree_.size() > kMostNodes || bytes() > max_bytes_;
-    }
-    [[nodiscard]] std::uint64_t bytes() const {
-        constexpr std::uint64_t kNodeBytes = 48;
-        constexpr std::uint64_t kSharedBytes = 60;
-        constexpr std::uint64_t kEdgeBytes = 8;
-        return tree_.size() * kNodeBytes + node_of_.size() * kSharedBytes + edges_ * kEdgeBytes;
-    }
+    Numbering(const AddressMarks& shared, const IsLiteral& is_literal, DominatorTree& tree,
+              ScratchArray<Node>& node_of)
+        : NodeWalk(shared, is_literal), shared_(shared), tree_(tree), node_of_(node_of) {}
+
+    [[nodiscard]] bool is_full() const override { return tree_.size() > kMostNodes; }
 
   private:
     Node make(Node parent) override { return tree_.add(parent, 0); }
-    void named(std::uint64_t address, Node node) override { node_of_.emplace(address, node); }
+    void named(std::uint64_t address, Node node) override {
+        node_of_[shared_.number_of_member(address)] = node;
+    }
     void alone(const HeapObject& /*object*/, std::span<const WalkLevel> /*path*/) override {}
     void leaf(const HeapObject& object, Node node, std::span<const WalkLevel> /*path*/) override {
         tree_.add_weight(node, object.words);
@@ -149,10 +143,9 @@ class Numbering final : public NodeWalk {
     }
     void met_again(std::uint64_t address, Node from) override {
         // A torn heap may lead back into what is being walked: no way that counts.
-        if (const auto found = node_of_.find(address);
-            found != node_of_.end() && tree_.is_finished(found->second)) {
-            tree_.add_edge(from, found->second);
-            ++edges_;
+        const Node node = shared_.has(address) ? node_of_[shared_.number_of_member(address)] : 0;
+        if (node != 0 && tree_.is_finished(node)) {
+            tree_.add_edge(from, node);
         }
     }
     void left(std::span<const WalkLevel> path, std::optional<Node> node) override {
@@ -162,10 +155,9 @@ class Numbering final : public NodeWalk {
         }
     }
 
+    const AddressMarks& shared_;
     DominatorTree& tree_;
-    NodeOf& node_of_;
-    std::uint64_t max_bytes_;
-    std::uint64_t edges_ = 0;
+    ScratchArray<Node>& node_of_;
 };
 
 /// Third walk: meets the same nodes in the same order, and offers what they retain.
@@ -212,15 +204,27 @@ class Offering final : public NodeWalk {
 
 }  // namespace
 
-RetainedSizes::RetainedSizes(const TagScheme& scheme, WordReader& reader, IsLiteral is_literal,
-                             const Options& options)
+RetainedSizes::RetainedSizes(const TagScheme& scheme, WordReader& reader, ScratchSpace& space,
+                             IsLiteral is_literal, const Options& options)
     : scheme_(scheme),
       reader_(reader),
+      space_(space),
       is_literal_(std::move(is_literal)),
-      options_(options),
+      seen_(&space),
+      shared_(&space),
+      tree_(&space),
+      node_of_(&space),
       largest_(options.largest) {}
 
 Result<void> RetainedSizes::run(const Roots& roots, const Visit& visit) {
+    try {
+        return walk_all(roots, visit);
+    } catch (const ScratchError& failure) {
+        return std::unexpected(failure.error());
+    }
+}
+
+Result<void> RetainedSizes::walk_all(const Roots& roots, const Visit& visit) {
     if (auto done = find_shared(roots); !done) {
         return done;
     }
@@ -233,33 +237,35 @@ Result<void> RetainedSizes::run(const Roots& roots, const Visit& visit) {
 
 Result<void> RetainedSizes::find_shared(const Roots& roots) {
     Sharing sharing(shared_, is_literal_);
-    TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap);
+    TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap, &space_);
     return roots([&](std::uint64_t, std::uint64_t word) { walk.walk(word, sharing); });
 }
 
 Result<void> RetainedSizes::number(const Roots& roots) {
     seen_.clear();
-    Numbering numbering(shared_, is_literal_, tree_, node_of_, options_.max_bytes);
-    TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap);
+    node_of_.assign(shared_.number_members(), 0);
+    tree_.add(0, 0);
+    Numbering numbering(shared_, is_literal_, tree_, node_of_);
+    TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap, &space_);
     auto done = roots([&](std::uint64_t, std::uint64_t word) {
         if (!numbering.is_full()) {
             walk.walk(word, numbering);
         }
     });
     if (done && numbering.is_full()) {
-        return fail(ErrorCode::kUnsupported,
-                    fmt::format("the retained sizes of this process need more than {} bytes of "
-                                "memory; --max-memory allows more",
-                                options_.max_bytes));
+        return fail(ErrorCode::kLimit,
+                    fmt::format("this process has more than {} objects that are shared or lead to "
+                                "shared ones: too many for retained sizes",
+                                Numbering::kMostNodes));
     }
     return done;
 }
 
 Result<void> RetainedSizes::report(const Roots& roots, const Visit& visit) {
     seen_.clear();
-    node_of_.clear();
+    node_of_.release();
     Offering offering(shared_, is_literal_, scheme_, tree_, largest_);
-    TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap);
+    TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap, &space_);
     return roots([&](std::uint64_t root, std::uint64_t word) {
         offering.set_root(root);
         walk.walk(word, offering);

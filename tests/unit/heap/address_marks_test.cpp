@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace beamdump::test {
 namespace {
 
@@ -41,6 +43,23 @@ TEST(AddressMarks, ForgetsAllOnClear) {
         EXPECT_FALSE(marks.has(8));
     }
     EXPECT_LT(marks.held_bytes(), 1001U * 600U);
+}
+
+TEST(AddressMarks, NumbersEachMemberOnce) {
+    AddressMarks marks;
+    std::vector<std::uint64_t> members;
+    for (std::uint64_t i = 0; i < 20'000; ++i) {
+        members.push_back(i * i * 8);
+        marks.add(members.back());
+    }
+    ASSERT_EQ(marks.number_members(), members.size());
+    std::vector<bool> taken(members.size());
+    for (const std::uint64_t member : members) {
+        const std::uint64_t number = marks.number_of_member(member);
+        ASSERT_LT(number, taken.size());
+        EXPECT_FALSE(taken[number]) << member;
+        taken[number] = true;
+    }
 }
 
 }  // namespace

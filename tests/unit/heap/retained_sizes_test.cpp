@@ -1,25 +1,49 @@
 #include "support/fake_term_context.h"
+#include "support/temporary_directory.h"
 
 #include <libdump/heap/retained_sizes.h>
 #include <libdump/term/heap_object.h>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <set>
 
 namespace beamdump::testing {
 namespace {
 
+/// Bytes of this process that no file stands behind.
+std::uint64_t anonymous_bytes() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("RssAnon:")) {
+            return std::stoull(line.substr(8)) * 1024;
+        }
+    }
+    ADD_FAILURE() << "no RssAnon";
+    return 0;
+}
+
 class RetainedSizesTest : public ::testing::Test {
   protected:
     using Roots = std::vector<std::uint64_t>;
 
-    Result<std::vector<LargeTerm>> retained(const Roots& words,
-                                            std::uint64_t max_bytes = 1U << 20U) {
-        RetainedSizes sizes(scheme, reader,
+    Result<std::vector<LargeTerm>> retained(const Roots& words) {
+        ScratchSpace space({});
+        return retained(words, space);
+    }
+    Result<std::vector<LargeTerm>> retained(const Roots& words, ScratchSpace& space) {
+        in_memory_at_most = 0;
+        on_disk_at_most = 0;
+        anonymous_growth = 0;
+        const std::uint64_t before = anonymous_bytes();
+        told = 0;
+        RetainedSizes sizes(scheme, reader, space,
                             [this](std::uint64_t address) { return literals.contains(address); },
-                            {.largest = 1000, .max_bytes = max_bytes});
+                            {.largest = 1000});
         auto done = sizes.run(
             [&](const auto& walk) -> Result<void> {
                 for (std::size_t i = 0; i < words.size(); ++i) {
@@ -27,7 +51,14 @@ class RetainedSizesTest : public ::testing::Test {
                 }
                 return {};
             },
-            [this](const LargeTerm&) { ++told; });
+            [&](const LargeTerm&) {
+                if (++told == 1) {
+                    const std::uint64_t here = anonymous_bytes();
+                    anonymous_growth = here > before ? here - before : 0;
+                }
+                in_memory_at_most = std::max(in_memory_at_most, space.memory_bytes());
+                on_disk_at_most = std::max(on_disk_at_most, space.file_bytes());
+            });
         if (!done) {
             return std::unexpected(done.error());
         }
@@ -62,7 +93,20 @@ class RetainedSizesTest : public ::testing::Test {
     WordReader reader{context};
     std::set<std::uint64_t> literals;
     int told = 0;
+    // While the answer is told.
+    std::uint64_t anonymous_growth = 0;
+    std::uint64_t in_memory_at_most = 0;
+    std::uint64_t on_disk_at_most = 0;
 };
+
+/// Terms and what they retain.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> words_of(const std::vector<LargeTerm>& terms) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> words;
+    for (const LargeTerm& term : terms) {
+        words.emplace_back(term.word, term.words);
+    }
+    return words;
+}
 
 TEST_F(RetainedSizesTest, WhatTwoReferToIsFreedWithTheirCommonHolder) {
     const auto big = b.tuple(std::vector<std::uint64_t>(100, TermBuilder::small(1)));
@@ -99,15 +143,47 @@ TEST_F(RetainedSizesTest, LiteralsAreNobodysToFree) {
     EXPECT_EQ(terms->front().words, 3U);
 }
 
-TEST_F(RetainedSizesTest, MemoryNotEnoughIsSaid) {
+/// A list of which every item but the last stands in it twice.
+std::uint64_t list_of_pairs(TermBuilder& b, int items) {
     auto list = TermBuilder::nil();
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < items; ++i) {
         const auto cell = b.cons(TermBuilder::small(i), TermBuilder::nil());
         list = b.cons(cell, b.cons(cell, list));
     }
-    const auto terms = retained({list}, 10'000);
+    return list;
+}
+
+TEST_F(RetainedSizesTest, OnDiskTheyAreTheSameAsInMemory) {
+    const auto list = list_of_pairs(b, 200'000);
+    ScratchSpace memory({});
+    const auto expected = retained({list}, memory);
+    ASSERT_TRUE(expected);
+    EXPECT_EQ(expected->size(), 1000U);
+    EXPECT_EQ(on_disk_at_most, 0U);
+    EXPECT_GT(in_memory_at_most, 9'000'000U);
+    EXPECT_GT(anonymous_growth, 8'000'000U);
+
+    const test::TemporaryDirectory directory;
+    for (const std::uint64_t allowed : {std::uint64_t{0}, std::uint64_t{1} << 20U}) {
+        ScratchSpace space({.max_memory_bytes = allowed, .directory = directory.path()});
+        const auto terms = retained({list}, space);
+        ASSERT_TRUE(terms) << terms.error().message;
+        EXPECT_EQ(words_of(*terms), words_of(*expected));
+        EXPECT_LE(in_memory_at_most, allowed);
+        EXPECT_GT(on_disk_at_most, 8'000'000U);
+        EXPECT_LT(anonymous_growth, 4'000'000U);
+        EXPECT_TRUE(std::filesystem::is_empty(directory.path())) << "the files have no names";
+        EXPECT_EQ(space.file_bytes() + space.memory_bytes(), 0U) << "all is given back";
+    }
+}
+
+TEST_F(RetainedSizesTest, NoRoomOnDiskIsSaid) {
+    ScratchSpace space({.max_memory_bytes = 100'000, .directory = "/nowhere/at/all"});
+    const auto terms = retained({list_of_pairs(b, 10'000)}, space);
     ASSERT_FALSE(terms);
-    EXPECT_EQ(terms.error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(terms.error().code, ErrorCode::kIo);
+    EXPECT_NE(terms.error().message.find("/nowhere/at/all"), std::string::npos);
+    EXPECT_NE(terms.error().message.find("TMPDIR"), std::string::npos);
     EXPECT_NE(terms.error().message.find("--max-memory"), std::string::npos);
 }
 
@@ -117,7 +193,7 @@ TEST_F(RetainedSizesTest, ALongChainThatAllShareTakesNoTime) {
     for (int i = 0; i < 300'000; ++i) {
         nested = b.tuple({common, nested});
     }
-    const auto terms = retained({nested}, 1U << 28U);
+    const auto terms = retained({nested});
     ASSERT_TRUE(terms);
     EXPECT_EQ(terms->back().words < terms->front().words, true);
 }

@@ -1,18 +1,21 @@
 #pragma once
 
+#include <libdump/heap/scratch_array.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
 #include <vector>
 
 namespace beamdump {
 
-/// A set of word addresses: one bit for each word of every 32 KiB page that holds a member.
+/// A set of word addresses: one bit for each word of every 32 KiB page that holds a member. The
+/// bits are in scratch space (which may throw ScratchError); in memory always 64 bytes a page.
 class AddressMarks {
   public:
-    AddressMarks() : recent_(kRecent) {}
+    /// Non-owning; null: all in memory.
+    explicit AddressMarks(ScratchSpace* space = nullptr) : pages_(space), recent_(kRecent) {}
 
     /// Adds an address; says whether it was new. Low bits below a word are ignored.
     bool add(std::uint64_t address) {
@@ -30,6 +33,12 @@ class AddressMarks {
                (page->bits[index_of(address) / 64] >> (index_of(address) % 64) & 1U) != 0;
     }
 
+    /// Gives each member a number, from 0 on in no particular order, and says how many there are.
+    /// Further members have none.
+    std::uint64_t number_members();
+    /// A member's number.
+    [[nodiscard]] std::uint64_t number_of_member(std::uint64_t address) const;
+
     /// Forgets all members, in time that depends on the pages touched since the last clear().
     void clear();
 
@@ -44,11 +53,13 @@ class AddressMarks {
 
     struct Page {
         std::array<std::uint64_t, kPageWords / 64> bits{};
+        std::uint64_t first_number = 0;  ///< of its members
         bool touched = false;
     };
+    using Place = std::uint32_t;  ///< in pages_: 2^32 of them are more than any address space
     struct Recent {
         std::uint64_t number = ~std::uint64_t{0};
-        Page* page = nullptr;  ///< non-owning
+        Place place = 0;
     };
 
     static std::uint64_t index_of(std::uint64_t address) {
@@ -60,26 +71,29 @@ class AddressMarks {
     [[nodiscard]] const Page* find(std::uint64_t address) const {
         const std::uint64_t number = number_of(address);
         const Recent& recent = recent_[number % kRecent];
-        return recent.number == number ? recent.page : find_page(number);
+        return recent.number == number ? &pages_[recent.place] : find_page(number);
     }
     Page& page_of(std::uint64_t address) {
         const std::uint64_t number = number_of(address);
         Recent& recent = recent_[number % kRecent];
         if (recent.number != number) {
-            recent = {number, &make_page(number)};
+            recent = {number, place_of(number)};
         }
-        if (!recent.page->touched) {
-            recent.page->touched = true;
-            touched_.push_back(recent.page);
+        Page& page = pages_[recent.place];
+        if (!page.touched) {
+            page.touched = true;
+            touched_.push_back(recent.place);
         }
-        return *recent.page;
+        return page;
     }
     [[nodiscard]] const Page* find_page(std::uint64_t number) const;
-    Page& make_page(std::uint64_t number);
+    /// Makes the page where there is none.
+    Place place_of(std::uint64_t number);
 
-    std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+    ScratchArray<Page> pages_;
+    std::unordered_map<std::uint64_t, Place> places_;
     std::vector<Recent> recent_;
-    std::vector<Page*> touched_;  ///< non-owning
+    std::vector<Place> touched_;
 };
 
 }  // namespace beamdump

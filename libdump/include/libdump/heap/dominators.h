@@ -1,25 +1,28 @@
 #pragma once
 
+#include <libdump/heap/scratch_array.h>
+
+#include <compare>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 namespace beamdump {
 
 /// The dominator tree of a graph that grows from node 0 without circles: the immediate dominator of
-/// a node is the last one that every way from node 0 to it leads through. Memory: 32 bytes a node
-/// and 8 an edge beyond the first of its target.
+/// a node is the last one that every way from node 0 to it leads through. Memory: 33 bytes a node
+/// and 8 an edge beyond the first of its target, in scratch space (which may throw ScratchError).
 class DominatorTree {
   public:
     using Node = std::uint32_t;
 
-    DominatorTree() { add(0, 0); }
+    /// Non-owning; null: all in memory.
+    explicit DominatorTree(ScratchSpace* space = nullptr);
 
-    /// A node that is first reached from `parent`, with its own weight.
+    /// A node that is first reached from `parent`, with its own weight. The first is node 0, and
+    /// its own parent.
     Node add(Node parent, std::uint64_t weight);
     void add_weight(Node node, std::uint64_t weight) { weight_[node] += weight; }
     /// A further way to `target`.
-    void add_edge(Node source, Node target) { further_.emplace_back(target, source); }
+    void add_edge(Node source, Node target) { further_.push_back({target, source}); }
     /// All that `node` leads to has been finished. Every node but 0 is finished once.
     void finish(Node node) {
         finished_.push_back(node);
@@ -38,17 +41,22 @@ class DominatorTree {
     [[nodiscard]] std::uint64_t largest_part(Node node) const { return largest_part_[node]; }
 
   private:
+    struct Edge {
+        Node target = 0;
+        Node source = 0;
+        auto operator<=>(const Edge&) const = default;
+    };
     [[nodiscard]] Node common(Node a, Node b) const;
     void place(Node node, Node dominator);
 
-    std::vector<Node> dominator_;  // until solve(): the node that it was first reached from
-    std::vector<Node> depth_;
-    std::vector<Node> jump_;  // a dominator further up, for steps of growing length
-    std::vector<std::uint64_t> weight_;
-    std::vector<std::uint64_t> largest_part_;
-    std::vector<Node> finished_;
-    std::vector<bool> is_finished_;
-    std::vector<std::pair<Node, Node>> further_;  // target, source
+    ScratchArray<Node> dominator_;  // until solve(): the node that it was first reached from
+    ScratchArray<Node> depth_;
+    ScratchArray<Node> jump_;  // a dominator further up, for steps of growing length
+    ScratchArray<std::uint64_t> weight_;
+    ScratchArray<std::uint64_t> largest_part_;
+    ScratchArray<Node> finished_;
+    ScratchArray<bool> is_finished_;
+    ScratchArray<Edge> further_;
 };
 
 }  // namespace beamdump

@@ -42,9 +42,11 @@ class HeapCensus final : public WalkObserver {
     static constexpr std::size_t kMostKeySets = 1024;
 
     struct Options {
-        std::size_t largest = 20;  ///< large terms and binaries kept
+        std::size_t largest = 20;       ///< large terms and binaries kept
+        ScratchSpace* space = nullptr;  ///< for the marks; null: in memory
     };
-    /// `area_of` names the area of an object's address. Scheme and reader must outlive the census.
+    /// `area_of` names the area of an object's address. Scheme, reader and space must outlive the
+    /// census.
     HeapCensus(const TagScheme& scheme, WordReader& reader,
                std::function<HeapArea(std::uint64_t)> area_of, const Options& options);
 

@@ -34,13 +34,17 @@ class TopLevelTerms {
   public:
     /// Whether a root leads to the object at an address.
     using IsLive = std::function<bool(std::uint64_t)>;
-    /// Scheme and reader must outlive the object.
-    TopLevelTerms(const TagScheme& scheme, WordReader& reader, IsLive is_live)
+    /// All must outlive the object; a null space keeps the marks in memory.
+    TopLevelTerms(const TagScheme& scheme, WordReader& reader, IsLive is_live,
+                  ScratchSpace* space = nullptr)
         : scheme_(scheme),
           reader_(reader),
+          referred_(space),
           is_live_(std::move(is_live)),
-          live_walk_(scheme, reader, live_, TermWalk::Measure::kHeap),
-          dead_walk_(scheme, reader, dead_, TermWalk::Measure::kHeap) {}
+          live_(space),
+          dead_(space),
+          live_walk_(scheme, reader, live_, TermWalk::Measure::kHeap, space),
+          dead_walk_(scheme, reader, dead_, TermWalk::Measure::kHeap, space) {}
 
     /// Notes what the objects of a block refer to.
     void add(const HeapBlock& block);

@@ -4,11 +4,11 @@
 #include <libdump/heap/address_marks.h>
 #include <libdump/heap/dominators.h>
 #include <libdump/heap/largest_terms.h>
+#include <libdump/heap/scratch_space.h>
 #include <libdump/heap/term_walk.h>
 
 #include <cstdint>
 #include <functional>
-#include <unordered_map>
 #include <vector>
 
 namespace beamdump {
@@ -19,7 +19,7 @@ namespace beamdump {
 ///
 /// Three walks over all roots: find what is shared; number the objects that are shared or lead to
 /// such (only they need the dominator tree: the rest retain just what hangs from them); report.
-/// Memory: 3 bits for each word of the pages reached, 48 bytes for each numbered object, about 60
+/// Scratch space: 2 bits for each word of the pages reached, 33 bytes for each numbered object, 4
 /// for each shared one, 8 for each further reference to it.
 class RetainedSizes {
   public:
@@ -32,13 +32,13 @@ class RetainedSizes {
 
     struct Options {
         std::size_t largest = 20;
-        std::uint64_t max_bytes = std::uint64_t{1} << 30U;  ///< of the tables, not the bits
     };
-    RetainedSizes(const TagScheme& scheme, WordReader& reader,
+    /// Scheme, reader and space must outlive the object.
+    RetainedSizes(const TagScheme& scheme, WordReader& reader, ScratchSpace& space,
                   std::function<bool(std::uint64_t)> is_literal, const Options& options);
 
     /// Tells `visit` each term that is among the largest so far; those that are in the end are
-    /// largest(). kUnsupported when max_bytes are not enough.
+    /// largest(). Fails where the scratch space does.
     Result<void> run(const Roots& roots, const Visit& visit);
 
     /// Largest first, by what they retain (`words`). A term that retains mostly (90%) what one part
@@ -50,14 +50,16 @@ class RetainedSizes {
     Result<void> number(const Roots& roots);
     Result<void> report(const Roots& roots, const Visit& visit);
 
+    Result<void> walk_all(const Roots& roots, const Visit& visit);
+
     const TagScheme& scheme_;
     WordReader& reader_;
+    ScratchSpace& space_;
     std::function<bool(std::uint64_t)> is_literal_;
-    Options options_;
     AddressMarks seen_;
     AddressMarks shared_;
     DominatorTree tree_;
-    std::unordered_map<std::uint64_t, DominatorTree::Node> node_of_;  // of shared objects
+    ScratchArray<DominatorTree::Node> node_of_;  // of shared objects, by their numbers; 0: none
     LargestTerms largest_;
 };
 

@@ -27,9 +27,13 @@ struct TermSizes {
 /// A fun's creator counts where it is a remote pid; erts_debug:size/1 leaves it out.
 class TermSizer {
   public:
-    /// Both must outlive the sizer.
-    TermSizer(const TagScheme& scheme, WordReader& reader)
-        : scheme_(scheme), reader_(reader), walk_(scheme, reader, seen_) {}
+    /// All must outlive the sizer; a null space keeps the marks in memory.
+    TermSizer(const TagScheme& scheme, WordReader& reader, ScratchSpace* space = nullptr)
+        : scheme_(scheme),
+          reader_(reader),
+          seen_(space),
+          again_(space),
+          walk_(scheme, reader, seen_, TermWalk::Measure::kCopy, space) {}
 
     /// The observer is told of the walk over the term; null: nobody is.
     TermSizes sizes(std::uint64_t word, WalkObserver* observer = nullptr);

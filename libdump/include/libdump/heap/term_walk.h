@@ -70,10 +70,15 @@ class TermWalk {
         kCopy,  ///< copy_words; what sub binaries and match contexts keep is left out
         kHeap,  ///< the objects' words as they lie
     };
-    /// All three must outlive the walk.
+    /// All must outlive the walk; a null space keeps the walk's own marks in memory.
     TermWalk(const TagScheme& scheme, WordReader& reader, AddressMarks& marks,
-             Measure measure = Measure::kCopy)
-        : scheme_(scheme), reader_(reader), marks_(marks), measure_(measure) {}
+             Measure measure = Measure::kCopy, ScratchSpace* space = nullptr)
+        : scheme_(scheme),
+          reader_(reader),
+          marks_(marks),
+          measure_(measure),
+          kept_only_(space),
+          counted_after_all_(space) {}
 
     struct Outcome {
         /// Of all objects entered, by the walk's measure.

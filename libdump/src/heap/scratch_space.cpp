@@ -1,0 +1,174 @@
+#include <libdump/base/system_error.h>
+#include <libdump/heap/scratch_space.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+namespace beamdump {
+
+namespace {
+
+constexpr std::uint64_t kStepBytes = 64U << 10U;  // a multiple of every page size
+constexpr std::uint64_t kMostAtOnce = 256U << 20U;
+
+constexpr std::uint64_t in_steps(std::uint64_t bytes) {
+    return (bytes + kStepBytes - 1) / kStepBytes * kStepBytes;
+}
+
+/// More than asked for, so that growing word by word costs little.
+std::uint64_t with_reserve(std::uint64_t held, std::uint64_t wanted) {
+    return in_steps(std::max(wanted, held + std::min(held / 4, kMostAtOnce)));
+}
+
+std::byte* mapped(void* address, std::uint64_t bytes) {
+    if (address == MAP_FAILED) {
+        throw ScratchError({ErrorCode::kLimit, fmt::format("no address space for {} bytes: {}",
+                                                           bytes, system_error_text(errno))});
+    }
+    return static_cast<std::byte*>(address);
+}
+
+}  // namespace
+
+ScratchSpace::ScratchSpace(Options options)
+    : max_memory_bytes_(options.max_memory_bytes), directory_(std::move(options.directory)) {
+    if (directory_.empty()) {
+        const char* named = std::getenv("TMPDIR");
+        directory_ = named != nullptr && *named != '\0' ? named : "/var/tmp";
+    }
+}
+
+bool ScratchSpace::take_memory(std::uint64_t bytes) {
+    if (bytes > max_memory_bytes_ - memory_bytes_) {
+        return false;
+    }
+    memory_bytes_ += bytes;
+    return true;
+}
+
+Result<Descriptor> ScratchSpace::open_file() const {
+    Descriptor file(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600));
+    if (!file.valid() && (errno == EOPNOTSUPP || errno == EISDIR)) {
+        // A file system that makes no nameless files.
+        std::string name = directory_ / "beamdump-XXXXXX";
+        file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
+        if (file.valid()) {
+            ::unlink(name.c_str());
+        }
+    }
+    if (!file.valid()) {
+        return fail(ErrorCode::kIo,
+                    fmt::format("cannot make a temporary file in {}: {}; TMPDIR names another "
+                                "directory, and --max-memory allows more memory",
+                                directory_.string(), system_error_text(errno)));
+    }
+    return file;
+}
+
+ScratchBlock::ScratchBlock(ScratchBlock&& other) noexcept
+    : space_(other.space_),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      file_(std::move(other.file_)) {}
+
+ScratchBlock& ScratchBlock::operator=(ScratchBlock&& other) noexcept {
+    if (this != &other) {
+        release();
+        space_ = other.space_;
+        data_ = std::exchange(other.data_, nullptr);
+        bytes_ = std::exchange(other.bytes_, 0);
+        file_ = std::move(other.file_);
+    }
+    return *this;
+}
+
+void ScratchBlock::release() {
+    if (data_ != nullptr) {
+        ::munmap(data_, bytes_);
+    }
+    if (space_ != nullptr) {
+        (in_file() ? space_->file_bytes_ : space_->memory_bytes_) -= bytes_;
+    }
+    data_ = nullptr;
+    bytes_ = 0;
+    file_.close();
+}
+
+void ScratchBlock::grow(std::uint64_t bytes) {
+    if (bytes <= bytes_) {
+        return;
+    }
+    const std::uint64_t wanted = with_reserve(bytes_, bytes);
+    if (in_file()) {
+        grow_in_file(wanted);
+    } else if (!grow_in_memory(wanted) && !grow_in_memory(in_steps(bytes))) {
+        move_to_file(wanted);
+    }
+}
+
+bool ScratchBlock::grow_in_memory(std::uint64_t bytes) {
+    if (space_ != nullptr && !space_->take_memory(bytes - bytes_)) {
+        return false;
+    }
+    void* const grown = data_ == nullptr
+                            ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                            : ::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE);
+    if (grown == MAP_FAILED && space_ != nullptr) {
+        space_->memory_bytes_ -= bytes - bytes_;
+    }
+    data_ = mapped(grown, bytes);
+    bytes_ = bytes;
+    return true;
+}
+
+void ScratchBlock::reserve(const Descriptor& file, std::uint64_t bytes) const {
+    int refused = EINTR;
+    while (refused == EINTR) {
+        refused = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
+    }
+    if (refused != 0) {
+        throw ScratchError(
+            {ErrorCode::kNoSpace,
+             fmt::format("the temporary directory {} has no room for {} bytes, after {} there: {}; "
+                         "TMPDIR names another, and --max-memory allows more memory",
+                         space_->directory().string(), bytes, space_->file_bytes(),
+                         system_error_text(refused))});
+    }
+}
+
+void ScratchBlock::move_to_file(std::uint64_t bytes) {
+    auto file = space_->open_file();
+    if (!file) {
+        throw ScratchError(std::move(file.error()));
+    }
+    reserve(*file, bytes);
+    std::byte* const moved =
+        mapped(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->get(), 0), bytes);
+    if (data_ != nullptr) {
+        std::memcpy(moved, data_, bytes_);
+    }
+    release();
+    data_ = moved;
+    bytes_ = bytes;
+    file_ = std::move(*file);
+    space_->file_bytes_ += bytes;
+}
+
+void ScratchBlock::grow_in_file(std::uint64_t bytes) {
+    reserve(file_, bytes);
+    data_ = mapped(::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE), bytes);
+    space_->file_bytes_ += bytes - bytes_;
+    bytes_ = bytes;
+}
+
+}  // namespace beamdump
