@@ -1,4 +1,5 @@
 #include "support/fake_term_context.h"
+#include "support/random_terms.h"
 #include "support/temporary_directory.h"
 
 #include <libdump/heap/retained_sizes.h>
@@ -212,23 +213,9 @@ TEST_F(RetainedSizesTest, AgreeWithTakingEachObjectAway) {
     std::mt19937 random(20261121);
     std::uint64_t compared = 0;
     for (int round = 0; round < 200; ++round) {
-        Roots words = {TermBuilder::nil(), TermBuilder::small(5), b.heap_binary("some bytes")};
-        const auto any = [&] { return words[random() % words.size()]; };
-        for (int i = 0; i < 30; ++i) {
-            switch (random() % 3) {
-                case 0:
-                    words.push_back(b.cons(any(), any()));
-                    break;
-                case 1:
-                    words.push_back(b.tuple({any(), any()}));
-                    break;
-                default:
-                    words.push_back(b.sub_binary(words[2], 0, 1));
-                    break;
-            }
-        }
+        const Roots words = random_terms(b, random, 30, true);
         if (random() % 2 == 0) {
-            literals.insert(pointer_of(any()));
+            literals.insert(pointer_of(words[random() % words.size()]));
         }
         const Roots roots = {words[words.size() - 1], words[words.size() - 2],
                              words[words.size() - 3]};

@@ -1,11 +1,12 @@
 #include "support/fake_term_context.h"
+#include "support/random_terms.h"
 
 #include <libdump/heap/term_sizes.h>
-#include <libdump/term/term_size.h>
 
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 namespace beamdump::testing {
 namespace {
@@ -16,6 +17,29 @@ class TermSizesTest : public ::testing::Test {
         WordReader reader(context);
         TagScheme scheme = *scheme_of(format::TermScheme::kOtp25);
         return TermSizer(scheme, reader).sizes(word);
+    }
+
+    /// Words of all objects that a word leads to: each once, or as often as it is met.
+    std::uint64_t by_hand(std::uint64_t root, bool once) {
+        WordReader reader(context);
+        const TagScheme scheme = *scheme_of(format::TermScheme::kOtp25);
+        std::vector<std::uint64_t> pending = {root};
+        std::set<std::uint64_t> seen;
+        std::uint64_t total = 0;
+        while (!pending.empty()) {
+            const std::uint64_t word = pending.back();
+            pending.pop_back();
+            if (!leads_to_object(scheme, word) || (once && !seen.insert(pointer_of(word)).second)) {
+                continue;
+            }
+            const auto object = heap_object(scheme, reader, word);
+            EXPECT_TRUE(object);
+            total += object->copy_words;
+            for (std::uint64_t i = 0; i < object->terms.count; ++i) {
+                pending.push_back(*context.word(object->terms_address() + i * kWordBytes));
+            }
+        }
+        return total;
     }
 
     FakeTermContext context;
@@ -94,47 +118,10 @@ TEST_F(TermSizesTest, TornTermsEndAndAreCounted) {
 TEST_F(TermSizesTest, AgreeWithCountingByHand) {
     std::mt19937 random(20261121);
     for (int round = 0; round < 300; ++round) {
-        std::vector<std::uint64_t> words = {TermBuilder::nil(), TermBuilder::small(5),
-                                            b.heap_binary("some bytes"), b.tuple({})};
-        const auto any = [&] { return words[random() % words.size()]; };
-        for (int i = 0; i < 25; ++i) {
-            switch (random() % 3) {
-                case 0:
-                    words.push_back(b.cons(any(), any()));
-                    break;
-                case 1:
-                    words.push_back(b.tuple({any(), any()}));
-                    break;
-                default:
-                    words.push_back(b.tuple({any()}));
-                    break;
-            }
-        }
-        WordReader reader(context);
-        const TagScheme scheme = *scheme_of(format::TermScheme::kOtp25);
+        const auto words = random_terms(b, random, 25, false);
         const auto got = sizes(words.back());
-        EXPECT_EQ(got.flat, flat_size(scheme, reader, words.back(), 1U << 20U).words);
-        // By hand: every object once, found with a set.
-        std::vector<std::uint64_t> pending = {words.back()};
-        std::map<std::uint64_t, std::uint64_t> seen;
-        while (!pending.empty()) {
-            const std::uint64_t word = pending.back();
-            pending.pop_back();
-            if (!leads_to_object(scheme, word) || seen.contains(pointer_of(word))) {
-                continue;
-            }
-            const auto object = heap_object(scheme, reader, word);
-            ASSERT_TRUE(object);
-            seen[object->address] = object->copy_words;
-            for (std::uint64_t i = 0; i < object->terms.count; ++i) {
-                pending.push_back(*context.word(object->terms_address() + i * kWordBytes));
-            }
-        }
-        std::uint64_t by_hand = 0;
-        for (const auto& [address, size] : seen) {
-            by_hand += size;
-        }
-        EXPECT_EQ(got.shared, by_hand);
+        EXPECT_EQ(got.flat, by_hand(words.back(), false));
+        EXPECT_EQ(got.shared, by_hand(words.back(), true));
     }
 }
 
