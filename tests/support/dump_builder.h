@@ -221,20 +221,22 @@ class DumpBuilder {
         trailer_.mutable_totals()->set_binaries(shape_.binaries);
     }
 
-    void add_process_index() {
+    void add_process_index() { add_process_index(rows_); }
+
+    void add_process_index(const std::vector<records::ProcessRow>& rows) {
         auto* page = trailer_.add_process_pages();
-        page->set_rows(rows_.size());
+        page->set_rows(rows.size());
         page->mutable_column_offset()->Resize(records::ProcessColumnKind_ARRAYSIZE, 0);
         for (int kind = 1; kind < records::ProcessColumnKind_ARRAYSIZE; ++kind) {
             records::ProcessColumn column;
             column.set_first_row(0);
             column.set_column(static_cast<records::ProcessColumnKind>(kind));
-            for (const records::ProcessRow& row : rows_) {
+            for (const records::ProcessRow& row : rows) {
                 column.add_value_plus_one(value_plus_one(row, kind));
             }
             page->set_column_offset(kind, append(format::RecordKind::kProcessColumn, column));
         }
-        trailer_.mutable_totals()->set_processes(rows_.size());
+        trailer_.mutable_totals()->set_processes(rows.size());
     }
 
     /// Trailer, tail and seek table; gives the whole file.
@@ -364,12 +366,22 @@ class DumpBuilder {
                 return row.reductions() + 1;
             case records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH:
                 return row.message_queue_length() + 1;
+            case records::PROCESS_COLUMN_REGISTERED_NAME:
+                return row.has_registered_name_atom() ? row.registered_name_atom() + 1ULL : 0;
             case records::PROCESS_COLUMN_INITIAL_MODULE:
-                return row.initial_call().module_atom() + 1;
             case records::PROCESS_COLUMN_INITIAL_FUNCTION:
-                return row.initial_call().function_atom() + 1;
             case records::PROCESS_COLUMN_INITIAL_ARITY:
-                return row.initial_call().arity() + 1;
+                return row.has_initial_call()
+                           ? part_plus_one(row.initial_call(),
+                                           kind - records::PROCESS_COLUMN_INITIAL_MODULE)
+                           : 0;
+            case records::PROCESS_COLUMN_CURRENT_MODULE:
+            case records::PROCESS_COLUMN_CURRENT_FUNCTION:
+            case records::PROCESS_COLUMN_CURRENT_ARITY:
+                return row.has_current_function()
+                           ? part_plus_one(row.current_function(),
+                                           kind - records::PROCESS_COLUMN_CURRENT_MODULE)
+                           : 0;
             case records::PROCESS_COLUMN_STATUS:
                 return static_cast<std::uint64_t>(row.status()) + 1;
             case records::PROCESS_COLUMN_HEAP_WORDS:
@@ -379,6 +391,12 @@ class DumpBuilder {
             default:
                 return 0;  // unknown
         }
+    }
+
+    static std::uint64_t part_plus_one(const records::Mfa& call, int part) {
+        return 1ULL + (part == 0   ? call.module_atom()
+                       : part == 1 ? call.function_atom()
+                                   : call.arity());
     }
 
     DumpShape shape_;

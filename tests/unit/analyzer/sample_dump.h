@@ -275,48 +275,6 @@ class SampleDump {
         row.set_stack_words(sample.stack.size());
     }
 
-    static std::uint64_t plus_one(const records::ProcessRow& row, records::ProcessColumnKind kind) {
-        const auto mfa = [](const records::Mfa& call, int part) -> std::uint64_t {
-            return 1 + (part == 0   ? call.module_atom()
-                        : part == 1 ? call.function_atom()
-                                    : call.arity());
-        };
-        switch (kind) {
-            case records::PROCESS_COLUMN_OWNER_ID:
-                return row.owner_id() + 1;
-            case records::PROCESS_COLUMN_BEGIN_OFFSET:
-                return row.begin_offset() + 1;
-            case records::PROCESS_COLUMN_END_OFFSET:
-                return row.end_offset() + 1;
-            case records::PROCESS_COLUMN_VOID_REASON:
-                return static_cast<std::uint64_t>(row.void_reason()) + 1;
-            case records::PROCESS_COLUMN_MEMORY_BYTES:
-                return row.memory_bytes() + 1;
-            case records::PROCESS_COLUMN_REDUCTIONS:
-                return row.reductions() + 1;
-            case records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH:
-                return row.message_queue_length() + 1;
-            case records::PROCESS_COLUMN_REGISTERED_NAME:
-                return row.has_registered_name_atom() ? row.registered_name_atom() + 1ULL : 0;
-            case records::PROCESS_COLUMN_INITIAL_MODULE:
-            case records::PROCESS_COLUMN_INITIAL_FUNCTION:
-            case records::PROCESS_COLUMN_INITIAL_ARITY:
-                return mfa(row.initial_call(), kind - records::PROCESS_COLUMN_INITIAL_MODULE);
-            case records::PROCESS_COLUMN_CURRENT_MODULE:
-            case records::PROCESS_COLUMN_CURRENT_FUNCTION:
-            case records::PROCESS_COLUMN_CURRENT_ARITY:
-                return mfa(row.current_function(), kind - records::PROCESS_COLUMN_CURRENT_MODULE);
-            case records::PROCESS_COLUMN_STATUS:
-                return static_cast<std::uint64_t>(row.status()) + 1;
-            case records::PROCESS_COLUMN_HEAP_WORDS:
-                return row.heap_words() + 1;
-            case records::PROCESS_COLUMN_STACK_WORDS:
-                return row.stack_words() + 1;
-            default:
-                return 0;
-        }
-    }
-
     void add_top(records::ProcessColumnKind by,
                  std::uint64_t (records::ProcessRow::*value)() const) {
         std::vector<records::ProcessRow> sorted = rows_;
@@ -331,19 +289,8 @@ class SampleDump {
 
     void add_index() {
         records::Trailer& trailer = builder_.trailer();
-        auto* page = trailer.add_process_pages();
-        page->set_rows(rows_.size());
-        page->mutable_column_offset()->Resize(records::ProcessColumnKind_ARRAYSIZE, 0);
+        builder_.add_process_index(rows_);
         auto& totals = *trailer.mutable_totals();
-        for (int kind = 1; kind < records::ProcessColumnKind_ARRAYSIZE; ++kind) {
-            records::ProcessColumn column;
-            column.set_column(static_cast<records::ProcessColumnKind>(kind));
-            for (const auto& row : rows_) {
-                column.add_value_plus_one(plus_one(row, column.column()));
-            }
-            page->set_column_offset(kind,
-                                    builder_.append(format::RecordKind::kProcessColumn, column));
-        }
         std::uint64_t voids = 0;
         totals.mutable_void_by_reason()->Resize(records::VoidReason_ARRAYSIZE, 0);
         for (const auto& row : rows_) {
@@ -353,7 +300,6 @@ class SampleDump {
                                       totals.void_by_reason(row.void_reason()) + 1);
             voids += row.void_reason() == records::VOID_REASON_NONE ? 0 : 1;
         }
-        totals.set_processes(rows_.size());
         totals.set_processes_void(voids);
         add_top(records::PROCESS_COLUMN_MEMORY_BYTES, &records::ProcessRow::memory_bytes);
         add_top(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH,
