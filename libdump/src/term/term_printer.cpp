@@ -37,17 +37,7 @@ void TermPrinter::start(std::uint64_t word) {
 }
 
 std::size_t TermPrinter::next(std::size_t max_bytes, std::string& out) {
-    std::size_t total = 0;
-    while (total < max_bytes) {
-        total += buffer_.take(max_bytes - total, out);
-        if (finished_ && buffer_.size() == 0) {
-            break;
-        }
-        while (!finished_ && buffer_.has_room() && buffer_.size() < max_bytes - total) {
-            step();
-        }
-    }
-    return total;
+    return buffer_.next(max_bytes, out, finished_, [this] { step(); });
 }
 
 void TermPrinter::step() {

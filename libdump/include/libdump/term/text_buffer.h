@@ -68,6 +68,25 @@ class TextBuffer {
         return taken;
     }
 
+    /// A producer's next piece of at most `max_bytes`, appended to `out`: calls `step`, which
+    /// writes here, until there is enough or `finished` says that nothing follows. Gives how many
+    /// bytes; 0 only at the end (or for max_bytes 0).
+    template <typename Step>
+    std::size_t next(std::size_t max_bytes, std::string& out, const bool& finished,
+                     const Step& step) {
+        std::size_t total = 0;
+        while (total < max_bytes) {
+            total += take(max_bytes - total, out);
+            if (finished && size() == 0) {
+                break;
+            }
+            while (!finished && has_room() && size() < max_bytes - total) {
+                step();
+            }
+        }
+        return total;
+    }
+
     void clear() {
         begin_ = end_ = spill_begin_ = 0;
         spill_.clear();
