@@ -112,10 +112,6 @@ bool write_register(JsonWriter& json, Output& output, query::Backtrace& backtrac
     return cut;
 }
 
-std::string_view withheld_text(query::Withheld withheld) {
-    return withheld == query::Withheld::kVoid ? "void" : "sensitive";
-}
-
 }  // namespace
 
 bool backtrace_text(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format) {
@@ -162,12 +158,7 @@ bool backtrace_json(Output& output, query::Backtrace& backtrace, const Backtrace
     bool cut = false;
     JsonWriter json(output, "beamdump.backtrace/1");
     write_dump(json, "dump", backtrace.dump_facts());
-    json.begin_object("process");
-    write_process_members(json, backtrace.line());
-    json.end_object();
-    if (backtrace.withheld() != query::Withheld::kNo) {
-        json.member("withheld", withheld_text(backtrace.withheld()));
-    }
+    write_process(json, backtrace.line(), backtrace.withheld());
     json.begin_array("frames");
     while (output.ok() && !cut) {
         const auto frame = backtrace.next_frame();

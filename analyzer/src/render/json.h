@@ -1,6 +1,7 @@
 #pragma once
 
 #include "query/dump_facts.h"
+#include "query/opened_process.h"
 #include "query/process_details.h"
 #include "query/process_line.h"
 #include "render/output.h"
@@ -84,5 +85,20 @@ void write_message_members(JsonWriter& json, const query::MessageLine& line);
 
 /// The members of one process in a list.
 void write_process_members(JsonWriter& json, const query::ProcessLine& line);
+
+/// Member "process", and why its terms are withheld where they are.
+void write_process(JsonWriter& json, const query::ProcessLine& line, query::Withheld withheld);
+
+/// A list of objects: `write` writes the members of one.
+template <typename Items, typename Write>
+void write_objects(JsonWriter& json, std::string_view name, const Items& items, Write write) {
+    json.begin_array(name);
+    for (const auto& item : items) {
+        json.begin_object();
+        write(item);
+        json.end_object();
+    }
+    json.end_array();
+}
 
 }  // namespace beamdump::render

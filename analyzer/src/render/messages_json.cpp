@@ -5,15 +5,6 @@ namespace beamdump::render {
 
 namespace {
 
-void write_process(JsonWriter& json, const query::ProcessLine& line, query::Withheld withheld) {
-    json.begin_object("process");
-    write_process_members(json, line);
-    json.end_object();
-    if (withheld != query::Withheld::kNo) {
-        json.member("withheld", withheld == query::Withheld::kVoid ? "void" : "sensitive");
-    }
-}
-
 void write_histogram(JsonWriter& json, const query::MessageHistogram& histogram) {
     json.begin_object("histogram");
     json.member("messages", histogram.messages);
