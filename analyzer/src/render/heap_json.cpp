@@ -25,8 +25,7 @@ void write_memory(JsonWriter& json, const query::HeapReport& report) {
     json.end_object();
 }
 
-void write_root(JsonWriter& json, const query::RootLine& line) {
-    json.begin_object();
+void write_root_members(JsonWriter& json, const query::RootLine& line) {
     json.member("root", query::root_text(line));
     if (line.kind == query::RootKind::kStack) {
         json.member("frame", line.frame);
@@ -44,7 +43,6 @@ void write_root(JsonWriter& json, const query::RootLine& line) {
     json.member("flat_words", line.flat_words);
     json.member("flat_saturated", line.flat_words == kSaturatedSize);
     json.member("whole", line.whole);
-    json.end_object();
 }
 
 void write_roots(JsonWriter& json, const query::HeapReport& report) {
@@ -53,11 +51,8 @@ void write_roots(JsonWriter& json, const query::HeapReport& report) {
         json.begin_object(query::root_kind_text(group.kind));
         json.member("total", group.total);
         json.member("shared_words", group.shared_words);
-        json.begin_array("items");
-        for (const query::RootLine& line : group.lines) {
-            write_root(json, line);
-        }
-        json.end_array();
+        write_objects(json, "items", group.lines,
+                      [&json](const query::RootLine& line) { write_root_members(json, line); });
         json.end_object();
     }
     json.end_object();
@@ -65,22 +60,16 @@ void write_roots(JsonWriter& json, const query::HeapReport& report) {
 
 void write_counts(JsonWriter& json, std::string_view name,
                   const std::vector<query::KindCount>& counts) {
-    json.begin_array(name);
-    for (const query::KindCount& count : counts) {
-        json.begin_object();
+    write_objects(json, name, counts, [&json](const query::KindCount& count) {
         json.member("name", count.name);
         json.member("objects", count.objects);
         json.member("words", count.words);
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 void write_terms(JsonWriter& json, std::string_view name,
                  const std::vector<query::LargeTermLine>& lines) {
-    json.begin_array(name);
-    for (const query::LargeTermLine& line : lines) {
-        json.begin_object();
+    write_objects(json, name, lines, [&json](const query::LargeTermLine& line) {
         json.member("words", line.words);
         json.member("root", line.root);
         json.begin_array("path");
@@ -89,9 +78,7 @@ void write_terms(JsonWriter& json, std::string_view name,
         }
         json.end_array();
         write_term(json, "term", line.term);
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 void write_top_level(JsonWriter& json, const query::TopLevelTermList& list) {
@@ -100,9 +87,7 @@ void write_top_level(JsonWriter& json, const query::TopLevelTermList& list) {
     json.member("dead", list.dead);
     json.member("dead_words", list.dead_words);
     json.member("unreadable_words", list.unreadable_words);
-    json.begin_array("items");
-    for (const query::TopLevelLine& line : list.lines) {
-        json.begin_object();
+    write_objects(json, "items", list.lines, [&json](const query::TopLevelLine& line) {
         json.member("area", line.area);
         json.hex_member("address", line.address);
         json.member("words", line.words);
@@ -111,9 +96,7 @@ void write_top_level(JsonWriter& json, const query::TopLevelTermList& list) {
         if (!line.unreadable) {
             write_term(json, "term", line.term);
         }
-        json.end_object();
-    }
-    json.end_array();
+    });
     json.end_object();
 }
 
@@ -121,15 +104,11 @@ void write_binaries(JsonWriter& json, const query::HeapReport& report) {
     json.begin_object("binaries");
     json.member("total", report.binaries);
     json.member("bytes", report.binary_bytes);
-    json.begin_array("largest");
-    for (const query::BinaryLine& line : report.largest_binaries) {
-        json.begin_object();
+    write_objects(json, "largest", report.largest_binaries, [&json](const query::BinaryLine& line) {
         json.member("bytes", line.bytes);
         json.member("references", line.references);
         json.hex_member("address", line.address);
-        json.end_object();
-    }
-    json.end_array();
+    });
     json.end_object();
 }
 

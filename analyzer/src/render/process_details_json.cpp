@@ -22,13 +22,7 @@ void write_list(JsonWriter& json, std::string_view name, const query::Excerpt<It
                 Write write) {
     json.begin_object(name);
     json.member("total", list.total);
-    json.begin_array("items");
-    for (const Item& item : list.items) {
-        json.begin_object();
-        write(item);
-        json.end_object();
-    }
-    json.end_array();
+    write_objects(json, "items", list.items, write);
     json.end_object();
 }
 
