@@ -27,6 +27,8 @@ std::string mode_text(records::CaptureMode mode) {
             return "auto";
         case records::CAPTURE_MODE_CRASH_DUMP:
             return "crash_dump";
+        case records::CAPTURE_MODE_CORE:
+            return "core";
         default:
             return "unknown";
     }

@@ -5,6 +5,7 @@
 #include "capture/live.h"
 #include "capture/snapshot.h"
 #include "capture/stops.h"
+#include "target/core_target.h"
 #include "target/live_target.h"
 #include "target/timed_stop.h"
 
@@ -49,7 +50,7 @@ bool has_ended(const target::Target& node, const Error& error) {
 
 /// Checks the layout against the node as it runs. What moved on meanwhile looks like a layout that
 /// does not fit, once; one that does not fit looks so every time.
-Result<void> check(beam::Vm& vm) {
+Result<void> check(beam::Vm& vm, int tries) {
     for (int attempt = 1;; ++attempt) {
         auto code = beam::CodeLookup::read(vm);
         Result<void> checked;
@@ -58,7 +59,7 @@ Result<void> check(beam::Vm& vm) {
         } else if (auto report = beam::check_vm(vm, *code); !report) {
             checked = std::unexpected(report.error());
         }
-        if (checked || attempt == kCheckTries) {
+        if (checked || attempt == tries) {
             return checked;
         }
         std::this_thread::sleep_for(kBetweenChecks * attempt);
@@ -184,36 +185,74 @@ Result<void> capture_by_mode(Session& session, target::LiveTarget& target) {
     }
 }
 
-}  // namespace
+/// What a capture is asked for, and who is told of it.
+struct Request {
+    const CaptureOptions& options;
+    const MakeWriter& make_writer;
+    ProgressListener& listener;
+    const std::atomic<bool>& cancelled;
+};
 
-Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,
-                                   ProgressListener& listener, const std::atomic<bool>& cancelled) {
+/// Finds the VM in a target, checks it as often as `tries`, and begins the dump.
+Result<std::unique_ptr<Session>> begin(const Request& request,
+                                       std::unique_ptr<target::Target> target, int tries) {
+    const auto& options = request.options;
     auto layout = read_layout(options.layout);
     if (!layout) {
         return std::unexpected(layout.error());
     }
-    auto target = target::LiveTarget::open(options.pid);
-    if (!target) {
-        return std::unexpected(target.error());
-    }
-    auto& node = **target;
-    auto vm = beam::Vm::locate(std::move(*target), *layout);
+    auto vm = beam::Vm::locate(std::move(target), *layout);
     if (!vm) {
         return std::unexpected(vm.error());
     }
-    if (auto checked = check(**vm); !checked) {
+    if (auto checked = check(**vm, tries); !checked) {
         return std::unexpected(checked.error());
     }
     auto choice = Choice::make(**vm, options);
     if (!choice) {
         return std::unexpected(choice.error());
     }
-    auto writer = make_writer();
+    auto writer = request.make_writer();
     if (!writer) {
         return std::unexpected(writer.error());
     }
-    auto session = Session::begin(options, std::move(*vm), std::move(*choice), std::move(*writer),
-                                  listener, cancelled);
+    return Session::begin(options, std::move(*vm), std::move(*choice), std::move(*writer),
+                          request.listener, request.cancelled);
+}
+
+Result<CaptureReport> capture_core(const Request& request) {
+    auto target = target::CoreTarget::open(*request.options.core, request.options.executable);
+    if (!target) {
+        return std::unexpected(target.error());
+    }
+    const auto incomplete = (*target)->incomplete();
+    auto session = begin(request, std::move(*target), 1);
+    if (!session) {
+        return std::unexpected(session.error());
+    }
+    if (!incomplete.empty()) {
+        (*session)->warn(incomplete);
+    }
+    if (auto done = (*session)->node_facts(records::MEMORY_SOURCE_CORE, false); !done) {
+        return std::unexpected(done.error());
+    }
+    if (auto copied = capture_at_rest(**session, true, nullptr); !copied) {
+        return std::unexpected(copied.error());
+    }
+    auto report = (*session)->finish();
+    if (report) {
+        report->cut_off = !incomplete.empty();
+    }
+    return report;
+}
+
+Result<CaptureReport> capture_live_node(const Request& request) {
+    auto target = target::LiveTarget::open(request.options.pid);
+    if (!target) {
+        return std::unexpected(target.error());
+    }
+    auto& node = **target;
+    auto session = begin(request, std::move(*target), kCheckTries);
     if (!session) {
         return std::unexpected(session.error());
     }
@@ -227,6 +266,14 @@ Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWrit
         return std::unexpected(done.error());
     }
     return (*session)->finish();
+}
+
+}  // namespace
+
+Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,
+                                   ProgressListener& listener, const std::atomic<bool>& cancelled) {
+    const Request request{options, make_writer, listener, cancelled};
+    return options.core ? capture_core(request) : capture_live_node(request);
 }
 
 }  // namespace beamdump::capture

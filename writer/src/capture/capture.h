@@ -20,6 +20,10 @@ enum class ChooseBy : std::uint8_t { kMemory, kQueue, kReductions };
 
 struct CaptureOptions {
     pid_t pid = 0;
+    /// An ELF core to read in place of a process; `mode` is CAPTURE_MODE_CORE then.
+    std::optional<std::filesystem::path> core;
+    /// With `core`: the executable that it is of, in place of the one at the path that it names.
+    std::optional<std::filesystem::path> executable;
     records::CaptureMode mode = records::CAPTURE_MODE_FREEZE;
     /// Bytes of each reference-counted binary to keep; nothing: all.
     std::optional<std::uint64_t> binary_bytes = 64;
@@ -68,15 +72,16 @@ struct CaptureReport {
     std::vector<std::string> warnings;
     std::string node_name;
     std::string otp_release;
+    bool cut_off = false;  ///< what was read was itself incomplete: a core that was cut off
 };
 
 /// What `--check` and the start of a capture find out before anything is written: target, release,
 /// layout and tables, checked.
 ///
 /// capture_node() takes the whole dump: opens the target, checks it, stops it, writes all records,
-/// resumes it, finishes the dump. `make_writer` is called once the target has passed its checks, so
-/// that a refused target leaves no output. `cancelled` is looked at often; when set, the target is
-/// resumed and the error says so.
+/// resumes it, finishes the dump. Of a core, which does not move, likewise. `make_writer` is called
+/// once the target has passed its checks, so that a refused target leaves no output. `cancelled` is
+/// looked at often; when set, the target is resumed and the error says so.
 using MakeWriter = std::function<Result<DumpWriter>()>;
 Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,
                                    ProgressListener& listener, const std::atomic<bool>& cancelled);

@@ -64,8 +64,9 @@ Result<void> NodeCapture::capture_record(const CaptureOptions& options, std::int
         entry.set_address(found.address);
         entry.set_how(found.how);
     }
+    // A core may come from another machine, and does not say from which.
     utsname system{};
-    if (uname(&system) == 0) {
+    if (options.mode != records::CAPTURE_MODE_CORE && uname(&system) == 0) {
         capture.set_os_release(std::string(system.sysname) + " " + system.release);
         capture.set_host_name(system.nodename);
     }

@@ -15,10 +15,21 @@ namespace {
 
 /// Of a chain's members the smallest: a heap fragment's header, a link.
 constexpr std::uint64_t kSmallestMemberBytes = 40;
-constexpr std::uint64_t kManyBytes = std::uint64_t{1} << 40U;
 /// How often tables of a node that runs are read before they are taken for contradictory.
 constexpr int kTableTries = 8;
 constexpr std::chrono::milliseconds kBetweenTableTries{2};
+
+/// No less memory than the target has.
+std::uint64_t most_bytes(const target::Target& target) {
+    if (const auto resident = target.resident_bytes()) {
+        return *resident;
+    }
+    std::uint64_t bytes = 0;
+    for (const auto& mapping : target.mappings().all()) {
+        bytes += mapping.readable ? mapping.range.bytes() : 0;
+    }
+    return bytes;
+}
 
 /// Reads again what contradicts itself: a running node may have altered it meanwhile.
 template <typename Read>
@@ -77,7 +88,9 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
 Result<void> Session::checkpoint(std::string_view phase, std::uint64_t done,
                                  std::optional<std::uint64_t> total) {
     if (cancelled_) {
-        return fail(ErrorCode::kIo, "interrupted; the node runs on, the dump is not complete");
+        return fail(ErrorCode::kIo,
+                    options_.core ? "interrupted; the dump is not complete"
+                                  : "interrupted; the node runs on, the dump is not complete");
     }
     listener_.update({phase, done, total, vm_->bulk().stats().bytes, writer_.stats().file_bytes});
     return {};
@@ -199,10 +212,9 @@ Result<void> Session::open_processes() {
     table_.emplace(*table);
     index_.emplace(writer_);
     auto& target = vm_->target();
-    auto processes =
-        ProcessCapture::open({*vm_, *code_, *copier_, *binaries_, *index_, scrub_, scrub_named_,
-                              target.resident_bytes().value_or(kManyBytes) / kSmallestMemberBytes,
-                              !target.has_swapped_pages()});
+    auto processes = ProcessCapture::open({*vm_, *code_, *copier_, *binaries_, *index_, scrub_,
+                                           scrub_named_, most_bytes(target) / kSmallestMemberBytes,
+                                           !target.has_swapped_pages()});
     if (!processes) {
         return std::unexpected(processes.error());
     }

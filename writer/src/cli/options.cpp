@@ -23,8 +23,10 @@ constexpr int kMostPid = 4'194'304;  // PID_MAX_LIMIT, Linux' include/linux/thre
 
 /// The command line as given, before it is looked into.
 struct RawOptions {
-    int pid = 0;
-    std::string mode = "auto";
+    std::optional<int> pid;
+    std::string core;
+    std::string executable;
+    std::optional<std::string> mode;
     std::string output;
     std::string layout;
     std::string binary_bytes = "64";
@@ -43,9 +45,15 @@ unsigned default_threads() {
 void declare(CLI::App& app, RawOptions& raw) {
     app.set_version_flag("--version", "beamdump-capture " BEAMDUMP_VERSION);
     app.add_option("PID", raw.pid, "Process id of the running node (beam.smp)")
-        ->required()
         ->type_name("")
         ->check(CLI::Range(1, kMostPid).description(""));
+    app.add_option("--core", raw.core,
+                   "Read an ELF core, of the kernel or gcore,\nin place of a running node")
+        ->type_name("FILE");
+    app.add_option("--exe", raw.executable,
+                   "The executable that the core is of, where it\nis not at the path that the core "
+                   "names")
+        ->type_name("FILE");
     app.add_option("--mode", raw.mode,
                    "How to read: live never stops the node;\n"
                    "auto (the default) reads live, and what does not hold still in short stops;\n"
@@ -79,7 +87,7 @@ void declare(CLI::App& app, RawOptions& raw) {
                  "No process's memory, only the facts of each");
     app.add_option("-o,--output", raw.output,
                    "The dump's file, or - for standard output\n"
-                   "(default: beamdump-PID-TIME.beamdump here)")
+                   "(default: beamdump-PID-TIME.beamdump, or\nCORE.beamdump, here)")
         ->type_name("FILE");
     app.add_flag("--force", raw.options.force, "Replace an existing file");
     app.add_option("--binary-bytes", raw.binary_bytes,
@@ -99,17 +107,48 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_flag("--quiet", raw.options.quiet, "No progress and no report; errors only");
 }
 
+/// What is to be captured: a process or a core.
+Result<void> set_target(const RawOptions& raw, Options& options) {
+    auto& capture = options.capture;
+    if (raw.pid.has_value() == !raw.core.empty()) {
+        return fail(ErrorCode::kUsage, raw.pid ? "PID and --core exclude each other: see --help"
+                                               : "PID is required, or --core FILE: see --help");
+    }
+    if (!raw.executable.empty() && raw.core.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "--exe has no meaning without --core: a process's executable is known");
+    }
+    if (!raw.core.empty() && (raw.mode || raw.max_pause)) {
+        return fail(ErrorCode::kUsage, fmt::format("{} has no meaning with --core: nothing runs in "
+                                                   "a core",
+                                                   raw.mode ? "--mode" : "--max-pause"));
+    }
+    capture.pid = raw.pid.value_or(0);
+    if (!raw.core.empty()) {
+        capture.core = raw.core;
+    }
+    if (!raw.executable.empty()) {
+        capture.executable = raw.executable;
+    }
+    return {};
+}
+
 Result<void> set_mode(const RawOptions& raw, Options& options) {
+    if (options.capture.core) {
+        options.capture.mode = records::CAPTURE_MODE_CORE;
+        return {};
+    }
+    const std::string wanted = raw.mode.value_or("auto");
     static constexpr std::array kModes = {std::pair{"auto", records::CAPTURE_MODE_AUTO},
                                           std::pair{"live", records::CAPTURE_MODE_LIVE},
                                           std::pair{"snapshot", records::CAPTURE_MODE_SNAPSHOT},
                                           std::pair{"freeze", records::CAPTURE_MODE_FREEZE}};
     const auto* mode =
-        std::ranges::find_if(kModes, [&](const auto& known) { return raw.mode == known.first; });
+        std::ranges::find_if(kModes, [&](const auto& known) { return wanted == known.first; });
     if (mode == kModes.end()) {
         return fail(
             ErrorCode::kUsage,
-            fmt::format("there is no mode \"{}\": use auto, live, snapshot or freeze", raw.mode));
+            fmt::format("there is no mode \"{}\": use auto, live, snapshot or freeze", wanted));
     }
     options.capture.mode = mode->second;
     return {};
@@ -143,7 +182,7 @@ Result<void> set_choice(const RawOptions& raw, Options& options) {
             return fail(ErrorCode::kUsage,
                         fmt::format("--max-pause has no meaning in mode {}: it limits the stops of "
                                     "auto and freeze",
-                                    raw.mode));
+                                    *raw.mode));
         }
         capture.max_pause = std::chrono::milliseconds(*raw.max_pause);
     }
@@ -192,14 +231,18 @@ void set_output(const RawOptions& raw, Options& options) {
     options.output_named = !raw.output.empty();
     options.output = raw.output;
     if (!options.output_named) {
-        options.output = fmt::format("beamdump-{}-{:%Y%m%dT%H%M%SZ}.beamdump", raw.pid,
-                                     fmt::gmtime(std::time(nullptr)));
+        options.output = raw.pid
+                             ? fmt::format("beamdump-{}-{:%Y%m%dT%H%M%SZ}.beamdump", *raw.pid,
+                                           fmt::gmtime(std::time(nullptr)))
+                             : std::filesystem::path(raw.core).filename().native() + ".beamdump";
     }
 }
 
 Result<Options> checked(RawOptions raw) {
     Options options = std::move(raw.options);
-    options.capture.pid = raw.pid;
+    if (auto target = set_target(raw, options); !target) {
+        return std::unexpected(target.error());
+    }
     if (auto mode = set_mode(raw, options); !mode) {
         return std::unexpected(mode.error());
     }
@@ -221,8 +264,9 @@ Result<Options> checked(RawOptions raw) {
 Result<std::variant<Options, Answer>> parse_options(const std::vector<std::string>& arguments) {
     RawOptions raw;
     raw.options.writer.threads = default_threads();
-    CLI::App app("Takes a full, non-destructive debug dump of a running Erlang/OTP node.",
-                 "beamdump-capture");
+    CLI::App app(
+        "Takes a full, non-destructive debug dump of a running Erlang/OTP node, or of its core.",
+        "beamdump-capture");
     declare(app, raw);
     try {
         app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -86,7 +86,7 @@ bool incomplete(const capture::CaptureReport& report) {
     const auto asked_for = reasons.size() > records::VOID_REASON_LEFT_OUT
                                ? reasons.Get(records::VOID_REASON_LEFT_OUT)
                                : 0;
-    return report.totals.processes_void() > asked_for;
+    return report.cut_off || report.totals.processes_void() > asked_for;
 }
 
 }  // namespace beamdump::cli

@@ -134,6 +134,9 @@ Result<ElfImage> ElfImage::open(const std::filesystem::path& file, std::uint64_t
                     fmt::format("{} is not an ELF executable", file.native()));
     }
     ElfImage image;
+    if (GElf_Ehdr header{}; gelf_getehdr(elf.get(), &header) != nullptr) {
+        image.entry_ = header.e_entry;
+    }
     for (std::size_t i = 0; i < segments; ++i) {
         GElf_Phdr segment{};
         if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) == nullptr) {
@@ -172,6 +175,7 @@ memory::Address ElfImage::begin() const {
 }
 
 void ElfImage::move_by(std::uint64_t bias) {
+    entry_ += bias;
     for (auto& [name, symbol] : symbols_) {
         symbol.address += bias;
     }
@@ -181,6 +185,30 @@ void ElfImage::move_by(std::uint64_t bias) {
             range.end += bias;
         }
     }
+}
+
+std::string build_id_of(std::span<const std::byte> head) {
+    // elf_memory() wants to be able to write, and does not as long as nothing is updated.
+    std::vector<char> bytes(head.size());
+    std::memcpy(bytes.data(), head.data(), head.size());
+    elf_version(EV_CURRENT);
+    const ElfHandle elf(elf_memory(bytes.data(), bytes.size()));
+    std::size_t segments = 0;
+    if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF ||
+        elf_getphdrnum(elf.get(), &segments) != 0) {
+        return {};
+    }
+    for (std::size_t i = 0; i < std::min(segments, kMostSegments); ++i) {
+        GElf_Phdr segment{};
+        if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) == nullptr ||
+            segment.p_type != PT_NOTE) {
+            continue;
+        }
+        if (auto id = build_id_in(elf.get(), segment); !id.empty()) {
+            return id;
+        }
+    }
+    return {};
 }
 
 }  // namespace beamdump::target

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ class ElfImage {
     [[nodiscard]] const std::vector<memory::AddressRange>& executable() const {
         return executable_;
     }
+    /// Where the program begins to run (e_entry).
+    [[nodiscard]] memory::Address entry() const { return entry_; }
     /// The first address of the image, rounded down to a page.
     [[nodiscard]] memory::Address begin() const;
     /// Adds to every address: for an image opened before its bias was known.
@@ -42,9 +45,14 @@ class ElfImage {
   private:
     std::map<std::string, Symbol, std::less<>> symbols_;
     std::string build_id_;
+    memory::Address entry_ = 0;
     std::vector<memory::AddressRange> writable_;
     std::vector<memory::AddressRange> read_only_;
     std::vector<memory::AddressRange> executable_;
 };
+
+/// The build id of an ELF file by its first bytes, as a process has them in its memory; empty where
+/// they are no ELF header, or have no build id.
+std::string build_id_of(std::span<const std::byte> head);
 
 }  // namespace beamdump::target

@@ -78,6 +78,21 @@ Result<Mappings> Mappings::parse(std::string_view text) {
     return mappings;
 }
 
+Result<Mappings> Mappings::of(std::vector<Mapping> mappings) {
+    std::ranges::sort(mappings, {}, [](const Mapping& mapping) { return mapping.range.begin; });
+    const auto overlap = std::ranges::adjacent_find(
+        mappings,
+        [](const Mapping& low, const Mapping& high) { return low.range.end > high.range.begin; });
+    if (overlap != mappings.end()) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("the mapping at {:#x}-{:#x} overlaps the one after it",
+                                overlap->range.begin, overlap->range.end));
+    }
+    Mappings result;
+    result.all_ = std::move(mappings);
+    return result;
+}
+
 const Mapping* Mappings::find(memory::Address address) const {
     const auto next = std::ranges::upper_bound(
         all_, address, {}, [](const Mapping& mapping) { return mapping.range.begin; });

@@ -24,6 +24,8 @@ struct Mapping {
 class Mappings {
   public:
     static Result<Mappings> parse(std::string_view text);
+    /// Sorts them. kImplausible: one overlaps another.
+    static Result<Mappings> of(std::vector<Mapping> mappings);
 
     [[nodiscard]] const std::vector<Mapping>& all() const { return all_; }
     /// The mapping that holds `address`, or null.

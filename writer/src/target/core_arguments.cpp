@@ -1,0 +1,132 @@
+#include "target/core_arguments.h"
+
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
+#include <optional>
+#include <ranges>
+
+namespace beamdump::target {
+namespace {
+
+using memory::Address;
+
+// Arguments and environment together may take a quarter of the stack's limit, 2 MiB of the usual 8.
+constexpr std::uint64_t kMostStackBytes = std::uint64_t{16} << 20U;
+constexpr std::size_t kMostPointers = 1'000'000;
+constexpr std::size_t kMostArgumentBytes = std::size_t{16} << 20U;  // all together
+constexpr std::size_t kTextAtOnce = 256;
+
+std::unexpected<Error> not_found() {
+    return fail(ErrorCode::kAbsent, "the command line is not on the stack that the core holds");
+}
+
+/// The words of the stack up to the string that the kernel put above everything else.
+struct Stack {
+    Address begin = 0;
+    std::vector<std::uint64_t> words;
+};
+
+Result<Stack> read_stack(const CoreFile& core, memory::MemorySource& memory) {
+    const auto text = core.auxiliary(AT_EXECFN);
+    const auto segment = std::ranges::find_if(
+        core.segments(), [&](const CoreSegment& one) { return text && one.range.contains(*text); });
+    if (segment == core.segments().end()) {
+        return not_found();
+    }
+    const auto end = *text / sizeof(std::uint64_t) * sizeof(std::uint64_t);
+    const auto lowest = std::max(segment->range.begin, end - std::min(end, kMostStackBytes));
+    Stack stack;
+    stack.begin =
+        (lowest + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t);
+    stack.words.resize((end - std::min(stack.begin, end)) / sizeof(std::uint64_t));
+    if (auto done = memory.read(stack.begin, std::as_writable_bytes(std::span(stack.words)));
+        !done) {
+        return std::unexpected(done.error());
+    }
+    return stack;
+}
+
+/// The index of the word at which the auxiliary vector begins.
+std::optional<std::size_t> find_auxiliary(const CoreFile& core, const Stack& stack) {
+    std::vector<std::uint64_t> wanted;
+    for (const auto& entry : core.auxiliary()) {
+        wanted.insert(wanted.end(), {entry.type, entry.value});
+    }
+    const auto found = std::ranges::find_end(stack.words, wanted);
+    if (wanted.empty() || found.empty()) {
+        return std::nullopt;
+    }
+    return static_cast<std::size_t>(found.begin() - stack.words.begin());
+}
+
+/// Pointers to the arguments: below the auxiliary vector stand a zero, the environment upside down,
+/// a zero, the arguments, and how many they are.
+std::optional<std::span<const std::uint64_t>> argument_pointers(const Stack& stack,
+                                                                std::size_t auxiliary) {
+    const std::span words(stack.words);
+    std::size_t at = auxiliary;
+    if (at == 0 || words[--at] != 0) {
+        return std::nullopt;
+    }
+    while (at > 0 && words[at - 1] != 0) {
+        --at;
+    }
+    if (at == 0) {
+        return std::nullopt;
+    }
+    const auto end = --at;  // the zero behind the arguments
+    for (std::size_t count = 0; at > 0 && count < kMostPointers; ++count, --at) {
+        if (words[at - 1] == count) {
+            return words.subspan(at, end - at);
+        }
+    }
+    return std::nullopt;
+}
+
+Result<std::string> text_at(Address address, std::size_t most_bytes, memory::MemorySource& memory) {
+    std::string text;
+    while (text.size() < most_bytes) {
+        const auto before = text.size();
+        text.resize(before + kTextAtOnce);
+        auto got = memory.read_some(address + before,
+                                    std::as_writable_bytes(std::span(text).subspan(before)));
+        if (!got) {
+            return std::unexpected(got.error());
+        }
+        text.resize(before + *got);
+        if (const auto end = text.find('\0', before); end != std::string::npos) {
+            text.resize(end);
+            return text;
+        }
+    }
+    return not_found();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> arguments_on_stack(const CoreFile& core,
+                                                    memory::MemorySource& memory) {
+    const auto stack = read_stack(core, memory);
+    if (!stack) {
+        return std::unexpected(stack.error());
+    }
+    const auto auxiliary = find_auxiliary(core, *stack);
+    const auto pointers = auxiliary ? argument_pointers(*stack, *auxiliary) : std::nullopt;
+    if (!pointers) {
+        return not_found();
+    }
+    std::vector<std::string> arguments;
+    std::size_t room = kMostArgumentBytes;
+    for (const auto pointer : *pointers) {
+        auto text = text_at(pointer, room, memory);
+        if (!text) {
+            return std::unexpected(text.error());
+        }
+        room -= std::min(room, text->size() + 1);
+        arguments.push_back(std::move(*text));
+    }
+    return arguments;
+}
+
+}  // namespace beamdump::target
