@@ -47,13 +47,16 @@ std::vector<Mapped> mapped_files(const CoreFile& core, CoreMemory& memory) {
     }
     std::vector<Mapped> files;
     for (auto& [path, mapped] : by_path) {
-        if (mapped.parts.front().file_offset == 0 && files.size() < kMostFilesLookedInto) {
-            mapped.build_id = build_id_at(mapped.begin(), memory);
+        if (path.starts_with('/') && mapped.parts.front().file_offset == 0) {
             files.push_back(std::move(mapped));
         }
     }
     std::ranges::stable_partition(
         files, [&](const Mapped& file) { return file.holds(core.auxiliary(AT_PHDR)); });
+    files.resize(std::min(files.size(), kMostFilesLookedInto));
+    for (auto& file : files) {
+        file.build_id = build_id_at(file.begin(), memory);
+    }
     return files;
 }
 
@@ -82,6 +85,17 @@ std::vector<AddressRange> without(AddressRange range, const std::vector<AddressR
         left = std::move(next);
     }
     return left;
+}
+
+/// Opens a file at a path that the core says, which may be anything: only a file is opened.
+Result<ElfImage> open_path(const std::filesystem::path& path) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("there is no such file here{}",
+                                error ? fmt::format(" ({})", error.message()) : ""));
+    }
+    return ElfImage::open(path, 0);
 }
 
 /// Adds what the core leaves out of a file's code and constants.
@@ -129,7 +143,7 @@ std::unexpected<Error> other_build(const CoreFile& core, const Mapped& mapped,
 /// Opens a file as the one that was mapped. kImplausible: it is another one.
 Result<ElfImage> open_mapped(const CoreFile& core, const Mapped& mapped,
                              const std::filesystem::path& file) {
-    auto image = ElfImage::open(file, 0);
+    auto image = open_path(file);
     if (!image) {
         return image;
     }
@@ -183,7 +197,7 @@ Result<VmImage> find_by_path(const CoreFile& core, const std::vector<Mapped>& fi
     std::optional<Error> unopened;
     for (const auto& mapped : files) {
         const bool is_program = &mapped == &files.front();
-        const auto plain = ElfImage::open(mapped.path, 0);
+        const auto plain = open_path(mapped.path);
         if (!plain || !is_vm(*plain, mapped.path)) {
             unopened = is_program && !plain ? std::optional(plain.error()) : unopened;
             continue;

@@ -58,8 +58,9 @@ TEST(Options, AllBinariesAndStandardOutput) {
 
 TEST(Options, HelpAndVersionAreAnswers) {
     const auto help = std::get<Answer>(parse_options({"--help"}).value());
-    for (const auto* option : {"--mode", "--output", "--force", "--binary-bytes", "--level",
-                               "--threads", "--layout", "--quiet", "--version", "PID"}) {
+    for (const auto* option :
+         {"--mode", "--output", "--force", "--binary-bytes", "--level", "--threads", "--layout",
+          "--quiet", "--version", "PID", "--core", "--exe"}) {
         EXPECT_THAT(help.text, HasSubstr(option));
     }
     const auto version = std::get<Answer>(parse_options({"--version"}).value());
@@ -72,6 +73,27 @@ TEST(Options, Modes) {
     EXPECT_EQ(parsed({"--mode", "snapshot", "1"}).capture.mode, records::CAPTURE_MODE_SNAPSHOT);
     EXPECT_EQ(parsed({"--mode", "auto", "1"}).capture.mode, records::CAPTURE_MODE_AUTO);
     EXPECT_THAT(refused({"--mode", "warp", "1"}).message, HasSubstr("there is no mode \"warp\""));
+}
+
+TEST(Options, Cores) {
+    const auto options = parsed({"--core", "/tmp/core.7", "--exe", "beam.smp"});
+    EXPECT_EQ(options.capture.core, "/tmp/core.7");
+    EXPECT_EQ(options.capture.executable, "beam.smp");
+    EXPECT_EQ(options.capture.mode, records::CAPTURE_MODE_CORE);
+    EXPECT_EQ(options.output, "core.7.beamdump");
+    EXPECT_FALSE(options.output_named);
+    EXPECT_FALSE(parsed({"1"}).capture.core);
+    EXPECT_EQ(parsed({"--core", "c", "-o", "out", "--no-heaps"}).output, "out");
+}
+
+TEST(Options, WhatACoreExcludes) {
+    EXPECT_THAT(refused({"--core", "c", "1"}).message, HasSubstr("exclude each other"));
+    EXPECT_THAT(refused({"--core", "c", "--mode", "live"}).message,
+                HasSubstr("--mode has no meaning with --core"));
+    EXPECT_THAT(refused({"--core", "c", "--max-pause", "9"}).message,
+                HasSubstr("--max-pause has no meaning with --core"));
+    EXPECT_THAT(refused({"--exe", "beam.smp", "1"}).message, HasSubstr("without --core"));
+    EXPECT_EQ(refused({"--core", "c", "1"}).code, ErrorCode::kUsage);
 }
 
 TEST(Options, LimitsAndChoice) {

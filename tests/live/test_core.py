@@ -1,0 +1,237 @@
+"""A core answers as the node did: captured from gcore's and the kernel's, against a freeze."""
+
+import contextlib
+import functools
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import schemas, tools
+from support.captured import listed
+from support.node import start_workload
+from support.paths import CAPTURE
+
+# What names the capture and not the node. A core says neither when the node was started, nor on
+# which machine, nor how much of it was resident.
+OF_THE_CAPTURE = {"dump", "capture", "cost"}
+UNKNOWN_IN_A_CORE = {"boot_us", "uptime_us", "host_name", "os_release", "resident"}
+QUESTIONS = ("process", "backtrace", "heap")
+# Totals in which the processes that ran between freeze and core have a part, and how much of one.
+TOTALS_THAT_MOVE = {"reductions", "processes", "process_heaps"}
+MOST_DIFFERENCE = 0.02
+LEAST_COMPARED = 300
+CORE_SECONDS = 120
+
+
+def without(answer, names):
+    """An answer with these members left out wherever they are."""
+    if isinstance(answer, dict):
+        return {name: without(value, names) for name, value in answer.items()
+                if name not in names}
+    if isinstance(answer, list):
+        return [without(value, names) for value in answer]
+    return answer
+
+
+def gcore(node, directory):
+    """gcore stops the node, writes the core, and lets it go."""
+    core = directory / "gcore"
+    result = subprocess.run(["gcore", "-o", core, str(node.pid)], stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True)
+    core = pathlib.Path(f"{core}.{node.pid}")
+    if not core.exists():
+        raise RuntimeError(f"gcore wrote no core:\n{result.stdout}\n{result.stderr}")
+    return core
+
+
+def kernel_core(node):
+    """Aborts the node and gives the core that the kernel wrote; None where it goes elsewhere."""
+    pattern = pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    if pattern.startswith("|") or "/" in pattern or not pattern:
+        print(f"NOT TESTED: cores of the kernel. core_pattern is '{pattern}', so the core goes "
+              "elsewhere; only gcore's is compared", flush=True)
+        return None
+    everything = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(node.pid, resource.RLIMIT_CORE, everything)
+    os.kill(node.pid, signal.SIGABRT)
+    deadline = time.monotonic() + CORE_SECONDS
+    while running(node.pid):
+        if time.monotonic() > deadline:
+            raise TimeoutError("the node does not end")
+        time.sleep(0.1)
+    cores = [path for path in node.directory.iterdir() if path.name.startswith("core")]
+    if len(cores) != 1:
+        raise RuntimeError(f"core_pattern is '{pattern}', but the kernel left {cores}")
+    return cores[0]
+
+
+def running(pid):
+    """False for a zombie, whose core is written."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    return False
+
+
+def captured(core, dump, *options):
+    return tools.run_measured([CAPTURE, "--quiet", "--core", core, "-o", dump, *options])
+
+
+class Core(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node = start_workload("sample")
+        cls.addClassCleanup(cls.node.stop)
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.node.wait_until_quiet()
+        cls.frozen = cls.scratch / "frozen"
+        tools.capture(cls.node, cls.frozen, "--mode", "freeze")
+        cls.cores = {"gcore": gcore(cls.node, cls.scratch)}
+        cls.executable = os.readlink(f"/proc/{cls.node.pid}/exe")
+        if core := kernel_core(cls.node):
+            cls.cores["kernel"] = core
+        cls.dumps = {}
+        for kind, core in cls.cores.items():
+            cls.dumps[kind] = cls.scratch / f"{kind}.beamdump"
+            ended = tools.expect(captured(core, cls.dumps[kind]), 0, 3)
+            print(f"{kind}: core of {tools.file_bytes(core)} bytes, dump of "
+                  f"{tools.file_bytes(cls.dumps[kind])}, writer's peak {ended.peak_kib} KiB",
+                  flush=True)
+
+    def at_rest(self, dump):
+        """Pids that did not run between the two, and all others of both."""
+        before, after = listed(self.frozen), listed(dump)
+        facts = ("reductions", "void_reason")
+        rest = [pid for pid, process in before.items()
+                if pid in after and not process.get("void_reason")
+                and all(process.get(fact) == after[pid].get(fact) for fact in facts)]
+        return rest, sorted((before.keys() | after.keys()) - set(rest))
+
+    def test_every_process_at_rest_answers_the_same(self):
+        for kind, dump in self.dumps.items():
+            with self.subTest(core=kind):
+                rest, moved = self.at_rest(dump)
+                before, after = listed(self.frozen), listed(dump)
+                answers = 0
+                for pid in rest:
+                    self.assertEqual(before[pid], after[pid])
+                    for command in QUESTIONS:
+                        self.assertEqual(self.answer(self.frozen, command, pid),
+                                         self.answer(dump, command, pid), (command, pid))
+                        answers += 1
+                print(f"{kind}: {len(rest)} processes compared, {answers} answers the same; left "
+                      f"out, for they ran: {' '.join(moved) or 'none'}", flush=True)
+                self.assertGreater(len(rest), LEAST_COMPARED)
+                self.assertLessEqual(len(moved), len(rest) * 0.05)
+
+    @classmethod
+    @functools.cache
+    def answer(cls, dump, command, pid):
+        """Exit status and all that an answer says of the process."""
+        ended = tools.analyze(command, dump, pid, "--json")
+        return ended.status, without(tools.parse(ended), OF_THE_CAPTURE)
+
+    def test_the_summary_is_the_same(self):
+        theirs = tools.analyze_json("summary", self.frozen)
+        for kind, dump in self.dumps.items():
+            with self.subTest(core=kind):
+                ours = tools.analyze_json("summary", dump)
+                schemas.validate(ours, "summary")
+                self.assertEqual(ours["capture"]["mode"], "core")
+                self.assertEqual(ours["capture"]["stops"], 0)
+                left_out = OF_THE_CAPTURE | UNKNOWN_IN_A_CORE
+                self.assertEqual(without(ours["node"], left_out), without(theirs["node"], left_out))
+                self.assertIn("-root", ours["node"]["arguments"])
+                compared = self.compare_numbers(kind, without(theirs, left_out),
+                                                without(ours, left_out))
+                self.assertGreater(compared, 10)
+
+    def compare_numbers(self, where, theirs, ours):
+        """All counts and sizes of the node."""
+        compared = 0
+        for part in ("counts", "memory"):
+            self.assertEqual(theirs[part].keys(), ours[part].keys())
+            for name, value in theirs[part].items():
+                moves = name in TOTALS_THAT_MOVE
+                self.assertAlmostEqual(value, ours[part][name], msg=f"{where}: {part}.{name}",
+                                       delta=value * MOST_DIFFERENCE if moves else 0)
+                compared += 1
+        print(f"{where}: {compared} totals compared", flush=True)
+        return compared
+
+    def test_registered_names_lead_to_processes(self):
+        for dump in self.dumps.values():
+            ended = tools.expect(tools.analyze("backtrace", dump, "sample_deep"), 0)
+            self.assertGreaterEqual(ended.output.count("sample:deep/2"), 1000)
+
+    def test_the_executable_may_stand_elsewhere(self):
+        core, dump = self.cores["gcore"], self.scratch / "elsewhere.beamdump"
+        copy = self.scratch / "beam"
+        shutil.copy(self.executable, copy)
+        tools.expect(captured(core, dump, "--exe", copy), 0, 3)
+        self.assertEqual(len(listed(dump)), len(listed(self.dumps["gcore"])))
+
+    def test_another_build_is_refused(self):
+        """The same program, but for its build id."""
+        build_id = bytes.fromhex(self.build_id())
+        contents = pathlib.Path(self.executable).read_bytes()
+        self.assertEqual(contents.count(build_id), 1)
+        other = self.scratch / "other"
+        other.write_bytes(contents.replace(build_id, build_id[::-1]))
+        for kind, core in self.cores.items():
+            with self.subTest(core=kind):
+                dump = self.scratch / "never"
+                ended = tools.expect(captured(core, dump, "--exe", other), 1)
+                self.assertIn(f"its build id is {build_id[::-1].hex()}, the core's "
+                              f"{build_id.hex()}", ended.diagnostics)
+                self.assertFalse(dump.exists())
+
+    def build_id(self):
+        notes = subprocess.run(["readelf", "-n", self.executable], capture_output=True, text=True)
+        return notes.stdout.split("Build ID:")[1].split()[0]
+
+    def test_a_core_cut_off_says_how_much_is_missing(self):
+        """The kernel's: gcore writes last what says where everything is."""
+        ended = captured(self.cut(self.cores["gcore"], 1 << 20), self.scratch / "never-cut")
+        tools.expect(ended, 1)
+        self.assertIn("was cut off", ended.diagnostics)
+        if "kernel" not in self.cores:
+            return
+        core = self.cores["kernel"]
+        # The last mappings are libraries and the stack: the node is all there without them.
+        dump = self.scratch / "cut.beamdump"
+        ended = tools.expect(captured(self.cut(core, 40960), dump), 3)
+        self.assertRegex(ended.diagnostics, r"was cut off: 40960 of \d+ bytes of memory")
+        self.assertEqual(len(listed(dump)), len(listed(self.dumps["kernel"])))
+        refused = tools.expect(captured(self.cut(core, tools.file_bytes(core) * 3 // 4),
+                                        self.scratch / "never-cut"), 1)
+        self.assertIn("was cut off", refused.diagnostics)
+        self.assertEqual(refused.diagnostics.count("\n"), 1)
+
+    def cut(self, core, missing):
+        """A copy without so many of its last bytes."""
+        copy = self.scratch / "cut"
+        subprocess.run(["cp", "--sparse=always", core, copy], check=True)
+        os.truncate(copy, tools.file_bytes(core) - missing)
+        return copy
+
+    def test_a_core_of_another_program_is_named(self):
+        other = subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL)
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        core = subprocess.run(["gcore", "-o", self.scratch / "sleep", str(other.pid)],
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        self.assertEqual(core.returncode, 0)
+        ended = tools.expect(captured(self.scratch / f"sleep.{other.pid}",
+                                      self.scratch / "never"), 1)
+        self.assertRegex(ended.diagnostics,
+                         rf"\(process {other.pid}\) is a core of \S*/sleep, not of an Erlang VM")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
