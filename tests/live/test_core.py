@@ -4,9 +4,11 @@ import contextlib
 import functools
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -212,6 +214,36 @@ class Core(unittest.TestCase):
                                         self.scratch / "never-cut"), 1)
         self.assertIn("was cut off", refused.diagnostics)
         self.assertEqual(refused.diagnostics.count("\n"), 1)
+
+    def test_memory_that_is_missing_is_never_zero(self):
+        """The segment with the accounts' heap says that nothing of it was dumped."""
+        if "kernel" not in self.cores:
+            return
+        core = self.cut(self.cores["kernel"], 0)
+        backtrace = tools.expect(tools.analyze("backtrace", self.dumps["kernel"],
+                                               "sample_accounts"), 0).output
+        heap = int(re.search(r"^0x([0-9a-f]+) Return addr", backtrace, re.MULTILINE)[1], 16)
+        self.assertGreater(self.leave_out(core, heap), 0)
+        dump = self.scratch / "holed.beamdump"
+        tools.expect(captured(core, dump), 3)
+        reasons = {process["registered_name"]: process["void_reason"]
+                   for process in listed(dump).values() if process.get("void_reason")}
+        self.assertEqual(reasons.get("sample_accounts"), "unreadable")
+        self.assertLess(len(reasons), 10)
+
+    def leave_out(self, core, address):
+        """Sets p_filesz of the segment that holds an address to 0; gives what it was."""
+        header, size_at = struct.Struct("<IIQQQQQQ"), 32
+        with open(core, "r+b") as file:
+            count = struct.unpack_from("<H", file.read(64), 56)[0]
+            for place in range(64, 64 + count * header.size, header.size):
+                file.seek(place)
+                kind, _, _, begin, _, dumped, size, _ = header.unpack(file.read(header.size))
+                if kind == 1 and begin <= address < begin + size:
+                    file.seek(place + size_at)
+                    file.write(bytes(8))
+                    return dumped
+        return 0
 
     def cut(self, core, missing):
         """A copy without so many of its last bytes."""

@@ -220,6 +220,12 @@ Result<std::unique_ptr<Session>> begin(const Request& request,
                           request.listener, request.cancelled);
 }
 
+/// Where a core lacks what every dump needs, the reason may be that it was cut off.
+std::unexpected<Error> explained(const std::string& incomplete, const Error& error) {
+    const bool said = incomplete.empty() || error.message.find(incomplete) != std::string::npos;
+    return said ? std::unexpected(error) : wrap(incomplete, error);
+}
+
 Result<CaptureReport> capture_core(const Request& request) {
     auto target = target::CoreTarget::open(*request.options.core, request.options.executable);
     if (!target) {
@@ -228,16 +234,16 @@ Result<CaptureReport> capture_core(const Request& request) {
     const auto incomplete = (*target)->incomplete();
     auto session = begin(request, std::move(*target), 1);
     if (!session) {
-        return std::unexpected(session.error());
+        return explained(incomplete, session.error());
     }
     if (!incomplete.empty()) {
         (*session)->warn(incomplete);
     }
     if (auto done = (*session)->node_facts(records::MEMORY_SOURCE_CORE, false); !done) {
-        return std::unexpected(done.error());
+        return explained(incomplete, done.error());
     }
     if (auto copied = capture_at_rest(**session, true, nullptr); !copied) {
-        return std::unexpected(copied.error());
+        return explained(incomplete, copied.error());
     }
     auto report = (*session)->finish();
     if (report) {

@@ -66,9 +66,10 @@ std::optional<std::span<const std::uint64_t>> argument_pointers(const Stack& sta
                                                                 std::size_t auxiliary) {
     const std::span words(stack.words);
     std::size_t at = auxiliary;
-    if (at == 0 || words[--at] != 0) {
+    if (at == 0 || words[at - 1] != 0) {
         return std::nullopt;
     }
+    --at;
     while (at > 0 && words[at - 1] != 0) {
         --at;
     }

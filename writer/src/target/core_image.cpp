@@ -62,6 +62,7 @@ std::vector<Mapped> mapped_files(const CoreFile& core, CoreMemory& memory) {
 
 std::vector<AddressRange> whole_pages(const std::vector<AddressRange>& ranges) {
     std::vector<AddressRange> pages;
+    pages.reserve(ranges.size());
     for (const auto& range : ranges) {
         pages.push_back({range.begin / kPageBytes * kPageBytes,
                          (range.end + kPageBytes - 1) / kPageBytes * kPageBytes});
@@ -221,7 +222,8 @@ void add_libraries(const CoreFile& core, const std::vector<Mapped>& files, const
             continue;
         }
         if (const auto image = open_mapped(core, mapped, mapped.path)) {
-            static_cast<void>(add_from_file(*image, mapped, mapped.path, memory));
+            // One that cannot be opened a second time is passed over like one that is not here.
+            [[maybe_unused]] const auto added = add_from_file(*image, mapped, mapped.path, memory);
         }
     }
 }
