@@ -87,10 +87,9 @@ std::string capture_text(const query::CaptureSummary& capture) {
     Phrase phrase;
     phrase.add("mode " + capture.mode);
     if (capture.total_stopped_ns) {
-        std::string stopped =
-            capture.stops == 0 && *capture.total_stopped_ns == 0
-                ? "node not stopped"
-                : "node stopped for " + duration_text(*capture.total_stopped_ns);
+        std::string stopped = capture.stops == 0 && *capture.total_stopped_ns == 0
+                                  ? "node not stopped"
+                                  : "node stopped for " + duration_text(*capture.total_stopped_ns);
         if (capture.stops > 1 && capture.longest_stop_ns) {
             stopped += fmt::format(" in {} stops (longest {})", capture.stops,
                                    duration_text(*capture.longest_stop_ns));
