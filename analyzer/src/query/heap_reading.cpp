@@ -1,0 +1,58 @@
+#include "query/heap_reading.h"
+
+#include "query/term_path.h"
+
+namespace beamdump::query {
+
+HeapReading::HeapReading(Dump& dump, OpenedProcess& process, const HeapOptions& options)
+    : dump_(dump),
+      process_(process),
+      options_(options),
+      space_({.max_memory_bytes = options.max_memory, .directory = {}}),
+      words_(process.context),
+      printer_(process.context, process.scheme) {}
+
+HeapArea HeapReading::area_of(std::uint64_t address) {
+    const records::Process& facts = process_.run.process;
+    const auto within = [address](std::uint64_t from, std::uint64_t to) {
+        return from <= address && address < to;
+    };
+    if (within(facts.heap_address(), facts.heap_end_address())) {
+        return HeapArea::kHeap;
+    }
+    if (within(facts.old_heap_address(), facts.old_heap_end_address())) {
+        return HeapArea::kOldHeap;
+    }
+    return dump_.literals().covers(address) ? HeapArea::kLiteral : HeapArea::kFragment;
+}
+
+std::size_t HeapReading::most_lines() const {
+    constexpr std::size_t kMostLines = 1000;
+    return options_.limit == 0 ? kMostLines : options_.limit;
+}
+
+TermText HeapReading::text(std::uint64_t word) {
+    return term_text(printer_, word, options_.term_bytes);
+}
+
+RootLine HeapReading::line_of(const HeapRoot& root, const TermSizes& sizes) {
+    RootLine line;
+    line.kind = root.kind;
+    line.frame = root.frame;
+    line.index = root.index;
+    line.name = root.name;
+    if (root.kind == RootKind::kDictionary) {
+        line.key = text(root.key_word);
+    }
+    line.term = text(root.word);
+    line.flat_words = sizes.flat;
+    line.shared_words = sizes.shared;
+    line.whole = sizes.unreadable == 0;
+    return line;
+}
+
+LargeTermLine HeapReading::line_of(const LargeTerm& term, const RootLine& root) {
+    return {term.words, root_text(root), path_texts(term.path, words_, printer_), text(term.word)};
+}
+
+}  // namespace beamdump::query

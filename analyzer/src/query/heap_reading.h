@@ -1,0 +1,53 @@
+#pragma once
+
+#include "query/heap.h"
+#include "query/heap_roots.h"
+#include "query/opened_process.h"
+
+#include <libdump/heap/heap_census.h>
+#include <libdump/heap/largest_terms.h>
+#include <libdump/heap/scratch_space.h>
+#include <libdump/heap/term_sizes.h>
+#include <libdump/model/dump.h>
+#include <libdump/term/term_printer.h>
+#include <libdump/term/word_reader.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace beamdump::query {
+
+/// What all parts of a heap report read with. Dump, process and options must outlive it.
+class HeapReading {
+  public:
+    HeapReading(Dump& dump, OpenedProcess& process, const HeapOptions& options);
+
+    [[nodiscard]] Dump& dump() { return dump_; }
+    [[nodiscard]] OpenedProcess& process() { return process_; }
+    [[nodiscard]] const HeapOptions& options() const { return options_; }
+    [[nodiscard]] ScratchSpace& space() { return space_; }
+    [[nodiscard]] WordReader& words() { return words_; }
+    [[nodiscard]] TermPrinter& printer() { return printer_; }
+
+    [[nodiscard]] HeapArea area_of(std::uint64_t address);
+    [[nodiscard]] bool is_literal(std::uint64_t address) {
+        return area_of(address) == HeapArea::kLiteral;
+    }
+    /// Of a list that has an end even where all lines are asked for.
+    [[nodiscard]] std::size_t most_lines() const;
+
+    /// Its first bytes, as many as the options say.
+    TermText text(std::uint64_t word);
+    RootLine line_of(const HeapRoot& root, const TermSizes& sizes);
+    LargeTermLine line_of(const LargeTerm& term, const RootLine& root);
+
+  private:
+    Dump& dump_;
+    OpenedProcess& process_;
+    const HeapOptions& options_;
+    ScratchSpace space_;
+    WordReader words_;
+    TermPrinter printer_;
+};
+
+}  // namespace beamdump::query

@@ -1,0 +1,74 @@
+#include "query/top_level_terms.h"
+
+#include <libdump/heap/heap_scan.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace beamdump::query {
+
+namespace {
+
+/// The blocks of the heap that collections sweep; fragments of messages are not among them.
+std::vector<std::pair<std::string_view, HeapBlock>> heap_blocks(const ProcessRun& run) {
+    std::vector<std::pair<std::string_view, HeapBlock>> blocks;
+    const auto add = [&](std::string_view area, format::RegionKind kind) {
+        for (const Region& region : run.directory.regions) {
+            if (region.kind == kind) {
+                blocks.push_back(
+                    {area, {region.address, region.address + region.here * kWordBytes}});
+            }
+        }
+    };
+    add("heap", format::RegionKind::kHeap);
+    add("old_heap", format::RegionKind::kOldHeap);
+    add("abandoned_heap", format::RegionKind::kAbandonedHeap);
+    add("fragments", format::RegionKind::kHeapFragment);
+    add("fragments", format::RegionKind::kReceivedFragment);
+    return blocks;
+}
+
+}  // namespace
+
+TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census) {
+    const HeapOptions& options = reading.options();
+    reading.words().forget();
+    reading.printer().forget();
+    const auto blocks = heap_blocks(reading.process().run);
+    TopLevelTerms terms(
+        reading.process().scheme, reading.words(),
+        [&](std::uint64_t address) {
+            return census.is_live(address) || reading.is_literal(address);
+        },
+        &reading.space());
+    for (const auto& [area, block] : blocks) {
+        terms.add(block);
+    }
+    TopLevelTermList list;
+    const auto has_room = [&] { return list.lines.size() < options.limit || options.limit == 0; };
+    for (const auto& [area, block] : blocks) {
+        terms.visit(
+            block,
+            [&](const TopLevelTerms::Term& term) {
+                ++list.total;
+                list.dead += term.dead ? 1 : 0;
+                list.dead_words += term.dead ? term.words : 0;
+                if (has_room()) {
+                    list.lines.push_back({std::string(area), term.address, term.words, term.dead,
+                                          false, reading.text(term.word)});
+                }
+            },
+            [&](const UnreadableStretch& stretch) {
+                list.unreadable_words += stretch.words;
+                if (has_room()) {
+                    list.lines.push_back(
+                        {std::string(area), stretch.address, stretch.words, false, true, {}});
+                }
+            });
+    }
+    return list;
+}
+
+}  // namespace beamdump::query
