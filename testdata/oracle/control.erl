@@ -7,6 +7,7 @@
 %%   watch         starts to watch for stops
 %%   gap           the longest stop seen since watch, in microseconds
 %%   memory        erlang:memory(total)
+%%   start WORKLOAD SCALE  WORKLOAD:start(SCALE), beside what runs
 %%   steady reset|report   steady:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
@@ -69,6 +70,9 @@ reply([<<"gap">>]) ->
     receive {gap, Microseconds} -> integer_to_binary(Microseconds) end;
 reply([<<"memory">>]) ->
     integer_to_binary(erlang:memory(total));
+reply([<<"start">>, Workload, Scale]) ->
+    ok = (binary_to_atom(Workload)):start(binary_to_float(Scale)),
+    <<"started">>;
 reply([<<"steady">>, What]) ->
     steady:tell(What);
 reply([<<"silent">>]) ->

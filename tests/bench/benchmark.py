@@ -1,4 +1,4 @@
-"""Capture against gcore, and what the analyzer's answers cost, on one standard node in one run.
+"""Capture against gcore, its modes against each other and zstd, and what the analyzer's answers cost, on one standard node in one run.
 
     benchmark.py [--scale N] [--repeat N] [--record]
 
@@ -21,6 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "live"))
 
+from modes import measure_modes, measure_stops  # noqa: E402
 from support import tools  # noqa: E402
 from support.node import start_workload  # noqa: E402
 from support.paths import ANALYZE, CAPTURE  # noqa: E402
@@ -173,6 +174,8 @@ def run(scale, repeat):
             core, squeezed = measure_gcore(node, directory)
             gcore.add(*core)
             squeeze.append(squeezed)
+        modes = measure_modes(node, directory, repeat)
+        stops = measure_stops(node, directory, 9)
         node.stop()
         answers = measure_answers(directory / "standard.beamdump")
         backtraces = measure_backtraces(directory / "standard.beamdump")
@@ -190,6 +193,9 @@ def run(scale, repeat):
                      ["`gcore`", *gcore.cells()],
                      ["`zstd -1` of that core", f"{squeeze_seconds:.2f} s",
                       f"{squeeze_bytes / 1e6:.1f} MB", "", ""]]), "", ratios, "",
+        table(["", "wall time (range)", "of zstd's speed", "longest stop", "stops",
+               "peak memory"], modes), "",
+        table(["", "median", "smallest", "largest", ""], stops), "",
         table(["question", "time", "read of the dump", "printed", "peak memory"], answers), "",
         table(["whole backtraces", "wall time (range)", "text", "of zstd's time", "first byte",
                "peak memory"], backtraces)])
