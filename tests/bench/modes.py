@@ -18,7 +18,7 @@ def capture(node, dump, mode):
         [CAPTURE, "--quiet", "--force", "--threads", "2", "--mode", mode, "-o", dump, node.pid]),
         0, 3)
     summary = tools.analyze_json("summary", dump)
-    return ended, summary["capture"], summary["processes"]
+    return ended, summary["capture"], summary["counts"]
 
 
 def driver(node, *options):
@@ -71,10 +71,10 @@ def measure_stops(node, directory, repeat):
     dump = directory / "stops.beamdump"
     busy, stops, left = [], [], []
     for _ in range(repeat):
-        _, cost, processes = capture(node, dump, "auto")
+        _, cost, counts = capture(node, dump, "auto")
         busy.append(cost["longest_stop_ns"] / 1e6)
         stops.append(cost["stops"])
-        left.append(processes["void"])
+        left.append(counts["processes_void"])
     bare = [twin["bare_stop_us"] / 1000
             for twin in driver(node, "--repeat", str(repeat), "--bare-stop")]
 

@@ -1,0 +1,108 @@
+"""A node in mount and pid namespaces of its own, below another root, as the first process there, with
+its program at a path that does not exist outside: as containers have them. Captured from outside in
+every mode."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import tools
+from support.node import Node, base_environment, compile_testdata, temporary_directory
+
+MODES = ("auto", "live", "snapshot", "freeze")
+READY_SECONDS = 60
+
+# The root is this machine's own, but for Erlang, which is at /opt/erlang there and nowhere else.
+INSIDE = """
+set -eu
+mount --rbind / "$ROOT"
+mount -t tmpfs none "$ROOT/opt"
+mkdir "$ROOT/opt/erlang"
+mount --bind /usr/lib/erlang "$ROOT/opt/erlang"
+mount -t tmpfs none "$ROOT/usr/lib/erlang"
+mount -t proc proc "$ROOT/proc"
+export ROOTDIR=/opt/erlang EMU=beam PROGNAME=erl
+export BINDIR=/opt/erlang/$(cd "$ROOT/opt/erlang" && echo erts-*)/bin
+exec chroot "$ROOT" /bin/sh -c 'cd /; exec $BINDIR/erlexec "$@"' sh -noinput -start_epmd false \\
+  -pa "$EBIN" -run control start "$CONTROL"
+"""
+
+
+def shape(pid):
+    tasks = pathlib.Path(f"/proc/{pid}/task")
+    threads = sorted(os.listdir(tasks))
+    children = [child for thread in threads
+                for child in (tasks / thread / "children").read_text().split()]
+    return threads, sorted(children)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "namespaces and other roots need root")
+class Containers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        belongings = contextlib.ExitStack()
+        cls.addClassCleanup(belongings.close)
+        directory = temporary_directory(belongings)
+        root = directory / "root"
+        root.mkdir()
+        environment = base_environment(directory) | {
+            "ROOT": str(root), "EBIN": str(compile_testdata(directory, "oracle")),
+            "CONTROL": str(directory / "control")}
+        process = subprocess.Popen(
+            ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--propagation", "private",
+             "bash", "-c", INSIDE],
+            env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        belongings.callback(process.wait)
+        belongings.callback(process.kill)
+        cls.node = Node(cls.first_inside(process), directory, contextlib.ExitStack())
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                if cls.node.ask("ping") == "pong":
+                    break
+            time.sleep(0.1)
+
+    @staticmethod
+    def first_inside(process):
+        """The process that unshare made, once it is the VM."""
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline and process.poll() is None:
+            for child in children.read_text().split():
+                if pathlib.Path(f"/proc/{child}/comm").read_text().strip() == "beam.smp":
+                    return int(child)
+            time.sleep(0.05)
+        raise RuntimeError("the node in its own namespaces did not start")
+
+    def test_it_is_where_it_should_be(self):
+        status = pathlib.Path(f"/proc/{self.node.pid}/status").read_text()
+        self.assertRegex(status, rf"NSpid:\t{self.node.pid}\t1\n")
+        program = os.readlink(f"/proc/{self.node.pid}/exe")
+        self.assertIn("/opt/erlang/", program)
+        self.assertFalse(os.path.exists(program))
+
+    def test_captured_in_every_mode(self):
+        before = shape(self.node.pid)
+        pids = set(self.node.ask("processes").split())
+        with tempfile.TemporaryDirectory() as scratch:
+            for mode in MODES:
+                with self.subTest(mode=mode):
+                    dump = pathlib.Path(scratch) / mode
+                    tools.capture(self.node, dump, "--mode", mode)
+                    listed = {process["pid"] for process in tools.analyze_json(
+                        "processes", dump, "--limit", "0")["processes"]}
+                    self.assertGreater(len(pids & listed), 0.95 * len(pids))
+                    deadline = time.monotonic() + 1
+                    while shape(self.node.pid) != before and time.monotonic() < deadline:
+                        time.sleep(0.01)
+                    self.assertEqual(shape(self.node.pid), before)
+                    self.assertEqual(self.node.ask("ping"), "pong")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
