@@ -132,6 +132,11 @@ Result<void> snapshot(Session& session, target::LiveTarget& target) {
     if (!pending) {
         return std::unexpected(pending.error());
     }
+    if (!pending->empty()) {
+        if (auto done = session.epoch(records::MEMORY_SOURCE_LIVE); !done) {
+            return done;
+        }
+    }
     auto tries = Tries::open(session);
     if (!tries) {
         return std::unexpected(tries.error());
