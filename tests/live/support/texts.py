@@ -64,8 +64,9 @@ class Texts:
         theirs = asked["flat_words"]
         if not theirs["dictionary"] and not theirs["message"]:
             return
-        roots = tools.analyze_json("heap", self._dump, pid, "--limit", "0", "--term-bytes", "0",
-                                   "--sensitive")["roots"]
+        answer = tools.analyze_json("heap", self._dump, pid, "--limit", "0", "--term-bytes", "0",
+                                    "--sensitive")
+        roots = answer["roots"]
         keys = [self._decoded(text) for text in asked["terms"]["dictionary"][::2]]
         told = {"dictionary": dict(zip(keys, theirs["dictionary"])),
                 "message": dict(enumerate(theirs["message"]))}
@@ -73,6 +74,12 @@ class Texts:
                                for root in roots["dictionary"]["items"]},
                 "message": dict(enumerate(root["flat_words"]
                                           for root in roots["message"]["items"]))}
+        if undecoded := answer["undecoded_messages"]:
+            # They take no words before the process looks at them.
+            here = len(ours["message"])
+            if here + undecoded != len(told["message"]):
+                yield f"{here} messages and {undecoded} undecoded, {len(told['message'])} in the node"
+            del told["message"]
         for what, sizes in told.items():
             self.sizes += len(sizes)
             if ours[what] != sizes:
