@@ -130,7 +130,7 @@ TEST(RecoveredIndex, AProcessWithoutAnEndIsCountedAndNotListed) {
     EXPECT_EQ(reader.recovered()->unfinished_processes, 2U);
 }
 
-TEST(RecoveredIndex, OfARepeatedBinaryTheLastRecordCounts) {
+TEST(RecoveredIndex, AllBinariesThatStoodAtOneAddressAreKeptInTheirOrder) {
     DumpBuilder builder = started();
     builder.add_binaries();
     records::Binaries again;
@@ -138,11 +138,13 @@ TEST(RecoveredIndex, OfARepeatedBinaryTheLastRecordCounts) {
     const std::uint64_t offset = builder.append(RecordKind::kBinaries, again);
     DumpReader reader = open_abandoned(builder);
     const auto& binaries = reader.recovered()->binaries;
-    ASSERT_EQ(binaries.size(), 3U);
+    ASSERT_EQ(binaries.size(), 4U);
     EXPECT_LT(binaries[0].record_offset, offset);
     EXPECT_EQ(binaries[1].address, kBinaryBase + 64);
-    EXPECT_EQ(binaries[1].record_offset, offset);
-    EXPECT_LT(binaries[2].record_offset, offset);
+    EXPECT_LT(binaries[1].record_offset, offset);
+    EXPECT_EQ(binaries[2].address, kBinaryBase + 64);
+    EXPECT_EQ(binaries[2].record_offset, offset);
+    EXPECT_LT(binaries[3].record_offset, offset);
 }
 
 TEST(RecoveredIndex, UnknownRecordsArePassedOver) {

@@ -49,15 +49,20 @@ class TwinReading {
         if (sound) {
             return records::VOID_REASON_NONE;
         }
-        if (sound.error().code == ErrorCode::kTargetDied) {
+        if (!give_up(sound.error())) {
             return std::unexpected(sound.error());
         }
-        given_up_ = true;
-        session_.warn(fmt::format("the node's twin was given up: {}", sound.error().message));
-        if (auto ended = end(); !ended) {
-            return std::unexpected(ended.error());
-        }
         return records::VOID_REASON_LIMIT;
+    }
+
+    /// Whether the node itself can go on being read after that error of its twin.
+    bool give_up(const Error& error) {
+        if (!target_.alive()) {
+            return false;
+        }
+        given_up_ = true;
+        session_.warn(fmt::format("the node's twin was given up: {}", error.message));
+        return end().has_value();
     }
 
     Result<void> end() {
@@ -130,10 +135,13 @@ Result<void> capture_from_twin(Session& session, Tries& tries, target::LiveTarge
     session.count_retries(pending.size());
     for (auto& process : pending) {
         auto done = tries.attempt(process, &watch);
-        if (!done) {
+        // The kernel may have ended the twin while it was read.
+        const bool lost =
+            !done && done.error().code == ErrorCode::kTargetDied && (*twin)->give_up(done.error());
+        if (!done && !lost) {
             return std::unexpected(done.error());
         }
-        if (!*done) {
+        if (lost || !*done) {
             left.push_back(process);
         }
     }
