@@ -60,6 +60,10 @@ Result<std::vector<beam::ProcessSlot>> capture_at_rest(
     AtRest at_rest(session, last, watch);
     auto done = for_each_batch(
         session, [&](std::span<const beam::ProcessSlot> slots) { return at_rest.batch(slots); });
+    if (done) {
+        // While nothing moves: a binary that is read later may be another.
+        done = session.binaries().settle();
+    }
     if (!done) {
         return std::unexpected(done.error());
     }

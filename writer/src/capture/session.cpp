@@ -175,7 +175,11 @@ Result<void> Session::node_facts(records::MemorySourceKind source, bool moving) 
     }
     binaries_.emplace(std::move(*binaries));
     binaries_->set_moving(moving);
-    if (auto done = steadily(moving, *vm_, [this] { return node_->literals(*binaries_); }); !done) {
+    const auto literals = [this]() -> Result<void> {
+        auto done = node_->literals(*binaries_);
+        return done ? binaries_->settle() : done;
+    };
+    if (auto done = steadily(moving, *vm_, literals); !done) {
         return done;
     }
     return open_processes();
@@ -199,7 +203,10 @@ Result<void> Session::node_growth() {
         if (auto done = node_->tables(); !done) {
             return done;
         }
-        return node_->literals(*binaries_);
+        if (auto done = node_->literals(*binaries_); !done) {
+            return done;
+        }
+        return binaries_->settle();
     };
     return steadily(true, *vm_, look_again);
 }
