@@ -11,8 +11,10 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -224,8 +226,8 @@ def injection_steps():
 class OfASmallProcess(unittest.TestCase):
     """registers_keeper: what it had in its registers, and what its death means."""
 
-    def start(self, **options):
-        keeper = subprocess.Popen([KEEPER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def start(self, program=KEEPER, **options):
+        keeper = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   text=True, **options)
         self.addCleanup(self.end, keeper)
         process = Process(keeper.pid)
@@ -305,9 +307,15 @@ class OfASmallProcess(unittest.TestCase):
     def test_the_kernel_refuses_a_thread_or_a_process(self):
         """As a user of its own, with a limit that leaves room for nothing, or for the reaper."""
         self.assertEqual(os.geteuid(), 0, "run as root: it starts a process as another user")
+        # Where another user may run it: the checkout may lie in a home directory.
+        scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        program = scratch / KEEPER.name
+        shutil.copy(KEEPER, program)
+        for path in (scratch, program):
+            path.chmod(0o755)
         for most, told in ((2, "refuses to make a thread"), (3, "refuses to make a twin")):
             keeper, process = self.start(
-                user=54321, preexec_fn=functools.partial(
+                program, user=54321, cwd="/", preexec_fn=functools.partial(
                     resource.setrlimit, resource.RLIMIT_NPROC, (most, most)))
             threads = process.threads()
             refused = run(*self.driver(keeper))
