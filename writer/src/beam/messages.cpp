@@ -26,6 +26,7 @@ void MessageWalker::resolve(LayoutNames& names) {
     marker_bytes_ = names.bytes("ErtsRecvMarker");
     slots_ = names.field("ErtsSignalInQueueBufferArray", "slots");
     slot_first_ = names.field("ErtsSignalInQueueBuffer", "queue.first");
+    slot_last_ = names.field("ErtsSignalInQueueBuffer", "queue.last");
     slot_bytes_ = names.bytes("ErtsSignalInQueueBuffer");
     dist_flags_ = names.field("ErtsDistExternal", "flags");
     dist_data_ = names.field("ErtsDistExternal", "data");
@@ -63,37 +64,42 @@ Result<MessageWalker> MessageWalker::open(Vm& vm) {
 Result<void> MessageWalker::walk(const ProcessView& process, std::uint64_t limit,
                                  const Visit& visit) {
     auto left = limit;
-    for (const auto& [first, kind] : {std::pair{process.inner, records::QUEUE_KIND_INNER},
-                                      std::pair{process.middle, records::QUEUE_KIND_MIDDLE},
-                                      std::pair{process.outer, records::QUEUE_KIND_OUTER}}) {
-        if (auto done = queue(first, kind, left, visit); !done) {
+    for (const auto& which :
+         {Queue{process.inner, 0, records::QUEUE_KIND_INNER},
+          Queue{process.middle, 0, records::QUEUE_KIND_MIDDLE},
+          Queue{process.outer, process.outer_last, records::QUEUE_KIND_OUTER}}) {
+        if (auto done = queue(which, left, visit); !done) {
             return done;
         }
     }
-    if (process.buffers == 0) {
-        return {};
+    return process.buffers == 0 ? Result<void>() : buffers(process.buffers, left, visit);
+}
+
+Result<void> MessageWalker::buffers(Address array, std::uint64_t& left, const Visit& visit) {
+    std::vector<std::byte> slots(kBuffers * slot_bytes_);
+    if (auto done = vm_->bulk().read(array + slots_.offset, slots); !done) {
+        return wrap("a message queue's buffers", done.error());
     }
+    const std::span<const std::byte> all(slots);
+    // Entries are read after the ends of their queues, never from memory held since before.
+    vm_->forget();
     for (std::uint64_t slot = 0; slot < kBuffers; ++slot) {
-        const auto first = vm_->memory().word(process.buffers + slots_.offset + slot * slot_bytes_ +
-                                              slot_first_.offset);
-        if (!first) {
-            return wrap("a message queue's buffers", first.error());
-        }
-        if (auto done = queue(*first, records::QUEUE_KIND_BUFFER, left, visit); !done) {
+        const StructView view(all.subspan(slot * slot_bytes_, slot_bytes_));
+        const Queue which{view.get(slot_first_), view.get(slot_last_), records::QUEUE_KIND_BUFFER};
+        if (auto done = queue(which, left, visit); !done) {
             return done;
         }
     }
     return {};
 }
 
-Result<void> MessageWalker::queue(Address first, records::QueueKind kind, std::uint64_t& left,
-                                  const Visit& visit) {
+Result<void> MessageWalker::queue(const Queue& which, std::uint64_t& left, const Visit& visit) {
     const auto head_bytes = end_of({next_, data_, terms_});
     QueueEntry item;
-    for (auto address = first; address != 0;) {
+    for (auto address = which.first; address != 0;) {
         if (left-- == 0) {
             return fail(ErrorCode::kImplausible,
-                        fmt::format("the message queue at {:#x} does not end", first));
+                        fmt::format("the message queue at {:#x} does not end", which.first));
         }
         auto head = OwnedStruct::read(vm_->memory(), address, head_bytes);
         if (!head) {
@@ -104,14 +110,14 @@ Result<void> MessageWalker::queue(Address first, records::QueueKind kind, std::u
         item.external.clear();
         item.bytes = message_bytes_;
         item.message.set_address(address);
-        item.message.set_queue(kind);
+        item.message.set_queue(which.kind);
         if (auto done = entry(address, head->view(), item); !done) {
             return done;
         }
         if (auto done = visit(item); !done) {
             return done;
         }
-        address = head->view().get(next_);
+        address = address + next_.offset == which.last ? 0 : head->view().get(next_);
     }
     return {};
 }

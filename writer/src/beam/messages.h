@@ -20,7 +20,9 @@ class MessageWalker {
 
     using Visit = std::function<Result<void>(QueueEntry&)>;
 
-    /// All queues; at most `limit` entries in all, then kImplausible.
+    /// All queues; at most `limit` entries in all, then kImplausible. Of the outer ones, to which
+    /// others append, what was linked when the structure, or the buffers, were read: what came
+    /// later may lie in memory that was read before it was written there.
     Result<void> walk(const ProcessView& process, std::uint64_t limit, const Visit& visit);
 
     /// Received messages whose fragments are part of the process's heap until the next collection
@@ -32,8 +34,14 @@ class MessageWalker {
     MessageWalker(Vm& vm, FragmentReader fragments, AtomWords atoms)
         : vm_(&vm), fragments_(fragments), atoms_(atoms) {}
     void resolve(LayoutNames& names);
-    Result<void> queue(Address first, records::QueueKind kind, std::uint64_t& left,
-                       const Visit& visit);
+    /// `last`: the address of the last entry's link; 0: the one that links to nothing.
+    struct Queue {
+        Address first = 0;
+        Address last = 0;
+        records::QueueKind kind = records::QUEUE_KIND_INNER;
+    };
+    Result<void> queue(const Queue& which, std::uint64_t& left, const Visit& visit);
+    Result<void> buffers(Address array, std::uint64_t& left, const Visit& visit);
     Result<void> entry(Address address, const StructView& head, QueueEntry& into);
     Result<void> signal(Address address, std::uint64_t tag, QueueEntry& into);
     Result<void> external(const Fragment& fragment, QueueEntry& into);
@@ -44,7 +52,7 @@ class MessageWalker {
     FragmentReader fragments_;
     AtomWords atoms_;
     Field next_, data_, terms_, combined_;
-    Field slots_, slot_first_;
+    Field slots_, slot_first_, slot_last_;
     Field dist_flags_, dist_data_, dist_atoms_, table_size_, table_atoms_;
     Field ext_frag_id_, ext_begin_, ext_end_;
     std::uint32_t message_bytes_ = 0, marker_bytes_ = 0, slot_bytes_ = 0, ext_bytes_ = 0;

@@ -30,7 +30,8 @@ struct ProcessView {
     Address inner = 0;     ///< first entry of the inner queue
     Address middle = 0;
     Address outer = 0;
-    Address buffers = 0;  ///< ErtsSignalInQueueBufferArray
+    Address outer_last = 0;  ///< of the link of the outer queue's last entry
+    Address buffers = 0;     ///< ErtsSignalInQueueBufferArray
     Address links = 0;
     Address local_targets = 0;  ///< lt_monitors
     Address monitors = 0;
@@ -82,8 +83,8 @@ class ProcessReader {
         Field first, cont, len, queue_flags, dictionary, token, initial, current, parent;
         Field high_water, old_hend, old_htop, old_heap, gen_gcs, max_gen_gcs;
         Field off_heap_first, off_heap_overhead, wrt_bins, mbuf, msg_frag, mbuf_sz, psd;
-        Field bin_vheap_sz, bin_old_vheap, bin_old_vheap_sz, state, inq_first, inq_len, inq_buffers,
-            lock;
+        Field bin_vheap_sz, bin_old_vheap, bin_old_vheap_sz, state, inq_first, inq_last, inq_len,
+            inq_buffers, lock;
         Field reg_name, dict_used, dict_elements, dict_array, dict_data, psd_data;
         Field native_argc, native_argv, buffer_slots, buffer_len;
     };

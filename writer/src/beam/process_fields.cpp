@@ -74,6 +74,7 @@ void ProcessReader::resolve(LayoutNames& names) {
     f_.bin_old_vheap_sz = process("bin_old_vheap_sz");
     f_.state = process("state");
     f_.inq_first = process("sig_inq.first");
+    f_.inq_last = process("sig_inq.last");
     f_.inq_len = process("sig_inq.len");
     f_.inq_buffers = process("sig_inq_buffers");
     f_.lock = process("lock.flags");
@@ -123,6 +124,7 @@ void ProcessReader::queues(const StructView& view, ProcessView& process) {
     process.inner = view.get(f_.first);
     process.middle = view.get(f_.cont);
     process.outer = view.get(f_.inq_first);
+    process.outer_last = view.get(f_.inq_last);
     process.buffers = view.get(f_.inq_buffers);
     facts.set_off_heap_message_queue((view.get(f_.queue_flags) & c_.queue_off_heap) != 0);
     // erl_message.h: sig_qs.len counts the messages of inner and middle queue together, except

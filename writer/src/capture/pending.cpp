@@ -35,6 +35,8 @@ Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
     if (!*here) {
         return true;
     }
+    // What was read before the structure may be older than what it leads to.
+    session_->vm().forget();
     ++pending.tries;
     const Watch same = [&]() -> Result<records::VoidReason> {
         if (session_->used_up()) {
