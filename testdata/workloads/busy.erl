@@ -26,9 +26,11 @@ worker(Number, Owner) ->
     put(invariant, State),
     serve(Workers, State, size_of(Number)).
 
-%% Most are small; every fiftieth has some megabytes.
-size_of(Number) when Number rem 50 =:= 0 -> 20000;
-size_of(_) -> 60.
+%% {Longest list, repeats in the binary}. Most are small; every fiftieth has some megabytes of
+%% lists, every twentieth a binary that is too large to be copied together with others.
+size_of(Number) when Number rem 50 =:= 0 -> {20000, 20};
+size_of(Number) when Number rem 20 =:= 7 -> {60, 20000};
+size_of(_) -> {60, 20}.
 
 serve(Workers, State, Size) ->
     receive
@@ -42,15 +44,15 @@ serve(Workers, State, Size) ->
             serve(Workers, Next, Size)
     end.
 
-work({invariant, Counter, _, _, _}, Size) ->
-    invariant(Counter + 1, rand:uniform(Size)).
+work({invariant, Counter, _, _, _}, {Longest, Repeats}) ->
+    invariant(Counter + 1, rand:uniform(Longest), Repeats).
 
 short_lived(State) ->
     put(invariant, State),
-    receive after rand:uniform(20) -> put(invariant, work(State, 100)) end.
+    receive after rand:uniform(20) -> put(invariant, work(State, {100, 20})) end.
 
-invariant(Counter) -> invariant(Counter, 10).
+invariant(Counter) -> invariant(Counter, 10, 20).
 
-invariant(Counter, Length) ->
+invariant(Counter, Length, Repeats) ->
     List = lists:seq(Counter, Counter - Length, -1),
-    {invariant, Counter, lists:sum(List), List, binary:copy(<<255, Counter:32>>, 20)}.
+    {invariant, Counter, lists:sum(List), List, binary:copy(<<255, Counter:32>>, Repeats)}.

@@ -29,12 +29,12 @@ INVARIANT = re.compile(r"\{invariant,(\d+),(\d+),\[([\d,]*)\],<<([\d,]*)>>\}")
 
 def contradiction(counter, total, items, octets):
     """What a term says against itself; None for a whole one."""
-    expected = struct.pack(">BI", 255, counter) * 20
+    expected = struct.pack(">BI", 255, counter) * (len(octets) // 5)
     if not items or items != list(range(counter, counter - len(items), -1)):
         return f"counter {counter} but list {items[:5]}..."
     if sum(items) != total:
         return f"sum {total} but the list's is {sum(items)}"
-    if bytes(octets) != expected:
+    if not octets or bytes(octets) != expected:
         return f"counter {counter} but binary {octets[:10]}..."
     return None
 
@@ -61,10 +61,10 @@ class Checked:
             self._consistent(process)
 
     def _consistent(self, process):
-        for name in "malformed", "absent", "cut_short", "placeholders":
+        for name in "malformed", "absent", "cut_short", "placeholders", "message_placeholders":
             if process[name]:
                 self.faults.append(f"{process['pid']} {process['name']}: {name} {process[name]}")
-        for text in [process["backtrace"], *process["dictionary"]]:
+        for text in [process["backtrace"], *process["dictionary"], *process["messages"]]:
             found = list(INVARIANT.finditer(text))
             if len(found) != text.count("{invariant,"):
                 self.faults.append(f"{process['pid']} {process['name']}: no whole invariant in "

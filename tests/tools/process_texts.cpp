@@ -1,9 +1,10 @@
 // Prints of each process in a dump one line, JSON: pid, name, why it is void, what could not be
-// shown of its terms, and the texts of its backtrace and of its dictionary's values. For tests that
-// look at all processes of many dumps: one program run a dump, not one a process.
+// shown of its terms, and the texts of its backtrace, dictionary's values and messages. For tests
+// that look at all processes of many dumps: one program run a dump, not one a process.
 
 #include "query/backtrace.h"
 #include "query/dictionary.h"
+#include "query/messages.h"
 
 #include <libdump/model/dump.h>
 #include <libdump/model/owner_id.h>
@@ -33,11 +34,33 @@ void member(Line& line, const char* name, std::uint64_t number) {
     line.Uint64(number);
 }
 
+Result<void> message_texts(Line& line, query::MessageListing& messages) {
+    line.Key("messages");
+    line.StartArray();
+    for (;;) {
+        auto message = messages.next();
+        if (!message) {
+            return std::unexpected(message.error());
+        }
+        if (!*message) {
+            break;
+        }
+        const auto& text = (*message)->term.text;
+        line.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+    }
+    line.EndArray();
+    member(line, "message_placeholders", messages.placeholders());
+    return {};
+}
+
 Result<void> texts(Line& line, Dump& dump, const std::string& file, const std::string& pid) {
     auto backtrace = query::Backtrace::open(dump, file, pid, {});
     auto dictionary = query::DictionaryListing::open(dump, file, pid, {0, 0, 0, false});
-    if (!backtrace || !dictionary) {
-        return std::unexpected(!backtrace ? backtrace.error() : dictionary.error());
+    auto messages = query::MessageListing::open(dump, file, pid, {0, 0, 0, false, false});
+    if (!backtrace || !dictionary || !messages) {
+        return std::unexpected(!backtrace    ? backtrace.error()
+                               : !dictionary ? dictionary.error()
+                                             : messages.error());
     }
     member(line, "name", (*backtrace)->line().registered_name.value_or(""));
     member(line, "void", (*backtrace)->line().void_reason.value_or(""));
@@ -59,8 +82,11 @@ Result<void> texts(Line& line, Dump& dump, const std::string& file, const std::s
                     static_cast<rapidjson::SizeType>(entry.value.text.size()));
     });
     line.EndArray();
+    if (!shown) {
+        return shown;
+    }
     member(line, "placeholders", (*dictionary)->placeholders());
-    return shown;
+    return message_texts(line, **messages);
 }
 
 }  // namespace

@@ -13,9 +13,8 @@ constexpr std::size_t kPageBytes = 96U << 10U;
 constexpr std::size_t kIndexPageEntries = 8192;
 constexpr std::size_t kMostReplaced = 64U << 10U;  // held until they are written: 16 bytes each
 
-/// Tells one binary from another that came to stand in its place: by size, flags, the first bytes
-/// that are kept and a reference's numbers; never 0. Two that agree in all these pass for one.
-std::uint64_t print_of(const beam::BinaryView& binary) {
+/// By size, flags, the bytes that stand in the record itself and a reference's numbers; never 0.
+std::uint64_t print_of_record(const beam::BinaryView& binary) {
     const std::hash<std::string_view> hash;
     std::uint64_t print = hash(binary.facts.prefix());
     for (const std::uint64_t part :
@@ -48,13 +47,24 @@ Result<void> BinaryStore::add(Address binary) {
     if (waiting_.size() < kBatch && !known_.full()) {
         return {};
     }
-    if (auto done = write_waiting(); !done) {
+    if (auto done = settle(); !done) {
         return done;
     }
     return known_.full() ? write_index() : Result<void>();
 }
 
-Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
+/// Tells one binary from another that came to stand in its place: two that agree in size, flags and
+/// all bytes that are kept are the same to whoever reads the dump.
+Result<std::uint64_t> BinaryStore::print_of(const beam::BinaryView& binary) {
+    const auto print = print_of_record(binary);
+    if (!binary.content_apart) {
+        return print;
+    }
+    const auto content = copier_->digest(content_of(binary));
+    return content ? Result<std::uint64_t>((print ^ *content) | 1U) : content;
+}
+
+RegionCopier::Request BinaryStore::content_of(const beam::BinaryView& binary) const {
     RegionCopier::Request request;
     request.owner_kind = format::OwnerKind::kBinary;
     request.owner_id = binary.address;
@@ -63,8 +73,12 @@ Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
     request.address = binary.data;
     request.total = binary.wanted;
     request.scrub = &scrub_;
+    return request;
+}
+
+Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
     bool first = true;
-    return copier_->copy(request, [&](records::RegionRef& ref) {
+    return copier_->copy(content_of(binary), [&](records::RegionRef& ref) {
         // Of a content with absent pages inside, the part before the first gap is kept.
         if (first && ref.address() == binary.data && ref.here() != 0) {
             binary.facts.set_content_offset(ref.offset());
@@ -76,6 +90,20 @@ Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
     });
 }
 
+Result<void> BinaryStore::settle() {
+    auto done = write_waiting();
+    waiting_.clear();
+    // After a failure: what was read, but not written, is another's by the next page.
+    clear_page();
+    return done;
+}
+
+void BinaryStore::drop() {
+    if (moving_) {
+        waiting_.clear();
+    }
+}
+
 Result<void> BinaryStore::write_waiting() {
     std::ranges::sort(waiting_);
     const auto repeated = std::ranges::unique(waiting_);
@@ -85,7 +113,11 @@ Result<void> BinaryStore::write_waiting() {
         return std::unexpected(views.error());
     }
     for (auto& binary : *views) {
-        if (moving_ && is_written(binary)) {
+        const auto print = moving_ ? print_of(binary) : Result<std::uint64_t>(0);
+        if (!print) {
+            return std::unexpected(print.error());
+        }
+        if (moving_ && is_written(binary.address, *print)) {
             continue;
         }
         if (binary.content_apart) {
@@ -101,19 +133,17 @@ Result<void> BinaryStore::write_waiting() {
         captured_bytes_ += binary.facts.prefix().size() + binary.facts.content_bytes();
         page_bytes_ += binary.facts.prefix().size() + 64;
         *page_.add_binary() = std::move(binary.facts);
+        page_prints_.push_back(*print);
         if (page_bytes_ >= kPageBytes) {
             if (auto done = flush_page(); !done) {
                 return done;
             }
         }
     }
-    waiting_.clear();
-    if (replaced_.size() >= kMostReplaced) {
-        if (auto done = write_replaced(); !done) {
-            return done;
-        }
+    if (auto done = flush_page(); !done) {
+        return done;
     }
-    return flush_page();
+    return replaced_.size() >= kMostReplaced ? write_replaced() : Result<void>();
 }
 
 void BinaryStore::set_moving(bool moving) {
@@ -124,20 +154,11 @@ void BinaryStore::set_moving(bool moving) {
 }
 
 /// Whether the binary stands in the dump as it is; else what stood at its address is another.
-bool BinaryStore::is_written(const beam::BinaryView& binary) {
-    const auto print = print_of(binary);
-    const auto offset = known_.get(binary.address);
-    if (offset != 0 && prints_->get(binary.address) == print) {
-        return true;
-    }
-    if (offset != 0) {
-        replaced_.emplace_back(binary.address, offset);
-    }
-    prints_->insert(binary.address);
-    prints_->set(binary.address, print);
-    return false;
+bool BinaryStore::is_written(Address binary, std::uint64_t print) const {
+    return known_.get(binary) != 0 && prints_->get(binary) == print;
 }
 
+/// Only what stands in the dump is known: nothing is noted before its page is written.
 Result<void> BinaryStore::flush_page() {
     if (page_.binary_size() == 0) {
         return {};
@@ -146,12 +167,25 @@ Result<void> BinaryStore::flush_page() {
     if (!offset) {
         return std::unexpected(offset.error());
     }
-    for (const auto& binary : page_.binary()) {
-        known_.set(binary.address(), *offset);
+    for (int index = 0; index < page_.binary_size(); ++index) {
+        const auto address = page_.binary(index).address();
+        if (const auto before = known_.get(address); before != 0) {
+            replaced_.emplace_back(address, before);
+        }
+        known_.set(address, *offset);
+        if (prints_) {
+            prints_->insert(address);
+            prints_->set(address, page_prints_[static_cast<std::size_t>(index)]);
+        }
     }
-    page_.Clear();
-    page_bytes_ = 0;
+    clear_page();
     return {};
+}
+
+void BinaryStore::clear_page() {
+    page_.Clear();
+    page_prints_.clear();
+    page_bytes_ = 0;
 }
 
 Result<void> BinaryStore::write_index() {
@@ -208,7 +242,7 @@ Result<void> BinaryStore::write_run(std::span<const AddressMap::Entry> entries) 
 }
 
 Result<void> BinaryStore::finish(records::Trailer& trailer) {
-    if (auto done = write_waiting(); !done) {
+    if (auto done = settle(); !done) {
         return done;
     }
     if (auto done = write_index(); !done) {

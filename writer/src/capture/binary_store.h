@@ -28,7 +28,11 @@ class BinaryStore {
     Result<void> add(Address binary);
 
     /// Reads and writes all that wait, while they are what their owner meant.
-    Result<void> settle() { return write_waiting(); }
+    Result<void> settle();
+
+    /// The copy of the process that named what waits is void: while the node runs, what it named
+    /// means nothing any more.
+    void drop();
 
     /// Writes what waits and the rest of the index.
     Result<void> finish(records::Trailer& trailer);
@@ -42,9 +46,12 @@ class BinaryStore {
     BinaryStore(beam::BinaryReader reader, RegionCopier& copier, RegionCopier::Scrub scrub)
         : reader_(std::move(reader)), copier_(&copier), scrub_(std::move(scrub)) {}
     Result<void> write_waiting();
+    [[nodiscard]] RegionCopier::Request content_of(const beam::BinaryView& binary) const;
+    Result<std::uint64_t> print_of(const beam::BinaryView& binary);
     Result<void> write_content(beam::BinaryView& binary);
-    [[nodiscard]] bool is_written(const beam::BinaryView& binary);
+    [[nodiscard]] bool is_written(Address binary, std::uint64_t print) const;
     Result<void> flush_page();
+    void clear_page();
     Result<void> write_index();
     Result<void> write_replaced();
     Result<void> write_run(std::span<const AddressMap::Entry> entries);
@@ -58,6 +65,7 @@ class BinaryStore {
     std::vector<AddressMap::Entry> replaced_;  // records whose place in known_ was taken
     bool moving_ = false;
     records::Binaries page_;
+    std::vector<std::uint64_t> page_prints_;  // of the page's binaries, while the node runs
     std::size_t page_bytes_ = 0;
     std::vector<records::BinaryPageRef> index_pages_;
     std::uint32_t run_ = 0;

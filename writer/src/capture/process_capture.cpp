@@ -117,6 +117,9 @@ Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& proces
             done = still(request);
         }
         parts_.copier.set_watch(nullptr);
+        if (!done) {
+            parts_.binaries.drop();
+        }
         if (!done && !is_about_the_process(done.error())) {
             return done;
         }

@@ -83,6 +83,36 @@ TEST_F(RegionCopierTest, AbsentPagesAreNamedAndNotRead) {
     EXPECT_EQ(memory_.stats().bytes, 2 * memory::kPageBytes);
 }
 
+TEST_F(RegionCopierTest, DigestTellsContentsApart) {
+    constexpr std::uint64_t kBytes = 1U << 20U;
+    memory_.add("binary", kStart, kBytes);
+    RegionCopier copier(*writer_, memory_, nullptr, format::TermScheme::kOtp25);
+    RegionCopier::Request request;
+    request.unit = format::RegionUnit::kBytes;
+    request.address = kStart;
+    request.total = kBytes;
+    const auto before = copier.digest(request);
+    ASSERT_TRUE(before);
+    EXPECT_EQ(copier.digest(request).value(), *before);
+    memory_.put(kStart + kBytes - 1, std::byte{1});
+    EXPECT_NE(copier.digest(request).value(), *before);
+    memory_.put(kStart + kBytes - 1, std::byte{0});
+    request.total -= 1;
+    EXPECT_NE(copier.digest(request).value(), *before);
+}
+
+TEST_F(RegionCopierTest, DigestLeavesAbsentPagesAlone) {
+    memory_.add("binary", kStart, 4 * memory::kPageBytes);
+    EverySecondPage pages;
+    RegionCopier copier(*writer_, memory_, &pages, format::TermScheme::kOtp25);
+    RegionCopier::Request request;
+    request.unit = format::RegionUnit::kBytes;
+    request.address = kStart;
+    request.total = 4 * memory::kPageBytes;
+    ASSERT_TRUE(copier.digest(request));
+    EXPECT_EQ(memory_.stats().bytes, 2 * memory::kPageBytes);
+}
+
 TEST_F(RegionCopierTest, NothingAtAllIsNoReference) {
     EXPECT_TRUE(copy(0, nullptr).empty());
 }
