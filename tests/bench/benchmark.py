@@ -101,15 +101,10 @@ def measure_answers(dump):
 
 
 def run_to_nowhere(command):
-    """(seconds, peak_kib) of a program whose output goes to /dev/null."""
+    """Seconds of a program whose output goes to /dev/null."""
     began = time.monotonic()
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.monotonic() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise AssertionError(f"{command} ended with status {process.returncode}")
-    return seconds, usage.ru_maxrss
+    subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL, check=True)
+    return time.monotonic() - began
 
 
 def first_byte_ms(command):
@@ -132,17 +127,18 @@ def measure_backtraces(dump, repeat=9):
         for name, command in commands.items():
             runs[name].append(run_to_nowhere(command))
         peer_runs.append(run_to_nowhere(peer))
-    peer_seconds = statistics.median(seconds for seconds, _ in peer_runs)
+    peer_seconds = statistics.median(peer_runs)
     rows = []
     for name, command in commands.items():
-        seconds = sorted(seconds for seconds, _ in runs[name])
-        size = len(subprocess.run(command, capture_output=True).stdout)
+        seconds = sorted(runs[name])
+        whole = tools.run_measured(command)
+        size = len(whole.output.encode())
         rows.append([f"`backtrace DUMP {name} > /dev/null`",
                      f"{statistics.median(seconds):.2f} s ({seconds[0]:.2f} to {seconds[-1]:.2f})",
                      f"{size / 1e6 / statistics.median(seconds):.0f} MB/s",
                      f"{statistics.median(seconds) / peer_seconds:.2f}",
                      f"{statistics.median(first_byte_ms(command) for _ in range(5)):.0f} ms",
-                     f"{max(peak for _, peak in runs[name]) / 1024:.1f} MiB"])
+                     f"{whole.peak_kib / 1024:.1f} MiB"])
     rows.append(["`zstd -dc DUMP > /dev/null`", f"{peer_seconds:.2f} s", "", "1", "", ""])
     return rows
 

@@ -60,13 +60,15 @@ def measure_modes(node, directory, repeat):
 
 
 def measure_stops(node, directory, repeat):
-    """Rows of a table of milliseconds: median, smallest, largest. Makes some of the node's
-    processes busy, for good."""
+    """Rows of a table of milliseconds: median, smallest, largest. The kernel's own fork of the node
+    is measured inside each stop, beside forks of another program with as many pages. Makes some of
+    the node's processes busy, for good."""
     forks = [us / 1000 for us in
              driver(node, "--measure-fork", str(repeat))[0]["fork_us"]]
     twins = driver(node, "--repeat", str(repeat), "--bare-stop")
     quiet = [twin["bare_stop_us"] / 1000 for twin in twins]
     snapshots = [twin["stop_us"] / 1000 for twin in twins]
+    own_forks = [twin["fork_us"] / 1000 for twin in twins]
     node.ask(BUSY)
     dump = directory / "stops.beamdump"
     busy, stops, left = [], [], []
@@ -82,9 +84,11 @@ def measure_stops(node, directory, repeat):
         return [what, f"{median(values):.1f} ms", f"{min(values):.1f} ms", f"{max(values):.1f} ms",
                 note]
 
-    return [row("fork of as much memory", forks),
-            row("stop for a twin, node at rest", snapshots,
-                f"{median(snapshots) / median(forks):.2f} of the fork"),
+    share = median(stop / fork for stop, fork in zip(snapshots, own_forks))
+    return [row("another program's fork of as many pages", forks),
+            row("the kernel's fork of the node, for a twin", own_forks),
+            row("the whole stop for that twin, node at rest", snapshots,
+                f"{share:.2f} of the kernel's fork of the node"),
             row("bare stop of all threads, node at rest", quiet),
             row("bare stop of all threads, 100 busy processes", bare),
             row("longest stop of `--mode auto`, 100 busy processes", busy,

@@ -8,9 +8,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <numeric>
+#include <random>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,14 +108,28 @@ std::int64_t monotonic_us() {
     return time.tv_sec * std::int64_t{1'000'000} + time.tv_nsec / 1000;
 }
 
-/// How long fork(2) itself takes where as much memory is resident as in the process.
+/// How long fork(2) itself takes where as much memory is resident as in the process: in small pages
+/// that came to be in no order, as a node's do.
 int measure_forks(const Options& options) {
     const auto process = target::ProcDirectory::open(options.pid);
     const auto status = process ? process->read("status").value_or("") : "";
     const auto at = status.find("RssAnon:");
     const auto kib =
         at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 8, nullptr, 10);
-    std::vector<char> memory(kib * 1024, 1);
+    const std::size_t pages = kib * 1024 / memory::kPageBytes;
+    void* const mapped = ::mmap(nullptr, pages * memory::kPageBytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED ||
+        ::madvise(mapped, pages * memory::kPageBytes, MADV_NOHUGEPAGE) != 0) {
+        return report({ErrorCode::kLimit, "no memory to fork with"});
+    }
+    const std::span memory(static_cast<char*>(mapped), pages * memory::kPageBytes);
+    std::vector<std::size_t> order(pages);
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::shuffle(order, std::mt19937_64(1));
+    for (const auto page : order) {
+        memory[page * memory::kPageBytes] = 1;
+    }
     std::vector<std::int64_t> lengths;
     for (int i = 0; i < options.forks; ++i) {
         memory[static_cast<std::size_t>(i)] = 2;
@@ -159,10 +177,12 @@ int make_one(const Options& options) {
     }
     const auto [dirty, tables] = memory_of(twin->pid());
     fmt::print(
-        "{{\"twin\":{},\"reaper\":{},\"stop_us\":{},\"bare_stop_us\":{},\"threads\":{},"
+        "{{\"twin\":{},\"reaper\":{},\"stop_us\":{},\"fork_us\":{},\"bare_stop_us\":{},"
+        "\"threads\":{},"
         "\"bytes\":{},\"same\":{},\"private_dirty_kib\":{},\"page_tables_kib\":{}}}\n",
-        twin->pid(), twin->reaper(), twin->stop_cost().length_ns / 1000, bare_ns / 1000,
-        twin->stop_cost().threads, first.bytes, first.hash == second.hash, dirty, tables);
+        twin->pid(), twin->reaper(), twin->stop_cost().length_ns / 1000, twin->fork_ns() / 1000,
+        bare_ns / 1000, twin->stop_cost().threads, first.bytes, first.hash == second.hash, dirty,
+        tables);
     std::fflush(stdout);
     if (options.abandon) {
         ::_exit(0);

@@ -3,7 +3,7 @@
 #include "beam/literal_sweep.h"
 #include "beam/node_tables.h"
 #include "beam/process_table.h"
-#include "capture/clock.h"
+#include "target/clock.h"
 
 #include <algorithm>
 #include <functional>
@@ -83,8 +83,8 @@ Result<void> NodeCapture::epoch(std::uint32_t number, records::MemorySourceKind 
     epoch.set_number(number);
     epoch.set_source(source);
     epoch.set_pass(1);
-    epoch.set_monotonic_ns(clock_ns(CLOCK_MONOTONIC));
-    epoch.set_wall_us(clock_ns(CLOCK_REALTIME) / 1000);
+    epoch.set_monotonic_ns(target::clock_ns(CLOCK_MONOTONIC));
+    epoch.set_wall_us(target::clock_ns(CLOCK_REALTIME) / 1000);
     auto offset = append(format::RecordKind::kEpoch, epoch);
     if (!offset) {
         return std::unexpected(offset.error());

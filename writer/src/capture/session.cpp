@@ -1,8 +1,8 @@
 #include "capture/session.h"
 
 #include "beam/node_tables.h"
-#include "capture/clock.h"
 #include "capture/cookie_search.h"
+#include "target/clock.h"
 
 #include <fmt/format.h>
 
@@ -76,9 +76,9 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                          target.has_swapped_pages() ? &target.pages() : nullptr,
                          static_cast<format::TermScheme>(*scheme));
     self.node_.emplace(*self.vm_, *self.copier_, self.cookies_, self.trailer_);
-    self.started_ns_ = clock_ns(CLOCK_MONOTONIC);
-    if (auto done =
-            self.node_->capture_record(options, clock_ns(CLOCK_REALTIME) / 1000, self.started_ns_);
+    self.started_ns_ = target::clock_ns(CLOCK_MONOTONIC);
+    if (auto done = self.node_->capture_record(options, target::clock_ns(CLOCK_REALTIME) / 1000,
+                                               self.started_ns_);
         !done) {
         return std::unexpected(done.error());
     }
@@ -119,7 +119,7 @@ bool Session::exceeds(std::uint64_t bytes) const {
 
 bool Session::used_up() const {
     if (options_.timeout &&
-        clock_ns(CLOCK_MONOTONIC) - started_ns_ > options_.timeout->count() * 1'000'000) {
+        target::clock_ns(CLOCK_MONOTONIC) - started_ns_ > options_.timeout->count() * 1'000'000) {
         return true;
     }
     return options_.max_bytes && writer_.stats().file_bytes > *options_.max_bytes;
@@ -268,11 +268,11 @@ Result<CaptureReport> Session::finish() {
         cost.set_total_stopped_ns(0);
         cost.set_longest_stop_ns(0);
     }
-    cost.set_elapsed_ns(clock_ns(CLOCK_MONOTONIC) - started_ns_);
+    cost.set_elapsed_ns(target::clock_ns(CLOCK_MONOTONIC) - started_ns_);
     cost.set_bytes_read(vm_->bulk().stats().bytes);
     cost.set_reads(vm_->bulk().stats().reads);
     cost.set_retries(retries_);
-    trailer_.set_finished_us(clock_ns(CLOCK_REALTIME) / 1000);
+    trailer_.set_finished_us(target::clock_ns(CLOCK_REALTIME) / 1000);
 
     CaptureReport report;
     report.totals = trailer_.totals();

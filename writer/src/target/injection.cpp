@@ -2,6 +2,7 @@
 
 #include "memory/pagemap.h"
 #include "memory/process_memory.h"
+#include "target/clock.h"
 #include "target/injection_gadgets.h"
 #include "target/injection_ptrace.h"
 #include "target/proc_directory.h"
@@ -309,12 +310,14 @@ Result<BornTwin> Injection::run() {
     if (auto there = await_birth(born.reaper); !there) {
         return std::unexpected(there.error());
     }
+    const auto begin_ns = clock_ns(CLOCK_MONOTONIC);
     const auto twin = run_to_clone(born.reaper, Watch::kClone);
     if (!twin) {
         ::ptrace(PTRACE_DETACH, born.reaper, nullptr, nullptr);
         return std::unexpected(twin.error());
     }
     born.twin = *twin;
+    born.fork_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
     return born;
 }
 

@@ -28,6 +28,8 @@ std::vector<std::string> borrowable_threads();
 struct BornTwin {
     pid_t twin = 0;
     pid_t reaper = 0;  ///< a thread of the node, which waits for the twin's end and goes
+    /// How long the kernel's fork took: from letting the reaper go until the twin was there.
+    std::int64_t fork_ns = 0;
 };
 
 /// Makes a running process fork without a SIGCHLD, a zombie or a handle left behind: system calls

@@ -1,5 +1,7 @@
 #include "target/injection_ptrace.h"
 
+#include "target/clock.h"
+
 #include <libdump/base/bytes.h>
 #include <libdump/base/system_error.h>
 
@@ -24,12 +26,6 @@ constexpr std::size_t kMostXsaveBytes = std::size_t{64} << 10U;
 constexpr std::int64_t kCloneDeadlineNs = 120'000'000'000;
 constexpr int kMostStops = 1000;
 
-std::int64_t monotonic_ns() {
-    timespec time{};
-    ::clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
-}
-
 std::unexpected<Error> ptrace_failed(const char* doing, pid_t thread, int error) {
     if (error == ESRCH) {
         return fail(ErrorCode::kTargetDied, fmt::format("thread {} has ended", thread));
@@ -41,7 +37,7 @@ std::unexpected<Error> ptrace_failed(const char* doing, pid_t thread, int error)
 /// Waits until a thread stops or ends and gives its wait status. Turns of the processor first: most
 /// stops come within microseconds, and the whole node waits.
 Result<int> await_change(pid_t thread) {
-    const auto begin = monotonic_ns();
+    const auto begin = clock_ns(CLOCK_MONOTONIC);
     long pause_ns = 10'000;
     for (int turn = 0;; ++turn) {
         int status = 0;
@@ -57,7 +53,7 @@ Result<int> await_change(pid_t thread) {
             ::sched_yield();
             continue;
         }
-        if (monotonic_ns() - begin > kCloneDeadlineNs) {
+        if (clock_ns(CLOCK_MONOTONIC) - begin > kCloneDeadlineNs) {
             return fail(
                 ErrorCode::kLimit,
                 fmt::format("thread {} has been in one system call for {} seconds: it hangs "

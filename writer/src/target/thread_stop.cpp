@@ -1,6 +1,7 @@
 #include "target/thread_stop.h"
 
 #include "target/access.h"
+#include "target/clock.h"
 #include "target/proc_directory.h"
 
 #include <libdump/base/system_error.h>
@@ -25,12 +26,6 @@ constexpr std::int64_t kStopDeadlineNs = 2'000'000'000;
 constexpr std::int64_t kDetachDeadlineNs = 500'000'000;
 // Threads that are stopped make no others, so a few passes are enough for any sane target.
 constexpr int kMostPasses = 100;
-
-std::int64_t monotonic_ns() {
-    timespec time{};
-    ::clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
-}
 
 /// Waits a little, the longer the more often it was called: most threads stop within microseconds.
 class Patience {
@@ -100,7 +95,7 @@ Result<ThreadStop> ThreadStop::stop(pid_t pid) {
             return stop;
         }
         if (first == 0) {
-            stop.begin_ns_ = monotonic_ns();
+            stop.begin_ns_ = clock_ns(CLOCK_MONOTONIC);
         }
         for (const auto thread : std::span(stop.threads_).subspan(first)) {
             // A thread that is gone shows when it is waited for.
@@ -174,7 +169,7 @@ void ThreadStop::forget_if(const std::function<bool(std::size_t)>& done) {
 
 /// Waits until every seized thread stands or has ended.
 Result<void> ThreadStop::await_stops() {
-    const auto deadline = monotonic_ns() + kStopDeadlineNs;
+    const auto deadline = clock_ns(CLOCK_MONOTONIC) + kStopDeadlineNs;
     Patience patience;
     while (true) {
         bool leader_ended = false;
@@ -192,7 +187,7 @@ Result<void> ThreadStop::await_stops() {
         if (waiting == states_.end()) {
             return {};
         }
-        if (monotonic_ns() > deadline) {
+        if (clock_ns(CLOCK_MONOTONIC) > deadline) {
             const auto thread = threads_[static_cast<std::size_t>(waiting - states_.begin())];
             return fail(ErrorCode::kLimit,
                         fmt::format("thread {} of process {} did not stop within two seconds: it "
@@ -206,7 +201,7 @@ Result<void> ThreadStop::await_stops() {
 /// Detaches from every thread, and reaps those that were killed meanwhile, so that their parent
 /// sees their end.
 void ThreadStop::detach_all() {
-    const auto deadline = monotonic_ns() + kDetachDeadlineNs;
+    const auto deadline = clock_ns(CLOCK_MONOTONIC) + kDetachDeadlineNs;
     for (std::size_t i = 0; i < threads_.size(); ++i) {
         // Only a stopped thread can be detached from; after a failure some still run.
         if (!states_[i].stopped) {
@@ -228,7 +223,7 @@ void ThreadStop::detach_all() {
             states_[i].stopped = detached;  // where it failed the thread was killed: it ends soon
             return detached;
         });
-        if (threads_.empty() || monotonic_ns() > deadline) {
+        if (threads_.empty() || clock_ns(CLOCK_MONOTONIC) > deadline) {
             return;
         }
         patience.wait();
@@ -263,7 +258,7 @@ StopCost ThreadStop::resume() {
     cost.begin_monotonic_ns = begin_ns_;
     cost.threads = static_cast<std::uint32_t>(threads_.size());
     detach_all();
-    cost.length_ns = begin_ns_ == 0 ? 0 : monotonic_ns() - begin_ns_;
+    cost.length_ns = begin_ns_ == 0 ? 0 : clock_ns(CLOCK_MONOTONIC) - begin_ns_;
     return cost;
 }
 

@@ -1,5 +1,6 @@
 #include "target/twin.h"
 
+#include "target/clock.h"
 #include "target/injection.h"
 #include "target/injection_ptrace.h"
 #include "target/twin_needs.h"
@@ -24,12 +25,6 @@ namespace {
 constexpr std::int64_t kLookEveryNs = 5'000'000;
 // The kernel frees a large twin's page tables first.
 constexpr std::int64_t kGoneDeadlineNs = 30'000'000'000;
-
-std::int64_t monotonic_ns() {
-    timespec time{};
-    ::clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
-}
 
 /// When memory runs out, the kernel ends this process first. Best effort: not every sandbox lets
 /// us.
@@ -128,6 +123,7 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits) {
     }
     twin.here_ = true;
     twin.pid_ = born->twin;
+    twin.fork_ns_ = born->fork_ns;
     if (auto held = hold_at_birth(born->twin); !held) {
         return std::unexpected(held.error());
     }
@@ -152,6 +148,7 @@ Twin::Twin(Twin&& other) noexcept
       floor_bytes_(other.floor_bytes_),
       looked_ns_(other.looked_ns_),
       stop_cost_(other.stop_cost_),
+      fork_ns_(other.fork_ns_),
       here_(std::exchange(other.here_, false)) {}
 
 Twin::~Twin() {
@@ -170,7 +167,7 @@ Result<void> Twin::check() {
                                 "the kernel ends it first)",
                                 pid_, node_.pid()));
     }
-    const auto time = monotonic_ns();
+    const auto time = clock_ns(CLOCK_MONOTONIC);
     if (time - looked_ns_ < kLookEveryNs) {
         return {};
     }
@@ -197,7 +194,7 @@ Result<void> Twin::remove() {
         return {};
     }
     ::kill(pid_, SIGKILL);
-    const auto deadline = monotonic_ns() + kGoneDeadlineNs;
+    const auto deadline = clock_ns(CLOCK_MONOTONIC) + kGoneDeadlineNs;
     long pause_ns = 20'000;
     bool reaped = false;
     while (true) {
@@ -208,7 +205,7 @@ Result<void> Twin::remove() {
         if (reaped && !listed(twin_) && !listed(reaper_)) {
             return {};
         }
-        if (monotonic_ns() > deadline) {
+        if (clock_ns(CLOCK_MONOTONIC) > deadline) {
             return fail(
                 ErrorCode::kLimit,
                 fmt::format("the twin {} of process {} was killed, but is not gone after "

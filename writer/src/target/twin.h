@@ -54,6 +54,8 @@ class Twin {
     [[nodiscard]] pid_t reaper() const { return reaper_.pid(); }
     /// The node's one stop.
     [[nodiscard]] const StopCost& stop_cost() const { return stop_cost_; }
+    /// The part of the stop that was the kernel's own fork.
+    [[nodiscard]] std::int64_t fork_ns() const { return fork_ns_; }
 
     /// To be called every few milliseconds while the twin is read; looks at the limits at most
     /// every 5 ms. An error says why the twin must be given up, now: kTargetDied, kLimit.
@@ -75,6 +77,7 @@ class Twin {
     std::uint64_t floor_bytes_ = 0;
     std::int64_t looked_ns_ = 0;
     StopCost stop_cost_;
+    std::int64_t fork_ns_ = 0;
     bool here_ = false;
 };
 

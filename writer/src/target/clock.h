@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <ctime>
 
-namespace beamdump::capture {
+namespace beamdump::target {
 
 /// Nanoseconds on one of the system's clocks.
 inline std::int64_t clock_ns(clockid_t clock) {
@@ -12,4 +12,4 @@ inline std::int64_t clock_ns(clockid_t clock) {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-}  // namespace beamdump::capture
+}  // namespace beamdump::target
