@@ -36,6 +36,10 @@ std::string_view boxed_kind_text(BoxedKind kind) {
             return "heap_binary";
         case BoxedKind::kSubBinary:
             return "sub_binary";
+        case BoxedKind::kSubBits:
+            return "sub_bits";
+        case BoxedKind::kFunRef:
+            return "fun_reference";
         case BoxedKind::kExternalPid:
             return "external_pid";
         case BoxedKind::kExternalPort:

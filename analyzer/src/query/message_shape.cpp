@@ -70,6 +70,7 @@ const char* kind_text(BoxedKind kind) {
         case BoxedKind::kRefcBinary:
         case BoxedKind::kHeapBinary:
         case BoxedKind::kSubBinary:
+        case BoxedKind::kSubBits:
             return "binary()";
         case BoxedKind::kExternalPid:
             return "pid()";
@@ -80,6 +81,7 @@ const char* kind_text(BoxedKind kind) {
         case BoxedKind::kHashMapHead:
             return "map()";
         case BoxedKind::kMatchContext:
+        case BoxedKind::kFunRef:
         case BoxedKind::kUnknown:
             break;
     }

@@ -20,13 +20,14 @@ class Walk {
     /// in the same place.
     void list(std::uint64_t address) {
         while (address != 0 && left_-- > 0) {
-            std::array<std::uint64_t, otp25::kRefcBinary + 1> words{};
+            std::array<std::uint64_t, otp25::kRefcWords> words{};
             const auto got = context_.words(address, words);
             if (!got || *got <= otp25::kRefcNext) {
                 return;
             }
-            if (boxed_kind(scheme_, words[0]) == BoxedKind::kRefcBinary && *got == words.size()) {
-                binary(words[otp25::kRefcBinary]);
+            if (boxed_kind(scheme_, words[0]) == BoxedKind::kRefcBinary &&
+                *got > scheme_.refc_binary) {
+                binary(words[scheme_.refc_binary]);
             }
             address = words[otp25::kRefcNext];
         }

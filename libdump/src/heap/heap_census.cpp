@@ -130,9 +130,16 @@ void HeapCensus::count_binary(const HeapObject& object) {
     std::uint64_t bytes = 0;
     std::uint64_t address = 0;
     const auto at = [&object](std::uint64_t word) { return object.address + word * kWordBytes; };
-    if (reader_.read(at(otp25::kBinarySize), bytes) != WordStatus::kHere ||
-        reader_.read(at(otp25::kRefcBinary), address) != WordStatus::kHere ||
-        !binaries_seen_.add(address)) {
+    if (reader_.read(at(scheme_.refc_binary), address) != WordStatus::kHere) {
+        return;
+    }
+    if (scheme_.heap_binary_in_bits) {
+        const auto info = reader_.context().binary_at(address);
+        bytes = info ? info->size_bytes : 0;
+    } else if (reader_.read(at(otp25::kBinarySize), bytes) != WordStatus::kHere) {
+        return;
+    }
+    if (!binaries_seen_.add(address)) {
         return;
     }
     ++binary_count_;

@@ -57,6 +57,9 @@ Status BinaryContent::resolve(const TagScheme& scheme, WordReader& reader, std::
         return status;
     }
     content = BinaryContent{};
+    if (scheme.heap_binary_in_bits) {
+        return resolve_bits(scheme, reader, address, words[0], content);
+    }
     content.size_ = words[otp25::kBinarySize];
     std::uint64_t real = address;
     if (boxed_kind(scheme, words[0]) == BoxedKind::kSubBinary) {
@@ -84,7 +87,7 @@ Status BinaryContent::resolve(const TagScheme& scheme, WordReader& reader, std::
     if (content.on_heap_ && end > real_size) {
         return Status::kMalformed;
     }
-    return content.on_heap_ ? Status::kFound : resolve_refc(reader, real, content);
+    return content.on_heap_ ? Status::kFound : resolve_refc(scheme, reader, real, content);
 }
 
 Status BinaryContent::resolve_stored(const TagScheme& scheme, WordReader& reader,
@@ -109,23 +112,98 @@ Status BinaryContent::resolve_stored(const TagScheme& scheme, WordReader& reader
     return kind == BoxedKind::kRefcBinary ? Status::kFound : Status::kMalformed;
 }
 
-Status BinaryContent::resolve_refc(WordReader& reader, std::uint64_t address,
+/// The bit strings of OTP 27: whole ones on the heap, and parts of what lies anywhere.
+Status BinaryContent::resolve_bits(const TagScheme& scheme, WordReader& reader,
+                                   std::uint64_t address, std::uint64_t header,
                                    BinaryContent& content) {
+    std::array<std::uint64_t, otp27::kSubWords> words{};
+    const bool whole = boxed_kind(scheme, header) == BoxedKind::kHeapBinary;
+    const std::size_t count = whole ? 2 : words.size();
+    if (auto status = read_all(reader, address, std::span(words).first(count));
+        status != Status::kFound) {
+        return status;
+    }
+    if (!boxed_words(scheme, words)) {
+        return Status::kMalformed;
+    }
+    if (whole) {
+        content.size_ = words[otp25::kBinarySize] / 8;
+        content.bit_size_ = words[otp25::kBinarySize] % 8;
+        content.store_ = address + otp25::kHeapBinaryData * kWordBytes;
+        content.available_ = content.stored_bytes();
+        return Status::kFound;
+    }
+    const std::uint64_t start = words[otp27::kSubStart];
+    const std::uint64_t end = words[otp27::kSubEnd];
+    if (boxed_kind(scheme, header) != BoxedKind::kSubBits || start > end || end / 8 > kMaxBytes ||
+        word_kind(scheme, words[otp27::kSubOriginal]) != WordKind::kBoxed) {
+        return Status::kMalformed;
+    }
+    content.size_ = (end - start) / 8;
+    content.bit_size_ = (end - start) % 8;
+    content.bit_offset_ = start % 8;
+    content.first_ = start / 8;
+    return resolve_original(scheme, reader, words[otp27::kSubOriginal], words[otp27::kSubBase],
+                            content);
+}
+
+/// What a part of a bit string is part of.
+Status BinaryContent::resolve_original(const TagScheme& scheme, WordReader& reader,
+                                       std::uint64_t word, std::uint64_t base_and_flags,
+                                       BinaryContent& content) {
+    const std::uint64_t address = pointer_of(word);
+    std::array<std::uint64_t, 2> original{};
+    if (auto status = read_all(reader, address, original); status != Status::kFound) {
+        return status;
+    }
+    if (!boxed_words(scheme, original)) {
+        return Status::kMalformed;
+    }
+    const std::uint64_t base = base_and_flags & ~otp27::kSubFlags;
+    if (boxed_kind(scheme, original[0]) == BoxedKind::kRefcBinary) {
+        const bool moved = (base_and_flags & otp27::kSubVolatile) != 0;
+        return locate(reader, original[scheme.refc_binary], moved ? 0 : base, content);
+    }
+    const std::uint64_t data = address + otp25::kHeapBinaryData * kWordBytes;
+    const std::uint64_t bytes = (original[otp25::kBinarySize] + 7) / 8;
+    const std::uint64_t first = base + content.first_;
+    if (boxed_kind(scheme, original[0]) != BoxedKind::kHeapBinary || first < data ||
+        first - data > bytes || first - data + content.stored_bytes() > bytes) {
+        return Status::kMalformed;
+    }
+    content.store_ = base;
+    content.available_ = content.stored_bytes();
+    return Status::kFound;
+}
+
+Status BinaryContent::resolve_refc(const TagScheme& scheme, WordReader& reader,
+                                   std::uint64_t address, BinaryContent& content) {
     std::array<std::uint64_t, otp25::kRefcWords> words{};
     if (auto status = read_all(reader, address, words); status != Status::kFound) {
         return status;
     }
-    content.store_ = words[otp25::kRefcBinary];
-    const auto info = reader.context().binary_at(content.store_);
+    return locate(reader, words[scheme.refc_binary], words[otp25::kRefcBytes], content);
+}
+
+/// In a Binary's bytes: `bytes` is the address that first_ counts from; 0: the first byte's.
+Status BinaryContent::locate(WordReader& reader, std::uint64_t binary, std::uint64_t bytes,
+                             BinaryContent& content) {
+    content.on_heap_ = false;
+    content.store_ = binary;
+    const auto info = reader.context().binary_at(binary);
     if (!info) {
         content.available_ = 0;
         return Status::kFound;
     }
-    const std::uint64_t bytes = words[otp25::kRefcBytes];
-    if (bytes < info->data_address || bytes - info->data_address > info->size_bytes) {
+    if (bytes == 0) {
+        bytes = info->data_address;
+    }
+    // A base is rounded down to make room for its flags: it may lie before the first byte.
+    const std::uint64_t first = bytes + content.first_;
+    if (first < info->data_address || first - info->data_address > info->size_bytes) {
         return Status::kMalformed;
     }
-    content.first_ += bytes - info->data_address;
+    content.first_ = first - info->data_address;
     const std::uint64_t end = content.first_ + content.stored_bytes();
     if (end > info->size_bytes) {
         return Status::kMalformed;

@@ -23,12 +23,28 @@ std::optional<std::uint64_t> sub_binary_copy(const TagScheme& scheme, WordReader
     }
     const std::uint64_t shell = bits != 0 ? otp25::kSubWords : 0;
     if (boxed_kind(scheme, header) == BoxedKind::kRefcBinary) {
-        return shell + otp25::kRefcWords;
+        return shell + scheme.refc_words;
     }
     const std::uint64_t extra = bits > 8 ? 2 : bits > 0 ? 1 : 0;
     const std::uint64_t bytes = words[otp25::kBinarySize];
     return shell + otp25::kHeapBinaryData + bytes / kWordBytes +
            (bytes % kWordBytes + extra + kWordBytes - 1) / kWordBytes;
+}
+
+/// Part of a bit string: on the heap, a copy holds just its bits.
+void bits_copy(const TagScheme& scheme, WordReader& reader, std::span<const std::uint64_t> words,
+               HeapObject& object) {
+    std::uint64_t header = 0;
+    if (words.size() < otp27::kSubWords ||
+        reader.read(pointer_of(words[otp27::kSubOriginal]), header) != WordStatus::kHere) {
+        object.whole = false;
+        return;
+    }
+    object.over_heap_bits = boxed_kind(scheme, header) == BoxedKind::kHeapBinary;
+    if (object.over_heap_bits) {
+        const std::uint64_t bits = words[otp27::kSubEnd] - words[otp27::kSubStart];
+        object.copy_words = otp25::kHeapBinaryData + (bits + 63) / 64;
+    }
 }
 
 }  // namespace
@@ -64,6 +80,8 @@ std::optional<HeapObject> boxed_object(const TagScheme& scheme, WordReader& read
         const auto copy = sub_binary_copy(scheme, reader, words);
         object.copy_words = copy.value_or(0);
         object.whole = copy.has_value();
+    } else if (object.kind == BoxedKind::kSubBits) {
+        bits_copy(scheme, reader, words, object);
     }
     return object;
 }

@@ -59,6 +59,9 @@ void TermPrinter::step() {
             case FrameKind::kMap:
                 step_map(top);
                 break;
+            case FrameKind::kMapNode:
+                step_map_node(top);
+                break;
             case FrameKind::kString:
                 step_string(top);
                 break;
@@ -322,8 +325,17 @@ void TermPrinter::print_boxed(std::uint64_t word) {
             }
             return print_binary(address);
         case BoxedKind::kRefcBinary:
-        case BoxedKind::kSubBinary:
+            if (scheme_.heap_binary_in_bits) {
+                buffer_.put("#BinRef");
+                return;
+            }
             return print_binary(address);
+        case BoxedKind::kSubBinary:
+        case BoxedKind::kSubBits:
+            return print_binary(address);
+        case BoxedKind::kFunRef:
+            buffer_.put("#FunRef");
+            return;
         case BoxedKind::kFun:
             return print_fun(address);
         case BoxedKind::kMatchContext:
@@ -377,6 +389,14 @@ void TermPrinter::print_flat_map(std::uint64_t address) {
 void TermPrinter::print_hash_map(std::uint64_t address, std::uint64_t header, bool head) {
     const std::uint64_t bitmap = map_bitmap(header);
     const std::uint64_t before = head ? otp25::kHashHeadItems - 1 : otp25::kHashNodeItems - 1;
+    if (scheme_.large_maps_as_pairs) {
+        push({.position = address + before * kWordBytes,
+              .count = static_cast<std::uint32_t>(std::popcount(bitmap)),
+              .kind = FrameKind::kMapNode,
+              .whole = head},
+             head ? "#{" : "");
+        return;
+    }
     const Frame frame{.position = address + before * kWordBytes,
                       .count = static_cast<std::uint32_t>(std::popcount(bitmap)),
                       .kind = FrameKind::kArray};
@@ -385,6 +405,59 @@ void TermPrinter::print_hash_map(std::uint64_t address, std::uint64_t header, bo
     }
     buffer_.put_unsigned(bitmap, 16);
     buffer_.put(">{");
+}
+
+/// A large map as its pairs: a node's items are pairs in cells, inner nodes, and tuples of pairs
+/// whose keys have the same hash value.
+void TermPrinter::step_map_node(Frame& frame) {
+    if (frame.at_value) {
+        // The key of the pair at `next` is printed.
+        frame.at_value = false;
+        buffer_.put("=>");
+        print_slot(frame.next + kWordBytes);
+        return;
+    }
+    if (frame.count == 0) {
+        if (frame.whole) {
+            buffer_.put('}');
+        }
+        frames_.pop_back();
+        return;
+    }
+    if (frame.begun) {
+        buffer_.put(',');
+    }
+    frame.begun = true;
+    --frame.count;
+    frame.position += kWordBytes;
+    std::uint64_t word = 0;
+    const auto status = reader_.read(frame.position, word);
+    if (status != WordStatus::kHere) {
+        unreadable(frame.position, status);
+        frame.count = 0;
+    } else if (word_kind(scheme_, word) == WordKind::kList) {
+        frame.next = pointer_of(word);
+        frame.at_value = true;
+        print_slot(frame.next);
+    } else {
+        print_map_item(word);
+    }
+}
+
+void TermPrinter::print_map_item(std::uint64_t word) {
+    const std::uint64_t address = pointer_of(word);
+    std::uint64_t header = 0;
+    if (word_kind(scheme_, word) == WordKind::kBoxed &&
+        reader_.read(address, header) == WordStatus::kHere &&
+        boxed_kind(scheme_, header) == BoxedKind::kTuple && header_arity(header) != 0 &&
+        header_arity(header) <= scheme_.max_tuple_arity) {
+        push({.position = address,
+              .count = static_cast<std::uint32_t>(header_arity(header)),
+              .kind = FrameKind::kMapNode},
+             "");
+        return;
+    }
+    print(word);
 }
 
 bool TermPrinter::push(const Frame& frame, std::string_view opening) {

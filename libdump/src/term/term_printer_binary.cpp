@@ -69,7 +69,13 @@ bool TermPrinter::print_short_binary(std::uint64_t address, std::uint64_t header
     std::array<std::uint64_t, kShortBinaryBytes / kWordBytes> words;
     std::uint64_t size = 0;
     if (reader_.read(address + otp25::kBinarySize * kWordBytes, size) != WordStatus::kHere ||
-        size == 0 || size > kShortBinaryBytes ||
+        (scheme_.heap_binary_in_bits && size % 8 != 0)) {
+        return false;
+    }
+    if (scheme_.heap_binary_in_bits) {
+        size /= 8;
+    }
+    if (size == 0 || size > kShortBinaryBytes ||
         header_arity(header) != 1 + (size + kWordBytes - 1) / kWordBytes ||
         budget_ <= static_cast<std::int64_t>(size)) {
         return false;

@@ -86,12 +86,12 @@ void TermPrinter::print_float(std::uint64_t address) {
 void TermPrinter::print_local_identifier(std::uint64_t word, bool pid) {
     if (pid) {
         buffer_.put("<0.");
-        buffer_.put_unsigned(pid_number(word));
+        buffer_.put_unsigned(pid_number(scheme_, word));
         buffer_.put('.');
-        buffer_.put_unsigned(pid_serial(word));
+        buffer_.put_unsigned(pid_serial(scheme_, word));
     } else {
         buffer_.put("#Port<0.");
-        buffer_.put_unsigned(identifier_data(word));
+        buffer_.put_unsigned(port_number(scheme_, word));
     }
     buffer_.put('>');
 }
@@ -183,11 +183,15 @@ void TermPrinter::print_external(std::uint64_t address, std::uint64_t header, Bo
 
 void TermPrinter::print_fun(std::uint64_t address) {
     std::array<std::uint64_t, otp25::kFunEnvironment> words{};
-    if (!read_words(address, words)) {
+    if (!read_words(address, std::span(words).first(scheme_.fun_environment))) {
         return;
     }
     const std::uint64_t entry = words[otp25::kFunEntry];
-    if (word_kind(scheme_, words[otp25::kFunCreator]) == WordKind::kAtom) {
+    const auto size = boxed_words(scheme_, words);
+    const bool external = scheme_.fun_in_header
+                              ? size == scheme_.fun_environment
+                              : word_kind(scheme_, words[otp25::kFunCreator]) == WordKind::kAtom;
+    if (external) {
         print_export(entry);
         return;
     }

@@ -6,7 +6,7 @@ namespace beamdump {
 
 namespace {
 
-/// erl_term.h of OTP 25.2.3, ARCH_64. OTP 24 and 26 are the same in all that stands here.
+/// erl_term.h of OTP 25.2.3, ARCH_64.
 constexpr TagScheme kOtp25Scheme = {
     .id = format::TermScheme::kOtp25,
     .non_value = 0,
@@ -35,7 +35,39 @@ constexpr TagScheme kOtp25Scheme = {
         },
     .max_tuple_arity = (1U << 24U) - 1,
     .max_big_words = (1U << 19U) - 1,
+    .pid_bits = 28,
+    .pid_number_bits = 15,
+    .port_bits = 28,
+    .heap_binary_in_bits = false,
+    .refc_words = otp25::kRefcWords,
+    .refc_binary = 3,
+    .fun_in_header = false,
+    .fun_environment = otp25::kFunEnvironment,
+    .large_maps_as_pairs = false,
 };
+
+/// erl_term.h, erl_bits.h, erl_fun.h and erl_printf_term.c of OTP 27.3.4, ARCH_64.
+constexpr TagScheme otp27_scheme() {
+    TagScheme scheme = kOtp25Scheme;
+    scheme.id = format::TermScheme::kOtp27;
+    scheme.by_subtag[1] = BoxedKind::kFunRef;
+    scheme.by_subtag[7] = BoxedKind::kUnknown;
+    scheme.by_subtag[8] = BoxedKind::kHeapBinary;
+    scheme.by_subtag[9] = BoxedKind::kSubBits;
+    scheme.by_subtag[10] = BoxedKind::kRefcBinary;
+    scheme.by_subtag[11] = BoxedKind::kFlatMap;
+    scheme.by_subtag[15] = BoxedKind::kUnknown;
+    scheme.pid_bits = 60;
+    scheme.pid_number_bits = 28;
+    scheme.port_bits = 60;
+    scheme.heap_binary_in_bits = true;
+    scheme.refc_words = 3;
+    scheme.refc_binary = 1;
+    scheme.fun_in_header = true;
+    scheme.fun_environment = otp27::kFunEnvironment;
+    scheme.large_maps_as_pairs = true;
+    return scheme;
+}
 
 std::uint64_t byte_of(std::uint64_t word, unsigned index) {
     return (word >> (8 * index)) & 0xFFU;
@@ -50,12 +82,14 @@ std::optional<std::uint64_t> plain_words(std::uint64_t arity, std::uint64_t lowe
     return arity + 1;
 }
 
-std::optional<std::uint64_t> heap_binary_words(std::uint64_t arity,
+std::optional<std::uint64_t> heap_binary_words(const TagScheme& scheme, std::uint64_t arity,
                                                std::span<const std::uint64_t> words) {
     if (words.size() <= otp25::kBinarySize) {
         return std::nullopt;
     }
-    const std::uint64_t bytes = words[otp25::kBinarySize];
+    const std::uint64_t size = words[otp25::kBinarySize];
+    const std::uint64_t bytes =
+        scheme.heap_binary_in_bits ? size / 8 + (size % 8 != 0 ? 1 : 0) : size;
     const std::uint64_t data_words = bytes / kWordBytes + (bytes % kWordBytes != 0 ? 1 : 0);
     if (arity != data_words + 1) {
         return std::nullopt;
@@ -71,11 +105,18 @@ std::optional<std::uint64_t> flat_map_words(std::span<const std::uint64_t> words
     return otp25::kFlatMapValues + words[otp25::kFlatMapSize];
 }
 
-std::optional<std::uint64_t> fun_words(std::span<const std::uint64_t> words) {
+std::optional<std::uint64_t> fun_words(const TagScheme& scheme,
+                                       std::span<const std::uint64_t> words) {
+    if (scheme.fun_in_header) {
+        // MAKE_FUN_HEADER: subtag, arity and environment, a byte each; the highest are 0.
+        const std::uint64_t environment = words[0] >> 16U;
+        return environment <= 0xFFFU ? std::optional(scheme.fun_environment + environment)
+                                     : std::nullopt;
+    }
     if (words.size() <= otp25::kFunCounts) {
         return std::nullopt;
     }
-    return otp25::kFunEnvironment + byte_of(words[otp25::kFunCounts], 1);
+    return scheme.fun_environment + byte_of(words[otp25::kFunCounts], 1);
 }
 
 std::uint64_t bitmap_items(std::uint64_t header) {
@@ -87,6 +128,9 @@ std::uint64_t bitmap_items(std::uint64_t header) {
 Result<TagScheme> scheme_of(format::TermScheme id) {
     if (id == format::TermScheme::kOtp25) {
         return kOtp25Scheme;
+    }
+    if (id == format::TermScheme::kOtp27) {
+        return otp27_scheme();
     }
     return fail(ErrorCode::kUnsupported,
                 fmt::format("term scheme {} is not known to this version: its words cannot be read "
@@ -114,7 +158,7 @@ std::optional<std::uint64_t> boxed_words(const TagScheme& scheme,
         case BoxedKind::kFloat:
             return plain_words(arity, 1, 1);
         case BoxedKind::kRefcBinary:
-            return plain_words(arity, otp25::kRefcWords - 1, otp25::kRefcWords - 1);
+            return plain_words(arity, scheme.refc_words - 1, scheme.refc_words - 1);
         case BoxedKind::kExternalPid:
         case BoxedKind::kExternalPort:
             return plain_words(arity, otp25::kExternalData, otp25::kExternalData);
@@ -123,10 +167,14 @@ std::optional<std::uint64_t> boxed_words(const TagScheme& scheme,
         case BoxedKind::kSubBinary:
             // The original's word is not in the header's arity: it is a term.
             return arity == otp25::kSubWords - 2 ? std::optional(otp25::kSubWords) : std::nullopt;
+        case BoxedKind::kSubBits:
+            return plain_words(arity, otp27::kSubWords - 1, otp27::kSubWords - 1);
+        case BoxedKind::kFunRef:
+            return plain_words(arity, otp27::kFunRefWords - 1, otp27::kFunRefWords - 1);
         case BoxedKind::kHeapBinary:
-            return heap_binary_words(arity, words);
+            return heap_binary_words(scheme, arity, words);
         case BoxedKind::kFun:
-            return fun_words(words);
+            return fun_words(scheme, words);
         case BoxedKind::kFlatMap:
             return flat_map_words(words);
         case BoxedKind::kHashMapNode:
@@ -148,8 +196,12 @@ std::optional<TermRange> boxed_terms(const TagScheme& scheme,
     switch (boxed_kind(scheme, words[0])) {
         case BoxedKind::kTuple:
             return TermRange{1, *size - 1};
-        case BoxedKind::kFun:
-            return TermRange{otp25::kFunCreator, *size - otp25::kFunCreator};
+        case BoxedKind::kFun: {
+            const auto first = scheme.fun_in_header ? scheme.fun_environment : otp25::kFunCreator;
+            return TermRange{first, *size - first};
+        }
+        case BoxedKind::kSubBits:
+            return TermRange{otp27::kSubOriginal, 1};
         case BoxedKind::kFlatMap:
             return TermRange{otp25::kFlatMapKeys, *size - otp25::kFlatMapKeys};
         case BoxedKind::kHashMapNode:

@@ -180,8 +180,8 @@ enum class RegionState : std::uint8_t {
 /// How words are to be read as terms.
 enum class TermScheme : std::uint16_t {
     kUnknown = 0,
-    kOtp25 = 1,     ///< 64-bit, OTP 24 to 26: ProcBin, ErlSubBin, ErlHeapBin, ErlFunThing
-    kOtp27 = 2,     ///< reserved: 64-bit, BinRef, ErlHeapBits, ErlSubBits
+    kOtp25 = 1,     ///< 64-bit, OTP 24 and 25: ProcBin, ErlSubBin, ErlHeapBin, ErlFunThing
+    kOtp27 = 2,     ///< 64-bit, BinRef, ErlHeapBits, ErlSubBits, FunRef
     kOtp29 = 3,     ///< reserved: 64-bit, native records
     kNeutral = 64,  ///< reserved: words made from a crash dump's text
 };

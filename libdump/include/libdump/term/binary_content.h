@@ -19,7 +19,7 @@ class BinaryContent {
         kAbsent,     ///< the object's words are not in the dump
     };
 
-    /// Resolves the heap, reference-counted or sub binary whose header is at `address`. Checked:
+    /// Resolves the binary or bit string of any kind whose header is at `address`. Checked:
     /// sizes against the headers and against the Binary's size, where that is known.
     static Status resolve(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
                           BinaryContent& content);
@@ -44,7 +44,14 @@ class BinaryContent {
     std::size_t stored(WordReader& reader, std::uint64_t from, std::span<std::uint8_t> into) const;
     static Status resolve_stored(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
                                  std::uint64_t& size, BinaryContent& content);
-    static Status resolve_refc(WordReader& reader, std::uint64_t address, BinaryContent& content);
+    static Status resolve_refc(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
+                               BinaryContent& content);
+    static Status resolve_bits(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
+                               std::uint64_t header, BinaryContent& content);
+    static Status resolve_original(const TagScheme& scheme, WordReader& reader, std::uint64_t word,
+                                   std::uint64_t base_and_flags, BinaryContent& content);
+    static Status locate(WordReader& reader, std::uint64_t binary, std::uint64_t bytes,
+                         BinaryContent& content);
 
     std::uint64_t size_ = 0;
     unsigned bit_offset_ = 0;

@@ -16,8 +16,11 @@ struct HeapObject {
     std::uint64_t header = 0;              ///< of a boxed object
     std::uint64_t words = 0;               ///< as it lies on the heap, header included
     /// As erts_debug:flat_size/1 counts it alone: 0 for the empty tuple, and for a sub binary the
-    /// words of the binary that a copy of it would be (copy.c, size_object_x, OTP 25.2.3).
+    /// words of the binary that a copy of it would be (copy.c, size_object_x, OTP 25.2.3
+    /// and 27.3.4).
     std::uint64_t copy_words = 0;
+    /// A match context of OTP 27 over a bit string on the heap: a copy of it holds that one's bits.
+    bool over_heap_bits = false;
     TermRange terms;  ///< its slots that hold terms, in words from `address` on
     bool whole =
         true;  ///< false: copy_words could not be told, for what it refers to is unreadable
@@ -25,9 +28,10 @@ struct HeapObject {
     /// Address of the slots' first word.
     [[nodiscard]] std::uint64_t terms_address() const { return address + terms.first * kWordBytes; }
     /// A sub binary's and a match context's slot keeps another object alive; neither's size counts
-    /// it.
+    /// it. Part of an off-heap bit string (OTP 27) is counted with what refers to it.
     [[nodiscard]] bool keeps_only() const {
-        return !is_cell && (kind == BoxedKind::kSubBinary || kind == BoxedKind::kMatchContext);
+        return !is_cell && (kind == BoxedKind::kSubBinary || kind == BoxedKind::kMatchContext ||
+                            over_heap_bits);
     }
 };
 

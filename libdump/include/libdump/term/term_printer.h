@@ -28,8 +28,8 @@ struct PrintStatistics {
 inline constexpr std::int64_t kClassicTermLimit = 100'000;
 inline constexpr std::int64_t kNoTermLimit = std::numeric_limits<std::int64_t>::max();
 
-/// Prints one term after the other exactly as the VM does (erl_printf_term.c, OTP 25.2.3: what
-/// process_info(P, backtrace) and erlang:display/1 show), in pieces of any size.
+/// Prints one term after the other exactly as the VM does (erl_printf_term.c, OTP 25.2.3
+/// and 27.3.4: what process_info(P, backtrace) and erlang:display/1 show), in pieces of any size.
 ///
 /// What cannot be read is marked, counted, and never ends the program: #Unreadable<address> (no
 /// such memory, or words that make no term), #Absent<address> (not in this dump), #Bin<N bytes,
@@ -59,12 +59,13 @@ class TermPrinter {
 
   private:
     enum class FrameKind : std::uint8_t {
-        kArray,   ///< tuple or large map's node; count: slots left
-        kList,    ///< position: cell; next: tortoise; count: cells so far
-        kTail,    ///< the end of an improper list
-        kMap,     ///< next: slot of the key or value that belongs to this one; count: pairs left
-        kString,  ///< position: cell
-        kBinary,  ///< content in binary_
+        kArray,    ///< tuple or large map's node; count: slots left
+        kList,     ///< position: cell; next: tortoise; count: cells so far
+        kTail,     ///< the end of an improper list
+        kMap,      ///< next: slot of the key or value that belongs to this one; count: pairs left
+        kMapNode,  ///< a large map's node as pairs; next: cell of a pair; count: items left
+        kString,   ///< position: cell
+        kBinary,   ///< content in binary_
     };
     struct Frame {
         std::uint64_t position = 0;  ///< address of the slot being printed
@@ -73,6 +74,7 @@ class TermPrinter {
         bool begun = false;
         bool at_value = false;  ///< of a map's pair, the key is printed
         FrameKind kind = FrameKind::kArray;
+        bool whole = false;  ///< of a large map's nodes, the root
     };
     static_assert(sizeof(Frame) == 24, "a million levels of nesting are meant to fit 24 MB");
 
@@ -99,6 +101,8 @@ class TermPrinter {
     [[nodiscard]] bool print_simple(std::uint64_t word);
     void step_list(Frame& frame);
     void step_map(Frame& frame);
+    void step_map_node(Frame& frame);
+    void print_map_item(std::uint64_t word);
     void step_string(Frame& frame);
     void step_binary();
     void end_binary();

@@ -38,6 +38,8 @@ enum class BoxedKind : std::uint8_t {
     kRefcBinary,
     kHeapBinary,
     kSubBinary,
+    kSubBits,  ///< part of an off-heap bit string, or a match context (from OTP 27 on)
+    kFunRef,   ///< keeps a local fun's entry (OTP 27 and 28)
     kExternalPid,
     kExternalPort,
     kExternalReference,
@@ -58,6 +60,15 @@ struct TagScheme {
     std::array<BoxedKind, 16> by_subtag{};    ///< by bits 2 to 5 of a header; maps as kFlatMap
     std::uint64_t max_tuple_arity = 0;
     std::uint64_t max_big_words = 0;
+    unsigned pid_bits = 0;         ///< of a local pid's data that are shown
+    unsigned pid_number_bits = 0;  ///< of these, the low ones: its number; the others: its serial
+    unsigned port_bits = 0;
+    bool heap_binary_in_bits = false;   ///< its second word counts bits, not bytes
+    std::uint64_t refc_words = 0;       ///< size of what refers to a Binary
+    std::uint64_t refc_binary = 0;      ///< word in it with the Binary's address
+    bool fun_in_header = false;         ///< arity and size of the environment
+    std::uint64_t fun_environment = 0;  ///< word that it begins at
+    bool large_maps_as_pairs = false;   ///< printed so, without their inner nodes
 };
 
 /// The tags of a scheme that a dump names; kUnsupported for one that is not known here.
@@ -92,15 +103,18 @@ constexpr std::uint64_t table_index(std::uint64_t word) {
     return word >> 6U;
 }
 
-/// A local pid's or port's data: the low 28 bits that are shown (erl_term.h, erl_ptab.h).
-constexpr std::uint64_t identifier_data(std::uint64_t word) {
-    return (word & 0xFFFF'FFFFU) >> 4U;
+/// The parts of a local pid or port that are shown (erl_term.h, erl_ptab.h).
+constexpr std::uint64_t low_bits(std::uint64_t value, unsigned bits) {
+    return value & ((std::uint64_t{1} << bits) - 1);
 }
-constexpr std::uint64_t pid_number(std::uint64_t word) {
-    return identifier_data(word) & 0x7FFFU;
+constexpr std::uint64_t pid_number(const TagScheme& scheme, std::uint64_t word) {
+    return low_bits(word >> 4U, scheme.pid_number_bits);
 }
-constexpr std::uint64_t pid_serial(std::uint64_t word) {
-    return identifier_data(word) >> 15U;
+constexpr std::uint64_t pid_serial(const TagScheme& scheme, std::uint64_t word) {
+    return low_bits(word >> 4U, scheme.pid_bits) >> scheme.pid_number_bits;
+}
+constexpr std::uint64_t port_number(const TagScheme& scheme, std::uint64_t word) {
+    return low_bits(word >> 4U, scheme.port_bits);
 }
 
 constexpr std::uint64_t header_arity(std::uint64_t header) {
@@ -125,13 +139,13 @@ inline BoxedKind boxed_kind(const TagScheme& scheme, std::uint64_t header) {
     return kind;
 }
 
-/// Word positions inside boxed objects of the OTP 24 to 26 scheme (erl_term.h, global.h ProcBin,
-/// erl_bits.h ErlSubBin and ErlBinMatchState, erl_fun.h ErlFunThing, erl_map.h; OTP 25.2.3).
+/// Word positions inside boxed objects of the OTP 25 scheme (erl_term.h, global.h ProcBin,
+/// erl_bits.h ErlSubBin and ErlBinMatchState, erl_fun.h ErlFunThing, erl_map.h; OTP 25.2.3). Maps,
+/// external identifiers, references and a heap binary's data are the same in OTP 27.
 namespace otp25 {
 inline constexpr std::uint64_t kBinarySize = 1;  ///< bytes, in all three kinds of binaries
 inline constexpr std::uint64_t kRefcNext = 2;
-inline constexpr std::uint64_t kRefcBinary = 3;  ///< address of the Binary
-inline constexpr std::uint64_t kRefcBytes = 4;   ///< address of the first byte
+inline constexpr std::uint64_t kRefcBytes = 4;  ///< address of the first byte
 inline constexpr std::uint64_t kRefcWords = 6;
 inline constexpr std::uint64_t kHeapBinaryData = 2;
 inline constexpr std::uint64_t kSubOffset = 2;  ///< bytes
@@ -155,6 +169,20 @@ inline constexpr std::uint64_t kReferenceNumbers = 3;
 /// Pairs that a flat map holds at most (MAP_SMALL_MAP_LIMIT).
 inline constexpr std::uint64_t kMaxFlatMapSize = 32;
 }  // namespace otp25
+
+/// Word positions that are others in OTP 27 (erl_bits.h ErlSubBits and BinRef, erl_fun.h; 27.3.4).
+namespace otp27 {
+inline constexpr std::uint64_t kSubBase = 1;   ///< address of a byte, flags in the two lowest bits
+inline constexpr std::uint64_t kSubStart = 2;  ///< in bits from there on
+inline constexpr std::uint64_t kSubEnd = 3;
+inline constexpr std::uint64_t kSubOriginal = 4;
+inline constexpr std::uint64_t kSubWords = 5;
+inline constexpr std::uint64_t kSubFlags = 3;
+/// Of the flags: the bytes may have moved, the Binary knows where they are.
+inline constexpr std::uint64_t kSubVolatile = 2;
+inline constexpr std::uint64_t kFunRefWords = 3;
+inline constexpr std::uint64_t kFunEnvironment = 2;
+}  // namespace otp27
 
 /// First word that a boxed object of that kind holds terms in, and how many follow.
 struct TermRange {
