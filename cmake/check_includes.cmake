@@ -40,10 +40,11 @@ endforeach()
 check(writer   "libdump/" libdump/base/ libdump/format/ libdump/write/)
 check(analyzer "libdump/" libdump/base/ libdump/format/ libdump/read/ libdump/term/ libdump/heap/
       libdump/model/)
+check(layout   "libdump/" libdump/base/)
 
 # Nothing reaches out of its own tree by a relative or rooted path.
-foreach(part libdump writer analyzer)
-  check(${part} "(\\.\\./|writer/|analyzer/|tests/)" "<none>")
+foreach(part libdump writer analyzer layout)
+  check(${part} "(\\.\\./|writer/|analyzer/|layout/|tests/)" "<none>")
 endforeach()
 
 # Inside the writer: memory <- target <- beam <- capture <- cli.
@@ -59,3 +60,11 @@ set(folders "(query|render|cli)/")
 check(analyzer/src/query  "${folders}" query/)
 check(analyzer/src/render "${folders}" query/ render/)
 check(analyzer/src/cli    "${folders}" query/ render/ cli/)
+
+# Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli.
+set(folders "(file|dwarf|extract|diff|cli)/")
+check(layout/src/file    "${folders}" file/)
+check(layout/src/dwarf   "${folders}" file/ dwarf/)
+check(layout/src/extract "${folders}" file/ dwarf/ extract/)
+check(layout/src/diff    "${folders}" file/ diff/)
+check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/)

@@ -1,0 +1,163 @@
+/* The constants of a release, as data symbols: compiled with the emulator's own flags against its
+ * headers (scripts/build-debug-otp does it), read by beamdump-layout extract --constants.
+ * A constant that the release lacks is left out. layout/names.json lists them all. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "sys.h"
+
+#include "global.h"
+
+#include "dist.h"
+
+#include "bif.h"
+#include "big.h"
+#include "code_ix.h"
+#include "erl_binary.h"
+#include "erl_bits.h"
+#include "erl_fun.h"
+#include "erl_gc.h"
+#include "erl_message.h"
+#include "erl_monitor_link.h"
+#include "erl_proc_sig_queue.h"
+#include "erl_process.h"
+#include "erl_term.h"
+#include "erl_version.h"
+#include "external.h"
+#include "index.h"
+
+#define CONSTANT(Name, Value) \
+    const unsigned long beamdump_layout_constant_##Name = (unsigned long)(Value);
+#define TEXT(Name, Value) const char beamdump_layout_text_##Name[] = Value;
+
+#ifdef ERLANG_OTP_RELEASE
+TEXT(otp_release, ERLANG_OTP_RELEASE)
+#endif
+#ifdef ERLANG_VERSION
+TEXT(erts_version, ERLANG_VERSION)
+#endif
+#ifdef BEAMASM
+TEXT(flavor, "JIT (BeamAsm)")
+#else
+TEXT(flavor, "interpreter")
+#endif
+
+CONSTANT(state_free, ERTS_PSFLG_FREE)
+CONSTANT(state_exiting, ERTS_PSFLG_EXITING)
+CONSTANT(state_active, ERTS_PSFLG_ACTIVE)
+CONSTANT(state_running, ERTS_PSFLG_RUNNING)
+CONSTANT(state_suspended, ERTS_PSFLG_SUSPENDED)
+CONSTANT(state_gc, ERTS_PSFLG_GC)
+CONSTANT(state_active_sys, ERTS_PSFLG_ACTIVE_SYS)
+CONSTANT(state_running_sys, ERTS_PSFLG_RUNNING_SYS)
+CONSTANT(state_off_heap_msgq, ERTS_PSFLG_OFF_HEAP_MSGQ)
+CONSTANT(state_dirty_active_sys, ERTS_PSFLG_DIRTY_ACTIVE_SYS)
+CONSTANT(state_dirty_running, ERTS_PSFLG_DIRTY_RUNNING)
+CONSTANT(state_dirty_running_sys, ERTS_PSFLG_DIRTY_RUNNING_SYS)
+CONSTANT(state_user_priority_shift, ERTS_PSFLGS_USR_PRIO_OFFSET)
+CONSTANT(state_priority_mask, ERTS_PSFLGS_PRIO_MASK)
+
+CONSTANT(flag_trap_exit, F_TRAP_EXIT)
+CONSTANT(flag_hibernated, F_HIBERNATED)
+CONSTANT(flag_disable_gc, F_DISABLE_GC)
+CONSTANT(flag_delay_gc, F_DELAY_GC)
+CONSTANT(flag_abandoned_heap_use, F_ABANDONED_HEAP_USE)
+CONSTANT(trace_flag_sensitive, F_SENSITIVE)
+CONSTANT(lock_main, ERTS_PROC_LOCK_MAIN)
+
+CONSTANT(message_queue_off_heap, FS_OFF_HEAP_MSGQ)
+#ifdef FS_PRIO_MQ
+CONSTANT(message_queue_priority, FS_PRIO_MQ)
+#endif
+CONSTANT(code_indexes, ERTS_NUM_CODE_IX)
+CONSTANT(index_page_shift, INDEX_PAGE_SHIFT)
+CONSTANT(combined_message_marker, ERTS_MSG_COMBINED_HFRAG)
+CONSTANT(psd_error_handler, ERTS_PSD_ERROR_HANDLER)
+CONSTANT(psd_native_function, ERTS_PSD_NFUNC_TRAP_WRAPPER)
+#ifdef ERTS_PSD_PRIO_Q_INFO
+CONSTANT(psd_priority_queue, ERTS_PSD_PRIO_Q_INFO)
+#endif
+
+CONSTANT(signal_op_receive_mark, ERTS_SIG_Q_OP_RECV_MARK)
+#ifdef ERTS_SIG_Q_OP_ALIAS_MSG
+CONSTANT(signal_op_alias_message, ERTS_SIG_Q_OP_ALIAS_MSG)
+#endif
+#ifdef ERTS_SIG_Q_OP_ALTACT_MSG
+CONSTANT(signal_op_altact_message, ERTS_SIG_Q_OP_ALTACT_MSG)
+#endif
+CONSTANT(signal_type_generic_exit, ERTS_SIG_Q_TYPE_GEN_EXIT)
+CONSTANT(signal_type_off_heap, ERTS_SIG_Q_TYPE_OFF_HEAP)
+CONSTANT(signal_type_heap_fragment, ERTS_SIG_Q_TYPE_HEAP_FRAG)
+#ifdef ERTS_SIG_Q_TYPE_DIST_FRAG
+CONSTANT(signal_type_dist_fragment, ERTS_SIG_Q_TYPE_DIST_FRAG)
+#endif
+CONSTANT(external_flag_atoms, ERTS_DIST_EXT_ATOM_TRANS_TAB)
+
+CONSTANT(monitor_process, ERTS_MON_TYPE_PROC)
+CONSTANT(monitor_port, ERTS_MON_TYPE_PORT)
+CONSTANT(monitor_time_offset, ERTS_MON_TYPE_TIME_OFFSET)
+CONSTANT(monitor_dist_process, ERTS_MON_TYPE_DIST_PROC)
+CONSTANT(monitor_dist_port, ERTS_MON_TYPE_DIST_PORT)
+CONSTANT(monitor_resource, ERTS_MON_TYPE_RESOURCE)
+CONSTANT(monitor_node, ERTS_MON_TYPE_NODE)
+CONSTANT(monitor_nodes, ERTS_MON_TYPE_NODES)
+CONSTANT(monitor_suspend, ERTS_MON_TYPE_SUSPEND)
+CONSTANT(monitor_alias, ERTS_MON_TYPE_ALIAS)
+CONSTANT(link_process, ERTS_LNK_TYPE_PROC)
+CONSTANT(link_port, ERTS_LNK_TYPE_PORT)
+CONSTANT(link_dist_process, ERTS_LNK_TYPE_DIST_PROC)
+#ifdef ERTS_LNK_TYPE_DIST_PORT
+CONSTANT(link_dist_port, ERTS_LNK_TYPE_DIST_PORT)
+#endif
+CONSTANT(relation_flag_target, ERTS_ML_FLG_TARGET)
+CONSTANT(relation_flag_name, ERTS_ML_FLG_NAME)
+CONSTANT(relation_flag_extended, ERTS_ML_FLG_EXTENDED)
+CONSTANT(relation_flag_spawn_pending, ERTS_ML_FLG_SPAWN_PENDING)
+/* Where the type of a monitor or link has no field of its own but bits of its flags. */
+#ifdef ERTS_ML_TYPE_MASK
+CONSTANT(relation_type_mask, ERTS_ML_TYPE_MASK)
+CONSTANT(relation_type_shift, ERTS_ML_TYPE_SHIFT)
+#endif
+
+/* An enumerator in later releases, which #ifdef cannot see; every release has it. */
+CONSTANT(binary_flag_magic, BIN_FLAG_MAGIC)
+
+CONSTANT(atom_tag, _TAG_IMMED2_ATOM)
+CONSTANT(atom_shift, _TAG_IMMED2_SIZE)
+CONSTANT(pid_tag, _TAG_IMMED1_PID)
+CONSTANT(pid_shift, _PID_DATA_SHIFT)
+CONSTANT(pid_number_bits, _PID_NUM_SIZE)
+CONSTANT(port_tag, _TAG_IMMED1_PORT)
+CONSTANT(small_tag, _TAG_IMMED1_SMALL)
+CONSTANT(non_value, THE_NON_VALUE)
+CONSTANT(nil, NIL)
+CONSTANT(external_pid_subtag, EXTERNAL_PID_SUBTAG)
+CONSTANT(external_ref_subtag, EXTERNAL_REF_SUBTAG)
+CONSTANT(reference_subtag, REF_SUBTAG)
+#ifdef REFC_BINARY_SUBTAG
+CONSTANT(refc_binary_subtag, REFC_BINARY_SUBTAG)
+#endif
+#ifdef BIN_REF_SUBTAG
+CONSTANT(bin_ref_subtag, BIN_REF_SUBTAG)
+CONSTANT(heap_bits_subtag, HEAP_BITS_SUBTAG)
+CONSTANT(sub_bits_subtag, SUB_BITS_SUBTAG)
+#endif
+#ifdef FUN_REF_SUBTAG
+CONSTANT(fun_ref_subtag, FUN_REF_SUBTAG)
+#endif
+#ifdef RECORD_SUBTAG
+CONSTANT(record_subtag, RECORD_SUBTAG)
+#endif
+CONSTANT(fun_subtag, FUN_SUBTAG)
+CONSTANT(header_arity_shift, _HEADER_ARITY_OFFS)
+
+/* Not the runtime's: beamdump's number for the encoding of terms (TermScheme in
+ * libdump/format/format.h), told by what that encoding has. */
+#if defined(RECORD_SUBTAG)
+CONSTANT(term_scheme, 3)
+#elif defined(BIN_REF_SUBTAG)
+CONSTANT(term_scheme, 2)
+#else
+CONSTANT(term_scheme, 1)
+#endif

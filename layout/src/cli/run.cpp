@@ -1,0 +1,111 @@
+#include "cli/run.h"
+
+#include "cli/extract_command.h"
+#include "diff/layout_diff.h"
+
+#include <libdump/base/error.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::layout {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kDifferent = 1;
+constexpr int kFailed = 2;
+
+struct Commands {
+    CLI::App* extract = nullptr;
+    CLI::App* diff = nullptr;
+    ExtractOptions options;
+    std::string a;
+    std::string b;
+};
+
+void declare(CLI::App& app, Commands& commands) {
+    app.set_version_flag("--version", "beamdump-layout " BEAMDUMP_VERSION);
+    app.require_subcommand(1);
+    commands.extract =
+        app.add_subcommand("extract", "Make a layout from an emulator that was built with -g");
+    auto& extract = *commands.extract;
+    auto& options = commands.options;
+    extract.add_option("BEAM", options.program, "The emulator (beam.smp) with its DWARF")
+        ->type_name("")
+        ->required();
+    extract.add_option("-o,--output", options.output, "The layout to write: otp-NN.json")
+        ->type_name("FILE")
+        ->required();
+    extract
+        .add_option("--constants", options.constants,
+                    "layout/constants.c, compiled as the emulator was\n"
+                    "(scripts/build-debug-otp makes both)")
+        ->type_name("FILE.o");
+    extract
+        .add_option("--like", options.like,
+                    "A layout whose names are looked for besides those\n"
+                    "of layout/names.json")
+        ->type_name("LAYOUT");
+    extract
+        .add_option("--names", options.names, "Names to look for, in place of layout/names.json")
+        ->type_name("FILE");
+    extract
+        .add_option("--release", options.release,
+                    "The release's number, where no constants tell it")
+        ->type_name("NN");
+    extract
+        .add_option("--source", options.source,
+                    "The exact version and where it is from, for the\n"
+                    "layout to say: \"Erlang/OTP 27.3.4.1 (Debian ...)\"")
+        ->type_name("TEXT");
+    commands.diff = app.add_subcommand(
+        "diff",
+        "List what differs between two layouts; exit status 0: nothing, 1: something, 2: "
+        "failed");
+    commands.diff->add_option("A", commands.a, "A layout")->type_name("")->required();
+    commands.diff->add_option("B", commands.b, "Another")->type_name("")->required();
+}
+
+int give_up(std::ostream& err, const Error& error) {
+    err << fmt::format("beamdump-layout: {}\n", error.message) << std::flush;
+    return kFailed;
+}
+
+int run_diff(const Commands& commands, std::ostream& out, std::ostream& err) {
+    const auto a = read_layout(commands.a);
+    const auto b = read_layout(commands.b);
+    if (!a || !b) {
+        return give_up(err, !a ? a.error() : b.error());
+    }
+    const auto lines = layout_diff(*a, *b);
+    for (const auto& line : lines) {
+        out << line << '\n';
+    }
+    out << std::flush;
+    return lines.empty() ? kDone : kDifferent;
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+    CLI::App app("Makes and compares layouts: where an Erlang/OTP release keeps what in memory",
+                 "beamdump-layout");
+    Commands commands;
+    declare(app, commands);
+    auto reversed = arguments;
+    std::ranges::reverse(reversed);  // what CLI11 wants
+    try {
+        app.parse(reversed);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error, out, err) == 0 ? kDone : kFailed;
+    }
+    if (commands.diff->parsed()) {
+        return run_diff(commands, out, err);
+    }
+    const auto done = extract_to_file(commands.options, err);
+    return done ? kDone : give_up(err, done.error());
+}
+
+}  // namespace beamdump::layout

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "file/layout_file.h"
+
+#include <string>
+#include <vector>
+
+namespace beamdump::layout {
+
+/// One line for each structure, field and constant in which two layouts differ; what only one of
+/// them has counts. Names, releases and sources are not compared.
+std::vector<std::string> layout_diff(const LayoutFile& a, const LayoutFile& b);
+
+}  // namespace beamdump::layout

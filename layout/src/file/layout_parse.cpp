@@ -1,0 +1,155 @@
+#include "file/layout_file.h"
+#include "file/text_file.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+namespace beamdump::layout {
+namespace {
+
+constexpr std::uint64_t kMaxStructBytes = 1U << 20U;
+
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+std::unexpected<Error> bad(std::string_view what) {
+    return fail(ErrorCode::kCorrupt, fmt::format("not a layout: {}", what));
+}
+
+Result<std::uint64_t> number(const object& from, std::string_view key, std::string_view where,
+                             std::uint64_t most) {
+    std::uint64_t value = 0;
+    if (from[key].get_uint64().get(value) != simdjson::SUCCESS || value > most) {
+        return bad(fmt::format("{} has no number \"{}\" of at most {}", where, key, most));
+    }
+    return value;
+}
+
+Result<std::string> text(const object& from, std::string_view key) {
+    std::string_view value;
+    if (from[key].get_string().get(value) != simdjson::SUCCESS) {
+        return bad(fmt::format("no string \"{}\" at the top", key));
+    }
+    return std::string(value);
+}
+
+Result<Structure> parse_structure(std::string_view name, const element& value) {
+    object body;
+    object fields;
+    if (value.get_object().get(body) != simdjson::SUCCESS ||
+        body["fields"].get_object().get(fields) != simdjson::SUCCESS) {
+        return bad(fmt::format("structure {} has no \"fields\"", name));
+    }
+    const auto bytes = number(body, "bytes", name, kMaxStructBytes);
+    if (!bytes) {
+        return std::unexpected(bytes.error());
+    }
+    Structure result{*bytes, {}};
+    for (const auto& [key, place] : fields) {
+        const auto where = fmt::format("{}.{}", name, key);
+        object field;
+        if (place.get_object().get(field) != simdjson::SUCCESS) {
+            return bad(fmt::format("{} is not an object", where));
+        }
+        const auto offset = number(field, "offset", where, kMaxStructBytes);
+        const auto size = number(field, "bytes", where, kMaxStructBytes);
+        if (!offset || !size) {
+            return std::unexpected(!offset ? offset.error() : size.error());
+        }
+        if (*offset + *size > *bytes) {
+            return bad(fmt::format("{} reaches beyond the structure's {} bytes", where, *bytes));
+        }
+        result.fields.emplace_back(key, Field{*offset, *size});
+    }
+    return result;
+}
+
+Result<void> parse_constants(const object& top, LayoutFile& layout) {
+    object constants;
+    if (top["constants"].get_object().get(constants) != simdjson::SUCCESS) {
+        return bad("no \"constants\"");
+    }
+    for (const auto& [key, value] : constants) {
+        std::uint64_t constant = 0;
+        if (value.get_uint64().get(constant) != simdjson::SUCCESS) {
+            return bad(fmt::format("constant {} is not an unsigned number", key));
+        }
+        layout.constants.emplace_back(key, constant);
+    }
+    object sources;
+    if (top["constants_source"].get_object().get(sources) != simdjson::SUCCESS) {
+        return {};
+    }
+    for (const auto& [key, value] : sources) {
+        std::string_view source;
+        if (value.get_string().get(source) != simdjson::SUCCESS) {
+            return bad(fmt::format("constants_source {} is not a string", key));
+        }
+        layout.constants_source.emplace_back(key, source);
+    }
+    return {};
+}
+
+Result<void> parse_heading(const object& top, LayoutFile& layout) {
+    auto name = text(top, "name");
+    auto release = text(top, "otp_release");
+    auto source = text(top, "source");
+    const auto word_bytes = number(top, "word_bytes", "the top", 8);
+    for (const auto* part : {&name, &release, &source}) {
+        if (!*part) {
+            return std::unexpected(part->error());
+        }
+    }
+    if (!word_bytes) {
+        return std::unexpected(word_bytes.error());
+    }
+    layout.name = std::move(*name);
+    layout.otp_release = std::move(*release);
+    layout.source = std::move(*source);
+    layout.word_bytes = *word_bytes;
+    return {};
+}
+
+}  // namespace
+
+Result<LayoutFile> parse_layout(std::string_view json) {
+    simdjson::dom::parser parser;
+    const simdjson::padded_string padded(json);
+    object top;
+    if (const auto error = parser.parse(padded).get_object().get(top); error != simdjson::SUCCESS) {
+        return bad(fmt::format("not a JSON object: {}", simdjson::error_message(error)));
+    }
+    LayoutFile layout;
+    if (const auto heading = parse_heading(top, layout); !heading) {
+        return std::unexpected(heading.error());
+    }
+    if (const auto constants = parse_constants(top, layout); !constants) {
+        return std::unexpected(constants.error());
+    }
+    object structs;
+    if (top["structs"].get_object().get(structs) != simdjson::SUCCESS) {
+        return bad("no \"structs\"");
+    }
+    for (const auto& [key, value] : structs) {
+        auto parsed = parse_structure(key, value);
+        if (!parsed) {
+            return std::unexpected(parsed.error());
+        }
+        layout.structs.emplace_back(key, std::move(*parsed));
+    }
+    return layout;
+}
+
+Result<LayoutFile> read_layout(const std::string& path) {
+    const auto text = read_text(path);
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    auto layout = parse_layout(*text);
+    if (!layout) {
+        return wrap(path, layout.error());
+    }
+    return layout;
+}
+
+}  // namespace beamdump::layout

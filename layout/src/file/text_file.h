@@ -1,0 +1,16 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <string>
+#include <string_view>
+
+namespace beamdump::layout {
+
+/// A whole text file of 16 MiB at most.
+Result<std::string> read_text(const std::string& path);
+
+/// Writes all of it, in place of what was there.
+Result<void> write_text(const std::string& path, std::string_view text);
+
+}  // namespace beamdump::layout
