@@ -6,7 +6,7 @@
 %% line "PID COUNT", then so many texts, each a line with its length and then so many bytes.
 %%   Directory/backtraces: what process_info(P, backtrace) says.
 %%   Directory/terms: the number of the dictionary's entries, their keys and values, the messages,
-%%   as erts_debug:display/1 prints them (it prints on the node's standard output as well), then the
+%%   as erlang:display/1 prints them, then the
 %%   flat sizes of those values and messages, in words. Terms are copied whole: not for a process
 %%   whose terms are large when flat.
 -module(texts).
@@ -53,7 +53,13 @@ write_texts(Device, Pid, Texts) ->
     ok = file:write(Device, [pid_to_list(Pid), $\s, integer_to_list(length(Texts)), $\n]),
     ok = file:write(Device, [[integer_to_binary(byte_size(Text)), $\n, Text] || Text <- Texts]).
 
-%% As the VM prints a term, without the newline at its end.
+%% As the VM prints a term. Up to OTP 25 the one function that gives that away also prints it on the
+%% node's standard output, and ends it with a newline.
 display(Term) ->
-    Text = list_to_binary(erts_debug:display(Term)),
-    binary:part(Text, 0, byte_size(Text) - 1).
+    case erlang:function_exported(erts_internal, term_to_string, 2) of
+        true ->
+            list_to_binary(apply(erts_internal, term_to_string, [Term, undefined]));
+        false ->
+            Text = list_to_binary(apply(erts_debug, display, [Term])),
+            binary:part(Text, 0, byte_size(Text) - 1)
+    end.
