@@ -1,5 +1,6 @@
 %% Answers a test from inside a node, over a local socket, one line a question:
 %%   ping          pong, after the node has scheduled, allocated, collected and sent
+%%   release       the OTP release's number
 %%   processes     the pids of all processes but the answering one, separated by spaces
 %%   oracle FILE   oracle:write(FILE), then the number of processes
 %%   oracle FILE DIRECTORY  oracle:write(FILE, DIRECTORY), then the number of processes
@@ -53,6 +54,8 @@ reply([<<"ping">>]) ->
     after 10000 ->
         <<"no answer">>
     end;
+reply([<<"release">>]) ->
+    erlang:system_info(otp_release);
 reply([<<"processes">>]) ->
     lists:join($\s, [pid_to_list(Pid) || Pid <- processes() -- [self()]]);
 reply([<<"oracle">>, File]) ->

@@ -1,6 +1,7 @@
 %% Two nodes for undecoded messages: one holds a process that never looks into its queue, the other
 %% sends it terms of every kind, and stays so that its pids and references mean something.
 -module(far).
+-compile(nowarn_deprecated_catch).
 -export([silent/0, send/1, unusual/1]).
 
 %% Registers a process that its messages do not make look at them: they stay as they came.

@@ -6,9 +6,8 @@
 %% line "PID COUNT", then so many texts, each a line with its length and then so many bytes.
 %%   Directory/backtraces: what process_info(P, backtrace) says.
 %%   Directory/terms: the number of the dictionary's entries, their keys and values, the messages,
-%%   as erlang:display/1 prints them, then the
-%%   flat sizes of those values and messages, in words. Terms are copied whole: not for a process
-%%   whose terms are large when flat.
+%%   as erlang:display/1 prints them, then the flat sizes of those values and messages, in words.
+%%   Terms are copied whole: not for a process whose terms are large when flat.
 -module(texts).
 -export([open/1, close/1, items/2, write/3, display/1]).
 

@@ -13,6 +13,7 @@ import unittest
 
 from support.node import base_environment, start_workload, temporary_directory
 from support.paths import CAPTURE
+from support.release import erlang_directory, of_release
 from support.tools import Ended
 
 NOBODY = 65534
@@ -283,16 +284,16 @@ class OddNodes(Scratch):
         loader = next(iter(pathlib.Path("/lib64").glob("ld-linux-*")), None)
         if loader is None:
             self.skipTest("no loader in /lib64")
-        beam = next(pathlib.Path("/usr/lib/erlang").glob("erts-*/bin/beam.smp"))
+        beam = next(erlang_directory().glob("erts-*/bin/beam.smp"))
         program = self.scratch / "renamed"
         shutil.copy(beam, program)
+        binaries = f"/usr/lib/erlang/{beam.parent.relative_to(erlang_directory())}"
         environment = base_environment(self.scratch) | {
-            "ROOTDIR": "/usr/lib/erlang", "BINDIR": str(beam.parent), "EMU": "beam",
-            "PROGNAME": "erl"}
+            "ROOTDIR": "/usr/lib/erlang", "BINDIR": binaries, "EMU": "beam", "PROGNAME": "erl"}
         process = self.start(
-            [loader, program, "--", "-root", "/usr/lib/erlang", "-bindir", beam.parent, "-progname",
-             "erl", "--", "-home", self.scratch, "--", "-start_epmd", "false", "-noshell",
-             "-noinput"], self.scratch, env=environment)
+            of_release(loader, program, "--", "-root", "/usr/lib/erlang", "-bindir", binaries,
+                       "-progname", "erl", "--", "-home", self.scratch, "--", "-start_epmd",
+                       "false", "-noshell", "-noinput"), self.scratch, env=environment)
         wait_for(lambda: str(program) in pathlib.Path(f"/proc/{process.pid}/maps").read_text())
         program.unlink()  # as an upgrade does
         self.assert_captured(lambda: run_capture(process.pid, "-o", self.dump))
@@ -302,8 +303,10 @@ class OddNodes(Scratch):
         program = self.program_for_everyone()
         self.scratch.chmod(0o777)
         nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        process = self.start(["erl", "-start_epmd", "false", "-noinput"], self.scratch,
-                             env=base_environment(self.scratch), **nobody)
+        process = self.start(of_release("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
+                                        "--clear-groups", "erl", "-start_epmd", "false",
+                                        "-noinput"),
+                             self.scratch, env=base_environment(self.scratch))
         wait_for(lambda: os.readlink(f"/proc/{process.pid}/exe").endswith("/beam.smp"))
 
         def capture():

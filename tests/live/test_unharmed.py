@@ -7,14 +7,13 @@ BEAMDUMP_CAPTURES is how often in each mode, at least (5; soak: 100).
 import json
 import os
 import pathlib
-import subprocess
 import tempfile
 import time
 import unittest
 
 from support import tools
 from support.node import start_workload
-from support.paths import ROOT
+from support.steady import build_nif
 
 CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "5"))
 MODES = ("live", "auto", "snapshot", "freeze")
@@ -25,14 +24,6 @@ MOST_LATE_US = 1_000_000
 MOST_GROWTH_KIB = 8 * 1024
 ALONE_SECONDS = 5
 LEAST_SECONDS = 3  # of each mode, for enough exchanges of the rarest kind
-
-
-def build_nif(directory):
-    include = "/usr/lib/erlang/usr/include"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", f"-I{include}", "-o",
-                    directory / "steady_nif.so", ROOT / "testdata" / "nif" / "steady_nif.c"],
-                   check=True)
-    return directory / "steady_nif"
 
 
 class Unharmed(unittest.TestCase):

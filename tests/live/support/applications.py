@@ -1,8 +1,7 @@
 """Debian's rabbitmq-server and ejabberd, on loopback, with all their files in one directory."""
 
-import glob
-
 from support.node import ApplicationStart, free_port
+from support.release import otp_root
 
 RABBITMQ_SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 
@@ -61,7 +60,8 @@ def start_ejabberd():
     for name in ("spool", "log"):
         (directory / name).mkdir()
     port = str(free_port())
-    libraries = sorted(glob.glob("/usr/lib/*/ejabberd-*/ebin"))
+    root = otp_root()
+    libraries = sorted(root.glob("usr/lib/*/ejabberd-*/ebin"))
     if not libraries:
         raise FileNotFoundError("ejabberd's code is not where Debian's package puts it")
     command = ["erl", "-noinput", "-sname", "beamdump_test@localhost",
@@ -73,6 +73,6 @@ def start_ejabberd():
     node = start.run(command, "ejabberd", {
         "EJABBERD_CONFIG_PATH": str(directory / "ejabberd.yml"),
         "EJABBERD_LOG_PATH": str(directory / "log" / "ejabberd.log"),
-        "ERL_LIBS": libraries[0].rsplit("/", 2)[0],
+        "ERL_LIBS": f"/{libraries[0].parents[1].relative_to(root)}",
     })
     return node, start.cookie

@@ -4,6 +4,7 @@ import subprocess
 import time
 
 from support.node import ApplicationStart, READY_SECONDS
+from support.release import of_release
 
 
 def start_pair():
@@ -19,8 +20,8 @@ def start_pair():
     told = directory / "sent"
     log = directory / "far.log"
     with log.open("wb") as output:
-        far = subprocess.Popen([*common, "-sname", "far@localhost", "-run", "far", "send",
-                                "near@localhost", str(told)],
+        far = subprocess.Popen(of_release(*common, "-sname", "far@localhost", "-run", "far", "send",
+                                          "near@localhost", told),
                                env=start.environment, cwd=directory, stdin=subprocess.DEVNULL,
                                stdout=output, stderr=output)
     node.ends_with(far)

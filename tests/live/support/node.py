@@ -13,6 +13,7 @@ import tempfile
 import time
 
 from support.paths import ROOT
+from support.release import RELEASE, of_release, settings
 
 READY_SECONDS = 240
 
@@ -38,7 +39,7 @@ def base_environment(directory):
         "HOME": str(directory),
         "LANG": "C.UTF-8",
         "ERL_CRASH_DUMP_BYTES": "0",
-    }
+    } | settings()
 
 
 def compile_testdata(directory, *folders):
@@ -46,7 +47,8 @@ def compile_testdata(directory, *folders):
     ebin.mkdir(exist_ok=True)
     sources = [path for folder in folders
                for path in glob.glob(str(ROOT / "testdata" / folder / "*.erl"))]
-    subprocess.run(["erlc", "-o", ebin, *sources], check=True, env=base_environment(directory))
+    subprocess.run(of_release("erlc", "-o", ebin, *sources), check=True,
+                   env=base_environment(directory))
     return ebin
 
 
@@ -115,12 +117,13 @@ class Node:
         self._belongings.close()
 
 
-def start_workload(workload, scale=1):
-    """A node of scripts/start-node."""
+def start_workload(workload, scale=1, otp=RELEASE):
+    """A node of scripts/start-node, of that OTP release."""
     with contextlib.ExitStack() as belongings:
         directory = temporary_directory(belongings)
         result = subprocess.run(
-            [ROOT / "scripts" / "start-node", "--dir", directory, workload, str(scale)],
+            [ROOT / "scripts" / "start-node", "--dir", directory, "--otp", otp, workload,
+             str(scale)],
             stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if result.returncode != 0:
             raise RuntimeError(f"start-node failed:\n{result.stderr}")
@@ -139,25 +142,26 @@ class ApplicationStart:
             epmd_port = str(free_port())
             self.environment = base_environment(self.directory)
             self.environment |= {"ERL_EPMD_PORT": epmd_port, "ERL_EPMD_ADDRESS": "127.0.0.1"}
-            epmd = subprocess.Popen(["epmd", "-port", epmd_port, "-address", "127.0.0.1"],
+            epmd = subprocess.Popen(of_release("epmd", "-port", epmd_port,
+                                               "-address", "127.0.0.1"),
                                     env=self.environment, stdin=subprocess.DEVNULL)
             belongings.callback(_end, epmd)
             self._belongings = belongings.pop_all()
 
     def accompany(self, command):
-        """Starts command, which ends with the node that run() will start."""
-        process = subprocess.Popen(command, env=self.environment, cwd=self.directory,
+        """Starts command of the release, which ends with the node that run() will start."""
+        process = subprocess.Popen(of_release(*command), env=self.environment, cwd=self.directory,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         self._belongings.callback(_end_session, process)
 
     def run(self, command, application, environment):
-        """Starts command and waits until application runs in the node that it starts."""
+        """Starts command of the release and waits until application runs in the node that it starts."""
         with self._belongings as belongings:
             log = self.directory / "console.log"
             with log.open("wb") as output:
                 process = subprocess.Popen(
-                    command, env=self.environment | environment, cwd=self.directory,
+                    of_release(*command), env=self.environment | environment, cwd=self.directory,
                     stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                     start_new_session=True)
             belongings.callback(_end_session, process)
