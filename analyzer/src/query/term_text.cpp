@@ -1,5 +1,9 @@
 #include "query/term_text.h"
 
+#include <fmt/format.h>
+
+#include <bit>
+
 namespace beamdump::query {
 
 std::size_t whole_characters(const std::string& text) {
@@ -15,7 +19,22 @@ std::size_t whole_characters(const std::string& text) {
 }
 
 Result<TagScheme> node_scheme(const Dump& dump) {
-    return scheme_of(static_cast<format::TermScheme>(dump.node().term_scheme()));
+    const auto& node = dump.node();
+    auto scheme = scheme_of(static_cast<format::TermScheme>(node.term_scheme()));
+    if (!scheme || scheme->id == format::TermScheme::kOtp25) {
+        return scheme;
+    }
+    scheme->pid_slots = node.process_limit();
+    scheme->port_slots = node.port_limit();
+    for (const auto slots : {scheme->pid_slots, scheme->port_slots}) {
+        if (!std::has_single_bit(slots) || slots < format::kFewestSlots) {
+            return fail(ErrorCode::kCorrupt,
+                        fmt::format("the dump says that the node's table of processes or ports has "
+                                    "{} slots, which no node has",
+                                    slots));
+        }
+    }
+    return scheme;
 }
 
 TermText term_text(TermPrinter& printer, std::uint64_t word, std::size_t max_bytes) {

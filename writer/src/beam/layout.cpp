@@ -161,6 +161,33 @@ Field LayoutNames::field(std::string_view structure, std::string_view name) {
     return keep(layout_.field(structure, name));
 }
 
+Field LayoutNames::field(std::initializer_list<Name> names) {
+    for (const auto& [structure, name] : names) {
+        if (const auto found = layout_.field(structure, name)) {
+            return *found;
+        }
+    }
+    return field(names.begin()->first, names.begin()->second);
+}
+
+std::optional<Field> LayoutNames::field_if_any(std::string_view structure, std::string_view name) {
+    const auto found = layout_.field(structure, name);
+    return found ? std::optional(*found) : std::nullopt;
+}
+
+bool LayoutNames::has_structure(std::string_view name) const {
+    return layout_.structure(name).has_value();
+}
+
+std::uint64_t LayoutNames::constant(std::initializer_list<std::string_view> names) {
+    for (const auto name : names) {
+        if (const auto found = layout_.constant(name)) {
+            return *found;
+        }
+    }
+    return constant(*names.begin());
+}
+
 std::uint32_t LayoutNames::bytes(std::string_view structure) {
     const auto found = layout_.structure(structure);
     return found ? (*found)->bytes : keep(Result<std::uint32_t>(std::unexpected(found.error())));

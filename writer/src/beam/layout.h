@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace beamdump::beam {
 
@@ -57,9 +58,19 @@ class LayoutNames {
   public:
     explicit LayoutNames(const Layout& layout) : layout_(layout) {}
 
+    /// structure, field
+    using Name = std::pair<std::string_view, std::string_view>;
+
     Field field(std::string_view structure, std::string_view name);
+    /// The first of these that the layout has: what one release calls so, another otherwise.
+    Field field(std::initializer_list<Name> names);
+    /// Nothing where the release has no such field.
+    std::optional<Field> field_if_any(std::string_view structure, std::string_view name);
     std::uint32_t bytes(std::string_view structure);
     std::uint64_t constant(std::string_view name);
+    /// The first of these that the layout has.
+    std::uint64_t constant(std::initializer_list<std::string_view> names);
+    [[nodiscard]] bool has_structure(std::string_view name) const;
 
     /// An error that names the first missing one, or nothing.
     [[nodiscard]] Result<void> outcome() const;

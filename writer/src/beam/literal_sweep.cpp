@@ -8,20 +8,24 @@ namespace beamdump::beam {
 namespace {
 
 constexpr std::uint64_t kBlockBytes = 256U << 10U;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47U;
+constexpr std::uint64_t kMostReferences = std::uint64_t{1} << 32U;
 constexpr std::uint32_t kOrdinaryReference = 0xffffffff;  // erl_term.h: ERTS_ORDINARY_REF_MARKER
 
 struct Names {
-    Field size, binary, bytes, magic_binary, orig_size, orig_bytes, flags;
-    std::uint32_t proc_bin_bytes = 0, magic_ref_bytes = 0;
-    std::uint64_t proc_bin_header = 0, magic_ref_header = 0, flag_magic = 0;
+    std::optional<Field> size, bytes;  // of a ProcBin; a BinRef has no such
+    Field binary, magic_binary, orig_size, orig_bytes, flags, references;
+    std::uint32_t refc_bytes = 0, magic_ref_bytes = 0;
+    std::uint64_t refc_header = 0, magic_ref_header = 0, flag_magic = 0;
 
     static Result<Names> resolve(const Layout& layout) {
         LayoutNames names(layout);
         Names result;
-        result.size = names.field("ProcBin", "size");
-        result.binary = names.field("ProcBin", "val");
-        result.bytes = names.field("ProcBin", "bytes");
-        result.proc_bin_bytes = names.bytes("ProcBin");
+        result.size = names.field_if_any("ProcBin", "size");
+        result.bytes = names.field_if_any("ProcBin", "bytes");
+        result.binary = names.field({{"ProcBin", "val"}, {"BinRef", "val"}});
+        result.refc_bytes = names.bytes(names.has_structure("ProcBin") ? "ProcBin" : "BinRef");
+        result.references = names.field("Binary", "refc");
         result.magic_binary = names.field("MagicRef", "mb");
         result.magic_ref_bytes = names.bytes("MagicRef");
         result.orig_size = names.field("Binary", "orig_size");
@@ -30,8 +34,8 @@ struct Names {
         result.flag_magic = names.constant("binary_flag_magic");
         // erl_term.h: a header's arity is the thing's size in words, the header not counted.
         const auto shift = names.constant("header_arity_shift");
-        result.proc_bin_header =
-            (result.proc_bin_bytes / 8 - 1) << shift | names.constant("refc_binary_subtag");
+        result.refc_header = (result.refc_bytes / 8 - 1) << shift |
+                             names.constant({"refc_binary_subtag", "bin_ref_subtag"});
         result.magic_ref_header =
             (result.magic_ref_bytes / 8 - 1) << shift | names.constant("reference_subtag");
         if (auto known = names.outcome(); !known) {
@@ -41,17 +45,27 @@ struct Names {
     }
 };
 
-/// The Binary that a ProcBin names, if it is one.
-std::optional<Address> from_proc_bin(Vm& vm, const Names& names, const StructView& thing) {
+/// The Binary that a ProcBin or BinRef names, if it is one.
+std::optional<Address> from_refc(Vm& vm, const Names& names, const StructView& thing) {
     const auto binary = thing.get(names.binary);
     if (!vm.plausible(binary, names.orig_bytes.offset)) {
         return std::nullopt;
     }
     const auto size = vm.memory().word(binary + names.orig_size.offset);
+    if (!size || *size > kMostBytes) {
+        return std::nullopt;
+    }
+    if (!names.size || !names.bytes) {
+        const auto references = vm.memory().word(binary + names.references.offset);
+        const bool alive = references && *references != 0 && *references < kMostReferences;
+        return alive && vm.plausible(binary, names.orig_bytes.offset + *size)
+                   ? std::optional(binary)
+                   : std::nullopt;
+    }
     const auto first = binary + names.orig_bytes.offset;
-    const auto bytes = thing.get(names.bytes);
-    const bool inside = size && bytes >= first && bytes - first <= *size &&
-                        thing.get(names.size) <= *size - (bytes - first);
+    const auto bytes = thing.get(*names.bytes);
+    const bool inside = bytes >= first && bytes - first <= *size &&
+                        thing.get(*names.size) <= *size - (bytes - first);
     return inside ? std::optional(binary) : std::nullopt;
 }
 
@@ -73,7 +87,7 @@ Result<void> sweep_literal_binaries(Vm& vm, memory::AddressRange part,
     if (!names) {
         return std::unexpected(names.error());
     }
-    const std::size_t longest = std::max(names->proc_bin_bytes, names->magic_ref_bytes);
+    const std::size_t longest = std::max(names->refc_bytes, names->magic_ref_bytes);
     std::vector<std::byte> block;
     for (auto begin = part.begin; begin < part.end; begin += kBlockBytes) {
         // A thing may reach into the next block: read on that far.
@@ -86,8 +100,8 @@ Result<void> sweep_literal_binaries(Vm& vm, memory::AddressRange part,
             const auto rest = std::span<const std::byte>(block).subspan(at);
             const auto header = StructView(rest).get(Field{0, 8});
             std::optional<Address> binary;
-            if (header == names->proc_bin_header && rest.size() >= names->proc_bin_bytes) {
-                binary = from_proc_bin(vm, *names, StructView(rest));
+            if (header == names->refc_header && rest.size() >= names->refc_bytes) {
+                binary = from_refc(vm, *names, StructView(rest));
             } else if (header == names->magic_ref_header && rest.size() >= names->magic_ref_bytes) {
                 binary = from_reference(vm, *names, StructView(rest));
             }

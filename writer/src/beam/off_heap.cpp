@@ -11,9 +11,9 @@ Result<OffHeapWalker> OffHeapWalker::open(Vm& vm) {
     walker.thing_word_ = names.field("OffHeapHeader", "thing_word");
     walker.next_ = names.field("OffHeapHeader", "next");
     walker.bytes_ = names.bytes("OffHeapHeader");
-    walker.binary_ = names.field("ProcBin", "val");
+    walker.binary_ = names.field({{"ProcBin", "val"}, {"BinRef", "val"}});
     walker.magic_ = names.field("MagicRef", "mb");
-    walker.tag_binary_ = names.constant("refc_binary_subtag");
+    walker.tag_binary_ = names.constant({"refc_binary_subtag", "bin_ref_subtag"});
     walker.tag_reference_ = names.constant("reference_subtag");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());

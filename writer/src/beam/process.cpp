@@ -23,30 +23,13 @@ void set_mfa(records::Mfa& into, const CodeMfa& from) {
 
 }  // namespace
 
-Result<PidWords> PidWords::resolve(const Layout& layout) {
-    LayoutNames names(layout);
-    PidWords words{names.constant("pid_tag"), names.constant("pid_shift"),
-                   names.constant("pid_number_bits")};
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
-    return words;
-}
-
-std::optional<std::uint64_t> PidWords::owner_id(std::uint64_t word) const {
-    if ((word & ((std::uint64_t{1} << shift) - 1)) != tag) {
-        return std::nullopt;
-    }
-    const auto data = (word & 0xffffffffU) >> shift;
-    return format::owner_id_of(data & ((std::uint64_t{1} << number_bits) - 1), data >> number_bits);
-}
-
 Result<ProcessReader> ProcessReader::open(Vm& vm, CodeLookup& code) {
     auto atoms = AtomWords::resolve(vm.layout());
-    if (!atoms) {
-        return std::unexpected(atoms.error());
+    auto pids = PidWords::of(vm);
+    if (!atoms || !pids) {
+        return std::unexpected(!atoms ? atoms.error() : pids.error());
     }
-    ProcessReader reader(vm, code, *atoms);
+    ProcessReader reader(vm, code, *atoms, *pids);
     LayoutNames names(vm.layout());
     reader.resolve(names);
     if (auto known = names.outcome(); !known) {
@@ -60,10 +43,9 @@ Result<ProcessView> ProcessReader::decode(ProcessSlot slot, std::span<const std:
     ProcessView process;
     process.address = slot.process;
     process.facts.set_struct_address(slot.process);
-    const PidWords pids{c_.pid_tag, c_.pid_shift, c_.pid_number_bits};
     const auto id = view.get(f_.id);
-    const auto owner = pids.owner_id(id);
-    if (!owner || (id >> 32U) != slot.slot) {
+    const auto owner = pids_.owner_id(id);
+    if (!owner || pids_.slot(id) != slot.slot) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("process structure at {:#x}: expected the pid of slot {}, found "
                                 "{:#x}",

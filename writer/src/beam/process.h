@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/code_lookup.h"
+#include "beam/pid_words.h"
 #include "beam/process_table.h"
 #include "beam/struct_view.h"
 
@@ -61,8 +62,8 @@ class ProcessReader {
     [[nodiscard]] Heaps heap_of(const StructView& view) const;
 
   private:
-    ProcessReader(Vm& vm, CodeLookup& code, AtomWords atoms)
-        : vm_(&vm), code_(&code), atoms_(atoms) {}
+    ProcessReader(Vm& vm, CodeLookup& code, AtomWords atoms, PidWords pids)
+        : vm_(&vm), code_(&code), atoms_(atoms), pids_(pids) {}
     void resolve(LayoutNames& names);
     void identity(const StructView& view, ProcessView& process);
     void bounds(const StructView& view, ProcessView& process);
@@ -87,28 +88,23 @@ class ProcessReader {
             inq_buffers, lock;
         Field reg_name, dict_used, dict_elements, dict_array, dict_data, psd_data;
         Field native_argc, native_argv, buffer_slots, buffer_len;
+        std::optional<Field> middle_len;
     };
     struct Constants {
         std::uint64_t free, exiting, active, running, suspended, gc, active_sys, running_sys;
         std::uint64_t off_heap_msgq, dirty_active_sys, dirty_running, dirty_running_sys;
         std::uint64_t priority_shift, priority_mask, trap_exit, hibernated, sensitive, lock_main;
-        std::uint64_t queue_off_heap, pid_tag, pid_shift, pid_number_bits;
+        std::uint64_t queue_off_heap;
         std::uint64_t psd_error_handler, psd_native_function, abandoned_heap_use;
     };
 
     Vm* vm_;
     CodeLookup* code_;
     AtomWords atoms_;
+    PidWords pids_;
     Fields f_{};
     Constants c_{};
     std::uint32_t bytes_ = 0, dictionary_bytes_ = 0, psd_bytes_ = 0, buffer_bytes_ = 0;
-};
-
-/// Number and serial of a local pid's word, as <0.Number.Serial> prints them, as an owner id.
-struct PidWords {
-    std::uint64_t tag = 0, shift = 0, number_bits = 0;
-    static Result<PidWords> resolve(const Layout& layout);
-    [[nodiscard]] std::optional<std::uint64_t> owner_id(std::uint64_t word) const;
 };
 
 }  // namespace beamdump::beam

@@ -32,7 +32,7 @@ std::optional<std::string> Checks::verdict() const {
 
 Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
     auto atoms = AtomWords::resolve(vm.layout());
-    auto pids = PidWords::resolve(vm.layout());
+    auto pids = PidWords::of(vm);
     if (!atoms || !pids) {
         return std::unexpected(!atoms ? atoms.error() : pids.error());
     }
@@ -50,8 +50,9 @@ Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
     check.old_htop_ = process("old_htop");
     check.reds_ = process("reds");
     check.rcount_ = process("rcount");
-    check.queue_length_ = process("sig_qs.len");
-    check.outer_length_ = process("sig_inq.len");
+    check.queue_length_ = names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}});
+    check.outer_length_ =
+        names.field({{"Process", "sig_inq.len"}, {"Process", "sig_inq.mlenoffs"}});
     check.catches_ = process("catches");
     check.gen_gcs_ = process("gen_gcs");
     check.max_gen_gcs_ = process("max_gen_gcs");

@@ -49,7 +49,8 @@ void ProcessReader::resolve(LayoutNames& names) {
     f_.uniq = process("uniq");
     f_.first = process("sig_qs.first");
     f_.cont = process("sig_qs.cont");
-    f_.len = process("sig_qs.len");
+    f_.len = names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}});
+    f_.middle_len = names.field_if_any("Process", "sig_qs.mlenoffs");
     f_.queue_flags = process("sig_qs.flags");
     f_.dictionary = process("dictionary");
     f_.token = process("seq_trace_token");
@@ -75,7 +76,7 @@ void ProcessReader::resolve(LayoutNames& names) {
     f_.state = process("state");
     f_.inq_first = process("sig_inq.first");
     f_.inq_last = process("sig_inq.last");
-    f_.inq_len = process("sig_inq.len");
+    f_.inq_len = names.field({{"Process", "sig_inq.len"}, {"Process", "sig_inq.mlenoffs"}});
     f_.inq_buffers = process("sig_inq_buffers");
     f_.lock = process("lock.flags");
     f_.reg_name = names.field("RegProc", "name");
@@ -89,7 +90,8 @@ void ProcessReader::resolve(LayoutNames& names) {
     f_.native_argc = names.field("ErtsNativeFunc", "argc");
     f_.native_argv = names.field("ErtsNativeFunc", "argv");
     f_.buffer_slots = names.field("ErtsSignalInQueueBufferArray", "slots");
-    f_.buffer_len = names.field("ErtsSignalInQueueBuffer", "queue.len");
+    f_.buffer_len = names.field(
+        {{"ErtsSignalInQueueBuffer", "queue.len"}, {"ErtsSignalInQueueBuffer", "queue.mlenoffs"}});
     buffer_bytes_ = names.bytes("ErtsSignalInQueueBuffer");
 
     c_.free = names.constant("state_free");
@@ -112,9 +114,6 @@ void ProcessReader::resolve(LayoutNames& names) {
     c_.sensitive = names.constant("trace_flag_sensitive");
     c_.lock_main = names.constant("lock_main");
     c_.queue_off_heap = names.constant("message_queue_off_heap");
-    c_.pid_tag = names.constant("pid_tag");
-    c_.pid_shift = names.constant("pid_shift");
-    c_.pid_number_bits = names.constant("pid_number_bits");
     c_.psd_error_handler = names.constant("psd_error_handler");
     c_.psd_native_function = names.constant("psd_native_function");
 }
@@ -127,9 +126,13 @@ void ProcessReader::queues(const StructView& view, ProcessView& process) {
     process.outer_last = view.get(f_.inq_last);
     process.buffers = view.get(f_.inq_buffers);
     facts.set_off_heap_message_queue((view.get(f_.queue_flags) & c_.queue_off_heap) != 0);
-    // erl_message.h: sig_qs.len counts the messages of inner and middle queue together, except
-    // while a process_info request is on its way, when it may even be negative.
-    const auto inner = static_cast<std::int64_t>(view.get(f_.len));
+    // erl_message.h: in OTP 25 sig_qs.len counts the messages of inner and middle queue together,
+    // except while a process_info request is on its way, when it may even be negative. In OTP 27
+    // the inner queue has a count of its own, and each signal counts the messages before it.
+    auto inner = static_cast<std::int64_t>(view.get(f_.len));
+    if (f_.middle_len) {
+        inner += static_cast<std::int64_t>(view.get(*f_.middle_len));
+    }
     const auto outer = view.get(f_.inq_len);
     std::uint64_t buffered = 0;
     if (process.buffers != 0) {

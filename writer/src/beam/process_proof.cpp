@@ -33,7 +33,6 @@ constexpr std::array kFields = {"htop",
                                 "gen_gcs",
                                 "sig_qs.first",
                                 "sig_qs.cont",
-                                "sig_qs.len",
                                 "common.links",
                                 "common.monitors",
                                 "common.id",
@@ -51,6 +50,7 @@ Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySour
     for (const auto* name : kFields) {
         proof.fields_.push_back(names.field("Process", name));
     }
+    proof.fields_.push_back(names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}}));
     proof.free_ = names.constant("state_free");
     proof.exiting_ = names.constant("state_exiting");
     proof.gc_ = names.constant("state_gc");

@@ -18,8 +18,8 @@ Result<ProcessSizer> ProcessSizer::open(Vm& vm) {
     sizer.old_heap_ = names.field("Process", "old_heap");
     sizer.old_hend_ = names.field("Process", "old_hend");
     sizer.mbuf_sz_ = names.field("Process", "mbuf_sz");
-    sizer.inner_ = names.field("Process", "sig_qs.len");
-    sizer.outer_ = names.field("Process", "sig_inq.len");
+    sizer.inner_ = names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}});
+    sizer.outer_ = names.field({{"Process", "sig_inq.len"}, {"Process", "sig_inq.mlenoffs"}});
     sizer.reds_ = names.field("Process", "reds");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace beamdump::beam {
 namespace {
@@ -13,6 +14,23 @@ namespace {
 constexpr std::uint32_t kMaxSlots = 1U << 27U;  // ERTS_PTAB_MAX_SIZE
 
 }  // namespace
+
+Result<std::uint32_t> ProcessTable::port_slots(Vm& vm) {
+    auto max = vm.layout().field("ErtsPTab", "max");
+    if (!max) {
+        return std::unexpected(max.error());
+    }
+    auto slots = vm.memory().value<std::uint32_t>(vm.tables().ports + max->offset);
+    if (!slots) {
+        return wrap("port table", slots.error());
+    }
+    if (!std::has_single_bit(*slots) || *slots > kMaxSlots) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("port table at {:#x}: expected a power of two of slots, found {}",
+                                vm.tables().ports, *slots));
+    }
+    return slots;
+}
 
 Result<ProcessTable> ProcessTable::open(Vm& vm) {
     LayoutNames names(vm.layout());

@@ -15,6 +15,8 @@ struct ProcessSlot {
 class ProcessTable {
   public:
     static Result<ProcessTable> open(Vm& vm);
+    /// Slots of the table of ports: the node's port limit.
+    static Result<std::uint32_t> port_slots(Vm& vm);
 
     /// Slots in the table: the node's process limit.
     [[nodiscard]] std::uint32_t slots() const { return slots_; }

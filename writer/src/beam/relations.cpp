@@ -59,7 +59,7 @@ class RelationWalker::Pager {
 };
 
 Result<RelationWalker> RelationWalker::open(Vm& vm) {
-    auto pids = PidWords::resolve(vm.layout());
+    auto pids = PidWords::of(vm);
     auto atoms = AtomWords::resolve(vm.layout());
     if (!pids || !atoms) {
         return std::unexpected(!pids ? pids.error() : atoms.error());

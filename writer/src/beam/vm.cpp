@@ -193,6 +193,7 @@ Result<void> Vm::read_facts() {
 
 Result<void> Vm::find_tables(const ImageSearch& search) {
     auto processes = symbol("erts_proc");
+    auto ports = symbol("erts_port");
     auto atoms = symbol("erts_atom_table");
     auto nodes = symbol("erts_node_table");
     auto modules = find_index_tables(search, "module_tables", "module_code");
@@ -201,12 +202,13 @@ Result<void> Vm::find_tables(const ImageSearch& search) {
     auto registered = find_hash(search, "process_reg", "process_reg");
     auto catches = find_catch_pools(search);
     for (const auto* result :
-         {&processes, &atoms, &nodes, &modules, &exports, &funs, &registered, &catches}) {
+         {&processes, &ports, &atoms, &nodes, &modules, &exports, &funs, &registered, &catches}) {
         if (!*result) {
             return std::unexpected(result->error());
         }
     }
-    tables_ = {*processes, *atoms, *modules, *exports, *funs, *nodes, *registered, *catches, {}};
+    tables_ = {*processes, *atoms,      *modules, *exports, *funs,
+               *nodes,     *registered, *ports,   *catches, {}};
     for (const auto* name : kCodePointNames) {
         const auto address = symbol_value<std::uint64_t>(name);
         if (address && *address != 0) {

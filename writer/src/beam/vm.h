@@ -46,6 +46,7 @@ struct VmTables {
     Address funs = 0;                ///< erts_fun_table
     Address nodes = 0;               ///< erts_node_table
     Address registered = 0;          ///< process_reg
+    Address ports = 0;               ///< erts_port
     Address catches = 0;             ///< bccix[0]
     std::vector<Found> code_points;  ///< beam_normal_exit and its kin: code addresses, not tables
 };

@@ -100,7 +100,7 @@ Result<Choice> Choice::make(beam::Vm& vm, const CaptureOptions& options) {
 
 Result<void> Choice::add_named(beam::Vm& vm, const std::string& name) {
     if (const auto owner = pid_of(name)) {
-        auto pids = beam::PidWords::resolve(vm.layout());
+        auto pids = beam::PidWords::of(vm);
         if (!pids) {
             return std::unexpected(pids.error());
         }

@@ -99,8 +99,12 @@ Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules,
     auto name = beam::read_node_name(vm_);
     auto scheme = vm_.layout().constant("term_scheme");
     auto processes = beam::ProcessTable::open(vm_);
-    if (!name || !scheme || !processes) {
-        return std::unexpected(!name ? name.error() : !scheme ? scheme.error() : processes.error());
+    auto ports = beam::ProcessTable::port_slots(vm_);
+    if (!name || !scheme || !processes || !ports) {
+        return std::unexpected(!name        ? name.error()
+                               : !scheme    ? scheme.error()
+                               : !processes ? processes.error()
+                                            : ports.error());
     }
     records::Node node;
     node.set_otp_release(facts.otp_release);
@@ -121,6 +125,7 @@ Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules,
         node.add_arguments(std::move(argument));
     }
     node.set_process_limit(processes->slots());
+    node.set_port_limit(*ports);
     node.set_schedulers(facts.schedulers);
     node.set_dirty_cpu_schedulers(facts.dirty_cpu_schedulers);
     node.set_dirty_io_schedulers(facts.dirty_io_schedulers);

@@ -223,4 +223,17 @@ constexpr std::uint64_t owner_id_of(std::uint64_t number, std::uint64_t serial) 
     return serial << 32U | number;
 }
 
+/// What a table of processes or ports has at least.
+inline constexpr std::uint64_t kFewestSlots = 16;
+
+/// The data of a pid or port of OTP 27 from the bits of its word, in which the slot in the table
+/// stands in place of the lowest bits (erl_ptab.h, erts_ptab_pixdata2data()). Slots lie scattered
+/// over the table's cache lines of eight. `slots`: a power of two, 16 at least.
+constexpr std::uint64_t identifier_data(std::uint64_t bits, std::uint64_t slots) {
+    constexpr std::uint64_t kPerLine = 8;
+    const std::uint64_t lines = slots / kPerLine;
+    return (bits & ~(slots - 1)) | (bits / kPerLine & (lines - 1)) |
+           (bits & (kPerLine - 1)) * lines;
+}
+
 }  // namespace beamdump::format

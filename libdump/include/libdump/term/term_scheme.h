@@ -63,6 +63,10 @@ struct TagScheme {
     unsigned pid_bits = 0;         ///< of a local pid's data that are shown
     unsigned pid_number_bits = 0;  ///< of these, the low ones: its number; the others: its serial
     unsigned port_bits = 0;
+    /// Slots of the node's tables, where their words hold slots (format::identifier_data()); else
+    /// 0.
+    std::uint64_t pid_slots = 0;
+    std::uint64_t port_slots = 0;
     bool heap_binary_in_bits = false;   ///< its second word counts bits, not bytes
     std::uint64_t refc_words = 0;       ///< size of what refers to a Binary
     std::uint64_t refc_binary = 0;      ///< word in it with the Binary's address
@@ -107,14 +111,19 @@ constexpr std::uint64_t table_index(std::uint64_t word) {
 constexpr std::uint64_t low_bits(std::uint64_t value, unsigned bits) {
     return value & ((std::uint64_t{1} << bits) - 1);
 }
+constexpr std::uint64_t identifier_bits(std::uint64_t word, unsigned bits, std::uint64_t slots) {
+    const std::uint64_t data = low_bits(word >> 4U, bits);
+    return slots == 0 ? data : format::identifier_data(data, slots);
+}
 constexpr std::uint64_t pid_number(const TagScheme& scheme, std::uint64_t word) {
-    return low_bits(word >> 4U, scheme.pid_number_bits);
+    return low_bits(identifier_bits(word, scheme.pid_bits, scheme.pid_slots),
+                    scheme.pid_number_bits);
 }
 constexpr std::uint64_t pid_serial(const TagScheme& scheme, std::uint64_t word) {
-    return low_bits(word >> 4U, scheme.pid_bits) >> scheme.pid_number_bits;
+    return identifier_bits(word, scheme.pid_bits, scheme.pid_slots) >> scheme.pid_number_bits;
 }
 constexpr std::uint64_t port_number(const TagScheme& scheme, std::uint64_t word) {
-    return low_bits(word >> 4U, scheme.port_bits);
+    return identifier_bits(word, scheme.port_bits, scheme.port_slots);
 }
 
 constexpr std::uint64_t header_arity(std::uint64_t header) {
