@@ -5,20 +5,39 @@ import contextlib
 import hashlib
 import os
 import pathlib
-import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
-from support.node import Node, start_workload, temporary_directory
-from support.paths import ROOT
-from support.release import OWN, RELEASE, erlang_directory, otp_root, settings
+from support.applications import start_ejabberd, start_rabbitmq
+from support.distribution import start_pair
+from support.leftovers import processes_of
+from support.node import Node, start_workload
+from support.release import OWN, RELEASE, erlang_directory, otp_root
 from support.steady import build_nif
 from support.zoo import start_zoo
 
 WORKLOADS = {"sample": 1, "standard": 0.05, "busy": 0.2, "twin_load": 0.2, "steady": 1}
+START_SECONDS = 60
 END_SECONDS = 10
+TESTS = pathlib.Path(__file__).parent
+HAS_APPLICATIONS = (otp_root() / "usr" / "lib" / "rabbitmq").exists()
+
+# A test that says where its node will be.
+KILLED_TEST = """
+from support import node
+temporary_directory = node.temporary_directory
+def told(belongings):
+    directory = temporary_directory(belongings)
+    print(directory, flush=True)
+    return directory
+node.temporary_directory = told
+node.start_workload("sample")
+import time
+time.sleep(1000)
+"""
 
 
 def mounts(node):
@@ -28,17 +47,6 @@ def mounts(node):
         places.append(str(otp_root().parent))
     return [mount for mount in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
             if any(place in mount for place in places)]
-
-
-def processes_below(directory):
-    """Ids of processes that name the directory in their command line or environment, or work in it."""
-    found = set()
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            told = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
-            if str(directory).encode() in told + os.readlink(process / "cwd").encode():
-                found.add(int(process.name))
-    return found - {os.getpid()}
 
 
 def md5(path):
@@ -57,9 +65,9 @@ class Nodes(unittest.TestCase):
 
     def assert_nothing_left(self, node):
         deadline = time.monotonic() + END_SECONDS
-        while processes_below(node.directory) and time.monotonic() < deadline:
+        while (processes_of(node.directory) or node.directory.exists()) and time.monotonic() < deadline:
             time.sleep(0.05)
-        self.assertEqual(processes_below(node.directory), set())
+        self.assertEqual(processes_of(node.directory), set())
         self.assertFalse(node.directory.exists())
         self.assertEqual(mounts(node), [])
 
@@ -67,7 +75,7 @@ class Nodes(unittest.TestCase):
         try:
             self.check(node)
             self.assertEqual(mounts(node), [])
-            self.assertIn(node.pid, processes_below(node.directory))
+            self.assertIn(node.pid, processes_of(node.directory))
         finally:
             node.stop()
         self.assert_nothing_left(node)
@@ -84,25 +92,34 @@ class Nodes(unittest.TestCase):
         node, _ = start_zoo(0.1)
         self.check_and_end(node)
 
-    def test_what_starts_a_node_is_killed(self):
-        """Its node goes on, and can be ended; mounts go with it."""
-        with contextlib.ExitStack() as belongings:
-            directory = temporary_directory(belongings)
-            starter = subprocess.Popen(
-                [ROOT / "scripts" / "start-node", "--dir", directory, "--otp", RELEASE, "sample"],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                env=os.environ | settings())
-            deadline = time.monotonic() + 60
-            while not (directory / "log").exists() and time.monotonic() < deadline:
+    def test_the_distributed_pair(self):
+        self.check_and_end(start_pair()[0])
+
+    @unittest.skipUnless(HAS_APPLICATIONS, f"NOT TESTED: RabbitMQ and ejabberd on OTP {RELEASE}")
+    def test_applications(self):
+        for start in (start_rabbitmq, start_ejabberd):
+            with self.subTest(start=start.__name__):
+                self.check_and_end(start()[0])
+
+    def test_a_test_that_is_killed(self):
+        """While its node starts, and once it runs."""
+        for seen in ("log", "control"):
+            with self.subTest(seen=seen):
+                self.kill_a_test_when(seen)
+
+    def kill_a_test_when(self, seen):
+        test = subprocess.Popen([sys.executable, "-B", "-c", KILLED_TEST], cwd=TESTS,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        with contextlib.closing(test.stdout):
+            directory = pathlib.Path(test.stdout.readline().strip())
+            deadline = time.monotonic() + START_SECONDS
+            while not (directory / seen).exists() and time.monotonic() < deadline:
                 time.sleep(0.01)
-            starter.kill()
-            starter.wait()
-            for pid in processes_below(directory):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            node = Node(starter.pid, directory, belongings.pop_all())
-        node.stop()
-        self.assert_nothing_left(node)
+            self.assertTrue((directory / seen).exists())
+            self.assertNotEqual(processes_of(directory), set())
+            test.kill()
+            test.wait()
+        self.assert_nothing_left(Node(test.pid, directory, contextlib.ExitStack()))
 
 
 if __name__ == "__main__":

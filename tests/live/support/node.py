@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -16,12 +17,19 @@ from support.paths import ROOT
 from support.release import RELEASE, of_release, settings
 
 READY_SECONDS = 240
+LEFTOVERS = pathlib.Path(__file__).with_name("leftovers.py")
 
 
 def temporary_directory(belongings):
-    """Removed when belongings is closed."""
+    """Removed when belongings is closed. When the test ends without that, what runs for it ends."""
     directory = pathlib.Path(tempfile.mkdtemp(prefix="beamdump-test."))
     belongings.callback(shutil.rmtree, directory, ignore_errors=True)
+    guard = subprocess.Popen([sys.executable, "-B", LEFTOVERS], stdin=subprocess.PIPE, cwd="/",
+                             start_new_session=True)
+    belongings.callback(guard.stdin.close)
+    belongings.callback(_end, guard)
+    guard.stdin.write(bytes(directory))
+    guard.stdin.flush()
     return directory
 
 
