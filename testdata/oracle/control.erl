@@ -13,20 +13,25 @@
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
--export([start/1, serve/1, answer/2, watch/1]).
+-export([start/1, serve/2, answer/2, watch/1]).
 
-%% For `-run control start PATH`.
+%% For `-run control start PATH`. Returns when it can be asked.
 start([Path]) ->
     %% Once for all, so that no code has to be loaded between a capture and the questions.
     _ = iolist_to_binary(oracle:describe(self())),
     {module, texts} = code:ensure_loaded(texts),
     {ok, Device} = file:open("/dev/null", [write, raw, delayed_write]),
     ok = file:close(Device),
-    spawn(?MODULE, serve, [Path]).
+    {Server, Monitor} = spawn_monitor(?MODULE, serve, [Path, self()]),
+    receive
+        {Server, listening} -> true = demonitor(Monitor, [flush]), Server;
+        {'DOWN', Monitor, process, Server, Reason} -> error({not_listening, Path, Reason})
+    end.
 
-serve(Path) ->
+serve(Path, Owner) ->
     {ok, Listener} = gen_tcp:listen(0, [{ifaddr, {local, Path}}, binary, {packet, line},
                                         {active, false}]),
+    Owner ! {self(), listening},
     accept(Listener).
 
 accept(Listener) ->
