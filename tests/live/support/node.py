@@ -147,13 +147,14 @@ class ApplicationStart:
             self.directory = temporary_directory(belongings)
             self.ebin = compile_testdata(self.directory, "oracle", *folders)
             self.cookie = "cookie" + secrets.token_hex(8)
-            epmd_port = str(free_port())
+            port = free_port()
             self.environment = base_environment(self.directory)
-            self.environment |= {"ERL_EPMD_PORT": epmd_port, "ERL_EPMD_ADDRESS": "127.0.0.1"}
-            epmd = subprocess.Popen(of_release("epmd", "-port", epmd_port,
-                                               "-address", "127.0.0.1"),
+            self.environment |= {"ERL_EPMD_PORT": str(port), "ERL_EPMD_ADDRESS": "127.0.0.1"}
+            epmd = subprocess.Popen(of_release("epmd", "-port", port, "-address", "127.0.0.1"),
                                     env=self.environment, stdin=subprocess.DEVNULL)
             belongings.callback(_end, epmd)
+            # A node that finds none would start one that outlives it.
+            _wait_for_epmd(epmd, port)
             self._belongings = belongings.pop_all()
 
     def accompany(self, command):
@@ -183,6 +184,17 @@ class ApplicationStart:
                 time.sleep(0.3)
             told = log.read_text(errors="replace")[-4000:]
             raise RuntimeError(f"{application} did not start:\n{told}")
+
+
+def _wait_for_epmd(process, port):
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)) as epmd:
+            epmd.sendall(b"\0\1n")  # which names it has
+            if epmd.recv(4):
+                return
+        time.sleep(0.02)
+    raise RuntimeError(f"epmd does not answer on port {port}")
 
 
 def _end(process):
