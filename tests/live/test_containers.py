@@ -12,17 +12,21 @@ import unittest
 
 from support import tools
 from support.node import Node, base_environment, compile_testdata, temporary_directory
+from support.release import otp_root
 
 MODES = ("auto", "live", "snapshot", "freeze")
 READY_SECONDS = 60
 
-# The root is this machine's own, but for Erlang, which is at /opt/erlang there and nowhere else.
+# The root is this machine's own (with the release's /usr and /etc), but for Erlang, which is at
+# /opt/erlang there and nowhere else.
 INSIDE = """
 set -eu
 mount --rbind / "$ROOT"
+[ "$OTP" = / ] || mount --bind "$OTP/usr" "$ROOT/usr"
+[ "$OTP" = / ] || mount --bind "$OTP/etc" "$ROOT/etc"
 mount -t tmpfs none "$ROOT/opt"
 mkdir "$ROOT/opt/erlang"
-mount --bind /usr/lib/erlang "$ROOT/opt/erlang"
+mount --bind "$OTP/usr/lib/erlang" "$ROOT/opt/erlang"
 mount -t tmpfs none "$ROOT/usr/lib/erlang"
 mount -t proc proc "$ROOT/proc"
 export ROOTDIR=/opt/erlang EMU=beam PROGNAME=erl
@@ -59,7 +63,7 @@ class Containers(unittest.TestCase):
         root.mkdir()
         environment = base_environment(directory) | {
             "ROOT": str(root), "EBIN": str(compile_testdata(directory, "oracle")),
-            "CONTROL": str(directory / "control")}
+            "CONTROL": str(directory / "control"), "OTP": str(otp_root())}
         process = subprocess.Popen(
             ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--propagation", "private",
              "bash", "-c", INSIDE],
