@@ -17,10 +17,12 @@ bool is_complete(Dwarf_Die& die) {
     return dwarf_attr(&die, DW_AT_declaration, &attribute) == nullptr;
 }
 
+/// Its name and version, without the options, which decide no layout.
 std::string_view compiler_of(Dwarf_Die& unit) {
     Dwarf_Attribute attribute;
     const char* text = dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &attribute));
-    return text == nullptr ? std::string_view{} : text;
+    const std::string_view all = text == nullptr ? std::string_view{} : text;
+    return all.substr(0, all.find(" -"));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class DebugTypes {
     [[nodiscard]] std::uint64_t word_bytes() const { return word_bytes_; }
     /// "x86-64", or the number of the ELF machine.
     [[nodiscard]] const std::string& machine() const { return machine_; }
-    /// The C compiler as it names itself, with its options.
+    /// The first unit's compiler, as it names itself: "GNU C17 12.2.0".
     [[nodiscard]] const std::string& compiler() const { return compiler_; }
 
   private:
