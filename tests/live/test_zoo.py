@@ -20,6 +20,11 @@ ENDLESS_WHEN_FLAT = "zoo_dag"
 # Asked, it decodes its messages, which its memory counts only from then on.
 UNDECODED = "zoo_suspended_far"
 
+# erts_debug:size/1 is Erlang code: of what refers to off-heap data, of three words each from OTP 27
+# on, it cannot see that one is shared. The roots where it counts so otherwise, at most.
+HIDDEN_WORDS = 3
+MOST_WITH_HIDDEN = 20
+
 # What shows that the processes hold what they are there for, in the node's own backtraces.
 SHOWN = {
     "match context": rb"#MatchState", "catch": rb"Catch 0x", "hibernated": rb"unknown function",
@@ -33,12 +38,17 @@ SHOWN = {
     "string": rb'"a\\"b\\\\?c"', "quoted atom": rb"'it\\'s'", "empty tuple": rb"y\(0\)     \{\}\n",
 }
 
+# From OTP 27 on a match context prints as what is left to match, a large map as its pairs.
+SHOWN_27 = {name: pattern for name, pattern in SHOWN.items() if name != "match context"} | {
+    "large map": rb"#\{(?:[^{}]+?=>[^{}]+?,){32}[^{}]+?=>[^{}]+?\}"}
+
 
 class Zoo(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.node, cls.cookie = start_zoo()
         cls.addClassCleanup(cls.node.stop)
+        cls.release = int(cls.node.ask("release"))
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.dump = cls.scratch / "zoo.beamdump"
         cls.before = cls.node.ask("processes").split()
@@ -70,7 +80,8 @@ class Zoo(unittest.TestCase):
 
     def test_the_zoo_is_complete(self):
         backtraces = b"\n".join(process.get("backtrace", b"") for process in self.told.values())
-        missing = [what for what, pattern in SHOWN.items() if not re.search(pattern, backtraces)]
+        shown = SHOWN if self.release < 27 else SHOWN_27
+        missing = [what for what, pattern in shown.items() if not re.search(pattern, backtraces)]
         self.assertEqual(missing, [])
 
     def test_undecoded_messages_are_counted(self):
@@ -132,7 +143,7 @@ class Zoo(unittest.TestCase):
 
     def test_sizes_are_those_that_the_processes_reported(self):
         """Of every root that a process reported: erts_debug:flat_size/1 and size/1."""
-        compared, differences = 0, []
+        compared, hidden, differences = 0, 0, []
         for name in sorted({root["name"] for root in self.sizes}):
             # Without --sensitive a sensitive process says nothing.
             answer = tools.analyze_json("heap", self.dump, name, "--sensitive", "--limit", "0",
@@ -156,11 +167,22 @@ class Zoo(unittest.TestCase):
                 else:
                     # A stack's immediates are no roots.
                     same = found.get((root["where"], place), (0, 0)) == reported
-                if not same:
+                if not same and self.hides_sharing(reported, stack if place is None else
+                                                   {found.get((root["where"], place), (0, 0))}):
+                    hidden += 1
+                elif not same:
                     differences.append(f"{name} {root}: {found.get((root['where'], place))}")
-        print(f"zoo: {compared} roots compared with what the processes reported", flush=True)
+        print(f"zoo: {compared} roots compared with what the processes reported, {hidden} with "
+              "sharing that they cannot see", flush=True)
+        self.assertLessEqual(hidden, MOST_WITH_HIDDEN)
         self.assertGreater(compared, 1000)
         self.assertEqual(differences, [], "\n".join(differences))
+
+    def hides_sharing(self, reported, found):
+        """Whether one found pair of sizes is the reported one but for sharing that size/1 misses."""
+        return self.release >= 27 and any(
+            flat == reported[0] and (shared - reported[1]) % HIDDEN_WORDS == 0
+            for flat, shared in found)
 
     def test_answers_fit_their_schemas(self):
         for name in "zoo_stack_identifiers", "zoo_state_binaries", "zoo_far_watcher":

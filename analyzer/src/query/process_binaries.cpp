@@ -61,6 +61,10 @@ Result<Excerpt<ReferencedBinary>> process_binaries(Dump& dump, OpenedProcess& pr
     Excerpt<ReferencedBinary> binaries;
     Walk walk(process, limit, binaries);
     walk.list(process.run.process.off_heap_first_address());
+    if (process.scheme.id != format::TermScheme::kOtp25) {
+        // As process_info(binary) does from OTP 27 on (erl_bif_info.c).
+        walk.list(process.run.process.writable_binaries_first_address());
+    }
     for (const Region& region : process.run.directory.regions) {
         if (region.kind == format::RegionKind::kHeapFragment) {
             walk.list(region.off_heap_first_address);

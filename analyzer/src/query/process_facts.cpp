@@ -8,10 +8,11 @@ namespace beamdump::query {
 
 namespace {
 
-// max_heap_size holds two flags under the size in words (erl_process.h, OTP 25).
+// max_heap_size holds flags under the size in words: two in OTP 25, three in 27 (erl_process.h).
 constexpr unsigned kMaxHeapFlagBits = 2;
 constexpr std::uint64_t kMaxHeapKill = 1;
 constexpr std::uint64_t kMaxHeapLog = 2;
+constexpr std::uint64_t kMaxHeapWithBinaries = 4;
 
 /// Adds facts that are known; leaves out the others.
 class Group {
@@ -140,8 +141,10 @@ FactGroup memory(const ProcessRun& run) {
         .take();
 }
 
-FactGroup collection(const ProcessRun& run) {
+FactGroup collection(const Dump& dump, const ProcessRun& run) {
     const records::Process& process = run.process;
+    const bool three_flags =
+        dump.node().term_scheme() >= static_cast<std::uint32_t>(format::TermScheme::kOtp27);
     return Group("garbage_collection")
         .number("minor_gcs", process.has_minor_collections(), process.minor_collections())
         .number("fullsweep_after", process.has_fullsweep_after(), process.fullsweep_after())
@@ -149,11 +152,13 @@ FactGroup collection(const ProcessRun& run) {
         .words("min_bin_vheap_size", process.has_min_binary_virtual_heap_words(),
                process.min_binary_virtual_heap_words())
         .words("max_heap_size", process.has_max_heap_word(),
-               process.max_heap_word() >> kMaxHeapFlagBits)
+               process.max_heap_word() >> (kMaxHeapFlagBits + (three_flags ? 1 : 0)))
         .flag("max_heap_size_kill", process.has_max_heap_word(),
               (process.max_heap_word() & kMaxHeapKill) != 0)
         .flag("max_heap_size_error_logger", process.has_max_heap_word(),
               (process.max_heap_word() & kMaxHeapLog) != 0)
+        .flag("max_heap_size_include_shared_binaries", process.has_max_heap_word() && three_flags,
+              (process.max_heap_word() & kMaxHeapWithBinaries) != 0)
         .take();
 }
 
@@ -208,7 +213,7 @@ std::vector<FactGroup> process_facts(Dump& dump, const ProcessRun& run, TermPrin
     return {identity(dump, run, printer, marks),
             state(dump, run, printer),
             memory(run),
-            collection(run),
+            collection(dump, run),
             collection_info(run),
             queue(run)};
 }

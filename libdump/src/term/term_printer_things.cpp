@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace beamdump {
@@ -115,28 +116,32 @@ void TermPrinter::print_reference_numbers(std::span<const std::uint32_t> numbers
 }
 
 void TermPrinter::print_reference(std::uint64_t address, std::uint64_t header) {
-    std::array<std::uint64_t, 3> words{};
-    if (!boxed_words(scheme_, std::span(&header, 1))) {
+    std::array<std::uint64_t, otp25::kPidReferenceWords> words{};
+    const auto size = boxed_words(scheme_, std::span(&header, 1));
+    if (!size || *size > words.size()) {
         unreadable(address, WordStatus::kUnmapped);
         return;
     }
-    if (!read_words(address, words)) {
+    if (!read_words(address, std::span(words).first(*size))) {
         return;
     }
     constexpr std::uint64_t kHalf = 0xFFFF'FFFFU;
-    std::array<std::uint32_t, otp25::kReferenceNumbers> numbers = {
+    std::array<std::uint32_t, otp25::kReferenceNumbers + 2> numbers = {
         static_cast<std::uint32_t>(words[1] >> 32U), static_cast<std::uint32_t>(words[2] & kHalf),
-        static_cast<std::uint32_t>(words[2] >> 32U)};
+        static_cast<std::uint32_t>(words[2] >> 32U), static_cast<std::uint32_t>(words[3] & kHalf),
+        static_cast<std::uint32_t>(words[3] >> 32U)};
+    const bool with_pid = scheme_.pid_in_reference && *size == otp25::kPidReferenceWords;
     if ((words[1] & kHalf) != otp25::kOrdinaryReferenceMarker) {
         const auto magic = reader_.context().magic_reference(words[1]);
         if (!magic) {
             unreadable(words[1], WordStatus::kAbsent);
             return;
         }
-        numbers = *magic;
+        std::ranges::copy(*magic, numbers.begin());
     }
     buffer_.put("#Ref<0");
-    print_reference_numbers(numbers);
+    print_reference_numbers(
+        std::span(numbers).first(with_pid ? numbers.size() : otp25::kReferenceNumbers));
 }
 
 void TermPrinter::print_external(std::uint64_t address, std::uint64_t header, BoxedKind kind) {

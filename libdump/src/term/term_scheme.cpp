@@ -43,6 +43,7 @@ constexpr TagScheme kOtp25Scheme = {
     .refc_binary = 3,
     .fun_in_header = false,
     .fun_environment = otp25::kFunEnvironment,
+    .pid_in_reference = false,
     .large_maps_as_pairs = false,
 };
 
@@ -65,6 +66,7 @@ constexpr TagScheme otp27_scheme() {
     scheme.refc_binary = 1;
     scheme.fun_in_header = true;
     scheme.fun_environment = otp27::kFunEnvironment;
+    scheme.pid_in_reference = true;
     scheme.large_maps_as_pairs = true;
     return scheme;
 }

@@ -92,6 +92,11 @@ TEST_F(Otp27Terms, PidsHaveANumberOf28BitsAndASerialOf32) {
     EXPECT_EQ(text((Word{1} << 40U) << 4U | 7U), "#Port<0.1099511627776>");
 }
 
+TEST_F(Otp27Terms, AnAliasShowsItsPidToo) {
+    EXPECT_EQ(text(b.reference({1, 2, 3})), "#Ref<0.3.2.1>");
+    EXPECT_EQ(text(b.pid_reference({1, 2, 3}, 0x5'0000'3503)), "#Ref<0.5.13571.3.2.1>");
+}
+
 TEST_F(Otp27Terms, BitStringsOnTheHeap) {
     EXPECT_EQ(text(heap_bits("abc", 24)), "<<\"abc\">>");
     EXPECT_EQ(text(heap_bits("a \"quoted\" one", 14 * 8)), "<<\"a \\\"quoted\\\" one\">>");

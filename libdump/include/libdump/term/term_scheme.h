@@ -72,6 +72,7 @@ struct TagScheme {
     std::uint64_t refc_binary = 0;      ///< word in it with the Binary's address
     bool fun_in_header = false;         ///< arity and size of the environment
     std::uint64_t fun_environment = 0;  ///< word that it begins at
+    bool pid_in_reference = false;      ///< the pid of an alias is printed as two more numbers
     bool large_maps_as_pairs = false;   ///< printed so, without their inner nodes
 };
 
@@ -175,6 +176,7 @@ inline constexpr std::uint64_t kHashNodeItems = 1;
 /// Low half of an ordinary reference's first data word; a magic one holds a pointer there.
 inline constexpr std::uint64_t kOrdinaryReferenceMarker = 0xFFFF'FFFFU;
 inline constexpr std::uint64_t kReferenceNumbers = 3;
+inline constexpr std::uint64_t kPidReferenceWords = 4;
 /// Pairs that a flat map holds at most (MAP_SMALL_MAP_LIMIT).
 inline constexpr std::uint64_t kMaxFlatMapSize = 32;
 }  // namespace otp25
