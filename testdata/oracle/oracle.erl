@@ -65,7 +65,7 @@ object(Members) ->
 value(_, {text, Text}) -> string(list_to_binary(Text));
 value(_, {term, Term}) -> string(term(Term));
 value(registered_name, []) -> <<"null">>;
-value(registered_name, Name) -> string(term(Name));
+value(registered_name, Name) -> string(as_the_vm(term(Name)));
 value(current_function, undefined) -> <<"null">>;
 value(Key, {M, F, A}) when Key =:= current_function; Key =:= initial_call ->
     string(unicode:characters_to_binary(io_lib:format("~tp:~tp/~b", [M, F, A])));
@@ -108,6 +108,14 @@ identifier(Port) when is_port(Port) -> string(list_to_binary(port_to_list(Port))
 identifier(Ref) when is_reference(Ref) -> string(list_to_binary(ref_to_list(Ref))).
 
 %% As the shell prints it, on one line.
+%% An atom's text as the VM itself prints it, in backtraces: there an @ needs quotes.
+as_the_vm(Text = <<"'", _/binary>>) -> Text;
+as_the_vm(Text) ->
+    case binary:match(Text, <<"@">>) of
+        nomatch -> Text;
+        _ -> <<"'", Text/binary, "'">>
+    end.
+
 term(Term) -> unicode:characters_to_binary(io_lib:format("~0tp", [Term])).
 
 array(Elements) -> [$[, lists:join($,, Elements), $]].

@@ -177,7 +177,8 @@ TEST_F(TornTermTest, RandomWordsEnd) {
             }
         }
         torn.add_region(TermBuilder::kHeap, words);
-        TermPrinter printer(torn, otp25_scheme(), 2000);
+        const auto id = round % 2 == 0 ? format::TermScheme::kOtp25 : format::TermScheme::kOtp27;
+        TermPrinter printer(torn, *scheme_of(id), 2000);
         for (const auto word : words) {
             printer.start(word);
             std::string shown;
