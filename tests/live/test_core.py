@@ -80,7 +80,13 @@ def running(pid):
     return False
 
 
-def captured(core, dump, *options):
+# The program of a node below another root, whose core names it as it is seen there.
+SEEN_HERE = []
+
+
+def captured(core, dump, *options, of_node=True):
+    if of_node and SEEN_HERE and "--exe" not in options:
+        options += ("--exe", SEEN_HERE[0])
     return tools.run_measured([CAPTURE, "--quiet", "--core", core, "-o", dump, *options])
 
 
@@ -98,11 +104,11 @@ class Core(unittest.TestCase):
         if core := kernel_core(cls.node):
             cls.cores["kernel"] = core
         cls.dumps = {}
-        # A node below another root names its program as it is seen there.
-        here = ("--exe", cls.executable) if os.environ.get("BEAMDUMP_OTP") else ()
+        if os.environ.get("BEAMDUMP_OTP"):
+            SEEN_HERE.append(cls.executable)
         for kind, core in cls.cores.items():
             cls.dumps[kind] = cls.scratch / f"{kind}.beamdump"
-            ended = tools.expect(captured(core, cls.dumps[kind], *here), 0, 3)
+            ended = tools.expect(captured(core, cls.dumps[kind]), 0, 3)
             print(f"{kind}: core of {tools.file_bytes(core)} bytes, dump of "
                   f"{tools.file_bytes(cls.dumps[kind])}, writer's peak {ended.peak_kib} KiB",
                   flush=True)
@@ -262,7 +268,7 @@ class Core(unittest.TestCase):
                               stdin=subprocess.DEVNULL, capture_output=True)
         self.assertEqual(core.returncode, 0)
         ended = tools.expect(captured(self.scratch / f"sleep.{other.pid}",
-                                      self.scratch / "never"), 1)
+                                      self.scratch / "never", of_node=False), 1)
         self.assertRegex(ended.diagnostics,
                          rf"\(process {other.pid}\) is a core of \S*/sleep, not of an Erlang VM")
 
