@@ -1,8 +1,8 @@
 // Prints terms and a backtrace from random words: must end, within bounds, whatever the words say.
 //
-// Input: 8 bytes of chunk size, budget and (highest bit) term scheme, then the words of one region at
-// kRegion. Words whose top byte is 0xFF are turned into pointers into the region, so that structure
-// comes up by chance.
+// Input: 8 bytes of chunk size, budget and (highest bit) term scheme, then the words of one region
+// at kRegion. Words whose top byte is 0xFF are turned into pointers into the region, so that
+// structure comes up by chance.
 
 #include "support/fake_term_context.h"
 
