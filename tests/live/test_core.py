@@ -18,6 +18,7 @@ from support import schemas, tools
 from support.captured import listed
 from support.node import start_workload
 from support.paths import CAPTURE
+from support.release import erlang_directory
 
 # What names the capture and not the node. A core says neither when the node was started, nor on
 # which machine, nor how much of it was resident.
@@ -105,6 +106,7 @@ class Core(unittest.TestCase):
             cls.cores["kernel"] = core
         cls.dumps = {}
         if os.environ.get("BEAMDUMP_OTP"):
+            (cls.executable,) = erlang_directory().glob("erts-*/bin/beam.smp")
             SEEN_HERE.append(cls.executable)
         for kind, core in cls.cores.items():
             cls.dumps[kind] = cls.scratch / f"{kind}.beamdump"
