@@ -80,25 +80,30 @@ void TermPrinter::step() {
 
 void TermPrinter::step_array(Frame& frame) {
     while (frame.count != 0) {
-        if (frame.begun) {
-            buffer_.put(',');
-        }
-        frame.begun = true;
-        --frame.count;
-        frame.position += kWordBytes;
         std::uint64_t word = 0;
-        const auto status = reader_.read(frame.position, word);
-        if (status != WordStatus::kHere) {
-            // One mark stands for all that is missing: a foreign header may claim millions.
-            unreadable(frame.position, status);
-            frame.count = 0;
-            return;
-        }
-        if (!print_simple(word)) {
+        if (!next_slot(frame, word) || !print_simple(word)) {
             return;
         }
     }
     leave('}');
+}
+
+/// On to the next of a frame's slots. False where it is not here; then there are no more.
+bool TermPrinter::next_slot(Frame& frame, std::uint64_t& word) {
+    if (frame.begun) {
+        buffer_.put(',');
+    }
+    frame.begun = true;
+    --frame.count;
+    frame.position += kWordBytes;
+    const auto status = reader_.read(frame.position, word);
+    if (status != WordStatus::kHere) {
+        // One mark stands for all that is missing: a foreign header may claim millions.
+        unreadable(frame.position, status);
+        frame.count = 0;
+        return false;
+    }
+    return true;
 }
 
 bool TermPrinter::print_simple(std::uint64_t word) {
@@ -424,18 +429,11 @@ void TermPrinter::step_map_node(Frame& frame) {
         frames_.pop_back();
         return;
     }
-    if (frame.begun) {
-        buffer_.put(',');
-    }
-    frame.begun = true;
-    --frame.count;
-    frame.position += kWordBytes;
     std::uint64_t word = 0;
-    const auto status = reader_.read(frame.position, word);
-    if (status != WordStatus::kHere) {
-        unreadable(frame.position, status);
-        frame.count = 0;
-    } else if (word_kind(scheme_, word) == WordKind::kList) {
+    if (!next_slot(frame, word)) {
+        return;
+    }
+    if (word_kind(scheme_, word) == WordKind::kList) {
         frame.next = pointer_of(word);
         frame.at_value = true;
         print_slot(frame.next);

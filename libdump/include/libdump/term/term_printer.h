@@ -98,6 +98,7 @@ class TermPrinter {
 
     void step();
     void step_array(Frame& frame);
+    bool next_slot(Frame& frame, std::uint64_t& word);
     [[nodiscard]] bool print_simple(std::uint64_t word);
     void step_list(Frame& frame);
     void step_map(Frame& frame);
