@@ -1,13 +1,6 @@
 # Writes OUT: a C++ source with the text of FILE.
-file(READ "${FILE}" json)
-set(pieces "")
-string(LENGTH "${json}" length)
-set(at 0)
-while(at LESS length)
-  string(SUBSTRING "${json}" ${at} 8000 piece)
-  string(APPEND pieces "R\"NAMES(${piece})NAMES\"\n")
-  math(EXPR at "${at} + 8000")
-endwhile()
+include(${CMAKE_CURRENT_LIST_DIR}/../cmake/raw_string.cmake)
+raw_string("${FILE}" pieces)
 file(WRITE "${OUT}" "// Generated from layout/names.json.\n#include <builtin_names.h>\n"
   "namespace beamdump::layout {\n"
   "std::string_view builtin_names_json() {\n    return ${pieces};\n}\n"
