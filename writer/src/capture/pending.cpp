@@ -27,7 +27,6 @@ Result<bool> Tries::look_at(Pending& pending) {
 }
 
 Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
-    session_->vm().forget();
     auto here = look_at(pending);
     if (!here) {
         return std::unexpected(here.error());
