@@ -5,16 +5,14 @@ contradicts itself, and in auto mode nearly all are consistent.
 BEAMDUMP_CAPTURES is how often in each mode (6; soak: 200).
 """
 
-import json
 import os
 import pathlib
-import re
-import struct
 import subprocess
 import tempfile
 import unittest
 
 from support import tools
+from support.invariant import Checked
 from support.node import start_workload
 from support.paths import PROGRAMS
 
@@ -23,60 +21,6 @@ LEAST_CONSISTENT = 0.99
 WORKERS = 400
 MOST_UNPROVEN = 30
 LEAST_TERMS = 300  # of a capture: else the check looked at nothing
-
-INVARIANT = re.compile(r"\{invariant,(\d+),(\d+),\[([\d,]*)\],<<([\d,]*)>>\}")
-
-
-def contradiction(counter, total, items, octets):
-    """What a term says against itself; None for a whole one."""
-    expected = struct.pack(">BI", 255, counter) * (len(octets) // 5)
-    if not items or items != list(range(counter, counter - len(items), -1)):
-        return f"counter {counter} but list {items[:5]}..."
-    if sum(items) != total:
-        return f"sum {total} but the list's is {sum(items)}"
-    if not octets or bytes(octets) != expected:
-        return f"counter {counter} but binary {octets[:10]}..."
-    return None
-
-
-class Checked:
-    """What was found in one dump."""
-
-    def __init__(self, dump):
-        ended = subprocess.run([PROGRAMS / "process_texts", dump], capture_output=True, check=True)
-        self.processes = self.consistent = self.terms = 0
-        self.faults = []
-        self.void = {}
-        for line in ended.stdout.splitlines():
-            self._process(json.loads(line))
-
-    def _process(self, process):
-        self.processes += 1
-        if process.get("error"):
-            self.faults.append(f"{process['pid']}: {process['error']}")
-        elif process["void"]:
-            self.void[process["void"]] = self.void.get(process["void"], 0) + 1
-        else:
-            self.consistent += 1
-            self._consistent(process)
-
-    def _consistent(self, process):
-        for name in "malformed", "absent", "cut_short", "placeholders", "message_placeholders":
-            if process[name]:
-                self.faults.append(f"{process['pid']} {process['name']}: {name} {process[name]}")
-        for text in [process["backtrace"], *process["dictionary"], *process["messages"]]:
-            found = list(INVARIANT.finditer(text))
-            if len(found) != text.count("{invariant,"):
-                self.faults.append(f"{process['pid']} {process['name']}: no whole invariant in "
-                                   f"{text[text.find('{invariant'):][:300]}")
-            for term in found:
-                self.terms += 1
-                counter, total, items, octets = term.groups()
-                wrong = contradiction(int(counter), int(total),
-                                      list(map(int, items.split(","))) if items else [],
-                                      list(map(int, octets.split(","))) if octets else [])
-                if wrong:
-                    self.faults.append(f"{process['pid']} {process['name']}: {wrong}")
 
 
 class Torn(unittest.TestCase):

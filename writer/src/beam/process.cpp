@@ -38,7 +38,8 @@ Result<ProcessReader> ProcessReader::open(Vm& vm, CodeLookup& code) {
     return reader;
 }
 
-Result<ProcessView> ProcessReader::decode(ProcessSlot slot, std::span<const std::byte> bytes) {
+Result<ProcessView> ProcessReader::decode(ProcessSlot slot, std::span<const std::byte> bytes,
+                                          bool set_aside) {
     const StructView view(bytes);
     ProcessView process;
     process.address = slot.process;
@@ -53,7 +54,7 @@ Result<ProcessView> ProcessReader::decode(ProcessSlot slot, std::span<const std:
     }
     process.facts.set_owner_id(*owner);
     process.facts.set_pid_word(id);
-    judge(view, process);
+    judge(view, set_aside, process);
     identity(view, process);
     counters(view, process);
     bounds(view, process);
@@ -89,7 +90,7 @@ ProcessReader::Heaps ProcessReader::heap_of(const StructView& view) const {
     return {{view.get(f_.heap), view.get(f_.htop)}, {view.get(f_.old_heap), view.get(f_.old_htop)}};
 }
 
-void ProcessReader::judge(const StructView& view, ProcessView& process) {
+void ProcessReader::judge(const StructView& view, bool set_aside, ProcessView& process) {
     const auto state = view.get(f_.state);
     process.status = status(state);
     process.facts.set_state_bits(static_cast<std::uint32_t>(state));
@@ -98,8 +99,10 @@ void ProcessReader::judge(const StructView& view, ProcessView& process) {
         process.void_reason = records::VOID_REASON_EXITING;
     } else if ((state & c_.gc) != 0) {
         process.void_reason = records::VOID_REASON_COLLECTING;
-    } else if ((state & (c_.running | c_.running_sys | c_.dirty_running | c_.dirty_running_sys)) !=
-               0) {
+    } else if (set_aside) {
+        // It holds its own lock.
+        process.void_reason = records::VOID_REASON_NONE;
+    } else if ((state & (c_.running | c_.running_sys | c_.dirty_running_sys)) != 0) {
         process.void_reason = records::VOID_REASON_RUNNING;
     } else if ((view.get(f_.lock) & c_.lock_main) != 0) {
         process.void_reason = records::VOID_REASON_LOCKED;

@@ -54,8 +54,8 @@ Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySour
     proof.free_ = names.constant("state_free");
     proof.exiting_ = names.constant("state_exiting");
     proof.gc_ = names.constant("state_gc");
+    // Not one on a dirty scheduler: its code works on a shadow of it (docs/live.md).
     proof.running_ = names.constant("state_running") | names.constant("state_running_sys") |
-                     names.constant("state_dirty_running") |
                      names.constant("state_dirty_running_sys");
     proof.lock_main_ = names.constant("lock_main");
     if (auto known = names.outcome(); !known) {

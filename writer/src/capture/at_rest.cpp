@@ -28,6 +28,8 @@ class AtRest {
                 continue;
             }
             Try request{slots[index], reads_[index].into, session_.epoch_number()};
+            request.set_aside =
+                session_.set_aside().apply(slots[index].process, reads_[index].into);
             request.watch = watch_;
             request.leave_out = session_.leave_out(reads_[index].into);
             request.last = last_ || request.leave_out != records::VOID_REASON_NONE;

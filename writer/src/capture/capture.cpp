@@ -21,6 +21,8 @@ namespace {
 constexpr int kRoundsLive = 9;         // half a second in all
 constexpr int kRoundsBeforeAStop = 4;  // 15 ms
 constexpr std::chrono::milliseconds kDefaultPause{50};
+/// In a stop that lasts as long as copying everything.
+constexpr std::chrono::milliseconds kLongestSettling{50};
 constexpr int kCheckTries = 5;
 constexpr std::chrono::milliseconds kBetweenChecks{3};
 
@@ -71,10 +73,12 @@ Result<void> check(beam::Vm& vm, int tries) {
 
 /// All in one stop, tables too: the node as it was in one moment.
 Result<void> freeze(Session& session) {
-    auto stop = target::TimedStop::begin(session.vm().target().pid(), std::nullopt);
+    auto stop = target::TimedStop::begin(session.vm().target().pid(), std::nullopt,
+                                         session.settling(kLongestSettling));
     if (!stop) {
         return std::unexpected(stop.error());
     }
+    session.stands(stop->registers());
     auto done = session.node_facts(records::MEMORY_SOURCE_STOPPED, false);
     if (done) {
         if (auto copied = capture_at_rest(session, true, nullptr); !copied) {
@@ -93,15 +97,18 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     if (auto done = session.epoch(records::MEMORY_SOURCE_STOPPED); !done) {
         return done;
     }
-    auto stop = target::TimedStop::begin(session.vm().target().pid(), longest);
+    auto stop = target::TimedStop::begin(session.vm().target().pid(), longest,
+                                         session.settling(longest / 4));
     if (!stop) {
         return std::unexpected(stop.error());
     }
+    session.stands(stop->registers());
     session.vm().forget();
     const Tries::Watch watch = [&]() -> Result<records::VoidReason> {
         return stop->expired() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
     };
     auto copied = capture_at_rest(session, true, &watch);
+    session.moves_on();
     session.add_stop(stop->end());
     return copied ? session.node_growth() : std::unexpected(copied.error());
 }
@@ -237,10 +244,12 @@ Result<CaptureReport> capture_core(const Request& request) {
         return std::unexpected(target.error());
     }
     const auto incomplete = (*target)->incomplete();
+    const auto threads = (*target)->threads();
     auto session = begin(request, std::move(*target), 1);
     if (!session) {
         return explained(incomplete, session.error());
     }
+    (*session)->stands(threads);
     if (!incomplete.empty()) {
         (*session)->warn(incomplete);
     }

@@ -48,10 +48,11 @@ Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
         return *read ? proof_.changed(before_, after_) : records::VOID_REASON_EXITING;
     };
     Try request{pending.slot, before_.structure, session_->epoch_number(), pending.tries};
+    request.set_aside = session_->set_aside().apply(pending.slot.process, before_.structure);
     request.leave_out = session_->leave_out(before_.structure);
     request.last = request.leave_out != records::VOID_REASON_NONE;
     if (!request.last) {
-        pending.reason = proof_.busy(before_);
+        pending.reason = request.set_aside ? records::VOID_REASON_NONE : proof_.busy(before_);
         if (pending.reason != records::VOID_REASON_NONE) {
             return false;
         }

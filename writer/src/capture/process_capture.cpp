@@ -67,7 +67,7 @@ Result<void> ProcessCapture::read_ahead(const beam::ProcessView& process) {
 }
 
 Result<TryOutcome> ProcessCapture::capture(const Try& request) {
-    auto process = reader_.decode(request.slot, request.structure);
+    auto process = reader_.decode(request.slot, request.structure, request.set_aside);
     if (!process) {
         unrecognised_ += request.last ? 1 : 0;
         return TryOutcome{records::VOID_REASON_NONE, true};

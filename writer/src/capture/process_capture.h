@@ -19,6 +19,8 @@ struct Try {
     /// Why the copy is no longer consistent with the structure, NONE while it is. Asked after
     /// reading ahead, now and then, and at the end. Null: nothing can change.
     const std::function<Result<records::VoidReason>()>* watch = nullptr;
+    /// The structure of a process that runs was completed from registers (beam::SetAside).
+    bool set_aside = false;
     /// NONE: all of it. Else only what the structure says, void for that reason.
     records::VoidReason leave_out = records::VOID_REASON_NONE;
     /// Whether a process that cannot be copied is listed as void; else it is as if there had been

@@ -65,13 +65,15 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                                                 DumpWriter writer, ProgressListener& listener,
                                                 const std::atomic<bool>& cancelled) {
     auto scheme = vm->layout().constant("term_scheme");
-    if (!scheme) {
-        return std::unexpected(scheme.error());
+    auto set_aside = beam::SetAside::open(vm->layout());
+    if (!scheme || !set_aside) {
+        return std::unexpected(!scheme ? scheme.error() : set_aside.error());
     }
     std::unique_ptr<Session> session(new Session(options, std::move(vm), std::move(choice),
                                                  std::move(writer), listener, cancelled));
     auto& self = *session;
     auto& target = self.vm_->target();
+    self.set_aside_.emplace(*set_aside);
     self.copier_.emplace(self.writer_, self.vm_->bulk(),
                          target.has_swapped_pages() ? &target.pages() : nullptr,
                          static_cast<format::TermScheme>(*scheme));
@@ -227,6 +229,17 @@ Result<void> Session::open_processes() {
     }
     processes_.emplace(std::move(*processes));
     return {};
+}
+
+target::Settling Session::settling(std::chrono::nanoseconds longest) {
+    return {[this](const target::ThreadRegisters& thread) {
+                return set_aside_->certain(thread, vm_->target().memory());
+            },
+            longest};
+}
+
+void Session::stands(std::span<const target::ThreadRegisters> threads) {
+    set_aside_->learn(threads, vm_->target().memory());
 }
 
 void Session::add_stop(const target::StopCost& cost) {

@@ -2,12 +2,13 @@
 
 #include "beam/process_proof.h"
 #include "beam/process_table.h"
+#include "beam/set_aside.h"
 #include "capture/capture.h"
 #include "capture/choice.h"
 #include "capture/cookie.h"
 #include "capture/node_capture.h"
 #include "capture/process_capture.h"
-#include "target/thread_stop.h"
+#include "target/settle.h"
 
 #include <memory>
 #include <optional>
@@ -45,6 +46,15 @@ class Session {
     /// Whether the capture's time or size is used up: what is left is to be listed without memory.
     [[nodiscard]] bool used_up() const;
 
+    /// Where running processes should come to stand when the node is stopped, for which its
+    /// schedulers may be let run on so long in all: a millisecond is a dozen tries.
+    [[nodiscard]] target::Settling settling(
+        std::chrono::nanoseconds longest = std::chrono::microseconds(1200));
+    /// The node stands so (`threads`), until moves_on(): running processes whose state is certain
+    /// can be copied like others.
+    void stands(std::span<const target::ThreadRegisters> threads);
+    void moves_on() { set_aside_->forget(); }
+
     void add_stop(const target::StopCost& cost);
     void count_retries(std::uint64_t count) { retries_ += count; }
     void warn(std::string text) { trailer_.add_warning(std::move(text)); }
@@ -57,6 +67,7 @@ class Session {
     [[nodiscard]] beam::ProcessTable& table() { return *table_; }
     [[nodiscard]] ProcessCapture& processes() { return *processes_; }
     [[nodiscard]] BinaryStore& binaries() { return *binaries_; }
+    [[nodiscard]] const beam::SetAside& set_aside() const { return *set_aside_; }
 
   private:
     Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
@@ -76,6 +87,7 @@ class Session {
     Cookies cookies_;
     std::vector<std::string> arguments_;
     records::Trailer trailer_;
+    std::optional<beam::SetAside> set_aside_;
     std::optional<RegionCopier> copier_;
     std::optional<NodeCapture> node_;
     std::optional<beam::CodeLookup> code_;

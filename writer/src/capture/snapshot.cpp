@@ -19,10 +19,11 @@ class TwinReading {
   public:
     static Result<std::unique_ptr<TwinReading>> begin(Session& session,
                                                       target::LiveTarget& target) {
-        auto twin = target::Twin::make(target.pid());
+        auto twin = target::Twin::make(target.pid(), {}, session.settling());
         if (!twin) {
             return std::unexpected(twin.error());
         }
+        session.stands(twin->registers());
         session.add_stop(twin->stop_cost());
         if (auto done = target.read_twin(twin->pid()); !done) {
             return std::unexpected(done.error());
@@ -67,6 +68,7 @@ class TwinReading {
 
     Result<void> end() {
         target_.read_itself();
+        session_.moves_on();
         session_.vm().forget();
         return twin_.remove();
     }

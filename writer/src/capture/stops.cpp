@@ -15,7 +15,7 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kSlice = std::chrono::microseconds(2500);
 constexpr int kMostStops = 40;
 /// Stops in a row that capture nothing: what is left runs all the time.
-constexpr int kVainStops = 4;
+constexpr int kVainStops = 12;
 constexpr std::chrono::milliseconds kFirstWait{2};
 constexpr std::chrono::milliseconds kLongestWait{50};
 
@@ -52,10 +52,11 @@ Result<std::vector<Sized>> by_size(Tries& tries, std::vector<Pending>& pending, 
 /// left.
 Result<std::vector<Pending>> one_stop(Session& session, Tries& tries, std::vector<Sized>& sized,
                                       nanoseconds longest) {
-    auto stop = target::TimedStop::begin(session.vm().target().pid(), longest);
+    auto stop = target::TimedStop::begin(session.vm().target().pid(), longest, session.settling());
     if (!stop) {
         return std::unexpected(stop.error());
     }
+    session.stands(stop->registers());
     const Tries::Watch watch = [&]() -> Result<records::VoidReason> {
         return stop->expired() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
     };
@@ -77,6 +78,7 @@ Result<std::vector<Pending>> one_stop(Session& session, Tries& tries, std::vecto
             first = false;
         }
     }
+    session.moves_on();
     session.add_stop(stop->end());
     return failure ? Result<std::vector<Pending>>(std::move(left))
                    : std::unexpected(failure.error());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "memory/present_pages.h"
+#include "target/thread_registers.h"
 
 #include <libdump/base/descriptor.h>
 
@@ -31,16 +32,6 @@ struct CoreMappedFile {
     std::string path;
 };
 
-/// A thread as it was when the core was written, of NT_PRSTATUS: where its code and stack were,
-/// and the registers in which the VM's emulator keeps the process (x86-64).
-struct CoreThread {
-    pid_t tid = 0;
-    std::uint64_t rip = 0;
-    std::uint64_t rsp = 0;
-    std::uint64_t r13 = 0;
-    std::uint64_t r15 = 0;
-};
-
 /// NT_PRPSINFO.
 struct CoreProcess {
     pid_t pid = 0;
@@ -68,7 +59,7 @@ class CoreFile {
     [[nodiscard]] const std::vector<CoreSegment>& segments() const { return segments_; }
     /// Ascending; none overlaps another.
     [[nodiscard]] const std::vector<CoreMappedFile>& files() const { return files_; }
-    [[nodiscard]] const std::vector<CoreThread>& threads() const { return threads_; }
+    [[nodiscard]] const std::vector<ThreadRegisters>& threads() const { return threads_; }
     [[nodiscard]] const CoreProcess& process() const { return process_; }
     /// In their order on the stack, the final AT_NULL left out.
     [[nodiscard]] const std::vector<AuxiliaryValue>& auxiliary() const { return auxiliary_; }
@@ -84,7 +75,7 @@ class CoreFile {
     Descriptor descriptor_;
     std::vector<CoreSegment> segments_;
     std::vector<CoreMappedFile> files_;
-    std::vector<CoreThread> threads_;
+    std::vector<ThreadRegisters> threads_;
     CoreProcess process_;
     std::vector<AuxiliaryValue> auxiliary_;
     std::uint64_t dumped_bytes_ = 0;

@@ -37,8 +37,7 @@ Result<void> take_thread(std::span<const std::byte> contents, CoreNotes& notes) 
     user_regs_struct registers{};
     static_assert(sizeof registers == sizeof status.pr_reg);
     std::memcpy(&registers, &status.pr_reg, sizeof registers);
-    notes.threads.push_back(
-        {status.pr_pid, registers.rip, registers.rsp, registers.r13, registers.r15});
+    notes.threads.push_back(thread_registers(status.pr_pid, registers));
     return {};
 }
 

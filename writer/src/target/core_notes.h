@@ -10,7 +10,7 @@ namespace beamdump::target {
 /// What the notes of a core say of its process.
 struct CoreNotes {
     std::vector<CoreMappedFile> files;
-    std::vector<CoreThread> threads;
+    std::vector<ThreadRegisters> threads;  ///< of NT_PRSTATUS
     CoreProcess process;
     std::vector<AuxiliaryValue> auxiliary;
     bool has_files = false;

@@ -37,7 +37,7 @@ class CoreTarget final : public Target {
     [[nodiscard]] bool alive() const override { return true; }
 
     /// All threads; the first is the one that brought the process down, or the main one.
-    [[nodiscard]] const std::vector<CoreThread>& threads() const { return core_.threads(); }
+    [[nodiscard]] const std::vector<ThreadRegisters>& threads() const { return core_.threads(); }
     /// A sentence where the core was cut off and memory is missing, else empty.
     [[nodiscard]] const std::string& incomplete() const { return incomplete_; }
 

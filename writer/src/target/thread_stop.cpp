@@ -24,6 +24,8 @@ namespace {
 
 constexpr std::int64_t kStopDeadlineNs = 2'000'000'000;
 constexpr std::int64_t kDetachDeadlineNs = 500'000'000;
+/// A running thread that is interrupted stops within this if a processor is free for it.
+constexpr std::int64_t kSoonNs = 50'000;
 // Threads that are stopped make no others, so a few passes are enough for any sane target.
 constexpr int kMostPasses = 100;
 
@@ -39,6 +41,13 @@ class Patience {
   private:
     long pause_ns_ = 10'000;
 };
+
+/// Without giving up the processor: until the time is up, or what is waited for.
+void busy_for(std::int64_t ns, const std::function<bool()>& done) {
+    const auto end = clock_ns(CLOCK_MONOTONIC) + ns;
+    while (!done() && clock_ns(CLOCK_MONOTONIC) < end) {
+    }
+}
 
 Result<std::vector<pid_t>> list_threads(pid_t pid) {
     std::vector<pid_t> threads;
@@ -83,30 +92,72 @@ std::unexpected<Error> seize_denied(pid_t pid, pid_t thread) {
 Result<ThreadStop> ThreadStop::stop(pid_t pid) {
     ThreadStop stop(pid);
     stop.stopped_ = true;  // from here on the destructor resumes
+    if (auto done = stop.stop_all(); !done) {
+        return std::unexpected(done.error());
+    }
+    return stop;
+}
+
+/// Stops what is not stopped yet, until there is nothing new.
+Result<void> ThreadStop::stop_all() {
     for (int pass = 0; pass < kMostPasses; ++pass) {
-        const auto first = stop.threads_.size();
-        if (auto seized = stop.seize_threads(); !seized) {
-            return std::unexpected(seized.error());
+        const auto first = threads_.size();
+        if (auto seized = seize_threads(); !seized) {
+            return seized;
         }
-        if (stop.threads_.size() == first) {
-            if (stop.threads_.empty()) {
-                return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", pid));
+        if (threads_.size() == first) {
+            if (threads_.empty()) {
+                return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", pid_));
             }
-            return stop;
+            return {};
         }
-        if (first == 0) {
-            stop.begin_ns_ = clock_ns(CLOCK_MONOTONIC);
+        if (begin_ns_ == 0) {
+            begin_ns_ = clock_ns(CLOCK_MONOTONIC);
         }
-        for (const auto thread : std::span(stop.threads_).subspan(first)) {
+        for (const auto thread : std::span(threads_).subspan(first)) {
             // A thread that is gone shows when it is waited for.
             ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
         }
-        if (auto stopped = stop.await_stops(); !stopped) {
-            return std::unexpected(stopped.error());
+        if (auto stopped = await_stops(); !stopped) {
+            return stopped;
         }
     }
     return fail(ErrorCode::kLimit,
-                fmt::format("process {} makes threads faster than they can be stopped", pid));
+                fmt::format("process {} makes threads faster than they can be stopped", pid_));
+}
+
+Result<void> ThreadStop::run_on(std::span<const pid_t> threads, std::chrono::nanoseconds moment) {
+    if (std::ranges::any_of(states_, &State::group)) {
+        return {};
+    }
+    std::vector<pid_t> running;
+    for (const auto thread : threads) {
+        if (at_rest(thread) && ::ptrace(PTRACE_CONT, thread, nullptr, nullptr) == 0) {
+            states_[index_of(thread)].stopped = false;
+            running.push_back(thread);
+        }
+    }
+    if (running.empty()) {
+        return {};
+    }
+    // Shorter than any sleep.
+    busy_for(moment.count(), [] { return false; });
+    for (const auto thread : running) {
+        ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+    }
+    busy_for(kSoonNs, [&] {
+        return std::ranges::all_of(running, [&](pid_t thread) {
+            const auto index = index_of(thread);
+            if (!states_[index].stopped && !states_[index].ended) {
+                look_at(index);
+            }
+            return states_[index].stopped;
+        });
+    });
+    if (auto stopped = await_stops(); !stopped) {
+        return stopped;
+    }
+    return stop_all();
 }
 
 /// Seizes every thread that is not yet; those that are about to end are left out.
@@ -151,6 +202,7 @@ void ThreadStop::look_at(std::size_t index) {
         // other stop a signal is on its way to the thread.
         const bool event = status >> 16 != 0;
         state.signal = event ? 0 : WSTOPSIG(status);
+        state.group = event && WSTOPSIG(status) != SIGTRAP;
     }
 }
 
@@ -242,12 +294,13 @@ ThreadStop::~ThreadStop() {
 }
 
 bool ThreadStop::at_rest(pid_t thread) const {
-    const auto found = std::ranges::find(threads_, thread);
-    if (found == threads_.end()) {
-        return false;
-    }
-    const State& state = states_[static_cast<std::size_t>(found - threads_.begin())];
-    return state.stopped && state.signal == 0;
+    const auto index = index_of(thread);
+    return index < threads_.size() && states_[index].stopped && states_[index].signal == 0;
+}
+
+/// Beyond the last where it is none of them.
+std::size_t ThreadStop::index_of(pid_t thread) const {
+    return static_cast<std::size_t>(std::ranges::find(threads_, thread) - threads_.begin());
 }
 
 StopCost ThreadStop::resume() {

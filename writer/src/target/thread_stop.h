@@ -2,9 +2,11 @@
 
 #include <libdump/base/error.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <sys/types.h>
 #include <vector>
 
@@ -39,17 +41,25 @@ class ThreadStop {
     /// Whether a thread is one of those stopped and was not on its way to handling a signal.
     [[nodiscard]] bool at_rest(pid_t thread) const;
 
+    /// Lets some of the threads run on for a moment and stops them again, with those that they made
+    /// meanwhile. Left alone are those not at_rest(), and all if the process is under SIGSTOP.
+    /// Errors as stop().
+    Result<void> run_on(std::span<const pid_t> threads, std::chrono::nanoseconds moment);
+
   private:
     struct State {
         bool stopped = false;
         bool ended = false;
-        int signal = 0;  ///< to be delivered on resumption; 0: none
+        int signal = 0;      ///< to be delivered on resumption; 0: none
+        bool group = false;  ///< stopped by SIGSTOP or its like before we came
     };
 
     explicit ThreadStop(pid_t pid) : pid_(pid) {}
+    Result<void> stop_all();
     Result<void> seize_threads();
     Result<void> await_stops();
     void look_at(std::size_t index);
+    [[nodiscard]] std::size_t index_of(pid_t thread) const;
     void forget_if(const std::function<bool(std::size_t)>& done);
     void detach_all();
 

@@ -16,14 +16,28 @@ struct TimedStop::Keeper {
     std::optional<Result<void>> begun;
     bool wanted = true;
     Clock::time_point begin;
+    std::vector<ThreadRegisters> registers;
     StopCost cost;
     std::atomic<bool> over = false;
     std::thread thread;
 
-    void keep(pid_t pid, std::optional<std::chrono::nanoseconds> limit) {
+    Result<ThreadStop> stop_and_settle(pid_t pid, const std::optional<Settling>& settling) {
+        auto stop = ThreadStop::stop(pid);
+        if (stop && settling) {
+            auto settled = settle(*stop, *settling);
+            if (!settled) {
+                return std::unexpected(settled.error());
+            }
+            registers = std::move(*settled);
+        }
+        return stop;
+    }
+
+    void keep(pid_t pid, std::optional<std::chrono::nanoseconds> limit,
+              const std::optional<Settling>& settling) {
         // The stopping of the threads, one after the other, counts.
         const auto first = Clock::now();
-        auto stop = ThreadStop::stop(pid);
+        auto stop = stop_and_settle(pid, settling);
         std::unique_lock lock(mutex);
         begin = first;
         begun = stop ? Result<void>() : std::unexpected(stop.error());
@@ -59,10 +73,12 @@ TimedStop::TimedStop(TimedStop&&) noexcept = default;
 TimedStop& TimedStop::operator=(TimedStop&&) noexcept = default;
 TimedStop::~TimedStop() = default;
 
-Result<TimedStop> TimedStop::begin(pid_t pid, std::optional<std::chrono::nanoseconds> limit) {
+Result<TimedStop> TimedStop::begin(pid_t pid, std::optional<std::chrono::nanoseconds> limit,
+                                   std::optional<Settling> settling) {
     auto keeper = std::make_unique<Keeper>();
     auto* kept = keeper.get();
-    keeper->thread = std::thread([kept, pid, limit] { kept->keep(pid, limit); });
+    keeper->thread = std::thread(
+        [kept, pid, limit, settling = std::move(settling)] { kept->keep(pid, limit, settling); });
     {
         std::unique_lock lock(keeper->mutex);
         keeper->changed.wait(lock, [kept] { return kept->begun.has_value(); });
@@ -71,6 +87,10 @@ Result<TimedStop> TimedStop::begin(pid_t pid, std::optional<std::chrono::nanosec
         }
     }
     return TimedStop(std::move(keeper));
+}
+
+const std::vector<ThreadRegisters>& TimedStop::registers() const {
+    return keeper_->registers;
 }
 
 bool TimedStop::expired() const {

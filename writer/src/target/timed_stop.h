@@ -1,6 +1,6 @@
 #pragma once
 
-#include "target/thread_stop.h"
+#include "target/settle.h"
 
 #include <chrono>
 #include <memory>
@@ -12,12 +12,17 @@ namespace beamdump::target {
 /// the process runs on when the time is up, whatever its copier waits for. Ends with the object.
 class TimedStop {
   public:
-    /// Errors as ThreadStop::stop. Without `limit` it lasts until end().
-    static Result<TimedStop> begin(pid_t pid, std::optional<std::chrono::nanoseconds> limit);
+    /// Errors as ThreadStop::stop. Without `limit` it lasts until end(). `settling`: see settle();
+    /// its time is part of the stop.
+    static Result<TimedStop> begin(pid_t pid, std::optional<std::chrono::nanoseconds> limit,
+                                   std::optional<Settling> settling = std::nullopt);
 
     TimedStop(TimedStop&&) noexcept;
     TimedStop& operator=(TimedStop&&) noexcept;
     ~TimedStop();
+
+    /// With `settling`: of the threads at work, as they stand.
+    [[nodiscard]] const std::vector<ThreadRegisters>& registers() const;
 
     /// The time is up: the process runs, or may run from here on.
     [[nodiscard]] bool expired() const;

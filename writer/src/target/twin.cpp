@@ -22,7 +22,6 @@
 namespace beamdump::target {
 namespace {
 
-constexpr std::int64_t kLookEveryNs = 5'000'000;
 // The kernel frees a large twin's page tables first.
 constexpr std::int64_t kGoneDeadlineNs = 30'000'000'000;
 
@@ -40,10 +39,24 @@ bool listed(const ProcDirectory& process) {
     return process.pid() != 0 && process.read("stat").has_value();
 }
 
-Result<BornTwin> inject(pid_t node, Injection& injection, StopCost& cost) {
+/// What is known of the one stop in which a twin was made.
+struct TwinStop {
+    StopCost cost;
+    std::vector<ThreadRegisters> registers;
+};
+
+Result<BornTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
+                        TwinStop& known) {
     auto stop = ThreadStop::stop(node);
     if (!stop) {
         return std::unexpected(stop.error());
+    }
+    if (settling) {
+        auto settled = settle(*stop, *settling);
+        if (!settled) {
+            return std::unexpected(settled.error());
+        }
+        known.registers = std::move(*settled);
     }
     if (auto planted = injection.plant(*stop); !planted) {
         return std::unexpected(planted.error());
@@ -52,7 +65,7 @@ Result<BornTwin> inject(pid_t node, Injection& injection, StopCost& cost) {
     if (born) {
         ::ptrace(PTRACE_DETACH, born->reaper, nullptr, nullptr);
     }
-    cost = stop->resume();
+    known.cost = stop->resume();
     return born;
 }
 
@@ -72,7 +85,8 @@ Result<void> hold_at_birth(pid_t twin) {
 
 }  // namespace
 
-Result<Twin> Twin::make(pid_t node, const TwinLimits& limits) {
+Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
+                        const std::optional<Settling>& settling) {
     Twin twin;
     auto directory = ProcDirectory::open(node);
     if (!directory) {
@@ -100,24 +114,23 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits) {
                                : !node_room ? node_room.error()
                                             : own_room.error());
     }
-    twin.node_room_ = std::move(*node_room);
-    twin.own_room_ = std::move(*own_room);
     const auto needs = twin_needs(*status, limits);
     if (!needs) {
         return std::unexpected(needs.error());
     }
-    if (auto enough = check_needs(*needs, twin.node_room_, twin.own_room_, limits.own_bytes);
-        !enough) {
+    if (auto enough = check_needs(*needs, *node_room, *own_room, limits.own_bytes); !enough) {
         return std::unexpected(enough.error());
     }
-    twin.floor_bytes_ = limits.floor_bytes.value_or(needs->copied_bytes / 4);
     auto injection =
         Injection::prepare(node, limits.threads.empty() ? borrowable_threads() : limits.threads);
     if (!injection) {
         return std::unexpected(injection.error());
     }
     be_first_to_go("self");
-    const auto born = inject(node, *injection, twin.stop_cost_);
+    TwinStop stop;
+    const auto born = inject(node, *injection, settling, stop);
+    twin.stop_cost_ = stop.cost;
+    twin.registers_ = std::move(stop.registers);
     if (!born) {
         return std::unexpected(born.error());
     }
@@ -127,6 +140,10 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits) {
     if (auto held = hold_at_birth(born->twin); !held) {
         return std::unexpected(held.error());
     }
+    twin.watcher_ = std::make_unique<TwinWatcher>(
+        node, born->twin,
+        TwinFloor{std::move(*node_room), std::move(*own_room),
+                  limits.floor_bytes.value_or(needs->copied_bytes / 4)});
     auto twin_directory = ProcDirectory::open(born->twin);
     auto reaper_directory = ProcDirectory::open(born->reaper);
     if (!twin_directory || !reaper_directory) {
@@ -143,11 +160,9 @@ Twin::Twin(Twin&& other) noexcept
       node_(std::move(other.node_)),
       twin_(std::move(other.twin_)),
       reaper_(std::move(other.reaper_)),
-      node_room_(std::move(other.node_room_)),
-      own_room_(std::move(other.own_room_)),
-      floor_bytes_(other.floor_bytes_),
-      looked_ns_(other.looked_ns_),
+      watcher_(std::move(other.watcher_)),
       stop_cost_(other.stop_cost_),
+      registers_(std::move(other.registers_)),
       fork_ns_(other.fork_ns_),
       here_(std::exchange(other.here_, false)) {}
 
@@ -160,31 +175,15 @@ Result<void> Twin::check() {
     if (!node || node->dead()) {
         return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", node_.pid()));
     }
+    if (auto enough = watcher_ ? watcher_->verdict() : Result<void>(); !enough) {
+        return enough;
+    }
     const auto twin = twin_.facts();
     if (!here_ || !twin || twin->dead()) {
         return fail(ErrorCode::kTargetDied,
                     fmt::format("the twin {} of process {} has been killed (when memory runs out, "
                                 "the kernel ends it first)",
                                 pid_, node_.pid()));
-    }
-    const auto time = clock_ns(CLOCK_MONOTONIC);
-    if (time - looked_ns_ < kLookEveryNs) {
-        return {};
-    }
-    looked_ns_ = time;
-    for (const auto* room : {&node_room_, &own_room_}) {
-        const auto left = room->memory(floor_bytes_);
-        if (!left) {
-            return std::unexpected(left.error());
-        }
-        if (left->amount < floor_bytes_) {
-            return fail(
-                ErrorCode::kLimit,
-                fmt::format("the twin of process {} is given up: {} are left, less than {}: "
-                            "{}",
-                            node_.pid(), in_mebibytes(left->amount), in_mebibytes(floor_bytes_),
-                            left->limit));
-        }
     }
     return {};
 }
@@ -193,6 +192,7 @@ Result<void> Twin::remove() {
     if (!std::exchange(here_, false)) {
         return {};
     }
+    watcher_.reset();
     ::kill(pid_, SIGKILL);
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kGoneDeadlineNs;
     long pause_ns = 20'000;

@@ -1,10 +1,11 @@
 #pragma once
 
-#include "target/head_room.h"
 #include "target/proc_directory.h"
-#include "target/thread_stop.h"
+#include "target/settle.h"
+#include "target/twin_watcher.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -40,7 +41,9 @@ class Twin {
     /// kLimit: too little memory or too few processes left (the sentence says which limit, how much
     /// there is and how much is needed). kUnsupported: see Injection, or the process is stopped.
     /// kExists: it has a twin already. kPermission, kNotFound, kTargetDied as ThreadStop.
-    static Result<Twin> make(pid_t node, const TwinLimits& limits = {});
+    /// `settling`: see settle(); its time is part of the stop.
+    static Result<Twin> make(pid_t node, const TwinLimits& limits = {},
+                             const std::optional<Settling>& settling = std::nullopt);
     Twin(Twin&& other) noexcept;
     Twin& operator=(Twin&&) = delete;
     Twin(const Twin&) = delete;
@@ -54,11 +57,13 @@ class Twin {
     [[nodiscard]] pid_t reaper() const { return reaper_.pid(); }
     /// The node's one stop.
     [[nodiscard]] const StopCost& stop_cost() const { return stop_cost_; }
+    /// With `settling`: of the node's threads at work, as they stood when the twin was made.
+    [[nodiscard]] const std::vector<ThreadRegisters>& registers() const { return registers_; }
     /// The part of the stop that was the kernel's own fork.
     [[nodiscard]] std::int64_t fork_ns() const { return fork_ns_; }
 
-    /// To be called every few milliseconds while the twin is read; looks at the limits at most
-    /// every 5 ms. An error says why the twin must be given up, now: kTargetDied, kLimit.
+    /// To be called now and then while the twin is read. kTargetDied: node or twin has ended.
+    /// kLimit: the memory left ran short, and the twin was ended (see TwinWatcher).
     Result<void> check();
 
     /// Ends the twin and waits until it and its reaper are gone. Later calls do nothing. kLimit: it
@@ -72,11 +77,9 @@ class Twin {
     ProcDirectory node_;
     ProcDirectory twin_;
     ProcDirectory reaper_;
-    HeadRoom node_room_;
-    HeadRoom own_room_;
-    std::uint64_t floor_bytes_ = 0;
-    std::int64_t looked_ns_ = 0;
+    std::unique_ptr<TwinWatcher> watcher_;
     StopCost stop_cost_;
+    std::vector<ThreadRegisters> registers_;
     std::int64_t fork_ns_ = 0;
     bool here_ = false;
 };

@@ -100,14 +100,21 @@ TEST_F(ProcessProofTest, WhatOthersMayDoDoesNotMatter) {
 }
 
 TEST_F(ProcessProofTest, WhoeverRunsOrIsWrittenToIsBusy) {
-    for (const auto* state :
-         {"state_running", "state_running_sys", "state_dirty_running", "state_dirty_running_sys"}) {
+    for (const auto* state : {"state_running", "state_running_sys", "state_dirty_running_sys"}) {
         EXPECT_EQ(after("state", names_.constant(state)), records::VOID_REASON_RUNNING) << state;
     }
     EXPECT_EQ(after("state", names_.constant("state_gc")), records::VOID_REASON_COLLECTING);
     EXPECT_EQ(after("state", names_.constant("state_exiting")), records::VOID_REASON_EXITING);
     EXPECT_EQ(after("state", names_.constant("state_free")), records::VOID_REASON_EXITING);
     EXPECT_EQ(after("lock.flags", names_.constant("lock_main")), records::VOID_REASON_LOCKED);
+}
+
+TEST_F(ProcessProofTest, OnADirtySchedulerOnlyTheLockMatters) {
+    const auto dirty = names_.constant("state_dirty_running");
+    EXPECT_EQ(after("state", dirty), records::VOID_REASON_NONE);
+    put("state", dirty);
+    EXPECT_EQ(after("lock.flags", names_.constant("lock_main")), records::VOID_REASON_LOCKED);
+    EXPECT_EQ(after("htop", 8), records::VOID_REASON_CHANGED);
 }
 
 TEST_F(ProcessProofTest, TheLockIsReadAfterTheTops) {

@@ -59,7 +59,7 @@ TEST(CoreFile, ReadsSegmentsAndNotes) {
     EXPECT_EQ(core.process().name, "beam.smp");
     EXPECT_EQ(core.process().arguments, "beam.smp -- -root /usr/lib/erlang");
     ASSERT_THAT(core.threads(), SizeIs(2));
-    EXPECT_EQ(core.threads()[1].tid, 4243);
+    EXPECT_EQ(core.threads()[1].thread, 4243);
     EXPECT_EQ(core.threads()[1].rip, 0x2000U);
     EXPECT_EQ(core.threads()[1].rsp, 0x8ff0U);
     EXPECT_EQ(core.threads()[1].r13, 0x200dU);

@@ -145,6 +145,59 @@ TEST_F(ThreadStopTest, StopsAllAndResumesAll) {
     EXPECT_EQ(stop->resume().threads, 0U);
 }
 
+TEST_F(ThreadStopTest, SomeRunOnForAMoment) {
+    auto stop = ThreadStop::stop(child_.pid());
+    ASSERT_TRUE(stop) << stop.error().message;
+    // The second thread; the first one in the list has made them all and ended or waits.
+    const std::array some = {stop->threads()[1]};
+    const auto before = counts();
+    ASSERT_TRUE(eventually([&] {
+        EXPECT_TRUE(stop->run_on(some, std::chrono::microseconds(300)));
+        return counts() != before;
+    }));
+    EXPECT_TRUE(stands());
+    EXPECT_EQ(states(), std::string(kThreads + 1, 't'));
+    const auto after = counts();
+    std::size_t changed = 0;
+    for (std::size_t i = 0; i < kThreads; ++i) {
+        changed += before[i] != after[i] ? 1 : 0;
+    }
+    EXPECT_EQ(changed, 1U);
+    stop->resume();
+    EXPECT_TRUE(runs());
+}
+
+TEST_F(ThreadStopTest, WhatAThreadMakesWhileItRunsOnIsStoppedToo) {
+    auto stop = ThreadStop::stop(child_.pid());
+    ASSERT_TRUE(stop) << stop.error().message;
+    shared_->breed = true;
+    const auto all = stop->threads();
+    ASSERT_TRUE(eventually([&] {
+        EXPECT_TRUE(stop->run_on(all, std::chrono::microseconds(300)));
+        return shared_->born > 0 || stop->threads().size() > all.size();
+    }));
+    EXPECT_TRUE(stands());
+    shared_->breed = false;
+    stop->resume();
+    EXPECT_TRUE(runs());
+}
+
+TEST_F(ThreadStopTest, NothingRunsOnOfAProcessUnderSigstop) {
+    ::kill(child_.pid(), SIGSTOP);
+    ASSERT_TRUE(eventually([&] { return states() == std::string(kThreads + 1, 'T'); }));
+    auto stop = ThreadStop::stop(child_.pid());
+    ASSERT_TRUE(stop) << stop.error().message;
+    const auto all = stop->threads();
+    const auto before = counts();
+    EXPECT_TRUE(stop->run_on(all, std::chrono::microseconds(300)));
+    EXPECT_EQ(counts(), before);
+    stop->resume();
+    EXPECT_TRUE(eventually([&] { return states() == std::string(kThreads + 1, 'T'); }));
+    EXPECT_EQ(counts(), before);
+    ::kill(child_.pid(), SIGCONT);
+    EXPECT_TRUE(runs());
+}
+
 TEST_F(ThreadStopTest, ItsDestructorResumes) {
     {
         const auto stop = ThreadStop::stop(child_.pid());

@@ -152,6 +152,11 @@ TEST_F(TwinTest, IsGivenUpWhenTooLittleIsLeft) {
     limits_.floor_bytes = std::uint64_t{1} << 60U;
     auto twin = Twin::make(child_->pid(), limits_);
     ASSERT_TRUE(twin) << twin.error().message;
+    // By itself, while nobody asks.
+    for (int i = 0; i < 10000 && !process_facts(twin->pid())->dead(); ++i) {
+        ::usleep(1000);
+    }
+    EXPECT_TRUE(process_facts(twin->pid())->dead());
     const auto checked = twin->check();
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().code, ErrorCode::kLimit);

@@ -1,0 +1,91 @@
+"""Processes that never rest (spinning.erl): those in Erlang code are captured where their registers
+are certain, those on dirty schedulers as if they waited; what is captured carries its own proof.
+
+BEAMDUMP_CAPTURES is how often in each mode (3; soak: 50).
+"""
+
+import os
+import pathlib
+import tempfile
+import unittest
+
+from support import tools
+from support.invariant import Checked
+from support.node import start_workload
+
+CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "3"))
+DIRTY = ("dirty_io_forever", "dirty_cpu_forever")
+FRAMES = 10
+SPINNERS_TERMS = FRAMES + 2  # with the argument and the dictionary's
+
+
+class Running(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node = start_workload("spinning")
+        cls.addClassCleanup(cls.node.stop)
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+
+    def capture(self, mode, *options):
+        """The dump, and by name the processes that never rest."""
+        dump = self.scratch / f"{mode}.beamdump"
+        tools.capture(self.node, dump, "--force", "--mode", mode, "--binary-bytes", "all", *options)
+        checked = Checked(dump)
+        self.assertEqual(checked.faults, [])
+        listed = tools.analyze_json("processes", dump, "--limit", "0")["processes"]
+        restless = {process["registered_name"]: process for process in listed
+                    if process.get("registered_name", "").startswith(("spinning_", "dirty_"))}
+        return dump, checked, restless
+
+    def check(self, mode, captures=CAPTURES):
+        """How many spinning processes were captured, and how many not."""
+        captured = void = 0
+        for _ in range(captures):
+            dump, checked, restless = self.capture(mode)
+            spinning = [process for name, process in restless.items() if name not in DIRTY]
+            self.assertEqual(len(restless) - len(spinning), len(DIRTY))
+            self.assertGreater(len(spinning), 0)
+            for name in DIRTY:
+                self.assertNotIn("void_reason", restless[name])
+            whole = [process for process in spinning if "void_reason" not in process]
+            captured += len(whole)
+            void += len(spinning) - len(whole)
+            for process in whole:
+                self.spinner(dump, process)
+            # A spinner in invariant/1, on its way to the next term, has no argument that is one.
+            self.assertLessEqual(checked.terms, len(whole) * SPINNERS_TERMS + 2 * len(DIRTY))
+            self.assertGreaterEqual(checked.terms,
+                                    len(whole) * (SPINNERS_TERMS - 1) + 2 * len(DIRTY))
+        print(f"{mode}: {captured} spinning processes captured, {void} not", flush=True)
+        self.assertEqual(self.node.ask("ping"), "pong")
+        return captured, void
+
+    def spinner(self, dump, process):
+        """It stands in a function of the module, below the frames that led there. One that was put
+        aside for another process for a moment is waiting to run on."""
+        self.assertIn(process["status"], ("running", "runnable"))
+        self.assertTrue(process["current_function"].startswith("spinning:"), process)
+        backtrace = tools.expect(tools.analyze("backtrace", dump, process["pid"]), 0).output
+        self.assertEqual(backtrace.count("(spinning:down/2 "), FRAMES, backtrace)
+
+    def test_auto(self):
+        captured, void = self.check("auto")
+        self.assertGreater(captured, void)
+
+    def test_snapshot(self):
+        captured, void = self.check("snapshot")
+        self.assertGreater(captured, void)
+
+    def test_freeze(self):
+        """All depends on one stop."""
+        captured, _ = self.check("freeze", max(CAPTURES, 10))
+        self.assertGreater(captured, 0)
+
+    def test_live(self):
+        """They are captured only where another process happens to have been let run."""
+        captured, void = self.check("live")
+        self.assertLess(captured, void)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "target/head_room.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sys/types.h>
+#include <thread>
+
+namespace beamdump::target {
+
+/// How much memory must be left while a twin lives, and where.
+struct TwinFloor {
+    HeadRoom node;
+    HeadRoom own;
+    std::uint64_t bytes = 0;
+};
+
+/// Looks every few milliseconds, on a thread of its own, whether enough memory is left, and ends
+/// the twin at once where it is not: whoever reads it may be waiting for a slow disk or pipe.
+class TwinWatcher {
+  public:
+    /// `twin` must not be reaped before the watcher has ended.
+    TwinWatcher(pid_t node, pid_t twin, TwinFloor floor);
+    TwinWatcher(const TwinWatcher&) = delete;
+    TwinWatcher& operator=(const TwinWatcher&) = delete;
+    ~TwinWatcher();
+
+    /// kLimit: the twin was ended; which limit, and how much is left. Or why that cannot be known.
+    [[nodiscard]] Result<void> verdict() const;
+
+  private:
+    void watch();
+    [[nodiscard]] Result<void> look() const;
+
+    pid_t node_;
+    pid_t twin_;
+    TwinFloor floor_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    bool wanted_ = true;
+    std::optional<Error> reason_;
+    std::thread thread_;
+};
+
+}  // namespace beamdump::target
