@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -25,6 +26,7 @@ TWINS = int(os.environ.get("BEAMDUMP_TWINS", "20"))
 KILL_STRIDE = int(os.environ.get("BEAMDUMP_KILL_STRIDE", "5"))
 DRIVER = PROGRAMS / "twin_driver"
 KEEPER = PROGRAMS / "registers_keeper"
+UNSHARED_KIB = 1024  # what else a node at rest may allocate meanwhile
 
 
 def eventually(true, seconds=1):
@@ -95,6 +97,44 @@ class Process:
                 if line.startswith(name + ":"):
                     return line.split(":", 1)[1].strip()
         return "?"
+
+
+def memory_kib(pid):
+    """By smaps_rollup: the proportional share, and what only this process has and changed."""
+    text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return [int(re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)[1])
+            for name in ("Pss", "Private_Dirty")]
+
+
+class OfANodeAtRest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node = start_workload("standard", 0.2)
+        cls.addClassCleanup(cls.node.stop)
+
+    def test_only_what_the_node_writes_to_is_copied(self):
+        process = Process(self.node.pid)
+        children = set(process.shape()["children"])
+        resident = process.resident_kib()
+        before, _ = memory_kib(self.node.pid)
+        with subprocess.Popen([DRIVER, str(self.node.pid), "--read", str(1 << 40),
+                               "--hold-ms", "2000"], stdout=subprocess.PIPE, text=True) as driver:
+            self.assertTrue(eventually(lambda: set(process.shape()["children"]) - children, 10))
+            (twin,) = set(process.shape()["children"]) - children
+            # All of it is read first, and once more later.
+            time.sleep(1.5)
+            node_share, _ = memory_kib(self.node.pid)
+            twin_share, copied = memory_kib(twin)
+            (told,) = [json.loads(line) for line in driver.stdout]
+        self.assertEqual(driver.returncode, 0)
+        extra = node_share + twin_share - before
+        print(f"{resident} KiB resident, {told['bytes'] >> 10} KiB read; node and twin have "
+              f"{extra} KiB more than the node alone, of which the node wrote to {copied} KiB; "
+              f"page tables {told['page_tables_kib']} KiB", flush=True)
+        self.assertGreater(told["bytes"] >> 10, resident // 2)
+        self.assertLessEqual(extra, copied + UNSHARED_KIB)
+        self.assertLess(copied, resident // 20)
+        self.assertLess(told["page_tables_kib"], resident // 100 + UNSHARED_KIB)
 
 
 class OfANode(unittest.TestCase):
