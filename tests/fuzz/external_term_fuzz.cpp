@@ -1,7 +1,8 @@
 // Prints terms in external format from any bytes: must end, within bounds, whatever they say.
 //
 // Input: a byte for the size of the pieces, a byte for how much of the term the dump lacks at its
-// end and whether a version comes first, then the term.
+// end (high bits), by which release's rules it is printed and whether a version comes first
+// (lowest), then the term.
 
 #include "support/external_names.h"
 
@@ -26,13 +27,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const std::size_t chunk = data[0] == 0 ? 1U << 16U : data[0];
     const std::string bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
-    const std::size_t lacking = data[1] >> 1U;
+    const std::size_t lacking = data[1] >> 2U;
     StringSource source(bytes, bytes.size() - std::min(bytes.size(), lacking));
     FakeExternalNames names;
     names.atoms = {"zero", "an atom", "node@far"};
     const std::vector<std::uint32_t> cached = {1, 2, 99};
 
-    ExternalTermPrinter printer(names);
+    const auto id = (data[1] & 2U) != 0 ? format::TermScheme::kOtp29 : format::TermScheme::kOtp25;
+
+    ExternalTermPrinter printer(names, *scheme_of(id));
     printer.start({.source = &source, .cached_atoms = cached, .version_byte = (data[1] & 1U) != 0});
     std::string text;
     for (;;) {

@@ -1,8 +1,9 @@
 // Measures, counts and scans random words as a process's heap: must end, whatever the words say,
 // and what two ways of counting say must agree.
 //
-// Input: 8 bytes that are left alone, then the words of one region at kRegion. Words whose top byte
-// is 0xFF are turned into pointers into the region, so that structure comes up by chance.
+// Input: 8 bytes, of which the two highest bits are the term scheme, then the words of one region
+// at kRegion. Words whose top byte is 0xFF are turned into pointers into the region, so that
+// structure comes up by chance.
 
 #include "support/fake_term_context.h"
 
@@ -11,6 +12,7 @@
 #include <libdump/heap/retained_sizes.h>
 #include <libdump/heap/term_sizes.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -21,6 +23,9 @@ using namespace beamdump;
 using namespace beamdump::testing;
 
 constexpr std::uint64_t kRegion = TermBuilder::kHeap;
+
+constexpr std::array kSchemes = {format::TermScheme::kOtp25, format::TermScheme::kOtp29,
+                                 format::TermScheme::kOtp27, format::TermScheme::kOtp29};
 
 void must(bool holds) {
     if (!holds) {
@@ -43,7 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     FakeTermContext context;
     context.add_region(kRegion, words);
-    const TagScheme scheme = *scheme_of(format::TermScheme::kOtp25);
+    std::uint64_t control = 0;
+    std::memcpy(&control, data, 8);
+    const TagScheme scheme = *scheme_of(kSchemes.at(control >> 62U));
     WordReader reader(context);
     HeapCensus census(scheme, reader, [](std::uint64_t) { return HeapArea::kHeap; },
                       {.largest = 5});

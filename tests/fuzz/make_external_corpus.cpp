@@ -13,7 +13,7 @@ using namespace beamdump::testing;
 
 /// Every `step`th term of at most 300 bytes, one file each.
 void write_seeds(const std::filesystem::path& oracle, const std::filesystem::path& to,
-                 const std::string& name, std::size_t step) {
+                 const std::string& name, std::size_t step, char by_release = 0) {
     constexpr std::size_t kLargest = 300;
     constexpr char kWholePieces = 0;
     constexpr char kVersionFirst = 1;
@@ -26,7 +26,7 @@ void write_seeds(const std::filesystem::path& oracle, const std::filesystem::pat
         }
         std::ofstream file(to / (name + "-" + std::to_string(number)), std::ios::binary);
         file.put(kWholePieces);
-        file.put(kVersionFirst);
+        file.put(static_cast<char>(kVersionFirst | by_release));
         file << bytes;
     }
 }
@@ -41,5 +41,7 @@ int main(int count, char** arguments) {
     std::filesystem::create_directories(arguments[2]);
     write_seeds(arguments[1], arguments[2], "terms", 9);
     write_seeds(arguments[1], arguments[2], "shuffled_maps", 29);
+    constexpr char kOtp29 = 2;
+    write_seeds(arguments[1], arguments[2], "native_records", 1, kOtp29);
     return 0;
 }

@@ -15,7 +15,7 @@ using Word = std::uint64_t;
 
 /// A seed: the fuzz target takes word 0 as the term, and the tables it knows stand at kHeap.
 void write_seed(const std::filesystem::path& directory, const std::string& name,
-                const std::function<Word(TermBuilder&)>& build) {
+                const std::function<Word(TermBuilder&)>& build, Word control = 64) {
     FakeTermContext context;
     TermBuilder builder(context);
     context.intern("atom");
@@ -23,7 +23,6 @@ void write_seed(const std::filesystem::path& directory, const std::string& name,
     builder.put({0});
     builder.poke(TermBuilder::kHeap, build(builder));
     const auto& words = context.regions[TermBuilder::kHeap];
-    const Word control = 64;
     std::ofstream file(directory / name, std::ios::binary);
     file.write(reinterpret_cast<const char*>(&control), sizeof(control));
     file.write(reinterpret_cast<const char*>(words.data()),
@@ -57,6 +56,34 @@ void write_things(const std::filesystem::path& to) {
             TermBuilder::boxed(b.put({TermBuilder::header(3, 5), table, 0, 1, b.atom("atom")}));
         return b.tuple({local, exported});
     });
+}
+
+/// What only OTP 29 has.
+void write_otp29(const std::filesystem::path& to) {
+    constexpr Word kOtp29 = Word{3} << 62U | 64U;
+    const auto small = [](std::int64_t value) { return TermBuilder::small(value); };
+    write_seed(
+        to, "otp29-record",
+        [&](TermBuilder& b) {
+            const Word definition = b.tuple({b.tuple({small(0)}), small(1), b.atom("atom"),
+                                             b.atom("an atom"), b.atom("atom"), b.atom("atom")});
+            const Word record =
+                TermBuilder::boxed(b.put({TermBuilder::header(2, 7), definition, small(5)}));
+            return TermBuilder::boxed(b.put({TermBuilder::header(2, 7), definition, record}));
+        },
+        kOtp29);
+    write_seed(
+        to, "otp29-funs",
+        [&](TermBuilder& b) {
+            constexpr Word kExternal = 1U << 24U;
+            const Word table = TermBuilder::kHeap;
+            const Word local = TermBuilder::boxed(
+                b.put({TermBuilder::header(0, 5) | 1U << 16U, table, b.tuple({small(1)})}));
+            const Word exported =
+                TermBuilder::boxed(b.put({TermBuilder::header(0, 5) | kExternal, table}));
+            return b.tuple({local, exported});
+        },
+        kOtp29);
 }
 
 void write_containers(const std::filesystem::path& to) {
@@ -100,5 +127,6 @@ int main(int count, char** arguments) {
     std::filesystem::create_directories(arguments[1]);
     write_things(arguments[1]);
     write_containers(arguments[1]);
+    write_otp29(arguments[1]);
     return 0;
 }

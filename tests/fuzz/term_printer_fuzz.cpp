@@ -1,7 +1,7 @@
 // Prints terms and a backtrace from random words: must end, within bounds, whatever the words say.
 //
-// Input: 8 bytes of chunk size, budget and (highest bit) term scheme, then the words of one region
-// at kRegion. Words whose top byte is 0xFF are turned into pointers into the region, so that
+// Input: 8 bytes of chunk size, budget and (two highest bits) term scheme, then the words of one
+// region at kRegion. Words whose top byte is 0xFF are turned into pointers into the region, so that
 // structure comes up by chance.
 
 #include "support/fake_term_context.h"
@@ -10,6 +10,7 @@
 #include <libdump/term/frame_cursor.h>
 #include <libdump/term/term_printer.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -21,6 +22,9 @@ using namespace beamdump::testing;
 
 constexpr std::uint64_t kRegion = TermBuilder::kHeap;
 constexpr std::size_t kMaxText = 1U << 16U;
+
+constexpr std::array kSchemes = {format::TermScheme::kOtp25, format::TermScheme::kOtp29,
+                                 format::TermScheme::kOtp27, format::TermScheme::kOtp29};
 
 /// Shared structure may be printed again and again: no text is followed to its end.
 template <typename Producer>
@@ -64,8 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     context.funs[kRegion] = {.module_atom = 0, .index = 1, .old_uniq = 2, .arity = 3};
     context.nodes[kRegion] = {.name_atom = 1, .creation = 2, .is_self = false};
 
-    const TagScheme scheme =
-        *scheme_of(control >> 63U == 0 ? format::TermScheme::kOtp25 : format::TermScheme::kOtp27);
+    const TagScheme scheme = *scheme_of(kSchemes.at(control >> 62U));
     const std::size_t chunk = 1 + control % 5000;
     const bool classic = (control >> 32U) % 2 != 0;
     const std::int64_t limit = classic ? kClassicTermLimit : kNoTermLimit;

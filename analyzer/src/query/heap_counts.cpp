@@ -40,6 +40,8 @@ std::string_view boxed_kind_text(BoxedKind kind) {
             return "sub_bits";
         case BoxedKind::kFunRef:
             return "fun_reference";
+        case BoxedKind::kRecord:
+            return "native_record";
         case BoxedKind::kExternalPid:
             return "external_pid";
         case BoxedKind::kExternalPort:

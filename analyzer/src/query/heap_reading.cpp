@@ -52,7 +52,8 @@ RootLine HeapReading::line_of(const HeapRoot& root, const TermSizes& sizes) {
 }
 
 LargeTermLine HeapReading::line_of(const LargeTerm& term, const RootLine& root) {
-    return {term.words, root_text(root), path_texts(term.path, words_, printer_), text(term.word)};
+    return {term.words, root_text(root), path_texts(term.path, process_.scheme, words_, printer_),
+            text(term.word)};
 }
 
 }  // namespace beamdump::query

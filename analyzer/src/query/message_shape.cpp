@@ -80,6 +80,8 @@ const char* kind_text(BoxedKind kind) {
         case BoxedKind::kHashMapNode:
         case BoxedKind::kHashMapHead:
             return "map()";
+        case BoxedKind::kRecord:
+            return "record()";
         case BoxedKind::kMatchContext:
         case BoxedKind::kFunRef:
         case BoxedKind::kUnknown:
@@ -106,6 +108,8 @@ const char* kind_text(ExternalKind kind) {
             return "pid()";
         case ExternalKind::kTuple:
             return "tuple()";
+        case ExternalKind::kRecord:
+            return "record()";
         case ExternalKind::kMap:
             return "map()";
         case ExternalKind::kNil:
@@ -184,6 +188,9 @@ std::string MessageShapes::of_boxed(std::uint64_t address, bool look_inside) {
     if (kind == BoxedKind::kTuple) {
         return of_tuple(address, header_arity(*header), look_inside);
     }
+    if (kind == BoxedKind::kRecord) {
+        return of_record(address);
+    }
     return kind == BoxedKind::kFlatMap ? of_map(address) : kind_text(kind);
 }
 
@@ -239,6 +246,18 @@ std::string MessageShapes::of_map(std::uint64_t address) {
     return "map()";
 }
 
+std::string MessageShapes::of_record(std::uint64_t address) {
+    const auto definition = context_.word(address + otp29::kRecordDefinition * kWordBytes);
+    if (!definition || word_kind(scheme_, *definition) != WordKind::kBoxed) {
+        return kUnreadable;
+    }
+    const auto part = [&](std::uint64_t at) {
+        const auto word = context_.word(pointer_of(*definition) + at * kWordBytes);
+        return word && word_kind(scheme_, *word) == WordKind::kAtom ? atom(*word) : kUnreadable;
+    };
+    return fmt::format("#{}:{}{{}}", part(otp29::kDefinitionModule), part(otp29::kDefinitionName));
+}
+
 std::string MessageShapes::of_external(std::uint64_t at, bool look_inside) {
     const auto item = read_external_item(reader_, at);
     if (item.status != ExternalStatus::kHere) {
@@ -251,6 +270,9 @@ std::string MessageShapes::of_external(std::uint64_t at, bool look_inside) {
             return of_external_tuple(item, look_inside);
         case ExternalKind::kMap:
             return of_external_map(item);
+        case ExternalKind::kRecord:
+            return fmt::format("#{}:{}{{}}", atoms_.quoted(item.atom).value_or(kUnreadable),
+                               atoms_.quoted(item.name).value_or(kUnreadable));
         default:
             return kind_text(item.kind);
     }

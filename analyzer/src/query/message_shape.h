@@ -17,6 +17,7 @@ namespace beamdump::query {
 ///  - what OTP's behaviours wrap is looked into once: {'$gen_cast',{add,_}},
 ///    {'$gen_call',_,{get,_}}, {notify,{log,_}};
 ///  - a map by its key '__struct__', which Elixir names a struct by: #{'__struct__'=>'Elixir.Job'};
+///  - a native record by its module and name: #m:job{};
 ///  - everything else by its kind: list(), binary(), map(), pid()...
 ///
 /// What cannot be read is "unreadable".
@@ -32,6 +33,7 @@ class MessageShapes {
     std::string of_boxed(std::uint64_t address, bool look_inside);
     std::string of_tuple(std::uint64_t address, std::uint64_t arity, bool look_inside);
     std::string of_map(std::uint64_t address);
+    std::string of_record(std::uint64_t address);
     std::string atom(std::uint64_t word);
     std::string of_external(std::uint64_t at, bool look_inside);
     std::string of_external_tuple(const ExternalItem& tuple, bool look_inside);

@@ -7,7 +7,7 @@ MessagePrinter::MessagePrinter(Dump& dump, OpenedProcess& process)
       context_(process.context),
       printer_(process.context, process.scheme),
       names_(dump),
-      external_(names_) {}
+      external_(names_, process.scheme) {}
 
 Result<TermText> MessagePrinter::text(const records::Message& entry, std::size_t max_bytes) {
     if (entry.kind() == records::MESSAGE_KIND_EXTERNAL) {

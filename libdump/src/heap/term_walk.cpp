@@ -20,6 +20,8 @@ Kind level_kind(const HeapObject& object, bool in_hash_map) {
             return Kind::kHashMap;
         case BoxedKind::kFun:
             return Kind::kFun;
+        case BoxedKind::kRecord:
+            return Kind::kRecord;
         case BoxedKind::kSubBinary:
         case BoxedKind::kMatchContext:
             return Kind::kKept;

@@ -78,15 +78,19 @@ std::size_t ExternalMessage::read(std::uint64_t from, std::span<std::uint8_t> in
 }
 
 std::optional<std::uint32_t> DumpNames::atom_index(std::string_view name) {
-    if (name != last_name_) {
-        auto found = dump_.atoms().index_of(name);
-        if (!found) {
-            dump_.faults().note(found.error());
-        }
-        last_name_ = name;
-        last_index_ = found ? *found : std::nullopt;
+    constexpr std::size_t kMostNames = 4096;
+    const std::string key(name);
+    if (const auto known = indexes_.find(key); known != indexes_.end()) {
+        return known->second;
     }
-    return last_index_;
+    auto found = dump_.atoms().index_of(name);
+    if (!found) {
+        dump_.faults().note(found.error());
+    }
+    if (indexes_.size() >= kMostNames) {
+        indexes_.clear();
+    }
+    return indexes_[key] = found ? *found : std::nullopt;
 }
 
 bool DumpNames::is_this_node(std::string_view name) {

@@ -70,6 +70,15 @@ std::optional<std::string> ExternalAtoms::name(const ExternalAtom& atom) {
     return name;
 }
 
+std::optional<std::uint32_t> ExternalAtoms::index(const ExternalAtom& atom) {
+    if (atom.cached) {
+        return *atom.cached < indexes_.size() ? std::optional(indexes_[*atom.cached])
+                                              : std::nullopt;
+    }
+    const auto text = name(atom);
+    return text ? names_->atom_index(*text) : std::nullopt;
+}
+
 std::optional<std::string> ExternalAtoms::quoted(const ExternalAtom& atom) {
     if (atom.cached) {
         const Cached* text = cached(*atom.cached);

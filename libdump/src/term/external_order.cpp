@@ -30,17 +30,19 @@ int rank(const ExternalItem& item) {
             return 6;
         case ExternalKind::kTuple:
             return 7;
-        case ExternalKind::kMap:
+        case ExternalKind::kRecord:
             return 8;
-        case ExternalKind::kNil:
+        case ExternalKind::kMap:
             return 9;
+        case ExternalKind::kNil:
+            return 10;
         case ExternalKind::kList:
         case ExternalKind::kString:
-            return 10;
-        case ExternalKind::kBinary:
             return 11;
+        case ExternalKind::kBinary:
+            return 12;
     }
-    return 12;
+    return 13;
 }
 
 int sign(std::strong_ordering order) {
@@ -82,6 +84,22 @@ std::optional<int> ExternalOrder::compare(std::uint64_t left, std::uint64_t righ
         return std::nullopt;
     }
     return outcome == Step::kEqual ? 0 : difference_;
+}
+
+std::optional<int> ExternalOrder::compare_keys(std::uint64_t left, std::uint64_t right,
+                                               std::uint64_t& budget) {
+    const auto a = read_external_item(*reader_, left);
+    const auto b = read_external_item(*reader_, right);
+    if (a.status != ExternalStatus::kHere || a.kind != ExternalKind::kAtom ||
+        b.status != ExternalStatus::kHere || b.kind != ExternalKind::kAtom) {
+        return compare(left, right, budget);
+    }
+    const auto first = atoms_->index(a.atom);
+    const auto second = atoms_->index(b.atom);
+    if (first && second) {
+        return sign(*first <=> *second);
+    }
+    return first ? -1 : second ? 1 : sign(left <=> right);
 }
 
 ExternalOrder::Step ExternalOrder::step() {
@@ -196,6 +214,8 @@ ExternalOrder::Step ExternalOrder::same_kind(const ExternalItem& left, const Ext
                 frames_.push_back({.terms = left.count});
             }
             return numbers(left.count, right.count);
+        case ExternalKind::kRecord:
+            return records(left, right);
         case ExternalKind::kNil:
             return Step::kEqual;
         case ExternalKind::kList:
@@ -282,6 +302,23 @@ ExternalOrder::Step ExternalOrder::references(const ExternalItem& left, const Ex
         }
     }
     return Step::kEqual;
+}
+
+/// By what they are, then by their keys and by their values as they were declared (utils.c).
+ExternalOrder::Step ExternalOrder::records(const ExternalItem& left, const ExternalItem& right) {
+    if (const auto by = atoms(left.atom, right.atom); by != Step::kEqual) {
+        return by;
+    }
+    if (const auto by = atoms(left.name, right.name); by != Step::kEqual) {
+        return by;
+    }
+    if (left.value != right.value) {
+        return differ(sign(left.value <=> right.value));
+    }
+    if (left.count == right.count) {
+        frames_.push_back({.terms = left.parts});
+    }
+    return numbers(left.count, right.count);
 }
 
 ExternalOrder::Step ExternalOrder::binaries(const ExternalItem& left, const ExternalItem& right) {

@@ -10,8 +10,9 @@ namespace beamdump {
 
 namespace {
 
-/// Tags (external.h, OTP 25.2.3).
+/// Tags (external.h, OTP 29.1.1).
 enum Tag : std::uint8_t {
+    kRecord = 67,
     kNewFloat = 70,
     kBitBinary = 77,
     kAtomCacheRef = 82,
@@ -120,6 +121,8 @@ class ItemParser {
                 const auto pairs = field(4);
                 return container(ExternalKind::kMap, pairs, 2 * pairs);
             }
+            case kRecord:
+                return record();
             case kString:
                 return bytes(ExternalKind::kString, field(2));
             case kBinary:
@@ -343,12 +346,23 @@ class ItemParser {
     void export_fun() {
         item_.kind = ExternalKind::kExport;
         item_.atom = atom();
-        item_.function = atom();
+        item_.name = atom();
         const auto arity = integer_term();
         if (ok() && arity < 0) {
             malformed();
         }
         item_.count = static_cast<std::uint64_t>(arity);
+    }
+
+    void record() {
+        const auto fields = field(4);
+        item_.value = static_cast<std::int64_t>(field(1));
+        if (ok() && item_.value > 1) {
+            malformed();
+        }
+        item_.atom = atom();
+        item_.name = atom();
+        container(ExternalKind::kRecord, fields, 2 * fields);
     }
 
     ExternalReader& reader_;

@@ -24,8 +24,10 @@ constexpr std::uint64_t kLookAheadAtLeast = 1U << 16U;
 
 }  // namespace
 
-ExternalTermPrinter::ExternalTermPrinter(ExternalNames& names)
-    : atoms_(reader_, names), order_(reader_, atoms_) {}
+ExternalTermPrinter::ExternalTermPrinter(ExternalNames& names, const TagScheme& scheme)
+    : atoms_(reader_, names),
+      order_(reader_, atoms_),
+      atom_keys_by_index_(scheme.atom_keys_by_index) {}
 
 void ExternalTermPrinter::start(const ExternalTerm& term) {
     reader_.open(*term.source);
@@ -77,6 +79,9 @@ void ExternalTermPrinter::step() {
             case FrameKind::kSortedMap:
                 step_map(top);
                 break;
+            case FrameKind::kRecord:
+                step_record(top);
+                break;
             case FrameKind::kBinary:
                 step_binary(top);
                 break;
@@ -92,6 +97,7 @@ void ExternalTermPrinter::close() {
         case FrameKind::kTuple:
         case FrameKind::kMap:
         case FrameKind::kSortedMap:
+        case FrameKind::kRecord:
             buffer_.put('}');
             return;
         case FrameKind::kList:
@@ -203,7 +209,7 @@ void ExternalTermPrinter::step_map(Frame& frame) {
     }
     const bool key = frame.left % 2 == 0;
     if (!key) {
-        buffer_.put("=>");
+        buffer_.put(frame.record ? "=" : "=>");
     } else if (frame.begun) {
         buffer_.put(',');
     }
@@ -214,6 +220,28 @@ void ExternalTermPrinter::step_map(Frame& frame) {
         sorted_.pop_back();
     }
     print();
+}
+
+void ExternalTermPrinter::step_record(Frame& frame) {
+    if (frame.left == 0) {
+        close();
+        return;
+    }
+    const bool key = frame.left % 2 == 0;
+    --frame.left;
+    if (!key) {
+        buffer_.put('=');
+        print();
+        return;
+    }
+    if (frame.begun) {
+        buffer_.put(',');
+    }
+    frame.begun = true;
+    // print_record() has seen that it is an atom.
+    const auto item = read_external_item(reader_, frame.key);
+    frame.key = item.next;
+    print_atom(item.atom);
 }
 
 void ExternalTermPrinter::step_binary(Frame& frame) {
@@ -302,6 +330,9 @@ void ExternalTermPrinter::print(const ExternalItem& item) {
             return;
         case ExternalKind::kMap:
             print_map(item);
+            return;
+        case ExternalKind::kRecord:
+            print_record(item);
             return;
         case ExternalKind::kNil:
             buffer_.put("[]");

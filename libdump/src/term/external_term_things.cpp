@@ -5,19 +5,14 @@
 
 #include <libdump/term/big_integer.h>
 #include <libdump/term/external_term.h>
-#include <libdump/term/term_scheme.h>
 
 #include <algorithm>
 #include <array>
-#include <numeric>
-#include <utility>
 
 namespace beamdump {
 
 namespace {
 
-/// Positions that sorted maps may hold, all that are open together.
-constexpr std::size_t kMaxSortedPositions = 1U << 20U;
 constexpr std::uint64_t kLocalReferenceNumbers = 3;
 
 }  // namespace
@@ -111,7 +106,7 @@ void ExternalTermPrinter::print_fun(const ExternalItem& item) {
         buffer_.put("fun ");
         print_atom(item.atom);
         buffer_.put(':');
-        print_atom(item.function);
+        print_atom(item.name);
         buffer_.put('/');
         buffer_.put_unsigned(item.count);
         return;
@@ -206,69 +201,6 @@ bool ExternalTermPrinter::is_printable_string(const ExternalItem& first) {
             return list.kind == ExternalKind::kNil;
         }
     }
-}
-
-void ExternalTermPrinter::print_map(const ExternalItem& item) {
-    buffer_.put("#{");
-    const Frame frame{.left = 2 * item.count, .kind = FrameKind::kMap};
-    std::vector<std::uint64_t> positions;
-    if (item.count < 2 || item.count > otp25::kMaxFlatMapSize ||
-        sorted_.size() > kMaxSortedPositions || !find_pairs(item, positions)) {
-        frames_.push_back(frame);
-        return;
-    }
-    const auto end = positions.back();
-    positions.pop_back();
-    if (!sort_pairs(positions)) {
-        frames_.push_back(frame);
-        return;
-    }
-    sorted_.push_back(end);
-    sorted_.insert(sorted_.end(), positions.rbegin(), positions.rend());
-    frames_.push_back({.left = frame.left, .kind = FrameKind::kSortedMap});
-}
-
-/// Positions of a map's keys and values, as they stand, and of what follows them.
-bool ExternalTermPrinter::find_pairs(const ExternalItem& map,
-                                     std::vector<std::uint64_t>& positions) {
-    auto at = map.next;
-    for (std::uint64_t part = 0; part < map.parts; ++part) {
-        positions.push_back(at);
-        if (skip_external(reader_, at, look_ahead_) != ExternalStatus::kHere) {
-            return false;
-        }
-    }
-    positions.push_back(at);
-    return true;
-}
-
-/// Puts pairs into the order of their keys. False where they are already, or it cannot be told.
-bool ExternalTermPrinter::sort_pairs(std::vector<std::uint64_t>& positions) {
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
-    for (std::size_t i = 0; i < positions.size(); i += 2) {
-        pairs.emplace_back(positions[i], positions[i + 1]);
-    }
-    bool moved = false;
-    // By insertion: there are few, and nearly always they are in order, which takes one comparison
-    // each. It also stops cleanly at the first that cannot be told.
-    for (std::size_t i = 1; i < pairs.size(); ++i) {
-        for (std::size_t j = i; j > 0; --j) {
-            const auto order = order_.compare(pairs[j - 1].first, pairs[j].first, look_ahead_);
-            if (!order) {
-                return false;
-            }
-            if (*order <= 0) {
-                break;
-            }
-            std::swap(pairs[j - 1], pairs[j]);
-            moved = true;
-        }
-    }
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        positions[2 * i] = pairs[i].first;
-        positions[2 * i + 1] = pairs[i].second;
-    }
-    return moved;
 }
 
 }  // namespace beamdump

@@ -57,6 +57,7 @@ void TermPrinter::step() {
                 leave(']');
                 break;
             case FrameKind::kMap:
+            case FrameKind::kRecord:
                 step_map(top);
                 break;
             case FrameKind::kMapNode:
@@ -167,7 +168,7 @@ void TermPrinter::step_map(Frame& frame) {
     // On with the next key or value while nothing is nested and the text has room.
     do {
         if (frame.at_value) {
-            buffer_.put("=>");
+            buffer_.put(frame.kind == FrameKind::kRecord ? "=" : "=>");
             frame.at_value = false;
             --frame.count;
             std::swap(frame.position, frame.next);
@@ -260,6 +261,11 @@ void TermPrinter::print(std::uint64_t word) {
             print_header(word);
             return;
         case WordKind::kCatch:
+            if (scheme_.prints_no_value && table_index(word) == 0) {
+                buffer_.put("<novalue>");
+                return;
+            }
+            [[fallthrough]];
         case WordKind::kUnknown:
             unreadable(word, WordStatus::kUnmapped);
             return;
@@ -306,6 +312,8 @@ void TermPrinter::print_boxed(std::uint64_t word) {
     switch (kind) {
         case BoxedKind::kTuple:
             return print_tuple(address, header);
+        case BoxedKind::kRecord:
+            return print_record(address, header);
         case BoxedKind::kFlatMap:
             return print_flat_map(address);
         case BoxedKind::kHashMapNode:
@@ -389,6 +397,49 @@ void TermPrinter::print_flat_map(std::uint64_t address) {
           .count = static_cast<std::uint32_t>(size),
           .kind = FrameKind::kMap},
          "#{");
+}
+
+/// A native record: the keys stand in its definition.
+void TermPrinter::print_record(std::uint64_t address, std::uint64_t header) {
+    std::array<std::uint64_t, otp29::kRecordValues> record{};
+    if (!read_words(address, record)) {
+        return;
+    }
+    const auto size = boxed_words(scheme_, std::span(&header, 1));
+    const std::uint64_t definition_word = record[otp29::kRecordDefinition];
+    const std::uint64_t definition = pointer_of(definition_word);
+    std::array<std::uint64_t, otp29::kDefinitionKeys> words{};
+    if (!size || word_kind(scheme_, definition_word) != WordKind::kBoxed) {
+        unreadable(address, WordStatus::kUnmapped);
+        return;
+    }
+    if (!read_words(definition, words)) {
+        return;
+    }
+    const std::uint64_t fields = *size - otp29::kRecordValues;
+    const std::uint64_t module = words[otp29::kDefinitionModule];
+    const std::uint64_t name = words[otp29::kDefinitionName];
+    if (boxed_kind(scheme_, words[0]) != BoxedKind::kTuple ||
+        header_arity(words[0]) + 1 != otp29::kDefinitionKeys + fields ||
+        word_kind(scheme_, module) != WordKind::kAtom ||
+        word_kind(scheme_, name) != WordKind::kAtom) {
+        unreadable(address, WordStatus::kUnmapped);
+        return;
+    }
+    const Frame frame{.position = definition + otp29::kDefinitionKeys * kWordBytes,
+                      .next = address + otp29::kRecordValues * kWordBytes,
+                      .count = static_cast<std::uint32_t>(fields),
+                      .kind = FrameKind::kRecord};
+    buffer_.put('#');
+    print_atom(table_index(module));
+    if (budget_ <= 0) {
+        return;
+    }
+    buffer_.put(':');
+    print_atom(table_index(name));
+    if (budget_ > 0) {
+        push(frame, "{");
+    }
 }
 
 void TermPrinter::print_hash_map(std::uint64_t address, std::uint64_t header, bool head) {

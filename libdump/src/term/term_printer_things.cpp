@@ -192,11 +192,7 @@ void TermPrinter::print_fun(std::uint64_t address) {
         return;
     }
     const std::uint64_t entry = words[otp25::kFunEntry];
-    const auto size = boxed_words(scheme_, words);
-    const bool external = scheme_.fun_in_header
-                              ? size == scheme_.fun_environment
-                              : word_kind(scheme_, words[otp25::kFunCreator]) == WordKind::kAtom;
-    if (external) {
+    if (is_external_fun(scheme_, words)) {
         print_export(entry);
         return;
     }

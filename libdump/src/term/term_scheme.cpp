@@ -68,6 +68,18 @@ constexpr TagScheme otp27_scheme() {
     scheme.fun_environment = otp27::kFunEnvironment;
     scheme.pid_in_reference = true;
     scheme.large_maps_as_pairs = true;
+    scheme.atom_keys_by_index = true;
+    return scheme;
+}
+
+/// erl_term.h, erl_fun.h, erl_record.h and erl_printf_term.c of OTP 29.1.1, ARCH_64.
+constexpr TagScheme otp29_scheme() {
+    TagScheme scheme = otp27_scheme();
+    scheme.id = format::TermScheme::kOtp29;
+    scheme.by_subtag[1] = BoxedKind::kUnknown;
+    scheme.by_subtag[7] = BoxedKind::kRecord;
+    scheme.fun_kind_in_header = true;
+    scheme.prints_no_value = true;
     return scheme;
 }
 
@@ -110,10 +122,14 @@ std::optional<std::uint64_t> flat_map_words(std::span<const std::uint64_t> words
 std::optional<std::uint64_t> fun_words(const TagScheme& scheme,
                                        std::span<const std::uint64_t> words) {
     if (scheme.fun_in_header) {
-        // MAKE_FUN_HEADER: subtag, arity and environment, a byte each; the highest are 0.
+        // MAKE_FUN_HEADER: subtag, arity and environment, a byte each; then the kind, or nothing.
         const std::uint64_t environment = words[0] >> 16U;
-        return environment <= 0xFFFU ? std::optional(scheme.fun_environment + environment)
-                                     : std::nullopt;
+        if (scheme.fun_kind_in_header && environment == otp29::kFunExternal) {
+            return scheme.fun_environment;
+        }
+        const std::uint64_t most = scheme.fun_kind_in_header ? 0xFFU : 0xFFFU;
+        return environment <= most ? std::optional(scheme.fun_environment + environment)
+                                   : std::nullopt;
     }
     if (words.size() <= otp25::kFunCounts) {
         return std::nullopt;
@@ -134,10 +150,22 @@ Result<TagScheme> scheme_of(format::TermScheme id) {
     if (id == format::TermScheme::kOtp27) {
         return otp27_scheme();
     }
+    if (id == format::TermScheme::kOtp29) {
+        return otp29_scheme();
+    }
     return fail(ErrorCode::kUnsupported,
                 fmt::format("term scheme {} is not known to this version: its words cannot be read "
                             "as terms; a later version may",
                             static_cast<unsigned>(id)));
+}
+
+bool is_external_fun(const TagScheme& scheme, std::span<const std::uint64_t> words) {
+    if (scheme.fun_kind_in_header) {
+        return words[0] >> 16U == otp29::kFunExternal;
+    }
+    // A local one of OTP 27 has its FunRef at least.
+    return scheme.fun_in_header ? words[0] >> 16U == 0
+                                : word_kind(scheme, words[otp25::kFunCreator]) == WordKind::kAtom;
 }
 
 std::optional<std::uint64_t> boxed_words(const TagScheme& scheme,
@@ -150,6 +178,8 @@ std::optional<std::uint64_t> boxed_words(const TagScheme& scheme,
     switch (boxed_kind(scheme, header)) {
         case BoxedKind::kTuple:
             return plain_words(arity, 0, scheme.max_tuple_arity);
+        case BoxedKind::kRecord:
+            return plain_words(arity, 1, scheme.max_tuple_arity);
         case BoxedKind::kPositiveBig:
         case BoxedKind::kNegativeBig:
             return plain_words(arity, 1, scheme.max_big_words);
@@ -197,6 +227,7 @@ std::optional<TermRange> boxed_terms(const TagScheme& scheme,
     }
     switch (boxed_kind(scheme, words[0])) {
         case BoxedKind::kTuple:
+        case BoxedKind::kRecord:
             return TermRange{1, *size - 1};
         case BoxedKind::kFun: {
             const auto first = scheme.fun_in_header ? scheme.fun_environment : otp25::kFunCreator;

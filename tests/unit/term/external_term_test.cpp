@@ -40,9 +40,10 @@ std::string drained(ExternalTermPrinter& printer, std::size_t chunk) {
 /// A term's text, and that it comes out the same in pieces of a few bytes.
 std::string text_of(const std::string& bytes, FakeExternalNames& names,
                     std::span<const std::uint32_t> cached = {}, std::size_t here = ~std::size_t{0},
-                    PrintStatistics* statistics = nullptr) {
+                    PrintStatistics* statistics = nullptr,
+                    const TagScheme& scheme = otp25_scheme()) {
     StringSource source(bytes, here);
-    ExternalTermPrinter printer(names);
+    ExternalTermPrinter printer(names, scheme);
     printer.start({.source = &source, .cached_atoms = cached});
     auto text = drained(printer, 1U << 16U);
     if (statistics != nullptr) {
@@ -66,11 +67,14 @@ std::string text_of(std::initializer_list<int> values) {
     return text_of(bytes_of(values), names);
 }
 
-void expect_oracle(const std::string& file, std::size_t at_least, std::size_t chunk) {
+void expect_oracle(const std::string& file, std::size_t at_least, std::size_t chunk,
+                   const TagScheme& scheme = otp25_scheme(),
+                   const std::vector<std::string>& atoms = {}) {
     const auto lines = lines_of(file);
     ASSERT_GE(lines.size(), at_least);
     FakeExternalNames names;
-    ExternalTermPrinter printer(names);
+    names.atoms = atoms;
+    ExternalTermPrinter printer(names, scheme);
     for (std::size_t i = 0; i < lines.size(); i += 2) {
         const auto bytes = decode_base64(lines[i]);
         StringSource source(bytes);
@@ -89,6 +93,56 @@ TEST(ExternalTermPrinter, PrintsWhatTheVmPrints) {
 TEST(ExternalTermPrinter, SortsTheKeysOfSmallMapsAsTheVmDoes) {
     expect_oracle("shuffled_maps.txt", 300, 1U << 20U);
     expect_oracle("shuffled_maps.txt", 300, 5);
+}
+
+TEST(ExternalTermPrinter, PrintsRecordsAsTheVmDoes) {
+    const auto scheme = scheme_of(format::TermScheme::kOtp29).value();
+    const std::vector<std::string> atoms = {"x", "y", "Mid", "zz_last", "aa_first"};
+    expect_oracle("native_records.txt", 8, 1U << 20U, scheme, atoms);
+    expect_oracle("native_records.txt", 8, 3, scheme, atoms);
+}
+
+TEST(ExternalTermPrinter, PrintsTheFieldsOfACutRecordAsTheyWereDeclared) {
+    const auto scheme = scheme_of(format::TermScheme::kOtp29).value();
+    FakeExternalNames names;
+    names.atoms = {"a", "b", "m"};
+    // #m:m{b=1,a="xyz"}
+    const auto bytes = bytes_of({67, 0,   0,   0, 2,   0,  119, 1,   'm', 119, 1,   'm', 119,
+                                 1,  'b', 119, 1, 'a', 97, 1,   107, 0,   3,   'x', 'y', 'z'});
+    const auto text = [&](std::size_t here) {
+        return text_of(bytes, names, {}, here, nullptr, scheme);
+    };
+    EXPECT_EQ(text(bytes.size()), "#m:m{a=\"xyz\",b=1}");
+    EXPECT_EQ(text(20), "#m:m{b=1,a=#Absent<byte 20 of 26>}");
+    EXPECT_EQ(text(16), "#m:m{#Absent<byte 15 of 26>}");
+    EXPECT_EQ(text(11), "#m:#Absent<byte 11 of 26>");
+    EXPECT_EQ(text_of(bytes.substr(0, 20), names, {}, bytes.size(), nullptr, scheme),
+              "#m:m{b=1,a=#Malformed<byte 20 of 20>}");
+    EXPECT_EQ(text_of({67, 0, 0, 0, 1, 0, 119, 1, 'm', 119, 1, 'm', 97, 1, 97, 1}),
+              "#m:m{#Malformed<byte 12 of 16>}");
+    EXPECT_EQ(text_of({67, 0, 0, 0, 0, 2, 119, 1, 'm', 119, 1, 'm'}), "#Malformed<byte 0 of 12>");
+    EXPECT_EQ(text_of({67, 0, 1, 0, 0, 0, 119, 1, 'm', 119, 1, 'm'}), "#Malformed<byte 0 of 12>");
+}
+
+TEST(ExternalTermPrinter, SortsAtomKeysByTheAtomTableFromOtp26On) {
+    FakeExternalNames names;
+    names.atoms = {"zero", "late", "early"};
+    const std::vector<std::uint32_t> cached = {2};
+    // Unknown, then early (of the cache), late, unknown, and 5.
+    const auto bytes =
+        bytes_of({116, 0,   0,   0,   5,  119, 1,   'x', 97,  1,  82, 0,  97, 2,  119, 4,
+                  'l', 'a', 't', 'e', 97, 3,   119, 1,   'b', 97, 4,  97, 5,  97, 5});
+    for (const auto id : {format::TermScheme::kOtp27, format::TermScheme::kOtp29}) {
+        EXPECT_EQ(text_of(bytes, names, cached, bytes.size(), nullptr, scheme_of(id).value()),
+                  "#{5=>5,late=>3,early=>2,x=>1,b=>4}");
+    }
+    EXPECT_EQ(text_of(bytes, names, cached), "#{5=>5,b=>4,early=>2,late=>3,x=>1}");
+    // {a,1} before {zero,1}, as their texts are: only whole keys compare by the table.
+    EXPECT_EQ(
+        text_of(bytes_of({116, 0, 0,  0, 2,   104, 2,   119, 4,   'z', 'e', 'r', 'o',
+                          97,  1, 97, 1, 104, 2,   119, 1,   'a', 97,  1,   97,  2}),
+                names, {}, ~std::size_t{0}, nullptr, scheme_of(format::TermScheme::kOtp27).value()),
+        "#{{a,1}=>2,{zero,1}=>1}");
 }
 
 TEST(ExternalTermPrinter, KnowsAtomsByTheirPlaceInTheCache) {
@@ -176,7 +230,7 @@ TEST(ExternalTermPrinter, MarksWhatMakesNoTermAndClosesWhatIsOpen) {
 
 TEST(ExternalTermPrinter, RefusesATermWithoutItsVersion) {
     FakeExternalNames names;
-    ExternalTermPrinter printer(names);
+    ExternalTermPrinter printer(names, otp25_scheme());
     const auto bytes = bytes_of({104, 0});
     StringSource source(bytes);
     printer.start({.source = &source, .version_byte = true});
@@ -187,7 +241,7 @@ TEST(ExternalTermPrinter, RefusesATermWithoutItsVersion) {
 TEST(ExternalTermPrinter, EndsWhereverATermIsCut) {
     const auto lines = lines_of("terms.txt");
     FakeExternalNames names;
-    ExternalTermPrinter printer(names);
+    ExternalTermPrinter printer(names, otp25_scheme());
     std::uint64_t cuts = 0;
     for (std::size_t i = 0; i < lines.size(); i += 2) {
         const auto bytes = decode_base64(lines[i]);
@@ -229,7 +283,7 @@ TEST(ExternalTermPrinter, AMillionLevelsPrint) {
     bytes.append(kLevels / 2, '\x6A');
     FakeExternalNames names;
     StringSource source(bytes);
-    ExternalTermPrinter printer(names);
+    ExternalTermPrinter printer(names, otp25_scheme());
     printer.start({.source = &source});
     std::string expected;
     for (std::size_t i = 0; i < kLevels / 2; ++i) {
@@ -255,7 +309,7 @@ TEST(ExternalTermPrinter, DeeplyNestedMapsDoNotTakeForever) {
     }
     FakeExternalNames names;
     StringSource source(bytes);
-    ExternalTermPrinter printer(names);
+    ExternalTermPrinter printer(names, otp25_scheme());
     printer.start({.source = &source});
     const auto text = drained(printer, 1U << 20U);
     EXPECT_TRUE(text.starts_with("#{1=>0,2=>#{1=>0,2=>"));

@@ -1,103 +1,36 @@
-// Terms as OTP 27 lays them out and prints them, where that differs from OTP 25.
+// Terms as OTP 27 lays them out and prints them, where that differs from OTP 25; OTP 29 does the
+// same, but for funs.
 
-#include "print_term.h"
-
-#include <libdump/term/heap_object.h>
-
-#include <gtest/gtest.h>
+#include "bit_terms.h"
 
 namespace beamdump::testing {
 namespace {
 
-using Word = std::uint64_t;
-
-constexpr Word kFunRefSubtag = 1;
-constexpr Word kFunSubtag = 5;
-constexpr Word kHeapBitsSubtag = 8;
-constexpr Word kSubBitsSubtag = 9;
-constexpr Word kBinRefSubtag = 10;
-constexpr Word kMapSubtag = 11;
-constexpr Word kHashNode = 1;
-constexpr Word kHashHead = 2;
-
-class Otp27Terms : public ::testing::Test {
+class SinceOtp27 : public BitTerms, public ::testing::WithParamInterface<format::TermScheme> {
   protected:
-    std::string text(Word word, std::int64_t limit = kNoTermLimit) {
-        TermPrinter printer(context, scheme, limit);
-        printer.start(word);
-        std::string printed;
-        while (printer.next(100, printed) != 0) {
-        }
-        malformed = printer.statistics().malformed;
-        absent = printer.statistics().absent;
-        return printed;
-    }
-
-    std::optional<HeapObject> object(Word word) {
-        WordReader reader(context);
-        return heap_object(scheme, reader, word);
-    }
-
-    static Word packed(std::string_view bytes, std::size_t at) {
-        Word word = 0;
-        std::memcpy(&word, bytes.data() + at, std::min(bytes.size() - at, kWordBytes));
-        return word;
-    }
-
-    /// `bits` of `bytes`.
-    Word heap_bits(std::string_view bytes, Word bits) {
-        std::vector<Word> words = {0, bits};
-        for (std::size_t at = 0; at * 8 < bits; at += kWordBytes) {
-            words.push_back(packed(bytes, at));
-        }
-        words[0] = TermBuilder::header(words.size() - 1, kHeapBitsSubtag);
-        return TermBuilder::boxed(b.put(words));
-    }
-
-    /// A Binary whose bytes begin behind its own address.
-    Word binary(const std::string& bytes) {
-        next_binary += 0x1000;
-        BinaryInfo info;
-        info.size_bytes = bytes.size();
-        info.captured_bytes = bytes.size();
-        info.data_address = next_binary + 25;
-        context.binaries[next_binary] = {info, bytes};
-        return next_binary;
-    }
-
-    Word bin_ref(Word of) {
-        return TermBuilder::boxed(b.put({TermBuilder::header(2, kBinRefSubtag), of, 0}));
-    }
-
-    Word sub_bits(Word original, Word base_and_flags, Word start, Word end) {
-        return TermBuilder::boxed(
-            b.put({TermBuilder::header(4, kSubBitsSubtag), base_and_flags, start, end, original}));
-    }
-
-    static Word map_header(Word type, Word bitmap) {
-        return bitmap << 16U | (type == kHashHead ? 1U << 8U : 0U) | type << 6U | kMapSubtag << 2U;
-    }
-
-    FakeTermContext context;
-    TermBuilder b{context};
-    TagScheme scheme = scheme_of(format::TermScheme::kOtp27).value();
-    Word next_binary = 0x5000'0000;
-    std::uint64_t malformed = 0;
-    std::uint64_t absent = 0;
+    SinceOtp27() : BitTerms(GetParam()) {}
 };
 
-TEST_F(Otp27Terms, PidsHaveANumberOf28BitsAndASerialOf32) {
+class Otp27Terms : public BitTerms {
+  protected:
+    Otp27Terms() : BitTerms(format::TermScheme::kOtp27) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(Schemes, SinceOtp27,
+                         ::testing::Values(format::TermScheme::kOtp27, format::TermScheme::kOtp29));
+
+TEST_P(SinceOtp27, PidsHaveANumberOf28BitsAndASerialOf32) {
     EXPECT_EQ(text((Word{7} << 28U | 70000U) << 4U | 3U), "<0.70000.7>");
     EXPECT_EQ(text(Word{0xFFFF'FFFF} << 32U | 0x3U), "<0.0.4294967295>");
     EXPECT_EQ(text((Word{1} << 40U) << 4U | 7U), "#Port<0.1099511627776>");
 }
 
-TEST_F(Otp27Terms, AnAliasShowsItsPidToo) {
+TEST_P(SinceOtp27, AnAliasShowsItsPidToo) {
     EXPECT_EQ(text(b.reference({1, 2, 3})), "#Ref<0.3.2.1>");
     EXPECT_EQ(text(b.pid_reference({1, 2, 3}, 0x5'0000'3503)), "#Ref<0.5.13571.3.2.1>");
 }
 
-TEST_F(Otp27Terms, BitStringsOnTheHeap) {
+TEST_P(SinceOtp27, BitStringsOnTheHeap) {
     EXPECT_EQ(text(heap_bits("abc", 24)), "<<\"abc\">>");
     EXPECT_EQ(text(heap_bits("a \"quoted\" one", 14 * 8)), "<<\"a \\\"quoted\\\" one\">>");
     EXPECT_EQ(text(heap_bits("", 0)), "<<>>");
@@ -105,7 +38,7 @@ TEST_F(Otp27Terms, BitStringsOnTheHeap) {
     EXPECT_EQ(text(heap_bits(std::string(64, 'x'), 512)), "<<\"" + std::string(64, 'x') + "\">>");
 }
 
-TEST_F(Otp27Terms, PartsOfOffHeapBitStrings) {
+TEST_P(SinceOtp27, PartsOfOffHeapBitStrings) {
     const auto whole = binary("0123456789");
     const auto data = whole + 25;
     const auto reference = bin_ref(whole);
@@ -120,12 +53,12 @@ TEST_F(Otp27Terms, PartsOfOffHeapBitStrings) {
     EXPECT_EQ(malformed, 0U);
 }
 
-TEST_F(Otp27Terms, ABinaryThatMayMoveIsFollowed) {
+TEST_P(SinceOtp27, ABinaryThatMayMoveIsFollowed) {
     const auto whole = binary("moved here");
     EXPECT_EQ(text(sub_bits(bin_ref(whole), 0x7777'0003, 0, 80)), "<<\"moved here\">>");
 }
 
-TEST_F(Otp27Terms, PartsThatAreNotInTheirWholeAreMarked) {
+TEST_P(SinceOtp27, PartsThatAreNotInTheirWholeAreMarked) {
     const auto whole = binary("0123456789");
     const auto base = (whole + 25) & ~Word{3};
     EXPECT_EQ(text(sub_bits(bin_ref(whole), base, 8, 96)).substr(0, 12), "#Unreadable<");
@@ -138,7 +71,7 @@ TEST_F(Otp27Terms, PartsThatAreNotInTheirWholeAreMarked) {
               "#Unreadable<");
 }
 
-TEST_F(Otp27Terms, AMatchContextPrintsAsWhatIsLeftToMatch) {
+TEST_P(SinceOtp27, AMatchContextPrintsAsWhatIsLeftToMatch) {
     const auto on_heap = heap_bits("abcdef", 48);
     const auto context_word = sub_bits(on_heap, (pointer_of(on_heap) + 16) | 1U, 16, 48);
     EXPECT_EQ(text(context_word), "<<\"cdef\">>");
@@ -169,7 +102,7 @@ TEST_F(Otp27Terms, LocalAndExternalFuns) {
               "fun lists:map/2");
 }
 
-TEST_F(Otp27Terms, LargeMapsPrintAsTheirPairs) {
+TEST_P(SinceOtp27, LargeMapsPrintAsTheirPairs) {
     const auto pair = [&](std::int64_t key, std::int64_t value) {
         return b.cons(TermBuilder::small(key), TermBuilder::small(value));
     };
@@ -184,7 +117,7 @@ TEST_F(Otp27Terms, LargeMapsPrintAsTheirPairs) {
     EXPECT_EQ(malformed, 0U);
 }
 
-TEST_F(Otp27Terms, AReferenceToAnOffHeapBinaryIsCountedWithItsPart) {
+TEST_P(SinceOtp27, AReferenceToAnOffHeapBinaryIsCountedWithItsPart) {
     const auto part = sub_bits(bin_ref(binary("x")), 0x5000'1019 & ~Word{3}, 8, 16);
     const auto found = object(part);
     ASSERT_TRUE(found);

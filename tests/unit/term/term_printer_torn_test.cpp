@@ -177,8 +177,9 @@ TEST_F(TornTermTest, RandomWordsEnd) {
             }
         }
         torn.add_region(TermBuilder::kHeap, words);
-        const auto id = round % 2 == 0 ? format::TermScheme::kOtp25 : format::TermScheme::kOtp27;
-        TermPrinter printer(torn, *scheme_of(id), 2000);
+        constexpr std::array kSchemes = {format::TermScheme::kOtp25, format::TermScheme::kOtp27,
+                                         format::TermScheme::kOtp29};
+        TermPrinter printer(torn, *scheme_of(kSchemes.at(round % kSchemes.size())), 2000);
         for (const auto word : words) {
             printer.start(word);
             std::string shown;

@@ -182,7 +182,7 @@ enum class TermScheme : std::uint16_t {
     kUnknown = 0,
     kOtp25 = 1,     ///< 64-bit, OTP 24 and 25: ProcBin, ErlSubBin, ErlHeapBin, ErlFunThing
     kOtp27 = 2,     ///< 64-bit, BinRef, ErlHeapBits, ErlSubBits, FunRef
-    kOtp29 = 3,     ///< reserved: 64-bit, native records
+    kOtp29 = 3,     ///< 64-bit, as kOtp27 without FunRef, with native records
     kNeutral = 64,  ///< reserved: words made from a crash dump's text
 };
 

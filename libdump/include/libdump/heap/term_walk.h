@@ -21,7 +21,8 @@ struct WalkLevel {
         kHashMap,  ///< head or inner node of a large map
         kPair,     ///< a cell in a large map's node: key and value
         kFun,
-        kKept,  ///< a sub binary or match context, which keeps another object
+        kRecord,  ///< native record: its definition, then its values
+        kKept,    ///< a sub binary or match context, which keeps another object
     };
     static constexpr std::uint64_t kTail = ~std::uint64_t{0};
 

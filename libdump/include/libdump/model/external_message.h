@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace beamdump {
@@ -38,7 +39,8 @@ class ExternalMessage final : public ExternalSource {
     std::uint64_t size_ = 0;
 };
 
-/// A dump's atoms and its node's name, as terms in external format ask for them.
+/// A dump's atoms and its node's name, as terms in external format ask for them. Keeps what it
+/// found of 4,096 names, as each takes a search of the table.
 class DumpNames final : public ExternalNames {
   public:
     explicit DumpNames(Dump& dump) : dump_(dump) {}
@@ -50,8 +52,7 @@ class DumpNames final : public ExternalNames {
   private:
     Dump& dump_;
     std::optional<std::string> this_node_;
-    std::string last_name_;
-    std::optional<std::uint32_t> last_index_;
+    std::unordered_map<std::string, std::optional<std::uint32_t>> indexes_;
 };
 
 }  // namespace beamdump

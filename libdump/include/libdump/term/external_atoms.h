@@ -40,6 +40,8 @@ class ExternalAtoms {
 
     /// Its name in UTF-8; nothing where it is not in the dump, or no name (too long).
     std::optional<std::string> name(const ExternalAtom& atom);
+    /// Its index in the node's atom table; nothing where that has none.
+    std::optional<std::uint32_t> index(const ExternalAtom& atom);
     /// As Erlang prints it.
     std::optional<std::string> quoted(const ExternalAtom& atom);
     /// The first number of an identifier, as the VM prints it: 0 for the node itself, else the

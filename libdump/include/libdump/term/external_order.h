@@ -10,7 +10,8 @@
 namespace beamdump {
 
 /// Compares terms in external format by Erlang's order of terms, as it orders the keys of maps
-/// (utils.c, erts_cmp(), exact: integers come before floats). Nothing recurses.
+/// (utils.c, erts_cmp(), exact: integers come before floats; OTP 29.1.1, whose records others
+/// lack). Nothing recurses.
 class ExternalOrder {
   public:
     /// Both must outlive it.
@@ -21,6 +22,11 @@ class ExternalOrder {
     /// cannot be told: funs and maps that are alike up to their contents, atoms that are not known,
     /// malformed terms, or `budget` (items and bytes, from which what it took is taken) used up.
     std::optional<int> compare(std::uint64_t left, std::uint64_t right, std::uint64_t& budget);
+
+    /// The same, but for atoms that are the whole terms: those compare by their place in the atom
+    /// table. What the table lacks comes after it, in the order of positions: as the VM would enter
+    /// it there when it decodes the term.
+    std::optional<int> compare_keys(std::uint64_t left, std::uint64_t right, std::uint64_t& budget);
 
   private:
     struct Side {
@@ -50,6 +56,7 @@ class ExternalOrder {
     Step atoms(const ExternalAtom& left, const ExternalAtom& right);
     Step nodes(const ExternalItem& left, const ExternalItem& right);
     Step references(const ExternalItem& left, const ExternalItem& right);
+    Step records(const ExternalItem& left, const ExternalItem& right);
     Step binaries(const ExternalItem& left, const ExternalItem& right);
     Step numbers(std::uint64_t left, std::uint64_t right);
     Step differ(int by);

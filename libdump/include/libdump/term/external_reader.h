@@ -9,7 +9,7 @@
 
 namespace beamdump {
 
-/// The bytes of a term in external format (erts/emulator/beam/external.h, OTP 25.2.3: what
+/// The bytes of a term in external format (erts/emulator/beam/external.h, OTP 29.1.1: what
 /// term_to_binary/1 makes and nodes send each other), wherever they are kept.
 class ExternalSource {
   public:
@@ -81,6 +81,7 @@ enum class ExternalKind : std::uint8_t {
     kPort,
     kPid,
     kTuple,
+    kRecord,  ///< native record: its keys, then its values, both in the order they were declared
     kMap,
     kNil,
     kList,    ///< its elements (at least one), then its tail
@@ -103,14 +104,15 @@ struct ExternalItem {
     std::uint64_t at = 0;        ///< of the tag; where a failure was found
     std::uint64_t next = 0;      ///< position behind it: of its first part, if it has any
     std::uint64_t parts = 0;     ///< terms that follow as parts of it
-    std::uint64_t count = 0;     ///< elements, pairs, characters, arity, bytes of a binary or big
+    std::uint64_t count = 0;     ///< elements, pairs, fields, characters, arity, bytes of a binary
+                                 ///< or big
     std::uint64_t content = 0;   ///< position of the bytes of a big, string or binary
-    std::int64_t value = 0;      ///< integer; index of a fun
+    std::int64_t value = 0;      ///< integer; index of a fun; 1 for an exported record
     double number = 0;           ///< float
     bool negative = false;       ///< big
     std::uint8_t last_bits = 8;  ///< bits that count of a binary's last byte
-    ExternalAtom atom = {};      ///< atom; node of an identifier; module of a fun
-    ExternalAtom function = {};  ///< of an export
+    ExternalAtom atom = {};      ///< atom; node of an identifier; module of a fun or record
+    ExternalAtom name = {};      ///< of an export's function, of a record
     std::uint64_t creation = 0;
     std::int64_t uniq = 0;                   ///< of a fun: the older, shorter one, as printed
     std::array<std::uint64_t, 5> numbers{};  ///< count of them for a reference; pid: number, serial

@@ -4,6 +4,7 @@
 #include <libdump/term/external_order.h>
 #include <libdump/term/external_reader.h>
 #include <libdump/term/term_printer.h>
+#include <libdump/term/term_scheme.h>
 #include <libdump/term/text_buffer.h>
 
 #include <cstddef>
@@ -22,25 +23,30 @@ struct ExternalTerm {
 };
 
 /// Prints terms in external format as TermPrinter prints what the VM makes of them (external.c,
-/// erl_printf_term.c, OTP 25.2.3), in pieces of any size. Byte for byte the same, but for:
+/// erl_printf_term.c, OTP 25.2.3, 27.3.4 and 29.1.1), in pieces of any size. Byte for byte the
+/// same, but for:
 ///
-///  - a map of more than 32 keys: the VM shows the nodes that it keeps such a map in, and the
-///  format
-///    has none. Printed as #{K=>V,...}, in the order of the message;
-///  - a map of 32 keys at most whose keys are not in Erlang's order already (those of OTP 26 and
-///    later may not be): the VM sorts them, and so does this, unless the order cannot be told (keys
-///    that are funs or maps) or looking ahead would cost too much (maps nested beyond some 60
-///    levels). They stand in the order of the message then;
+///  - a map of more than 32 keys: the VM shows the nodes that it keeps such a map in, or its pairs
+///    in their order, and the format has none. Printed as #{K=>V,...}, in the order of the message;
+///  - a map of 32 keys at most, whose keys the VM sorts: by Erlang's order, or from OTP 26 on atoms
+///    by their place in the atom table. So does this, unless the order cannot be told (keys that
+///    are funs or maps) or looking ahead would cost too much (maps nested beyond some 60 levels).
+///    They stand in the order of the message then. Atoms that the table lacks get their places when
+///    they are decoded: taken here for later than all others, in the order of the message;
+///  - a native record, whose keys the VM sorts the same way. Where looking ahead fails, also
+///  because
+///    the dump lacks its end, the fields stand as they were declared;
 ///  - what the VM would refuse. It drops such a message. Here #Malformed<byte N of M> stands in its
 ///    place, #Absent<byte N of M> for what the dump lacks, and open brackets are closed.
 ///    #Absent<atom N> is an atom cache reference whose meaning the dump lacks.
 ///
-/// Memory: about 80 KB, 16 bytes a level of nesting, 512 a level of maps that had to be sorted (16
-/// MB of these at most), and the digits of one big integer. Nothing recurses. Not thread-safe.
+/// Memory: about 80 KB, 24 bytes a level of nesting, 512 a level of maps that had to be sorted
+/// (with records, 16 MB of these at most), and the digits of one big integer. Nothing recurses. Not
+/// thread-safe.
 class ExternalTermPrinter {
   public:
-    /// `names` must outlive the printer.
-    explicit ExternalTermPrinter(ExternalNames& names);
+    /// `names` must outlive the printer. `scheme`: of the node that received the terms.
+    ExternalTermPrinter(ExternalNames& names, const TagScheme& scheme);
     ExternalTermPrinter(const ExternalTermPrinter&) = delete;
     ExternalTermPrinter& operator=(const ExternalTermPrinter&) = delete;
     ~ExternalTermPrinter() = default;
@@ -62,15 +68,18 @@ class ExternalTermPrinter {
         kList,       ///< left: elements before the tail
         kTail,       ///< the end of an improper list
         kMap,        ///< left: keys and values
-        kSortedMap,  ///< left: the same; their positions are in sorted_
+        kSortedMap,  ///< left: the same, of a record, too; their positions are in sorted_
+        kRecord,     ///< left: keys and values; key: position of the next key
         kBinary,     ///< left: whole bytes; content in binary_
     };
     struct Frame {
         std::uint64_t left = 0;
+        std::uint64_t key = 0;
         FrameKind kind = FrameKind::kTuple;
         bool begun = false;
         bool characters = false;  ///< of a list: its elements are the bytes of a string
         bool quoted = false;      ///< of a list: printed as a string; of a binary, too
+        bool record = false;      ///< of a sorted map: it is a record
     };
     struct BinaryRest {
         std::uint64_t at = 0;
@@ -82,6 +91,7 @@ class ExternalTermPrinter {
     void step_list(Frame& frame);
     bool next_element(Frame& frame);
     void step_map(Frame& frame);
+    void step_record(Frame& frame);
     void step_binary(Frame& frame);
     void end_binary(bool comma);
     void close();
@@ -94,11 +104,15 @@ class ExternalTermPrinter {
     void print_identifier(const ExternalItem& item);
     void print_fun(const ExternalItem& item);
     void print_map(const ExternalItem& item);
+    void print_record(const ExternalItem& item);
     void print_binary(const ExternalItem& item);
     bool is_printable_string(const ExternalItem& first);
     bool is_printable_binary(const ExternalItem& item);
     void put_string_character(char character);
-    bool find_pairs(const ExternalItem& map, std::vector<std::uint64_t>& positions);
+    bool find_parts(const ExternalItem& item, std::vector<std::uint64_t>& positions);
+    bool pass_keys(const ExternalItem& record, std::uint64_t& at);
+    std::vector<std::uint64_t> sorted_fields(const std::vector<std::uint64_t>& parts);
+    void push_sorted(const std::vector<std::uint64_t>& positions, std::uint64_t end, bool record);
     bool sort_pairs(std::vector<std::uint64_t>& positions);
     void mark(ExternalStatus status, std::uint64_t at);
     /// Marks the place behind which nothing is known any more: what is open is closed.
@@ -109,9 +123,10 @@ class ExternalTermPrinter {
     ExternalOrder order_;
     TextBuffer buffer_;
     std::vector<Frame> frames_;
-    std::vector<std::uint64_t> sorted_;  ///< of open sorted maps, next position last
+    std::vector<std::uint64_t> sorted_;  ///< of open sorted maps and records, next position last
     BinaryRest binary_;
     std::uint64_t at_ = 0;
+    bool atom_keys_by_index_ = false;
     std::uint64_t look_ahead_ = 0;  ///< items and bytes that may still be looked at in advance
     bool version_byte_ = false;
     bool root_pending_ = false;

@@ -28,8 +28,8 @@ struct PrintStatistics {
 inline constexpr std::int64_t kClassicTermLimit = 100'000;
 inline constexpr std::int64_t kNoTermLimit = std::numeric_limits<std::int64_t>::max();
 
-/// Prints one term after the other exactly as the VM does (erl_printf_term.c, OTP 25.2.3
-/// and 27.3.4: what process_info(P, backtrace) and erlang:display/1 show), in pieces of any size.
+/// Prints one term after the other exactly as the VM does (erl_printf_term.c, OTP 25.2.3, 27.3.4
+/// and 29.1.1: what process_info(P, backtrace) and erlang:display/1 show), in pieces of any size.
 ///
 /// What cannot be read is marked, counted, and never ends the program: #Unreadable<address> (no
 /// such memory, or words that make no term), #Absent<address> (not in this dump), #Bin<N bytes,
@@ -63,6 +63,7 @@ class TermPrinter {
         kList,     ///< position: cell; next: tortoise; count: cells so far
         kTail,     ///< the end of an improper list
         kMap,      ///< next: slot of the key or value that belongs to this one; count: pairs left
+        kRecord,   ///< as kMap, with its fields
         kMapNode,  ///< a large map's node as pairs; next: cell of a pair; count: items left
         kString,   ///< position: cell
         kBinary,   ///< content in binary_
@@ -116,6 +117,7 @@ class TermPrinter {
     void print_atom(std::uint64_t index);
     void print_tuple(std::uint64_t address, std::uint64_t header);
     void print_flat_map(std::uint64_t address);
+    void print_record(std::uint64_t address, std::uint64_t header);
     void print_hash_map(std::uint64_t address, std::uint64_t header, bool head);
     void print_binary(std::uint64_t address);
     /// Prints a short binary on the heap that is plain text, as most are, in one step. False: it is

@@ -40,6 +40,7 @@ enum class BoxedKind : std::uint8_t {
     kSubBinary,
     kSubBits,  ///< part of an off-heap bit string, or a match context (from OTP 27 on)
     kFunRef,   ///< keeps a local fun's entry (OTP 27 and 28)
+    kRecord,   ///< native record (from OTP 29 on)
     kExternalPid,
     kExternalPort,
     kExternalReference,
@@ -71,9 +72,12 @@ struct TagScheme {
     std::uint64_t refc_words = 0;       ///< size of what refers to a Binary
     std::uint64_t refc_binary = 0;      ///< word in it with the Binary's address
     bool fun_in_header = false;         ///< arity and size of the environment
+    bool fun_kind_in_header = false;    ///< whether it is external; else it has no environment
     std::uint64_t fun_environment = 0;  ///< word that it begins at
     bool pid_in_reference = false;      ///< the pid of an alias is printed as two more numbers
     bool large_maps_as_pairs = false;   ///< printed so, without their inner nodes
+    bool prints_no_value = false;       ///< the catch with index 0, as a default that is missing
+    bool atom_keys_by_index = false;    ///< a small map's keys that are atoms: their order
 };
 
 /// The tags of a scheme that a dump names; kUnsupported for one that is not known here.
@@ -194,6 +198,22 @@ inline constexpr std::uint64_t kSubVolatile = 2;
 inline constexpr std::uint64_t kFunRefWords = 3;
 inline constexpr std::uint64_t kFunEnvironment = 2;
 }  // namespace otp27
+
+/// Of OTP 29 (erl_term.h and erl_record.h, 29.1.1).
+namespace otp29 {
+/// Of a fun's header, the bits above those of its arity: the environment's size, then its kind.
+inline constexpr std::uint64_t kFunExternal = 0x100;
+inline constexpr std::uint64_t kRecordDefinition = 1;
+inline constexpr std::uint64_t kRecordValues = 2;
+/// Word positions in a record's definition, which is tagged as a tuple. Its keys, and the values of
+/// each record, stand in the order of the atom table.
+inline constexpr std::uint64_t kDefinitionModule = 3;
+inline constexpr std::uint64_t kDefinitionName = 4;
+inline constexpr std::uint64_t kDefinitionKeys = 6;
+}  // namespace otp29
+
+/// Whether a fun is an external one, fun M:F/A. `words`: all before its environment.
+bool is_external_fun(const TagScheme& scheme, std::span<const std::uint64_t> words);
 
 /// First word that a boxed object of that kind holds terms in, and how many follow.
 struct TermRange {
