@@ -47,13 +47,14 @@ foreach(part libdump writer analyzer layout)
   check(${part} "(\\.\\./|writer/|analyzer/|layout/|tests/)" "<none>")
 endforeach()
 
-# Inside the writer: memory <- target <- beam <- capture <- cli.
-set(folders "(memory|target|beam|capture|cli)/")
+# Inside the writer: memory <- target <- beam <- capture <- check <- cli.
+set(folders "(memory|target|beam|capture|check|cli)/")
 check(writer/src/memory  "${folders}" memory/)
 check(writer/src/target  "${folders}" memory/ target/)
 check(writer/src/beam    "${folders}" memory/ target/ beam/)
 check(writer/src/capture "${folders}" memory/ target/ beam/ capture/)
-check(writer/src/cli     "${folders}" memory/ target/ beam/ capture/ cli/)
+check(writer/src/check   "${folders}" memory/ target/ beam/ capture/ check/)
+check(writer/src/cli     "${folders}" memory/ target/ beam/ capture/ check/ cli/)
 
 # Inside the analyzer: query knows no renderer, render knows no dump.
 set(folders "(query|render|cli)/")

@@ -10,6 +10,7 @@
 %%   memory        erlang:memory(total)
 %%   start WORKLOAD SCALE  WORKLOAD:start(SCALE), beside what runs
 %%   steady reset|report   steady:tell/1
+%%   wedged wedge|end  wedged:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
@@ -83,6 +84,8 @@ reply([<<"start">>, Workload, Scale]) ->
     <<"started">>;
 reply([<<"steady">>, What]) ->
     steady:tell(What);
+reply([<<"wedged">>, What]) ->
+    wedged:tell(What);
 reply([<<"silent">>]) ->
     pid_to_list(far:silent());
 reply([<<"running">>, Application]) ->

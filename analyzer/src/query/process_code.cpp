@@ -27,7 +27,8 @@ std::optional<CodeLine> code_line(Dump& dump, std::uint64_t address) {
 }  // namespace
 
 // As current_stacktrace() and gather_stacktrace() of OTP 25.2.3 go about it: addresses that repeat
-// the one before are passed over, and those without a function count, but are not shown.
+// the one before are passed over, and those without a function count, but are not shown. Frame
+// pointers, where there are any, are no addresses.
 Excerpt<CodeLine> current_stacktrace(Dump& dump, OpenedProcess& process) {
     Excerpt<CodeLine> trace;
     const auto stack = process.stack();
@@ -48,7 +49,10 @@ Excerpt<CodeLine> current_stacktrace(Dump& dump, OpenedProcess& process) {
         if (!entry || entry->kind == StackEntry::Kind::kMissing) {
             break;
         }
-        if (entry->kind == StackEntry::Kind::kReturnAddress && entry->word != previous) {
+        const bool frame_pointer =
+            entry->word == 0 || (entry->address < entry->word && entry->word < stack.bottom);
+        if (entry->kind == StackEntry::Kind::kReturnAddress && !frame_pointer &&
+            entry->word != previous) {
             previous = entry->word;
             // A call may be the last instruction of its line.
             add(entry->word - 1);

@@ -118,6 +118,16 @@ Result<Layout> Layout::parse(std::string_view json) {
     return layout;
 }
 
+Layout Layout::moved(const std::string& structure, const std::string& field,
+                     std::uint32_t bytes) const {
+    auto result = *this;
+    auto& body = result.structs_.at(structure);
+    auto& place = body.fields.at(field);
+    place.offset += bytes;
+    body.bytes = std::max(body.bytes, place.offset + place.bytes);
+    return result;
+}
+
 Result<const StructLayout*> Layout::structure(std::string_view name) const {
     const auto found = structs_.find(name);
     if (found == structs_.end()) {

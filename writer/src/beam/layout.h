@@ -40,6 +40,13 @@ class Layout {
     [[nodiscard]] const std::string& release() const { return release_; }
     [[nodiscard]] const std::string& json() const { return json_; }
 
+    [[nodiscard]] const std::map<std::string, StructLayout, std::less<>>& structures() const {
+        return structs_;
+    }
+    /// The same with one field so many bytes further on: to see whether it is noticed.
+    [[nodiscard]] Layout moved(const std::string& structure, const std::string& field,
+                               std::uint32_t bytes) const;
+
     [[nodiscard]] Result<const StructLayout*> structure(std::string_view name) const;
     [[nodiscard]] Result<Field> field(std::string_view structure, std::string_view name) const;
     [[nodiscard]] Result<std::uint64_t> constant(std::string_view name) const;

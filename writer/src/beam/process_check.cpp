@@ -142,9 +142,13 @@ void ProcessCheck::stack(const ProcessView& process, Checks& checks) {
     if (!words) {
         return;
     }
-    for (const auto word : *words) {
-        // erl_term.h: on a stack, a word with the header's primary tag is a return address.
-        if ((word & kPrimaryMask) != kPrimaryHeader || word == 0 ||
+    for (std::uint64_t index = 0; index < words->size(); ++index) {
+        // erl_term.h: on a stack, a word with the header's primary tag is a return address. Where
+        // there are frame pointers, they look the same: each leads to a frame further down.
+        const auto word = (*words)[index];
+        const bool frame_pointer =
+            word > process.stack.begin + index * 8 && word < process.stack.end;
+        if ((word & kPrimaryMask) != kPrimaryHeader || word == 0 || frame_pointer ||
             word == vm_->facts().non_value) {
             continue;
         }

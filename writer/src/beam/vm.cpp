@@ -32,10 +32,12 @@ Result<std::string> symbol_text(target::Target& target, std::string_view name) {
     return text;
 }
 
-Result<Layout> choose_layout(const std::string& release,
-                             const std::optional<std::string>& layout_json) {
-    if (layout_json) {
-        return Layout::parse(*layout_json);
+Result<Layout> choose_layout(const std::string& release, const LocateOptions& options) {
+    if (options.layout) {
+        return *options.layout;
+    }
+    if (options.layout_json) {
+        return Layout::parse(*options.layout_json);
     }
     std::string known;
     for (const auto& builtin : builtin_layouts()) {
@@ -80,12 +82,12 @@ void Vm::forget() {
 }
 
 Result<std::unique_ptr<Vm>> Vm::locate(std::unique_ptr<target::Target> target,
-                                       const std::optional<std::string>& layout_json) {
+                                       const LocateOptions& options) {
     auto release = otp_release_of(*target);
     if (!release) {
         return std::unexpected(release.error());
     }
-    auto layout = choose_layout(*release, layout_json);
+    auto layout = choose_layout(*release, options);
     if (!layout) {
         return std::unexpected(layout.error());
     }

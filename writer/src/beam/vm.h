@@ -51,15 +51,20 @@ struct VmTables {
     std::vector<Found> code_points;  ///< beam_normal_exit and its kin: code addresses, not tables
 };
 
+/// How to locate a VM.
+struct LocateOptions {
+    std::optional<std::string> layout_json;  ///< to use in place of the built-in ones
+    std::optional<Layout> layout;            ///< the same, read already
+};
+
 /// A located VM: the target, the layout that fits its release, and where its tables are. Located
 /// without stopping anything; read again after a stop what may have changed (refresh()).
 class Vm {
   public:
-    /// `layout_json`: a layout to use instead of the built-in one. kUnsupported: a release without
-    /// layout. kImplausible: tables that cannot be found or stand in more than one place, with the
-    /// candidates. Nothing is trusted yet: see check_vm().
+    /// kUnsupported: a release without layout. kImplausible: tables that cannot be found or stand
+    /// in more than one place, with the candidates. Nothing is trusted yet: see check_vm().
     static Result<std::unique_ptr<Vm>> locate(std::unique_ptr<target::Target> target,
-                                              const std::optional<std::string>& layout_json);
+                                              const LocateOptions& options);
 
     [[nodiscard]] target::Target& target() { return *target_; }
     [[nodiscard]] const Layout& layout() const { return layout_; }

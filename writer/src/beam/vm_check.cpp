@@ -6,12 +6,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace beamdump::beam {
 namespace {
 
 constexpr std::uint32_t kSample = 200;  // processes looked at
 constexpr std::uint32_t kFunctionsEach = 4;
+constexpr std::chrono::milliseconds kBetweenTries{3};
 
 /// erts/emulator/beam/atom.names begins with these: atom n is the n-th of them.
 constexpr std::array kFirstAtoms = {"false", "true", "_", "nonode@nohost", "$end_of_table", ""};
@@ -180,6 +183,21 @@ Result<CheckReport> check_vm(Vm& vm, CodeLookup& code) {
         return std::unexpected(done.error());
     }
     return report;
+}
+
+Result<CheckReport> check_steadily(Vm& vm, int tries) {
+    for (int attempt = 1;; ++attempt) {
+        auto code = CodeLookup::read(vm);
+        auto checked =
+            code ? check_vm(vm, *code) : Result<CheckReport>(std::unexpected(code.error()));
+        if (checked || attempt == tries) {
+            return checked;
+        }
+        std::this_thread::sleep_for(kBetweenTries * attempt);
+        if (auto again = vm.refresh(); !again) {
+            return std::unexpected(again.error());
+        }
+    }
 }
 
 }  // namespace beamdump::beam

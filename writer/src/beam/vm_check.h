@@ -22,4 +22,12 @@ struct CheckReport {
 /// the node is running, those that move are passed over, and a failure needs more than one in ten.
 Result<CheckReport> check_vm(Vm& vm, CodeLookup& code);
 
+/// How often a node that runs is looked at before it is refused.
+inline constexpr int kCheckTries = 5;
+
+/// check_vm() over the modules loaded at that moment, at most `tries` times: what moved on
+/// meanwhile looks like a layout that does not fit, once; one that does not fit looks so every
+/// time.
+Result<CheckReport> check_steadily(Vm& vm, int tries);
+
 }  // namespace beamdump::beam

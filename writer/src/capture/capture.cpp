@@ -23,21 +23,6 @@ constexpr int kRoundsBeforeAStop = 4;  // 15 ms
 constexpr std::chrono::milliseconds kDefaultPause{50};
 /// In a stop that lasts as long as copying everything.
 constexpr std::chrono::milliseconds kLongestSettling{50};
-constexpr int kCheckTries = 5;
-constexpr std::chrono::milliseconds kBetweenChecks{3};
-
-Result<std::optional<std::string>> read_layout(const std::optional<std::filesystem::path>& path) {
-    if (!path) {
-        return std::nullopt;
-    }
-    std::ifstream file(*path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
-        return fail(ErrorCode::kNotFound,
-                    fmt::format("cannot read the layout file {}", path->string()));
-    }
-    return text.str();
-}
 
 /// Whether the node is gone. One that is being ended has no memory a moment before it is a zombie.
 bool has_ended(const target::Target& node, const Error& error) {
@@ -48,27 +33,6 @@ bool has_ended(const target::Target& node, const Error& error) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     return !node.alive();
-}
-
-/// Checks the layout against the node as it runs. What moved on meanwhile looks like a layout that
-/// does not fit, once; one that does not fit looks so every time.
-Result<void> check(beam::Vm& vm, int tries) {
-    for (int attempt = 1;; ++attempt) {
-        auto code = beam::CodeLookup::read(vm);
-        Result<void> checked;
-        if (!code) {
-            checked = std::unexpected(code.error());
-        } else if (auto report = beam::check_vm(vm, *code); !report) {
-            checked = std::unexpected(report.error());
-        }
-        if (checked || attempt == tries) {
-            return checked;
-        }
-        std::this_thread::sleep_for(kBetweenChecks * attempt);
-        if (auto again = vm.refresh(); !again) {
-            return again;
-        }
-    }
 }
 
 /// All in one stop, tables too: the node as it was in one moment.
@@ -209,15 +173,15 @@ struct Request {
 Result<std::unique_ptr<Session>> begin(const Request& request,
                                        std::unique_ptr<target::Target> target, int tries) {
     const auto& options = request.options;
-    auto layout = read_layout(options.layout);
-    if (!layout) {
-        return std::unexpected(layout.error());
+    auto how = locate_options(options);
+    if (!how) {
+        return std::unexpected(how.error());
     }
-    auto vm = beam::Vm::locate(std::move(target), *layout);
+    auto vm = beam::Vm::locate(std::move(target), *how);
     if (!vm) {
         return std::unexpected(vm.error());
     }
-    if (auto checked = check(**vm, tries); !checked) {
+    if (auto checked = beam::check_steadily(**vm, tries); !checked) {
         return std::unexpected(checked.error());
     }
     auto choice = Choice::make(**vm, options);
@@ -272,7 +236,7 @@ Result<CaptureReport> capture_live_node(const Request& request) {
         return std::unexpected(target.error());
     }
     auto& node = **target;
-    auto session = begin(request, std::move(*target), kCheckTries);
+    auto session = begin(request, std::move(*target), beam::kCheckTries);
     if (!session) {
         return std::unexpected(session.error());
     }
@@ -289,6 +253,20 @@ Result<CaptureReport> capture_live_node(const Request& request) {
 }
 
 }  // namespace
+
+Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
+    beam::LocateOptions how;
+    if (options.layout) {
+        std::ifstream file(*options.layout, std::ios::binary);
+        std::ostringstream text;
+        if (!file || !(text << file.rdbuf())) {
+            return fail(ErrorCode::kNotFound,
+                        fmt::format("cannot read the layout file {}", options.layout->string()));
+        }
+        how.layout_json = text.str();
+    }
+    return how;
+}
 
 Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,
                                    ProgressListener& listener, const std::atomic<bool>& cancelled) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "beam/vm.h"
+
 #include <libdump/write/dump_writer.h>
 
 #include <atomic>
@@ -75,10 +77,10 @@ struct CaptureReport {
     bool cut_off = false;  ///< what was read was itself incomplete: a core that was cut off
 };
 
-/// What `--check` and the start of a capture find out before anything is written: target, release,
-/// layout and tables, checked.
-///
-/// capture_node() takes the whole dump: opens the target, checks it, stops it, writes all records,
+/// How the VM is to be located, by the options. kNotFound: the layout file cannot be read.
+Result<beam::LocateOptions> locate_options(const CaptureOptions& options);
+
+/// Takes the whole dump: opens the target, checks it, stops it, writes all records,
 /// resumes it, finishes the dump. Of a core, which does not move, likewise. `make_writer` is called
 /// once the target has passed its checks, so that a refused target leaves no output. `cancelled` is
 /// looked at often; when set, the target is resumed and the error says so.

@@ -104,6 +104,8 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->check(CLI::Range(1U, kMostThreads).description(""));
     app.add_option("--layout", raw.layout, "Structure layouts to use in place of the built-in ones")
         ->type_name("FILE");
+    app.add_flag("--check", raw.options.check,
+                 "Say what a capture would find and cost; stop nothing,\ncapture nothing");
     app.add_flag("--quiet", raw.options.quiet, "No progress and no report; errors only");
 }
 
@@ -122,6 +124,9 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
         return fail(ErrorCode::kUsage, fmt::format("{} has no meaning with --core: nothing runs in "
                                                    "a core",
                                                    raw.mode ? "--mode" : "--max-pause"));
+    }
+    if (!raw.core.empty() && options.check) {
+        return fail(ErrorCode::kUsage, "--check is of a running node: it takes a PID, not --core");
     }
     capture.pid = raw.pid.value_or(0);
     if (!raw.core.empty()) {

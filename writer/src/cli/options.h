@@ -16,6 +16,7 @@ struct Options {
     bool to_stdout = false;
     bool force = false;
     bool quiet = false;
+    bool check = false;  ///< say what a capture would find and cost, and capture nothing
     DumpWriterOptions writer;
 };
 

@@ -1,5 +1,7 @@
 #include "cli/run.h"
 
+#include "check/node_check.h"
+#include "cli/check_text.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -81,6 +83,21 @@ int capture_and_report(const Options& options, Streams& streams, const CaptureFu
     return incomplete(*report) ? kIncomplete : kDone;
 }
 
+int check_and_tell(const Options& options, Streams& streams, const std::atomic<bool>& cancelled) {
+    ProgressPrinter printer(streams);
+    NoProgress silence;
+    capture::ProgressListener& listener =
+        options.quiet ? static_cast<capture::ProgressListener&>(silence) : printer;
+    const auto check =
+        check::check_node(options.capture, options.writer.level, listener, cancelled);
+    printer.clear();
+    if (!check) {
+        return give_up(streams, check.error());
+    }
+    streams.out << check_text(*check) << std::flush;
+    return streams.out ? kDone : kFailed;
+}
+
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, Streams& streams, const CaptureFunction& capture,
@@ -94,6 +111,9 @@ int run(const std::vector<std::string>& arguments, Streams& streams, const Captu
         return kDone;
     }
     const auto& options = std::get<Options>(*parsed);
+    if (options.check) {
+        return check_and_tell(options, streams, cancelled);
+    }
     if (options.to_stdout && streams.out_is_terminal) {
         return give_up(streams, {ErrorCode::kUsage,
                                  "standard output is a terminal, which a dump would garble: send "

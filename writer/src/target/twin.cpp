@@ -69,31 +69,21 @@ Result<BornTwin> inject(pid_t node, Injection& injection, const std::optional<Se
     return born;
 }
 
-/// From here on the twin ends with us, even before it could do so by itself.
-Result<void> hold_at_birth(pid_t twin) {
-    if (auto born = await_birth(twin); !born) {
-        return born;
-    }
-    be_first_to_go(fmt::to_string(twin));
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the options so.
-    auto* const options = reinterpret_cast<void*>(static_cast<std::uintptr_t>(PTRACE_O_EXITKILL));
-    if (::ptrace(PTRACE_SETOPTIONS, twin, nullptr, options) != 0) {
-        return fail(ErrorCode::kTargetDied, fmt::format("the twin {} was killed", twin));
-    }
-    return {};
-}
+/// All that can be found out before anything is stopped.
+struct Preparation {
+    ProcDirectory node;
+    HeadRoom node_room;
+    HeadRoom own_room;
+    TwinNeeds needs;
+    Injection injection;
+};
 
-}  // namespace
-
-Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
-                        const std::optional<Settling>& settling) {
-    Twin twin;
+Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
     auto directory = ProcDirectory::open(node);
     if (!directory) {
         return std::unexpected(directory.error());
     }
-    twin.node_ = std::move(*directory);
-    const auto facts = twin.node_.facts();
+    const auto facts = directory->facts();
     if (!facts) {
         return std::unexpected(facts.error());
     }
@@ -106,7 +96,7 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
                                 "make a twin: freezing it costs nothing",
                                 node));
     }
-    const auto status = twin.node_.read("status");
+    const auto status = directory->read("status");
     auto node_room = HeadRoom::of(node);
     auto own_room = HeadRoom::of(::getpid());
     if (!status || !node_room || !own_room) {
@@ -126,9 +116,43 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     if (!injection) {
         return std::unexpected(injection.error());
     }
+    return Preparation{std::move(*directory), std::move(*node_room), std::move(*own_room), *needs,
+                       std::move(*injection)};
+}
+
+/// From here on the twin ends with us, even before it could do so by itself.
+Result<void> hold_at_birth(pid_t twin) {
+    if (auto born = await_birth(twin); !born) {
+        return born;
+    }
+    be_first_to_go(fmt::to_string(twin));
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the options so.
+    auto* const options = reinterpret_cast<void*>(static_cast<std::uintptr_t>(PTRACE_O_EXITKILL));
+    if (::ptrace(PTRACE_SETOPTIONS, twin, nullptr, options) != 0) {
+        return fail(ErrorCode::kTargetDied, fmt::format("the twin {} was killed", twin));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<TwinNeeds> Twin::foresee(pid_t node, const TwinLimits& limits) {
+    const auto preparation = prepare(node, limits);
+    return preparation ? Result<TwinNeeds>(preparation->needs)
+                       : std::unexpected(preparation.error());
+}
+
+Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
+                        const std::optional<Settling>& settling) {
+    auto preparation = prepare(node, limits);
+    if (!preparation) {
+        return std::unexpected(preparation.error());
+    }
+    Twin twin;
+    twin.node_ = std::move(preparation->node);
     be_first_to_go("self");
     TwinStop stop;
-    const auto born = inject(node, *injection, settling, stop);
+    const auto born = inject(node, preparation->injection, settling, stop);
     twin.stop_cost_ = stop.cost;
     twin.registers_ = std::move(stop.registers);
     if (!born) {
@@ -142,8 +166,8 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     }
     twin.watcher_ = std::make_unique<TwinWatcher>(
         node, born->twin,
-        TwinFloor{std::move(*node_room), std::move(*own_room),
-                  limits.floor_bytes.value_or(needs->copied_bytes / 4)});
+        TwinFloor{std::move(preparation->node_room), std::move(preparation->own_room),
+                  limits.floor_bytes.value_or(preparation->needs.copied_bytes / 4)});
     auto twin_directory = ProcDirectory::open(born->twin);
     auto reaper_directory = ProcDirectory::open(born->reaper);
     if (!twin_directory || !reaper_directory) {

@@ -27,6 +27,14 @@ struct TwinLimits {
     std::vector<std::string> threads;
 };
 
+/// What a twin of a process may cost.
+struct TwinNeeds {
+    std::uint64_t page_table_bytes = 0;
+    std::uint64_t copied_bytes = 0;
+    std::uint64_t promised_bytes = 0;  ///< counts where memory is never overcommitted
+    [[nodiscard]] std::uint64_t memory_bytes() const { return page_table_bytes + copied_bytes; }
+};
+
 /// A copy-on-write twin of a running process: all its private memory as it was in one short stop of
 /// all its threads, while the process runs on. It is a process of its own that never runs: held at
 /// its birth, it ends when it is let go, whoever lets it go. Memory that the process shares
@@ -37,6 +45,10 @@ struct TwinLimits {
 /// If it dies, the twin ends and nothing stays behind. docs/snapshot.md says how.
 class Twin {
   public:
+    /// Whether one could be made, as far as can be known while the process runs, and what it might
+    /// cost. Changes nothing. Errors as make().
+    static Result<TwinNeeds> foresee(pid_t node, const TwinLimits& limits = {});
+
     /// Offers this process and the twin to the kernel for when memory runs out (oom_score_adj).
     /// kLimit: too little memory or too few processes left (the sentence says which limit, how much
     /// there is and how much is needed). kUnsupported: see Injection, or the process is stopped.

@@ -1,0 +1,84 @@
+"""--check: what a capture would find and cost, without one."""
+
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+from support import tools
+from support.node import start_workload
+from support.paths import CAPTURE
+from support.release import RELEASE
+from test_wrong_layout import CHECKED
+
+UNITS = {"B": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+class Check(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node = start_workload("standard", 0.2)
+        cls.addClassCleanup(cls.node.stop)
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.ended = tools.run_measured([CAPTURE, "--check", cls.node.pid])
+        print(cls.ended.output, flush=True)
+
+    def test_says_all_that_support_asks_for(self):
+        text = tools.expect(self.ended, 0).output
+        self.assertRegex(text, rf"(?m)^\S+@\S+: OTP {RELEASE} \(ERTS [\d.]+\), JIT, "
+                               r"64-bit words$")
+        self.assertIn(f"process {self.node.pid}, ", text)
+        for name in ("erts_proc", "erts_atom_table", "process_reg", "bccix"):
+            self.assertRegex(text, rf"(?m)^  {name} +0x[0-9a-f]+  (dynsym|symtab|name string|shape)$")
+        self.assertRegex(text, rf"Layout otp-{RELEASE}, made for this release")
+        self.assertRegex(text, r"--mode snapshot  one stop of about \d+ ms; up to [\d.]+ [KMG]iB")
+        self.assertRegex(text, r"memory left to the node: [\d.]+ [MG]iB \(")
+
+    def test_what_no_check_sees_is_named(self):
+        text = self.ended.output
+        seen, fields = map(int, re.search(r"(\d+) of its (\d+) fields are verified", text).groups())
+        listed = []
+        for line in re.search(r"Not noticed:\n((?:    .*\n)+)", text)[1].splitlines():
+            words = line.split()
+            if words[0].endswith(":"):
+                structure = words.pop(0)[:-1]
+            listed += [f"{structure}.{field}" for field in words]
+        self.assertEqual(len(listed), fields - seen)
+        self.assertGreater(seen, 40)
+        if RELEASE == "25":
+            self.assertEqual(set(listed) & set(CHECKED), set())
+
+    def test_the_estimate_is_of_the_right_size(self):
+        number, unit = re.search(r"writes about ([\d.]+) (\S+) or less", self.ended.output).groups()
+        dump = self.scratch / "standard.beamdump"
+        tools.capture(self.node, dump, "--binary-bytes", "all")
+        ratio = float(number) * UNITS[unit] / tools.file_bytes(dump)
+        print(f"the estimate is {ratio:.2f} times the dump's size", flush=True)
+        self.assertGreater(ratio, 0.7)
+        self.assertLess(ratio, 4)
+
+    def test_nothing_is_stopped_or_left(self):
+        self.assertEqual(self.node.stopped_threads(), [])
+        self.assertEqual(self.node.ask("ping"), "pong")
+        before = set(self.scratch.iterdir())
+        ended = subprocess.run(["strace", "-f", "-e", "trace=ptrace,kill,tkill", "-o",
+                                self.scratch / "calls", CAPTURE, "--check", str(self.node.pid)],
+                               cwd=self.scratch, capture_output=True)
+        self.assertEqual(ended.returncode, 0)
+        calls = (self.scratch / "calls").read_text()
+        self.assertNotIn("ptrace(", calls)
+        self.assertNotIn("kill(", calls)
+        self.assertEqual(set(self.scratch.iterdir()) - before, {self.scratch / "calls"})
+
+    def test_another_program_is_refused(self):
+        with subprocess.Popen(["sleep", "100"]) as sleep:
+            ended = tools.run_measured([CAPTURE, "--check", sleep.pid])
+            sleep.kill()
+        self.assertEqual(ended.status, 1)
+        self.assertEqual(len(ended.diagnostics.splitlines()), 1)
+        self.assertEqual(ended.output, "")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,132 @@
+"""Nodes as they are found in service: tables and schedulers of any number, the JIT's options, 300,000
+processes, native calls that hold everything up, a node that is ending. Each is captured, or refused
+with the reason."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import comparison, tools
+from support.captured import details, listed
+from support.node import start_workload
+from support.paths import CAPTURE
+from support.texts import Texts
+
+FLAGS = ("+P 1024", "+P 16777216", "+S 1", "+S 64 +SDcpu 32 +SDio 64",
+         "+hms 100000 +hmbs 200000 +hmqd off_heap", "+MMscs 256", "+Mea min")
+# Frame pointers come with it, which are no terms.
+PERF = "+JPperf true"
+CROWD = 300_000
+ATTACH_TRIES = 5
+
+
+@contextlib.contextmanager
+def emulator_flags(flags):
+    os.environ["ERL_FLAGS"] = flags
+    try:
+        yield
+    finally:
+        del os.environ["ERL_FLAGS"]
+
+
+class Flavours(unittest.TestCase):
+    def setUp(self):
+        self.scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.dump = self.scratch / "flavour.beamdump"
+
+    def started(self, workload, flags, scale=1):
+        with emulator_flags(flags):
+            node = start_workload(workload, scale)
+        self.addCleanup(node.stop)
+        return node
+
+    def agrees(self, node, what, mode):
+        before = node.ask("processes").split()
+        tools.capture(node, self.dump, "--force", "--mode", mode)
+        found = listed(self.dump)
+        result = comparison.compare(found, before, comparison.ask_oracle(node), comparison.LISTED)
+        result.print(f"{what}, {mode}")
+        result.verify(self)
+
+    def test_emulator_flags(self):
+        for flags in FLAGS:
+            with self.subTest(flags=flags):
+                node = self.started("sample", flags)
+                for mode in ("auto", "snapshot"):
+                    self.agrees(node, flags, mode)
+                node.stop()
+
+    def test_frame_pointers(self):
+        """They stand among the terms of the stacks, and are printed as the node prints them."""
+        node = self.started("sample", PERF)
+        self.agrees(node, PERF, "snapshot")
+        before = node.ask("processes").split()
+        tools.capture(node, self.dump, "--force", "--binary-bytes", "all")
+        told = comparison.ask_oracle(node, backtraces=before)
+        texts = Texts(self.dump)
+        result = comparison.compare(details(self.dump, told), before, told, also=texts)
+        result.print(PERF)
+        texts.print(PERF)
+        result.verify(self)
+        self.assertGreater(texts.backtraces, 200)
+
+    def test_a_crowd(self):
+        node = self.started("crowd", f"+P {4 * CROWD}")
+        seconds = sorted(self.attach_seconds(node) for _ in range(ATTACH_TRIES))
+        print(f"{CROWD} processes: attached within {1000 * seconds[ATTACH_TRIES // 2]:.0f} ms "
+              f"({1000 * seconds[0]:.0f} to {1000 * seconds[-1]:.0f})", flush=True)
+        ended = tools.capture(node, self.dump)
+        summary = tools.analyze_json("summary", self.dump)["counts"]
+        self.assertGreater(summary["processes"], CROWD)
+        print(f"captured in {ended.seconds:.1f} s, peak {ended.peak_kib >> 10} MiB, "
+              f"{tools.file_bytes(self.dump) >> 20} MiB", flush=True)
+        self.assertLess(ended.peak_kib, 64 << 10)
+
+    def attach_seconds(self, node):
+        """Until all tables are found and checked: then the dump's file is made."""
+        dump = self.scratch / "attach.beamdump"
+        began = time.monotonic()
+        with subprocess.Popen([CAPTURE, "--quiet", "--no-heaps", "-o", dump,
+                               str(node.pid)]) as capture:
+            partial = dump.with_name(dump.name + ".partial")
+            while not partial.exists() and capture.poll() is None:
+                time.sleep(0.0005)
+            seconds = time.monotonic() - began
+        self.assertEqual(capture.returncode, 0)
+        dump.unlink()
+        return seconds
+
+    def test_a_wedged_node(self):
+        node = self.started("wedged", "", 0.2)
+        self.assertEqual(node.ask("wedged wedge"), "ok")
+        time.sleep(1)
+        for mode in ("auto", "live", "freeze"):
+            tools.capture(node, self.dump, "--force", "--mode", mode)
+            found = {process.get("registered_name"): process
+                     for process in listed(self.dump).values()}
+            self.assertEqual(found["wedging"]["status"], "running")
+            self.assertIn("wedging", found)
+            self.assertNotIn("void_reason", found["sample_deep"])
+        # It stood still the whole time, and goes on.
+        self.assertEqual(node.ask("ping"), "pong")
+
+    def test_a_node_that_is_ending(self):
+        node = self.started("wedged", "", 0.2)
+        self.assertEqual(node.ask("wedged end"), "ok")
+        time.sleep(0.5)
+        ended = tools.run_measured([CAPTURE, "--quiet", "-o", self.dump, node.pid])
+        self.assertIn(ended.status, (0, 1, 3))
+        if ended.status == 1:
+            self.assertEqual(len(ended.diagnostics.splitlines()), 1)
+        else:
+            tools.expect(tools.analyze("summary", self.dump), 0, 3)
+        print(f"a node that is ending: exit status {ended.status}, {ended.diagnostics.strip()}",
+              flush=True)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

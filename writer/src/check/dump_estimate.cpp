@@ -1,0 +1,93 @@
+#include "check/dump_estimate.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+
+namespace beamdump::check {
+namespace {
+
+constexpr std::uint64_t kBlockBytes = 64U << 10U;
+constexpr std::uint64_t kBlocks = 256;
+/// What is compressed together: blocks far from one another have little in common.
+constexpr std::uint64_t kBlocksTogether = 16;
+
+/// The present parts of memory that is neither a file's nor shared.
+Result<std::vector<memory::AddressRange>> anonymous_parts(target::Target& target) {
+    std::vector<memory::AddressRange> parts;
+    for (const auto& mapping : target.mappings().all()) {
+        const bool named = !mapping.path.empty() && mapping.path != "[heap]";
+        if (!mapping.readable || !mapping.writable || mapping.shared || named) {
+            continue;
+        }
+        const auto present = target.pages().present(mapping.range);
+        if (!present) {
+            return std::unexpected(present.error());
+        }
+        parts.insert(parts.end(), present->begin(), present->end());
+    }
+    return parts;
+}
+
+/// Up to kBlocks blocks at even distances over all parts.
+std::vector<memory::AddressRange> sample(std::span<const memory::AddressRange> parts,
+                                         std::uint64_t total) {
+    const std::uint64_t step = std::max(total / kBlocks, kBlockBytes);
+    std::vector<memory::AddressRange> blocks;
+    std::uint64_t before = 0;
+    std::uint64_t next = 0;
+    for (const auto& part : parts) {
+        for (; next < before + part.bytes(); next += step) {
+            const auto begin = part.begin + (next - before);
+            blocks.push_back({begin, std::min(begin + kBlockBytes, part.end)});
+        }
+        before += part.bytes();
+    }
+    return blocks;
+}
+
+std::uint64_t compressed(std::span<const std::byte> bytes, int level) {
+    std::vector<std::byte> out(ZSTD_compressBound(bytes.size()));
+    const auto size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), level);
+    return ZSTD_isError(size) != 0 ? bytes.size() : size;
+}
+
+}  // namespace
+
+Result<DumpEstimate> estimate_dump(target::Target& target, int level) {
+    const auto parts = anonymous_parts(target);
+    if (!parts) {
+        return std::unexpected(parts.error());
+    }
+    DumpEstimate estimate;
+    for (const auto& part : *parts) {
+        estimate.resident_bytes += part.bytes();
+    }
+    std::vector<std::byte> together;
+    const auto flush = [&] {
+        estimate.sampled_bytes += together.size();
+        estimate.compressed_bytes += compressed(together, level);
+        together.clear();
+    };
+    for (const auto& block : sample(*parts, estimate.resident_bytes)) {
+        const auto begin = together.size();
+        together.resize(begin + block.bytes());
+        // What was unmapped meanwhile is no loss to an estimate.
+        const auto read =
+            target.memory().read_some(block.begin, std::span(together).subspan(begin));
+        together.resize(begin + read.value_or(0));
+        if (together.size() >= kBlocksTogether * kBlockBytes) {
+            flush();
+        }
+    }
+    flush();
+    if (estimate.sampled_bytes != 0) {
+        estimate.dump_bytes =
+            static_cast<std::uint64_t>(static_cast<double>(estimate.resident_bytes) *
+                                       static_cast<double>(estimate.compressed_bytes) /
+                                       static_cast<double>(estimate.sampled_bytes));
+    }
+    return estimate;
+}
+
+}  // namespace beamdump::check

@@ -1,0 +1,119 @@
+#include "check/node_check.h"
+
+#include "beam/atoms.h"
+#include "beam/node_tables.h"
+#include "beam/process_table.h"
+#include "target/live_target.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace beamdump::check {
+namespace {
+
+Result<std::unique_ptr<beam::Vm>> locate(pid_t pid, const beam::LocateOptions& options) {
+    auto target = target::LiveTarget::open(pid);
+    if (!target) {
+        return std::unexpected(target.error());
+    }
+    return beam::Vm::locate(std::move(*target), options);
+}
+
+Result<std::string> name_of(beam::Vm& vm) {
+    auto name = beam::read_node_name(vm);
+    auto atoms = beam::AtomReader::open(vm);
+    if (!name || !atoms) {
+        return std::unexpected(!name ? name.error() : atoms.error());
+    }
+    return atoms->text(name->atom);
+}
+
+Result<void> count_processes(beam::Vm& vm, NodeCheck& check) {
+    constexpr std::uint32_t kSlots = 65536;
+    auto table = beam::ProcessTable::open(vm);
+    if (!table) {
+        return std::unexpected(table.error());
+    }
+    check.process_limit = table->slots();
+    for (std::uint32_t first = 0; first < table->slots(); first += kSlots) {
+        const auto used = table->used(first, kSlots);
+        if (!used) {
+            return std::unexpected(used.error());
+        }
+        check.processes += used->size();
+    }
+    return {};
+}
+
+std::uint64_t count_threads(pid_t pid) {
+    std::error_code ignored;
+    const std::filesystem::directory_iterator entries(fmt::format("/proc/{}/task", pid), ignored);
+    return static_cast<std::uint64_t>(std::distance(begin(entries), end(entries)));
+}
+
+}  // namespace
+
+Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
+                             capture::ProgressListener& listener,
+                             const std::atomic<bool>& cancelled) {
+    auto how = capture::locate_options(options);
+    if (!how) {
+        return std::unexpected(how.error());
+    }
+    auto vm = locate(options.pid, *how);
+    if (!vm) {
+        return std::unexpected(vm.error());
+    }
+    auto report = beam::check_steadily(**vm, beam::kCheckTries);
+    if (!report) {
+        return std::unexpected(report.error());
+    }
+    const auto process = target::ProcDirectory::open(options.pid);
+    if (!process) {
+        return std::unexpected(process.error());
+    }
+    NodeCheck check{.vm = (*vm)->facts(),
+                    .found = (*vm)->found(),
+                    .layout_name = (*vm)->layout().name(),
+                    .layout_release = (*vm)->layout().release(),
+                    .layout_given = options.layout.has_value(),
+                    .checks = *report,
+                    .access = target::access_facts(*process),
+                    .executable = (*vm)->target().executable(),
+                    .swapped = (*vm)->target().has_swapped_pages(),
+                    .threads = count_threads(options.pid),
+                    .memory_left = fail(ErrorCode::kAbsent, "not looked at"),
+                    .twin = target::Twin::foresee(options.pid)};
+    if (auto name = name_of(**vm)) {
+        check.node_name = *name;
+    }
+    if (auto counted = count_processes(**vm, check); !counted) {
+        return std::unexpected(counted.error());
+    }
+    const auto resident = (*vm)->target().resident_bytes();
+    const auto room = target::HeadRoom::of(options.pid);
+    check.memory_left = room ? room->memory() : std::unexpected(room.error());
+    auto estimate = estimate_dump((*vm)->target(), level);
+    if (!resident || !estimate) {
+        return std::unexpected(!resident ? resident.error() : estimate.error());
+    }
+    check.resident_bytes = *resident;
+    check.dump = *estimate;
+    // Who is asked to end meanwhile gets no list of fields.
+    const auto fits = [&](const beam::Layout& layout) {
+        auto moved = *how;
+        moved.layout = layout;
+        auto other = cancelled ? fail(ErrorCode::kIo, "interrupted") : locate(options.pid, moved);
+        return other && beam::check_steadily(**other, 1);
+    };
+    check.fields = probe_fields((*vm)->layout(), fits, [&](std::size_t done, std::size_t total) {
+        listener.update({"fields", done, total, 0, 0});
+    });
+    if (cancelled) {
+        return fail(ErrorCode::kIo, "interrupted");
+    }
+    return check;
+}
+
+}  // namespace beamdump::check

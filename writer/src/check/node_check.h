@@ -1,0 +1,48 @@
+#pragma once
+
+#include "beam/vm.h"
+#include "beam/vm_check.h"
+#include "capture/capture.h"
+#include "check/dump_estimate.h"
+#include "check/field_probe.h"
+#include "target/access.h"
+#include "target/head_room.h"
+#include "target/twin.h"
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beamdump::check {
+
+/// All that can be known of a capture before anything is stopped or written.
+struct NodeCheck {
+    std::string node_name{};
+    beam::VmFacts vm;
+    std::vector<beam::Found> found;
+    std::string layout_name;
+    std::string layout_release;
+    bool layout_given = false;  ///< by --layout
+    beam::CheckReport checks;
+    FieldSight fields{};
+    std::uint64_t processes = 0;
+    std::uint64_t process_limit = 0;  ///< +P
+    target::AccessFacts access;
+    std::string executable;
+    std::uint64_t resident_bytes = 0;
+    bool swapped = false;
+    std::uint64_t threads = 0;
+    Result<target::Room> memory_left;
+    Result<target::TwinNeeds> twin;
+    DumpEstimate dump{};
+};
+
+/// Finds and checks everything up to the first copy. Reads only; nothing is stopped. Errors are
+/// those of a capture that is refused. Takes a few seconds: each field of the layout is tried at a
+/// wrong place.
+Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
+                             capture::ProgressListener& listener,
+                             const std::atomic<bool>& cancelled);
+
+}  // namespace beamdump::check

@@ -1,0 +1,128 @@
+#include "cli/check_text.h"
+
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+
+namespace beamdump::cli {
+namespace {
+
+constexpr double kGibibyte = 1U << 30U;
+/// Measured on the standard node (docs/benchmarks.md): the kernel's fork, and copying in one stop.
+constexpr double kForkMillisecondsPerGib = 35;
+constexpr double kFreezeSecondsPerGib = 2;
+constexpr std::size_t kLineWidth = 88;
+
+std::string node_lines(const check::NodeCheck& check) {
+    const auto& vm = check.vm;
+    auto text = fmt::format("{}: OTP {} (ERTS {}), {}, 64-bit words\n",
+                            check.node_name.empty() ? "a node without a name" : check.node_name,
+                            vm.otp_release, vm.erts_version, vm.jit ? "JIT" : "interpreter");
+    text += fmt::format("  process {}, {}, of user {}\n", check.access.pid, check.executable,
+                        check.access.target_user);
+    text += fmt::format("  {} processes, at most {}; schedulers: {}, dirty {} + {}; {} threads\n",
+                        check.processes, check.process_limit, vm.schedulers,
+                        vm.dirty_cpu_schedulers, vm.dirty_io_schedulers, check.threads);
+    text += fmt::format(
+        "  {} resident, {}\n", bytes_text(check.resident_bytes),
+        check.swapped ? "some of it swapped out (left out of the dump)" : "nothing swapped out");
+    return text;
+}
+
+std::string found_lines(const check::NodeCheck& check) {
+    std::string text = "\nFound by\n";
+    for (const auto& found : check.found) {
+        text += fmt::format("  {:<32} {:#14x}  {}\n", found.name, found.address, found.how);
+    }
+    return text;
+}
+
+/// "Structure.field"s, one paragraph a structure.
+std::string wrapped(const std::vector<std::string>& names) {
+    constexpr std::string_view kIndent = "    ";
+    std::string text;
+    std::string line;
+    std::string_view structure;
+    const auto end_line = [&] {
+        text += line.empty() ? "" : line + '\n';
+        line.clear();
+    };
+    for (const std::string_view name : names) {
+        const auto dot = name.find('.');
+        if (name.substr(0, dot) != structure) {
+            end_line();
+            structure = name.substr(0, dot);
+            line = fmt::format("{}{}:", kIndent, structure);
+        }
+        const auto field = name.substr(dot + 1);
+        if (line.size() + 1 + field.size() > kLineWidth) {
+            end_line();
+            line = fmt::format("{} ", kIndent);
+        }
+        line += fmt::format(" {}", field);
+    }
+    end_line();
+    return text;
+}
+
+std::string layout_lines(const check::NodeCheck& check) {
+    const auto fields = check.fields.seen.size() + check.fields.unseen.size();
+    auto text = fmt::format("\nLayout {}, {}\n", check.layout_name,
+                            check.layout_given ? "given by --layout"
+                            : check.layout_release == check.vm.otp_release
+                                ? "made for this release"
+                                : fmt::format("made for OTP {}", check.layout_release));
+    text += fmt::format(
+        "  it fits: {} atoms, {} functions of {} modules, {} processes with {} heap bounds and {} "
+        "return addresses\n",
+        check.checks.atoms, check.checks.functions, check.checks.modules, check.checks.processes,
+        check.checks.heap_bounds, check.checks.return_addresses);
+    text += fmt::format(
+        "  {} of its {} fields are verified here: moved by 8 bytes, each is noticed. Not "
+        "noticed:\n",
+        check.fields.seen.size(), fields);
+    return text + wrapped(check.fields.unseen);
+}
+
+std::string stop_lines(const check::NodeCheck& check) {
+    const auto gibibytes = static_cast<double>(check.resident_bytes) / kGibibyte;
+    std::string text = "  --mode live      no stop\n";
+    text +=
+        "  --mode auto      stops of at most 50 ms (--max-pause) for what does not hold still\n";
+    if (check.twin) {
+        text += fmt::format(
+            "  --mode snapshot  one stop of about {:.0f} ms; up to {} more memory meanwhile\n",
+            1 + gibibytes * kForkMillisecondsPerGib, bytes_text(check.twin->memory_bytes()));
+    } else {
+        text += fmt::format("  --mode snapshot  refused: {}\n", check.twin.error().message);
+    }
+    text += fmt::format("  --mode freeze    one stop of about {:.1f} s\n",
+                        gibibytes * kFreezeSecondsPerGib);
+    return text;
+}
+
+std::string capture_lines(const check::NodeCheck& check) {
+    std::string text = "\nA capture\n";
+    text += fmt::format("  may read and stop the node, as user {}{}\n", check.access.our_user,
+                        check.access.tracer == 0
+                            ? ""
+                            : fmt::format(", but process {} ({}) traces it already: only --mode "
+                                          "live is possible",
+                                          check.access.tracer, check.access.tracer_program));
+    text += fmt::format("  writes about {} or less: {} of a sample of {} after compression\n",
+                        bytes_text(check.dump.dump_bytes), bytes_text(check.dump.compressed_bytes),
+                        bytes_text(check.dump.sampled_bytes));
+    text += check.memory_left
+                ? fmt::format("  memory left to the node: {} ({})\n",
+                              bytes_text(check.memory_left->amount), check.memory_left->limit)
+                : fmt::format("  memory left to the node: {}\n", check.memory_left.error().message);
+    return text + stop_lines(check);
+}
+
+}  // namespace
+
+std::string check_text(const check::NodeCheck& check) {
+    return node_lines(check) + found_lines(check) + layout_lines(check) + capture_lines(check);
+}
+
+}  // namespace beamdump::cli

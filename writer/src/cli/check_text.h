@@ -1,0 +1,12 @@
+#pragma once
+
+#include "check/node_check.h"
+
+#include <string>
+
+namespace beamdump::cli {
+
+/// What --check found, in lines for a person who sends them to another.
+std::string check_text(const check::NodeCheck& check);
+
+}  // namespace beamdump::cli
