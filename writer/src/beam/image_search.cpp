@@ -47,16 +47,31 @@ Result<ImageSearch> ImageSearch::read(target::Target& target) {
 }
 
 std::vector<Address> ImageSearch::strings(std::string_view text) const {
-    std::string pattern;
-    pattern.push_back('\0');
-    pattern.append(text);
+    // What stands before it is not looked at: linkers let a string be the end of a longer one.
+    std::string pattern(text);
     pattern.push_back('\0');
     std::vector<Address> found;
     for (const auto& segment : read_only_) {
         const auto bytes = as_text(segment.bytes);
         for (auto at = bytes.find(pattern); at != std::string_view::npos;
              at = bytes.find(pattern, at + 1)) {
-            found.push_back(segment.start + at + 1);
+            found.push_back(segment.start + at);
+        }
+    }
+    return found;
+}
+
+std::vector<std::pair<Address, std::string>> ImageSearch::texts(std::string_view prefix,
+                                                                std::size_t most) const {
+    std::vector<std::pair<Address, std::string>> found;
+    for (const auto* kind : {&read_only_, &writable_}) {
+        for (const auto& segment : *kind) {
+            const auto bytes = as_text(segment.bytes);
+            for (auto at = bytes.find(prefix); at != std::string_view::npos;
+                 at = bytes.find(prefix, at + 1)) {
+                const auto text = bytes.substr(at, most);
+                found.emplace_back(segment.start + at, text.substr(0, text.find('\0')));
+            }
         }
     }
     return found;

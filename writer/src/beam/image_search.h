@@ -6,7 +6,9 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace beamdump::beam {
@@ -24,6 +26,10 @@ class ImageSearch {
 
     /// Addresses of words, in the writable segments, that point to the string `text`.
     [[nodiscard]] std::vector<Address> pointers_to_string(std::string_view text) const;
+
+    /// All strings in the data that begin with `prefix`, and where; each at most `most` bytes.
+    [[nodiscard]] std::vector<std::pair<Address, std::string>> texts(std::string_view prefix,
+                                                                     std::size_t most) const;
 
     /// Calls `candidate` for every word-aligned place in the writable segments with `bytes` bytes
     /// after it; collects the addresses for which it says yes.

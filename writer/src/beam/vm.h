@@ -19,10 +19,11 @@ inline constexpr std::size_t kCodeIndexes = 3;  ///< ERTS_NUM_CODE_IX (code_ix.h
 struct Found {
     std::string name;
     Address address = 0;
-    std::string how;  ///< "dynsym", "symtab", "name string", "shape"
+    std::string how;  ///< see docs/capture.md, "How things are found"
 };
 
-/// What the VM says of itself through its etp_* constants and a few globals.
+/// What is known of the VM as a whole: by its etp_* constants, or its version's text, and by a few
+/// globals.
 struct VmFacts {
     std::string otp_release;
     std::string erts_version;
@@ -48,6 +49,7 @@ struct VmTables {
     Address registered = 0;          ///< process_reg
     Address ports = 0;               ///< erts_port
     Address catches = 0;             ///< bccix[0]
+    Address active_code_index = 0;   ///< the_active_code_index
     std::vector<Found> code_points;  ///< beam_normal_exit and its kin: code addresses, not tables
 };
 
@@ -55,6 +57,7 @@ struct VmTables {
 struct LocateOptions {
     std::optional<std::string> layout_json;  ///< to use in place of the built-in ones
     std::optional<Layout> layout;            ///< the same, read already
+    bool no_symbols = false;                 ///< as if the executable had none
 };
 
 /// A located VM: the target, the layout that fits its release, and where its tables are. Located
@@ -88,17 +91,8 @@ class Vm {
     [[nodiscard]] bool plausible(Address address, std::uint64_t bytes) const;
 
   private:
+    friend class VmFinder;  // fills in facts and tables, one by one: some lead to others
     Vm(std::unique_ptr<target::Target> target, Layout layout);
-    Result<void> read_facts();
-    Result<void> find_tables(const ImageSearch& search);
-    Result<Address> find_index_tables(const ImageSearch& search, const char* what,
-                                      std::string_view name_string);
-    Result<Address> find_hash(const ImageSearch& search, const char* what,
-                              std::string_view name_string);
-    Result<Address> find_catch_pools(const ImageSearch& search);
-    Result<Address> symbol(std::string_view name);
-    template <typename T>
-    Result<T> symbol_value(std::string_view name);
 
     std::unique_ptr<target::Target> target_;
     Layout layout_;
@@ -110,8 +104,5 @@ class Vm {
     VmTables tables_;
     std::vector<Found> found_;
 };
-
-/// OTP release of a target, from its own constants; needs no layout.
-Result<std::string> otp_release_of(target::Target& target);
 
 }  // namespace beamdump::beam

@@ -256,6 +256,7 @@ Result<CaptureReport> capture_live_node(const Request& request) {
 
 Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
     beam::LocateOptions how;
+    how.no_symbols = options.no_symbols;
     if (options.layout) {
         std::ifstream file(*options.layout, std::ios::binary);
         std::ostringstream text;

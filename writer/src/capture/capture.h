@@ -47,6 +47,8 @@ struct CaptureOptions {
     bool validate = true;
     /// A layout file to use instead of the built-in one for the release.
     std::optional<std::filesystem::path> layout;
+    /// As if the executable had no symbols and no debug file.
+    bool no_symbols = false;
 };
 
 /// Told now and then how far the capture is.

@@ -104,6 +104,9 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->check(CLI::Range(1U, kMostThreads).description(""));
     app.add_option("--layout", raw.layout, "Structure layouts to use in place of the built-in ones")
         ->type_name("FILE");
+    app.add_flag("--no-symbols", raw.options.capture.no_symbols,
+                 "Find the runtime's tables by searching its data,\nas where the executable has no "
+                 "symbols");
     app.add_flag("--check", raw.options.check,
                  "Say what a capture would find and cost; stop nothing,\ncapture nothing");
     app.add_flag("--quiet", raw.options.quiet, "No progress and no report; errors only");

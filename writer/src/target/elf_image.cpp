@@ -115,6 +115,31 @@ std::string build_id_in(Elf* elf, const GElf_Phdr& segment) {
     return {};
 }
 
+/// The text at the start of .gnu_debuglink; a checksum follows it.
+std::string read_debug_link(Elf* elf) {
+    std::size_t names = 0;
+    if (elf_getshdrstrndx(elf, &names) != 0) {
+        return {};
+    }
+    Elf_Scn* section = nullptr;
+    while ((section = elf_nextscn(elf, section)) != nullptr) {
+        GElf_Shdr header{};
+        const char* name = gelf_getshdr(section, &header) != nullptr
+                               ? elf_strptr(elf, names, header.sh_name)
+                               : nullptr;
+        if (name == nullptr || std::string_view(name) != ".gnu_debuglink") {
+            continue;
+        }
+        const Elf_Data* data = elf_rawdata(section, nullptr);
+        if (data == nullptr || data->d_buf == nullptr) {
+            return {};
+        }
+        const std::string_view text(static_cast<const char*>(data->d_buf), data->d_size);
+        return std::string(text.substr(0, text.find('\0')));
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<ElfImage> ElfImage::open(const std::filesystem::path& file, std::uint64_t bias) {
@@ -155,6 +180,7 @@ Result<ElfImage> ElfImage::open(const std::filesystem::path& file, std::uint64_t
         kind.push_back(range);
     }
     image.symbols_ = read_symbols(elf.get());
+    image.debug_link_ = read_debug_link(elf.get());
     image.move_by(bias);
     return image;
 }

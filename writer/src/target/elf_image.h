@@ -28,6 +28,8 @@ class ElfImage {
     /// A name that several file-static symbols share is not found.
     [[nodiscard]] std::optional<Symbol> symbol(std::string_view name) const;
     [[nodiscard]] const std::string& build_id() const { return build_id_; }  ///< lower case hex
+    /// The name of the file with its symbols, where it was stripped (.gnu_debuglink); else empty.
+    [[nodiscard]] const std::string& debug_link() const { return debug_link_; }
     /// Loaded segments that are writable: .data and .bss, where file-static tables live.
     [[nodiscard]] const std::vector<memory::AddressRange>& writable() const { return writable_; }
     /// Loaded segments that are neither writable nor executable: where the string constants are.
@@ -45,6 +47,7 @@ class ElfImage {
   private:
     std::map<std::string, Symbol, std::less<>> symbols_;
     std::string build_id_;
+    std::string debug_link_;
     memory::Address entry_ = 0;
     std::vector<memory::AddressRange> writable_;
     std::vector<memory::AddressRange> read_only_;

@@ -1,0 +1,65 @@
+#include "target/debug_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+// Found again through the symbol table of this test's own executable.
+extern "C" std::uint64_t beamdump_debug_file_marker;
+std::uint64_t beamdump_debug_file_marker = 0x5678;
+
+namespace beamdump::target {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kSelf = "/proc/self/exe";
+constexpr auto kMarker = "beamdump_debug_file_marker";
+constexpr std::uint64_t kBias = 0x10000;
+
+class DebugFile : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        // The test is linked with a build id; its copies stand for debug files.
+        ASSERT_GT(image_.build_id().size(), 2U);
+        fs::create_directories(root_);
+    }
+    void TearDown() override { fs::remove_all(root_); }
+
+    void put(const fs::path& source, const std::string& place) {
+        const fs::path file = root_.native() + place;
+        fs::create_directories(file.parent_path());
+        fs::copy_file(source, file);
+    }
+    [[nodiscard]] std::string by_build_id() const {
+        const auto& id = image_.build_id();
+        return "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug";
+    }
+    [[nodiscard]] std::optional<ElfImage> found() const {
+        return open_debug_file(image_, "/opt/erlang/beam.smp", root_);
+    }
+
+    ElfImage image_ = ElfImage::open(kSelf, kBias).value();
+    fs::path root_ = fs::path(::testing::TempDir()) / "beamdump_debug_file_test";
+};
+
+TEST_F(DebugFile, IsFoundByBuildId) {
+    EXPECT_FALSE(found());
+    put(kSelf, by_build_id());
+    const auto debug = found();
+    ASSERT_TRUE(debug);
+    EXPECT_EQ(debug->symbol(kMarker).value().address, image_.symbol(kMarker).value().address);
+}
+
+TEST_F(DebugFile, OfAnotherBuildIsNone) {
+    put("/bin/true", by_build_id());
+    EXPECT_FALSE(found());
+}
+
+TEST_F(DebugFile, ThatIsNoFileIsNone) {
+    fs::create_directories(root_.native() + by_build_id());
+    EXPECT_FALSE(found());
+}
+
+}  // namespace
+}  // namespace beamdump::target

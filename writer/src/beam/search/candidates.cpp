@@ -1,0 +1,36 @@
+#include "beam/search/candidates.h"
+
+#include <fmt/format.h>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::size_t kMostListed = 16;
+
+}  // namespace
+
+std::string listed(const std::vector<memory::Address>& addresses) {
+    if (addresses.empty()) {
+        return "nowhere";
+    }
+    std::string text;
+    for (std::size_t index = 0; index < addresses.size() && index < kMostListed; ++index) {
+        text += fmt::format("{}{:#x}", index == 0 ? "" : ", ", addresses[index]);
+    }
+    if (addresses.size() > kMostListed) {
+        text += fmt::format(" and {} more", addresses.size() - kMostListed);
+    }
+    return text;
+}
+
+Result<memory::Address> only_one(std::string_view what, std::string_view expected,
+                                 const std::vector<memory::Address>& candidates) {
+    if (candidates.size() != 1) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("{}: expected {}, found {}", what, expected,
+                                candidates.empty() ? "none" : "it at " + listed(candidates)));
+    }
+    return candidates.front();
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,124 @@
+#include "beam/search/id_tables.h"
+
+#include "beam/pid_words.h"
+#include "beam/search/candidates.h"
+#include "beam/struct_view.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint32_t kFewestSlots = 1024;      // erl_process.h: ERTS_MIN_PROCESSES, of ports too
+constexpr std::uint32_t kMostSlots = 1U << 27U;   // erl_ptab.h: ERTS_PTAB_MAX_SIZE
+constexpr std::uint32_t kSlotsLookedInto = 4096;  // members stand all over the first of them
+constexpr std::size_t kMostMembers = 16;
+// A slot may be emptied or filled between two reads.
+constexpr std::size_t kMostInMotion = 2;
+
+struct TableFields {
+    Field tab, max, mask, count, invalid, id;
+    std::uint64_t pid_tag = 0, port_tag = 0, tag_mask = 0;
+    std::uint32_t bytes = 0;
+
+    static Result<TableFields> resolve(const Layout& layout) {
+        LayoutNames names(layout);
+        TableFields fields;
+        fields.tab = names.field("ErtsPTab", "tab");
+        fields.max = names.field("ErtsPTab", "max");
+        fields.mask = names.field("ErtsPTab", "pix_mask");
+        fields.count = names.field("ErtsPTab", "vola.count");
+        fields.invalid = names.field("ErtsPTab", "invalid_element");
+        fields.bytes = names.bytes("ErtsPTab");
+        fields.id = names.field("Process", "common.id");
+        fields.pid_tag = names.constant("pid_tag");
+        fields.port_tag = names.constant("port_tag");
+        fields.tag_mask = (std::uint64_t{1} << names.constant("pid_shift")) - 1;
+        if (auto known = names.outcome(); !known) {
+            return std::unexpected(known.error());
+        }
+        return fields;
+    }
+};
+
+bool has_shape(const Vm& vm, const TableFields& fields, StructView table) {
+    const auto slots = table.u32(fields.max);
+    return slots >= kFewestSlots && slots <= kMostSlots && std::has_single_bit(slots) &&
+           table.get(fields.mask) == slots - 1 && table.u32(fields.count) <= slots &&
+           vm.plausible(table.get(fields.tab), std::uint64_t{slots} * sizeof(Address)) &&
+           vm.plausible(table.get(fields.invalid), fields.id.offset + fields.id.bytes);
+}
+
+/// Whether the members' identifiers have a tag and fit their slots.
+Result<bool> members_fit(Vm& vm, const TableFields& fields, StructView table, std::uint64_t tag) {
+    const auto words = PidWords::resolve(vm.layout(), table.u32(fields.max));
+    if (!words) {
+        return std::unexpected(words.error());
+    }
+    const auto first = table.get(fields.tab);
+    const auto slots = std::min(table.u32(fields.max), kSlotsLookedInto);
+    const auto present = vm.target().pages().present({first, first + slots * sizeof(Address)});
+    if (!present) {
+        return std::unexpected(present.error());
+    }
+    std::size_t members = 0;
+    std::size_t others = 0;
+    for (const auto& part : *present) {
+        const auto pointers = read_words(vm.memory(), part.begin, part.bytes() / sizeof(Address));
+        if (!pointers) {
+            return std::unexpected(pointers.error());
+        }
+        auto slot = (part.begin - first) / sizeof(Address);
+        for (std::size_t index = 0; index < pointers->size() && members < kMostMembers;
+             ++index, ++slot) {
+            const auto pointer = (*pointers)[index];
+            if (pointer == 0 || pointer == table.get(fields.invalid)) {
+                continue;
+            }
+            const auto id = vm.memory().word(pointer + fields.id.offset);
+            const bool fits = id && (*id & fields.tag_mask) == tag &&
+                              (tag != fields.pid_tag || words->slot(*id) == slot);
+            fits ? ++members : ++others;
+        }
+    }
+    return others <= kMostInMotion && (members != 0 || tag != fields.pid_tag);
+}
+
+}  // namespace
+
+Result<IdTables> find_id_tables(Vm& vm, const ImageSearch& search) {
+    const auto fields = TableFields::resolve(vm.layout());
+    if (!fields) {
+        return std::unexpected(fields.error());
+    }
+    const auto shaped =
+        search.matching(fields->bytes, [&](Address, std::span<const std::byte> bytes) {
+            return has_shape(vm, *fields, StructView(bytes));
+        });
+    std::vector<Address> processes;
+    std::vector<Address> ports;
+    for (const auto address : shaped) {
+        const StructView table(*search.at(address, fields->bytes));
+        const auto id = vm.memory().word(table.get(fields->invalid) + fields->id.offset);
+        const auto tag = id ? *id & fields->tag_mask : 0;
+        if (tag != fields->pid_tag && tag != fields->port_tag) {
+            continue;
+        }
+        const auto fit = members_fit(vm, *fields, table, tag);
+        if (!fit) {
+            return wrap("looking for the tables of processes and ports", fit.error());
+        }
+        if (*fit) {
+            (tag == fields->pid_tag ? processes : ports).push_back(address);
+        }
+    }
+    auto of_processes = only_one("erts_proc", "one table of processes", processes);
+    auto of_ports = only_one("erts_port", "one table of ports", ports);
+    if (!of_processes || !of_ports) {
+        return std::unexpected(!of_processes ? of_processes.error() : of_ports.error());
+    }
+    return IdTables{*of_processes, *of_ports};
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,93 @@
+#include "beam/search/literals.h"
+
+#include "beam/modules.h"
+#include "beam/search/candidates.h"
+#include "beam/struct_view.h"
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+// erl_mmap.c: one gigabyte unless +MIscs says another number of megabytes.
+constexpr std::uint64_t kFewestBytes = 1U << 20U;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40U;
+
+/// From the first module's literal area to the end of the last.
+Result<memory::AddressRange> literal_areas(Vm& vm) {
+    LayoutNames names(vm.layout());
+    const auto area = names.field("BeamCodeHeader", "literal_area");
+    const auto begin = names.field("ErtsLiteralArea", "start");
+    const auto end = names.field("ErtsLiteralArea", "end");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    auto modules = read_modules(vm);
+    if (!modules) {
+        return std::unexpected(modules.error());
+    }
+    memory::AddressRange all{~Address{0}, 0};
+    for (const auto& module : *modules) {
+        const auto address = vm.memory().word(module.header + area.offset);
+        if (!address) {
+            return std::unexpected(address.error());
+        }
+        if (*address == 0) {
+            continue;
+        }
+        const auto last = vm.memory().word(*address + end.offset);
+        if (!last) {
+            return std::unexpected(last.error());
+        }
+        all.begin = std::min(all.begin, *address + begin.offset);
+        all.end = std::max(all.end, *last);
+    }
+    if (all.end <= all.begin) {
+        return fail(ErrorCode::kImplausible,
+                    "expected modules with literals, found none that has any");
+    }
+    return all;
+}
+
+/// Whether two words can be the range's start and size.
+bool can_be_range(const Vm& vm, std::uint64_t start, std::uint64_t bytes,
+                  const memory::AddressRange& areas) {
+    const bool whole = start % memory::kPageBytes == 0 && bytes % memory::kPageBytes == 0;
+    return whole && bytes >= kFewestBytes && bytes <= kMostBytes && start <= areas.begin &&
+           start + bytes >= areas.end && vm.plausible(start, sizeof(Address));
+}
+
+}  // namespace
+
+Result<LiteralRange> find_literals(Vm& vm, const ImageSearch& search) {
+    const auto areas = literal_areas(vm);
+    if (!areas) {
+        return wrap("looking for the literals", areas.error());
+    }
+    LiteralRange range;
+    const auto candidates =
+        search.matching(2 * sizeof(Address), [&](Address at, std::span<const std::byte> bytes) {
+            const StructView words(bytes);
+            const auto first = words.word({}, 0);
+            const auto second = words.word({}, 1);
+            if (can_be_range(vm, first, second, *areas)) {
+                range = {at, at + sizeof(Address), first, second};
+                return true;
+            }
+            if (can_be_range(vm, second, first, *areas)) {
+                range = {at + sizeof(Address), at, second, first};
+                return true;
+            }
+            return false;
+        });
+    const auto one = only_one("erts_literals_start",
+                              "one pair of words, address and size, that holds the literals of all "
+                              "modules",
+                              candidates);
+    if (!one) {
+        return std::unexpected(one.error());
+    }
+    return range;
+}
+
+}  // namespace beamdump::beam

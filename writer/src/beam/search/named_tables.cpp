@@ -1,0 +1,136 @@
+#include "beam/search/named_tables.h"
+
+#include "beam/search/candidates.h"
+#include "beam/struct_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+// A thread may be adding to a table while it is looked at.
+constexpr std::uint32_t kMostInMotion = 64;
+
+/// The fields of a hash table and of the index table that begins with one.
+struct TableFields {
+    Field name, shift, count, bucket, entries, size, segments;
+    std::uint32_t hash_bytes = 0, index_bytes = 0;
+
+    static Result<TableFields> resolve(const Layout& layout) {
+        LayoutNames names(layout);
+        TableFields fields;
+        fields.name = names.field("Hash", "name");
+        fields.shift = names.field("Hash", "shift");
+        fields.count = names.field("Hash", "nobjs");
+        fields.bucket = names.field("Hash", "bucket");
+        fields.hash_bytes = names.bytes("Hash");
+        fields.entries = names.field("IndexTable", "entries");
+        fields.size = names.field("IndexTable", "size");
+        fields.segments = names.field("IndexTable", "seg_table");
+        fields.index_bytes = names.bytes("IndexTable");
+        const auto of_index = names.field("IndexTable", "htable.name");
+        if (auto known = names.outcome(); !known) {
+            return std::unexpected(known.error());
+        }
+        if (of_index.offset != fields.name.offset) {
+            return fail(ErrorCode::kUnsupported,
+                        fmt::format("layout: {}.IndexTable does not begin with its hash table",
+                                    layout.name()));
+        }
+        return fields;
+    }
+};
+
+bool is_hash(const Vm& vm, const TableFields& fields, StructView table) {
+    // hash.h: the number of slots is 2^(64 - shift).
+    const auto shift = table.u32(fields.shift);
+    return shift >= 36 && shift < 64 &&
+           vm.plausible(table.get(fields.bucket),
+                        (std::uint64_t{1} << (64 - shift)) * sizeof(Address));
+}
+
+bool is_index(const Vm& vm, const TableFields& fields, StructView table) {
+    const auto entries = table.u32(fields.entries);
+    const auto members = table.u32(fields.count);
+    return is_hash(vm, fields, table) && entries <= table.u32(fields.size) &&
+           std::max(entries, members) - std::min(entries, members) <= kMostInMotion &&
+           vm.plausible(table.get(fields.segments), sizeof(Address));
+}
+
+/// Where tables of that name and shape begin, ascending.
+std::vector<Address> tables(const ImageSearch& search, const TableFields& fields,
+                            std::string_view name, std::uint32_t bytes,
+                            const std::function<bool(StructView)>& has_shape) {
+    std::vector<Address> candidates;
+    for (const auto pointer : search.pointers_to_string(name)) {
+        const auto start = pointer - fields.name.offset;
+        const auto table = search.at(start, bytes);
+        if (table && has_shape(StructView(*table))) {
+            candidates.push_back(start);
+        }
+    }
+    std::ranges::sort(candidates);
+    return candidates;
+}
+
+Result<std::vector<Address>> index_tables(const Vm& vm, const ImageSearch& search,
+                                          std::string_view name) {
+    const auto fields = TableFields::resolve(vm.layout());
+    if (!fields) {
+        return std::unexpected(fields.error());
+    }
+    return tables(search, *fields, name, fields->index_bytes,
+                  [&](StructView table) { return is_index(vm, *fields, table); });
+}
+
+}  // namespace
+
+Result<Address> find_hash(const Vm& vm, const ImageSearch& search, std::string_view what,
+                          std::string_view name) {
+    const auto fields = TableFields::resolve(vm.layout());
+    if (!fields) {
+        return std::unexpected(fields.error());
+    }
+    const auto candidates = tables(search, *fields, name, fields->hash_bytes,
+                                   [&](StructView table) { return is_hash(vm, *fields, table); });
+    return only_one(what, fmt::format("one hash table named \"{}\"", name), candidates);
+}
+
+Result<Address> find_index_table(const Vm& vm, const ImageSearch& search, std::string_view what,
+                                 std::string_view name) {
+    auto candidates = index_tables(vm, search, name);
+    if (!candidates) {
+        return std::unexpected(candidates.error());
+    }
+    return only_one(what, fmt::format("one index table named \"{}\"", name), *candidates);
+}
+
+Result<Address> find_staged_tables(const Vm& vm, const ImageSearch& search, std::string_view what,
+                                   std::initializer_list<std::string_view> names) {
+    const auto table = vm.layout().structure("IndexTable");
+    if (!table) {
+        return std::unexpected(table.error());
+    }
+    const std::uint64_t bytes = (*table)->bytes;
+    std::vector<Address> all;
+    for (const auto name : names) {
+        auto candidates = index_tables(vm, search, name);
+        if (!candidates) {
+            return std::unexpected(candidates.error());
+        }
+        all.insert(all.end(), candidates->begin(), candidates->end());
+    }
+    const bool in_a_row =
+        all.size() == kCodeIndexes && all[1] - all[0] == bytes && all[2] - all[1] == bytes;
+    if (!in_a_row) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("{}: expected three index tables named \"{}\", {} bytes apart, "
+                                "found {}",
+                                what, fmt::join(names, "\" or \""), bytes, listed(all)));
+    }
+    return all.front();
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,99 @@
+#include "beam/search/scheduler_arrays.h"
+
+#include "beam/search/candidates.h"
+#include "beam/struct_view.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint32_t kMostSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
+constexpr std::uint64_t kCacheLine = 64;         // where members begin
+
+struct SchedulerFields {
+    Field type, number, dirty_number;
+    std::uint32_t end = 0;
+    std::uint64_t stride = 0;
+
+    static Result<SchedulerFields> resolve(const Layout& layout) {
+        LayoutNames names(layout);
+        SchedulerFields fields;
+        fields.type = names.field("ErtsAlignedSchedulerData", "type");
+        fields.number = names.field("ErtsAlignedSchedulerData", "no");
+        fields.dirty_number = names.field("ErtsAlignedSchedulerData", "dirty_no");
+        fields.end = end_of({fields.type, fields.number, fields.dirty_number});
+        fields.stride = names.bytes("ErtsAlignedSchedulerData");
+        if (auto known = names.outcome(); !known) {
+            return std::unexpected(known.error());
+        }
+        return fields;
+    }
+};
+
+/// erl_process.h, ErtsSchedType: 0 normal, 1 dirty CPU, 2 dirty I/O.
+std::uint32_t count_members(Vm& vm, const SchedulerFields& fields, Address array,
+                            std::uint64_t type) {
+    std::uint32_t count = 0;
+    for (; count < kMostSchedulers; ++count) {
+        const auto address = array + count * fields.stride;
+        const auto read = vm.plausible(address, fields.end)
+                              ? OwnedStruct::read(vm.memory(), address, fields.end)
+                              : fail(ErrorCode::kUnmapped, "");
+        if (!read) {
+            break;
+        }
+        const auto view = read->view();
+        const bool dirty = type != 0;
+        if (view.get(fields.type) != type ||
+            view.get(dirty ? fields.dirty_number : fields.number) != count + 1 ||
+            view.get(dirty ? fields.number : fields.dirty_number) != 0) {
+            break;
+        }
+    }
+    return count;
+}
+
+}  // namespace
+
+Result<SchedulerArrays> find_scheduler_arrays(Vm& vm, const ImageSearch& search) {
+    const auto fields = SchedulerFields::resolve(vm.layout());
+    if (!fields) {
+        return std::unexpected(fields.error());
+    }
+    std::array<std::set<Address>, 3> found;
+    const auto pointers =
+        search.matching(sizeof(Address), [&](Address, std::span<const std::byte> word) {
+            const auto array = StructView(word).word({}, 0);
+            return array % kCacheLine == 0 && vm.plausible(array, fields->end);
+        });
+    for (const auto pointer : pointers) {
+        const auto array = StructView(*search.at(pointer, sizeof(Address))).word({}, 0);
+        for (std::size_t type = 0; type < found.size(); ++type) {
+            if (count_members(vm, *fields, array, type) != 0) {
+                found.at(type).insert(array);
+            }
+        }
+    }
+    SchedulerArrays arrays;
+    static constexpr std::array kNames = {"erts_aligned_scheduler_data",
+                                          "erts_aligned_dirty_cpu_scheduler_data",
+                                          "erts_aligned_dirty_io_scheduler_data"};
+    const std::array<SchedulerArray*, 3> into = {&arrays.normal, &arrays.dirty_cpu,
+                                                 &arrays.dirty_io};
+    for (std::size_t type = 0; type < found.size(); ++type) {
+        const auto array =
+            only_one(kNames.at(type), "one array of schedulers that number themselves",
+                     {found.at(type).begin(), found.at(type).end()});
+        if (!array) {
+            return std::unexpected(array.error());
+        }
+        *into.at(type) = {*array, count_members(vm, *fields, *array, type)};
+    }
+    return arrays;
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "beam/vm.h"
+
+namespace beamdump::beam {
+
+/// Where the scheduler threads' data is, and of how many.
+struct SchedulerArray {
+    Address address = 0;
+    std::uint32_t count = 0;
+};
+
+struct SchedulerArrays {
+    SchedulerArray normal;
+    SchedulerArray dirty_cpu;
+    SchedulerArray dirty_io;
+};
+
+/// Finds erts_aligned_scheduler_data and its two dirty kin (erl_process.c) through the words of the
+/// runtime's data that point to them: arrays whose members number themselves and say their kind.
+Result<SchedulerArrays> find_scheduler_arrays(Vm& vm, const ImageSearch& search);
+
+}  // namespace beamdump::beam

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "beam/vm.h"
+
+namespace beamdump::beam {
+
+/// Finds erts_this_node (erl_node_tables.c): the one word in the runtime's data that points to a
+/// member of the node table. The table must be known.
+Result<Address> find_this_node(Vm& vm, const ImageSearch& search);
+
+}  // namespace beamdump::beam
