@@ -1,6 +1,7 @@
 #include "beam/atoms.h"
 
 #include "beam/struct_view.h"
+#include "beam/term_bits.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +10,8 @@ namespace {
 
 /// atom.h: 255 characters of at most 4 bytes (MAX_ATOM_SZ_LIMIT).
 constexpr std::uint64_t kMaxAtomBytes = std::uint64_t{4} * 255;
+/// erl_bits.h: the lowest bits of an ErlSubBits' base are flags.
+constexpr std::uint64_t kBaseFlags = 3;
 
 }  // namespace
 
@@ -21,7 +24,20 @@ Result<AtomReader> AtomReader::open(Vm& vm) {
     LayoutNames names(vm.layout());
     reader.index_ = names.field("Atom", "index");
     reader.length_ = names.field("Atom", "len");
-    reader.name_ = names.field("Atom", "name");
+    reader.term_ = names.field_if_any("Atom", "u.bin");
+    if (reader.term_) {
+        reader.bits_ = names.field("ErlHeapBits", "size");
+        reader.data_ = names.field("ErlHeapBits", "data");
+        reader.heap_bits_bytes_ = names.bytes("ErlHeapBits");
+        reader.heap_bits_tag_ = names.constant("heap_bits_subtag");
+        reader.base_ = names.field("ErlSubBits", "base_flags");
+        reader.start_ = names.field("ErlSubBits", "start");
+        reader.end_ = names.field("ErlSubBits", "end");
+        reader.sub_bits_bytes_ = names.bytes("ErlSubBits");
+        reader.sub_bits_tag_ = names.constant("sub_bits_subtag");
+    } else {
+        reader.name_ = names.field("Atom", "name");
+    }
     reader.bytes_ = names.bytes("Atom");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
@@ -43,13 +59,45 @@ Result<std::string> AtomReader::text_at(Address atom, std::uint32_t index) {
     }
     std::string text(length, '\0');
     if (length != 0) {
-        if (auto done = vm_->memory().read(read->view().get(name_),
-                                           std::as_writable_bytes(std::span(text)));
-            !done) {
+        auto bytes = term_ ? bytes_of(read->view().get(*term_), length)
+                           : Result<Address>(read->view().get(name_));
+        auto done = bytes ? vm_->memory().read(*bytes, std::as_writable_bytes(std::span(text)))
+                          : std::unexpected(bytes.error());
+        if (!done) {
             return wrap(fmt::format("text of atom {}", index), done.error());
         }
     }
     return text;
+}
+
+// atom.c: up to 64 bytes stand behind a header on the literals' heap, longer ones in a Binary, of
+// which the term is a part: all of it.
+Result<Address> AtomReader::bytes_of(std::uint64_t term, std::uint64_t length) {
+    const auto address = boxed_address(term);
+    const auto header = vm_->memory().word(address);
+    if (!header) {
+        return std::unexpected(header.error());
+    }
+    const auto tag = *header & kHeaderTagMask;
+    const bool on_heap = tag == heap_bits_tag_;
+    if (!is_boxed(term) || (!on_heap && tag != sub_bits_tag_)) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("expected a binary at {:#x}, found header {:#x}", term, *header));
+    }
+    auto read =
+        OwnedStruct::read(vm_->memory(), address, on_heap ? heap_bits_bytes_ : sub_bits_bytes_);
+    if (!read) {
+        return std::unexpected(read.error());
+    }
+    const auto view = read->view();
+    const auto bits = on_heap ? view.get(bits_) : view.get(end_) - view.get(start_);
+    if (bits != length * 8) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("expected a binary of {} bytes at {:#x}, found {} bits", length,
+                                address, bits));
+    }
+    return on_heap ? address + data_.offset
+                   : (view.get(base_) & ~kBaseFlags) + view.get(start_) / 8;
 }
 
 Result<std::string> AtomReader::text(std::uint32_t index) {

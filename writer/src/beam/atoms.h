@@ -21,13 +21,18 @@ class AtomReader {
   private:
     AtomReader(Vm& vm, IndexTableWalker table) : vm_(&vm), table_(table) {}
     Result<std::string> text_at(Address atom, std::uint32_t index);
+    /// Where the bytes of a text are that is a term, a binary of so many bytes.
+    Result<Address> bytes_of(std::uint64_t term, std::uint64_t length);
 
     Vm* vm_;
     IndexTableWalker table_;
     Field index_;
     Field length_;
+    std::optional<Field> term_;  // the text as a term, from OTP 28 on
     Field name_;
-    std::uint32_t bytes_ = 0;
+    Field bits_, data_, base_, start_, end_;
+    std::uint32_t bytes_ = 0, heap_bits_bytes_ = 0, sub_bits_bytes_ = 0;
+    std::uint64_t heap_bits_tag_ = 0, sub_bits_tag_ = 0;
 };
 
 /// Between atoms' term words (erl_term.h) and their indexes.

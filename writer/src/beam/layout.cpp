@@ -185,6 +185,11 @@ std::optional<Field> LayoutNames::field_if_any(std::string_view structure, std::
     return found ? std::optional(*found) : std::nullopt;
 }
 
+std::optional<std::uint64_t> LayoutNames::constant_if_any(std::string_view name) const {
+    const auto found = layout_.constant(name);
+    return found ? std::optional(*found) : std::nullopt;
+}
+
 bool LayoutNames::has_structure(std::string_view name) const {
     return layout_.structure(name).has_value();
 }

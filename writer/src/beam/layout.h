@@ -77,6 +77,8 @@ class LayoutNames {
     std::uint64_t constant(std::string_view name);
     /// The first of these that the layout has.
     std::uint64_t constant(std::initializer_list<std::string_view> names);
+    /// Nothing where the release has no such constant.
+    [[nodiscard]] std::optional<std::uint64_t> constant_if_any(std::string_view name) const;
     [[nodiscard]] bool has_structure(std::string_view name) const;
 
     /// An error that names the first missing one, or nothing.

@@ -20,6 +20,44 @@ Page& page_for(std::vector<Page>& pages, std::size_t items_in_last, std::size_t 
     return pages.back();
 }
 
+/// Addresses of all ErlFunEntry. From OTP 29 on (erl_fun.c, erl_code_staged.h) those of the active
+/// code index: an entry stays in all of them once it is made.
+Result<std::vector<Address>> fun_entries(Vm& vm) {
+    const bool staged = vm.layout().structure("FunTableEntry").has_value();
+    if (!staged) {
+        const auto container = vm.layout().field("ErlFunEntryContainer", "entry");
+        auto objects = hash_objects(vm, vm.tables().funs);
+        if (!container || !objects) {
+            return std::unexpected(!container ? container.error() : objects.error());
+        }
+        for (auto& object : *objects) {
+            object += container->offset;
+        }
+        return objects;
+    }
+    LayoutNames names(vm.layout());
+    const auto table_bytes = names.bytes("IndexTable");
+    const auto entry = names.field("FunTableEntry", "object");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    auto table = IndexTableWalker::open(
+        vm, vm.tables().funs + std::uint64_t{vm.facts().active_code_index} * table_bytes);
+    auto objects = table ? table->objects(0, table->entries())
+                         : Result<std::vector<Address>>(std::unexpected(table.error()));
+    if (!objects) {
+        return objects;
+    }
+    for (auto& object : *objects) {
+        auto address = vm.memory().word(object + entry.offset);
+        if (!address) {
+            return std::unexpected(address.error());
+        }
+        object = *address;
+    }
+    return objects;
+}
+
 }  // namespace
 
 Result<ExportReader> ExportReader::open(Vm& vm) {
@@ -77,7 +115,6 @@ Result<records::Exports> ExportReader::page(std::uint32_t first, std::uint32_t m
 
 Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t most) {
     LayoutNames names(vm.layout());
-    const auto container = names.field("ErlFunEntryContainer", "entry");
     const auto bytes = names.bytes("ErlFunEntry");
     const auto dispatch = names.field("ErlFunEntry", "dispatch");
     const auto module = names.field("ErlFunEntry", "module");
@@ -86,16 +123,15 @@ Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t mo
     const auto uniq = names.field("ErlFunEntry", "uniq");
     const auto old_uniq = names.field("ErlFunEntry", "old_uniq");
     const auto old_index = names.field("ErlFunEntry", "old_index");
-    const auto references = names.field("ErlFunEntry", "refc");
+    const auto references = names.field_if_any("ErlFunEntry", "refc");
     auto atoms = AtomWords::resolve(vm.layout());
     auto known = names.outcome();
-    auto objects = hash_objects(vm, vm.tables().funs);
-    if (!known || !atoms || !objects) {
-        return wrap("fun table", !known ? known.error() : !atoms ? atoms.error() : objects.error());
+    auto entries = fun_entries(vm);
+    if (!known || !atoms || !entries) {
+        return wrap("fun table", !known ? known.error() : !atoms ? atoms.error() : entries.error());
     }
     std::vector<records::FunEntries> pages;
-    for (const auto object : *objects) {
-        const auto address = object + container.offset;
+    for (const auto address : *entries) {
         auto read = OwnedStruct::read(vm.memory(), address, bytes);
         if (!read) {
             return wrap("fun table", read.error());
@@ -117,7 +153,9 @@ Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t mo
         entry.set_old_uniq(static_cast<std::int32_t>(view.u32(old_uniq)));
         const auto sum = view.bytes().subspan(uniq.offset, uniq.bytes);
         entry.set_uniq(std::string(reinterpret_cast<const char*>(sum.data()), sum.size()));
-        entry.set_references(view.get(references));
+        if (references) {
+            entry.set_references(view.get(*references));
+        }
         entry.set_code_address(view.word(dispatch, vm.facts().active_code_index));
     }
     return pages;

@@ -72,7 +72,7 @@ Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
     check.dict_data_ = names.field("ProcDict", "data");
     check.node_bytes_ = names.bytes("ErtsMonLnkNode");
     check.node_other_ = names.field("ErtsMonLnkNode", "other");
-    check.node_type_ = names.field("ErtsMonLnkNode", "type");
+    check.node_type_ = RelationType::resolve(names);
     check.first_link_ = names.constant("link_process");
     check.last_link_ = names.constant("link_dist_process");
     check.nil_ = names.constant("nil");
@@ -282,7 +282,7 @@ void ProcessCheck::relations(const ProcessView& process, Checks& checks) {
         return;
     }
     auto node = OwnedStruct::read(vm_->memory(), process.links, node_bytes_);
-    const auto type = node ? node->view().get(node_type_) : 0;
+    const auto type = node ? node_type_.of(node->view()) : 0;
     const auto other = node ? node->view().get(node_other_) : 0;
     checks.expect("links",
                   type >= first_link_ && type <= last_link_ &&

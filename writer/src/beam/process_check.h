@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/process.h"
+#include "beam/relation_type.h"
 
 #include <map>
 #include <string>
@@ -64,7 +65,8 @@ class ProcessCheck {
     PidWords pids_;
     Field reg_, reg_process_, reg_name_, initial_, arg_reg_, def_arg_reg_, high_water_, old_htop_;
     Field reds_, rcount_, queue_length_, outer_length_, catches_, gen_gcs_, max_gen_gcs_, flags_;
-    Field dictionary_, dict_used_, dict_array_, dict_elements_, dict_data_, node_other_, node_type_;
+    Field dictionary_, dict_used_, dict_array_, dict_elements_, dict_data_, node_other_;
+    RelationType node_type_;
     Field mbuf_, off_heap_, psd_, min_heap_, mbuf_size_, min_vheap_, state_;
     std::uint32_t dictionary_bytes_ = 0, node_bytes_ = 0, reg_bytes_ = 0;
     std::uint64_t first_link_ = 0, last_link_ = 0, nil_ = 0, port_tag_ = 0;

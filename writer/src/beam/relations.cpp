@@ -16,13 +16,6 @@ constexpr std::size_t kReferenceNumbers = 3;
 constexpr std::size_t kMaxReferenceNumbers = 5;
 constexpr std::uint64_t kSuspendActive = std::uint64_t{1} << 63U;
 
-bool is_boxed(std::uint64_t word) {
-    return (word & kPrimaryMask) == kPrimaryBoxed;
-}
-Address boxed_address(std::uint64_t word) {
-    return word & ~std::uint64_t{7};
-}
-
 }  // namespace
 
 Address RelationWalker::remote_thing(std::uint64_t word) {
@@ -73,7 +66,7 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     walker.other_ = names.field("ErtsMonLnkNode", "other");
     walker.offset_ = names.field("ErtsMonLnkNode", "offset");
     walker.flags_ = names.field("ErtsMonLnkNode", "flags");
-    walker.type_ = names.field("ErtsMonLnkNode", "type");
+    walker.type_ = RelationType::resolve(names);
     walker.data_ref_ = names.field("ErtsMonitorData", "ref");
     walker.data_refc_ = names.field("ErtsMonitorData", "refc");
     walker.data_origin_ = names.field("ErtsMonitorData", "origin.other");
@@ -103,6 +96,7 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     walker.link_process_ = names.constant("link_process");
     walker.link_port_ = names.constant("link_port");
     walker.link_remote_ = names.constant("link_dist_process");
+    walker.link_remote_port_ = names.constant_if_any("link_dist_port");
     walker.external_pid_tag_ = names.constant("external_pid_subtag");
     walker.arity_shift_ = names.constant("header_arity_shift");
     walker.external_ref_tag_ = names.constant("external_ref_subtag");
@@ -123,6 +117,10 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     return walker;
 }
 
+bool RelationWalker::is_remote_link(std::uint64_t type) const {
+    return type == link_remote_ || type == link_remote_port_;
+}
+
 records::MonitorKind RelationWalker::monitor_kind(std::uint64_t type) const {
     const auto found = std::ranges::find(monitor_kinds_, type,
                                          &std::pair<std::uint64_t, records::MonitorKind>::first);
@@ -136,7 +134,7 @@ records::LinkKind RelationWalker::link_kind(std::uint64_t type) const {
     if (type == link_port_) {
         return records::LINK_KIND_PORT;
     }
-    return type == link_remote_ ? records::LINK_KIND_REMOTE : records::LINK_KIND_UNKNOWN;
+    return is_remote_link(type) ? records::LINK_KIND_REMOTE : records::LINK_KIND_UNKNOWN;
 }
 
 Result<void> RelationWalker::tree(Address root, std::uint64_t limit,
@@ -210,10 +208,10 @@ Result<std::optional<RelationWalker::Remote>> RelationWalker::remote(std::uint64
 }
 
 Result<void> RelationWalker::link(Address address, StructView node, records::Link& into) {
-    const auto type = node.get(type_);
+    const auto type = type_.of(node);
     into.set_kind(link_kind(type));
     into.set_other_word(node.get(other_));
-    const bool extended = type == link_remote_;
+    const bool extended = is_remote_link(type);
     const auto main_struct = extended ? address - node.get(offset_) : address;
     const auto unlinking = vm_->memory().word(
         main_struct + (extended ? elink_unlinking_.offset : ilink_unlinking_.offset));
@@ -288,7 +286,7 @@ Result<void> RelationWalker::suspension(Address data, records::Monitor& into) {
 
 Result<void> RelationWalker::monitor(Address address, StructView node, records::Monitor& into) {
     const auto flags = node.get(flags_);
-    const auto kind = monitor_kind(node.get(type_));
+    const auto kind = monitor_kind(type_.of(node));
     const auto data = address - node.get(offset_);
     into.set_kind(kind);
     into.set_flags(static_cast<std::uint32_t>(flags));
@@ -343,7 +341,7 @@ Result<std::uint64_t> RelationWalker::term_words(std::uint64_t word) {
 
 // erts_monitor_size() (erl_monitor_link.c, OTP 25.2.3): the whole block, shared by its halves.
 Result<std::uint64_t> RelationWalker::monitor_bytes(Address address, StructView node) {
-    const auto kind = monitor_kind(node.get(type_));
+    const auto kind = monitor_kind(type_.of(node));
     auto read = OwnedStruct::read(vm_->memory(), address - node.get(offset_), data_bytes_);
     if (!read) {
         return wrap("a monitor", read.error());
@@ -389,7 +387,7 @@ Result<RelationWalker::Walked> RelationWalker::walk(
         }
         ++walked.links;
         // erts_link_size(): a link to a remote process is shared by its two halves.
-        walked.bytes += node.get(type_) == link_remote_ ? (elink_bytes_ + 24) / 2 : node_bytes_;
+        walked.bytes += is_remote_link(type_.of(node)) ? (elink_bytes_ + 24) / 2 : node_bytes_;
         return pager.added();
     };
     const auto visit_monitor = [&](Address address, StructView node) -> Result<void> {

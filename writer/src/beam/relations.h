@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/process.h"
+#include "beam/relation_type.h"
 
 #include <functional>
 
@@ -51,13 +52,15 @@ class RelationWalker {
     /// Words of a reference or remote pid, 0 for an immediate.
     Result<std::uint64_t> term_words(std::uint64_t word);
     Result<std::optional<Remote>> remote(std::uint64_t word);
+    [[nodiscard]] bool is_remote_link(std::uint64_t type) const;
     [[nodiscard]] records::MonitorKind monitor_kind(std::uint64_t type) const;
     [[nodiscard]] records::LinkKind link_kind(std::uint64_t type) const;
 
     Vm* vm_;
     PidWords pids_;
     AtomWords atoms_;
-    Field right_, left_, next_, other_, offset_, flags_, type_;
+    Field right_, left_, next_, other_, offset_, flags_;
+    RelationType type_;
     Field suspend_state_;
     Field data_ref_, data_refc_, data_origin_, data_target_, name_, dist_, dist_name_,
         ilink_unlinking_, elink_unlinking_;
@@ -66,6 +69,7 @@ class RelationWalker {
     std::uint32_t elink_bytes_ = 0, heap_block_bytes_ = 0, extended_bytes_ = 0, suspend_bytes_ = 0;
     std::uint64_t flag_target_ = 0, flag_name_ = 0, flag_extended_ = 0;
     std::uint64_t link_process_ = 0, link_port_ = 0, link_remote_ = 0;
+    std::optional<std::uint64_t> link_remote_port_;  // from OTP 29 on
     std::vector<std::pair<std::uint64_t, records::MonitorKind>> monitor_kinds_;
     std::uint64_t external_pid_tag_ = 0, external_ref_tag_ = 0, arity_shift_ = 0;
 };

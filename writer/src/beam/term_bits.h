@@ -13,4 +13,12 @@ inline constexpr std::uint64_t kPrimaryBoxed = 0x2;
 /// Primary tag and subtag of a header word.
 inline constexpr std::uint64_t kHeaderTagMask = 0x3f;
 
+constexpr bool is_boxed(std::uint64_t word) {
+    return (word & kPrimaryMask) == kPrimaryBoxed;
+}
+/// What a boxed term's word points to; OTP 25 to 28 may mark pointers to literals in bit 2.
+constexpr std::uint64_t boxed_address(std::uint64_t word) {
+    return word & ~std::uint64_t{7};
+}
+
 }  // namespace beamdump::beam
