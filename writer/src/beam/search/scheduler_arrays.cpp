@@ -15,7 +15,7 @@ constexpr std::uint32_t kMostSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCH
 constexpr std::uint64_t kCacheLine = 64;         // where members begin
 
 struct SchedulerFields {
-    Field type, number, dirty_number;
+    Field type, number, dirty_number, sleep_info, of_sleep_info;
     std::uint32_t end = 0;
     std::uint64_t stride = 0;
 
@@ -25,7 +25,9 @@ struct SchedulerFields {
         fields.type = names.field("ErtsAlignedSchedulerData", "type");
         fields.number = names.field("ErtsAlignedSchedulerData", "no");
         fields.dirty_number = names.field("ErtsAlignedSchedulerData", "dirty_no");
-        fields.end = end_of({fields.type, fields.number, fields.dirty_number});
+        fields.sleep_info = names.field("ErtsAlignedSchedulerData", "ssi");
+        fields.of_sleep_info = names.field("ErtsSchedulerSleepInfo", "esdp");
+        fields.end = end_of({fields.type, fields.number, fields.dirty_number, fields.sleep_info});
         fields.stride = names.bytes("ErtsAlignedSchedulerData");
         if (auto known = names.outcome(); !known) {
             return std::unexpected(known.error());
@@ -34,25 +36,35 @@ struct SchedulerFields {
     }
 };
 
-/// erl_process.h, ErtsSchedType: 0 normal, 1 dirty CPU, 2 dirty I/O.
+/// Whether a scheduler of a kind and number is there. erl_process.c: it and what is known of its
+/// sleep point to each other. erl_process.h, ErtsSchedType: 0 normal, 1 dirty CPU, 2 dirty I/O.
+bool is_scheduler(Vm& vm, const SchedulerFields& fields, Address address, std::uint64_t type,
+                  std::uint32_t number) {
+    if (!vm.plausible(address, fields.end)) {
+        return false;
+    }
+    const auto read = OwnedStruct::read(vm.memory(), address, fields.end);
+    if (!read) {
+        return false;
+    }
+    const auto view = read->view();
+    const auto own = view.get(type == 0 ? fields.number : fields.dirty_number);
+    const auto other = view.get(type == 0 ? fields.dirty_number : fields.number);
+    const auto sleep_info = view.get(fields.sleep_info);
+    if (view.get(fields.type) != type || own != number || other != 0 ||
+        !vm.plausible(sleep_info, sizeof(Address))) {
+        return false;
+    }
+    const auto back = vm.memory().word(sleep_info + fields.of_sleep_info.offset);
+    return back && *back == address;
+}
+
 std::uint32_t count_members(Vm& vm, const SchedulerFields& fields, Address array,
                             std::uint64_t type) {
     std::uint32_t count = 0;
-    for (; count < kMostSchedulers; ++count) {
-        const auto address = array + count * fields.stride;
-        const auto read = vm.plausible(address, fields.end)
-                              ? OwnedStruct::read(vm.memory(), address, fields.end)
-                              : fail(ErrorCode::kUnmapped, "");
-        if (!read) {
-            break;
-        }
-        const auto view = read->view();
-        const bool dirty = type != 0;
-        if (view.get(fields.type) != type ||
-            view.get(dirty ? fields.dirty_number : fields.number) != count + 1 ||
-            view.get(dirty ? fields.number : fields.dirty_number) != 0) {
-            break;
-        }
+    while (count < kMostSchedulers &&
+           is_scheduler(vm, fields, array + count * fields.stride, type, count + 1)) {
+        ++count;
     }
     return count;
 }

@@ -17,7 +17,8 @@ struct SchedulerArrays {
 };
 
 /// Finds erts_aligned_scheduler_data and its two dirty kin (erl_process.c) through the words of the
-/// runtime's data that point to them: arrays whose members number themselves and say their kind.
+/// runtime's data that point to them: arrays whose members number themselves, say their kind, and
+/// are pointed to by what they point to.
 Result<SchedulerArrays> find_scheduler_arrays(Vm& vm, const ImageSearch& search);
 
 }  // namespace beamdump::beam
