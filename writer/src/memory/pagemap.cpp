@@ -14,6 +14,7 @@ namespace beamdump::memory {
 namespace {
 
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63U;
+constexpr std::uint64_t kGuard = std::uint64_t{1} << 58U;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 44U;
 constexpr std::size_t kEntriesPerRead = 4096;
 
@@ -57,13 +58,21 @@ bool Pagemap::address_space_gone() const {
 }
 
 Result<std::vector<AddressRange>> Pagemap::present(AddressRange range) {
+    return with(kPresent, range);
+}
+
+Result<std::vector<AddressRange>> Pagemap::guards(AddressRange range) {
+    return with(kGuard, range);
+}
+
+Result<std::vector<AddressRange>> Pagemap::with(std::uint64_t bit, AddressRange range) {
     std::vector<AddressRange> parts;
     if (range.end <= range.begin) {
         return parts;
     }
     if (range.bytes() > kMostBytes) {
         return fail(ErrorCode::kLimit,
-                    fmt::format("asked which pages of {:#x}-{:#x} are present: more than {} bytes",
+                    fmt::format("asked which pages of {:#x}-{:#x} there are: more than {} bytes",
                                 range.begin, range.end, kMostBytes));
     }
     std::uint64_t page = range.begin / kPageBytes;
@@ -89,7 +98,7 @@ Result<std::vector<AddressRange>> Pagemap::present(AddressRange range) {
             break;  // beyond the highest user address
         }
         for (const auto entry : std::span(entries).first(static_cast<std::size_t>(got) / 8)) {
-            if ((entry & kPresent) != 0) {
+            if ((entry & bit) != 0) {
                 add_page(parts, page * kPageBytes, range);
             }
             ++page;

@@ -22,8 +22,14 @@ class Pagemap final : public PresentPages {
     /// a separate part. kLimit: the range is beyond 16 TiB. kTargetDied.
     Result<std::vector<AddressRange>> present(AddressRange range) override;
 
+    /// The pages of a range that are guards within a mapping (MADV_GUARD_INSTALL), as glibc puts
+    /// below threads' stacks from 2.42 on: bit 58, from Linux 6.15 on; kernels before tell of none.
+    /// Costs and errors as present().
+    Result<std::vector<AddressRange>> guards(AddressRange range);
+
   private:
     explicit Pagemap(pid_t pid) : pid_(pid) {}
+    Result<std::vector<AddressRange>> with(std::uint64_t bit, AddressRange range);
     [[nodiscard]] bool address_space_gone() const;
 
     pid_t pid_;

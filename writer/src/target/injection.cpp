@@ -35,6 +35,8 @@ using memory::Address;
 constexpr std::uint64_t kRedZoneBytes = 128;
 // Room for the borrowed thread, which runs on, above the reaper's frames, which stay.
 constexpr std::uint64_t kStackBetween = std::uint64_t{64} << 10U;
+// A guard is looked for no further below a stack pointer: no stack of the runtime is as large.
+constexpr std::uint64_t kMostStackBytes = std::uint64_t{256} << 20U;
 constexpr std::uint64_t kChainAlignment = 64;
 constexpr std::uint64_t kUserCode64 = 0x33;  // Linux' __USER_CS
 constexpr std::uint64_t kThreadFlags =
@@ -131,7 +133,8 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
         return std::unexpected(memory ? pages.error() : memory.error());
     }
     injection.memory_ = std::move(*memory);
-    const auto gadgets = find_gadgets(*injection.memory_, **pages, injection.mappings_);
+    injection.pages_ = std::move(*pages);
+    const auto gadgets = find_gadgets(*injection.memory_, *injection.pages_, injection.mappings_);
     if (!gadgets) {
         return std::unexpected(gadgets.error());
     }
@@ -146,22 +149,30 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
     return injection;
 }
 
-/// The mapping that is a thread's own stack, seen by the guard below it, without which its lowest
-/// end might be something else's.
-Result<const Mapping*> Injection::own_stack(Address stack_pointer) const {
+/// The lowest end of a thread's own stack, seen by the guard below it, without which that might be
+/// something else's: a mapping without permissions, or pages of the same one (glibc from 2.42 on).
+Result<Address> Injection::own_stack(Address stack_pointer) const {
     const Mapping* stack = mappings_.find(stack_pointer);
     const bool fit = stack != nullptr && stack->writable && !stack->executable && !stack->shared &&
                      stack->inode == 0 && stack->path.empty();
-    const Mapping* below =
-        fit && stack->range.begin > 0 ? mappings_.find(stack->range.begin - 1) : nullptr;
-    const bool guarded =
-        below != nullptr && !below->readable && !below->writable && !below->executable;
-    if (!guarded) {
-        return fail(ErrorCode::kUnsupported,
-                    fmt::format("its stack pointer {:#x} is not in a guarded stack of its own",
-                                stack_pointer));
+    if (fit) {
+        const auto begin = stack->range.begin;
+        const auto lowest = stack_pointer - std::min(stack_pointer - begin, kMostStackBytes);
+        const auto guards = pages_->guards({lowest, stack_pointer});
+        if (!guards) {
+            return std::unexpected(guards.error());
+        }
+        if (!guards->empty()) {
+            return guards->back().end;
+        }
+        const Mapping* below = begin > 0 ? mappings_.find(begin - 1) : nullptr;
+        if (below != nullptr && !below->readable && !below->writable && !below->executable) {
+            return begin;
+        }
     }
-    return stack;
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("its stack pointer {:#x} is not in a guarded stack of its own", stack_pointer));
 }
 
 std::vector<FrameChain> Injection::reaper_chains(Address at,
@@ -203,7 +214,7 @@ Result<void> Injection::write(const FrameChain& chain) {
 /// are.
 bool Injection::reaps_a_twin(const user_regs_struct& registers) const {
     const auto stack = own_stack(registers.rsp);
-    return stack && registers.rsp - (*stack)->range.begin < memory::kPageBytes &&
+    return stack && registers.rsp - *stack < memory::kPageBytes &&
            registers.rip >= gadgets_.syscall_return && registers.rip <= gadgets_.syscall_return + 2;
 }
 
@@ -245,7 +256,7 @@ Result<void> Injection::plant_in(pid_t thread) {
         return std::unexpected(going_on.error());
     }
     state->registers = *going_on;
-    const auto reaper = reaper_chains((*stack)->range.begin, stopped);
+    const auto reaper = reaper_chains(*stack, stopped);
     const auto build = [&](Address at) {
         FrameChain chain(at, gadgets_, stopped);
         chain.call({SYS_clone, {kThreadFlags, reaper.back().entry()}});
@@ -253,10 +264,10 @@ Result<void> Injection::plant_in(pid_t thread) {
         return chain;
     };
     const auto bytes = build(0).bytes().size();
-    const auto lowest = (*stack)->range.begin + kStackBetween;
+    const auto lowest = *stack + kStackBetween;
     if (stopped.rsp < lowest + kRedZoneBytes + bytes + kChainAlignment) {
-        return fail(ErrorCode::kUnsupported, fmt::format("only {} bytes of its stack are free",
-                                                         stopped.rsp - (*stack)->range.begin));
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("only {} bytes of its stack are free", stopped.rsp - *stack));
     }
     const auto at = (stopped.rsp - kRedZoneBytes - bytes) / kChainAlignment * kChainAlignment;
     const auto borrowed = build(at);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "memory/memory_source.h"
+#include "memory/pagemap.h"
 #include "memory/present_pages.h"
 #include "target/injection_frame.h"
 #include "target/mappings.h"
@@ -64,7 +65,7 @@ class Injection {
     [[nodiscard]] bool reaps_a_twin(const user_regs_struct& registers) const;
     Result<void> find_threads(std::span<const std::string> names);
     Result<void> write(const FrameChain& chain);
-    Result<const Mapping*> own_stack(memory::Address stack_pointer) const;
+    Result<memory::Address> own_stack(memory::Address stack_pointer) const;
     [[nodiscard]] std::vector<FrameChain> reaper_chains(memory::Address at,
                                                         const user_regs_struct& selectors) const;
 
@@ -75,6 +76,7 @@ class Injection {
     Mappings mappings_;
     Gadgets gadgets_;
     std::unique_ptr<memory::MemorySource> memory_;
+    std::unique_ptr<memory::Pagemap> pages_;
     Descriptor writable_memory_;
     pid_t borrowed_ = 0;
 };

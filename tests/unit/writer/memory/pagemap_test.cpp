@@ -51,6 +51,26 @@ TEST_F(PagemapTest, TellsTouchedPagesFromUntouched) {
     EXPECT_THAT(present(), ::testing::ElementsAre(0, 3, 4, 5, 50, 99));
 }
 
+TEST(Pagemap, TellsGuardsWithinAMapping) {
+    constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL, Linux' asm-generic/mman-common.h
+    const SharedAddress memory(8, PROT_READ | PROT_WRITE);
+    const ChildProcess child([&] {
+        auto* pages = ::mmap(memory.data(), 8 * kPageBytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        static_cast<unsigned char*>(pages)[0] = 1;
+        ::madvise(memory.data() + 2 * kPageBytes, 3 * kPageBytes, kGuardInstall);
+    });
+    if (::madvise(memory.data(), 0, kGuardInstall) != 0) {
+        GTEST_SKIP() << "this kernel has no guards within mappings: NOT TESTED";
+    }
+    const auto first = memory.address();
+    const auto guards =
+        Pagemap::open(child.pid()).value()->guards({first, first + 8 * kPageBytes}).value();
+    ASSERT_EQ(guards.size(), 1U);
+    EXPECT_EQ(guards[0].begin, first + 2 * kPageBytes);
+    EXPECT_EQ(guards[0].end, first + 5 * kPageBytes);
+}
+
 TEST_F(PagemapTest, CutsToTheRange) {
     const auto parts = pages_->present({page(3) + 10, page(5) + 20}).value();
     ASSERT_EQ(parts.size(), 1U);
