@@ -31,7 +31,7 @@ ErlNode.sysname CatchPool.high_mark CatchPool.tabsize CatchPool.beam_catches
 
 
 # A refusal says what was expected and found, or what of the layout contradicts itself.
-REFUSAL = r"^beamdump-capture: .*(expected|found|no readable memory|does not)"
+REFUSAL = r"^beamdump-capture: .*(expected|found|no (readable )?memory|does not)"
 
 
 def shifted(layout, structure, field):

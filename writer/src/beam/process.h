@@ -3,6 +3,7 @@
 #include "beam/code_lookup.h"
 #include "beam/pid_words.h"
 #include "beam/process_table.h"
+#include "beam/queue_lengths.h"
 #include "beam/struct_view.h"
 
 #include <records.pb.h>
@@ -83,14 +84,13 @@ class ProcessReader {
         Field htop, stop, fcalls, freason, fvalue, heap, hend, abandoned_heap, heap_sz;
         Field min_heap_size, min_vheap_size, max_heap_size, arity, arg_reg, def_arg_reg;
         Field i, catches, rcount, reds, flags, group_leader, ftrace, uniq;
-        Field first, cont, len, queue_flags, dictionary, token, initial, current, parent;
+        Field first, cont, queue_flags, dictionary, token, initial, current, parent;
         Field high_water, old_hend, old_htop, old_heap, gen_gcs, max_gen_gcs;
         Field off_heap_first, off_heap_overhead, wrt_bins, mbuf, msg_frag, mbuf_sz, psd;
-        Field bin_vheap_sz, bin_old_vheap, bin_old_vheap_sz, state, inq_first, inq_last, inq_len,
+        Field bin_vheap_sz, bin_old_vheap, bin_old_vheap_sz, state, inq_first, inq_last,
             inq_buffers, lock;
         Field reg_name, dict_used, dict_elements, dict_array, dict_data, psd_data;
-        Field native_argc, native_argv, buffer_slots, buffer_len;
-        std::optional<Field> middle_len;
+        Field native_argc, native_argv;
     };
     struct Constants {
         std::uint64_t free, exiting, active, running, suspended, gc, active_sys, running_sys;
@@ -106,7 +106,8 @@ class ProcessReader {
     PidWords pids_;
     Fields f_{};
     Constants c_{};
-    std::uint32_t bytes_ = 0, dictionary_bytes_ = 0, psd_bytes_ = 0, buffer_bytes_ = 0;
+    std::optional<QueueCounter> queue_counter_;  ///< there once the names are resolved
+    std::uint32_t bytes_ = 0, dictionary_bytes_ = 0, psd_bytes_ = 0;
 };
 
 }  // namespace beamdump::beam

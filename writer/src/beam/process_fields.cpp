@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint64_t kMaxArguments = 1024;        // MAX_REG, erl_vm.h
 constexpr std::uint64_t kMaxDictionary = 1U << 28U;  // slots
-constexpr std::uint64_t kBuffers = 64;  // ERTS_PROC_SIG_INQ_BUFFERED_NR_OF_BUFFERS at most
 
 }  // namespace
 
@@ -49,8 +48,6 @@ void ProcessReader::resolve(LayoutNames& names) {
     f_.uniq = process("uniq");
     f_.first = process("sig_qs.first");
     f_.cont = process("sig_qs.cont");
-    f_.len = names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}});
-    f_.middle_len = names.field_if_any("Process", "sig_qs.mlenoffs");
     f_.queue_flags = process("sig_qs.flags");
     f_.dictionary = process("dictionary");
     f_.token = process("seq_trace_token");
@@ -76,7 +73,6 @@ void ProcessReader::resolve(LayoutNames& names) {
     f_.state = process("state");
     f_.inq_first = process("sig_inq.first");
     f_.inq_last = process("sig_inq.last");
-    f_.inq_len = names.field({{"Process", "sig_inq.len"}, {"Process", "sig_inq.mlenoffs"}});
     f_.inq_buffers = process("sig_inq_buffers");
     f_.lock = process("lock.flags");
     f_.reg_name = names.field("RegProc", "name");
@@ -89,10 +85,7 @@ void ProcessReader::resolve(LayoutNames& names) {
     psd_bytes_ = names.bytes("ErtsPSD");
     f_.native_argc = names.field("ErtsNativeFunc", "argc");
     f_.native_argv = names.field("ErtsNativeFunc", "argv");
-    f_.buffer_slots = names.field("ErtsSignalInQueueBufferArray", "slots");
-    f_.buffer_len = names.field(
-        {{"ErtsSignalInQueueBuffer", "queue.len"}, {"ErtsSignalInQueueBuffer", "queue.mlenoffs"}});
-    buffer_bytes_ = names.bytes("ErtsSignalInQueueBuffer");
+    queue_counter_.emplace(names);
 
     c_.free = names.constant("state_free");
     c_.exiting = names.constant("state_exiting");
@@ -126,29 +119,15 @@ void ProcessReader::queues(const StructView& view, ProcessView& process) {
     process.outer_last = view.get(f_.inq_last);
     process.buffers = view.get(f_.inq_buffers);
     facts.set_off_heap_message_queue((view.get(f_.queue_flags) & c_.queue_off_heap) != 0);
-    // erl_message.h: in OTP 25 sig_qs.len counts the messages of inner and middle queue together,
-    // except while a process_info request is on its way, when it may even be negative. In OTP 27
-    // the inner queue has a count of its own, and each signal counts the messages before it.
-    auto inner = static_cast<std::int64_t>(view.get(f_.len));
-    if (f_.middle_len) {
-        inner += static_cast<std::int64_t>(view.get(*f_.middle_len));
+    const auto lengths = queue_counter_->count(*vm_, view);
+    if (process.buffers != 0 && lengths.buffered) {
+        facts.set_buffered_queue_length(*lengths.buffered);
     }
-    const auto outer = view.get(f_.inq_len);
-    std::uint64_t buffered = 0;
-    if (process.buffers != 0) {
-        for (std::uint64_t slot = 0; slot < kBuffers; ++slot) {
-            const auto length = vm_->memory().word(process.buffers + f_.buffer_slots.offset +
-                                                   slot * buffer_bytes_ + f_.buffer_len.offset);
-            if (!length) {
-                break;
-            }
-            buffered += *length;
-        }
-        facts.set_buffered_queue_length(buffered);
+    if (lengths.outer) {
+        facts.set_outer_queue_length(*lengths.outer);
     }
-    facts.set_outer_queue_length(outer);
-    if (inner >= 0) {
-        facts.set_message_queue_length(static_cast<std::uint64_t>(inner) + outer + buffered);
+    if (const auto all = lengths.all()) {
+        facts.set_message_queue_length(*all);
     }
     process.links = view.get(f_.links);
     process.local_targets = view.get(f_.lt_monitors);

@@ -11,15 +11,13 @@ constexpr std::uint64_t kMostWords = std::uint64_t{1} << 44U;  // more is garbag
 
 Result<ProcessSizer> ProcessSizer::open(Vm& vm) {
     LayoutNames names(vm.layout());
-    ProcessSizer sizer;
+    ProcessSizer sizer(vm, QueueCounter(names));
     sizer.bytes_ = names.bytes("Process");
     sizer.id_ = names.field("Process", "common.id");
     sizer.heap_sz_ = names.field("Process", "heap_sz");
     sizer.old_heap_ = names.field("Process", "old_heap");
     sizer.old_hend_ = names.field("Process", "old_hend");
     sizer.mbuf_sz_ = names.field("Process", "mbuf_sz");
-    sizer.inner_ = names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}});
-    sizer.outer_ = names.field({{"Process", "sig_inq.len"}, {"Process", "sig_inq.mlenoffs"}});
     sizer.reds_ = names.field("Process", "reds");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
@@ -33,7 +31,7 @@ ProcessSize ProcessSizer::size(std::span<const std::byte> structure) const {
     const auto words = [&](Field field) { return std::min(view.get(field), kMostWords); };
     return {view.get(id_),
             (words(heap_sz_) + words(mbuf_sz_)) * 8 + std::min(old_bytes, kMostWords * 8),
-            words(inner_) + words(outer_), view.get(reds_)};
+            queues_.count(*vm_, view).all().value_or(0), view.get(reds_)};
 }
 
 }  // namespace beamdump::beam

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/queue_lengths.h"
 #include "beam/struct_view.h"
 #include "beam/vm.h"
 
@@ -10,7 +11,7 @@ namespace beamdump::beam {
 struct ProcessSize {
     std::uint64_t pid_word = 0;
     std::uint64_t bytes = 0;     ///< heaps and fragments, without messages and binaries
-    std::uint64_t messages = 0;  ///< in its queues
+    std::uint64_t messages = 0;  ///< in its queues, 0 where that is not known
     std::uint64_t reductions = 0;
 };
 
@@ -19,10 +20,15 @@ class ProcessSizer {
   public:
     static Result<ProcessSizer> open(Vm& vm);
     [[nodiscard]] std::uint32_t structure_bytes() const { return bytes_; }
+    /// Asks the node for more only where other signals than messages wait.
     [[nodiscard]] ProcessSize size(std::span<const std::byte> structure) const;
 
   private:
-    Field id_{}, heap_sz_{}, old_heap_{}, old_hend_{}, mbuf_sz_{}, inner_{}, outer_{}, reds_{};
+    ProcessSizer(Vm& vm, QueueCounter queues) : vm_(&vm), queues_(queues) {}
+
+    Vm* vm_;
+    QueueCounter queues_;
+    Field id_{}, heap_sz_{}, old_heap_{}, old_hend_{}, mbuf_sz_{}, reds_{};
     std::uint32_t bytes_ = 0;
 };
 
