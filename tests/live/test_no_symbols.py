@@ -20,8 +20,8 @@ FIRST_WITHOUT_NAMES = 29
 SYMBOL_TABLES = {"symtab", "dynsym"}
 QUESTIONS = ("process", "backtrace", "heap")
 # What a capture says of itself, and what moves while an idle node runs.
-OF_THE_CAPTURE = {"dump", "capture", "cost", "uptime_us", "resident", "reductions", "processes",
-                  "process_heaps"}
+OF_THE_CAPTURE = {"dump", "capture", "cost", "boot_us", "uptime_us", "resident", "reductions",
+                  "processes", "process_heaps"}
 LEAST_COMPARED = 300
 PAGE = 4096
 TABLE_BYTES = 320  # of an ErtsPTab, in all releases

@@ -361,6 +361,9 @@ Result<std::vector<memory::AddressRange>> NodeCapture::changed_pages(
 
 Result<void> NodeCapture::literals(BinaryStore& binaries) {
     RunWriter run(copier_, vm_, format::OwnerKind::kNode, 0);
+    // From OTP 28 on an atom's text is a literal, the cookie's too; and a persistent term may be.
+    const RegionCopier::Scrub scrub = [this](std::span<std::byte> bytes) { cookies_.scrub(bytes); };
+    run.set_scrub(&scrub);
     const auto start = vm_.facts().literals_start;
     auto parts = literal_parts(vm_, {start, start + vm_.facts().literals_bytes});
     auto changed = parts ? changed_pages(*parts) : parts;
