@@ -93,7 +93,8 @@ class Node:
         """Thread ids in a stop: by a signal (T) or by a tracer (t)."""
         stopped = []
         for status in glob.glob(f"/proc/{self.pid}/task/*/status"):
-            with contextlib.suppress(FileNotFoundError):
+            # A thread may end meanwhile.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 lines = pathlib.Path(status).read_text().splitlines()
                 state = next(line for line in lines if line.startswith("State:"))
                 if state.split()[1] in ("T", "t"):
