@@ -28,13 +28,15 @@ items() ->
      message_queue_data, garbage_collection, garbage_collection_info, current_stacktrace,
      suspending, catchlevel, sequential_trace_token, binary].
 
-%% False if the process has ended since the list of processes was made.
+%% False if the process has ended since the list of processes was made. The VM answers the last item
+%% first: the terms come after the facts, for to copy a binary that is being appended to shrinks it.
 write_process(Device, Wanted, Pid) ->
-    case process_info(Pid, items() ++ texts:items(Wanted, Pid)) of
+    Items = texts:items(Wanted, Pid),
+    case process_info(Pid, Items ++ items()) of
         undefined ->
             false;
         Info ->
-            {Facts, Terms} = lists:split(length(items()), Info),
+            {Terms, Facts} = lists:split(length(Items), Info),
             ok = file:write(Device, line([{pid, Pid} | marks(Terms) ++ Facts])),
             ok = texts:write(Wanted, Pid, Info),
             true

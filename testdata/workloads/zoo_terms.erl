@@ -1,6 +1,6 @@
-%% Every kind of term that OTP 25 has, made where it is called: a copy would lose sharing, sub
-%% binaries and literals. Each group is a list of {Description, Term}; zoo_binaries and zoo_shared
-%% have the groups that need more care.
+%% Every kind of term that the node's release has, made where it is called: a copy would lose sharing,
+%% sub binaries and literals. Each group is a list of {Description, Term}; zoo_binaries, zoo_shared and
+%% zoo_records have the groups that need more care.
 -module(zoo_terms).
 -export([groups/0, id/1, million_map/1, nested_tuples/1, nested_lists/1, nested_maps/1,
          nested_funs/1, nested_mix/1, improper/1]).
@@ -11,7 +11,8 @@ groups() ->
      {identifiers, fun zoo_identifiers:all/0}, {magic, fun zoo_identifiers:magic/0},
      {lists, fun lists/0}, {tuples, fun tuples/0}, {maps, fun maps/0},
      {binaries, fun zoo_binaries:bytes/0}, {bits, fun zoo_binaries:bits/0},
-     {funs, fun funs/0}, {literals, fun zoo_shared:literals/0}, {shared, fun zoo_shared:all/0}].
+     {funs, fun funs/0}, {literals, fun zoo_shared:literals/0}, {shared, fun zoo_shared:all/0}]
+        ++ zoo_records:groups().
 
 %% What the compiler cannot see through: what goes through it is no literal.
 id(Term) -> Term.

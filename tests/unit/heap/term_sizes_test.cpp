@@ -125,5 +125,24 @@ TEST_F(TermSizesTest, AgreeWithCountingByHand) {
     }
 }
 
+TEST_F(TermSizesTest, ADefinitionIsSharedByItsRecords) {
+    const TagScheme scheme = *scheme_of(format::TermScheme::kOtp29);
+    constexpr std::uint64_t kRecordSubtag = 7;
+    const auto one = TermBuilder::small(1);
+    const auto definition = b.tuple({b.tuple({one, one}), one, b.atom("module"), b.atom("name"),
+                                     b.atom("false"), b.atom("x"), b.atom("y")});
+    const auto record = [&](std::uint64_t x, std::uint64_t y) {
+        return TermBuilder::boxed(b.put({TermBuilder::header(3, kRecordSubtag), definition, x, y}));
+    };
+    constexpr std::uint64_t kRecord = 4;
+    constexpr std::uint64_t kDefinition = 8 + 3;
+    const auto inner = record(one, one);
+    WordReader reader(context);
+    const auto got = TermSizer(scheme, reader).sizes(record(inner, inner));
+    EXPECT_EQ(got.flat, 3 * (kRecord + kDefinition));
+    EXPECT_EQ(got.shared, 2 * kRecord + kDefinition);
+    EXPECT_EQ(got.unreadable, 0U);
+}
+
 }  // namespace
 }  // namespace beamdump::testing
