@@ -24,7 +24,7 @@ UNDECODED = "zoo_suspended_far"
 # on, it cannot see that one is shared. The roots where it counts so otherwise, at most.
 HIDDEN_WORDS = 3
 MOST_WITH_HIDDEN = 20
-# Nor does it look into native records: what is shared inside, their definitions too, it counts again.
+# Nor does it look into native records: what is shared inside, definitions too, it counts again.
 OF_RECORDS = "_records"
 MOST_WITH_RECORDS = 20
 

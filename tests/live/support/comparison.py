@@ -111,7 +111,7 @@ def compare(captured, before, told, facts=COMPARED, also=lambda pid, asked: ()):
             result.differences.append(f"{pid} {asked['registered_name']}: not in the dump")
             continue
         ran = asked["reductions"] - (process.get("reductions", 0))
-        # Going to sleep for longer costs a process nothing: on OTP 29, the VM's own do so after a minute.
+        # Hibernating costs a process no reductions: on OTP 29, the VM's own do it after a minute.
         went_to_sleep = (asked["current_function"] == HIBERNATED and
                          process.get("current_function") != HIBERNATED)
         if (process.get("void_reason") or went_to_sleep or
