@@ -62,7 +62,7 @@ class Check(unittest.TestCase):
         self.assertEqual(self.node.stopped_threads(), [])
         self.assertEqual(self.node.ask("ping"), "pong")
         before = set(self.scratch.iterdir())
-        ended = subprocess.run(["strace", "-f", "-e", "trace=ptrace,kill,tkill", "-o",
+        ended = subprocess.run(["strace", "-f", "--seccomp-bpf", "-e", "trace=ptrace,kill,tkill", "-o",
                                 self.scratch / "calls", CAPTURE, "--check", str(self.node.pid)],
                                cwd=self.scratch, capture_output=True)
         self.assertEqual(ended.returncode, 0)

@@ -12,7 +12,9 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint32_t kSample = 200;  // processes looked at
+constexpr std::uint32_t kSample = 200;  // processes judged
+/// Slots looked at for that: where none holds a process, a million would be no surer.
+constexpr std::uint32_t kMostSlots = 4000;
 constexpr std::uint32_t kFunctionsEach = 4;
 constexpr std::chrono::milliseconds kBetweenTries{3};
 
@@ -124,13 +126,18 @@ Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
     Checks checks;
     std::uint64_t registered = 0;
     constexpr std::uint32_t kSlots = 4096;
-    for (std::uint32_t first = 0; first < table->slots() && report.processes < kSample;
-         first += kSlots) {
+    std::uint32_t looked_at = 0;
+    const auto enough = [&] { return report.processes >= kSample || looked_at >= kMostSlots; };
+    for (std::uint32_t first = 0; first < table->slots() && !enough(); first += kSlots) {
         auto used = table->used(first, kSlots);
         if (!used) {
             return refuse(vm, used.error());
         }
         for (const auto& slot : *used) {
+            if (enough()) {
+                break;
+            }
+            ++looked_at;
             auto raw = OwnedStruct::read(vm.memory(), slot.process, reader->bytes());
             auto process = raw ? reader->decode(slot, raw->view().bytes())
                                : Result<ProcessView>(std::unexpected(raw.error()));
@@ -140,9 +147,7 @@ Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
                 continue;
             }
             registered += process->facts.has_registered_name_atom() ? 1 : 0;
-            if (++report.processes >= kSample) {
-                break;
-            }
+            ++report.processes;
         }
     }
     if (const auto verdict = checks.verdict()) {
