@@ -1,8 +1,10 @@
 #include "target/debug_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <unistd.h>
 
 // Found again through the symbol table of this test's own executable.
 extern "C" std::uint64_t beamdump_debug_file_marker;
@@ -40,7 +42,9 @@ class DebugFile : public ::testing::Test {
     }
 
     ElfImage image_ = ElfImage::open(kSelf, kBias).value();
-    fs::path root_ = fs::path(::testing::TempDir()) / "beamdump_debug_file_test";
+    // Of this process alone: the tests run at the same time, each in a process of its own.
+    fs::path root_ =
+        fs::path(::testing::TempDir()) / fmt::format("beamdump_debug_file.{}", ::getpid());
 };
 
 TEST_F(DebugFile, IsFoundByBuildId) {
