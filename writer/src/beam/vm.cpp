@@ -20,9 +20,6 @@ Result<Layout> choose_layout(const std::string& release, const LocateOptions& op
     if (options.layout) {
         return *options.layout;
     }
-    if (options.layout_json) {
-        return Layout::parse(*options.layout_json);
-    }
     std::string known;
     for (const auto& builtin : builtin_layouts()) {
         auto layout = Layout::parse(builtin.json);

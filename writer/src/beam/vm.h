@@ -55,9 +55,8 @@ struct VmTables {
 
 /// How to locate a VM.
 struct LocateOptions {
-    std::optional<std::string> layout_json;  ///< to use in place of the built-in ones
-    std::optional<Layout> layout;            ///< the same, read already
-    bool no_symbols = false;                 ///< as if the executable had none
+    std::optional<Layout> layout;  ///< to use in place of the built-in ones
+    bool no_symbols = false;       ///< as if the executable had none
 };
 
 /// A located VM: the target, the layout that fits its release, and where its tables are. Located

@@ -264,7 +264,11 @@ Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
             return fail(ErrorCode::kNotFound,
                         fmt::format("cannot read the layout file {}", options.layout->string()));
         }
-        how.layout_json = text.str();
+        auto layout = beam::Layout::parse(text.str());
+        if (!layout) {
+            return std::unexpected(layout.error());
+        }
+        how.layout = std::move(*layout);
     }
     return how;
 }

@@ -79,7 +79,8 @@ struct CaptureReport {
     bool cut_off = false;  ///< what was read was itself incomplete: a core that was cut off
 };
 
-/// How the VM is to be located, by the options. kNotFound: the layout file cannot be read.
+/// How the VM is to be located, by the options. kNotFound: the layout file cannot be read;
+/// other errors are Layout::parse()'s.
 Result<beam::LocateOptions> locate_options(const CaptureOptions& options);
 
 /// Takes the whole dump: opens the target, checks it, stops it, writes all records,
