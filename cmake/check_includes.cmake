@@ -37,7 +37,7 @@ foreach(half include/libdump src)
 endforeach()
 
 # The programs: the writer never reads dumps, the analyzer never writes them.
-check(writer   "libdump/" libdump/base/ libdump/format/ libdump/write/)
+check(writer   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/write/)
 check(analyzer "libdump/" libdump/base/ libdump/format/ libdump/read/ libdump/term/ libdump/heap/
       libdump/model/)
 check(layout   "libdump/" libdump/base/)

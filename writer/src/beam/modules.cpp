@@ -205,6 +205,51 @@ Result<records::Module> ModuleReader::module(const ModuleCode& code) {
     return module;
 }
 
+// asm_load.c: an MD5 sum, where there is one, and the lines lie behind the code, in the same block.
+// A literal area holds its own bounds, and its terms follow (beam_load.c, erl_global_literals.c).
+Result<ModuleReader::HeaderParts> ModuleReader::check_header(const ModuleCode& code) {
+    auto header = OwnedStruct::read(vm_->memory(), code.header, header_bytes_);
+    auto lines = line_table(code);
+    if (!header || !lines) {
+        return std::unexpected(!header ? header.error() : lines.error());
+    }
+    const auto& facts = vm_->facts();
+    const Address literals_end = facts.literals_start + facts.literals_bytes;
+    const auto md5 = header->view().get(md5_);
+    const auto area = header->view().get(literal_area_);
+    struct Part {
+        std::string_view what;
+        Address address;
+        Address begin, end;
+    };
+    std::vector<Part> parts = {{"MD5 sum", md5, code.header, code.end()},
+                               {"literals", area, facts.literals_start, literals_end}};
+    if (area != 0) {
+        const auto end = vm_->memory().word(area + area_end_.offset);
+        parts.push_back({"literals' end", end.value_or(~Address{0}), area + area_start_.offset,
+                         literals_end + 1});
+    }
+    if (*lines) {
+        const auto& table = **lines;
+        parts.push_back({"lines", table.start, code.header, code.end()});
+        parts.push_back({"lines' places", table.locations, table.start, code.end()});
+        // The names of files come before what they are the files of.
+        parts.push_back({"files", table.file_names, table.start, table.locations + 1});
+        const auto first = vm_->memory().word(table.start);
+        parts.push_back({"first line", table.count == 0 ? 0 : first.value_or(~Address{0}),
+                         code.header, code.end()});
+    }
+    for (const auto& part : parts) {
+        if (part.address != 0 && (part.address < part.begin || part.address >= part.end)) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("module at {:#x}: expected its {} between {:#x} and {:#x}, "
+                                    "found {:#x}",
+                                    code.header, part.what, part.begin, part.end, part.address));
+        }
+    }
+    return HeaderParts{md5 != 0, lines->has_value() && (*lines)->count != 0, area != 0};
+}
+
 Result<records::Functions> ModuleReader::functions(const ModuleCode& code, std::uint32_t first,
                                                    std::uint32_t most) {
     auto count = function_count(code);

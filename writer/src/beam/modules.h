@@ -37,6 +37,15 @@ class ModuleReader {
                                          std::uint32_t most);
     Result<records::Lines> lines(const ModuleCode& code, std::uint32_t first, std::uint32_t most);
 
+    /// What a module's header leads to.
+    struct HeaderParts {
+        bool md5 = false;
+        bool lines = false;
+        bool literals = false;
+    };
+    /// kImplausible where what the header points to is not the module's.
+    Result<HeaderParts> check_header(const ModuleCode& code);
+
     /// The function that holds a code address inside this module, if any.
     Result<std::optional<CodeMfa>> function_at(const ModuleCode& code, Address pc);
 

@@ -20,16 +20,6 @@ constexpr std::uint64_t kStateBits = 31;  // erl_process.h: ERTS_PSFLG_MAX is bi
 
 }  // namespace
 
-std::optional<std::string> Checks::verdict() const {
-    for (const auto& [name, tally] : tallies_) {
-        if (tally.failed * 10 > tally.made) {
-            return fmt::format("{}: {} of {} do not fit: {}", name, tally.failed, tally.made,
-                               tally.example);
-        }
-    }
-    return std::nullopt;
-}
-
 Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
     auto atoms = AtomWords::resolve(vm.layout());
     auto pids = PidWords::of(vm);
@@ -70,13 +60,7 @@ Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
     check.dict_array_ = names.field("ProcDict", "arraySize");
     check.dict_elements_ = names.field("ProcDict", "numElements");
     check.dict_data_ = names.field("ProcDict", "data");
-    check.node_bytes_ = names.bytes("ErtsMonLnkNode");
-    check.node_other_ = names.field("ErtsMonLnkNode", "other");
-    check.node_type_ = RelationType::resolve(names);
-    check.first_link_ = names.constant("link_process");
-    check.last_link_ = names.constant("link_dist_process");
     check.nil_ = names.constant("nil");
-    check.port_tag_ = names.constant("port_tag");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
@@ -104,7 +88,6 @@ bool ProcessCheck::check(const ProcessView& process, const StructView& view, Che
     arguments(process, view, checks);
     pointers(process, view, checks);
     dictionary(process, view, checks);
-    relations(process, checks);
     return true;
 }
 
@@ -275,25 +258,6 @@ void ProcessCheck::dictionary(const ProcessView& /*process*/, const StructView& 
             "dictionary slots", slot == nil_ || tag == kPrimaryList || tag == kPrimaryBoxed,
             [&] { return fmt::format("expected [], a tuple or a list, found {:#x}", slot); });
     }
-}
-
-void ProcessCheck::relations(const ProcessView& process, Checks& checks) {
-    if (process.links == 0) {
-        return;
-    }
-    auto node = OwnedStruct::read(vm_->memory(), process.links, node_bytes_);
-    const auto type = node ? node_type_.of(node->view()) : 0;
-    const auto other = node ? node->view().get(node_other_) : 0;
-    checks.expect("links",
-                  type >= first_link_ && type <= last_link_ &&
-                      (pids_.owner_id(other) || (other & 0xfU) == port_tag_ ||
-                       (other & kPrimaryMask) == kPrimaryBoxed),
-                  [&] {
-                      return fmt::format(
-                          "expected a link of type {} to {} to a pid or port, found "
-                          "type {} to {:#x}",
-                          first_link_, last_link_, type, other);
-                  });
 }
 
 }  // namespace beamdump::beam

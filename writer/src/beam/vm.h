@@ -86,6 +86,9 @@ class Vm {
     /// Forgets cached memory, reads mappings and the active code index again.
     Result<void> refresh();
 
+    /// From here on by another layout, that leads to the same tables.
+    void assume(Layout layout) { layout_ = std::move(layout); }
+
     /// Whether an address can be that of a structure: word-aligned, in readable memory.
     [[nodiscard]] bool plausible(Address address, std::uint64_t bytes) const;
 

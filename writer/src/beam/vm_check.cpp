@@ -2,6 +2,9 @@
 
 #include "beam/node_tables.h"
 #include "beam/process_check.h"
+#include "beam/process_sample.h"
+#include "beam/relation_check.h"
+#include "beam/term_check.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +15,7 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint32_t kSample = 200;  // processes judged
-/// Slots looked at for that: where none holds a process, a million would be no surer.
-constexpr std::uint32_t kMostSlots = 4000;
+constexpr std::uint32_t kSample = 200;  // of a table's entries
 constexpr std::uint32_t kFunctionsEach = 4;
 constexpr std::chrono::milliseconds kBetweenTries{3};
 
@@ -74,6 +75,13 @@ Result<void> check_modules(Vm& vm, const CodeLookup& code, CheckReport& report) 
         if (!functions) {
             return refuse(vm, functions.error());
         }
+        auto parts = reader->check_header(module);
+        if (!parts) {
+            return refuse(vm, parts.error());
+        }
+        report.with_md5 += parts->md5 ? 1 : 0;
+        report.with_lines += parts->lines ? 1 : 0;
+        report.with_literals += parts->literals ? 1 : 0;
         for (const auto start : functions->start_address()) {
             if (start < module.header || start >= module.end()) {
                 return refuse(vm,
@@ -88,68 +96,41 @@ Result<void> check_modules(Vm& vm, const CodeLookup& code, CheckReport& report) 
     return {};
 }
 
-/// The tables that every dump holds: each must be readable as what the layout says it is.
-Result<void> check_tables(Vm& vm) {
+Result<void> check_exports(Vm& vm) {
     auto exports = ExportReader::open(vm);
     if (!exports) {
         return refuse(vm, exports.error());
     }
-    if (auto page = exports->page(0, kSample); !page) {
-        return refuse(vm, page.error());
-    }
-    if (auto funs = read_fun_entries(vm, kSample); !funs) {
-        return refuse(vm, funs.error());
-    }
-    if (auto nodes = read_node_entries(vm, kSample); !nodes) {
-        return refuse(vm, nodes.error());
-    }
-    if (auto catches = read_catches(vm, kSample); !catches) {
-        return refuse(vm, catches.error());
-    }
-    return {};
+    auto page = exports->page(0, kSample);
+    return page ? Result<void>() : refuse(vm, page.error());
+}
+
+template <typename Entries>
+Result<void> check_entries(Vm& vm, const Result<Entries>& entries) {
+    return entries ? Result<void>() : refuse(vm, entries.error());
 }
 
 Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
-    // A busy node maps and unmaps heaps all the time: what is mapped must be as young as they are.
-    vm.forget();
-    if (auto mapped = vm.target().refresh_mappings(); !mapped) {
-        return mapped;
-    }
-    auto table = ProcessTable::open(vm);
-    auto reader = ProcessReader::open(vm, code);
     auto check = ProcessCheck::open(vm, code);
-    if (!table || !reader || !check) {
-        return refuse(vm, !table    ? table.error().message
-                          : !reader ? reader.error().message
-                                    : check.error().message);
+    if (!check) {
+        return refuse(vm, check.error());
     }
     Checks checks;
     std::uint64_t registered = 0;
-    constexpr std::uint32_t kSlots = 4096;
-    std::uint32_t looked_at = 0;
-    const auto enough = [&] { return report.processes >= kSample || looked_at >= kMostSlots; };
-    for (std::uint32_t first = 0; first < table->slots() && !enough(); first += kSlots) {
-        auto used = table->used(first, kSlots);
-        if (!used) {
-            return refuse(vm, used.error());
+    const auto judge = [&](Result<ProcessView>& process, const StructView& structure) {
+        checks.expect("pids lead back to their slots", process.has_value(),
+                      [&] { return process.error().message; });
+        if (!process || !check->check(*process, structure, checks)) {
+            return false;
         }
-        for (const auto& slot : *used) {
-            if (enough()) {
-                break;
-            }
-            ++looked_at;
-            auto raw = OwnedStruct::read(vm.memory(), slot.process, reader->bytes());
-            auto process = raw ? reader->decode(slot, raw->view().bytes())
-                               : Result<ProcessView>(std::unexpected(raw.error()));
-            checks.expect("pids lead back to their slots", process.has_value(),
-                          [&] { return process.error().message; });
-            if (!process || !check->check(*process, raw->view(), checks)) {
-                continue;
-            }
-            registered += process->facts.has_registered_name_atom() ? 1 : 0;
-            ++report.processes;
-        }
+        registered += process->facts.has_registered_name_atom() ? 1 : 0;
+        return true;
+    };
+    const auto judged = sample_processes(vm, code, {}, judge);
+    if (!judged) {
+        return refuse(vm, judged.error());
     }
+    report.processes = *judged;
     if (const auto verdict = checks.verdict()) {
         return refuse(vm, *verdict);
     }
@@ -161,31 +142,110 @@ Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
         return refuse(vm,
                       fmt::format("none of {} processes has a registered name", report.processes));
     }
-    const auto& tallies = checks.tallies();
-    const auto made = [&](const std::string& name) {
-        const auto found = tallies.find(name);
-        return found == tallies.end() ? 0 : found->second.made;
+    report.registered = registered;
+    report.dictionary_slots = checks.made("dictionary slots");
+    report.heap_bounds = checks.made("heap bounds");
+    report.return_addresses = checks.made("return addresses");
+    return {};
+}
+
+/// What hangs off processes, each looked at by a check of its own.
+template <typename Check>
+Result<Checks> check_beside(Vm& vm, CodeLookup& code) {
+    auto check = Check::open(vm);
+    if (!check) {
+        return refuse(vm, check.error());
+    }
+    Checks checks;
+    const auto judge = [&](Result<ProcessView>& process, const StructView& /*structure*/) {
+        return process && check->check(*process, checks);
     };
-    report.heap_bounds = made("heap bounds");
-    report.return_addresses = made("return addresses");
+    if (const auto judged = sample_processes(vm, code, {}, judge); !judged) {
+        return refuse(vm, judged.error());
+    }
+    if (const auto verdict = checks.verdict()) {
+        return refuse(vm, *verdict);
+    }
+    return checks;
+}
+
+Result<void> check_relations(Vm& vm, CodeLookup& code, CheckReport& report) {
+    const auto checks = check_beside<RelationCheck>(vm, code);
+    if (!checks) {
+        return std::unexpected(checks.error());
+    }
+    report.links = checks->made("links");
+    report.monitors = checks->made("monitors");
+    report.monitor_halves = checks->made("halves of monitors");
+    return {};
+}
+
+Result<void> check_terms(Vm& vm, CodeLookup& code, CheckReport& report) {
+    const auto checks = check_beside<TermCheck>(vm, code);
+    if (!checks) {
+        return std::unexpected(checks.error());
+    }
+    report.terms = checks->made("terms");
+    report.binaries = checks->made("binaries");
+    report.funs = checks->made("funs");
     return {};
 }
 
 }  // namespace
 
+Result<void> check_stage(Vm& vm, CodeLookup& code, CheckStage stage, CheckReport& report) {
+    switch (stage) {
+        case CheckStage::kAtoms:
+            return check_atoms(vm, report);
+        case CheckStage::kModules:
+            return check_modules(vm, code, report);
+        case CheckStage::kExports:
+            return check_exports(vm);
+        case CheckStage::kFuns:
+            return check_entries(vm, read_fun_entries(vm, kSample));
+        case CheckStage::kNodes:
+            return check_entries(vm, read_node_entries(vm, kSample));
+        case CheckStage::kCatches:
+            return check_entries(vm, read_catches(vm, kSample));
+        case CheckStage::kProcesses:
+            return check_processes(vm, code, report);
+        case CheckStage::kRelations:
+            return check_relations(vm, code, report);
+        case CheckStage::kTerms:
+            return check_terms(vm, code, report);
+    }
+    return {};
+}
+
+std::optional<std::string_view> unseen_kind(CheckStage stage, const CheckReport& report) {
+    struct Kind {
+        CheckStage stage;
+        std::uint64_t count;
+        std::string_view name;
+    };
+    const std::array kinds = {
+        Kind{CheckStage::kModules, report.with_md5, "a module's MD5 sum"},
+        Kind{CheckStage::kModules, report.with_lines, "a module's lines"},
+        Kind{CheckStage::kModules, report.with_literals, "a module's literals"},
+        Kind{CheckStage::kProcesses, report.registered, "a registered process"},
+        Kind{CheckStage::kProcesses, report.return_addresses, "a return address"},
+        Kind{CheckStage::kProcesses, report.dictionary_slots, "a process's dictionary"},
+        Kind{CheckStage::kRelations, report.links, "a link"},
+        Kind{CheckStage::kRelations, report.monitor_halves, "a monitor"},
+        Kind{CheckStage::kTerms, report.binaries, "an off-heap binary"},
+        Kind{CheckStage::kTerms, report.funs, "a fun"},
+    };
+    const auto missing = std::ranges::find_if(
+        kinds, [&](const Kind& kind) { return kind.stage == stage && kind.count == 0; });
+    return missing == kinds.end() ? std::nullopt : std::optional(missing->name);
+}
+
 Result<CheckReport> check_vm(Vm& vm, CodeLookup& code) {
     CheckReport report;
-    if (auto done = check_atoms(vm, report); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = check_modules(vm, code, report); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = check_tables(vm); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = check_processes(vm, code, report); !done) {
-        return std::unexpected(done.error());
+    for (const auto stage : kCheckStages) {
+        if (auto done = check_stage(vm, code, stage, report); !done) {
+            return std::unexpected(done.error());
+        }
     }
     return report;
 }

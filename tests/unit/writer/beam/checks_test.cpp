@@ -1,4 +1,4 @@
-#include "beam/process_check.h"
+#include "beam/checks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
