@@ -100,7 +100,7 @@ std::unexpected<Error> cut_off(std::string_view what) {
                 fmt::format("the JIT's list: expected {}, found its entry's end", what));
 }
 
-/// The contents of all entries from the first on, each read once; oldest last.
+/// All entries, from the first on: the oldest is the last. Their contents are not read.
 Result<std::vector<Entry>> read_list(Vm& vm, Address descriptor) {
     auto first = vm.memory().word(descriptor + kFirst.offset);
     if (!first) {
