@@ -12,14 +12,6 @@
 namespace beamdump::check {
 namespace {
 
-Result<std::unique_ptr<beam::Vm>> locate(pid_t pid, const beam::LocateOptions& options) {
-    auto target = target::LiveTarget::open(pid);
-    if (!target) {
-        return std::unexpected(target.error());
-    }
-    return beam::Vm::locate(std::move(*target), options);
-}
-
 Result<std::string> name_of(beam::Vm& vm) {
     auto name = beam::read_node_name(vm);
     auto atoms = beam::AtomReader::open(vm);
@@ -61,58 +53,47 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
     if (!how) {
         return std::unexpected(how.error());
     }
-    auto vm = locate(options.pid, *how);
-    if (!vm) {
-        return std::unexpected(vm.error());
+    const auto open = [&] { return target::LiveTarget::open(options.pid); };
+    const auto checked = locate_checked(open, *how, beam::kCheckTries);
+    if (!checked) {
+        return std::unexpected(checked.error());
     }
-    auto report = beam::check_steadily(**vm, beam::kCheckTries);
-    if (!report) {
-        return std::unexpected(report.error());
-    }
+    const auto& vm = checked->vm;
     const auto process = target::ProcDirectory::open(options.pid);
     if (!process) {
         return std::unexpected(process.error());
     }
-    NodeCheck check{.vm = (*vm)->facts(),
-                    .found = (*vm)->found(),
-                    .layout_name = (*vm)->layout().name(),
-                    .layout_release = (*vm)->layout().release(),
-                    .layout_given = options.layout.has_value(),
-                    .checks = *report,
+    NodeCheck check{.vm = vm->facts(),
+                    .found = vm->found(),
                     .access = target::access_facts(*process),
-                    .executable = (*vm)->target().executable(),
-                    .swapped = (*vm)->target().has_swapped_pages(),
+                    .executable = vm->target().executable(),
+                    .swapped = vm->target().has_swapped_pages(),
                     .threads = count_threads(options.pid),
                     .memory_left = fail(ErrorCode::kAbsent, "not looked at"),
                     .twin = target::Twin::foresee(options.pid)};
-    if (auto name = name_of(**vm)) {
+    if (auto name = name_of(*vm)) {
         check.node_name = *name;
     }
-    if (auto counted = count_processes(**vm, check); !counted) {
+    if (auto counted = count_processes(*vm, check); !counted) {
         return std::unexpected(counted.error());
     }
-    const auto resident = (*vm)->target().resident_bytes();
+    const auto resident = vm->target().resident_bytes();
     const auto room = target::HeadRoom::of(options.pid);
     check.memory_left = room ? room->memory() : std::unexpected(room.error());
-    auto estimate = estimate_dump((*vm)->target(), level);
+    auto estimate = estimate_dump(vm->target(), level);
     if (!resident || !estimate) {
         return std::unexpected(!resident ? resident.error() : estimate.error());
     }
     check.resident_bytes = *resident;
     check.dump = *estimate;
-    // Who is asked to end meanwhile gets no list of fields.
-    const auto fits = [&](const beam::Layout& layout) {
-        auto moved = *how;
-        moved.layout = layout;
-        auto other = cancelled ? fail(ErrorCode::kIo, "interrupted") : locate(options.pid, moved);
-        return other && beam::check_steadily(**other, 1);
-    };
-    check.fields = probe_fields((*vm)->layout(), fits, [&](std::size_t done, std::size_t total) {
+    const auto told = [&](std::size_t done, std::size_t total) {
         listener.update({"fields", done, total, 0, 0});
-    });
-    if (cancelled) {
-        return fail(ErrorCode::kIo, "interrupted");
+    };
+    auto fit = probe_layout(*checked, open, *how, told, cancelled);
+    if (!fit) {
+        return std::unexpected(fit.error());
     }
+    check.layout = std::move(*fit);
     return check;
 }
 

@@ -1,10 +1,9 @@
 #pragma once
 
 #include "beam/vm.h"
-#include "beam/vm_check.h"
 #include "capture/capture.h"
 #include "check/dump_estimate.h"
-#include "check/field_probe.h"
+#include "check/layout_check.h"
 #include "target/access.h"
 #include "target/head_room.h"
 #include "target/twin.h"
@@ -21,11 +20,7 @@ struct NodeCheck {
     std::string node_name{};
     beam::VmFacts vm;
     std::vector<beam::Found> found;
-    std::string layout_name;
-    std::string layout_release;
-    bool layout_given = false;  ///< by --layout
-    beam::CheckReport checks;
-    FieldSight fields{};
+    LayoutFit layout{};
     std::uint64_t processes = 0;
     std::uint64_t process_limit = 0;  ///< +P
     target::AccessFacts access;

@@ -1,5 +1,6 @@
 #include "cli/check_text.h"
 
+#include "check/layout_text.h"
 #include "cli/progress.h"
 
 #include <fmt/format.h>
@@ -11,7 +12,6 @@ constexpr double kGibibyte = 1U << 30U;
 /// Measured on the standard node (docs/benchmarks.md): the kernel's fork, and copying in one stop.
 constexpr double kForkMillisecondsPerGib = 35;
 constexpr double kFreezeSecondsPerGib = 2;
-constexpr std::size_t kLineWidth = 88;
 
 std::string node_lines(const check::NodeCheck& check) {
     const auto& vm = check.vm;
@@ -35,53 +35,6 @@ std::string found_lines(const check::NodeCheck& check) {
         text += fmt::format("  {:<32} {:#14x}  {}\n", found.name, found.address, found.how);
     }
     return text;
-}
-
-/// "Structure.field"s, one paragraph a structure.
-std::string wrapped(const std::vector<std::string>& names) {
-    constexpr std::string_view kIndent = "    ";
-    std::string text;
-    std::string line;
-    std::string_view structure;
-    const auto end_line = [&] {
-        text += line.empty() ? "" : line + '\n';
-        line.clear();
-    };
-    for (const std::string_view name : names) {
-        const auto dot = name.find('.');
-        if (name.substr(0, dot) != structure) {
-            end_line();
-            structure = name.substr(0, dot);
-            line = fmt::format("{}{}:", kIndent, structure);
-        }
-        const auto field = name.substr(dot + 1);
-        if (line.size() + 1 + field.size() > kLineWidth) {
-            end_line();
-            line = fmt::format("{} ", kIndent);
-        }
-        line += fmt::format(" {}", field);
-    }
-    end_line();
-    return text;
-}
-
-std::string layout_lines(const check::NodeCheck& check) {
-    const auto fields = check.fields.seen.size() + check.fields.unseen.size();
-    auto text = fmt::format("\nLayout {}, {}\n", check.layout_name,
-                            check.layout_given ? "given by --layout"
-                            : check.layout_release == check.vm.otp_release
-                                ? "made for this release"
-                                : fmt::format("made for OTP {}", check.layout_release));
-    text += fmt::format(
-        "  it fits: {} atoms, {} functions of {} modules, {} processes with {} heap bounds and {} "
-        "return addresses\n",
-        check.checks.atoms, check.checks.functions, check.checks.modules, check.checks.processes,
-        check.checks.heap_bounds, check.checks.return_addresses);
-    text += fmt::format(
-        "  {} of its {} fields are verified here: moved by 8 bytes, each is noticed. Not "
-        "noticed:\n",
-        check.fields.seen.size(), fields);
-    return text + wrapped(check.fields.unseen);
 }
 
 std::string stop_lines(const check::NodeCheck& check) {
@@ -122,7 +75,8 @@ std::string capture_lines(const check::NodeCheck& check) {
 }  // namespace
 
 std::string check_text(const check::NodeCheck& check) {
-    return node_lines(check) + found_lines(check) + layout_lines(check) + capture_lines(check);
+    return node_lines(check) + found_lines(check) + '\n' + check::layout_text(check.layout) +
+           capture_lines(check);
 }
 
 }  // namespace beamdump::cli

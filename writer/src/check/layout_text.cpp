@@ -1,0 +1,54 @@
+#include "check/layout_text.h"
+
+#include <fmt/format.h>
+
+namespace beamdump::check {
+
+std::string fields_text(const std::vector<std::string>& names) {
+    constexpr std::string_view kIndent = "    ";
+    constexpr std::size_t kLineWidth = 88;
+    std::string text;
+    std::string line;
+    std::string_view structure;
+    const auto end_line = [&] {
+        text += line.empty() ? "" : line + '\n';
+        line.clear();
+    };
+    for (const std::string_view name : names) {
+        const auto dot = name.find('.');
+        if (name.substr(0, dot) != structure) {
+            end_line();
+            structure = name.substr(0, dot);
+            line = fmt::format("{}{}:", kIndent, structure);
+        }
+        const auto field = name.substr(dot + 1);
+        if (line.size() + 1 + field.size() > kLineWidth) {
+            end_line();
+            line = fmt::format("{} ", kIndent);
+        }
+        line += fmt::format(" {}", field);
+    }
+    end_line();
+    return text;
+}
+
+std::string layout_text(const LayoutFit& fit) {
+    const auto& checks = fit.checks;
+    auto text = fmt::format("Layout {}, {}\n", fit.layout_name,
+                            fit.layout_given ? "given by --layout"
+                            : fit.layout_release == fit.otp_release
+                                ? "made for this release"
+                                : fmt::format("made for OTP {}", fit.layout_release));
+    text += fmt::format(
+        "  it fits: {} atoms, {} functions of {} modules, {} processes with {} heap bounds and {} "
+        "return addresses\n",
+        checks.atoms, checks.functions, checks.modules, checks.processes, checks.heap_bounds,
+        checks.return_addresses);
+    text += fmt::format(
+        "  {} of its {} fields are verified here: moved by 8 bytes, each is noticed. Not "
+        "noticed:\n",
+        fit.fields.seen.size(), fit.fields.seen.size() + fit.fields.unseen.size());
+    return text + fields_text(fit.fields.unseen);
+}
+
+}  // namespace beamdump::check

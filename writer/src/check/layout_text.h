@@ -1,0 +1,17 @@
+#pragma once
+
+#include "check/layout_check.h"
+
+#include <string>
+#include <vector>
+
+namespace beamdump::check {
+
+/// Lines for a person: the layout, what of the node was looked at, how many fields are verified by
+/// that, and which are not.
+std::string layout_text(const LayoutFit& fit);
+
+/// "Structure.field"s, one paragraph a structure.
+std::string fields_text(const std::vector<std::string>& names);
+
+}  // namespace beamdump::check
