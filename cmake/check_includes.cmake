@@ -62,10 +62,11 @@ check(analyzer/src/query  "${folders}" query/)
 check(analyzer/src/render "${folders}" query/ render/)
 check(analyzer/src/cli    "${folders}" query/ render/ cli/)
 
-# Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli.
-set(folders "(file|dwarf|extract|diff|cli)/")
+# Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli. Its cli alone uses the
+# writer, from below: what opens nodes and cores and tries a layout on them, never a capture.
+set(folders "(file|dwarf|extract|diff|cli|memory|target|beam|capture|check)/")
 check(layout/src/file    "${folders}" file/)
 check(layout/src/dwarf   "${folders}" file/ dwarf/)
 check(layout/src/extract "${folders}" file/ dwarf/ extract/)
 check(layout/src/diff    "${folders}" file/ diff/)
-check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/)
+check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/ target/ beam/ check/layout_)

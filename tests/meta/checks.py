@@ -157,6 +157,10 @@ class Layers(unittest.TestCase):
     def test_a_reader_that_includes_the_write_side_is_refused(self):
         self.refuses("libdump/src/read/bad.cpp", "libdump/write/dump_writer.h")
 
+    def test_a_layout_tool_that_captures_is_refused(self):
+        self.refuses("layout/src/cli/bad.cpp", "capture/capture.h")
+        self.refuses("layout/src/extract/bad.cpp", "beam/vm.h")
+
     def refuses(self, place, header):
         with tempfile.TemporaryDirectory() as root:
             path = pathlib.Path(root) / place

@@ -1,5 +1,6 @@
 #include "cli/run.h"
 
+#include "cli/check_command.h"
 #include "cli/extract_command.h"
 #include "diff/layout_diff.h"
 
@@ -15,19 +16,20 @@ namespace {
 
 constexpr int kDone = 0;
 constexpr int kDifferent = 1;
+constexpr int kDoesNotFit = 1;
 constexpr int kFailed = 2;
 
 struct Commands {
     CLI::App* extract = nullptr;
     CLI::App* diff = nullptr;
+    CLI::App* check = nullptr;
     ExtractOptions options;
+    CheckOptions check_options;
     std::string a;
     std::string b;
 };
 
-void declare(CLI::App& app, Commands& commands) {
-    app.set_version_flag("--version", "beamdump-layout " BEAMDUMP_VERSION);
-    app.require_subcommand(1);
+void declare_extract(CLI::App& app, Commands& commands) {
     commands.extract =
         app.add_subcommand("extract", "Make a layout from an emulator that was built with -g");
     auto& extract = *commands.extract;
@@ -60,6 +62,9 @@ void declare(CLI::App& app, Commands& commands) {
                     "The exact version and where it is from, for the\n"
                     "layout to say: \"Erlang/OTP 27.3.4.1 (Debian ...)\"")
         ->type_name("TEXT");
+}
+
+void declare_diff(CLI::App& app, Commands& commands) {
     commands.diff = app.add_subcommand(
         "diff",
         "List what differs between two layouts; exit status 0: nothing, 1: something, 2: "
@@ -68,9 +73,57 @@ void declare(CLI::App& app, Commands& commands) {
     commands.diff->add_option("B", commands.b, "Another")->type_name("")->required();
 }
 
+void declare_check(CLI::App& app, Commands& commands) {
+    commands.check = app.add_subcommand(
+        "check",
+        "Try a layout on a running node or a core, stopping nothing; exit status 0: it fits, 1: it "
+        "does not, 2: failed");
+    auto& options = commands.check_options;
+    commands.check
+        ->add_option("TARGET", options.target,
+                     "The node's process id, or an ELF core of it (of the\nkernel or gcore)")
+        ->type_name("PID|CORE")
+        ->required();
+    commands.check
+        ->add_option("--layout", options.layout,
+                     "The layout to try, in place of the built-in one of the\nnode's release")
+        ->type_name("FILE");
+    commands.check
+        ->add_option("--exe", options.executable,
+                     "The executable that the core is of, where it is not at\nthe path that the "
+                     "core names")
+        ->type_name("FILE");
+}
+
+void declare(CLI::App& app, Commands& commands) {
+    app.set_version_flag("--version", "beamdump-layout " BEAMDUMP_VERSION);
+    app.require_subcommand(1);
+    declare_extract(app, commands);
+    declare_diff(app, commands);
+    declare_check(app, commands);
+}
+
+/// A sentence is one line.
+void tell(std::ostream& err, std::string sentence) {
+    std::ranges::replace(sentence, '\n', ' ');
+    err << fmt::format("beamdump-layout: {}\n", sentence) << std::flush;
+}
+
 int give_up(std::ostream& err, const Error& error) {
-    err << fmt::format("beamdump-layout: {}\n", error.message) << std::flush;
+    tell(err, error.message);
     return kFailed;
+}
+
+int run_check(const Commands& commands, std::ostream& out, std::ostream& err) {
+    const auto refused = check_layout(commands.check_options, out);
+    if (!refused) {
+        return give_up(err, refused.error());
+    }
+    if (*refused) {
+        tell(err, **refused);
+        return kDoesNotFit;
+    }
+    return out ? kDone : kFailed;
 }
 
 int run_diff(const Commands& commands, std::ostream& out, std::ostream& err) {
@@ -90,8 +143,9 @@ int run_diff(const Commands& commands, std::ostream& out, std::ostream& err) {
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
-    CLI::App app("Makes and compares layouts: where an Erlang/OTP release keeps what in memory",
-                 "beamdump-layout");
+    CLI::App app(
+        "Makes, compares and tries layouts: where an Erlang/OTP release keeps what in memory",
+        "beamdump-layout");
     Commands commands;
     declare(app, commands);
     auto reversed = arguments;
@@ -103,6 +157,9 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     }
     if (commands.diff->parsed()) {
         return run_diff(commands, out, err);
+    }
+    if (commands.check->parsed()) {
+        return run_check(commands, out, err);
     }
     const auto done = extract_to_file(commands.options, err);
     return done ? kDone : give_up(err, done.error());

@@ -106,6 +106,19 @@ TEST_F(CommandTest, DiffTellsByItsStatus) {
     EXPECT_THAT(err_.str(), HasSubstr("bad.json"));
 }
 
+TEST_F(CommandTest, CheckSaysWhatItCannotLookAt) {
+    // Above the kernel's largest process id.
+    EXPECT_EQ(run({"check", "4194305"}), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("there is no process 4194305"));
+    EXPECT_EQ(run({"check", "1", "--exe", "/bin/true"}), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("--exe has no meaning with a process"));
+    EXPECT_EQ(run({"check", c_.file("no-core", "no core")}), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("no-core"));
+    EXPECT_EQ(run({"check", "1", "--layout", c_.file("bad.json", "{}")}), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("bad.json"));
+    EXPECT_THAT(out_.str(), IsEmpty());
+}
+
 TEST_F(CommandTest, WrongUsageFails) {
     EXPECT_EQ(run({}), 2);
     EXPECT_EQ(run({"extract"}), 2);

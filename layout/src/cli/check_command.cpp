@@ -1,0 +1,125 @@
+#include "cli/check_command.h"
+
+#include "check/layout_text.h"
+#include "file/text_file.h"
+#include "target/core_target.h"
+#include "target/live_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <filesystem>
+
+namespace beamdump::layout {
+namespace {
+
+/// Only digits are a process id; a core with such a name is ./1234.
+std::optional<pid_t> process_id(const std::string& text) {
+    pid_t pid = 0;
+    const auto* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, pid);
+    return parsed.ec == std::errc() && parsed.ptr == end && pid > 0 ? std::optional(pid)
+                                                                    : std::nullopt;
+}
+
+/// What is looked at, which could be opened.
+struct Subject {
+    check::OpenTarget open;
+    std::string incomplete{};  ///< how much of a core was cut off, if any
+};
+
+Result<Subject> open_core(const CheckOptions& options) {
+    std::optional<std::filesystem::path> executable;
+    if (!options.executable.empty()) {
+        executable = options.executable;
+    }
+    const auto core = target::CoreTarget::open(options.target, executable);
+    if (!core) {
+        return std::unexpected(core.error());
+    }
+    const auto again = [path = options.target, executable] {
+        return target::CoreTarget::open(path, executable);
+    };
+    return Subject{again, (*core)->incomplete()};
+}
+
+Result<Subject> open_subject(const CheckOptions& options) {
+    const auto pid = process_id(options.target);
+    if (!pid) {
+        return open_core(options);
+    }
+    if (!options.executable.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "--exe has no meaning with a process: its executable is known");
+    }
+    if (const auto node = target::LiveTarget::open(*pid); !node) {
+        return std::unexpected(node.error());
+    }
+    return Subject{[pid = *pid] { return target::LiveTarget::open(pid); }};
+}
+
+Result<beam::LocateOptions> layout_of(const CheckOptions& options) {
+    beam::LocateOptions how;
+    if (options.layout.empty()) {
+        return how;
+    }
+    const auto text = read_text(options.layout);
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    auto layout = beam::Layout::parse(*text);
+    if (!layout) {
+        return wrap(options.layout, layout.error());
+    }
+    how.layout = std::move(*layout);
+    return how;
+}
+
+/// Whether an error says something about the layout, and not about how the target can be read.
+bool of_the_layout(ErrorCode code) {
+    return code == ErrorCode::kImplausible || code == ErrorCode::kUnsupported ||
+           code == ErrorCode::kUnmapped;
+}
+
+/// Names the layout, where the sentence does not.
+std::string refusal(const beam::LocateOptions& how, const Error& error) {
+    const bool said = !how.layout || error.message.contains("does not fit");
+    return said ? error.message
+                : fmt::format("layout {} does not fit: {}", how.layout->name(), error.message);
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> check_layout(const CheckOptions& options, std::ostream& out) {
+    const auto how = layout_of(options);
+    if (!how) {
+        return std::unexpected(how.error());
+    }
+    const auto subject = open_subject(options);
+    if (!subject) {
+        return std::unexpected(subject.error());
+    }
+    const auto checked = check::locate_checked(subject->open, *how, beam::kCheckTries);
+    if (!checked && !subject->incomplete.empty()) {
+        return wrap(subject->incomplete, checked.error());
+    }
+    if (!checked) {
+        return of_the_layout(checked.error().code)
+                   ? Result<std::optional<std::string>>(refusal(*how, checked.error()))
+                   : std::unexpected(checked.error());
+    }
+    const auto fit = check::probe_layout(
+        *checked, subject->open, *how, [](std::size_t, std::size_t) {}, std::atomic<bool>(false));
+    if (!fit) {
+        return std::unexpected(fit.error());
+    }
+    out << fmt::format("OTP {} (ERTS {}), {}: {}\n", fit->otp_release, fit->erts_version,
+                       fit->jit ? "JIT" : "interpreter", options.target)
+        << check::layout_text(*fit) << "  Noticed:\n"
+        << check::fields_text(fit->fields.seen) << std::flush;
+    return std::nullopt;
+}
+
+}  // namespace beamdump::layout
