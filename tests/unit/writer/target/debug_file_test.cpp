@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
+#include <string_view>
 #include <unistd.h>
 
 // Found again through the symbol table of this test's own executable.
@@ -63,6 +65,60 @@ TEST_F(DebugFile, OfAnotherBuildIsNone) {
 TEST_F(DebugFile, ThatIsNoFileIsNone) {
     fs::create_directories(root_.native() + by_build_id());
     EXPECT_FALSE(found());
+}
+
+/// Of a program that was stripped, by the name that it says its symbols' file has.
+class DebugLink : public DebugFile {
+  protected:
+    static constexpr auto kLinkMarker = "beamdump_debug_link_marker";
+    static constexpr auto kBesideIt = "/opt/erlang/sample.debug";
+    static constexpr auto kBelowIt = "/opt/erlang/.debug/sample.debug";
+    static constexpr auto kBelowUsr = "/usr/lib/debug/opt/erlang/sample.debug";
+
+    void SetUp() override {
+        DebugFile::SetUp();
+        image_ = ElfImage::open(built_ / "debug_link_stripped", kBias).value();
+        ASSERT_EQ(image_.debug_link(), "sample.debug");
+        ASSERT_FALSE(image_.symbol(kLinkMarker));
+    }
+
+    const fs::path built_ = BEAMDUMP_DEBUG_LINK;
+    const fs::path debug_ = built_ / "sample.debug";
+};
+
+class DebugLinkPlace : public DebugLink, public ::testing::WithParamInterface<const char*> {
+  public:
+    static constexpr std::array kPlaces = {kBesideIt, kBelowIt, kBelowUsr};
+};
+
+TEST_P(DebugLinkPlace, IsLookedAt) {
+    EXPECT_FALSE(found());
+    put(debug_, GetParam());
+    const auto debug = found();
+    ASSERT_TRUE(debug);
+    const auto whole = ElfImage::open(built_ / "debug_link_sample", kBias).value();
+    EXPECT_EQ(debug->symbol(kLinkMarker).value().address,
+              whole.symbol(kLinkMarker).value().address);
+}
+
+TEST_P(DebugLinkPlace, WithAnotherBuildIsPassedOver) {
+    put("/bin/true", GetParam());
+    EXPECT_FALSE(found());
+    for (const auto* other : kPlaces) {
+        if (other != std::string_view(GetParam())) {
+            put(debug_, other);
+        }
+    }
+    EXPECT_TRUE(found());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DebugLinkPlace, ::testing::ValuesIn(DebugLinkPlace::kPlaces));
+
+TEST_F(DebugLink, NeedsToKnowTheExecutablesFolder) {
+    put(debug_, kBesideIt);
+    put(debug_, "/sample.debug");
+    EXPECT_TRUE(open_debug_file(image_, "/opt/erlang/beam.smp", root_));
+    EXPECT_FALSE(open_debug_file(image_, "beam.smp", root_));
 }
 
 }  // namespace
