@@ -47,14 +47,15 @@ foreach(part libdump writer analyzer layout)
   check(${part} "(\\.\\./|writer/|analyzer/|layout/|tests/)" "<none>")
 endforeach()
 
-# Inside the writer: memory <- target <- beam <- capture <- check <- cli.
-set(folders "(memory|target|beam|capture|check|cli)/")
+# Inside the writer: memory <- target <- beam <- fit <- capture <- check <- cli.
+set(folders "(memory|target|beam|fit|capture|check|cli)/")
 check(writer/src/memory  "${folders}" memory/)
 check(writer/src/target  "${folders}" memory/ target/)
 check(writer/src/beam    "${folders}" memory/ target/ beam/)
-check(writer/src/capture "${folders}" memory/ target/ beam/ capture/)
-check(writer/src/check   "${folders}" memory/ target/ beam/ capture/ check/)
-check(writer/src/cli     "${folders}" memory/ target/ beam/ capture/ check/ cli/)
+check(writer/src/fit     "${folders}" memory/ target/ beam/ fit/)
+check(writer/src/capture "${folders}" memory/ target/ beam/ fit/ capture/)
+check(writer/src/check   "${folders}" memory/ target/ beam/ fit/ capture/ check/)
+check(writer/src/cli     "${folders}" memory/ target/ beam/ fit/ capture/ check/ cli/)
 
 # Inside the analyzer: query knows no renderer, render knows no dump.
 set(folders "(query|render|cli)/")
@@ -64,9 +65,9 @@ check(analyzer/src/cli    "${folders}" query/ render/ cli/)
 
 # Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli. Its cli alone uses the
 # writer, from below: what opens nodes and cores and tries a layout on them, never a capture.
-set(folders "(file|dwarf|extract|diff|cli|memory|target|beam|capture|check)/")
+set(folders "(file|dwarf|extract|diff|cli|memory|target|beam|fit|capture|check)/")
 check(layout/src/file    "${folders}" file/)
 check(layout/src/dwarf   "${folders}" file/ dwarf/)
 check(layout/src/extract "${folders}" file/ dwarf/ extract/)
 check(layout/src/diff    "${folders}" file/ diff/)
-check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/ target/ beam/ check/layout_)
+check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/ target/ beam/ fit/layout_)

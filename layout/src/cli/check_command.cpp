@@ -1,7 +1,7 @@
 #include "cli/check_command.h"
 
-#include "check/layout_text.h"
 #include "file/text_file.h"
+#include "fit/layout_text.h"
 #include "target/core_target.h"
 #include "target/live_target.h"
 
@@ -26,7 +26,7 @@ std::optional<pid_t> process_id(const std::string& text) {
 
 /// What is looked at, which could be opened.
 struct Subject {
-    check::OpenTarget open;
+    fit::OpenTarget open;
     std::string incomplete{};  ///< how much of a core was cut off, if any
 };
 
@@ -101,7 +101,7 @@ Result<std::optional<std::string>> check_layout(const CheckOptions& options, std
     if (!subject) {
         return std::unexpected(subject.error());
     }
-    const auto checked = check::locate_checked(subject->open, *how, beam::kCheckTries);
+    const auto checked = fit::locate_checked(subject->open, *how, beam::kCheckTries);
     if (!checked && !subject->incomplete.empty()) {
         return wrap(subject->incomplete, checked.error());
     }
@@ -110,15 +110,15 @@ Result<std::optional<std::string>> check_layout(const CheckOptions& options, std
                    ? Result<std::optional<std::string>>(refusal(*how, checked.error()))
                    : std::unexpected(checked.error());
     }
-    const auto fit = check::probe_layout(
+    const auto fit = fit::probe_layout(
         *checked, subject->open, *how, [](std::size_t, std::size_t) {}, std::atomic<bool>(false));
     if (!fit) {
         return std::unexpected(fit.error());
     }
     out << fmt::format("OTP {} (ERTS {}), {}: {}\n", fit->otp_release, fit->erts_version,
                        fit->jit ? "JIT" : "interpreter", options.target)
-        << check::layout_text(*fit) << "  Noticed:\n"
-        << check::fields_text(fit->fields.seen) << std::flush;
+        << fit::layout_text(*fit) << "  Noticed:\n"
+        << fit::fields_text(fit->fields.seen) << std::flush;
     return std::nullopt;
 }
 

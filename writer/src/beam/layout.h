@@ -43,6 +43,9 @@ class Layout {
     [[nodiscard]] const std::map<std::string, StructLayout, std::less<>>& structures() const {
         return structs_;
     }
+    [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& constants() const {
+        return constants_;
+    }
     /// The same with one field so many bytes further on: to see whether it is noticed.
     [[nodiscard]] Layout moved(const std::string& structure, const std::string& field,
                                std::uint32_t bytes) const;

@@ -28,11 +28,11 @@ void MessageWalker::resolve(LayoutNames& names) {
     slot_first_ = names.field("ErtsSignalInQueueBuffer", "queue.first");
     slot_last_ = names.field("ErtsSignalInQueueBuffer", "queue.last");
     slot_bytes_ = names.bytes("ErtsSignalInQueueBuffer");
-    dist_flags_ = names.field("ErtsDistExternal", "flags");
-    dist_data_ = names.field("ErtsDistExternal", "data");
-    dist_atoms_ = names.field("ErtsDistExternal", "attab");
+    dist_flags_ = names.field_if_any("ErtsDistExternal", "flags");
+    dist_data_ = names.field_if_any("ErtsDistExternal", "data");
+    dist_atoms_ = names.field_if_any("ErtsDistExternal", "attab");
     table_size_ = names.field("ErtsAtomTranslationTable", "size");
-    table_atoms_ = names.field("ErtsAtomTranslationTable", "atom");
+    table_atoms_ = names.field_if_any("ErtsAtomTranslationTable", "atom");
     ext_frag_id_ = names.field("ErtsDistExternalData", "frag_id");
     ext_begin_ = names.field("ErtsDistExternalData", "extp");
     ext_end_ = names.field("ErtsDistExternalData", "ext_endp");
@@ -41,8 +41,8 @@ void MessageWalker::resolve(LayoutNames& names) {
     signal_tag_ = names.constant("external_pid_subtag");
     arity_shift_ = names.constant("header_arity_shift");
     op_receive_mark_ = names.constant("signal_op_receive_mark");
-    type_generic_exit_ = names.constant("signal_type_generic_exit");
-    type_off_heap_ = names.constant("signal_type_off_heap");
+    type_generic_exit_ = names.constant_if_any("signal_type_generic_exit");
+    type_off_heap_ = names.constant_if_any("signal_type_off_heap");
     external_has_atoms_ = names.constant("external_flag_atoms");
 }
 
@@ -188,7 +188,7 @@ Result<void> MessageWalker::external_atoms(Address translation, records::Externa
     if (!count) {
         return wrap("an undecoded message's atoms", count.error());
     }
-    auto words = read_words(vm_->memory(), translation + table_atoms_.offset,
+    auto words = read_words(vm_->memory(), translation + table_atoms_->offset,
                             std::min(*count, kMaxCacheAtoms));
     if (!words) {
         return wrap("an undecoded message's atoms", words.error());
@@ -206,15 +206,18 @@ Result<void> MessageWalker::external_atoms(Address translation, records::Externa
 // erl_message.h, external.h: behind the fragment's used words lies an ErtsDistExternal, whose data
 // array has one entry for each distribution fragment; the first one's number is their count.
 Result<void> MessageWalker::external(const Fragment& fragment, QueueEntry& into) {
+    if (!dist_flags_ || !dist_data_ || !dist_atoms_ || !table_atoms_) {
+        return {};
+    }
     auto& facts = *into.message.mutable_external();
     const auto address = fragment.words_begin + fragment.used_words * 8;
-    const auto flags = vm_->memory().value<std::uint32_t>(address + dist_flags_.offset);
-    const auto data = vm_->memory().word(address + dist_data_.offset);
+    const auto flags = vm_->memory().value<std::uint32_t>(address + dist_flags_->offset);
+    const auto data = vm_->memory().word(address + dist_data_->offset);
     if (!flags || !data) {
         return fail(ErrorCode::kUnmapped, fmt::format("undecoded message at {:#x}", address));
     }
     facts.set_dist_flags(*flags);
-    if (auto done = external_atoms(address + dist_atoms_.offset, facts); !done) {
+    if (auto done = external_atoms(address + dist_atoms_->offset, facts); !done) {
         return done;
     }
     std::uint64_t parts = 1;

@@ -53,11 +53,14 @@ class MessageWalker {
     AtomWords atoms_;
     Field next_, data_, terms_, combined_;
     Field slots_, slot_first_, slot_last_;
-    Field dist_flags_, dist_data_, dist_atoms_, table_size_, table_atoms_;
+    /// Nothing where the layout leaves them out: such a message is listed without its parts.
+    std::optional<Field> dist_flags_, dist_data_, dist_atoms_, table_atoms_;
+    Field table_size_;
     Field ext_frag_id_, ext_begin_, ext_end_;
     std::uint32_t message_bytes_ = 0, marker_bytes_ = 0, slot_bytes_ = 0, ext_bytes_ = 0;
     std::uint64_t marker_combined_ = 0, signal_tag_ = 0, op_receive_mark_ = 0, arity_shift_ = 0;
-    std::uint64_t type_generic_exit_ = 0, type_off_heap_ = 0, external_has_atoms_ = 0;
+    std::uint64_t external_has_atoms_ = 0;
+    std::optional<std::uint64_t> type_generic_exit_, type_off_heap_;  ///< as above
 };
 
 }  // namespace beamdump::beam

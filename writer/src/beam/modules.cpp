@@ -40,11 +40,14 @@ Result<std::vector<ModuleCode>> read_modules(Vm& vm) {
         return wrap("module table", objects.error());
     }
     std::vector<ModuleCode> result;
+    std::size_t without_length = 0;
     const auto add = [&](StructView instance, std::uint64_t name, records::ModuleInstance kind) {
         const ModuleCode code{static_cast<std::uint32_t>(name), kind, instance.get(header),
                               instance.get(length), instance.u32(catches)};
         if (code.header != 0 && code.bytes != 0 && code.bytes < kMaxCodeBytes) {
             result.push_back(code);
+        } else if (code.header != 0) {
+            ++without_length;
         }
     };
     for (const auto object : *objects) {
@@ -62,6 +65,13 @@ Result<std::vector<ModuleCode>> read_modules(Vm& vm) {
                 add(loading->view(), view.get(module), records::MODULE_INSTANCE_ON_LOAD);
             }
         }
+    }
+    // While the node runs, one may be caught as it is being loaded.
+    if (without_length * 10 > result.size()) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("module table: expected code of some length, found none for {} of "
+                                "{} instances",
+                                without_length, without_length + result.size()));
     }
     return result;
 }
@@ -222,8 +232,13 @@ Result<ModuleReader::HeaderParts> ModuleReader::check_header(const ModuleCode& c
         Address address;
         Address begin, end;
     };
-    std::vector<Part> parts = {{"MD5 sum", md5, code.header, code.end()},
-                               {"literals", area, facts.literals_start, literals_end}};
+    // The table of functions has one entry more than there are: where the last one ends.
+    const auto last = vm_->memory().word(code.header + functions_.offset +
+                                         header->view().get(num_functions_) * sizeof(Address));
+    std::vector<Part> parts = {
+        {"end of functions", last.value_or(~Address{0}), code.header + 1, code.end() + 1},
+        {"MD5 sum", md5, code.header, code.end()},
+        {"literals", area, facts.literals_start, literals_end}};
     if (area != 0) {
         const auto end = vm_->memory().word(area + area_end_.offset);
         parts.push_back({"literals' end", end.value_or(~Address{0}), area + area_start_.offset,

@@ -65,8 +65,8 @@ Result<RelationCheck> RelationCheck::open(Vm& vm) {
     // after it.
     if (check.target_other_.offset != check.origin_other_.offset + check.node_bytes_ ||
         check.origin_other_.offset != check.other_.offset ||
-        check.ref_.offset < 2 * check.node_bytes_ ||
-        check.heap_ref_.offset != check.data_bytes_ || check.name_.offset != check.data_bytes_ ||
+        check.ref_.offset < 2 * check.node_bytes_ || check.heap_ref_.offset != check.data_bytes_ ||
+        check.name_.offset != check.data_bytes_ ||
         check.suspend_state_.offset < check.data_bytes_ ||
         check.ilink_unlinking_.offset != check.node_bytes_) {
         return fail(ErrorCode::kImplausible,
@@ -140,9 +140,10 @@ void RelationCheck::link(const StructView& node, Checks& checks) {
     const auto type = type_.of(node);
     const auto other = node.get(other_);
     checks.expect("links", type >= first_link_ && type <= last_link_ && party(other), [&] {
-        return fmt::format("expected a link of type {} to {} to a pid or port, found type {} to "
-                           "{:#x}",
-                           first_link_, last_link_, type, other);
+        return fmt::format(
+            "expected a link of type {} to {} to a pid or port, found type {} to "
+            "{:#x}",
+            first_link_, last_link_, type, other);
     });
     // Of this node's processes a link is a structure of its own, which is no monitor's half.
     if (type == link_process_) {
@@ -164,10 +165,11 @@ void RelationCheck::monitor(Address address, const StructView& node, Kind kind, 
     const auto expected = kind == Kind::kTarget ? node_bytes_ : 0U;
     checks.expect("halves of monitors",
                   target == (kind == Kind::kTarget) && node.get(offset_) == expected, [&] {
-                      return fmt::format("expected {} of a monitor, {} bytes into it, found flags "
-                                         "{:#x} and {} bytes",
-                                         target ? "the target" : "the origin", expected,
-                                         node.get(flags_), node.get(offset_));
+                      return fmt::format(
+                          "expected {} of a monitor, {} bytes into it, found flags "
+                          "{:#x} and {} bytes",
+                          target ? "the target" : "the origin", expected, node.get(flags_),
+                          node.get(offset_));
                   });
     halves(address - node.get(offset_), node, checks);
 }
@@ -188,9 +190,10 @@ void RelationCheck::halves(Address data, const StructView& node, Checks& checks)
                   pids_.owner_id(monitors).has_value() && pids_.owner_id(monitored).has_value() &&
                       count >= 1 && count <= kMaxReferences,
                   [&] {
-                      return fmt::format("expected two pids and a few references, found {:#x}, "
-                                         "{:#x} and {}",
-                                         monitors, monitored, count);
+                      return fmt::format(
+                          "expected two pids and a few references, found {:#x}, "
+                          "{:#x} and {}",
+                          monitors, monitored, count);
                   });
     if (named) {
         const auto name = extended ? whole.get(name_) : 0;

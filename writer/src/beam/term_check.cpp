@@ -5,14 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace beamdump::beam {
 namespace {
 
-constexpr std::size_t kRoots = 64;        // words of a stack or dictionary
-constexpr std::size_t kObjects = 200;     // of a process
-constexpr std::uint64_t kItems = 16;      // of one object
-constexpr std::size_t kHeadWords = 6;     // what tells an object's size and kind
+constexpr std::size_t kRoots = 64;     // words of a stack or dictionary
+constexpr std::size_t kObjects = 200;  // of a process
+constexpr std::uint64_t kItems = 16;   // of one object
+constexpr std::size_t kHeadWords = 6;  // what tells an object's size and kind
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 42U;
 constexpr std::uint64_t kMaxReferences = std::uint64_t{1} << 32U;
 
@@ -29,12 +30,57 @@ void TermCheck::resolve(LayoutNames& names) {
     export_mfa_ = names.field("Export", "info.mfa");
 }
 
+namespace {
+
+/// Whether what the layout says of headers is what the scheme says.
+Result<void> check_subtags(const Layout& layout, const TagScheme& scheme) {
+    struct Subtag {
+        std::string_view name;
+        BoxedKind kind;
+    };
+    constexpr std::array kSubtags = {Subtag{"reference_subtag", BoxedKind::kReference},
+                                     Subtag{"external_pid_subtag", BoxedKind::kExternalPid},
+                                     Subtag{"external_ref_subtag", BoxedKind::kExternalReference},
+                                     Subtag{"refc_binary_subtag", BoxedKind::kRefcBinary},
+                                     Subtag{"bin_ref_subtag", BoxedKind::kRefcBinary},
+                                     Subtag{"heap_bits_subtag", BoxedKind::kHeapBinary},
+                                     Subtag{"sub_bits_subtag", BoxedKind::kSubBits}};
+    std::array<bool, kSubtags.size()> said{};
+    for (std::size_t index = 0; index < kSubtags.size(); ++index) {
+        const auto& [name, kind] = kSubtags.at(index);
+        const auto value = layout.constant(name);
+        said.at(index) = value.has_value();
+        if (value && boxed_kind(scheme, *value) != kind) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("expected {} of term scheme {}, found {}", name,
+                                    static_cast<unsigned>(scheme.id), *value));
+        }
+    }
+    LayoutNames names(layout);
+    const auto binary = names.field({{"BinRef", "val"}, {"ProcBin", "val"}});
+    if (auto known = names.outcome(); !known) {
+        return known;
+    }
+    if (scheme.heap_binary_in_bits != said.back() ||
+        binary.offset != scheme.refc_binary * sizeof(std::uint64_t)) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("expected binaries of term scheme {}, found those of another",
+                                static_cast<unsigned>(scheme.id)));
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<TermCheck> TermCheck::open(Vm& vm) {
     auto id = vm.layout().constant("term_scheme");
     auto scheme = id ? scheme_of(static_cast<format::TermScheme>(*id))
                      : Result<TagScheme>(std::unexpected(id.error()));
     if (!scheme) {
         return std::unexpected(scheme.error());
+    }
+    if (auto same = check_subtags(vm.layout(), *scheme); !same) {
+        return std::unexpected(same.error());
     }
     TermCheck check(vm, *scheme);
     LayoutNames names(vm.layout());
@@ -151,9 +197,10 @@ void TermCheck::binary(Address address, std::span<const std::uint64_t> words, Ch
                        words[otp25::kRefcBytes] <= place + bytes_.offset + size);
     checks.expect("binaries",
                   references >= 1 && references < kMaxReferences && size < kMaxSize && part, [&] {
-                      return fmt::format("expected a Binary for {:#x} at {:#x}, found {} references "
-                                         "to {} bytes",
-                                         address, place, references, size);
+                      return fmt::format(
+                          "expected a Binary for {:#x} at {:#x}, found {} references "
+                          "to {} bytes",
+                          address, place, references, size);
                   });
 }
 
@@ -185,9 +232,10 @@ void TermCheck::fun(Address address, std::span<const std::uint64_t> words, Check
         }
     }
     checks.expect("funs", fits, [&] {
-        return fmt::format("expected a fun of the scheme at {:#x}, found header {:#x} and entry "
-                           "{:#x}",
-                           address, words[0], entry);
+        return fmt::format(
+            "expected a fun of the scheme at {:#x}, found header {:#x} and entry "
+            "{:#x}",
+            address, words[0], entry);
     });
 }
 

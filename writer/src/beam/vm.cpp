@@ -20,24 +20,39 @@ Result<Layout> choose_layout(const std::string& release, const LocateOptions& op
     if (options.layout) {
         return *options.layout;
     }
-    std::string known;
-    for (const auto& builtin : builtin_layouts()) {
-        auto layout = Layout::parse(builtin.json);
-        if (!layout) {
-            return std::unexpected(layout.error());
-        }
-        if (layout->release() == release) {
-            return layout;
-        }
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", layout->release());
+    auto layouts = known_layouts(options);
+    if (!layouts) {
+        return std::unexpected(layouts.error());
     }
-    return fail(ErrorCode::kUnsupported,
+    std::string known;
+    for (auto& layout : *layouts) {
+        if (layout.release() == release) {
+            return std::move(layout);
+        }
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", layout.release());
+    }
+    return fail(ErrorCode::kNoLayout,
                 fmt::format("the node runs OTP {}, for which there is no layout (known: {}); "
                             "--layout FILE gives one",
                             release, known));
 }
 
 }  // namespace
+
+Result<std::vector<Layout>> known_layouts(const LocateOptions& options) {
+    if (!options.layouts.empty()) {
+        return options.layouts;
+    }
+    std::vector<Layout> layouts;
+    for (const auto& builtin : builtin_layouts()) {
+        auto layout = Layout::parse(builtin.json);
+        if (!layout) {
+            return std::unexpected(layout.error());
+        }
+        layouts.push_back(std::move(*layout));
+    }
+    return layouts;
+}
 
 Vm::Vm(std::unique_ptr<target::Target> target, Layout layout)
     : target_(std::move(target)),
@@ -49,6 +64,17 @@ Vm::Vm(std::unique_ptr<target::Target> target, Layout layout)
 void Vm::forget() {
     prefetched_.drop();
     cache_.invalidate();
+}
+
+Result<std::string> Vm::release(target::Target& target, const LocateOptions& options) {
+    const auto symbols = Symbols::of(target, options.no_symbols);
+    const auto search = ImageSearch::read(target);
+    if (!search) {
+        return std::unexpected(search.error());
+    }
+    auto version = find_version(target, symbols, *search);
+    return version ? Result<std::string>(std::move(version->otp_release))
+                   : std::unexpected(version.error());
 }
 
 Result<std::unique_ptr<Vm>> Vm::locate(std::unique_ptr<target::Target> target,

@@ -55,18 +55,25 @@ struct VmTables {
 
 /// How to locate a VM.
 struct LocateOptions {
-    std::optional<Layout> layout;  ///< to use in place of the built-in ones
+    std::optional<Layout> layout;  ///< to use whatever the release
+    std::vector<Layout> layouts;   ///< to choose from in place of the built-in ones
     bool no_symbols = false;       ///< as if the executable had none
 };
+
+/// The layouts to choose from.
+Result<std::vector<Layout>> known_layouts(const LocateOptions& options);
 
 /// A located VM: the target, the layout that fits its release, and where its tables are. Located
 /// without stopping anything; read again after a stop what may have changed (refresh()).
 class Vm {
   public:
-    /// kUnsupported: a release without layout. kImplausible: tables that cannot be found or stand
+    /// kNoLayout: a release without. kImplausible: tables that cannot be found or stand
     /// in more than one place, with the candidates. Nothing is trusted yet: see check_vm().
     static Result<std::unique_ptr<Vm>> locate(std::unique_ptr<target::Target> target,
                                               const LocateOptions& options);
+
+    /// The OTP release of a target, before anything else is known of it.
+    static Result<std::string> release(target::Target& target, const LocateOptions& options);
 
     [[nodiscard]] target::Target& target() { return *target_; }
     [[nodiscard]] const Layout& layout() const { return layout_; }

@@ -149,6 +149,41 @@ Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
     return {};
 }
 
+Result<void> check_funs(Vm& vm, const CodeLookup& code, CheckReport& report) {
+    constexpr std::uint64_t kMaxArity = 255;
+    constexpr std::uint64_t kMaxIndex = 1U << 20U;  // funs of one module
+    const auto pages = read_fun_entries(vm, kSample);
+    if (!pages) {
+        return refuse(vm, pages.error());
+    }
+    const auto& points = vm.tables().code_points;
+    Checks checks;
+    for (const auto& page : *pages) {
+        for (const auto& entry : page.entry()) {
+            ++report.fun_entries;
+            checks.expect("funs' numbers", entry.arity() <= kMaxArity && entry.index() < kMaxIndex,
+                          [&] {
+                              return fmt::format(
+                                  "expected a small arity and index at {:#x}, found "
+                                  "{} and {}",
+                                  entry.address(), entry.arity(), entry.index());
+                          });
+            const auto address = entry.code_address();
+            checks.expect("funs' code",
+                          code.in_code(address) ||
+                              std::ranges::find(points, address, &Found::address) != points.end(),
+                          [&] {
+                              return fmt::format(
+                                  "expected an address in loaded code for the fun "
+                                  "at {:#x}, found {:#x}",
+                                  entry.address(), address);
+                          });
+        }
+    }
+    const auto verdict = checks.verdict();
+    return verdict ? refuse(vm, *verdict) : Result<void>();
+}
+
 /// What hangs off processes, each looked at by a check of its own.
 template <typename Check>
 Result<Checks> check_beside(Vm& vm, CodeLookup& code) {
@@ -202,7 +237,7 @@ Result<void> check_stage(Vm& vm, CodeLookup& code, CheckStage stage, CheckReport
         case CheckStage::kExports:
             return check_exports(vm);
         case CheckStage::kFuns:
-            return check_entries(vm, read_fun_entries(vm, kSample));
+            return check_funs(vm, code, report);
         case CheckStage::kNodes:
             return check_entries(vm, read_node_entries(vm, kSample));
         case CheckStage::kCatches:
@@ -227,6 +262,7 @@ std::optional<std::string_view> unseen_kind(CheckStage stage, const CheckReport&
         Kind{CheckStage::kModules, report.with_md5, "a module's MD5 sum"},
         Kind{CheckStage::kModules, report.with_lines, "a module's lines"},
         Kind{CheckStage::kModules, report.with_literals, "a module's literals"},
+        Kind{CheckStage::kFuns, report.fun_entries, "a fun's entry"},
         Kind{CheckStage::kProcesses, report.registered, "a registered process"},
         Kind{CheckStage::kProcesses, report.return_addresses, "a return address"},
         Kind{CheckStage::kProcesses, report.dictionary_slots, "a process's dictionary"},

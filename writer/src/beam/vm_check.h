@@ -15,7 +15,8 @@ struct CheckReport {
     std::uint64_t heap_bounds = 0;
     std::uint64_t return_addresses = 0;
     std::uint64_t with_md5 = 0, with_lines = 0, with_literals = 0;  ///< modules
-    std::uint64_t registered = 0;                                   ///< processes
+    std::uint64_t fun_entries = 0;
+    std::uint64_t registered = 0;  ///< processes
     std::uint64_t dictionary_slots = 0;
     std::uint64_t links = 0, monitors = 0;
     std::uint64_t monitor_halves = 0;  ///< of monitors between processes of this node

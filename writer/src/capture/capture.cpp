@@ -1,10 +1,11 @@
 #include "capture/capture.h"
 
-#include "beam/vm_check.h"
 #include "capture/at_rest.h"
+#include "capture/layout_doubts.h"
 #include "capture/live.h"
 #include "capture/snapshot.h"
 #include "capture/stops.h"
+#include "fit/layout_check.h"
 #include "target/core_target.h"
 #include "target/live_target.h"
 #include "target/timed_stop.h"
@@ -169,22 +170,46 @@ struct Request {
     const std::atomic<bool>& cancelled;
 };
 
+/// What is to be said of a layout that was not made for the node's release.
+Result<LayoutDoubts> doubts(const Request& request, const fit::CheckedVm& checked,
+                            const fit::OpenTarget& open, const beam::LocateOptions& how) {
+    LayoutDoubts doubts;
+    if (checked.of_the_release()) {
+        return doubts;
+    }
+    const auto told = [&](std::size_t done, std::size_t total) {
+        request.listener.update({"fields", done, total, 0, 0});
+    };
+    auto fit = fit::probe_layout(checked, open, how, told, request.cancelled);
+    if (!fit) {
+        return std::unexpected(fit.error());
+    }
+    doubts.unverified_fields = std::move(fit->fields.unseen);
+    if (checked.inferred) {
+        doubts.inferred_from = checked.inferred->from;
+        doubts.left_out = checked.inferred->left_out;
+    }
+    return doubts;
+}
+
 /// Finds the VM in a target, checks it as often as `tries`, and begins the dump.
-Result<std::unique_ptr<Session>> begin(const Request& request,
-                                       std::unique_ptr<target::Target> target, int tries) {
+Result<std::unique_ptr<Session>> begin(const Request& request, const fit::OpenTarget& open,
+                                       int tries) {
     const auto& options = request.options;
     auto how = locate_options(options);
     if (!how) {
         return std::unexpected(how.error());
     }
-    auto vm = beam::Vm::locate(std::move(target), *how);
-    if (!vm) {
-        return std::unexpected(vm.error());
-    }
-    if (auto checked = beam::check_steadily(**vm, tries); !checked) {
+    auto checked = fit::locate_checked(open, *how, tries);
+    if (!checked) {
         return std::unexpected(checked.error());
     }
-    auto choice = Choice::make(**vm, options);
+    auto doubtful = doubts(request, *checked, open, *how);
+    if (!doubtful) {
+        return std::unexpected(doubtful.error());
+    }
+    auto& vm = checked->vm;
+    auto choice = Choice::make(*vm, options);
     if (!choice) {
         return std::unexpected(choice.error());
     }
@@ -192,7 +217,7 @@ Result<std::unique_ptr<Session>> begin(const Request& request,
     if (!writer) {
         return std::unexpected(writer.error());
     }
-    return Session::begin(options, std::move(*vm), std::move(*choice), std::move(*writer),
+    return Session::begin(options, std::move(vm), *doubtful, std::move(*choice), std::move(*writer),
                           request.listener, request.cancelled);
 }
 
@@ -209,7 +234,12 @@ Result<CaptureReport> capture_core(const Request& request) {
     }
     const auto incomplete = (*target)->incomplete();
     const auto threads = (*target)->threads();
-    auto session = begin(request, std::move(*target), 1);
+    const fit::OpenTarget open = [&]() -> Result<std::unique_ptr<target::Target>> {
+        return *target
+                   ? std::move(*target)
+                   : target::CoreTarget::open(*request.options.core, request.options.executable);
+    };
+    auto session = begin(request, open, 1);
     if (!session) {
         return explained(incomplete, session.error());
     }
@@ -231,15 +261,13 @@ Result<CaptureReport> capture_core(const Request& request) {
 }
 
 Result<CaptureReport> capture_live_node(const Request& request) {
-    auto target = target::LiveTarget::open(request.options.pid);
-    if (!target) {
-        return std::unexpected(target.error());
-    }
-    auto& node = **target;
-    auto session = begin(request, std::move(*target), beam::kCheckTries);
+    const auto pid = request.options.pid;
+    auto session =
+        begin(request, [pid] { return target::LiveTarget::open(pid); }, beam::kCheckTries);
     if (!session) {
         return std::unexpected(session.error());
     }
+    auto& node = dynamic_cast<target::LiveTarget&>((*session)->vm().target());
     if (auto done = capture_by_mode(**session, node); !done) {
         if (has_ended(node, done.error())) {
             return fail(ErrorCode::kTargetDied,
@@ -252,23 +280,48 @@ Result<CaptureReport> capture_live_node(const Request& request) {
     return (*session)->finish();
 }
 
+Result<beam::Layout> read_layout(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) {
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("cannot read the layout file {}", path.string()));
+    }
+    auto layout = beam::Layout::parse(text.str());
+    return layout ? layout : wrap(path.string(), layout.error());
+}
+
 }  // namespace
 
 Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
     beam::LocateOptions how;
     how.no_symbols = options.no_symbols;
-    if (options.layout) {
-        std::ifstream file(*options.layout, std::ios::binary);
-        std::ostringstream text;
-        if (!file || !(text << file.rdbuf())) {
-            return fail(ErrorCode::kNotFound,
-                        fmt::format("cannot read the layout file {}", options.layout->string()));
-        }
-        auto layout = beam::Layout::parse(text.str());
+    if (!options.layout) {
+        return how;
+    }
+    std::error_code error;
+    if (!std::filesystem::is_directory(*options.layout, error)) {
+        auto layout = read_layout(*options.layout);
         if (!layout) {
             return std::unexpected(layout.error());
         }
         how.layout = std::move(*layout);
+        return how;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(*options.layout, error)) {
+        const auto name = entry.path().filename().native();
+        if (!name.starts_with("otp-") || !name.ends_with(".json")) {
+            continue;
+        }
+        auto layout = read_layout(entry.path());
+        if (!layout) {
+            return std::unexpected(layout.error());
+        }
+        how.layouts.push_back(std::move(*layout));
+    }
+    if (how.layouts.empty()) {
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("{} has no layouts, otp-*.json", options.layout->string()));
     }
     return how;
 }

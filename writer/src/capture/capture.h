@@ -45,7 +45,8 @@ struct CaptureOptions {
     /// Whether a copy from the running node is proven consistent. Off only where a test shows that
     /// it must be on: no option of the program reaches it.
     bool validate = true;
-    /// A layout file to use instead of the built-in one for the release.
+    /// A layout file to use whatever the release, or a folder of them to use in place of the
+    /// built-in ones.
     std::optional<std::filesystem::path> layout;
     /// As if the executable had no symbols and no debug file.
     bool no_symbols = false;
@@ -79,7 +80,7 @@ struct CaptureReport {
     bool cut_off = false;  ///< what was read was itself incomplete: a core that was cut off
 };
 
-/// How the VM is to be located, by the options. kNotFound: the layout file cannot be read;
+/// How the VM is to be located, by the options. kNotFound: a layout file cannot be read;
 /// other errors are Layout::parse()'s.
 Result<beam::LocateOptions> locate_options(const CaptureOptions& options);
 

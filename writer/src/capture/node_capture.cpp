@@ -42,7 +42,8 @@ Result<std::vector<memory::AddressRange>> literal_parts(beam::Vm& vm, memory::Ad
 
 }  // namespace
 
-Result<void> NodeCapture::capture_record(const CaptureOptions& options, std::int64_t started_us,
+Result<void> NodeCapture::capture_record(const CaptureOptions& options, const LayoutDoubts& doubts,
+                                         std::int64_t started_us,
                                          std::int64_t started_monotonic_ns) {
     records::Capture capture;
     capture.set_tool_version(BEAMDUMP_VERSION);
@@ -54,7 +55,17 @@ Result<void> NodeCapture::capture_record(const CaptureOptions& options, std::int
     capture.set_executable_build_id(vm_.target().image().build_id());
     capture.set_layout_name(vm_.layout().name());
     capture.set_layout_json(vm_.layout().json());
-    capture.set_layout_inferred(false);
+    capture.set_layout_inferred(!doubts.inferred_from.empty());
+    capture.set_layout_release(vm_.layout().release());
+    for (const auto& field : doubts.unverified_fields) {
+        capture.add_unverified_fields(field);
+    }
+    for (const auto& part : doubts.left_out) {
+        capture.add_left_out(part);
+    }
+    for (const auto& layout : doubts.inferred_from) {
+        capture.add_inferred_from(layout);
+    }
     if (options.binary_bytes) {
         capture.set_binary_prefix_bytes(*options.binary_bytes);
     }

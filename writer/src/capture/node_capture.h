@@ -4,6 +4,7 @@
 #include "capture/binary_store.h"
 #include "capture/capture.h"
 #include "capture/cookie.h"
+#include "capture/layout_doubts.h"
 #include "capture/run_writer.h"
 
 #include <map>
@@ -20,8 +21,8 @@ class NodeCapture {
     NodeCapture(beam::Vm& vm, RegionCopier& copier, Cookies& cookies, records::Trailer& trailer)
         : vm_(vm), copier_(copier), cookies_(cookies), trailer_(trailer) {}
 
-    Result<void> capture_record(const CaptureOptions& options, std::int64_t started_us,
-                                std::int64_t started_monotonic_ns);
+    Result<void> capture_record(const CaptureOptions& options, const LayoutDoubts& doubts,
+                                std::int64_t started_us, std::int64_t started_monotonic_ns);
     Result<void> epoch(std::uint32_t number, records::MemorySourceKind source);
     Result<void> node(const std::vector<beam::ModuleCode>& modules,
                       std::vector<std::string> arguments);

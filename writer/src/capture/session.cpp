@@ -61,7 +61,8 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
       scrub_named_([this](std::span<std::byte> bytes) { cookies_.scrub(bytes); }) {}
 
 Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
-                                                std::unique_ptr<beam::Vm> vm, Choice choice,
+                                                std::unique_ptr<beam::Vm> vm,
+                                                const LayoutDoubts& doubts, Choice choice,
                                                 DumpWriter writer, ProgressListener& listener,
                                                 const std::atomic<bool>& cancelled) {
     auto scheme = vm->layout().constant("term_scheme");
@@ -79,10 +80,13 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                          static_cast<format::TermScheme>(*scheme));
     self.node_.emplace(*self.vm_, *self.copier_, self.cookies_, self.trailer_);
     self.started_ns_ = target::clock_ns(CLOCK_MONOTONIC);
-    if (auto done = self.node_->capture_record(options, target::clock_ns(CLOCK_REALTIME) / 1000,
-                                               self.started_ns_);
+    if (auto done = self.node_->capture_record(
+            options, doubts, target::clock_ns(CLOCK_REALTIME) / 1000, self.started_ns_);
         !done) {
         return std::unexpected(done.error());
+    }
+    if (auto said = doubts.sentence(self.vm_->facts().otp_release, self.vm_->layout())) {
+        self.warn(std::move(*said));
     }
     return session;
 }

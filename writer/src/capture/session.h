@@ -21,7 +21,8 @@ class Session {
   public:
     /// Non-owning listener and flag. `vm` has passed its checks.
     static Result<std::unique_ptr<Session>> begin(const CaptureOptions& options,
-                                                  std::unique_ptr<beam::Vm> vm, Choice choice,
+                                                  std::unique_ptr<beam::Vm> vm,
+                                                  const LayoutDoubts& doubts, Choice choice,
                                                   DumpWriter writer, ProgressListener& listener,
                                                   const std::atomic<bool>& cancelled);
     Session(const Session&) = delete;

@@ -54,7 +54,7 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
         return std::unexpected(how.error());
     }
     const auto open = [&] { return target::LiveTarget::open(options.pid); };
-    const auto checked = locate_checked(open, *how, beam::kCheckTries);
+    const auto checked = fit::locate_checked(open, *how, beam::kCheckTries);
     if (!checked) {
         return std::unexpected(checked.error());
     }
@@ -89,7 +89,7 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
     const auto told = [&](std::size_t done, std::size_t total) {
         listener.update({"fields", done, total, 0, 0});
     };
-    auto fit = probe_layout(*checked, open, *how, told, cancelled);
+    auto fit = fit::probe_layout(*checked, open, *how, told, cancelled);
     if (!fit) {
         return std::unexpected(fit.error());
     }

@@ -3,7 +3,7 @@
 #include "beam/vm.h"
 #include "capture/capture.h"
 #include "check/dump_estimate.h"
-#include "check/layout_check.h"
+#include "fit/layout_check.h"
 #include "target/access.h"
 #include "target/head_room.h"
 #include "target/twin.h"
@@ -20,7 +20,7 @@ struct NodeCheck {
     std::string node_name{};
     beam::VmFacts vm;
     std::vector<beam::Found> found;
-    LayoutFit layout{};
+    fit::LayoutFit layout{};
     std::uint64_t processes = 0;
     std::uint64_t process_limit = 0;  ///< +P
     target::AccessFacts access;

@@ -1,7 +1,7 @@
 #include "cli/check_text.h"
 
-#include "check/layout_text.h"
 #include "cli/progress.h"
+#include "fit/layout_text.h"
 
 #include <fmt/format.h>
 
@@ -75,7 +75,7 @@ std::string capture_lines(const check::NodeCheck& check) {
 }  // namespace
 
 std::string check_text(const check::NodeCheck& check) {
-    return node_lines(check) + found_lines(check) + '\n' + check::layout_text(check.layout) +
+    return node_lines(check) + found_lines(check) + '\n' + fit::layout_text(check.layout) +
            capture_lines(check);
 }
 

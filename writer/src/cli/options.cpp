@@ -102,7 +102,9 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->capture_default_str()
         ->type_name("N")
         ->check(CLI::Range(1U, kMostThreads).description(""));
-    app.add_option("--layout", raw.layout, "Structure layouts to use in place of the built-in ones")
+    app.add_option("--layout", raw.layout,
+                   "A structure layout to use whatever the release, or a\nfolder of them in place "
+                   "of the built-in ones")
         ->type_name("FILE");
     app.add_flag("--no-symbols", raw.options.capture.no_symbols,
                  "Find the runtime's tables by searching its data,\nas where the executable has no "

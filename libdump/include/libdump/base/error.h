@@ -18,6 +18,7 @@ enum class ErrorCode : std::uint8_t {
     kPermission,    ///< not allowed
     kNotFound,      ///< no such process, file, table, module...
     kNotABeam,      ///< the target is not an Erlang VM
+    kNoLayout,      ///< none for the node's release
     kUnsupported,   ///< a release, layout or feature that this version cannot read
     kTargetDied,    ///< the target exited while we were reading it
     kImplausible,   ///< the target's memory contradicts itself or the layout

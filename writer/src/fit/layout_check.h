@@ -2,14 +2,16 @@
 
 #include "beam/vm.h"
 #include "beam/vm_check.h"
-#include "check/field_probe.h"
+#include "fit/field_probe.h"
+#include "fit/infer.h"
 
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
-namespace beamdump::check {
+namespace beamdump::fit {
 
 /// Opens the node or core that is looked at: once for each layout that is tried on it.
 using OpenTarget = std::function<Result<std::unique_ptr<target::Target>>()>;
@@ -18,6 +20,13 @@ using OpenTarget = std::function<Result<std::unique_ptr<target::Target>>()>;
 struct CheckedVm {
     std::unique_ptr<beam::Vm> vm;
     beam::CheckReport checks;
+    /// Where there was none for the release and one was made on the node.
+    std::optional<Origin> inferred{};
+
+    /// Whether the layout was made from the node's release, by its sources.
+    [[nodiscard]] bool of_the_release() const {
+        return !inferred && vm->layout().release() == vm->facts().otp_release;
+    }
 };
 
 /// What a layout is worth on one node.
@@ -28,12 +37,14 @@ struct LayoutFit {
     std::string layout_name;
     std::string layout_release;
     bool layout_given = false;  ///< by --layout
+    std::optional<Origin> inferred{};
     beam::CheckReport checks;
     FieldSight fields{};
 };
 
-/// Finds the VM and checks the layout, as often as `tries` where the node runs. Reads only; nothing
-/// is stopped. Errors are those of `open`, Vm::locate() and check_vm().
+/// Finds the VM and checks the layout, as often as `tries` where the node runs. Where there is none
+/// for the release, one is inferred, which takes some seconds. Reads only; nothing is stopped.
+/// Errors are those of `open`, Vm::locate(), infer_layout() and check_vm().
 Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how, int tries);
 
 /// Everything of a LayoutFit, from a VM that passed the checks: tries each field of its layout at a
@@ -43,4 +54,4 @@ Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,
                                const std::function<void(std::size_t, std::size_t)>& told,
                                const std::atomic<bool>& cancelled);
 
-}  // namespace beamdump::check
+}  // namespace beamdump::fit

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace beamdump::check {
+namespace beamdump::fit {
 
 /// What the checks of a layout are worth on one node: whether they notice a field that stands
 /// elsewhere.
@@ -22,4 +22,4 @@ FieldSight probe_fields(const beam::Layout& layout,
                         const std::function<bool(const beam::Layout&)>& fits,
                         const std::function<void(std::size_t, std::size_t)>& told);
 
-}  // namespace beamdump::check
+}  // namespace beamdump::fit

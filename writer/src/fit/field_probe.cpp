@@ -1,8 +1,8 @@
-#include "check/field_probe.h"
+#include "fit/field_probe.h"
 
 #include <fmt/format.h>
 
-namespace beamdump::check {
+namespace beamdump::fit {
 
 FieldSight probe_fields(const beam::Layout& layout,
                         const std::function<bool(const beam::Layout&)>& fits,
@@ -24,4 +24,4 @@ FieldSight probe_fields(const beam::Layout& layout,
     return sight;
 }
 
-}  // namespace beamdump::check
+}  // namespace beamdump::fit

@@ -1,8 +1,23 @@
-#include "check/layout_text.h"
+#include "fit/layout_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-namespace beamdump::check {
+namespace beamdump::fit {
+namespace {
+
+std::string origin_text(const LayoutFit& fit) {
+    if (fit.inferred) {
+        return fmt::format("inferred on this node from {}", fmt::join(fit.inferred->from, " and "));
+    }
+    if (fit.layout_given) {
+        return "given by --layout";
+    }
+    return fit.layout_release == fit.otp_release ? "made for this release"
+                                                 : "made for OTP " + fit.layout_release;
+}
+
+}  // namespace
 
 std::string fields_text(const std::vector<std::string>& names) {
     constexpr std::string_view kIndent = "    ";
@@ -34,11 +49,11 @@ std::string fields_text(const std::vector<std::string>& names) {
 
 std::string layout_text(const LayoutFit& fit) {
     const auto& checks = fit.checks;
-    auto text = fmt::format("Layout {}, {}\n", fit.layout_name,
-                            fit.layout_given ? "given by --layout"
-                            : fit.layout_release == fit.otp_release
-                                ? "made for this release"
-                                : fmt::format("made for OTP {}", fit.layout_release));
+    auto text = fmt::format("Layout {}, {}\n", fit.layout_name, origin_text(fit));
+    if (fit.inferred && !fit.inferred->left_out.empty()) {
+        text += fmt::format("  left out, no check could tell them: {}\n",
+                            fmt::join(fit.inferred->left_out, ", "));
+    }
     text += fmt::format(
         "  it fits: {} atoms, {} functions of {} modules, {} processes with {} heap bounds and {} "
         "return addresses\n",
@@ -51,4 +66,4 @@ std::string layout_text(const LayoutFit& fit) {
     return text + fields_text(fit.fields.unseen);
 }
 
-}  // namespace beamdump::check
+}  // namespace beamdump::fit

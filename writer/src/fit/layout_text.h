@@ -1,11 +1,11 @@
 #pragma once
 
-#include "check/layout_check.h"
+#include "fit/layout_check.h"
 
 #include <string>
 #include <vector>
 
-namespace beamdump::check {
+namespace beamdump::fit {
 
 /// Lines for a person: the layout, what of the node was looked at, how many fields are verified by
 /// that, and which are not.
@@ -14,4 +14,4 @@ std::string layout_text(const LayoutFit& fit);
 /// "Structure.field"s, one paragraph a structure.
 std::string fields_text(const std::vector<std::string>& names);
 
-}  // namespace beamdump::check
+}  // namespace beamdump::fit

@@ -1,0 +1,97 @@
+#include "fit/layout_check.h"
+
+#include <algorithm>
+
+namespace beamdump::fit {
+
+namespace {
+
+Result<std::unique_ptr<beam::Vm>> locate(const OpenTarget& open, const beam::LocateOptions& how) {
+    auto target = open();
+    return target ? beam::Vm::locate(std::move(*target), how)
+                  : Result<std::unique_ptr<beam::Vm>>(std::unexpected(target.error()));
+}
+
+/// By the layout that is made for lack of one.
+Result<CheckedVm> infer(const OpenTarget& open, const beam::LocateOptions& how, int tries) {
+    auto known = beam::known_layouts(how);
+    auto target = open();
+    if (!known || !target) {
+        return std::unexpected(!known ? known.error() : target.error());
+    }
+    auto release = beam::Vm::release(**target, how);
+    if (!release) {
+        return std::unexpected(release.error());
+    }
+    auto given = how;
+    auto inferred = infer_layout(*release, *known, [&](const beam::Layout& layout) {
+        given.layout = layout;
+        return locate(open, given);
+    });
+    if (!inferred) {
+        return std::unexpected(inferred.error());
+    }
+    given.layout = std::move(inferred->layout);
+    auto checked = locate_checked(open, given, tries);
+    if (checked) {
+        checked->inferred = std::move(inferred->origin);
+    }
+    return checked;
+}
+
+bool has_all_kinds(const beam::CheckReport& report) {
+    return std::ranges::none_of(beam::kCheckStages, [&](beam::CheckStage stage) {
+        return beam::unseen_kind(stage, report).has_value();
+    });
+}
+
+}  // namespace
+
+Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how,
+                                 int tries) {
+    auto vm = locate(open, how);
+    if (!vm && vm.error().code == ErrorCode::kNoLayout) {
+        return infer(open, how, tries);
+    }
+    if (!vm) {
+        return std::unexpected(vm.error());
+    }
+    auto checks = beam::check_steadily(**vm, tries);
+    if (!checks) {
+        return std::unexpected(checks.error());
+    }
+    return CheckedVm{std::move(*vm), *checks};
+}
+
+Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,
+                               const beam::LocateOptions& how,
+                               const std::function<void(std::size_t, std::size_t)>& told,
+                               const std::atomic<bool>& cancelled) {
+    const auto& layout = checked.vm->layout();
+    const auto& facts = checked.vm->facts();
+    LayoutFit fit{.otp_release = facts.otp_release,
+                  .erts_version = facts.erts_version,
+                  .jit = facts.jit,
+                  .layout_name = layout.name(),
+                  .layout_release = layout.release(),
+                  .layout_given = how.layout.has_value(),
+                  .inferred = checked.inferred,
+                  .checks = checked.checks};
+    // What the node has is to be found by a moved layout too.
+    const bool all_kinds = has_all_kinds(checked.checks);
+    // Who is asked to end meanwhile gets no list of fields.
+    const auto fits = [&](const beam::Layout& tried) {
+        auto moved = how;
+        moved.layout = tried;
+        const auto found =
+            cancelled ? fail(ErrorCode::kIo, "interrupted") : locate_checked(open, moved, 1);
+        return found && (!all_kinds || has_all_kinds(found->checks));
+    };
+    fit.fields = probe_fields(layout, fits, told);
+    if (cancelled) {
+        return fail(ErrorCode::kIo, "interrupted");
+    }
+    return fit;
+}
+
+}  // namespace beamdump::fit
