@@ -10,7 +10,7 @@
 %%   memory        erlang:memory(total)
 %%   start WORKLOAD SCALE  WORKLOAD:start(SCALE), beside what runs
 %%   steady reset|report   steady:tell/1
-%%   wedged wedge|end  wedged:tell/1
+%%   wedged wedge|end|sleeping|spinning  wedged:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).

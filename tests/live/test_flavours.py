@@ -12,6 +12,7 @@ import unittest
 
 from support import comparison, tools
 from support.captured import details, listed
+from support.nif import build_nif
 from support.node import start_workload
 from support.paths import CAPTURE
 from support.texts import Texts
@@ -113,6 +114,37 @@ class Flavours(unittest.TestCase):
             self.assertNotIn("void_reason", found["sample_deep"])
         # It stood still the whole time, and goes on.
         self.assertEqual(node.ask("ping"), "pong")
+
+    def test_native_calls_that_never_return(self):
+        """Each on a scheduler that is not a dirty one: all but the caller is captured."""
+        os.environ["BEAMDUMP_WEDGED_NIF"] = str(build_nif(self.scratch, "wedged"))
+        self.addCleanup(os.environ.pop, "BEAMDUMP_WEDGED_NIF")
+        for call in ("sleeping", "spinning"):
+            with self.subTest(call=call):
+                self.native_call(call)
+
+    def native_call(self, call):
+        node = self.started("wedged", "", 0.2)
+        self.assertEqual(node.ask(f"wedged {call}"), "ok")
+        time.sleep(1)
+        # What waits for the lost scheduler, perhaps who answers questions, waits for ever.
+        for mode in ("auto", "live", "snapshot", "freeze"):
+            ended = tools.expect(tools.run_measured(
+                [CAPTURE, "--force", "-o", self.dump, "--mode", mode, node.pid]), 3)
+            print(f"{call}, {mode}: {ended.diagnostics}", flush=True)
+            processes = listed(self.dump)
+            void = {process.get("registered_name"): process for process in processes.values()
+                    if process.get("void_reason")}
+            self.assertEqual(list(void), [call])
+            self.assertEqual(void[call]["void_reason"], "running")
+            self.assertEqual(void[call]["current_function"], f"wedged:{call}/0")
+            self.assertGreater(len(processes), 90)
+            backtrace = tools.analyze("backtrace", self.dump, call)
+            self.assertEqual(backtrace.status, 3)
+            self.assertIn("was running when it was captured", backtrace.diagnostics)
+        self.assertEqual(node.stopped_threads(), [])
+        tools.expect(tools.run_measured([CAPTURE, "--check", node.pid]), 0)
+        node.stop()
 
     def test_a_node_that_is_ending(self):
         node = self.started("wedged", "", 0.2)

@@ -14,9 +14,9 @@ import unittest
 from support.applications import start_ejabberd, start_rabbitmq
 from support.distribution import start_pair
 from support.leftovers import processes_of
+from support.nif import build_nif
 from support.node import Node, start_workload
 from support.release import OWN, RELEASE, erlang_directory, otp_root
-from support.steady import build_nif
 from support.zoo import start_zoo
 
 WORKLOADS = {"sample": 1, "standard": 0.05, "busy": 0.2, "twin_load": 0.2, "steady": 1}
@@ -82,7 +82,7 @@ class Nodes(unittest.TestCase):
 
     def test_workloads(self):
         scratch = self.enterContext(tempfile.TemporaryDirectory())
-        os.environ["BEAMDUMP_STEADY_NIF"] = str(build_nif(pathlib.Path(scratch)))
+        os.environ["BEAMDUMP_STEADY_NIF"] = str(build_nif(pathlib.Path(scratch), "steady"))
         self.addCleanup(os.environ.pop, "BEAMDUMP_STEADY_NIF")
         for workload, scale in WORKLOADS.items():
             with self.subTest(workload=workload):

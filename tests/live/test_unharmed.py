@@ -12,8 +12,8 @@ import time
 import unittest
 
 from support import tools
+from support.nif import build_nif
 from support.node import start_workload
-from support.steady import build_nif
 
 CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "5"))
 MODES = ("live", "auto", "snapshot", "freeze")
@@ -30,7 +30,7 @@ class Unharmed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        os.environ["BEAMDUMP_STEADY_NIF"] = str(build_nif(cls.scratch))
+        os.environ["BEAMDUMP_STEADY_NIF"] = str(build_nif(cls.scratch, "steady"))
         cls.addClassCleanup(os.environ.pop, "BEAMDUMP_STEADY_NIF")
         cls.node = start_workload("steady")
         cls.addClassCleanup(cls.node.stop)
