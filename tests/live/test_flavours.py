@@ -5,33 +5,38 @@ with the reason."""
 import contextlib
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 from support import comparison, tools
 from support.captured import details, listed
 from support.nif import build_nif
 from support.node import start_workload
 from support.paths import CAPTURE
+from support.release import RELEASE
 from support.texts import Texts
 
 FLAGS = ("+P 1024", "+P 16777216", "+S 1", "+S 64 +SDcpu 32 +SDio 64",
          "+hms 100000 +hmbs 200000 +hmqd off_heap", "+MMscs 256", "+Mea min")
+# Huge pages, by what maps the carriers: the super carrier, or malloc(), and none by anything else.
+HUGE_PAGES = {"+Mummmbc 0 +Mummsbc 0": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}}
+if RELEASE != "25":
+    HUGE_PAGES["+MMscs 512 +MMlp on"] = {}
+THP = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
 # Frame pointers come with it, which are no terms.
 PERF = "+JPperf true"
 CROWD = 300_000
 ATTACH_TRIES = 5
 
 
-@contextlib.contextmanager
-def emulator_flags(flags):
-    os.environ["ERL_FLAGS"] = flags
-    try:
-        yield
-    finally:
-        del os.environ["ERL_FLAGS"]
+def huge_kib(node):
+    """How much of the node is in huge pages."""
+    maps = pathlib.Path(f"/proc/{node.pid}/smaps").read_text()
+    return sum(map(int, re.findall(r"(?m)^AnonHugePages: +(\d+) kB", maps)))
 
 
 class Flavours(unittest.TestCase):
@@ -39,8 +44,8 @@ class Flavours(unittest.TestCase):
         self.scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.dump = self.scratch / "flavour.beamdump"
 
-    def started(self, workload, flags, scale=1):
-        with emulator_flags(flags):
+    def started(self, workload, flags, scale=1, environment=()):
+        with mock.patch.dict(os.environ, {"ERL_FLAGS": flags, **dict(environment)}):
             node = start_workload(workload, scale)
         self.addCleanup(node.stop)
         return node
@@ -58,6 +63,20 @@ class Flavours(unittest.TestCase):
             with self.subTest(flags=flags):
                 node = self.started("sample", flags)
                 for mode in ("auto", "snapshot"):
+                    self.agrees(node, flags, mode)
+                node.stop()
+
+    def test_huge_pages(self):
+        for flags, environment in HUGE_PAGES.items():
+            with self.subTest(flags=flags):
+                node = self.started("sample", flags, environment=environment)
+                before = huge_kib(node)
+                print(f"{flags}: {before} KiB in huge pages", flush=True)
+                if THP.exists() and "[never]" not in THP.read_text():
+                    self.assertGreater(before, 0)
+                else:
+                    print("NOT TESTED: this kernel has no huge pages for whoever asks", flush=True)
+                for mode in ("auto", "live", "snapshot", "freeze"):
                     self.agrees(node, flags, mode)
                 node.stop()
 
