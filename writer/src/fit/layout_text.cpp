@@ -60,6 +60,12 @@ std::string layout_text(const LayoutFit& fit) {
         checks.atoms, checks.functions, checks.modules, checks.processes, checks.heap_bounds,
         checks.return_addresses);
     text += fmt::format(
+        "  {} dictionary slots, {} links, {} monitors; {} objects on heaps, of them {} binaries "
+        "and "
+        "{} funs\n",
+        checks.dictionary_slots, checks.links, checks.monitors, checks.terms, checks.binaries,
+        checks.funs);
+    text += fmt::format(
         "  {} of its {} fields are verified here: moved by 8 bytes, each is noticed. Not "
         "noticed:\n",
         fit.fields.seen.size(), fit.fields.seen.size() + fit.fields.unseen.size());
