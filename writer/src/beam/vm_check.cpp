@@ -23,10 +23,14 @@ constexpr std::chrono::milliseconds kBetweenTries{3};
 constexpr std::array kFirstAtoms = {"false", "true", "_", "nonode@nohost", "$end_of_table", ""};
 
 std::unexpected<Error> refuse(const Vm& vm, std::string_view what) {
+    const auto& facts = vm.facts();
+    // The built-in layouts are of runtimes with the JIT, and the interpreter's differs.
+    const std::string_view flavour =
+        facts.jit ? "" : ", the interpreter, which needs a layout of its own: see docs/layouts.md";
     return fail(
         ErrorCode::kImplausible,
-        fmt::format("layout {} does not fit this node (OTP {}, ERTS {}): {}", vm.layout().name(),
-                    vm.facts().otp_release, vm.facts().erts_version, what));
+        fmt::format("layout {} does not fit this node (OTP {}, ERTS {}{}): {}", vm.layout().name(),
+                    facts.otp_release, facts.erts_version, flavour, what));
 }
 
 /// A structure that cannot be read where the layout says it is.

@@ -52,8 +52,9 @@ Result<const JitSelf*> VmFinder::jit() {
     if (!jit_) {
         if (!vm_.facts_.jit) {
             return fail(ErrorCode::kUnsupported,
-                        "the runtime has no JIT, and without symbols only those with it can be "
-                        "found their way in");
+                        "the node runs the interpreter without symbols, and only where the JIT's "
+                        "list of its code is can a runtime be searched: it takes the runtime's "
+                        "debug file, or one that is not stripped");
         }
         auto self = find_jit_self(vm_, search_);
         if (!self) {
