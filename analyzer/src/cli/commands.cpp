@@ -105,10 +105,8 @@ Result<Outcome> processes_command(Dump& dump, const Options& options, render::Ou
     if (!listing) {
         return std::unexpected(listing.error());
     }
-    auto done = options.json
-                    ? render::processes_json(out, *listing, query::dump_facts(dump, options.dump))
-                    : render::processes_text(out, *listing);
-    if (!done) {
+    const auto render = options.json ? render::processes_json : render::processes_text;
+    if (auto done = render(out, *listing, query::dump_facts(dump, options.dump)); !done) {
         return std::unexpected(done.error());
     }
     return Outcome{};

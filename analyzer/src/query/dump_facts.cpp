@@ -16,6 +16,7 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
     if (dump.capture().has_started_us()) {
         facts.captured_us = dump.capture().started_us();
     }
+    facts.layout = layout_facts(dump);
     return facts;
 }
 

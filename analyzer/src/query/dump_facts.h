@@ -1,5 +1,7 @@
 #pragma once
 
+#include "query/layout_facts.h"
+
 #include <libdump/model/dump.h>
 
 #include <cstdint>
@@ -16,6 +18,7 @@ struct DumpFacts {
     std::optional<std::string> damage;  ///< set where the dump was cut short
     std::optional<std::string> node_name;
     std::optional<std::int64_t> captured_us;  ///< since the Unix epoch
+    std::optional<LayoutFacts> layout;        ///< set where it is not the release's own
 };
 
 DumpFacts dump_facts(Dump& dump, const std::string& file);

@@ -1,10 +1,12 @@
 #include "render/backtrace.h"
 
 #include "render/json.h"
+#include "render/layout.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace beamdump::render {
@@ -42,22 +44,34 @@ bool put(Output& output, Allowance& allowance, std::string_view text) {
     return false;
 }
 
-std::string frame_text(const query::FrameLine& frame) {
+/// What a stack is made of: no mark can stand in the VM's own text.
+constexpr auto of_text() {
+    std::array<std::string_view, kPartsOfTerms.size() + 4> values{"frames", "function", "catch",
+                                                                  "registers"};
+    std::ranges::copy(kPartsOfTerms, values.begin() + 4);
+    return values;
+}
+
+std::string frame_text(const query::FrameLine& frame, const Marks& marks) {
     std::string text = fmt::format("#{:<3} ", frame.index);
-    text += frame.function ? *frame.function : fmt::format("{:#x}", frame.code_address);
+    text += frame.function ? marks({"frames", "function"}, *frame.function)
+                           : marks("frames", fmt::format("{:#x}", frame.code_address));
     if (frame.offset) {
         text += fmt::format(" + {}", *frame.offset);
     }
     if (frame.file && frame.line) {
-        text += fmt::format("  ({}:{})", *frame.file, *frame.line);
+        text += fmt::format("  ({})", marks({"frames", "file", "line"},
+                                            fmt::format("{}:{}", *frame.file, *frame.line)));
     }
     return text + (frame.continued ? "  (continued)\n" : "\n");
 }
 
 /// One register's line. Says whether it was cut.
 bool put_register(Output& output, query::Backtrace& backtrace, Allowance& allowance,
-                  const query::RegisterLine& shown) {
-    if (put(output, allowance, fmt::format("     y({}) = ", shown.index))) {
+                  const query::RegisterLine& shown, const Marks& marks) {
+    const std::string_view mark =
+        shown.is_catch ? marks.mark({"registers", "catch"}) : marks.mark({"registers"});
+    if (put(output, allowance, fmt::format("     y({}) = {}", shown.index, mark))) {
         return true;
     }
     if (shown.is_catch) {
@@ -115,6 +129,8 @@ bool write_register(JsonWriter& json, Output& output, query::Backtrace& backtrac
 }  // namespace
 
 bool backtrace_text(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format) {
+    static constexpr auto kOfText = of_text();
+    print_layout_notice(output, backtrace.dump_facts().layout, kOfText);
     Allowance allowance(format);
     std::string chunk;
     while (output.ok() && allowance.next() > 0) {
@@ -132,17 +148,19 @@ bool backtrace_text(Output& output, query::Backtrace& backtrace, const Backtrace
 }
 
 bool backtrace_lines(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format) {
+    print_layout_notice(output, backtrace.dump_facts().layout, kPartsOfTerms);
+    const Marks marks(backtrace.dump_facts().layout);
     Allowance allowance(format);
     while (output.ok()) {
         const auto frame = backtrace.next_frame();
         if (!frame) {
             return false;
         }
-        if (put(output, allowance, frame_text(*frame))) {
+        if (put(output, allowance, frame_text(*frame, marks))) {
             return true;
         }
         for (const query::RegisterLine& shown : frame->registers) {
-            if (put_register(output, backtrace, allowance, shown)) {
+            if (put_register(output, backtrace, allowance, shown, marks)) {
                 return true;
             }
         }

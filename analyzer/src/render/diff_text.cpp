@@ -1,4 +1,5 @@
 #include "render/diff.h"
+#include "render/layout.h"
 #include "render/process_table.h"
 #include "render/table.h"
 #include "render/units.h"
@@ -12,8 +13,19 @@ namespace beamdump::render {
 
 namespace {
 
-std::string dump_text(const query::DumpFacts& facts) {
-    std::string text = fmt::format("{}, {}", facts.file, facts.node_name.value_or("unknown node"));
+/// Marks for values of either dump, and for what is made of both.
+struct DiffMarks {
+    Marks before;
+    Marks after;
+    [[nodiscard]] std::string both(std::string_view value, const std::string& text) const {
+        std::string marked = before(value, text);
+        return marked == text ? after(value, text) : marked;
+    }
+};
+
+std::string dump_text(const query::DumpFacts& facts, const Marks& marks) {
+    std::string text = fmt::format(
+        "{}, {}", facts.file, facts.node_name ? marks("node", *facts.node_name) : "unknown node");
     if (facts.captured_us) {
         text += fmt::format(", {}", time_text(*facts.captured_us));
     }
@@ -32,7 +44,7 @@ std::string change_cell(const query::Change& change) {
     return change.bytes ? byte_change_text(grown) : count_change_text(grown);
 }
 
-void print_totals(Output& output, const query::DumpDiff& diff) {
+void print_totals(Output& output, const query::DumpDiff& diff, const DiffMarks& marks) {
     const auto cell = [](const query::Change& change, const std::optional<std::uint64_t>& value) {
         if (!value) {
             return std::string("?");
@@ -45,24 +57,27 @@ void print_totals(Output& output, const query::DumpDiff& diff) {
                  {"CHANGE", Align::kRight}});
     for (const query::Change& change : diff.totals) {
         if (change.before || change.after) {
-            table.add({change.name, cell(change, change.before), cell(change, change.after),
-                       change_cell(change)});
+            const std::string name = "diff.totals." + change.name;
+            table.add({change.name, marks.before(name, cell(change, change.before)),
+                       marks.after(name, cell(change, change.after)),
+                       marks.both(name, change_cell(change))});
         }
     }
     output.write("\n");
     table.print(output);
 }
 
-void print_group(Output& output, std::string_view title, const query::ProcessGroup& group) {
+void print_group(Output& output, std::string_view title, const query::ProcessGroup& group,
+                 const Marks& marks) {
     output.print("\n{}: {} processes, {}\n", title, count_text(group.count),
-                 bytes_text(group.memory_bytes));
+                 marks("memory", bytes_text(group.memory_bytes)));
     if (!group.largest.empty()) {
-        print_process_table(output, group.largest, "  ");
+        print_process_table(output, group.largest, marks, "  ");
     }
 }
 
 void print_grown(Output& output, std::string_view title,
-                 const std::vector<query::GrownProcess>& grown) {
+                 const std::vector<query::GrownProcess>& grown, const DiffMarks& marks) {
     if (grown.empty()) {
         return;
     }
@@ -74,11 +89,13 @@ void print_grown(Output& output, std::string_view title,
                  {"CHANGE", Align::kRight},
                  {"REDUCTIONS", Align::kRight}});
     for (const query::GrownProcess& process : grown) {
-        table.add({process.after.pid, process_name(process.after),
-                   bytes_text(process.after.memory_bytes.value_or(0)),
-                   byte_change_text(process.memory_growth_bytes),
-                   count_text(process.after.message_queue_length.value_or(0)),
-                   count_change_text(process.queue_growth), count_change_text(process.reductions)});
+        table.add({marks.after("pid", process.after.pid), process_name(process.after, marks.after),
+                   marks.after("memory", bytes_text(process.after.memory_bytes.value_or(0))),
+                   marks.both("memory_change", byte_change_text(process.memory_growth_bytes)),
+                   marks.after("message_queue_len",
+                               count_text(process.after.message_queue_length.value_or(0))),
+                   marks.both("message_queue_len_change", count_change_text(process.queue_growth)),
+                   marks.both("reductions_change", count_change_text(process.reductions))});
     }
     output.print("\n{}\n", title);
     table.print(output, "  ");
@@ -87,8 +104,11 @@ void print_grown(Output& output, std::string_view title,
 }  // namespace
 
 void diff_text(Output& output, const query::DumpDiff& diff) {
-    output.print("before  {}\n", dump_text(diff.before));
-    output.print("after   {}", dump_text(diff.after));
+    const DiffMarks marks{Marks(diff.before.layout), Marks(diff.after.layout)};
+    print_layout_notice(output, diff.before.layout, {}, "Layout of the dump before");
+    print_layout_notice(output, diff.after.layout, {}, "Layout of the dump after");
+    output.print("before  {}\n", dump_text(diff.before, marks.before));
+    output.print("after   {}", dump_text(diff.after, marks.after));
     if (diff.elapsed_us) {
         output.print(" ({} {})", duration_text(std::abs(*diff.elapsed_us) * 1000),
                      *diff.elapsed_us < 0 ? "EARLIER" : "later");
@@ -98,13 +118,14 @@ void diff_text(Output& output, const query::DumpDiff& diff) {
         output.write(
             "The dumps are of different runs or nodes: no process of one is in the other.\n");
     }
-    print_totals(output, diff);
-    print_group(output, "Born", diff.born);
-    print_group(output, "Gone", diff.gone);
+    print_totals(output, diff, marks);
+    print_group(output, "Born", diff.born, marks.after);
+    print_group(output, "Gone", diff.gone, marks.before);
     output.print("\nIn both: {} processes; {} grew, {} shrank in memory\n", count_text(diff.common),
-                 count_text(diff.grown_count), count_text(diff.shrunk_count));
-    print_grown(output, "Most memory gained", diff.grown);
-    print_grown(output, "Most messages gained", diff.grown_queues);
+                 marks.both("memory_change", count_text(diff.grown_count)),
+                 marks.both("memory_change", count_text(diff.shrunk_count)));
+    print_grown(output, "Most memory gained", diff.grown, marks);
+    print_grown(output, "Most messages gained", diff.grown_queues, marks);
 }
 
 }  // namespace beamdump::render

@@ -1,4 +1,5 @@
 #include "render/heap.h"
+#include "render/layout.h"
 #include "render/process_table.h"
 #include "render/table.h"
 #include "render/units.h"
@@ -36,7 +37,7 @@ std::string words_and_bytes(std::uint64_t words) {
     return fmt::format("{} words ({})", count_text(words), bytes_text(words * kWordBytes));
 }
 
-void print_areas(Output& output, const query::HeapReport& report) {
+void print_areas(Output& output, const query::HeapReport& report, const Marks& marks) {
     output.write("\nMemory, in words\n");
     Table table({{""},
                  {"BLOCK", Align::kRight},
@@ -46,39 +47,49 @@ void print_areas(Output& output, const query::HeapReport& report) {
                  {"DEAD BYTES", Align::kRight}});
     for (const query::AreaUse& area : report.areas) {
         const auto dead = area.dead_words();
-        table.add({area.name, known_text(area.block_words), known_text(area.used_words),
-                   count_text(area.live_words), known_text(dead),
-                   dead ? bytes_text(*dead * kWordBytes) : "?"});
+        const std::string used = fmt::format("heap.memory.{}.used_words", area.name);
+        table.add({area.name,
+                   marks(fmt::format("heap.memory.{}.block_words", area.name),
+                         known_text(area.block_words)),
+                   marks(used, known_text(area.used_words)),
+                   marks("live_words", count_text(area.live_words)),
+                   marks({"dead_words", used}, known_text(dead)),
+                   marks({"dead_words", used}, dead ? bytes_text(*dead * kWordBytes) : "?")});
     }
-    table.add({"stack", "", known_text(report.stack_words), "", "", ""});
+    table.add({"stack", "", marks("stack_words", known_text(report.stack_words)), "", "", ""});
     table.print(output, "  ");
     if (report.free_words) {
         output.print("  {} free before the heap is collected\n",
-                     words_and_bytes(*report.free_words));
+                     marks("free_words", words_and_bytes(*report.free_words)));
     }
     if (report.heap_words_after_major) {
         output.print("  {} in the heap block after a major collection of what is live\n",
-                     words_and_bytes(*report.heap_words_after_major));
+                     marks("heap_words_after_major_collection",
+                           words_and_bytes(*report.heap_words_after_major)));
     }
     if (report.literal_words > 0) {
         output.print("  {} of literals referred to, which belong to the node\n",
-                     words_and_bytes(report.literal_words));
+                     marks("literal_words", words_and_bytes(report.literal_words)));
     }
 }
 
-void print_roots(Output& output, const query::HeapReport& report) {
+void print_roots(Output& output, const query::HeapReport& report, const Marks& marks) {
     for (const query::RootGroup& group : report.roots) {
         if (group.total == 0) {
             continue;
         }
+        const std::string name = fmt::format("heap.roots.{}", query::root_kind_text(group.kind));
         output.print("\nRoots: {} ({}, {})\n", query::root_kind_text(group.kind),
-                     count_text(group.total), words_and_bytes(group.shared_words));
+                     marks(name, count_text(group.total)),
+                     marks(name, words_and_bytes(group.shared_words)));
         Table table({{""}, {"SHARED", Align::kRight}, {"FLAT", Align::kRight}, {"TERM"}});
         for (const query::RootLine& line : group.lines) {
-            table.add({one_line(query::root_text(line)) +
-                           (line.kind == query::RootKind::kStack ? ", " + line.name : ""),
-                       words_text(line.shared_words), words_text(line.flat_words),
-                       term_line(line.term)});
+            table.add({one_line(query::root_text(line)) + (line.kind == query::RootKind::kStack
+                                                               ? ", " + marks("function", line.name)
+                                                               : ""),
+                       marks(name, words_text(line.shared_words)),
+                       marks(name, words_text(line.flat_words)),
+                       marks(name, term_line(line.term))});
         }
         table.print(output, "  ");
         if (group.lines.size() < group.total) {
@@ -88,21 +99,22 @@ void print_roots(Output& output, const query::HeapReport& report) {
     }
 }
 
-void print_counts(Output& output, std::string_view title,
-                  const std::vector<query::KindCount>& counts) {
+void print_counts(Output& output, std::string_view title, std::string_view name,
+                  const std::vector<query::KindCount>& counts, const Marks& marks) {
     if (counts.empty()) {
         return;
     }
     output.print("\n{}\n", title);
     Table table({{"OBJECTS", Align::kRight}, {"WORDS", Align::kRight}, {""}});
     for (const query::KindCount& count : counts) {
-        table.add({count_text(count.objects), count_text(count.words), one_line(count.name)});
+        table.add({marks(name, count_text(count.objects)), marks(name, count_text(count.words)),
+                   one_line(count.name)});
     }
     table.print(output, "  ");
 }
 
-void print_terms(Output& output, std::string_view title,
-                 const std::vector<query::LargeTermLine>& lines) {
+void print_terms(Output& output, std::string_view title, std::string_view name,
+                 const std::vector<query::LargeTermLine>& lines, const Marks& marks) {
     if (!lines.empty()) {
         output.print("\n{}\n", title);
     }
@@ -112,19 +124,22 @@ void print_terms(Output& output, std::string_view title,
         for (const std::string& step : line.path) {
             where += " -> " + step;
         }
-        table.add({count_text(line.words), one_line(where), term_line(line.term)});
+        table.add({marks(name, count_text(line.words)), marks(name, one_line(where)),
+                   marks(name, term_line(line.term))});
     }
     table.print(output, "  ");
 }
 
-void print_top_level(Output& output, const query::TopLevelTermList& list) {
-    output.print("\nTop-level terms ({}, of which {} dead: {})\n", count_text(list.total),
-                 count_text(list.dead), words_and_bytes(list.dead_words));
+void print_top_level(Output& output, const query::TopLevelTermList& list, const Marks& marks) {
+    output.print("\nTop-level terms ({}, of which {} dead: {})\n",
+                 marks("terms", count_text(list.total)), marks("dead_words", count_text(list.dead)),
+                 marks("dead_words", words_and_bytes(list.dead_words)));
     Table table({{"ADDRESS"}, {"AREA"}, {"WORDS", Align::kRight}, {""}, {"TERM"}});
     for (const query::TopLevelLine& line : list.lines) {
-        table.add({fmt::format("{:#x}", line.address), line.area, count_text(line.words),
-                   line.dead ? "dead" : "",
-                   line.unreadable ? "(words that make no term)" : term_line(line.term)});
+        table.add(
+            {marks("terms", fmt::format("{:#x}", line.address)), line.area,
+             marks("terms", count_text(line.words)), marks("dead_words", line.dead ? "dead" : ""),
+             marks("terms", line.unreadable ? "(words that make no term)" : term_line(line.term))});
     }
     table.print(output, "  ");
     if (list.lines.size() < list.total) {
@@ -132,16 +147,20 @@ void print_top_level(Output& output, const query::TopLevelTermList& list) {
     }
 }
 
-void print_binaries(Output& output, const query::HeapReport& report) {
+void print_binaries(Output& output, const query::HeapReport& report, const Marks& marks) {
     if (report.binaries == 0) {
         return;
     }
-    output.print("\nReference-counted binaries kept ({}, {})\n", count_text(report.binaries),
-                 bytes_text(report.binary_bytes));
+    output.print(
+        "\nReference-counted binaries kept ({}, {})\n",
+        marks("heap.binaries.largest", count_text(report.binaries)),
+        marks({"heap.binaries.largest", "heap.binaries.bytes"}, bytes_text(report.binary_bytes)));
     Table table({{"SIZE", Align::kRight}, {"REFERENCES", Align::kRight}, {"ADDRESS"}});
     for (const query::BinaryLine& line : report.largest_binaries) {
-        table.add({bytes_text(line.bytes), line.references ? count_text(*line.references) : "?",
-                   fmt::format("{:#x}", line.address)});
+        table.add({marks({"heap.binaries.largest", "heap.binaries.bytes"}, bytes_text(line.bytes)),
+                   marks({"heap.binaries.largest", "references"},
+                         line.references ? count_text(*line.references) : "?"),
+                   marks("heap.binaries.largest", fmt::format("{:#x}", line.address))});
     }
     table.print(output, "  ");
 }
@@ -149,10 +168,12 @@ void print_binaries(Output& output, const query::HeapReport& report) {
 }  // namespace
 
 void heap_text(Output& output, const query::HeapReport& report) {
-    output.print("{}  {}\n", report.line.pid, process_name(report.line));
+    const Marks marks(report.dump.layout);
+    print_layout_notice(output, report.dump.layout, kPartsOfTerms);
+    output.print("{}  {}\n", marks("pid", report.line.pid), process_name(report.line, marks));
     if (report.line.void_reason) {
         output.print("VOID: {} when captured{}{}; the dump has no heap of it\n",
-                     *report.line.void_reason, report.void_detail ? ", " : "",
+                     marks("void_reason", *report.line.void_reason), report.void_detail ? ", " : "",
                      one_line(report.void_detail.value_or("")));
         return;
     }
@@ -160,22 +181,23 @@ void heap_text(Output& output, const query::HeapReport& report) {
         output.write("SENSITIVE: its heap is withheld; --sensitive shows it\n");
         return;
     }
-    print_areas(output, report);
-    print_roots(output, report);
-    print_counts(output, "Live objects by kind", report.kinds);
-    print_counts(output, "Tuples by their first element", report.tags);
-    print_counts(output, "Small maps by their keys", report.key_sets);
-    print_terms(output, "Largest terms", report.largest);
+    print_areas(output, report, marks);
+    print_roots(output, report, marks);
+    print_counts(output, "Live objects by kind", "kinds", report.kinds, marks);
+    print_counts(output, "Tuples by their first element", "tags", report.tags, marks);
+    print_counts(output, "Small maps by their keys", "key_sets", report.key_sets, marks);
+    print_terms(output, "Largest terms", "largest_terms", report.largest, marks);
     if (report.retained) {
-        print_terms(output, "What would be freed if a term went away", *report.retained);
+        print_terms(output, "What would be freed if a term went away", "retained", *report.retained,
+                    marks);
     }
     if (report.terms) {
-        print_top_level(output, *report.terms);
+        print_top_level(output, *report.terms, marks);
     }
-    print_binaries(output, report);
+    print_binaries(output, report, marks);
     if (report.undecoded_messages > 0) {
         output.print("\n{} messages stand undecoded, in the external term format\n",
-                     count_text(report.undecoded_messages));
+                     marks("undecoded_messages", count_text(report.undecoded_messages)));
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 namespace beamdump::render {
 
 JsonWriter::JsonWriter(Output& output, std::string_view schema)
@@ -75,6 +77,29 @@ void JsonWriter::end_text() {
     stream_.output.write("\"");
 }
 
+namespace {
+
+void write_texts(JsonWriter& json, std::string_view name, const std::vector<std::string>& texts) {
+    json.begin_array(name);
+    for (const std::string& text : texts) {
+        json.value(text);
+    }
+    json.end_array();
+}
+
+void write_layout(JsonWriter& json, std::string_view name, const query::LayoutFacts& facts) {
+    json.begin_object(name);
+    json.member("name", facts.name);
+    json.member("release", facts.release);
+    json.member("inferred", facts.inferred);
+    write_texts(json, "unverified", facts.unverified);
+    write_texts(json, "unverified_fields", facts.unverified_fields);
+    write_texts(json, "left_out", facts.left_out);
+    json.end_object();
+}
+
+}  // namespace
+
 void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts& facts) {
     json.begin_object(name);
     json.member("file", facts.file);
@@ -85,6 +110,10 @@ void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts&
     json.member("node", facts.node_name);
     json.member("captured_us", facts.captured_us);
     json.end_object();
+    if (facts.layout) {
+        write_layout(json, name == "dump" ? "layout" : fmt::format("{}_layout", name),
+                     *facts.layout);
+    }
 }
 
 void write_term(JsonWriter& json, std::string_view name, const query::TermText& term) {

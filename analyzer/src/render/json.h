@@ -74,7 +74,8 @@ class JsonWriter {
     Utf8Pieces pieces_;
 };
 
-/// Member "dump": the file, whether it is whole, its node.
+/// The file, whether it is whole, its node: member "dump", or "before" or "after". Then, where the
+/// layout was not made for the release of the node, "layout", or "before_layout"...
 void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts& facts);
 
 /// A term's text, and whether it was cut.

@@ -18,23 +18,27 @@ std::string term_line(const query::TermText& term) {
     return one_line(term.text) + (term.cut ? "..." : "");
 }
 
-void print_heading(Output& output, const query::ProcessLine& line) {
-    output.print("{}  {}\n", line.pid, process_name(line));
+template <typename Listing>
+void print_heading(Output& output, const Listing& listing, const Marks& marks) {
+    print_layout_notice(output, listing.dump_facts().layout, kPartsOfTerms);
+    output.print("{}  {}\n", marks("pid", listing.line().pid), process_name(listing.line(), marks));
 }
 
 std::string share_text(std::uint64_t count, std::uint64_t total) {
     return fmt::format("{:.1f}%", 100.0 * static_cast<double>(count) / static_cast<double>(total));
 }
 
-void print_histogram(Output& output, const query::MessageHistogram& histogram) {
-    output.print("\nShapes of all {} messages\n", count_text(histogram.messages));
+void print_histogram(Output& output, const query::MessageHistogram& histogram, const Marks& marks) {
+    output.print("\nShapes of all {} messages\n",
+                 marks("histogram", count_text(histogram.messages)));
     Table table({{"COUNT", Align::kRight}, {"SHARE", Align::kRight}, {"SHAPE"}});
     std::uint64_t rest = 0;
     for (std::size_t i = 0; i < histogram.shapes.size(); ++i) {
         const auto& shape = histogram.shapes[i];
         if (i < kShownShapes) {
-            table.add({count_text(shape.count), share_text(shape.count, histogram.messages),
-                       one_line(shape.shape)});
+            table.add({marks("histogram", count_text(shape.count)),
+                       marks("histogram", share_text(shape.count, histogram.messages)),
+                       marks("histogram", one_line(shape.shape))});
         } else {
             rest += shape.count;
         }
@@ -63,7 +67,8 @@ std::string plural(std::uint64_t count, std::string_view what) {
 }  // namespace
 
 Result<void> messages_text(Output& output, query::MessageListing& listing) {
-    print_heading(output, listing.line());
+    const Marks marks(listing.dump_facts().layout);
+    print_heading(output, listing, marks);
     if (listing.withheld() != query::Withheld::kNo) {
         return {};
     }
@@ -73,15 +78,16 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
         if (!histogram) {
             return std::unexpected(histogram.error());
         }
-        output.print("{}, {}\n", plural(histogram->messages, "message"),
-                     plural(histogram->other_signals, "other signal"));
+        output.print("{}, {}\n", marks("histogram", plural(histogram->messages, "message")),
+                     marks("other_signals", plural(histogram->other_signals, "other signal")));
         if (histogram->messages > 0) {
-            print_histogram(output, *histogram);
+            print_histogram(output, *histogram, marks);
         }
     } else {
         output.print(
             "{} in its queues: messages and other signals\n",
-            listing.entries() == 1 ? "1 entry" : count_text(listing.entries()) + " entries");
+            marks("messages.entries",
+                  listing.entries() == 1 ? "1 entry" : count_text(listing.entries()) + " entries"));
     }
     const auto width = number_width(options.from, options.limit, listing.entries());
     std::uint64_t shown = 0;
@@ -97,7 +103,7 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
             output.write("\nMessages\n");
         }
         output.print("  {:>{}}  {:<6}  {}\n", count_text((*message)->index), width,
-                     (*message)->queue, term_line((*message)->term));
+                     (*message)->queue, marks("messages", term_line((*message)->term)));
     }
     const auto reading = listing.reading();
     output.print(
@@ -109,18 +115,22 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
 }
 
 Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) {
-    print_heading(output, listing.line());
+    const Marks marks(listing.dump_facts().layout);
+    print_heading(output, listing, marks);
     if (listing.withheld() != query::Withheld::kNo) {
         return {};
     }
     const auto& options = listing.options();
     if (const auto entries = listing.entries()) {
-        output.print("{}\n\n", *entries == 1 ? "1 entry" : count_text(*entries) + " entries");
+        output.print("{}\n\n",
+                     marks("dictionary.entries",
+                           *entries == 1 ? "1 entry" : count_text(*entries) + " entries"));
     }
     const auto width = number_width(options.from, options.limit, listing.entries().value_or(0));
     return listing.each([&](std::uint64_t index, const query::DictionaryLine& entry) {
-        output.print("  {:>{}}  {} => {}\n", count_text(index), width, term_line(entry.key),
-                     term_line(entry.value));
+        output.print("  {:>{}}  {} => {}\n", count_text(index), width,
+                     marks("dictionary", term_line(entry.key)),
+                     marks("dictionary", term_line(entry.value)));
     });
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -69,78 +70,100 @@ void print_list(Output& output, std::string_view title, const query::Excerpt<Ite
     }
 }
 
-void print_monitors(Output& output, std::string_view title,
-                    const query::Excerpt<query::MonitorLine>& list) {
-    print_list(output, title, list, {{""}, {""}, {""}}, [](const query::MonitorLine& line) {
-        return std::vector{line.kind, one_line(line.other), line.reference.value_or("")};
+void print_monitors(Output& output, std::string_view title, std::string_view name,
+                    const query::Excerpt<query::MonitorLine>& list, const Marks& marks) {
+    print_list(output, title, list, {{""}, {""}, {""}}, [&](const query::MonitorLine& line) {
+        return std::vector{marks(name, line.kind), marks(name, one_line(line.other)),
+                           marks({name, "reference"}, line.reference.value_or(""))};
     });
 }
 
-void print_suspending(Output& output, const query::ProcessDetails& details) {
+void print_suspending(Output& output, const query::ProcessDetails& details, const Marks& marks) {
     print_list(output, "Suspending", details.suspending, {{""}, {""}},
-               [](const query::SuspendLine& line) {
-                   return std::vector{line.process, fmt::format("{} active, {} outstanding",
-                                                                line.active, line.outstanding)};
+               [&](const query::SuspendLine& line) {
+                   return std::vector{
+                       marks("suspending", line.process),
+                       marks("suspending", fmt::format("{} active, {} outstanding", line.active,
+                                                       line.outstanding))};
                });
 }
 
-void print_stacktrace(Output& output, const query::ProcessDetails& details) {
+void print_stacktrace(Output& output, const query::ProcessDetails& details, const Marks& marks) {
     print_list(output, "Current stacktrace", details.stacktrace, {{""}, {""}},
-               [](const query::CodeLine& line) {
+               [&](const query::CodeLine& line) {
                    const bool known = line.file && line.line;
                    return std::vector{
-                       one_line(line.function),
-                       known ? one_line(fmt::format("{}:{}", *line.file, *line.line)) : ""};
+                       marks({"current_stacktrace", "function"}, one_line(line.function)),
+                       marks({"current_stacktrace", "file", "line"},
+                             known ? one_line(fmt::format("{}:{}", *line.file, *line.line)) : "")};
                });
 }
 
-void print_binaries(Output& output, const query::ProcessDetails& details) {
+void print_binaries(Output& output, const query::ProcessDetails& details, const Marks& marks) {
     print_list(output, "Binary", details.binaries,
                {{"ADDRESS"}, {"SIZE", Align::kRight}, {"REFERENCES", Align::kRight}},
-               [](const query::ReferencedBinary& line) {
-                   return std::vector{fmt::format("{:#x}", line.address),
-                                      line.size_bytes ? bytes_text(*line.size_bytes) : "?",
-                                      line.references ? count_text(*line.references) : "?"};
+               [&](const query::ReferencedBinary& line) {
+                   return std::vector{marks("binary", fmt::format("{:#x}", line.address)),
+                                      marks({"binary", "size_bytes"},
+                                            line.size_bytes ? bytes_text(*line.size_bytes) : "?"),
+                                      marks({"binary", "references"},
+                                            line.references ? count_text(*line.references) : "?")};
                });
 }
 
-void print_lists(Output& output, const query::ProcessDetails& details) {
-    print_stacktrace(output, details);
-    print_list(output, "Links", details.links, {{""}, {""}, {""}}, [](const query::LinkLine& line) {
-        return std::vector<std::string>{line.kind, one_line(line.other),
-                                        line.unlinking ? "unlinking" : ""};
-    });
-    print_monitors(output, "Monitors", details.monitors);
-    print_monitors(output, "Monitored by", details.monitored_by);
-    print_suspending(output, details);
-    print_binaries(output, details);
+void print_lists(Output& output, const query::ProcessDetails& details, const Marks& marks) {
+    print_stacktrace(output, details, marks);
+    print_list(output, "Links", details.links, {{""}, {""}, {""}},
+               [&](const query::LinkLine& line) {
+                   return std::vector<std::string>{marks("links", line.kind),
+                                                   marks("links", one_line(line.other)),
+                                                   line.unlinking ? "unlinking" : ""};
+               });
+    print_monitors(output, "Monitors", "monitors", details.monitors, marks);
+    print_monitors(output, "Monitored by", "monitored_by", details.monitored_by, marks);
+    print_suspending(output, details, marks);
+    print_binaries(output, details, marks);
     print_list(output, "Dictionary", details.dictionary, {{""}, {""}},
-               [](const query::DictionaryLine& line) {
-                   return std::vector{term_line(line.key), term_line(line.value)};
+               [&](const query::DictionaryLine& line) {
+                   return std::vector{marks("dictionary", term_line(line.key)),
+                                      marks("dictionary", term_line(line.value))};
                });
     if (!details.withheld) {
         print_list(output, "Messages", details.messages, {{"", Align::kRight}, {""}, {""}},
-                   [](const query::MessageLine& line) {
-                       return std::vector{count_text(line.index), line.queue, term_line(line.term)};
+                   [&](const query::MessageLine& line) {
+                       return std::vector{count_text(line.index), line.queue,
+                                          marks("messages", term_line(line.term))};
                    });
     }
     print_list(output, "Regions", details.regions,
                {{"KIND"}, {"ADDRESS"}, {"SIZE", Align::kRight}, {"CAPTURED", Align::kRight}, {""}},
-               [](const query::RegionLine& line) {
-                   return std::vector{line.kind, fmt::format("{:#x}", line.address),
-                                      bytes_text(line.total_bytes), bytes_text(line.captured_bytes),
+               [&](const query::RegionLine& line) {
+                   return std::vector{line.kind,
+                                      marks("regions", fmt::format("{:#x}", line.address)),
+                                      marks("regions", bytes_text(line.total_bytes)),
+                                      marks("regions", bytes_text(line.captured_bytes)),
                                       line.absent_because.value_or("")};
                });
+}
+
+/// What has no place for a mark: whether a link is on its way out shows only if it is.
+constexpr auto unmarked() {
+    std::array<std::string_view, kPartsOfTerms.size() + 1> values{"unlinking"};
+    std::ranges::copy(kPartsOfTerms, values.begin() + 1);
+    return values;
 }
 
 }  // namespace
 
 void process_details_text(Output& output, const query::ProcessDetails& details) {
-    output.print("{}  {}\n", details.line.pid, process_name(details.line));
+    static constexpr auto kUnmarked = unmarked();
+    print_layout_notice(output, details.dump.layout, kUnmarked);
+    const Marks marks(details.dump.layout);
+    output.print("{}  {}\n", marks("pid", details.line.pid), process_name(details.line, marks));
     if (details.line.void_reason) {
         output.print("VOID: {} when captured{}{}; what stands here is its structure alone\n",
-                     *details.line.void_reason, details.void_detail ? ", " : "",
-                     one_line(details.void_detail.value_or("")));
+                     marks("void_reason", *details.line.void_reason),
+                     details.void_detail ? ", " : "", one_line(details.void_detail.value_or("")));
     }
     if (details.withheld) {
         output.write("SENSITIVE: dictionary and messages are withheld; --sensitive shows them\n");
@@ -152,11 +175,13 @@ void process_details_text(Output& output, const query::ProcessDetails& details) 
         output.print("\n{}\n", heading(group.name));
         Table table({{""}, {""}});
         for (const query::Fact& fact : group.facts) {
-            table.add({fact.name, fact_text(fact)});
+            table.add(
+                {fact.name, marks({fact.name, fmt::format("process.{}.{}", group.name, fact.name)},
+                                  fact_text(fact))});
         }
         table.print(output, "  ");
     }
-    print_lists(output, details);
+    print_lists(output, details, marks);
 }
 
 }  // namespace beamdump::render

@@ -25,13 +25,14 @@ std::string status_cell(const query::ProcessLine& line) {
 
 }  // namespace
 
-std::string process_name(const query::ProcessLine& line) {
-    return one_line(
-        line.registered_name.value_or(line.initial_call.value_or(std::string(kUnknown))));
+std::string process_name(const query::ProcessLine& line, const Marks& marks) {
+    return marks(
+        line.registered_name ? "registered_name" : "initial_call",
+        one_line(line.registered_name.value_or(line.initial_call.value_or(std::string(kUnknown)))));
 }
 
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
-                         std::string_view indent) {
+                         const Marks& marks, std::string_view indent) {
     Table table({{"PID"},
                  {"NAME OR INITIAL CALL"},
                  {"MEMORY", Align::kRight},
@@ -40,11 +41,14 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
                  {"STATUS"},
                  {"CURRENT FUNCTION"}});
     for (const query::ProcessLine& line : lines) {
-        table.add({line.pid, process_name(line),
-                   line.memory_bytes ? bytes_text(*line.memory_bytes) : std::string(kUnknown),
-                   number_cell(line.reductions), number_cell(line.message_queue_length),
-                   status_cell(line),
-                   one_line(line.current_function.value_or(std::string(kUnknown)))});
+        table.add({marks("pid", line.pid), process_name(line, marks),
+                   marks("memory", line.memory_bytes ? bytes_text(*line.memory_bytes)
+                                                     : std::string(kUnknown)),
+                   marks("reductions", number_cell(line.reductions)),
+                   marks("message_queue_len", number_cell(line.message_queue_length)),
+                   marks({"status", "void_reason"}, status_cell(line)),
+                   marks("current_function",
+                         one_line(line.current_function.value_or(std::string(kUnknown))))});
     }
     table.print(output, indent);
 }

@@ -1,12 +1,16 @@
 #include "render/processes.h"
 
 #include "render/json.h"
+#include "render/layout.h"
 #include "render/process_table.h"
 #include "render/units.h"
 
 namespace beamdump::render {
 
-Result<void> processes_text(Output& output, query::ProcessListing& listing) {
+Result<void> processes_text(Output& output, query::ProcessListing& listing,
+                            const query::DumpFacts& facts) {
+    print_layout_notice(output, facts.layout);
+    const Marks marks(facts.layout);
     while (output.ok()) {
         auto lines = listing.next();
         if (!lines) {
@@ -15,7 +19,7 @@ Result<void> processes_text(Output& output, query::ProcessListing& listing) {
         if (lines->empty()) {
             break;
         }
-        print_process_table(output, *lines);
+        print_process_table(output, *lines, marks);
     }
     if (listing.shown() < listing.matching()) {
         output.print("{} more; --limit 0 shows all\n",

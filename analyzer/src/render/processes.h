@@ -8,7 +8,8 @@
 namespace beamdump::render {
 
 /// Both read the listing batch by batch, and stop early when the output fails.
-Result<void> processes_text(Output& output, query::ProcessListing& listing);
+Result<void> processes_text(Output& output, query::ProcessListing& listing,
+                            const query::DumpFacts& facts);
 /// schemas/json/processes.schema.json
 Result<void> processes_json(Output& output, query::ProcessListing& listing,
                             const query::DumpFacts& facts);

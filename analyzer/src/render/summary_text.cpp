@@ -1,3 +1,4 @@
+#include "render/layout.h"
 #include "render/process_table.h"
 #include "render/summary.h"
 #include "render/table.h"
@@ -46,16 +47,18 @@ std::string release_text(const query::NodeSummary& node) {
     return phrase.text();
 }
 
-std::string schedulers_text(const query::NodeSummary& node) {
+std::string schedulers_text(const query::NodeSummary& node, const Marks& marks) {
     Phrase phrase;
     if (node.schedulers) {
-        phrase.add(count_text(*node.schedulers));
+        phrase.add(marks("schedulers", count_text(*node.schedulers)));
     }
     if (node.dirty_cpu_schedulers) {
-        phrase.add(count_text(*node.dirty_cpu_schedulers) + " dirty CPU");
+        phrase.add(
+            marks("dirty_cpu_schedulers", count_text(*node.dirty_cpu_schedulers) + " dirty CPU"));
     }
     if (node.dirty_io_schedulers) {
-        phrase.add(count_text(*node.dirty_io_schedulers) + " dirty I/O");
+        phrase.add(
+            marks("dirty_io_schedulers", count_text(*node.dirty_io_schedulers) + " dirty I/O"));
     }
     return phrase.text();
 }
@@ -120,76 +123,88 @@ std::string cost_text(const query::CaptureSummary& capture) {
     return phrase.text();
 }
 
-std::string process_count_text(const Summary& summary) {
-    std::string text = summary.processes ? count_text(*summary.processes) : std::string(kUnknown);
+std::string process_count_text(const Summary& summary, const Marks& marks) {
+    std::string text = summary.processes
+                           ? marks("summary.counts.processes", count_text(*summary.processes))
+                           : std::string(kUnknown);
     if (summary.node.process_limit) {
-        text += " of at most " + count_text(*summary.node.process_limit);
+        text += " of at most " + marks("process_limit", count_text(*summary.node.process_limit));
     }
     if (summary.messages) {
-        text += fmt::format(", with {} messages queued", count_text(*summary.messages));
+        text += fmt::format(", with {} messages queued",
+                            marks("summary.counts.messages", count_text(*summary.messages)));
     }
     return text;
 }
 
-std::string consistency_text(const Summary& summary) {
+std::string consistency_text(const Summary& summary, const Marks& marks) {
     if (!summary.processes_void) {
         return std::string(kUnknown);
     }
     if (*summary.processes_void == 0) {
-        return "all processes";
+        return marks("processes_void", "all processes");
     }
     std::vector<std::string> reasons;
     reasons.reserve(summary.void_by_reason.size());
     for (const query::VoidCount& count : summary.void_by_reason) {
-        reasons.push_back(fmt::format("{} {}", count_text(count.processes), count.reason));
+        reasons.push_back(fmt::format("{} {}", marks("void_by_reason", count_text(count.processes)),
+                                      count.reason));
     }
     return fmt::format("{} processes; {} void: {}",
-                       count_text(summary.processes.value_or(0) - *summary.processes_void),
-                       count_text(*summary.processes_void), fmt::join(reasons, ", "));
+                       marks({"summary.counts.processes", "processes_void"},
+                             count_text(summary.processes.value_or(0) - *summary.processes_void)),
+                       marks("processes_void", count_text(*summary.processes_void)),
+                       fmt::join(reasons, ", "));
 }
 
-void print_head(Output& output, const Summary& summary) {
+void print_head(Output& output, const Summary& summary, const Marks& marks) {
     Table table({{""}, {""}});
     const auto row = [&table](std::string name, const std::string& text) {
         table.add({std::move(name), one_line(text)});
     };
-    row("node", summary.dump.node_name.value_or(std::string(kUnknown)));
+    row("node",
+        summary.dump.node_name ? marks("node", *summary.dump.node_name) : std::string(kUnknown));
     row("release", release_text(summary.node));
     row("up", uptime_text(summary));
     row("host", host_text(summary.node));
-    row("schedulers", schedulers_text(summary.node));
+    row("schedulers", schedulers_text(summary.node, marks));
     row("capture", capture_text(summary.capture));
     row("read", cost_text(summary.capture));
     row("dump",
         fmt::format("{}, {} ({} uncompressed)", summary.dump.file,
                     bytes_text(summary.dump.file_bytes), bytes_text(summary.dump.stream_bytes)));
-    row("processes", process_count_text(summary));
-    row("consistent", consistency_text(summary));
+    row("processes", process_count_text(summary, marks));
+    row("consistent", consistency_text(summary, marks));
     table.print(output);
 }
 
-void print_memory(Output& output, const query::MemorySummary& memory) {
+void print_memory(Output& output, const query::MemorySummary& memory, const Marks& marks) {
     Table table({{""}, {"", Align::kRight}, {""}});
-    const auto row = [&table](std::string name, const std::optional<std::uint64_t>& bytes,
-                              std::string remark) {
+    const auto row = [&](std::string title, std::string_view name,
+                         const std::optional<std::uint64_t>& bytes, std::string remark) {
         if (bytes) {
-            table.add({std::move(name), bytes_text(*bytes), std::move(remark)});
+            table.add({std::move(title), marks(name, bytes_text(*bytes)), std::move(remark)});
         }
     };
-    const auto counted = [](const std::optional<std::uint64_t>& count, std::string_view what) {
-        return count ? fmt::format("{} {}", count_text(*count), what) : std::string();
+    const auto counted = [&marks](std::string_view name, const std::optional<std::uint64_t>& count,
+                                  std::string_view what) {
+        return count ? fmt::format("{} {}", marks(name, count_text(*count)), what) : std::string();
     };
-    std::string binaries = counted(memory.binary_count, "reference-counted");
+    std::string binaries =
+        counted("summary.counts.binaries", memory.binary_count, "reference-counted");
     if (memory.binaries_captured && !binaries.empty()) {
-        binaries += fmt::format(", {} captured", bytes_text(*memory.binaries_captured));
+        binaries += fmt::format(", {} captured",
+                                marks("binaries_captured", bytes_text(*memory.binaries_captured)));
     }
-    row("resident", memory.resident, "as the operating system counts");
-    row("processes", memory.processes, "");
-    row("  heaps and stacks", memory.process_heaps, "");
-    row("binaries", memory.binaries, binaries);
-    row("code", memory.code, counted(memory.module_count, "module instances"));
-    row("literals", memory.literals, "");
-    row("atoms", memory.atoms, counted(memory.atom_count, "atoms, their text only"));
+    row("resident", "resident", memory.resident, "as the operating system counts");
+    row("processes", "summary.memory.processes", memory.processes, "");
+    row("  heaps and stacks", "process_heaps", memory.process_heaps, "");
+    row("binaries", "summary.memory.binaries", memory.binaries, binaries);
+    row("code", "summary.memory.code", memory.code,
+        counted("summary.counts.module_instances", memory.module_count, "module instances"));
+    row("literals", "literals", memory.literals, "");
+    row("atoms", "summary.memory.atoms", memory.atoms,
+        counted("summary.counts.atoms", memory.atom_count, "atoms, their text only"));
     output.write("\nMemory, as far as captured\n");
     table.print(output, "  ");
 }
@@ -200,15 +215,17 @@ void summary_text(Output& output, const Summary& summary) {
     if (summary.dump.damage) {
         output.print("INCOMPLETE: {}\n\n", one_line(*summary.dump.damage));
     }
-    print_head(output, summary);
-    print_memory(output, summary.memory);
+    const Marks marks(summary.dump.layout);
+    print_layout_notice(output, summary.dump.layout);
+    print_head(output, summary, marks);
+    print_memory(output, summary.memory, marks);
     if (!summary.largest.empty()) {
         output.write("\nLargest processes\n");
-        print_process_table(output, summary.largest, "  ");
+        print_process_table(output, summary.largest, marks, "  ");
     }
     if (!summary.longest_queues.empty()) {
         output.write("\nLongest message queues\n");
-        print_process_table(output, summary.longest_queues, "  ");
+        print_process_table(output, summary.longest_queues, marks, "  ");
     }
     if (!summary.warnings.empty()) {
         output.write("\nWarnings of the capture\n");

@@ -77,11 +77,20 @@ constexpr std::uint64_t dictionary_of(std::uint64_t number) {
     return heap_of(number) + 0xC0000;
 }
 
+/// What the dump says of the layout that it was read by. The node is one of OTP 25.
+struct SampleLayout {
+    std::string name = "otp-25";
+    std::optional<std::string> release = {};
+    bool inferred = false;
+    std::vector<std::string> unverified_fields = {};
+    std::vector<std::string> left_out = {};
+};
+
 /// Writes a dump like one that beamdump-capture writes of a very small node.
 class SampleDump {
   public:
-    explicit SampleDump(std::int64_t captured_us = 1'700'000'100'000'000)
-        : builder_(options()), captured_us_(captured_us) {
+    explicit SampleDump(std::int64_t captured_us = 1'700'000'100'000'000, SampleLayout layout = {})
+        : builder_(options()), captured_us_(captured_us), layout_(std::move(layout)) {
         add_node();
         builder_.add_atoms(0, kSampleAtoms);
         add_code();
@@ -135,7 +144,16 @@ class SampleDump {
         capture.set_os_pid(4711);
         capture.set_host_name("box");
         capture.set_os_release("Linux 6.1");
-        capture.set_layout_name("otp-25");
+        capture.set_layout_name(layout_.name);
+        if (layout_.release) {
+            capture.set_layout_release(*layout_.release);
+        }
+        if (layout_.inferred) {
+            capture.set_layout_inferred(true);
+        }
+        capture.mutable_unverified_fields()->Assign(layout_.unverified_fields.begin(),
+                                                    layout_.unverified_fields.end());
+        capture.mutable_left_out()->Assign(layout_.left_out.begin(), layout_.left_out.end());
         capture.set_binary_prefix_bytes(64);
         builder_.trailer().set_capture_offset(
             builder_.append(format::RecordKind::kCapture, capture));
@@ -308,6 +326,7 @@ class SampleDump {
 
     DumpBuilder builder_;
     std::int64_t captured_us_;
+    SampleLayout layout_;
     std::vector<records::ProcessRow> rows_;
 };
 
@@ -331,8 +350,8 @@ inline SampleProcess alpha_process() {
 }
 
 /// Four processes: alpha, one whose name needs quotes, a sensitive one, and a void one.
-inline std::vector<std::byte> sample_dump() {
-    SampleDump dump;
+inline std::vector<std::byte> sample_dump(SampleLayout layout = {}) {
+    SampleDump dump(1'700'000'100'000'000, std::move(layout));
     dump.add(alpha_process());
     SampleProcess quoted;
     quoted.number = 2;

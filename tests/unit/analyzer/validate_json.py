@@ -39,6 +39,15 @@ ANSWERS = [
     (3, ["heap", "sample", "secret"]),
     (0, ["diff", "sample", "later"]),
     (3, ["diff", "cut", "sample"]),
+    (0, ["summary", "inferred"]),
+    (0, ["processes", "inferred"]),
+    (0, ["process", "inferred", "alpha"]),
+    (0, ["messages", "inferred", "alpha"]),
+    (0, ["dictionary", "inferred", "alpha"]),
+    (0, ["backtrace", "inferred", "alpha"]),
+    (0, ["heap", "inferred", "alpha"]),
+    (0, ["diff", "inferred", "later"]),
+    (0, ["diff", "sample", "inferred"]),
 ]
 
 
@@ -65,7 +74,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run([write_dumps, directory], check=True)
         for status, words in ANSWERS:
-            arguments = [f"{directory}/{word}.beamdump" if word in ("sample", "later", "cut")
+            arguments = [f"{directory}/{word}.beamdump" if word in ("sample", "later", "cut", "inferred")
                          else word for word in words]
             ended = subprocess.run([program, *arguments, "--json"], capture_output=True, text=True)
             assert ended.returncode == status, \
@@ -76,6 +85,8 @@ def main():
             schema = schemas[f"urn:beamdump:{name}:{version}"]
             resolver = jsonschema.RefResolver.from_schema(schema, store=schemas)
             jsonschema.Draft202012Validator(schema, resolver=resolver).validate(answer)
+            assert any("layout" in member for member in answer) == ("inferred" in words), \
+                f"{words}: whether a layout was inferred is not said right"
             answered.add(name)
     described = {identity.split(":")[2] for identity in schemas} - {"common"}
     assert answered == described, f"schemas without an answer: {described - answered}"

@@ -1,4 +1,4 @@
-// Writes the sample dumps into a directory: sample, later, cut.
+// Writes the sample dumps into a directory: sample, later, cut, inferred.
 #include "sample_dump.h"
 
 #include <cstdio>
@@ -29,5 +29,11 @@ int main(int count, char** arguments) {
     sample.resize(sample.size() - 60);
     write(directory / "cut.beamdump", sample);
     write(directory / "later.beamdump", beamdump::test::later_sample_dump());
+    write(directory / "inferred.beamdump",
+          beamdump::test::sample_dump({.name = "otp-24 and otp-26",
+                                       .release = std::nullopt,
+                                       .inferred = true,
+                                       .unverified_fields = {"Process.reds", "Process.catches"},
+                                       .left_out = {"ErtsDistExternal"}}));
     return 0;
 }

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <libdump/model/dump.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::query {
+
+/// The layout that a dump was read by, where it was not made for the very release of the node, and
+/// what that leaves open.
+struct LayoutFacts {
+    /// The layout's; of an inferred one, what it was inferred from.
+    std::optional<std::string> name;
+    std::optional<std::string> release;  ///< that the layout was made for
+    std::optional<std::string> node_release;
+    bool inferred = false;
+    std::vector<std::string> unverified_fields;  ///< of the layout: "Process.reds", sorted
+    std::vector<std::string> unverified;  ///< values that were read through them (layout_sources.h)
+    std::vector<std::string> left_out;    ///< structures of which nothing was read, sorted
+
+    [[nodiscard]] bool is_unverified(std::string_view value) const;
+};
+
+/// Nothing where the layout was made for the node's release, as far as the dump says.
+std::optional<LayoutFacts> layout_facts(const Dump& dump);
+
+}  // namespace beamdump::query
