@@ -37,8 +37,9 @@ inline constexpr std::array<std::string_view, 8> kPartsOfTerms = {
     "term.fun",  "term.record", "term.reference",    "term.undecoded_message"};
 
 /// Says, in the first lines of an answer, that the layout is not the release's own, what the marks
-/// mean, which of the `unmarked` values are unverified too, and what the dump has nothing of; then an empty line.
-/// Nothing without facts. `what` begins the first line: "Layout", or which dump's layout.
+/// mean, which of the `unmarked` values are unverified too, and what the dump has nothing of; then
+/// an empty line. Nothing without facts. `what` begins the first line: "Layout", or which dump's
+/// layout.
 void print_layout_notice(Output& output, const std::optional<query::LayoutFacts>& facts,
                          std::span<const std::string_view> unmarked = {},
                          std::string_view what = "Layout");
