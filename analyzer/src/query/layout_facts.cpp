@@ -40,6 +40,7 @@ std::optional<LayoutFacts> layout_facts(const Dump& dump) {
     facts.release = known(capture.has_layout_release(), capture.layout_release());
     facts.node_release = known(node.has_otp_release(), node.otp_release());
     facts.inferred = capture.layout_inferred();
+    facts.inferred_from.assign(capture.inferred_from().begin(), capture.inferred_from().end());
     facts.unverified_fields = sorted(capture.unverified_fields());
     facts.unverified = values_read_through(facts.unverified_fields);
     facts.left_out = sorted(capture.left_out());

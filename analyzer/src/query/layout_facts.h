@@ -12,14 +12,14 @@ namespace beamdump::query {
 /// The layout that a dump was read by, where it was not made for the very release of the node, and
 /// what that leaves open.
 struct LayoutFacts {
-    /// The layout's; of an inferred one, what it was inferred from.
     std::optional<std::string> name;
     std::optional<std::string> release;  ///< that the layout was made for
     std::optional<std::string> node_release;
     bool inferred = false;
+    std::vector<std::string> inferred_from;      ///< layouts: "otp-27"
     std::vector<std::string> unverified_fields;  ///< of the layout: "Process.reds", sorted
     std::vector<std::string> unverified;  ///< values that were read through them (layout_sources.h)
-    std::vector<std::string> left_out;    ///< structures of which nothing was read, sorted
+    std::vector<std::string> left_out;    ///< what was not read, in words, sorted
 
     [[nodiscard]] bool is_unverified(std::string_view value) const;
 };

@@ -92,6 +92,7 @@ void write_layout(JsonWriter& json, std::string_view name, const query::LayoutFa
     json.member("name", facts.name);
     json.member("release", facts.release);
     json.member("inferred", facts.inferred);
+    write_texts(json, "inferred_from", facts.inferred_from);
     write_texts(json, "unverified", facts.unverified);
     write_texts(json, "unverified_fields", facts.unverified_fields);
     write_texts(json, "left_out", facts.left_out);

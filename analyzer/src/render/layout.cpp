@@ -1,14 +1,11 @@
 #include "render/layout.h"
 
-#include "query/layout_missing.h"
 #include "render/table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
-#include <utility>
 #include <vector>
 
 namespace beamdump::render {
@@ -16,17 +13,6 @@ namespace beamdump::render {
 namespace {
 
 constexpr std::string_view kPartOfTerm = "term.";
-
-std::string layout_text(const query::LayoutFacts& facts, std::string_view what) {
-    const std::string name = facts.name.value_or("of unknown name");
-    const std::string node =
-        facts.node_release ? "OTP " + *facts.node_release : "a node of unknown release";
-    if (facts.inferred) {
-        return fmt::format("{} inferred from {} for {}", what, name, node);
-    }
-    return fmt::format("{} {}, made for {}, used on {}", what, name,
-                       facts.release ? "OTP " + *facts.release : "another release", node);
-}
 
 /// "a", "a and b", "a, b and c".
 std::string list_text(const std::vector<std::string>& items) {
@@ -36,6 +22,18 @@ std::string list_text(const std::vector<std::string>& items) {
         text += items[i];
     }
     return text;
+}
+
+std::string layout_text(const query::LayoutFacts& facts, std::string_view what) {
+    const std::string node =
+        facts.node_release ? "OTP " + *facts.node_release : "a node of unknown release";
+    if (facts.inferred) {
+        return fmt::format("{} inferred from {} for {}", what, list_text(facts.inferred_from),
+                           node);
+    }
+    const std::string name = facts.name.value_or("of unknown name");
+    return fmt::format("{} {}, made for {}, used on {}", what, name,
+                       facts.release ? "OTP " + *facts.release : "another release", node);
 }
 
 std::string unmarked_text(const query::LayoutFacts& facts,
@@ -58,20 +56,6 @@ std::string unmarked_text(const query::LayoutFacts& facts,
         here.push_back("inside terms " + list_text(in_terms));
     }
     return fmt::format("{}", fmt::join(here, ", "));
-}
-
-/// What is missing, each with the structures that are the reason.
-std::string left_out_text(const query::LayoutFacts& facts) {
-    std::map<std::string, std::vector<std::string>> reasons;
-    for (const std::string& structure : facts.left_out) {
-        std::string what(query::missing_without(structure));
-        reasons[what.empty() ? "what " + structure + " tells" : what].push_back(structure);
-    }
-    std::vector<std::string> parts;
-    for (const auto& [what, structures] : reasons) {
-        parts.push_back(fmt::format("{} (the layout leaves out {})", what, list_text(structures)));
-    }
-    return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 }  // namespace
@@ -109,7 +93,7 @@ void print_layout_notice(Output& output, const std::optional<query::LayoutFacts>
         output.print("No check could verify these either, which bear no mark: {}.\n", text);
     }
     if (!facts->left_out.empty()) {
-        output.print("Not in this dump: {}.\n", one_line(left_out_text(*facts)));
+        output.print("Not in this dump: {}.\n", one_line(list_text(facts->left_out)));
     }
     output.write("\n");
 }

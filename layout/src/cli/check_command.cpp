@@ -101,7 +101,8 @@ Result<std::optional<std::string>> check_layout(const CheckOptions& options, std
     if (!subject) {
         return std::unexpected(subject.error());
     }
-    const auto checked = fit::locate_checked(subject->open, *how, beam::kCheckTries);
+    const std::atomic<bool> cancelled(false);
+    const auto checked = fit::locate_checked(subject->open, *how, beam::kCheckTries, cancelled);
     if (!checked && !subject->incomplete.empty()) {
         return wrap(subject->incomplete, checked.error());
     }
@@ -111,7 +112,7 @@ Result<std::optional<std::string>> check_layout(const CheckOptions& options, std
                    : std::unexpected(checked.error());
     }
     const auto fit = fit::probe_layout(
-        *checked, subject->open, *how, [](std::size_t, std::size_t) {}, std::atomic<bool>(false));
+        *checked, subject->open, *how, [](std::size_t, std::size_t) {}, cancelled);
     if (!fit) {
         return std::unexpected(fit.error());
     }

@@ -81,7 +81,7 @@ constexpr std::uint64_t dictionary_of(std::uint64_t number) {
 struct SampleLayout {
     std::string name = "otp-25";
     std::optional<std::string> release = {};
-    bool inferred = false;
+    std::vector<std::string> inferred_from = {};
     std::vector<std::string> unverified_fields = {};
     std::vector<std::string> left_out = {};
 };
@@ -148,8 +148,10 @@ class SampleDump {
         if (layout_.release) {
             capture.set_layout_release(*layout_.release);
         }
-        if (layout_.inferred) {
+        if (!layout_.inferred_from.empty()) {
             capture.set_layout_inferred(true);
+            capture.mutable_inferred_from()->Assign(layout_.inferred_from.begin(),
+                                                    layout_.inferred_from.end());
         }
         capture.mutable_unverified_fields()->Assign(layout_.unverified_fields.begin(),
                                                     layout_.unverified_fields.end());

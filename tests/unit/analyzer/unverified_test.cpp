@@ -133,18 +133,18 @@ TEST_F(Unverified, ADumpByItsOwnReleasesLayoutIsShownAsOneThatDoesNotSay) {
 }
 
 TEST_F(Unverified, EveryAnswerSaysWhichLayoutAndWhatIsLeftOut) {
-    program_.put("marked.beamdump", sample_dump({.name = "otp-24 and otp-26",
-                                                 .inferred = true,
-                                                 .unverified_fields = {"Process.reds"},
-                                                 .left_out = {"ErtsDistExternal", "Strange"}}));
+    program_.put("marked.beamdump",
+                 sample_dump({.name = "otp-25-inferred",
+                              .inferred_from = {"otp-24", "otp-26"},
+                              .unverified_fields = {"Process.reds"},
+                              .left_out = {"undecoded messages of other nodes", "signals"}}));
     for (const auto& answer : kAnswers) {
         const Ran ran = program_.run(about(answer, "marked.beamdump"));
         EXPECT_THAT(ran.out, StartsWith("Layout inferred from otp-24 and otp-26 for OTP 25: values "
                                         "marked ~ are read through fields that no check could "
                                         "verify.\n"
-                                        "Not in this dump: undecoded messages of other nodes (the "
-                                        "layout leaves out ErtsDistExternal); what Strange tells "
-                                        "(the layout leaves out Strange).\n\n"));
+                                        "Not in this dump: signals and undecoded messages of other "
+                                        "nodes.\n\n"));
         EXPECT_EQ(ran.status, 0);
         EXPECT_EQ(ran.err, "");
     }
@@ -282,10 +282,10 @@ TEST_F(Unverified, MarksAddNothingElse) {
 
 TEST_F(Unverified, JsonNamesTheValues) {
     program_.put("marked.beamdump",
-                 sample_dump({.name = "otp-24 and otp-26",
-                              .inferred = true,
+                 sample_dump({.name = "otp-25-inferred",
+                              .inferred_from = {"otp-24", "otp-26"},
                               .unverified_fields = {"Process.reds", "Process.catches"},
-                              .left_out = {"ErtsPSD"}}));
+                              .left_out = {"signals"}}));
     for (const auto& answer : kAnswers) {
         if (answer.back() == "--lines") {
             continue;
@@ -304,13 +304,14 @@ TEST_F(Unverified, JsonNamesTheValues) {
             }
             return result;
         };
-        EXPECT_STREQ(layout["name"].GetString(), "otp-24 and otp-26");
+        EXPECT_STREQ(layout["name"].GetString(), "otp-25-inferred");
+        EXPECT_THAT(texts("inferred_from"), ElementsAre("otp-24", "otp-26"));
         EXPECT_TRUE(layout["inferred"].GetBool());
         EXPECT_FALSE(layout.HasMember("release"));
         EXPECT_THAT(texts("unverified"), ElementsAre("catchlevel", "diff.totals.reductions",
                                                      "reductions", "reductions_change"));
         EXPECT_THAT(texts("unverified_fields"), ElementsAre("Process.catches", "Process.reds"));
-        EXPECT_THAT(texts("left_out"), ElementsAre("ErtsPSD"));
+        EXPECT_THAT(texts("left_out"), ElementsAre("signals"));
         EXPECT_THAT(ran.out, Not(HasSubstr("~")));
     }
 }

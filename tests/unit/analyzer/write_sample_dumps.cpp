@@ -30,10 +30,10 @@ int main(int count, char** arguments) {
     write(directory / "cut.beamdump", sample);
     write(directory / "later.beamdump", beamdump::test::later_sample_dump());
     write(directory / "inferred.beamdump",
-          beamdump::test::sample_dump({.name = "otp-24 and otp-26",
+          beamdump::test::sample_dump({.name = "otp-25-inferred",
                                        .release = std::nullopt,
-                                       .inferred = true,
+                                       .inferred_from = {"otp-24", "otp-26"},
                                        .unverified_fields = {"Process.reds", "Process.catches"},
-                                       .left_out = {"ErtsDistExternal"}}));
+                                       .left_out = {"undecoded messages of other nodes"}}));
     return 0;
 }

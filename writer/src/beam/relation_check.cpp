@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace beamdump::beam {
 namespace {
@@ -13,6 +14,7 @@ constexpr std::size_t kNodesEach = 32;
 constexpr std::uint64_t kMaxReferences = 16;  // each half holds one, its maker another for a while
 constexpr std::uint64_t kImmediateMask = 0x3f;
 constexpr std::uint64_t kPortMask = 0xf;
+constexpr std::uint64_t kColour = 1;
 
 }  // namespace
 
@@ -88,12 +90,17 @@ bool RelationCheck::check(const ProcessView& process, Checks& checks) {
 }
 
 void RelationCheck::tree(Address root, Kind kind, Checks& checks) {
-    std::vector<Address> pending;
+    struct Reached {
+        Address address;
+        Address parent;
+        bool only_child;
+    };
+    std::vector<Reached> pending;
     if (root != 0) {
-        pending.push_back(root);
+        pending.push_back({root, 0, false});
     }
     for (std::size_t seen = 0; seen < kNodesEach && !pending.empty(); ++seen) {
-        const auto address = pending.back();
+        const auto [address, parent, only_child] = pending.back();
         pending.pop_back();
         auto node = OwnedStruct::read(vm_->memory(), address, node_bytes_);
         checks.expect(kCounted, node.has_value(), [&] { return node.error().message; });
@@ -105,12 +112,28 @@ void RelationCheck::tree(Address root, Kind kind, Checks& checks) {
         } else {
             monitor(address, node->view(), kind, checks);
         }
-        for (const auto field : {left_, right_}) {
-            const auto child = node->view().get(field);
-            checks.expect("trees of relations", child == 0 || vm_->plausible(child, 8),
+        // In a tree a node's parent stands where in a list its next one does (erl_monitor_link.h),
+        // the colour in its lowest bit.
+        const auto above = node->view().get(next_) & ~kColour;
+        checks.expect("parents in trees of relations", above == parent, [&] {
+            return fmt::format("expected {:#x} as parent of {:#x}, found {:#x}", parent, address,
+                               above);
+        });
+        const std::array children = {node->view().get(left_), node->view().get(right_)};
+        const auto count = std::ranges::count_if(children, [](Address it) { return it != 0; });
+        // Red-black: who is alone below another is red, and has none below.
+        if (only_child) {
+            checks.expect("balance of trees of relations", count == 0, [&] {
+                return fmt::format("expected nothing below {:#x}, the only one below {:#x}",
+                                   address, parent);
+            });
+        }
+        for (const auto child : children) {
+            checks.expect("trees of relations",
+                          child == 0 || (vm_->plausible(child, 8) && children[0] != children[1]),
                           [&] { return fmt::format("expected a node, found {:#x}", child); });
             if (child != 0) {
-                pending.push_back(child);
+                pending.push_back({child, address, count == 1});
             }
         }
     }

@@ -200,7 +200,7 @@ Result<std::unique_ptr<Session>> begin(const Request& request, const fit::OpenTa
     if (!how) {
         return std::unexpected(how.error());
     }
-    auto checked = fit::locate_checked(open, *how, tries);
+    auto checked = fit::locate_checked(open, *how, tries, request.cancelled);
     if (!checked) {
         return std::unexpected(checked.error());
     }

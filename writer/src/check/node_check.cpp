@@ -54,7 +54,7 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
         return std::unexpected(how.error());
     }
     const auto open = [&] { return target::LiveTarget::open(options.pid); };
-    const auto checked = fit::locate_checked(open, *how, beam::kCheckTries);
+    const auto checked = fit::locate_checked(open, *how, beam::kCheckTries, cancelled);
     if (!checked) {
         return std::unexpected(checked.error());
     }

@@ -13,7 +13,7 @@ namespace beamdump::fit {
 namespace {
 
 /// A node that runs may look wrong once: what is right is so at one of these looks.
-constexpr int kLooks = 3;
+constexpr int kLooks = 2;
 /// Ways of finding the tables that are tried.
 constexpr std::size_t kMostLocated = 256;
 
@@ -34,8 +34,9 @@ std::unexpected<Error> refuse(const std::string& release, std::string_view why) 
 
 class Search {
   public:
-    Search(std::string release, const Locate& locate, const std::vector<beam::Layout>& neighbours)
-        : release_(std::move(release)), locate_(locate) {
+    Search(std::string release, const Locate& locate, const std::vector<beam::Layout>& neighbours,
+           const std::atomic<bool>& cancelled)
+        : release_(std::move(release)), locate_(locate), cancelled_(cancelled) {
         std::vector<std::vector<Content>> contents;
         for (const auto& neighbour : neighbours) {
             contents.push_back(split(neighbour));
@@ -73,6 +74,7 @@ class Search {
 
     std::string release_;
     const Locate& locate_;
+    const std::atomic<bool>& cancelled_;
     std::vector<std::string> from_;
     std::vector<std::vector<Content>> candidates_;  // of each part
     std::vector<Content> chosen_;
@@ -139,7 +141,7 @@ Result<void> Search::find_tables() {
 }
 
 bool Search::passes(const std::vector<Content>& parts, beam::CheckStage stage) {
-    const auto layout = layout_of(parts);
+    const auto layout = cancelled_ ? fail(ErrorCode::kIo, "interrupted") : layout_of(parts);
     if (!layout) {
         return false;
     }
@@ -292,7 +294,11 @@ Result<Inferred> Search::run() {
         return std::unexpected(found.error());
     }
     for (const auto stage : beam::kCheckStages) {
-        if (auto settled = settle(stage); !settled) {
+        auto settled = settle(stage);
+        if (cancelled_) {
+            return fail(ErrorCode::kIo, "interrupted");
+        }
+        if (!settled) {
             return std::unexpected(settled.error());
         }
     }
@@ -314,7 +320,7 @@ Result<Inferred> Search::run() {
 }  // namespace
 
 Result<Inferred> infer_layout(const std::string& release, const std::vector<beam::Layout>& known,
-                              const Locate& locate) {
+                              const Locate& locate, const std::atomic<bool>& cancelled) {
     const auto number = number_of(release);
     const beam::Layout* below = nullptr;
     const beam::Layout* above = nullptr;
@@ -338,7 +344,7 @@ Result<Inferred> infer_layout(const std::string& release, const std::vector<beam
     if (neighbours.empty()) {
         return refuse(release, "there is no layout of another release");
     }
-    return Search(release, locate, neighbours).run();
+    return Search(release, locate, neighbours, cancelled).run();
 }
 
 }  // namespace beamdump::fit

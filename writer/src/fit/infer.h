@@ -2,6 +2,7 @@
 
 #include "beam/vm.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,8 +28,8 @@ struct Inferred {
 /// that the two lay out differently, keeps what all checks on the node agree on; where neither
 /// fits, moves members of a structure until exactly one arrangement does. docs/layouts.md says
 /// more. kUnsupported: no layout of a neighbour, or the checks do not single one out; the error
-/// names the structures in doubt.
+/// names the structures in doubt. kIo: `cancelled` was set.
 Result<Inferred> infer_layout(const std::string& release, const std::vector<beam::Layout>& known,
-                              const Locate& locate);
+                              const Locate& locate, const std::atomic<bool>& cancelled);
 
 }  // namespace beamdump::fit

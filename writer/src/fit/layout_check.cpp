@@ -6,6 +6,9 @@ namespace beamdump::fit {
 
 namespace {
 
+/// A node that runs makes a layout look wrong now and then, which would count as noticed.
+constexpr int kProbeTries = 2;
+
 Result<std::unique_ptr<beam::Vm>> locate(const OpenTarget& open, const beam::LocateOptions& how) {
     auto target = open();
     return target ? beam::Vm::locate(std::move(*target), how)
@@ -13,7 +16,8 @@ Result<std::unique_ptr<beam::Vm>> locate(const OpenTarget& open, const beam::Loc
 }
 
 /// By the layout that is made for lack of one.
-Result<CheckedVm> infer(const OpenTarget& open, const beam::LocateOptions& how, int tries) {
+Result<CheckedVm> infer(const OpenTarget& open, const beam::LocateOptions& how, int tries,
+                        const std::atomic<bool>& cancelled) {
     auto known = beam::known_layouts(how);
     auto target = open();
     if (!known || !target) {
@@ -24,15 +28,18 @@ Result<CheckedVm> infer(const OpenTarget& open, const beam::LocateOptions& how, 
         return std::unexpected(release.error());
     }
     auto given = how;
-    auto inferred = infer_layout(*release, *known, [&](const beam::Layout& layout) {
-        given.layout = layout;
-        return locate(open, given);
-    });
+    auto inferred = infer_layout(
+        *release, *known,
+        [&](const beam::Layout& layout) {
+            given.layout = layout;
+            return locate(open, given);
+        },
+        cancelled);
     if (!inferred) {
         return std::unexpected(inferred.error());
     }
     given.layout = std::move(inferred->layout);
-    auto checked = locate_checked(open, given, tries);
+    auto checked = locate_checked(open, given, tries, cancelled);
     if (checked) {
         checked->inferred = std::move(inferred->origin);
     }
@@ -47,11 +54,11 @@ bool has_all_kinds(const beam::CheckReport& report) {
 
 }  // namespace
 
-Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how,
-                                 int tries) {
+Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how, int tries,
+                                 const std::atomic<bool>& cancelled) {
     auto vm = locate(open, how);
     if (!vm && vm.error().code == ErrorCode::kNoLayout) {
-        return infer(open, how, tries);
+        return infer(open, how, tries, cancelled);
     }
     if (!vm) {
         return std::unexpected(vm.error());
@@ -83,8 +90,8 @@ Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,
     const auto fits = [&](const beam::Layout& tried) {
         auto moved = how;
         moved.layout = tried;
-        const auto found =
-            cancelled ? fail(ErrorCode::kIo, "interrupted") : locate_checked(open, moved, 1);
+        const auto found = cancelled ? fail(ErrorCode::kIo, "interrupted")
+                                     : locate_checked(open, moved, kProbeTries, cancelled);
         return found && (!all_kinds || has_all_kinds(found->checks));
     };
     fit.fields = probe_fields(layout, fits, told);

@@ -44,8 +44,10 @@ struct LayoutFit {
 
 /// Finds the VM and checks the layout, as often as `tries` where the node runs. Where there is none
 /// for the release, one is inferred, which takes some seconds. Reads only; nothing is stopped.
-/// Errors are those of `open`, Vm::locate(), infer_layout() and check_vm().
-Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how, int tries);
+/// Errors are those of `open`, Vm::locate(), infer_layout(), which `cancelled` ends, and
+/// check_vm().
+Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how, int tries,
+                                 const std::atomic<bool>& cancelled);
 
 /// Everything of a LayoutFit, from a VM that passed the checks: tries each field of its layout at a
 /// wrong place, which takes a few seconds. `told` as for probe_fields(). kIo: `cancelled` was set.

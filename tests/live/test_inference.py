@@ -1,0 +1,139 @@
+"""Layouts that are inferred on a node, where its own release's is hidden: right or refused."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from support import tools
+from support.node import start_workload
+from support.paths import ANALYZE, CAPTURE, PROGRAMS, ROOT
+from support.release import RELEASE
+
+LAYOUTS = ROOT / "schemas" / "layouts"
+# What of OTP 27 cannot be told on a node from its neighbours' layouts, and is not read.
+LEFT_OUT = {"schedulers", "signals that are not messages", "undecoded messages of other nodes"}
+LEFT_OUT_STRUCTURES = {"ErtsAlignedSchedulerData", "ErtsDistExternal"}
+# What a layout file has and the capture does not use.
+UNUSED_STRUCTURES = {"FunRef"}
+UNUSED_CONSTANTS = {"fun_ref_subtag"}
+# Why the others are refused: 29's fun table is of a kind that no neighbour has, and nothing lies
+# below 25.
+REFUSED = {"25": "modules: neither otp-27", "29": "erts_fun_table"}
+
+
+def layout_of(dump):
+    ended = subprocess.run([PROGRAMS / "layout_of", dump], capture_output=True, check=True,
+                           text=True)
+    return json.loads(ended.stdout)
+
+
+class Inference(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node = start_workload("sample")
+        cls.addClassCleanup(cls.node.stop)
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.others = cls.scratch / "layouts"
+        cls.others.mkdir()
+        for path in LAYOUTS.glob("otp-*.json"):
+            if path.stem != f"otp-{RELEASE}":
+                shutil.copy(path, cls.others)
+
+    def capture(self, name, *options):
+        dump = self.scratch / name
+        return dump, tools.run_measured([CAPTURE, *options, "-o", dump, self.node.pid])
+
+    def answer(self, dump, *command):
+        name, *rest = command
+        ended = tools.run_measured([ANALYZE, name, dump, *rest, "--json"])
+        return json.loads(tools.expect(ended, 0, 3).output)
+
+    def test_with_its_own_layout_hidden(self):
+        """Only OTP 27 has a neighbour on either side here: the others are refused."""
+        if RELEASE == "27":
+            self.every_offset_is_as_in_the_layout_that_was_hidden()
+        else:
+            self.what_the_checks_do_not_single_out_is_refused()
+
+    def what_the_checks_do_not_single_out_is_refused(self):
+        dump, ended = self.capture("refused.beamdump", "--quiet", "--layout", self.others)
+        tools.expect(ended, 1)
+        self.assertEqual(len(ended.diagnostics.splitlines()), 1)
+        self.assertRegex(ended.diagnostics, f"no layout for OTP {RELEASE}, and none can be inferred")
+        self.assertIn(REFUSED[RELEASE], ended.diagnostics)
+        self.assertIn("made from a debug build", ended.diagnostics)
+        self.assertFalse(dump.exists())
+        self.assertEqual(self.node.ask("ping"), "pong")
+
+    def every_offset_is_as_in_the_layout_that_was_hidden(self):
+        dump, ended = self.capture("inferred.beamdump", "--layout", self.others)
+        tools.expect(ended, 0)
+        self.assertRegex(ended.diagnostics, r"no layout for OTP 27: .*inferred from otp-25 and "
+                                            r"otp-29; \d+ of its fields no check")
+        inferred = layout_of(dump)
+        hidden = json.loads((LAYOUTS / f"otp-{RELEASE}.json").read_text())
+        compared = 0
+        for name, body in hidden["structs"].items():
+            if name in UNUSED_STRUCTURES | LEFT_OUT_STRUCTURES:
+                continue
+            for field, place in body["fields"].items():
+                with self.subTest(field=f"{name}.{field}"):
+                    found = inferred["structs"][name]["fields"][field]
+                    self.assertEqual(found["offset"], place["offset"])
+                    # An array may be taken for shorter, never for longer.
+                    self.assertLessEqual(found["bytes"], place["bytes"])
+                    if place["bytes"] <= 8:
+                        self.assertEqual(found["bytes"], place["bytes"])
+                    compared += 1
+        for name, value in hidden["constants"].items():
+            if name not in UNUSED_CONSTANTS and not name.startswith("signal_"):
+                self.assertEqual(inferred["constants"][name], value, name)
+        print(f"{compared} fields are as in the layout that was hidden", flush=True)
+        self.assertGreater(compared, 200)
+        self.says_so(dump)
+        self.says_the_same(dump)
+
+    def says_so(self, dump):
+        layout = self.answer(dump, "summary")["layout"]
+        self.assertEqual(layout["inferred_from"], ["otp-25", "otp-29"])
+        self.assertEqual(set(layout["left_out"]), LEFT_OUT)
+        self.assertGreater(len(layout["unverified_fields"]), 50)
+        self.assertNotIn("Process.heap", layout["unverified_fields"])
+        text = tools.run_measured([ANALYZE, "summary", dump]).output
+        self.assertIn("Layout inferred from otp-25 and otp-29 for OTP 27", text)
+
+    def says_the_same(self, dump):
+        """As a dump by the release's own layout, of processes that did not run in between."""
+        own, ended = self.capture("own.beamdump", "--quiet")
+        tools.expect(ended, 0)
+        before, after = ({row["pid"]: row for row in self.answer(one, "processes", "--limit", "0")
+                          ["processes"]} for one in (dump, own))
+        same = [pid for pid in before if pid in after
+                and before[pid]["reductions"] == after[pid]["reductions"]]
+        ran = len(before) - len(same)
+        print(f"{len(same)} processes compared, {ran} ran in between", flush=True)
+        self.assertLessEqual(ran, 0.05 * len(before))
+        # The structure's own size is part of memory, and no check sees it: so it is marked.
+        self.assertIn("memory", self.answer(dump, "processes")["layout"]["unverified"])
+        for pid in same:
+            self.assertLessEqual(abs(before[pid].pop("memory") - after[pid].pop("memory")), 64)
+            self.assertEqual(before[pid], after[pid])
+        for pid in same[:60]:
+            texts = [tools.expect(tools.run_measured(
+                [ANALYZE, "backtrace", one, pid]), 0, 3).output for one in (dump, own)]
+            body = [text.split("\n\n", 1)[1] if text.startswith("Layout") else text
+                    for text in texts]
+            self.assertEqual(body[0], body[1], pid)
+
+    def test_a_folder_that_has_the_releases_layout_is_as_good_as_the_built_in_ones(self):
+        dump, ended = self.capture("folder.beamdump", "--quiet", "--layout", LAYOUTS)
+        tools.expect(ended, 0)
+        self.assertNotIn("layout", self.answer(dump, "processes"))
+        self.assertEqual(layout_of(dump)["name"], f"otp-{RELEASE}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
