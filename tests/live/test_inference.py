@@ -96,6 +96,29 @@ class Inference(unittest.TestCase):
         self.says_so(dump)
         self.says_the_same(dump)
 
+    def test_a_neighbour_that_is_laid_out_alike(self):
+        """The release's own layout under another's name: what one neighbour alone cannot tell is
+        left out, all the rest is as it is."""
+        alike = json.loads((LAYOUTS / f"otp-{RELEASE}.json").read_text())
+        neighbour = str(int(RELEASE) - 1)
+        folder = self.scratch / "alike"
+        folder.mkdir()
+        (folder / f"otp-{neighbour}.json").write_text(json.dumps(
+            alike | {"name": f"otp-{neighbour}", "otp_release": neighbour}))
+        dump, ended = self.capture("alike.beamdump", "--quiet", "--layout", folder)
+        tools.expect(ended, 0)
+        layout = self.answer(dump, "summary")["layout"]
+        self.assertEqual(layout["inferred_from"], [f"otp-{neighbour}"])
+        self.assertLessEqual(set(layout["left_out"]), LEFT_OUT)
+        self.assertGreaterEqual(set(layout["left_out"]), LEFT_OUT - {"schedulers"})
+        inferred = layout_of(dump)
+        for name, body in inferred["structs"].items():
+            self.assertEqual(body, alike["structs"][name])
+        missing = set(alike["structs"]) - set(inferred["structs"])
+        self.assertLessEqual(missing, {"ErtsAlignedSchedulerData", "ErtsSchedulerSleepInfo",
+                                       "ErtsDistExternal", "ErtsDistExternalData",
+                                       "ErtsAtomTranslationTable"})
+
     def says_so(self, dump):
         layout = self.answer(dump, "summary")["layout"]
         self.assertEqual(layout["inferred_from"], ["otp-25", "otp-29"])

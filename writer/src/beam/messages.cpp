@@ -28,22 +28,26 @@ void MessageWalker::resolve(LayoutNames& names) {
     slot_first_ = names.field("ErtsSignalInQueueBuffer", "queue.first");
     slot_last_ = names.field("ErtsSignalInQueueBuffer", "queue.last");
     slot_bytes_ = names.bytes("ErtsSignalInQueueBuffer");
-    dist_flags_ = names.field_if_any("ErtsDistExternal", "flags");
-    dist_data_ = names.field_if_any("ErtsDistExternal", "data");
-    dist_atoms_ = names.field_if_any("ErtsDistExternal", "attab");
-    table_size_ = names.field("ErtsAtomTranslationTable", "size");
-    table_atoms_ = names.field_if_any("ErtsAtomTranslationTable", "atom");
-    ext_frag_id_ = names.field("ErtsDistExternalData", "frag_id");
-    ext_begin_ = names.field("ErtsDistExternalData", "extp");
-    ext_end_ = names.field("ErtsDistExternalData", "ext_endp");
-    ext_bytes_ = names.bytes("ErtsDistExternalData");
+    if (names.has_structure("ErtsDistExternal")) {
+        undecoded_ = Undecoded{
+            .flags = names.field("ErtsDistExternal", "flags"),
+            .data = names.field("ErtsDistExternal", "data"),
+            .atoms = names.field("ErtsDistExternal", "attab"),
+            .table_size = names.field("ErtsAtomTranslationTable", "size"),
+            .table_atoms = names.field("ErtsAtomTranslationTable", "atom"),
+            .fragment_id = names.field("ErtsDistExternalData", "frag_id"),
+            .begin = names.field("ErtsDistExternalData", "extp"),
+            .end = names.field("ErtsDistExternalData", "ext_endp"),
+            .data_bytes = names.bytes("ErtsDistExternalData"),
+            .has_atoms = names.constant("external_flag_atoms"),
+        };
+    }
     marker_combined_ = names.constant("combined_message_marker");
     signal_tag_ = names.constant("external_pid_subtag");
     arity_shift_ = names.constant("header_arity_shift");
     op_receive_mark_ = names.constant("signal_op_receive_mark");
     type_generic_exit_ = names.constant_if_any("signal_type_generic_exit");
     type_off_heap_ = names.constant_if_any("signal_type_off_heap");
-    external_has_atoms_ = names.constant("external_flag_atoms");
 }
 
 Result<MessageWalker> MessageWalker::open(Vm& vm) {
@@ -181,14 +185,15 @@ Result<void> MessageWalker::signal(Address address, std::uint64_t tag, QueueEntr
 // external.c, erts_make_dist_ext_copy(): the atom table ends where its atoms do, and is not there
 // at all unless a flag says so: what follows it in memory is something else.
 Result<void> MessageWalker::external_atoms(Address translation, records::External& into) {
-    if ((into.dist_flags() & external_has_atoms_) == 0) {
+    if ((into.dist_flags() & undecoded_->has_atoms) == 0) {
         return {};
     }
-    const auto count = vm_->memory().value<std::uint32_t>(translation + table_size_.offset);
+    const auto count =
+        vm_->memory().value<std::uint32_t>(translation + undecoded_->table_size.offset);
     if (!count) {
         return wrap("an undecoded message's atoms", count.error());
     }
-    auto words = read_words(vm_->memory(), translation + table_atoms_->offset,
+    auto words = read_words(vm_->memory(), translation + undecoded_->table_atoms.offset,
                             std::min(*count, kMaxCacheAtoms));
     if (!words) {
         return wrap("an undecoded message's atoms", words.error());
@@ -206,34 +211,35 @@ Result<void> MessageWalker::external_atoms(Address translation, records::Externa
 // erl_message.h, external.h: behind the fragment's used words lies an ErtsDistExternal, whose data
 // array has one entry for each distribution fragment; the first one's number is their count.
 Result<void> MessageWalker::external(const Fragment& fragment, QueueEntry& into) {
-    if (!dist_flags_ || !dist_data_ || !dist_atoms_ || !table_atoms_) {
+    if (!undecoded_) {
         return {};
     }
     auto& facts = *into.message.mutable_external();
     const auto address = fragment.words_begin + fragment.used_words * 8;
-    const auto flags = vm_->memory().value<std::uint32_t>(address + dist_flags_->offset);
-    const auto data = vm_->memory().word(address + dist_data_->offset);
+    const auto flags = vm_->memory().value<std::uint32_t>(address + undecoded_->flags.offset);
+    const auto data = vm_->memory().word(address + undecoded_->data.offset);
     if (!flags || !data) {
         return fail(ErrorCode::kUnmapped, fmt::format("undecoded message at {:#x}", address));
     }
     facts.set_dist_flags(*flags);
-    if (auto done = external_atoms(address + dist_atoms_->offset, facts); !done) {
+    if (auto done = external_atoms(address + undecoded_->atoms.offset, facts); !done) {
         return done;
     }
     std::uint64_t parts = 1;
     std::uint64_t total = 0;
     for (std::uint64_t part = 0; part < parts; ++part) {
-        auto read = OwnedStruct::read(vm_->memory(), *data + part * ext_bytes_, ext_bytes_);
+        auto read = OwnedStruct::read(vm_->memory(), *data + part * undecoded_->data_bytes,
+                                      undecoded_->data_bytes);
         if (!read) {
             return wrap("an undecoded message", read.error());
         }
         if (part == 0) {
-            parts =
-                std::clamp<std::uint64_t>(read->view().get(ext_frag_id_), 1, kMaxExternalFragments);
+            parts = std::clamp<std::uint64_t>(read->view().get(undecoded_->fragment_id), 1,
+                                              kMaxExternalFragments);
             facts.set_fragments(static_cast<std::uint32_t>(parts));
         }
-        const auto begin = read->view().get(ext_begin_);
-        const auto end = read->view().get(ext_end_);
+        const auto begin = read->view().get(undecoded_->begin);
+        const auto end = read->view().get(undecoded_->end);
         if (begin == 0 || end < begin || end - begin > kMaxExternalBytes) {
             return fail(ErrorCode::kImplausible,
                         fmt::format("undecoded message at {:#x}: part {} of {} is from {:#x} to "

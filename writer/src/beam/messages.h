@@ -53,13 +53,16 @@ class MessageWalker {
     AtomWords atoms_;
     Field next_, data_, terms_, combined_;
     Field slots_, slot_first_, slot_last_;
+    /// Of undecoded messages (external.h).
+    struct Undecoded {
+        Field flags, data, atoms, table_size, table_atoms, fragment_id, begin, end;
+        std::uint32_t data_bytes = 0;
+        std::uint64_t has_atoms = 0;
+    };
     /// Nothing where the layout leaves them out: such a message is listed without its parts.
-    std::optional<Field> dist_flags_, dist_data_, dist_atoms_, table_atoms_;
-    Field table_size_;
-    Field ext_frag_id_, ext_begin_, ext_end_;
-    std::uint32_t message_bytes_ = 0, marker_bytes_ = 0, slot_bytes_ = 0, ext_bytes_ = 0;
+    std::optional<Undecoded> undecoded_;
+    std::uint32_t message_bytes_ = 0, marker_bytes_ = 0, slot_bytes_ = 0;
     std::uint64_t marker_combined_ = 0, signal_tag_ = 0, op_receive_mark_ = 0, arity_shift_ = 0;
-    std::uint64_t external_has_atoms_ = 0;
     std::optional<std::uint64_t> type_generic_exit_, type_off_heap_;  ///< as above
 };
 

@@ -61,6 +61,7 @@ class Search {
     Result<void> find_tables();
     Result<void> settle(beam::CheckStage stage);
     Result<void> doubt(std::size_t part);
+    void leave_out(std::size_t part, Content what_is_left);
     bool passes(const std::vector<Content>& parts, beam::CheckStage stage);
     /// Of all the parts that a stage tells, the combinations of candidates that pass it.
     std::vector<std::vector<Content>> passing(const std::vector<std::size_t>& parts,
@@ -254,11 +255,26 @@ bool Search::fits(const std::vector<Content>& parts) {
     return checked.has_value();
 }
 
+/// Nothing is read of a part, unless the node is not found without it.
+void Search::leave_out(std::size_t part, Content what_is_left) {
+    auto parts = chosen_;
+    parts[part] = std::move(what_is_left);
+    if (fits(parts)) {
+        chosen_ = std::move(parts);
+        left_out_.emplace_back(layout_parts()[part].name);
+    }
+}
+
 /// A part that no stage tells, where its candidates may all fit as well.
 Result<void> Search::doubt(std::size_t part) {
     const auto& described = layout_parts()[part];
     const auto& candidates = candidates_[part];
-    if (described.told_by || candidates.size() == 1) {
+    if (described.told_by || (candidates.size() == 1 && (described.needed || from_.size() > 1))) {
+        return {};
+    }
+    if (candidates.size() == 1) {
+        // One neighbour alone: nothing says that this release has it alike.
+        leave_out(part, Content{});
         return {};
     }
     std::vector<Content> fitting;
@@ -284,8 +300,7 @@ Result<void> Search::doubt(std::size_t part) {
                                                   : "no check tells " + fitting[0].from +
                                                         "'s from " + fitting[1].from + "'s"));
     }
-    chosen_[part] = std::move(common);
-    left_out_.emplace_back(described.name);
+    leave_out(part, std::move(common));
     return {};
 }
 

@@ -37,7 +37,7 @@ std::span<const LayoutPart> layout_parts() {
          CheckStage::kRelations},
         {"messages",
          {"ErtsMessage", "ErlHeapFragment", "ErtsRecvMarker"},
-         {"combined_message_marker"}},
+         {"combined_message_marker", "signal_op_receive_mark"}},
         {"signals that are not messages", {"-"}, {"signal_"}, {}, false},
         {"undecoded messages of other nodes",
          {"ErtsDistExternal", "ErtsDistExternalData", "ErtsAtomTranslationTable"},
