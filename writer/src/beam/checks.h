@@ -29,9 +29,6 @@ class Checks {
         }
     }
 
-    /// What another found, too.
-    void add(const Checks& other);
-
     /// The first check that failed in more than one of ten objects. While a node runs, a few
     /// objects are always caught in motion.
     [[nodiscard]] std::optional<std::string> verdict() const;

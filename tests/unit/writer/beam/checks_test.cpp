@@ -21,17 +21,6 @@ TEST(Checks, HoldWhileAtMostOneInTenFails) {
     EXPECT_FALSE(checks.verdict());
 }
 
-TEST(Checks, AddUpWithTheFirstExample) {
-    Checks one;
-    expect_times(one, 9, 0);
-    Checks other;
-    expect_times(other, 0, 3);
-    one.add(other);
-    EXPECT_EQ(one.made("a rule"), 12U);
-    ASSERT_TRUE(one.verdict());
-    EXPECT_THAT(*one.verdict(), ::testing::HasSubstr("3 of 12 do not fit: example 0"));
-}
-
 TEST(Checks, RefuseBeyondThatWithTheFirstExample) {
     Checks checks;
     expect_times(checks, 8, 2);
