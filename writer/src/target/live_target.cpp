@@ -62,16 +62,26 @@ std::string describe_other_program(const ProcDirectory& process) {
                     : sentence;
 }
 
+/// A process that maps and unmaps while its mappings are read, piece by piece, may give some that
+/// overlap: they are read again then.
 Result<Mappings> read_mappings(const ProcDirectory& process) {
-    const auto text = process.read("maps", kMostMappingsText);
-    if (!text) {
-        return std::unexpected(text.error().code == ErrorCode::kPermission ? access_denied(process)
-                                                                           : text.error());
+    constexpr int kTries = 20;
+    for (int attempt = 1;; ++attempt) {
+        const auto text = process.read("maps", kMostMappingsText);
+        if (!text) {
+            return std::unexpected(text.error().code == ErrorCode::kPermission
+                                       ? access_denied(process)
+                                       : text.error());
+        }
+        if (text->empty()) {
+            return fail(ErrorCode::kTargetDied,
+                        fmt::format("process {} has exited", process.pid()));
+        }
+        auto mappings = Mappings::parse(*text);
+        if (mappings || attempt == kTries) {
+            return mappings;
+        }
     }
-    if (text->empty()) {
-        return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", process.pid()));
-    }
-    return Mappings::parse(*text);
 }
 
 /// Reads the first bytes of the VM's image: whether that is permitted shows only by doing it.
