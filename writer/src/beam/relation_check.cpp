@@ -37,7 +37,6 @@ void RelationCheck::resolve(LayoutNames& names) {
     extended_bytes_ = names.bytes("ErtsMonitorDataExtended");
     name_ = names.field("ErtsMonitorDataExtended", "name");
     suspend_state_ = names.field("ErtsMonitorSuspend", "state");
-    ilink_bytes_ = names.bytes("ErtsILink");
     ilink_unlinking_ = names.field("ErtsILink", "unlinking");
     flag_target_ = names.constant("relation_flag_target");
     flag_name_ = names.constant("relation_flag_name");
@@ -45,7 +44,6 @@ void RelationCheck::resolve(LayoutNames& names) {
     monitor_process_ = names.constant("monitor_process");
     last_monitor_ = names.constant("monitor_alias");
     first_link_ = names.constant("link_process");
-    link_process_ = names.constant("link_process");
     last_link_ = names.constant({"link_dist_port", "link_dist_process"});
     port_tag_ = names.constant("port_tag");
     atom_tag_ = names.constant("atom_tag");
@@ -169,7 +167,7 @@ void RelationCheck::link(const StructView& node, Checks& checks) {
             first_link_, last_link_, type, other);
     });
     // Of this node's processes a link is a structure of its own, which is no monitor's half.
-    if (type == link_process_) {
+    if (type == first_link_) {
         checks.expect("links' offsets", node.get(offset_) == 0, [&] {
             return fmt::format("expected offset 0 for a link, found {}", node.get(offset_));
         });

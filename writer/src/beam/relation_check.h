@@ -37,11 +37,10 @@ class RelationCheck {
     RelationType type_;
     Field origin_other_, target_other_, ref_, refc_, heap_ref_, name_, ilink_unlinking_,
         suspend_state_;
-    std::uint32_t node_bytes_ = 0, data_bytes_ = 0, extended_bytes_ = 0, ilink_bytes_ = 0;
+    std::uint32_t node_bytes_ = 0, data_bytes_ = 0, extended_bytes_ = 0;
     std::uint32_t heap_bytes_ = 0;
     std::uint64_t flag_target_ = 0, flag_name_ = 0, flag_extended_ = 0;
-    std::uint64_t first_link_ = 0, last_link_ = 0, last_monitor_ = 0, monitor_process_ = 0,
-                  link_process_ = 0;
+    std::uint64_t first_link_ = 0, last_link_ = 0, last_monitor_ = 0, monitor_process_ = 0;
     std::uint64_t port_tag_ = 0, atom_tag_ = 0, reference_tag_ = 0;
 };
 
