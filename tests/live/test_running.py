@@ -62,9 +62,12 @@ class Running(unittest.TestCase):
 
     def spinner(self, dump, process):
         """It stands below the frames that led it there. One that was put aside for another process
-        for a moment is waiting to run on."""
+        for a moment is waiting to run on; binary:copy/2, out of reductions, goes on in a function of
+        the runtime's own."""
         self.assertIn(process["status"], ("running", "runnable"))
-        self.assertIn(process["current_function"].split(":")[0], ("spinning", "lists", "binary"))
+        function = process["current_function"]
+        if function != "erlang:binary_copy_trap/3":
+            self.assertIn(function.split(":")[0], ("spinning", "lists", "binary"))
         backtrace = tools.expect(tools.analyze("backtrace", dump, process["pid"]), 0).output
         self.assertEqual(backtrace.count("(spinning:down/2 "), FRAMES, backtrace)
 
