@@ -32,14 +32,17 @@ foreach(half include/libdump src)
   check(libdump/${half}/read   "libdump/" libdump/base/ libdump/format/ libdump/read/)
   check(libdump/${half}/term   "libdump/" libdump/base/ libdump/format/ libdump/term/)
   check(libdump/${half}/heap   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/heap/)
+  check(libdump/${half}/crash  "libdump/" libdump/base/ libdump/format/ libdump/write/ libdump/term/
+        libdump/crash/)
   check(libdump/${half}/model  "libdump/" libdump/base/ libdump/format/ libdump/read/
         libdump/term/ libdump/model/)
 endforeach()
 
-# The programs: the writer never reads dumps, the analyzer never writes them.
+# The programs: the writer never reads dumps, the analyzer never writes them, but for those that it
+# makes of crash dumps.
 check(writer   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/write/)
 check(analyzer "libdump/" libdump/base/ libdump/format/ libdump/read/ libdump/term/ libdump/heap/
-      libdump/model/)
+      libdump/model/ libdump/crash/ libdump/write/byte_sink)
 check(layout   "libdump/" libdump/base/)
 
 # Nothing reaches out of its own tree by a relative or rooted path.
@@ -57,11 +60,13 @@ check(writer/src/capture "${folders}" memory/ target/ beam/ fit/ capture/)
 check(writer/src/check   "${folders}" memory/ target/ beam/ fit/ capture/ check/)
 check(writer/src/cli     "${folders}" memory/ target/ beam/ fit/ capture/ check/ cli/)
 
-# Inside the analyzer: query knows no renderer, render knows no dump.
-set(folders "(query|render|cli)/")
+# Inside the analyzer: query knows no renderer, render knows no dump; input alone knows that there is
+# more than one kind of file.
+set(folders "(input|query|render|cli)/")
+check(analyzer/src/input  "${folders}" input/)
 check(analyzer/src/query  "${folders}" query/)
 check(analyzer/src/render "${folders}" query/ render/)
-check(analyzer/src/cli    "${folders}" query/ render/ cli/)
+check(analyzer/src/cli    "${folders}" input/ query/ render/ cli/)
 
 # Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli. Its cli alone uses the
 # writer, from below: what opens nodes and cores and tries a layout on them, never a capture.

@@ -2,10 +2,13 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "input/opened_dump.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -17,6 +20,7 @@ namespace {
 struct Dumps {
     std::unique_ptr<Dump> first;
     std::unique_ptr<Dump> second;
+    std::vector<std::string> missing;  // of the files that they came from
 
     template <typename Visit>
     void each(const Visit& visit) const {
@@ -27,18 +31,34 @@ struct Dumps {
     }
 };
 
-Result<std::unique_ptr<Dump>> open_dump(const std::string& path) {
-    return Dump::open(path);
+/// What a command needs of a crash dump's heaps.
+crash::ConvertChoice choice_for(const Options& options) {
+    crash::ConvertChoice choice;
+    choice.heaps = options.process.empty() ? crash::ConvertChoice::Heaps::kNone
+                                           : crash::ConvertChoice::Heaps::kOne;
+    choice.process = options.process;
+    return choice;
+}
+
+Result<std::unique_ptr<Dump>> open_dump(const std::string& path, const Options& options,
+                                        Dumps& into) {
+    auto opened = input::open_dump(path, choice_for(options), {});
+    if (!opened) {
+        return std::unexpected(opened.error());
+    }
+    std::ranges::move(opened->missing, std::back_inserter(into.missing));
+    return std::move(opened->dump);
 }
 
 Result<Dumps> open_dumps(const Options& options) {
-    auto first = open_dump(options.dump);
+    Dumps dumps;
+    auto first = open_dump(options.dump, options, dumps);
     if (!first) {
         return std::unexpected(first.error());
     }
-    Dumps dumps{std::move(*first), nullptr};
+    dumps.first = std::move(*first);
     if (options.command == Command::kDiff) {
-        auto second = open_dump(options.later_dump);
+        auto second = open_dump(options.later_dump, options, dumps);
         if (!second) {
             return std::unexpected(second.error());
         }
@@ -91,7 +111,10 @@ ExitStatus run_command(const Options& options, render::Output& out, render::Outp
         // A reader that has seen enough is no failure, and wants no words about it.
         return error->code == ErrorCode::kClosedPipe ? ExitStatus::kDone : fail_with(err, *error);
     }
-    bool incomplete = outcome && outcome->incomplete;
+    bool incomplete = (outcome && outcome->incomplete) || !dumps->missing.empty();
+    for (const auto& sentence : dumps->missing) {
+        tell(err, sentence);
+    }
     std::optional<Error> fault;
     dumps->each([&](Dump& dump) {
         if (const auto& damage = dump.reader().damage()) {

@@ -1,11 +1,17 @@
 #include "query/dump_facts.h"
 
+#include <filesystem>
+#include <system_error>
+
 namespace beamdump::query {
 
 DumpFacts dump_facts(Dump& dump, const std::string& file) {
     DumpFacts facts;
     facts.file = file;
-    facts.file_bytes = dump.reader().file_bytes();
+    // What is asked may be made of the file, which is another then.
+    std::error_code unknown;
+    const auto bytes = std::filesystem::file_size(file, unknown);
+    facts.file_bytes = unknown ? dump.reader().file_bytes() : bytes;
     facts.stream_bytes = dump.reader().flat_bytes();
     if (const auto& damage = dump.reader().damage()) {
         facts.damage = damage->what;

@@ -37,7 +37,7 @@ void list_areas(const OpenedProcess& process, const HeapCensus& census, HeapRepo
     area(HeapArea::kFragment, "fragments", fragments, fragments);
     report.literal_words = census.in(HeapArea::kLiteral).words;
     report.stack_words = known(facts.has_stack_words(), facts.stack_words());
-    if (!heap || !used || !old_used || !report.stack_words) {
+    if (!heap || !used || !old_used || !report.stack_words || !facts.has_min_heap_words()) {
         return;
     }
     const std::uint64_t taken = *used + *report.stack_words;

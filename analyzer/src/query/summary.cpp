@@ -102,7 +102,17 @@ MemorySummary memory_summary(const Dump& dump) {
                                           : known(node.has_code_bytes(), node.code_bytes());
     memory.module_count = known(totals.has_modules(), totals.modules());
     memory.literals = words(totals.has_literal_words(), totals.literal_words());
+    for (const auto& amount : node.memory()) {
+        memory.told.emplace_back(amount.name(), amount.bytes());
+    }
     return memory;
+}
+
+std::optional<CrashSummary> crash_summary(const records::Capture& capture) {
+    if (capture.mode() != records::CAPTURE_MODE_CRASH_DUMP) {
+        return std::nullopt;
+    }
+    return CrashSummary{capture.slogan(), capture.crash_date(), capture.crash_dump_version()};
 }
 
 std::vector<VoidCount> void_counts(const records::Totals& totals) {
@@ -151,6 +161,7 @@ Result<Summary> summarize(Dump& dump, const std::string& file) {
     summary.dump = dump_facts(dump, file);
     summary.node = node_summary(dump);
     summary.capture = capture_summary(dump);
+    summary.crash = crash_summary(dump.capture());
     summary.memory = memory_summary(dump);
     summary.processes = totals.has_processes() ? totals.processes() : dump.processes().size();
     summary.void_by_reason = void_counts(totals);

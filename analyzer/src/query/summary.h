@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace beamdump::query {
@@ -45,6 +46,13 @@ struct CaptureSummary {
     std::optional<std::uint64_t> retries;
 };
 
+/// What a crash dump says besides.
+struct CrashSummary {
+    std::string slogan;
+    std::string date;     ///< as printed: the node's local time
+    std::string version;  ///< of the text
+};
+
 struct VoidCount {
     std::string reason;
     std::uint64_t processes = 0;
@@ -63,12 +71,15 @@ struct MemorySummary {
     std::optional<std::uint64_t> code;
     std::optional<std::uint64_t> module_count;  ///< instances
     std::optional<std::uint64_t> literals;
+    /// erlang:memory(), where the node told it itself.
+    std::vector<std::pair<std::string, std::uint64_t>> told;
 };
 
 struct Summary {
     DumpFacts dump;
     NodeSummary node;
     CaptureSummary capture;
+    std::optional<CrashSummary> crash;
     MemorySummary memory;
     std::optional<std::uint64_t> processes;
     std::optional<std::uint64_t> processes_void;

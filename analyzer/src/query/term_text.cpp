@@ -21,7 +21,9 @@ std::size_t whole_characters(const std::string& text) {
 Result<TagScheme> node_scheme(const Dump& dump) {
     const auto& node = dump.node();
     auto scheme = scheme_of(static_cast<format::TermScheme>(node.term_scheme()));
-    if (!scheme || scheme->id == format::TermScheme::kOtp25) {
+    // Words that were made of a crash dump's text hold identifiers' numbers, not slots of a table.
+    if (!scheme || scheme->id == format::TermScheme::kOtp25 ||
+        dump.capture().mode() == records::CAPTURE_MODE_CRASH_DUMP) {
         return scheme;
     }
     scheme->pid_slots = node.process_limit();

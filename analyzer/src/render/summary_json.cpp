@@ -48,6 +48,14 @@ void write_capture(JsonWriter& json, const query::CaptureSummary& capture) {
     json.end_object();
 }
 
+void write_crash(JsonWriter& json, const query::CrashSummary& crash) {
+    json.begin_object("crash");
+    json.member("slogan", crash.slogan);
+    json.member("date", crash.date);
+    json.member("version", crash.version);
+    json.end_object();
+}
+
 void write_memory(JsonWriter& json, const query::MemorySummary& memory) {
     json.begin_object("memory");
     json.member("resident", memory.resident);
@@ -58,6 +66,14 @@ void write_memory(JsonWriter& json, const query::MemorySummary& memory) {
     json.member("code", memory.code);
     json.member("literals", memory.literals);
     json.member("atoms", memory.atoms);
+    json.end_object();
+    if (memory.told.empty()) {
+        return;
+    }
+    json.begin_object("node_memory");
+    for (const auto& [name, bytes] : memory.told) {
+        json.member(name, bytes);
+    }
     json.end_object();
 }
 
@@ -96,6 +112,9 @@ void summary_json(Output& output, const query::Summary& summary) {
     write_dump(json, "dump", summary.dump);
     write_node(json, summary);
     write_capture(json, summary.capture);
+    if (summary.crash) {
+        write_crash(json, *summary.crash);
+    }
     write_counts(json, summary);
     write_memory(json, summary.memory);
     write_processes(json, "largest_processes", summary.largest);

@@ -168,8 +168,15 @@ void print_head(Output& output, const Summary& summary, const Marks& marks) {
     row("up", uptime_text(summary));
     row("host", host_text(summary.node));
     row("schedulers", schedulers_text(summary.node, marks));
-    row("capture", capture_text(summary.capture));
-    row("read", cost_text(summary.capture));
+    if (summary.crash) {
+        row("slogan", summary.crash->slogan);
+        row("crashed", summary.crash->date + " (the node's local time)");
+        row("text", "crash dump, version " +
+                        (summary.crash->version.empty() ? "unknown" : summary.crash->version));
+    } else {
+        row("capture", capture_text(summary.capture));
+        row("read", cost_text(summary.capture));
+    }
     row("dump",
         fmt::format("{}, {} ({} uncompressed)", summary.dump.file,
                     bytes_text(summary.dump.file_bytes), bytes_text(summary.dump.stream_bytes)));
@@ -207,6 +214,15 @@ void print_memory(Output& output, const query::MemorySummary& memory, const Mark
         counted("summary.counts.atoms", memory.atom_count, "atoms, their text only"));
     output.write("\nMemory, as far as captured\n");
     table.print(output, "  ");
+    if (memory.told.empty()) {
+        return;
+    }
+    Table told({{""}, {"", Align::kRight}});
+    for (const auto& [name, bytes] : memory.told) {
+        told.add({one_line(name), bytes_text(bytes)});
+    }
+    output.write("\nMemory, as the node counted it (erlang:memory/0)\n");
+    told.print(output, "  ");
 }
 
 }  // namespace

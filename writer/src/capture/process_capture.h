@@ -4,7 +4,8 @@
 #include "beam/off_heap.h"
 #include "beam/relations.h"
 #include "capture/binary_store.h"
-#include "capture/index_writer.h"
+
+#include <libdump/write/process_index_writer.h>
 
 #include <functional>
 
@@ -42,7 +43,7 @@ class ProcessCapture {
         beam::CodeLookup& code;
         RegionCopier& copier;
         BinaryStore& binaries;
-        IndexWriter& index;
+        ProcessIndexWriter& index;
         const RegionCopier::Scrub& scrub;  ///< for every heap
         /// For processes with a registered name, and for bytes that are no words.
         const RegionCopier::Scrub& scrub_named;

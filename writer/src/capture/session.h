@@ -93,7 +93,7 @@ class Session {
     std::optional<NodeCapture> node_;
     std::optional<beam::CodeLookup> code_;
     std::optional<BinaryStore> binaries_;
-    std::optional<IndexWriter> index_;
+    std::optional<ProcessIndexWriter> index_;
     std::optional<beam::ProcessTable> table_;
     std::optional<ProcessCapture> processes_;
     RegionCopier::Scrub scrub_;

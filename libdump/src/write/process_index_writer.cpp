@@ -1,10 +1,9 @@
-#include "capture/index_writer.h"
-
 #include <libdump/format/process_row.h>
+#include <libdump/write/process_index_writer.h>
 
 #include <algorithm>
 
-namespace beamdump::capture {
+namespace beamdump {
 namespace {
 
 constexpr std::size_t kRowsOfAPage = 4096;
@@ -12,7 +11,7 @@ constexpr std::size_t kTopRows = 20;
 
 }  // namespace
 
-void IndexWriter::place(Top& top, const records::ProcessRow& row) {
+void ProcessIndexWriter::place(Top& top, const records::ProcessRow& row) {
     const auto value = column_value(row, top.by);
     if (!value || *value == 0) {
         return;
@@ -29,7 +28,7 @@ void IndexWriter::place(Top& top, const records::ProcessRow& row) {
     }
 }
 
-Result<void> IndexWriter::add(const records::ProcessRow& row) {
+Result<void> ProcessIndexWriter::add(const records::ProcessRow& row) {
     for (auto& top : tops_) {
         place(top, row);
     }
@@ -38,7 +37,7 @@ Result<void> IndexWriter::add(const records::ProcessRow& row) {
     return rows_.size() < kRowsOfAPage ? Result<void>() : flush();
 }
 
-Result<void> IndexWriter::flush() {
+Result<void> ProcessIndexWriter::flush() {
     if (rows_.empty()) {
         return {};
     }
@@ -67,7 +66,7 @@ Result<void> IndexWriter::flush() {
     return {};
 }
 
-Result<void> IndexWriter::finish(records::Trailer& trailer) {
+Result<void> ProcessIndexWriter::finish(records::Trailer& trailer) {
     if (auto done = flush(); !done) {
         return done;
     }
@@ -82,4 +81,4 @@ Result<void> IndexWriter::finish(records::Trailer& trailer) {
     return {};
 }
 
-}  // namespace beamdump::capture
+}  // namespace beamdump

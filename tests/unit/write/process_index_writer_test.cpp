@@ -1,27 +1,26 @@
-#include "capture/index_writer.h"
-
 #include "support/memory_sink.h"
 #include "support/temporary_directory.h"
 
 #include <libdump/read/dump_reader.h>
+#include <libdump/write/process_index_writer.h>
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-namespace beamdump::capture {
+namespace beamdump {
 namespace {
 
 constexpr std::uint64_t kRows = 10'000;  // more than two pages
 
 /// Writes kRows rows and opens the dump again.
-class IndexWriterTest : public ::testing::Test {
+class ProcessIndexWriterTest : public ::testing::Test {
   protected:
     void SetUp() override {
         auto content = std::make_shared<test::SinkContent>();
         auto writer = DumpWriter::create(std::make_unique<test::MemorySink>(content), {});
         ASSERT_TRUE(writer) << writer.error().message;
-        IndexWriter index(*writer);
+        ProcessIndexWriter index(*writer);
         for (std::uint64_t i = 0; i < kRows; ++i) {
             records::ProcessRow row;
             row.set_owner_id(i);
@@ -69,7 +68,7 @@ class IndexWriterTest : public ::testing::Test {
     std::optional<DumpReader> reader_;
 };
 
-TEST_F(IndexWriterTest, ColumnsHoldEveryRowAndUnknownIsNotZero) {
+TEST_F(ProcessIndexWriterTest, ColumnsHoldEveryRowAndUnknownIsNotZero) {
     const auto owners = column(records::PROCESS_COLUMN_OWNER_ID);
     const auto queues = column(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
     ASSERT_EQ(owners.size(), kRows);
@@ -80,7 +79,7 @@ TEST_F(IndexWriterTest, ColumnsHoldEveryRowAndUnknownIsNotZero) {
     }
 }
 
-TEST_F(IndexWriterTest, TopListsHoldTheLargest) {
+TEST_F(ProcessIndexWriterTest, TopListsHoldTheLargest) {
     ASSERT_EQ(reader_->trailer().top_size(), 3);
     const auto& memory = reader_->trailer().top(0);
     ASSERT_EQ(memory.by(), records::PROCESS_COLUMN_MEMORY_BYTES);
@@ -90,7 +89,7 @@ TEST_F(IndexWriterTest, TopListsHoldTheLargest) {
     }
 }
 
-TEST_F(IndexWriterTest, TotalsAddUp) {
+TEST_F(ProcessIndexWriterTest, TotalsAddUp) {
     const auto& totals = reader_->trailer().totals();
     EXPECT_EQ(totals.processes(), kRows);
     EXPECT_EQ(totals.processes_void(), kRows / 100);
@@ -99,4 +98,4 @@ TEST_F(IndexWriterTest, TotalsAddUp) {
 }
 
 }  // namespace
-}  // namespace beamdump::capture
+}  // namespace beamdump

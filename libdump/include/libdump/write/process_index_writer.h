@@ -5,13 +5,13 @@
 #include <array>
 #include <vector>
 
-namespace beamdump::capture {
+namespace beamdump {
 
 /// Builds the process index as the stream goes: pages of columns, top lists and totals. Holds one
 /// page of rows.
-class IndexWriter {
+class ProcessIndexWriter {
   public:
-    explicit IndexWriter(DumpWriter& writer) : writer_(writer) {}
+    explicit ProcessIndexWriter(DumpWriter& writer) : writer_(writer) {}
 
     Result<void> add(const records::ProcessRow& row);
 
@@ -38,4 +38,4 @@ class IndexWriter {
     records::Totals totals_;
 };
 
-}  // namespace beamdump::capture
+}  // namespace beamdump

@@ -1,0 +1,67 @@
+#include "input/opened_dump.h"
+
+#include <libdump/base/temporary_file.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string_view>
+#include <sys/stat.h>
+
+namespace beamdump::input {
+
+using namespace std::string_view_literals;
+
+bool is_crash_dump(const std::string& path) {
+    struct stat status{};
+    if (path == "-") {
+        return true;
+    }
+    if (::stat(path.c_str(), &status) != 0) {
+        return false;
+    }
+    if (S_ISFIFO(status.st_mode)) {
+        return true;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return false;
+    }
+    constexpr std::array kStarts = {"=erl_crash_dump"sv, "\x1f\x8b"sv,
+                                    "\xfd"
+                                    "7zXZ\0"sv,
+                                    "\x28\xb5\x2f\xfd"sv};
+    std::array<char, 16> bytes{};
+    std::ifstream file(path, std::ios::binary);
+    file.read(bytes.data(), bytes.size());
+    const std::string_view start(bytes.data(), static_cast<std::size_t>(file.gcount()));
+    return std::ranges::any_of(
+        kStarts, [start](std::string_view known) { return start.starts_with(known); });
+}
+
+Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
+                             const crash::CrashDump::Progress& progress) {
+    if (!is_crash_dump(path)) {
+        auto dump = Dump::open(path);
+        return dump ? Result<OpenedDump>(OpenedDump{std::move(*dump), {}})
+                    : std::unexpected(dump.error());
+    }
+    auto text = crash::CrashDump::open(path, progress);
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    auto file = open_temporary_file();
+    if (!file) {
+        return std::unexpected(file.error());
+    }
+    auto outcome = crash::convert(*text, descriptor_sink(file->get()), choice, progress);
+    if (!outcome) {
+        return std::unexpected(outcome.error());
+    }
+    auto dump = Dump::open(fmt::format("/proc/self/fd/{}", file->get()));
+    return dump ? Result<OpenedDump>(OpenedDump{std::move(*dump), std::move(outcome->missing)})
+                : std::unexpected(dump.error());
+}
+
+}  // namespace beamdump::input

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <libdump/crash/convert.h>
+#include <libdump/model/dump.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace beamdump::input {
+
+/// A dump to ask, whatever kind of file it came from.
+struct OpenedDump {
+    std::unique_ptr<Dump> dump;
+    /// What of the file could not be read, a sentence each; besides the dump's own damage.
+    std::vector<std::string> missing;
+};
+
+/// Whether the file is the text of a crash dump, plain or packed, or comes through a pipe, which
+/// nothing else may; told by its first bytes. `-` is standard input.
+bool is_crash_dump(const std::string& path);
+
+/// Opens a dump. Of a crash dump, a dump of what `choice` names is made in a temporary file without
+/// a name; the name of `path` is needed no more then.
+Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
+                             const crash::CrashDump::Progress& progress);
+
+}  // namespace beamdump::input

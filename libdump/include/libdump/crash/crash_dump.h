@@ -1,0 +1,103 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/crash/text_source.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace beamdump::crash {
+
+/// A part of the text: a section's lines, without the line that names it.
+struct Span {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    [[nodiscard]] bool empty() const { return begin == end; }
+};
+
+/// The sections of one process.
+struct ProcessSections {
+    std::uint64_t owner_id = 0;
+    Span facts;  ///< =proc
+    std::optional<Span> messages;
+    std::optional<Span> dictionary;
+    std::optional<Span> stack;
+    std::optional<Span> heap;
+};
+
+/// What the head of the dump says, `=erl_crash_dump` and what follows up to the next section.
+struct CrashHeader {
+    std::string version;  ///< of the text format, "0.5"; empty in those of OTP releases before R15
+    std::string date;
+    std::string slogan;
+    std::string system_version;
+    std::optional<std::uint64_t> atoms;
+};
+
+/// Where the sections of a crash dump stand: what one pass over the text tells. Memory: about 200
+/// bytes a process, 24 a binary. Versions of the text: 0.1 to 0.5, and those without a version.
+class CrashDump {
+  public:
+    /// Told now and then how many bytes of how many were looked at.
+    using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
+
+    /// Errors: those of TextSource::open(), and kNotADump where no section is found.
+    static Result<CrashDump> open(const std::filesystem::path& path, const Progress& progress);
+
+    [[nodiscard]] const TextSource& text() const { return text_; }
+    [[nodiscard]] const CrashHeader& header() const { return header_; }
+    [[nodiscard]] const std::vector<ProcessSections>& processes() const { return processes_; }
+    /// Binaries by their addresses, ascending.
+    [[nodiscard]] const std::vector<std::pair<std::uint64_t, Span>>& binaries() const {
+        return binaries_;
+    }
+    [[nodiscard]] const std::optional<Span>& literals() const { return literals_; }
+    [[nodiscard]] const std::optional<Span>& memory() const { return memory_; }
+    [[nodiscard]] const std::optional<Span>& loaded_modules() const { return loaded_modules_; }
+    /// Sections of other nodes: the number that stands for each in identifiers.
+    [[nodiscard]] const std::vector<std::pair<std::uint64_t, Span>>& nodes() const {
+        return nodes_;
+    }
+    [[nodiscard]] const std::string& node_name() const { return node_name_; }
+    /// How many sections of each kind there are.
+    [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& counts() const {
+        return counts_;
+    }
+    /// Where and why the text breaks off, one sentence; empty for a whole dump.
+    [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
+    [[nodiscard]] std::uint64_t end() const { return text_.size(); }
+
+    /// The process in a section's name, `<0.12.0>`.
+    static std::optional<std::uint64_t> parse_owner(std::string_view pid);
+
+  private:
+    explicit CrashDump(TextSource text) : text_(std::move(text)) {}
+    Result<void> scan(const Progress& progress);
+    Result<void> read_header(Span lines);
+    void add(std::string_view tag, std::string_view argument, Span lines);
+    ProcessSections& process(std::string_view pid);
+
+    TextSource text_;
+    CrashHeader header_;
+    std::optional<Span> header_lines_;
+    std::vector<ProcessSections> processes_;
+    std::unordered_map<std::uint64_t, std::size_t> by_owner_;
+    std::vector<std::pair<std::uint64_t, Span>> binaries_;
+    std::vector<std::pair<std::uint64_t, Span>> nodes_;
+    std::optional<Span> literals_;
+    std::optional<Span> memory_;
+    std::optional<Span> loaded_modules_;
+    std::string node_name_;
+    std::map<std::string, std::uint64_t, std::less<>> counts_;
+    std::string last_section_;
+    std::string cut_off_;
+    bool ended_ = false;
+};
+
+}  // namespace beamdump::crash

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace beamdump::crash {
+
+/// A section of a crash dump: a line `=tag` or `=tag:argument`, and all lines up to the next one
+/// (erl_process_dump.c, break.c; all versions of the text format). Offsets in bytes of the text.
+struct Section {
+    std::string_view tag;
+    std::string_view argument;  ///< empty where there is none
+    std::uint64_t begin = 0;    ///< of the `=`
+    std::uint64_t body = 0;     ///< of the line after it
+    std::uint64_t end = 0;      ///< of the next section, or of the text
+};
+
+/// Finds the sections of a crash dump in one pass over its text, which comes in pieces of any size.
+/// Memory: one section's line, cut at kMostHeader bytes. Not checked: whether a tag is known.
+class SectionScanner {
+  public:
+    static constexpr std::size_t kMostHeader = 64U << 10U;
+    using Visit = std::function<Result<void>(const Section&)>;
+
+    /// `visit` has each section as soon as its end is known; its texts live until it returns.
+    explicit SectionScanner(Visit visit) : visit_(std::move(visit)) {}
+
+    /// The next piece of the text. Errors are those of `visit`.
+    Result<void> feed(std::string_view piece);
+    /// The text ended: the last section, however it was cut off.
+    Result<void> finish();
+
+    /// Bytes before the first section.
+    [[nodiscard]] std::uint64_t leading_bytes() const { return leading_; }
+    [[nodiscard]] std::uint64_t bytes() const { return seen_; }
+
+  private:
+    Result<void> end_section(std::uint64_t offset);
+    std::size_t take_header(std::string_view rest);
+
+    Visit visit_;
+    std::string header_;  // the current section's line, without `=` and line end
+    bool in_header_ = false;
+    bool at_line_start_ = true;  // of the next byte
+    bool has_section_ = false;
+    std::uint64_t seen_ = 0;
+    std::uint64_t leading_ = 0;
+    std::uint64_t begin_ = 0;
+    std::uint64_t body_ = 0;
+};
+
+}  // namespace beamdump::crash

@@ -1,0 +1,147 @@
+#include "binary_writer.h"
+
+#include "byte_text.h"
+#include "heap_text.h"
+
+#include <algorithm>
+
+namespace beamdump::crash {
+namespace {
+
+constexpr std::uint64_t kInlineBytes = 32U << 10U;
+constexpr std::size_t kPageBytes = 96U << 10U;
+constexpr std::size_t kIndexPageEntries = 8192;
+
+}  // namespace
+
+bool BinaryWriter::want(std::uint64_t address) {
+    const auto& all = dump_.binaries();
+    const auto found =
+        std::ranges::lower_bound(all, address, {}, &std::pair<std::uint64_t, Span>::first);
+    if (found == all.end() || found->first != address) {
+        return false;
+    }
+    if (!written_.contains(address)) {
+        wanted_.insert(address);
+    }
+    return true;
+}
+
+Result<void> BinaryWriter::flush() {
+    const auto& all = dump_.binaries();
+    for (const auto address : wanted_) {
+        const auto found =
+            std::ranges::lower_bound(all, address, {}, &std::pair<std::uint64_t, Span>::first);
+        if (auto done = write(address, found->second); !done) {
+            return done;
+        }
+    }
+    wanted_.clear();
+    return flush_page();
+}
+
+Result<void> BinaryWriter::write(std::uint64_t address, const Span& lines) {
+    TextCursor text(dump_.text(), lines.begin, lines.end);
+    const auto size = text.take_hex();
+    records::Binary binary;
+    binary.set_address(address);
+    if (size && text.take(':')) {
+        binary.set_data_address(binary_data_address(address));
+        binary.set_size_bytes(*size);
+        ByteText bytes(text, format_.base64);
+        if (*size <= kInlineBytes) {
+            auto& prefix = *binary.mutable_prefix();
+            prefix.resize(*size);
+            prefix.resize(
+                bytes.read({reinterpret_cast<std::uint8_t*>(prefix.data()), prefix.size()}));
+            captured_bytes_ += prefix.size();
+        } else {
+            format::RegionHeader header;
+            header.owner_kind = format::OwnerKind::kBinary;
+            header.region_kind = format::RegionKind::kBinaryContent;
+            header.unit = format::RegionUnit::kBytes;
+            header.word_bytes = 1;
+            header.owner_id = address;
+            header.address = binary_data_address(address);
+            // Of a section that was cut short, no more is here than its text.
+            header.total = std::min(*size, lines.end - lines.begin);
+            auto placed = writer_.append_region(
+                header, [&bytes](std::uint64_t /*first*/, std::span<std::byte> into) {
+                    return Result<std::uint64_t>(
+                        bytes.read({reinterpret_cast<std::uint8_t*>(into.data()), into.size()}));
+                });
+            if (!placed) {
+                return std::unexpected(placed.error());
+            }
+            binary.set_content_offset(placed->offset);
+            binary.set_content_bytes(placed->here);
+            binary.set_content_striped(placed->striped);
+            captured_bytes_ += placed->here;
+        }
+        bytes_ += *size;
+    }
+    if (text.error()) {
+        return std::unexpected(*text.error());
+    }
+    constexpr std::size_t kEntryBytes = 64;
+    page_bytes_ += binary.prefix().size() + kEntryBytes;
+    *page_.add_binary() = std::move(binary);
+    return page_bytes_ < kPageBytes ? Result<void>() : flush_page();
+}
+
+Result<void> BinaryWriter::flush_page() {
+    if (page_.binary_size() == 0) {
+        return {};
+    }
+    auto offset = writer_.append(format::RecordKind::kBinaries, page_);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    for (const auto& binary : page_.binary()) {
+        written_.emplace(binary.address(), *offset);
+    }
+    page_.Clear();
+    page_bytes_ = 0;
+    return {};
+}
+
+Result<void> BinaryWriter::finish(records::Trailer& trailer, bool all) {
+    if (auto done = flush(); !done) {
+        return done;
+    }
+    records::BinaryIndexPage page;
+    const auto flush_index = [&]() -> Result<void> {
+        if (page.address_size() == 0) {
+            return {};
+        }
+        auto offset = writer_.append(format::RecordKind::kBinaryIndexPage, page);
+        if (!offset) {
+            return std::unexpected(offset.error());
+        }
+        auto& ref = *trailer.add_binary_pages();
+        ref.set_lowest_address(page.address(0));
+        ref.set_highest_address(page.address(page.address_size() - 1));
+        ref.set_count(static_cast<std::uint64_t>(page.address_size()));
+        ref.set_offset(*offset);
+        page.Clear();
+        return {};
+    };
+    for (const auto& [address, record] : written_) {
+        page.add_address(address);
+        page.add_record_offset(record);
+        if (static_cast<std::size_t>(page.address_size()) >= kIndexPageEntries) {
+            if (auto done = flush_index(); !done) {
+                return done;
+            }
+        }
+    }
+    if (all) {
+        auto& totals = *trailer.mutable_totals();
+        totals.set_binaries(written_.size());
+        totals.set_binary_bytes(bytes_);
+        totals.set_binary_bytes_captured(captured_bytes_);
+    }
+    return flush_index();
+}
+
+}  // namespace beamdump::crash

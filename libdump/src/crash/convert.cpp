@@ -1,0 +1,257 @@
+#include "node_text.h"
+#include "run_text.h"
+#include "table_writer.h"
+
+#include <libdump/crash/convert.h>
+#include <libdump/write/process_index_writer.h>
+
+#include <fmt/format.h>
+
+namespace beamdump::crash {
+namespace {
+
+constexpr std::uint64_t kGapWords = 512;
+
+std::string malformed_text(std::uint64_t lines, std::uint64_t first) {
+    return fmt::format("{} line{} of the crash dump could not be read, the first at byte {}", lines,
+                       lines == 1 ? "" : "s", first);
+}
+
+class Converter {
+  public:
+    Converter(const CrashDump& dump, DumpWriter& writer, TextFormat format, NodeText node)
+        : dump_(dump),
+          writer_(writer),
+          format_(std::move(format)),
+          node_(std::move(node)),
+          binaries_(dump, format_, writer) {}
+
+    Result<ConvertOutcome> run(const ConvertChoice& choice, const CrashDump::Progress& told);
+
+  private:
+    Result<void> begin();
+    Result<void> literals();
+    Result<void> processes(const ConvertChoice& choice, const CrashDump::Progress& told);
+    Result<void> finish();
+    [[nodiscard]] bool is_chosen(const ConvertChoice& choice, const ProcessText& process) const;
+
+    const CrashDump& dump_;
+    DumpWriter& writer_;
+    TextFormat format_;
+    NodeText node_;
+    Names names_;
+    BinaryWriter binaries_;
+    WordImage literals_;
+    records::Trailer trailer_;
+    TextCounts counts_;
+    std::uint64_t words_ = 0;
+};
+
+Result<void> Converter::begin() {
+    auto capture = writer_.append(format::RecordKind::kCapture, node_.capture);
+    if (!capture) {
+        return std::unexpected(capture.error());
+    }
+    trailer_.set_capture_offset(*capture);
+    records::Epoch epoch;
+    epoch.set_number(1);
+    epoch.set_source(records::MEMORY_SOURCE_CRASH_DUMP);
+    auto written = writer_.append(format::RecordKind::kEpoch, epoch);
+    if (!written) {
+        return std::unexpected(written.error());
+    }
+    trailer_.add_epoch_offset(*written);
+    return read_other_nodes(dump_, names_);
+}
+
+Result<void> Converter::literals() {
+    if (!dump_.literals()) {
+        return {};
+    }
+    TextCursor text(dump_.text(), dump_.literals()->begin, dump_.literals()->end);
+    HeapText objects(format_, names_, literals_, literals_,
+                     [this](std::uint64_t address) { return binaries_.want(address); });
+    auto counts = objects.read(text);
+    if (!counts) {
+        return std::unexpected(counts.error());
+    }
+    counts_ = *counts;
+    auto stretches = literals_.stretches(kGapWords);
+    if (!stretches) {
+        return std::unexpected(stretches.error());
+    }
+    records::RunDirectory directory;
+    std::uint64_t words = 0;
+    constexpr int kReferencesOfAPage = 1024;
+    const auto flush = [&]() -> Result<void> {
+        auto offset = writer_.append(format::RecordKind::kRunDirectory, directory);
+        if (!offset) {
+            return std::unexpected(offset.error());
+        }
+        trailer_.set_literals_directory_offset(*offset);
+        directory.Clear();
+        directory.set_previous_offset(*offset);
+        return {};
+    };
+    for (const auto& stretch : *stretches) {
+        format::RegionHeader header;
+        header.owner_kind = format::OwnerKind::kNode;
+        header.region_kind = format::RegionKind::kLiterals;
+        header.address = stretch.address;
+        header.total = stretch.words;
+        auto ref = append_words(writer_, header, literals_, stretch.address, {literals_, literals_},
+                                format_.words);
+        if (!ref) {
+            return std::unexpected(ref.error());
+        }
+        words += ref->here();
+        *directory.add_region() = std::move(*ref);
+        if (directory.region_size() >= kReferencesOfAPage) {
+            if (auto done = flush(); !done) {
+                return done;
+            }
+        }
+    }
+    trailer_.mutable_totals()->set_literal_words(words);
+    if (directory.region_size() != 0) {
+        if (auto done = flush(); !done) {
+            return done;
+        }
+    }
+    return binaries_.flush();
+}
+
+bool Converter::is_chosen(const ConvertChoice& choice, const ProcessText& process) const {
+    switch (choice.heaps) {
+        case ConvertChoice::Heaps::kNone:
+            return false;
+        case ConvertChoice::Heaps::kAll:
+            return true;
+        case ConvertChoice::Heaps::kOne:
+            break;
+    }
+    std::string_view wanted = choice.process;
+    std::string pid(wanted);
+    if (!wanted.starts_with('<')) {
+        pid = "<" + pid + ">";
+    }
+    if (const auto owner = CrashDump::parse_owner(pid)) {
+        return *owner == process.process.owner_id();
+    }
+    return process.process.has_registered_name_atom() &&
+           names_.atoms().at(process.process.registered_name_atom()) == wanted;
+}
+
+Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::Progress& told) {
+    ProcessIndexWriter index(writer_);
+    RunText runs(dump_, format_, names_, writer_, binaries_, literals_);
+    for (const auto& sections : dump_.processes()) {
+        auto facts = read_process(dump_.text(), sections, format_, names_);
+        if (!facts) {
+            return std::unexpected(facts.error());
+        }
+        const bool whole = is_chosen(choice, *facts);
+        auto row = runs.write(sections, std::move(*facts), whole);
+        if (!row) {
+            return std::unexpected(row.error());
+        }
+        if (auto done = index.add(*row); !done) {
+            return done;
+        }
+        if (told && whole && sections.heap) {
+            told(sections.heap->end, dump_.text().size());
+        }
+    }
+    if (runs.counts().malformed != 0 && counts_.malformed == 0) {
+        counts_.first_malformed = runs.counts().first_malformed;
+    }
+    counts_.malformed += runs.counts().malformed;
+    words_ = runs.words();
+    if (choice.heaps == ConvertChoice::Heaps::kAll) {
+        for (const auto& [address, lines] : dump_.binaries()) {
+            binaries_.want(address);
+        }
+    }
+    if (auto done = binaries_.finish(trailer_, choice.heaps == ConvertChoice::Heaps::kAll); !done) {
+        return done;
+    }
+    trailer_.mutable_totals()->MergeFrom(index.totals());
+    return index.finish(trailer_);
+}
+
+Result<void> Converter::finish() {
+    if (!dump_.node_name().empty()) {
+        node_.node.set_name_atom(names_.atom(format_.node_name));
+    }
+    auto node = writer_.append(format::RecordKind::kNode, node_.node);
+    if (!node) {
+        return std::unexpected(node.error());
+    }
+    trailer_.set_node_offset(*node);
+    if (auto done = write_names(names_, format_.node_name, writer_, trailer_); !done) {
+        return done;
+    }
+    auto& totals = *trailer_.mutable_totals();
+    totals.MergeFrom(node_.totals);
+    totals.set_words_captured(words_);
+    if (!dump_.cut_off().empty()) {
+        trailer_.add_warning(dump_.cut_off());
+    }
+    if (counts_.malformed != 0) {
+        trailer_.add_warning(malformed_text(counts_.malformed, counts_.first_malformed));
+    }
+    auto written = writer_.finish(trailer_);
+    return written ? Result<void>() : std::unexpected(written.error());
+}
+
+Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
+                                      const CrashDump::Progress& told) {
+    auto done = begin();
+    if (done && choice.heaps != ConvertChoice::Heaps::kNone) {
+        done = literals();
+    }
+    if (done) {
+        done = processes(choice, told);
+    }
+    if (done) {
+        done = finish();
+    }
+    if (!done) {
+        return std::unexpected(done.error());
+    }
+    ConvertOutcome outcome{dump_.processes().size(), counts_.malformed, {}};
+    if (!dump_.cut_off().empty()) {
+        outcome.missing.push_back(dump_.cut_off());
+    }
+    if (counts_.malformed != 0) {
+        outcome.missing.push_back(malformed_text(counts_.malformed, counts_.first_malformed));
+    }
+    return outcome;
+}
+
+}  // namespace
+
+Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> sink,
+                               const ConvertChoice& choice, const CrashDump::Progress& told) {
+    DumpWriterOptions options;
+    options.level = choice.level;
+    auto writer = DumpWriter::create(std::move(sink), options);
+    if (!writer) {
+        return std::unexpected(writer.error());
+    }
+    auto node = read_node(dump);
+    if (!node) {
+        return std::unexpected(node.error());
+    }
+    auto scheme = scheme_of(node->scheme);
+    if (!scheme) {
+        return std::unexpected(scheme.error());
+    }
+    std::string_view own = dump.node_name();
+    const auto name = parse_atom(own);
+    TextFormat format{WordMaker(*scheme), node->base64, node->node.word_size(),
+                      name.value_or("nonode@nohost")};
+    return Converter(dump, *writer, std::move(format), std::move(*node)).run(choice, told);
+}
+
+}  // namespace beamdump::crash

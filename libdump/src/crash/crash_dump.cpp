@@ -1,0 +1,188 @@
+#include "text_cursor.h"
+
+#include <libdump/crash/crash_dump.h>
+#include <libdump/crash/section_scanner.h>
+#include <libdump/format/format.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace beamdump::crash {
+namespace {
+
+constexpr std::size_t kPieceBytes = 1U << 20U;
+constexpr std::size_t kLongestLine = 64U << 10U;
+
+std::optional<std::uint64_t> hexadecimal(std::string_view digits) {
+    constexpr int kBase = 16;
+    std::uint64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, kBase);
+    return error == std::errc() && end == digits.data() + digits.size() ? std::optional(value)
+                                                                        : std::nullopt;
+}
+
+std::optional<std::uint64_t> decimal(std::string_view digits) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end != digits.data() ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
+    if (!pid.starts_with("<0.")) {
+        return std::nullopt;
+    }
+    pid.remove_prefix(3);
+    const auto dot = pid.find('.');
+    const auto number = decimal(pid.substr(0, dot));
+    const auto serial = dot == std::string_view::npos ? std::nullopt : decimal(pid.substr(dot + 1));
+    constexpr std::uint64_t kMost = 0xFFFF'FFFF;
+    if (!number || !serial || *number > kMost || *serial > kMost) {
+        return std::nullopt;
+    }
+    return format::owner_id_of(*number, *serial);
+}
+
+Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progress& progress) {
+    auto text = TextSource::open(path);
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    CrashDump dump(std::move(*text));
+    if (auto done = dump.scan(progress); !done) {
+        return std::unexpected(done.error());
+    }
+    return dump;
+}
+
+Result<void> CrashDump::scan(const Progress& progress) {
+    SectionScanner scanner([this](const Section& section) {
+        if (counts_.empty() && section.tag != "erl_crash_dump") {
+            return Result<void>(fail(ErrorCode::kNotADump,
+                                     text_.name() + " is neither a dump of beamdump-capture nor an "
+                                                    "Erlang crash dump"));
+        }
+        add(section.tag, section.argument, {section.body, section.end});
+        return Result<void>();
+    });
+    std::vector<char> piece(kPieceBytes);
+    while (scanner.bytes() < text_.size()) {
+        auto got = text_.read(scanner.bytes(), piece);
+        if (!got) {
+            return std::unexpected(got.error());
+        }
+        if (*got == 0) {
+            break;
+        }
+        if (auto done = scanner.feed({piece.data(), *got}); !done) {
+            return done;
+        }
+        if (progress) {
+            progress(scanner.bytes(), text_.size());
+        }
+    }
+    if (auto done = scanner.finish(); !done) {
+        return done;
+    }
+    if (!header_lines_) {
+        return fail(ErrorCode::kNotADump, text_.name() + " has no section of a crash dump");
+    }
+    std::ranges::sort(binaries_, {}, &std::pair<std::uint64_t, Span>::first);
+    if (!ended_) {
+        cut_off_ = fmt::format("{} breaks off after {} bytes, in its section ={}{}{}", text_.name(),
+                               text_.size(), last_section_, text_.broken().empty() ? "" : ": ",
+                               text_.broken());
+    }
+    return read_header(*header_lines_);
+}
+
+ProcessSections& CrashDump::process(std::string_view pid) {
+    const auto owner = parse_owner(pid).value_or(~std::uint64_t{0});
+    const auto [found, made] = by_owner_.try_emplace(owner, processes_.size());
+    if (made) {
+        processes_.emplace_back().owner_id = owner;
+    }
+    return processes_[found->second];
+}
+
+void CrashDump::add(std::string_view tag, std::string_view argument, Span lines) {
+    auto count = counts_.find(tag);
+    if (count == counts_.end()) {
+        count = counts_.emplace(tag, 0).first;
+    }
+    ++count->second;
+    if (argument.empty()) {
+        last_section_ = tag;
+    } else {
+        last_section_ = fmt::format("{}:{}", tag, argument.substr(0, 64));
+    }
+    if (tag == "proc" || tag == "proc_stack" || tag == "proc_heap" || tag == "proc_messages" ||
+        tag == "proc_dictionary") {
+        if (!parse_owner(argument)) {
+            return;
+        }
+        auto& owner = process(argument);
+        if (tag == "proc") {
+            owner.facts = lines;
+        } else {
+            (tag == "proc_stack"      ? owner.stack
+             : tag == "proc_heap"     ? owner.heap
+             : tag == "proc_messages" ? owner.messages
+                                      : owner.dictionary) = lines;
+        }
+    } else if (tag == "binary") {
+        if (const auto address = hexadecimal(argument)) {
+            binaries_.emplace_back(*address, lines);
+        }
+    } else if (tag == "visible_node" || tag == "hidden_node" || tag == "not_connected") {
+        if (const auto channel = decimal(argument)) {
+            nodes_.emplace_back(*channel, lines);
+        }
+    } else if (tag == "node") {
+        node_name_ = argument;
+    } else if (tag == "literals") {
+        literals_ = lines;
+    } else if (tag == "memory") {
+        memory_ = lines;
+    } else if (tag == "loaded_modules") {
+        loaded_modules_ = lines;
+    } else if (tag == "erl_crash_dump") {
+        header_lines_ = lines;
+        header_.version = argument;
+    } else if (tag == "end") {
+        ended_ = true;
+    }
+}
+
+Result<void> CrashDump::read_header(Span lines) {
+    TextCursor text(text_, lines.begin, lines.end);
+    header_.date = text.take_line(kLongestLine);
+    std::string* last = nullptr;
+    while (!text.at_end()) {
+        const auto line = text.take_line(kLongestLine);
+        const auto value = [&line](std::string_view key) {
+            return line.starts_with(key) ? std::optional(line.substr(key.size())) : std::nullopt;
+        };
+        if (const auto slogan = value("Slogan: ")) {
+            header_.slogan = *slogan;
+            last = &header_.slogan;
+        } else if (const auto system = value("System version: ")) {
+            header_.system_version = *system;
+            last = nullptr;
+        } else if (const auto atoms = value("Atoms: ")) {
+            header_.atoms = decimal(*atoms);
+            last = nullptr;
+        } else if (last != nullptr) {
+            // A slogan may have more than one line.
+            *last += '\n' + line;
+        }
+    }
+    return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
+}
+
+}  // namespace beamdump::crash

@@ -1,0 +1,453 @@
+#include "heap_text.h"
+
+#include "big_text.h"
+#include "byte_text.h"
+#include "external_words.h"
+
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+namespace beamdump::crash {
+namespace {
+
+constexpr std::uint64_t kWord = WordImage::kWordBytes;
+// Above all addresses of a user process.
+constexpr std::uint64_t kHolders = 0x0F30'0000'0000'0000;
+constexpr std::uint64_t kMostTuple = (1U << 24U) - 1;
+
+}  // namespace
+
+Result<TextCounts> HeapText::read(TextCursor& text) {
+    TextCounts counts;
+    while (!text.at_end()) {
+        const auto begin = text.position();
+        const auto address = text.take_hex();
+        const auto at = format_.place_of(address.value_or(1));
+        Outcome outcome = Outcome::kMalformed;
+        if (address && is_aligned(at) && text.take(':')) {
+            auto parsed = object(text, at);
+            if (!parsed) {
+                return std::unexpected(parsed.error());
+            }
+            outcome = *parsed;
+        }
+        const bool ends = text.take_line_end();
+        if (!ends) {
+            text.skip_line();
+        }
+        ++counts.lines;
+        if (outcome == Outcome::kMalformed || !ends) {
+            counts.first_malformed = counts.malformed++ == 0 ? begin : counts.first_malformed;
+        }
+    }
+    if (text.error()) {
+        return std::unexpected(*text.error());
+    }
+    if (auto done = settle_parts(); !done) {
+        return std::unexpected(done.error());
+    }
+    return counts;
+}
+
+/// A part of what is no object is part of a Binary that the VM did not print: it forgets those that
+/// only sub binaries refer to (OTP 25).
+Result<void> HeapText::settle_parts() {
+    const auto word =
+        format_.words.scheme().heap_binary_in_bits ? otp27::kSubOriginal : otp25::kSubOriginal;
+    for (const auto& part : parts_) {
+        if (image_.object_at(part.original) != ObjectStart::kNone ||
+            literals_.object_at(part.original) != ObjectStart::kNone) {
+            continue;
+        }
+        auto holder = holder_of(part.binary);
+        if (!holder) {
+            return std::unexpected(holder.error());
+        }
+        if (auto done = image_.put(part.at + word * kWord, {*holder, true}); !done) {
+            return done;
+        }
+    }
+    parts_.clear();
+    return {};
+}
+
+HeapText::Parsed HeapText::object(TextCursor& text, std::uint64_t at) {
+    const char tag = text.peek();
+    text.skip(tag == '\0' ? 0 : 1);
+    switch (tag) {
+        case 'l':
+            return cell(text, at);
+        case 't':
+            return tuple(text, at);
+        case 'F':
+            return floating(text, at);
+        case 'B':
+            return big(text, at);
+        case 'M':
+            return map(text, at);
+        case 'Y':
+            return binary(text, at);
+        case 'P':
+        case 'p':
+            return identifier(text, at, tag == 'P');
+        case 'E':
+            return external(text, at);
+        case 'R': {
+            // A FunRef: nothing refers to it but a fun, whose environment is not in the dump.
+            text.take('f');
+            return text.take_hex() ? Outcome::kDone : Outcome::kMalformed;
+        }
+        default:
+            return Outcome::kMalformed;
+    }
+}
+
+Result<void> HeapText::put(std::uint64_t at, std::span<const std::uint64_t> words) {
+    for (const auto word : words) {
+        if (auto done = image_.put(at, {word}); !done) {
+            return done;
+        }
+        at += kWord;
+    }
+    return {};
+}
+
+HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
+    const auto head = take_element(text, format_, names_);
+    if (!head || !text.take('|')) {
+        return Outcome::kMalformed;
+    }
+    const auto tail = take_element(text, format_, names_);
+    if (!tail) {
+        return Outcome::kMalformed;
+    }
+    auto done = image_.put(at, *head);
+    if (done) {
+        done = image_.put(at + kWord, *tail);
+    }
+    if (!done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kCell);
+    return Outcome::kDone;
+}
+
+/// `count` elements with commas between them.
+HeapText::Parsed HeapText::elements(TextCursor& text, std::uint64_t at, std::uint64_t count) {
+    for (std::uint64_t index = 0; index < count; ++index) {
+        if (index != 0 && !text.take(',')) {
+            return Outcome::kMalformed;
+        }
+        const auto element = take_element(text, format_, names_);
+        if (!element) {
+            return Outcome::kMalformed;
+        }
+        if (auto done = image_.put(at + index * kWord, *element); !done) {
+            return std::unexpected(done.error());
+        }
+    }
+    return Outcome::kDone;
+}
+
+HeapText::Parsed HeapText::tuple(TextCursor& text, std::uint64_t at) {
+    const auto arity = text.take_hex();
+    if (!arity || *arity > kMostTuple || !text.take(':')) {
+        return Outcome::kMalformed;
+    }
+    auto parsed = elements(text, at + kWord, *arity);
+    if (!parsed || *parsed == Outcome::kMalformed) {
+        return parsed;
+    }
+    if (auto done = image_.put(at, {format_.words.header(BoxedKind::kTuple, *arity)}); !done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return Outcome::kDone;
+}
+
+HeapText::Parsed HeapText::floating(TextCursor& text, std::uint64_t at) {
+    const auto length = text.take_hex();
+    constexpr std::uint64_t kLongest = 64;
+    if (!length || *length > kLongest || !text.take(':')) {
+        return Outcome::kMalformed;
+    }
+    const auto digits = text.look(*length).substr(0, *length);
+    double value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (digits.size() != *length || error != std::errc() || end != digits.data() + digits.size()) {
+        return Outcome::kMalformed;
+    }
+    text.skip(*length);
+    const std::array words = {format_.words.header(BoxedKind::kFloat, 1),
+                              std::bit_cast<std::uint64_t>(value)};
+    if (auto done = put(at, words); !done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return Outcome::kDone;
+}
+
+HeapText::Parsed HeapText::big(TextCursor& text, std::uint64_t at) {
+    const auto value = take_big(text);
+    if (!value) {
+        return Outcome::kMalformed;
+    }
+    words_.assign(
+        1, format_.words.header(value->negative ? BoxedKind::kNegativeBig : BoxedKind::kPositiveBig,
+                                value->words.size()));
+    words_.insert(words_.end(), value->words.begin(), value->words.end());
+    if (auto done = put(at, words_); !done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return Outcome::kDone;
+}
+
+HeapText::Parsed HeapText::flat_map(TextCursor& text, std::uint64_t at) {
+    const auto size = text.take_hex();
+    if (!size || *size > otp25::kMaxFlatMapSize || !text.take(':')) {
+        return Outcome::kMalformed;
+    }
+    const auto keys = take_element(text, format_, names_);
+    if (!keys || !text.take(':')) {
+        return Outcome::kMalformed;
+    }
+    auto parsed = elements(text, at + otp25::kFlatMapValues * kWord, *size);
+    if (!parsed || *parsed == Outcome::kMalformed) {
+        return parsed;
+    }
+    // The arity of a small map's header counts all its words but the header and one (erl_map.h).
+    constexpr unsigned kTypeBits = 2;
+    auto done =
+        image_.put(at, {format_.words.header(BoxedKind::kFlatMap, std::uint64_t{1} << kTypeBits)});
+    if (done) {
+        done = image_.put(at + otp25::kFlatMapSize * kWord, {*size});
+    }
+    if (done) {
+        done = image_.put(at + otp25::kFlatMapKeys * kWord, *keys);
+    }
+    if (!done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return Outcome::kDone;
+}
+
+HeapText::Parsed HeapText::map(TextCursor& text, std::uint64_t at) {
+    const char kind = text.peek();
+    text.skip(kind == '\0' ? 0 : 1);
+    if (kind == 'f') {
+        return flat_map(text, at);
+    }
+    if (kind != 'h' && kind != 'n') {
+        return Outcome::kMalformed;
+    }
+    const bool head = kind == 'h';
+    std::optional<std::uint64_t> pairs = 0;
+    if (head) {
+        pairs = text.take_hex();
+        if (!pairs || !text.take(':')) {
+            return Outcome::kMalformed;
+        }
+    }
+    const auto items = text.take_hex();
+    constexpr std::uint64_t kMostItems = 16;
+    if (!items || *items > kMostItems || !text.take(':')) {
+        return Outcome::kMalformed;
+    }
+    const auto first = head ? otp25::kHashHeadItems : otp25::kHashNodeItems;
+    auto parsed = elements(text, at + first * kWord, *items);
+    if (!parsed || *parsed == Outcome::kMalformed) {
+        return parsed;
+    }
+    auto done =
+        image_.put(at, {format_.words.map_header(
+                           head ? BoxedKind::kHashMapHead : BoxedKind::kHashMapNode, *items)});
+    if (done && head) {
+        done = image_.put(at + kWord, {*pairs});
+    }
+    if (!done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return Outcome::kDone;
+}
+
+HeapText::Parsed HeapText::binary(TextCursor& text, std::uint64_t at) {
+    const char kind = text.peek();
+    text.skip(kind == '\0' ? 0 : 1);
+    switch (kind) {
+        case 'h':
+            return heap_binary(text, at);
+        case 'c':
+            return off_heap_binary(text, at, false);
+        case 's':
+            return off_heap_binary(text, at, true);
+        default:
+            return Outcome::kMalformed;
+    }
+}
+
+HeapText::Parsed HeapText::heap_binary(TextCursor& text, std::uint64_t at) {
+    const auto bytes = text.take_hex();
+    // Larger ones are off the heap (binary.h); a match context's may be some more.
+    constexpr std::uint64_t kMost = 64U << 10U;
+    if (!bytes || *bytes > kMost || !text.take(':')) {
+        return Outcome::kMalformed;
+    }
+    std::vector<std::uint8_t> content(*bytes);
+    if (ByteText(text, format_.base64).read(content) != content.size()) {
+        return Outcome::kMalformed;
+    }
+    const auto data_words = (*bytes + kWord - 1) / kWord;
+    const bool in_bits = format_.words.scheme().heap_binary_in_bits;
+    words_.assign(otp25::kHeapBinaryData + data_words, 0);
+    words_[0] = format_.words.header(BoxedKind::kHeapBinary, data_words + 1);
+    words_[otp25::kBinarySize] = in_bits ? *bytes * 8 : *bytes;
+    if (!content.empty()) {
+        std::memcpy(words_.data() + otp25::kHeapBinaryData, content.data(), content.size());
+    }
+    if (auto done = put(at, words_); !done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return Outcome::kDone;
+}
+
+HeapText::Parsed HeapText::off_heap_binary(TextCursor& text, std::uint64_t at, bool sub) {
+    const auto owner = text.take_hex();
+    if (!owner || !text.take(':')) {
+        return Outcome::kMalformed;
+    }
+    const auto offset = text.take_hex();
+    if (!offset || !text.take(':')) {
+        return Outcome::kMalformed;
+    }
+    const auto bytes = text.take_hex();
+    if (!bytes) {
+        return Outcome::kMalformed;
+    }
+    const bool in_bits = format_.words.scheme().heap_binary_in_bits;
+    constexpr std::uint64_t kTagBits = 3;
+    // The VM's own address of the Binary in one form; of an object on a heap, tagged, in the other.
+    const bool is_binary = binary_(*owner);
+    Result<void> done;
+    if (sub && !is_binary) {
+        const auto original = format_.place_of(*owner & ~kTagBits);
+        done = part_of(at, original, *offset, *bytes);
+        if (image_.object_at(original) == ObjectStart::kNone) {
+            parts_.push_back({at, original, *owner});
+        }
+    } else if (sub || in_bits) {
+        // What keeps the Binary itself, OTP 27's BinRef, is printed with the address of its bytes
+        // as an offset.
+        if (in_bits && *offset >= *owner) {
+            done = reference_to(at, *owner, 0, *bytes);
+        } else {
+            auto holder = holder_of(*owner);
+            done = holder ? part_of(at, *holder, *offset, *bytes) : std::unexpected(holder.error());
+        }
+    } else {
+        done = reference_to(at, *owner, *offset, *bytes);
+    }
+    if (!done) {
+        return std::unexpected(done.error());
+    }
+    return Outcome::kDone;
+}
+
+/// What keeps a Binary: a ProcBin, or from OTP 27 on a BinRef.
+Result<void> HeapText::reference_to(std::uint64_t at, std::uint64_t binary, std::uint64_t offset,
+                                    std::uint64_t bytes) {
+    const auto& scheme = format_.words.scheme();
+    words_.assign(scheme.refc_words, 0);
+    words_[0] = format_.words.header(BoxedKind::kRefcBinary, scheme.refc_words - 1);
+    words_[scheme.refc_binary] = binary;
+    if (!scheme.heap_binary_in_bits) {
+        words_[otp25::kBinarySize] = bytes;
+        words_[otp25::kRefcBytes] = binary_data_address(binary) + offset;
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return put(at, words_);
+}
+
+Result<void> HeapText::part_of(std::uint64_t at, std::uint64_t original, std::uint64_t offset,
+                               std::uint64_t bytes) {
+    std::uint64_t original_word = otp25::kSubOriginal;
+    if (format_.words.scheme().heap_binary_in_bits) {
+        constexpr std::uint64_t kBits = 8;
+        words_.assign(otp27::kSubWords, 0);
+        words_[0] = format_.words.header(BoxedKind::kSubBits, otp27::kSubWords - 1);
+        words_[otp27::kSubBase] = otp27::kSubVolatile;
+        words_[otp27::kSubStart] = offset * kBits;
+        words_[otp27::kSubEnd] = (offset + bytes) * kBits;
+        original_word = otp27::kSubOriginal;
+    } else {
+        words_.assign(otp25::kSubWords, 0);
+        words_[0] = format_.words.header(BoxedKind::kSubBinary, otp25::kSubWords - 2);
+        words_[otp25::kBinarySize] = bytes;
+        words_[otp25::kSubOffset] = offset;
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    auto done = put(at, words_);
+    return done ? image_.put(at + original_word * kWord, {original, true}) : done;
+}
+
+Result<std::uint64_t> HeapText::holder_of(std::uint64_t binary) {
+    // One for each Binary, and as far apart as Binaries are at least.
+    const auto at = kHolders + binary * 2 / kWord * kWord;
+    if (image_.object_at(at) == ObjectStart::kNone) {
+        if (auto done = reference_to(at, binary, 0, 0); !done) {
+            return std::unexpected(done.error());
+        }
+    }
+    return at;
+}
+
+HeapText::Parsed HeapText::identifier(TextCursor& text, std::uint64_t at, bool pid) {
+    const auto numbers = take_identifier(text);
+    if (!numbers) {
+        return Outcome::kMalformed;
+    }
+    const auto& nodes = names_.atoms();
+    const auto channel = static_cast<std::uint32_t>(numbers->channel);
+    const auto known = nodes.find(channel);
+    const auto atom = names_.node_channel(
+        channel, known == nodes.end() ? std::to_string(channel) : known->second);
+    constexpr unsigned kSerialShift = 32;
+    const std::array words = {
+        format_.words.header(pid ? BoxedKind::kExternalPid : BoxedKind::kExternalPort,
+                             otp25::kExternalData),
+        names_.node({atom, 0}), std::uint64_t{0},
+        pid ? numbers->number | numbers->serial << kSerialShift : numbers->number};
+    if (auto done = put(at, words); !done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return Outcome::kDone;
+}
+
+HeapText::Parsed HeapText::external(TextCursor& text, std::uint64_t at) {
+    const auto bytes = text.take_hex();
+    // The VM's buffer for them has 1024 bytes (dump_externally()).
+    constexpr std::uint64_t kMost = 64U << 10U;
+    if (!bytes || *bytes > kMost || !text.take(':')) {
+        return Outcome::kMalformed;
+    }
+    std::vector<std::uint8_t> content(*bytes);
+    if (ByteText(text, format_.base64).read(content) != content.size()) {
+        return Outcome::kMalformed;
+    }
+    auto words = words_of_external(content, format_, names_);
+    if (!words) {
+        return Outcome::kMalformed;
+    }
+    if (auto done = put(at, *words); !done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return Outcome::kDone;
+}
+
+}  // namespace beamdump::crash

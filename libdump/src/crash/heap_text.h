@@ -1,0 +1,85 @@
+#pragma once
+
+#include "element_text.h"
+
+#include <functional>
+#include <vector>
+
+namespace beamdump::crash {
+
+/// What was met in a part of the text.
+struct TextCounts {
+    std::uint64_t lines = 0;
+    std::uint64_t malformed = 0;
+    std::uint64_t first_malformed = 0;  ///< offset in the text
+};
+
+/// Puts the objects of a section of heap lines, `ADDRESS:...` each (erl_process_dump.c, heap_dump
+/// and dump_module_literals), into an image, as the words of the node's own term scheme. What the
+/// VM leaves out is made up: parts of a Binary refer to it through objects at addresses that no
+/// node has, and a fun's environment is empty lists.
+class HeapText {
+  public:
+    /// Non-owning. `literals`: what else may be referred to, or `image` itself. `binary`: told of
+    /// each Binary that is referred to; says whether the dump has one there.
+    HeapText(const TextFormat& format, Names& names, WordImage& image, const WordImage& literals,
+             std::function<bool(std::uint64_t)> binary)
+        : format_(format),
+          names_(names),
+          image_(image),
+          literals_(literals),
+          binary_(std::move(binary)) {}
+
+    /// Reads to the end of `text`. A line that is none is counted and passed over.
+    Result<TextCounts> read(TextCursor& text);
+
+  private:
+    enum class Outcome : std::uint8_t { kDone, kMalformed };
+    using Parsed = Result<Outcome>;
+
+    Parsed object(TextCursor& text, std::uint64_t at);
+    Parsed cell(TextCursor& text, std::uint64_t at);
+    Parsed tuple(TextCursor& text, std::uint64_t at);
+    Parsed floating(TextCursor& text, std::uint64_t at);
+    Parsed big(TextCursor& text, std::uint64_t at);
+    Parsed map(TextCursor& text, std::uint64_t at);
+    Parsed flat_map(TextCursor& text, std::uint64_t at);
+    Parsed binary(TextCursor& text, std::uint64_t at);
+    Parsed heap_binary(TextCursor& text, std::uint64_t at);
+    Parsed off_heap_binary(TextCursor& text, std::uint64_t at, bool sub);
+    Parsed identifier(TextCursor& text, std::uint64_t at, bool pid);
+    Parsed external(TextCursor& text, std::uint64_t at);
+    Parsed elements(TextCursor& text, std::uint64_t at, std::uint64_t count);
+
+    Result<void> reference_to(std::uint64_t at, std::uint64_t binary, std::uint64_t offset,
+                              std::uint64_t bytes);
+    Result<void> part_of(std::uint64_t at, std::uint64_t original, std::uint64_t offset,
+                         std::uint64_t bytes);
+    /// The address of a made-up object that holds a Binary.
+    Result<std::uint64_t> holder_of(std::uint64_t binary);
+    Result<void> put(std::uint64_t at, std::span<const std::uint64_t> words);
+    Result<void> settle_parts();
+
+    /// A part of something that was no object when it was met.
+    struct Part {
+        std::uint64_t at = 0;
+        std::uint64_t original = 0;
+        std::uint64_t binary = 0;  // the address as the text has it
+    };
+
+    const TextFormat& format_;
+    Names& names_;
+    WordImage& image_;
+    const WordImage& literals_;
+    std::vector<Part> parts_;
+    std::function<bool(std::uint64_t)> binary_;
+    std::vector<std::uint64_t> words_;
+};
+
+/// The first byte of a Binary at that address: where a record of it says that its bytes are.
+constexpr std::uint64_t binary_data_address(std::uint64_t binary) {
+    constexpr std::uint64_t kBinaryHeaderBytes = 32;
+    return binary + kBinaryHeaderBytes;
+}
+
+}  // namespace beamdump::crash

@@ -1,0 +1,153 @@
+// The part of RunText that writes the messages of a process.
+
+#include "byte_text.h"
+#include "run_text.h"
+
+namespace beamdump::crash {
+namespace {
+
+constexpr std::size_t kPackBytes = 96U << 10U;
+constexpr int kPackEntries = 4096;
+constexpr std::size_t kEntryBytes = 64;             // a small message's fields, about
+constexpr std::uint64_t kInlineBytes = 32U << 10U;  // more of an undecoded message: a region
+constexpr std::uint64_t kMostCachedAtoms = 4096;
+
+}  // namespace
+
+/// A message: its term, or its bytes as they came from another node; then its token
+/// (erl_process_dump.c, dump_msg()).
+Result<void> RunText::write_messages(const ProcessSections& sections) {
+    messages_.Clear();
+    messages_bytes_ = 0;
+    if (!sections.messages) {
+        return {};
+    }
+    TextCursor text(dump_.text(), sections.messages->begin, sections.messages->end);
+    while (!text.at_end()) {
+        const auto begin = text.position();
+        records::Message message;
+        message.set_queue(records::QUEUE_KIND_INNER);
+        auto taken = take_message(text, message);
+        if (!taken) {
+            return std::unexpected(taken.error());
+        }
+        const bool ends = text.take_line_end();
+        if (!ends) {
+            text.skip_line();
+        }
+        if (!*taken || !ends) {
+            malformed(begin);
+        }
+        if (!*taken) {
+            continue;
+        }
+        if (messages_.entry_size() == 0) {
+            messages_.set_first_index(entries_);
+        }
+        ++entries_;
+        messages_bytes_ += kEntryBytes + message.external().data().size();
+        *messages_.add_entry() = std::move(message);
+        if (messages_bytes_ >= kPackBytes || messages_.entry_size() >= kPackEntries) {
+            if (auto done = flush_messages(); !done) {
+                return done;
+            }
+        }
+    }
+    if (text.error()) {
+        return std::unexpected(*text.error());
+    }
+    return flush_messages();
+}
+
+Result<bool> RunText::take_message(TextCursor& text, records::Message& message) {
+    const Objects objects{heap_, literals_};
+    if (text.take('D')) {
+        message.set_kind(records::MESSAGE_KIND_EXTERNAL);
+        auto taken = take_external(text, *message.mutable_external());
+        if (!taken || !*taken) {
+            return taken;
+        }
+    } else {
+        const auto term = take_element(text, format_, names_);
+        if (!term) {
+            return false;
+        }
+        message.set_kind(records::MESSAGE_KIND_HEAP);
+        message.set_term_word(final_word(*term, objects, format_.words));
+    }
+    if (text.take(':')) {
+        const auto token = take_element(text, format_, names_);
+        if (token && (token->is_pointer || token->value != format_.words.nil())) {
+            message.set_token_word(final_word(*token, objects, format_.words));
+        }
+    }
+    return true;
+}
+
+/// `D`, the atoms that its cache references mean, `E` and its bytes (dump_dist_ext()).
+Result<bool> RunText::take_external(TextCursor& text, records::External& into) {
+    const auto atoms = text.take_hex();
+    if (!atoms || *atoms > kMostCachedAtoms || !text.take(':')) {
+        return false;
+    }
+    for (std::uint64_t index = 0; index < *atoms; ++index) {
+        const auto name = text.take('A') ? take_atom(text) : std::nullopt;
+        if (!name) {
+            return false;
+        }
+        into.add_atom(names_.atom(*name));
+    }
+    const auto bytes = text.take('E') ? text.take_hex() : std::nullopt;
+    if (!bytes || !text.take(':')) {
+        return false;
+    }
+    into.set_total_bytes(*bytes);
+    ByteText content(text, format_.base64);
+    if (*bytes <= kInlineBytes) {
+        auto& data = *into.mutable_data();
+        data.resize(*bytes);
+        data.resize(content.read({reinterpret_cast<std::uint8_t*>(data.data()), data.size()}));
+        return data.size() == *bytes;
+    }
+    format::RegionHeader header;
+    header.owner_kind = format::OwnerKind::kProcess;
+    header.owner_id = owner_;
+    header.region_kind = format::RegionKind::kExternalData;
+    header.unit = format::RegionUnit::kBytes;
+    header.word_bytes = 1;
+    header.total = std::min(*bytes, dump_.text().size() - text.position());
+    auto placed = writer_.append_region(
+        header, [&content](std::uint64_t /*first*/, std::span<std::byte> part) {
+            return Result<std::uint64_t>(
+                content.read({reinterpret_cast<std::uint8_t*>(part.data()), part.size()}));
+        });
+    if (!placed) {
+        return std::unexpected(placed.error());
+    }
+    auto& ref = *into.add_part();
+    ref.set_kind(static_cast<std::uint32_t>(header.region_kind));
+    ref.set_total(header.total);
+    ref.set_here(placed->here);
+    ref.set_offset(placed->offset);
+    ref.set_striped(placed->striped);
+    return placed->here == *bytes;
+}
+
+Result<void> RunText::flush_messages() {
+    if (messages_.entry_size() == 0) {
+        return {};
+    }
+    auto offset = writer_.append(format::RecordKind::kMessages, messages_);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    auto& ref = *directory_.add_messages();
+    ref.set_offset(*offset);
+    ref.set_first_index(messages_.first_index());
+    ref.set_count(static_cast<std::uint64_t>(messages_.entry_size()));
+    messages_.Clear();
+    messages_bytes_ = 0;
+    return referenced();
+}
+
+}  // namespace beamdump::crash

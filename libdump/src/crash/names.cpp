@@ -1,0 +1,59 @@
+#include "names.h"
+
+#include <algorithm>
+
+namespace beamdump::crash {
+namespace {
+
+// From a function's ErtsCodeInfo to its ErtsCodeMFA (beam_code.h, OTP 25 to 29): as a reader of
+// dumps takes it.
+constexpr std::uint64_t kMfaOffset = 16;
+
+}  // namespace
+
+std::uint32_t Names::atom(std::string_view text) {
+    const auto found = atom_numbers_.find(text);
+    if (found != atom_numbers_.end()) {
+        return found->second;
+    }
+    const auto number = next_atom_++;
+    atom_numbers_.emplace(text, number);
+    atoms_.emplace(number, text);
+    return number;
+}
+
+std::uint32_t Names::node_channel(std::uint32_t channel, std::string_view name) {
+    if (channel >= 1U << 24U) {
+        return atom(name);
+    }
+    const auto made = atoms_.try_emplace(channel, name);
+    if (made.second) {
+        atom_numbers_.insert_or_assign(std::string(name), channel);
+    }
+    return channel;
+}
+
+void Names::code(const Function& function, std::uint64_t address, std::uint64_t offset) {
+    if (address < offset + kMfaOffset) {
+        return;
+    }
+    auto& known = code_[function.module_atom][address - offset - kMfaOffset];
+    known.function_atom = function.function_atom;
+    known.arity = function.arity;
+    known.last = std::max(known.last, address);
+}
+
+void Names::code_point(std::string_view shown, std::uint64_t address) {
+    code_points_.try_emplace(address, shown);
+}
+
+std::uint32_t Names::catch_at(std::uint64_t address) {
+    const auto made =
+        catch_numbers_.try_emplace(address, static_cast<std::uint32_t>(catches_.size() + 1));
+    if (made.second) {
+        catches_.push_back(address);
+    }
+    return made.first->second;
+}
+
+}  // namespace beamdump::crash

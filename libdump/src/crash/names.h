@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace beamdump::crash {
+
+/// What a crash dump names by its text, and a dump by number or address: given out as it is met.
+/// Memory in proportion to the different names.
+class Names {
+  public:
+    struct Function {
+        std::uint32_t module_atom = 0;
+        std::uint32_t function_atom = 0;
+        std::uint32_t arity = 0;
+        bool operator==(const Function&) const = default;
+        auto operator<=>(const Function&) const = default;
+    };
+    struct Fun {
+        std::uint32_t module_atom = 0;
+        std::uint32_t index = 0;
+        std::int32_t uniq = 0;
+        std::uint32_t arity = 0;
+        auto operator<=>(const Fun&) const = default;
+    };
+    struct Node {
+        std::uint32_t name_atom = 0;
+        std::uint32_t creation = 0;
+        auto operator<=>(const Node&) const = default;
+    };
+    /// A function's code, as far as addresses in it were met.
+    struct Code {
+        std::uint32_t function_atom = 0;
+        std::uint32_t arity = 0;
+        std::uint64_t last = 0;
+    };
+
+    /// The atom's number. `text`: UTF-8.
+    std::uint32_t atom(std::string_view text);
+    /// In the order of their numbers.
+    [[nodiscard]] const std::map<std::uint32_t, std::string>& atoms() const { return atoms_; }
+
+    /// The node whose name was the atom with the number `channel`: that is kept, for it is printed.
+    std::uint32_t node_channel(std::uint32_t channel, std::string_view name);
+
+    /// Addresses of what stands in the runtime's tables.
+    std::uint64_t fun(const Fun& fun) { return number(funs_, fun, kFuns); }
+    std::uint64_t export_of(const Function& function) {
+        return number(exports_, function, kExports);
+    }
+    std::uint64_t node(const Node& node) { return number(nodes_, node, kNodes); }
+    [[nodiscard]] const auto& funs() const { return funs_; }
+    [[nodiscard]] const auto& exports() const { return exports_; }
+    [[nodiscard]] const auto& nodes() const { return nodes_; }
+
+    /// `address` lies so many bytes behind the function's ErtsCodeMFA.
+    void code(const Function& function, std::uint64_t address, std::uint64_t offset);
+    /// By module, then by the address of the function's ErtsCodeInfo.
+    [[nodiscard]] const auto& code() const { return code_; }
+    /// Code that all modules share, by what the VM prints for it.
+    void code_point(std::string_view shown, std::uint64_t address);
+    [[nodiscard]] const auto& code_points() const { return code_points_; }
+    /// The number of the catch that leads to that address.
+    std::uint32_t catch_at(std::uint64_t address);
+    [[nodiscard]] const std::vector<std::uint64_t>& catches() const { return catches_; }
+
+  private:
+    // Addresses that no user process of any system has.
+    static constexpr std::uint64_t kFuns = 0x0F00'0000'0000'0000;
+    static constexpr std::uint64_t kExports = 0x0F10'0000'0000'0000;
+    static constexpr std::uint64_t kNodes = 0x0F20'0000'0000'0000;
+
+    template <typename Key>
+    static std::uint64_t number(std::map<Key, std::uint64_t>& table, const Key& key,
+                                std::uint64_t base) {
+        constexpr std::uint64_t kEntryBytes = 64;
+        return table.try_emplace(key, base + table.size() * kEntryBytes).first->second;
+    }
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const {
+            return std::hash<std::string_view>()(text);
+        }
+    };
+    std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> atom_numbers_;
+    std::map<std::uint32_t, std::string> atoms_;
+    std::uint32_t next_atom_ = 1U << 24U;  // below: numbers of nodes' names, as they were
+    std::map<Fun, std::uint64_t> funs_;
+    std::map<Function, std::uint64_t> exports_;
+    std::map<Node, std::uint64_t> nodes_;
+    std::map<std::uint32_t, std::map<std::uint64_t, Code>> code_;
+    std::map<std::uint64_t, std::string> code_points_;
+    std::vector<std::uint64_t> catches_;
+    std::unordered_map<std::uint64_t, std::uint32_t> catch_numbers_;
+};
+
+}  // namespace beamdump::crash

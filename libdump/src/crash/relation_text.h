@@ -1,0 +1,17 @@
+#pragma once
+
+#include "element_text.h"
+
+#include <records.pb.h>
+
+#include <vector>
+
+namespace beamdump::crash {
+
+/// The links and monitors of a process, as its `Link list: [...]` has them (break.c,
+/// doit_print_link and doit_print_monitor), in pages. Passes over the rest of the line; what is
+/// none of both is left out.
+std::vector<records::Relations> take_relations(TextCursor& text, const TextFormat& format,
+                                               Names& names);
+
+}  // namespace beamdump::crash

@@ -1,0 +1,304 @@
+#include "run_text.h"
+
+#include "byte_text.h"
+
+#include <algorithm>
+
+namespace beamdump::crash {
+namespace {
+
+constexpr std::uint64_t kWord = WordImage::kWordBytes;
+constexpr std::size_t kDirectoryReferences = 1024;
+// Fewer missing words than this do not end a region: they are what a collection would have dropped.
+constexpr std::uint64_t kGapWords = 512;
+constexpr std::uint64_t kMostLine = 4096;
+// Where no return address tells where the stack was, and for the dictionary's slots, whose place
+// the text does not tell: nothing refers to them.
+constexpr std::uint64_t kStackPlace = 0x0F40'0000'0000'0000;
+constexpr std::uint64_t kDictionaryPlace = 0x0F50'0000'0000'0000;
+
+}  // namespace
+
+void RunText::malformed(std::uint64_t offset) {
+    counts_.first_malformed = counts_.malformed++ == 0 ? offset : counts_.first_malformed;
+}
+
+Result<void> RunText::read_heap(const ProcessSections& sections) {
+    heap_.clear();
+    if (!sections.heap) {
+        return {};
+    }
+    TextCursor text(dump_.text(), sections.heap->begin, sections.heap->end);
+    HeapText objects(format_, names_, heap_, literals_,
+                     [this](std::uint64_t address) { return binaries_.want(address); });
+    auto counts = objects.read(text);
+    if (!counts) {
+        return std::unexpected(counts.error());
+    }
+    if (counts->malformed != 0) {
+        counts_.first_malformed =
+            counts_.malformed == 0 ? counts->first_malformed : counts_.first_malformed;
+        counts_.malformed += counts->malformed;
+    }
+    counts_.lines += counts->lines;
+    return {};
+}
+
+/// The stack's words, and from the addresses of its return addresses where it was
+/// (erl_process_dump.c, stack_element_dump()).
+Result<void> RunText::read_stack(const ProcessSections& sections, records::Process& process) {
+    stack_.clear();
+    stack_words_ = 0;
+    std::optional<std::uint64_t> top;
+    TextCursor text(dump_.text(), sections.stack->begin, sections.stack->end);
+    while (!text.at_end()) {
+        const auto begin = text.position();
+        std::optional<WordImage::Word> word;
+        std::optional<std::uint64_t> address;
+        if (text.take('y')) {
+            text.take_decimal();
+        } else if (text.take('0') && text.take('x')) {
+            address = text.take_hex();
+        }
+        if (text.take(':')) {
+            if (text.peek() == 'S') {
+                text.skip(1);
+                const auto line = text.take_line(kMostLine);
+                const auto prefix = std::string_view(line).find("0x");
+                const auto code = prefix == std::string::npos
+                                      ? std::nullopt
+                                      : note_code(std::string_view(line).substr(prefix),
+                                                  process.instruction_address(), names_);
+                if (code && line.starts_with("Catch")) {
+                    word = WordImage::Word{format_.words.catch_word(names_.catch_at(*code))};
+                } else if (code) {
+                    word = WordImage::Word{*code};
+                }
+            } else {
+                word = take_element(text, format_, names_);
+                if (!text.take_line_end()) {
+                    text.skip_line();
+                }
+            }
+        } else {
+            text.skip_line();
+        }
+        if (!word) {
+            malformed(begin);
+            word = WordImage::Word{format_.words.nil()};
+        }
+        if (address && !top && *address >= stack_words_ * format_.word_bytes) {
+            top = format_.place_of(*address) - stack_words_ * kWord;
+        }
+        if (auto done = stack_.put(stack_words_ * kWord, *word); !done) {
+            return done;
+        }
+        ++stack_words_;
+    }
+    if (text.error()) {
+        return std::unexpected(*text.error());
+    }
+    process.set_stack_words(stack_words_);
+    process.set_stack_top_address(top.value_or(kStackPlace));
+    const auto end = process.stack_top_address() + stack_words_ * kWord;
+    process.set_heap_end_address(end);
+    if (top && process.has_heap_words() && process.heap_words() * kWord <= end) {
+        process.set_heap_address(end - process.heap_words() * kWord);
+        if (process.has_heap_used_words()) {
+            process.set_heap_top_address(process.heap_address() +
+                                         process.heap_used_words() * kWord);
+        }
+    }
+    return {};
+}
+
+Result<void> RunText::read_dictionary(const ProcessSections& sections) {
+    dictionary_.clear();
+    dictionary_words_ = 0;
+    if (!sections.dictionary) {
+        return {};
+    }
+    TextCursor text(dump_.text(), sections.dictionary->begin, sections.dictionary->end);
+    while (!text.at_end()) {
+        const auto begin = text.position();
+        const auto word = take_element(text, format_, names_);
+        if (!word || !text.take_line_end()) {
+            malformed(begin);
+            text.skip_line();
+            continue;
+        }
+        if (auto done = dictionary_.put(dictionary_words_ * kWord, *word); !done) {
+            return done;
+        }
+        ++dictionary_words_;
+    }
+    return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
+}
+
+Result<void> RunText::referenced() {
+    if (++references_ < kDirectoryReferences) {
+        return {};
+    }
+    auto offset = writer_.append(format::RecordKind::kRunDirectory, directory_);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    directory_.Clear();
+    directory_.set_previous_offset(*offset);
+    references_ = 0;
+    return {};
+}
+
+Result<void> RunText::write_region(format::RegionKind kind, std::uint64_t address, WordImage& image,
+                                   std::uint64_t from, std::uint64_t words) {
+    if (words == 0) {
+        return {};
+    }
+    format::RegionHeader header;
+    header.owner_kind = format::OwnerKind::kProcess;
+    header.owner_id = owner_;
+    header.region_kind = kind;
+    header.address = address;
+    header.total = words;
+    auto ref = append_words(writer_, header, image, from, {heap_, literals_}, format_.words);
+    if (!ref) {
+        return std::unexpected(ref.error());
+    }
+    run_words_ += ref->here();
+    *directory_.add_region() = std::move(*ref);
+    return referenced();
+}
+
+/// What lies in the new heap, is known by its bounds. Of what does not, it is not: that is taken
+/// for the old heap where the process has one.
+Result<void> RunText::write_regions(const ProcessText& facts) {
+    const auto& process = facts.process;
+    if (auto done = write_region(format::RegionKind::kStack, process.stack_top_address(), stack_, 0,
+                                 stack_words_);
+        !done) {
+        return done;
+    }
+    if (auto done = write_region(format::RegionKind::kDictionary, kDictionaryPlace, dictionary_, 0,
+                                 dictionary_words_);
+        !done) {
+        return done;
+    }
+    auto stretches = heap_.stretches(kGapWords);
+    if (!stretches) {
+        return std::unexpected(stretches.error());
+    }
+    const auto outside = process.old_heap_words() != 0 ? format::RegionKind::kOldHeap
+                                                       : format::RegionKind::kHeapFragment;
+    const auto heap = process.heap_address();
+    const auto top = process.has_heap_address() ? process.heap_end_address() : 0;
+    for (const auto& stretch : *stretches) {
+        const auto end = stretch.address + stretch.words * kWord;
+        // In up to three parts: before the heap, in it, behind it.
+        for (auto at = stretch.address; at < end;) {
+            const bool inside = at >= heap && at < top;
+            auto stop = inside ? std::min(end, top) : end;
+            if (at < heap && heap < end) {
+                stop = heap;
+            }
+            const auto kind = inside || top == 0 ? format::RegionKind::kHeap : outside;
+            if (auto done = write_region(kind, at, heap_, at, (stop - at) / kWord); !done) {
+                return done;
+            }
+            at = stop;
+        }
+    }
+    return {};
+}
+
+Result<void> RunText::write_relations(const ProcessText& facts) {
+    for (const auto& page : facts.relations) {
+        auto offset = writer_.append(format::RecordKind::kRelations, page);
+        if (!offset) {
+            return std::unexpected(offset.error());
+        }
+        auto& ref = *directory_.add_relations();
+        ref.set_offset(*offset);
+        ref.set_count(static_cast<std::uint64_t>(page.link_size()) +
+                      static_cast<std::uint64_t>(page.monitor_size()));
+        if (auto done = referenced(); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+Result<records::ProcessRow> RunText::write(const ProcessSections& sections, ProcessText facts,
+                                           bool whole) {
+    owner_ = sections.owner_id;
+    directory_.Clear();
+    references_ = 0;
+    entries_ = 0;
+    run_words_ = 0;
+    const bool has_terms = sections.stack.has_value();
+    if (whole && has_terms) {
+        auto done = read_heap(sections);
+        if (done) {
+            done = read_stack(sections, facts.process);
+        }
+        if (done) {
+            done = read_dictionary(sections);
+        }
+        if (done) {
+            done = binaries_.flush();
+        }
+        if (!done) {
+            return std::unexpected(done.error());
+        }
+    }
+    auto begin = writer_.append(format::RecordKind::kProcess, facts.process);
+    if (!begin) {
+        return std::unexpected(begin.error());
+    }
+    records::ProcessEnd end;
+    if (whole && has_terms) {
+        auto done = write_regions(facts);
+        if (done) {
+            done = write_messages(sections);
+        }
+        if (!done) {
+            return std::unexpected(done.error());
+        }
+        end.set_words_captured(run_words_);
+        end.set_queue_entries(entries_);
+        words_ += run_words_;
+        facts.row.set_stack_words(facts.process.stack_words());
+    }
+    if (auto done = write_relations(facts); !done) {
+        return std::unexpected(done.error());
+    }
+    auto& row = facts.row;
+    row.set_void_reason(records::VOID_REASON_NONE);
+    if (!has_terms) {
+        const auto status = row.status();
+        row.set_void_reason(status == records::PROCESS_STATUS_EXITING ? records::VOID_REASON_EXITING
+                            : status == records::PROCESS_STATUS_GARBAGE_COLLECTING
+                                ? records::VOID_REASON_COLLECTING
+                                : records::VOID_REASON_UNREADABLE);
+        end.set_detail(dump_.cut_off().empty()
+                           ? "the crash dump has no stack and no heap of it"
+                           : "the crash dump breaks off before its stack and heap");
+    }
+    end.set_owner_id(owner_);
+    end.set_void_reason(row.void_reason());
+    end.set_begin_offset(*begin);
+    if (row.has_memory_bytes()) {
+        end.set_memory_bytes(row.memory_bytes());
+    }
+    end.set_links(facts.links);
+    end.set_monitors(facts.monitors);
+    *end.mutable_directory() = std::move(directory_);
+    auto offset = writer_.append(format::RecordKind::kProcessEnd, end);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    row.set_begin_offset(*begin);
+    row.set_end_offset(*offset);
+    return std::move(row);
+}
+
+}  // namespace beamdump::crash

@@ -1,0 +1,108 @@
+#include "text_cursor.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace beamdump::crash {
+
+void TextCursor::fill() {
+    std::memmove(buffer_.data(), buffer_.data() + next_, held_ - next_);
+    held_ -= next_;
+    next_ = 0;
+    if (error_ || next_read_ >= end_) {
+        return;
+    }
+    const auto room = std::span(buffer_).subspan(held_);
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(room.size(), end_ - next_read_));
+    auto got = source_.read(next_read_, room.first(wanted));
+    if (!got) {
+        error_ = std::move(got.error());
+        return;
+    }
+    if (*got == 0) {
+        end_ = next_read_;
+    }
+    next_read_ += *got;
+    held_ += *got;
+}
+
+namespace {
+
+std::optional<std::uint64_t> take_number(TextCursor& text, int base) {
+    constexpr std::size_t kLongestNumber = 64;
+    const auto ahead = text.look(kLongestNumber);
+    std::uint64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(ahead.data(), ahead.data() + ahead.size(), value, base);
+    if (error != std::errc()) {
+        return std::nullopt;
+    }
+    text.skip(static_cast<std::size_t>(end - ahead.data()));
+    return value;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> TextCursor::take_hex() {
+    constexpr int kHexadecimal = 16;
+    return take_number(*this, kHexadecimal);
+}
+
+std::optional<std::uint64_t> TextCursor::take_decimal() {
+    constexpr int kDecimal = 10;
+    return take_number(*this, kDecimal);
+}
+
+std::string TextCursor::take_line(std::size_t most) {
+    std::string line;
+    while (true) {
+        const auto ahead = look(1);
+        const auto end = ahead.find('\n');
+        const auto part = ahead.substr(0, end);
+        line += part.substr(0, most - std::min(most, line.size()));
+        skip(part.size());
+        if (end != std::string_view::npos) {
+            skip(1);
+            break;
+        }
+        if (ahead.empty()) {
+            break;
+        }
+    }
+    if (line.ends_with('\r')) {
+        line.pop_back();
+    }
+    return line;
+}
+
+void TextCursor::skip_line() {
+    while (true) {
+        const auto ahead = look(1);
+        const auto end = ahead.find('\n');
+        if (end != std::string_view::npos) {
+            skip(end + 1);
+            return;
+        }
+        if (ahead.empty()) {
+            return;
+        }
+        skip(ahead.size());
+    }
+}
+
+bool TextCursor::take_line_end() {
+    const auto ahead = look(2);
+    if (ahead.empty()) {
+        return true;
+    }
+    const std::size_t returns = ahead.front() == '\r' ? 1 : 0;
+    if (ahead.size() <= returns || ahead[returns] != '\n') {
+        return false;
+    }
+    skip(returns + 1);
+    return true;
+}
+
+}  // namespace beamdump::crash

@@ -1,0 +1,56 @@
+#include "word_regions.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace beamdump::crash {
+
+std::uint64_t final_word(const WordImage::Word& word, const Objects& objects,
+                         const WordMaker& words) {
+    if (!word.is_pointer) {
+        return word.value;
+    }
+    auto what = objects.own.object_at(word.value);
+    if (what == ObjectStart::kNone) {
+        what = objects.literals.object_at(word.value);
+    }
+    return words.pointer(word.value, what == ObjectStart::kCell);
+}
+
+Result<records::RegionRef> append_words(DumpWriter& writer, format::RegionHeader header,
+                                        WordImage& image, std::uint64_t from,
+                                        const Objects& objects, const WordMaker& words) {
+    constexpr std::uint64_t kWord = WordImage::kWordBytes;
+    header.unit = format::RegionUnit::kWords;
+    header.word_bytes = kWord;
+    header.term_scheme = words.scheme().id;
+    std::vector<WordImage::Word> part;
+    auto placed = writer.append_region(
+        header, [&](std::uint64_t first, std::span<std::byte> into) -> Result<std::uint64_t> {
+            const auto count = into.size() / kWord;
+            part.resize(count);
+            if (auto done = image.read(from + first * kWord, part, words.nil()); !done) {
+                return std::unexpected(done.error());
+            }
+            for (std::size_t index = 0; index < count; ++index) {
+                const auto word = final_word(part[index], objects, words);
+                std::memcpy(into.subspan(index * kWord).data(), &word, kWord);
+            }
+            return count;
+        });
+    if (!placed) {
+        return std::unexpected(placed.error());
+    }
+    records::RegionRef ref;
+    ref.set_kind(static_cast<std::uint32_t>(header.region_kind));
+    ref.set_address(header.address);
+    ref.set_total(header.total);
+    ref.set_here(placed->here);
+    ref.set_offset(placed->offset);
+    if (placed->striped) {
+        ref.set_striped(true);
+    }
+    return ref;
+}
+
+}  // namespace beamdump::crash

@@ -1,0 +1,244 @@
+#include "crash_text.h"
+
+#include <libdump/crash/convert.h>
+#include <libdump/model/dump.h>
+#include <libdump/model/messages.h>
+#include <libdump/model/process_context.h>
+#include <libdump/term/backtrace_cursor.h>
+#include <libdump/term/term_printer.h>
+
+#include <gmock/gmock.h>
+
+namespace beamdump::crash {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A crash dump with one process, of that release, and what beamdump makes of it.
+class Converted {
+  public:
+    explicit Converted(std::string_view text, const ConvertChoice& choice = {})
+        : file_(text), path_(file_.folder() / "made.beamdump") {
+        auto crash = CrashDump::open(file_.path(), {});
+        if (!crash) {
+            throw std::runtime_error(crash.error().message);
+        }
+        auto sink = open_file_sink(path_, true);
+        auto outcome = convert(*crash, std::move(*sink), choice);
+        if (!outcome) {
+            throw std::runtime_error(outcome.error().message);
+        }
+        outcome_ = std::move(*outcome);
+        auto dump = Dump::open(path_);
+        if (!dump) {
+            throw std::runtime_error(dump.error().message);
+        }
+        dump_ = std::move(*dump);
+    }
+
+    [[nodiscard]] Dump& dump() { return *dump_; }
+    [[nodiscard]] const ConvertOutcome& outcome() const { return outcome_; }
+
+    ProcessRun run(std::string_view name) {
+        auto row = dump_->find_process(name);
+        EXPECT_TRUE(row) << row.error().message;
+        auto run = ProcessRun::load(dump_->reader(), *row);
+        EXPECT_TRUE(run) << run.error().message;
+        return std::move(*run);
+    }
+
+    /// The messages of a process, as terms in text.
+    std::vector<std::string> messages(std::string_view name) {
+        const auto process = run(name);
+        ProcessContext context(*dump_, process);
+        const auto scheme = scheme_of(static_cast<format::TermScheme>(dump_->node().term_scheme()));
+        TermPrinter printer(context, *scheme);
+        MessageWalker walker(dump_->reader(), process);
+        walker.seek(0);
+        std::vector<std::string> texts;
+        while (true) {
+            auto message = walker.next();
+            EXPECT_TRUE(message);
+            if (!message || *message == nullptr) {
+                return texts;
+            }
+            printer.start((*message)->term_word());
+            auto& text = texts.emplace_back();
+            while (printer.next(1000, text) > 0) {
+            }
+        }
+    }
+
+  private:
+    test::TextFile file_;
+    std::filesystem::path path_;
+    ConvertOutcome outcome_;
+    std::unique_ptr<Dump> dump_;
+};
+
+std::string head(int release) {
+    return "=erl_crash_dump:0.5\nSun Nov 22 02:18:55 2026\nSlogan: boom\nSystem version: "
+           "Erlang/OTP " +
+           std::to_string(release) +
+           " [erts-15.2.7] [source] [64-bit] [smp:2:4] [ds:2:2:10] [async-threads:1] [jit:ns]\n"
+           "Atoms: 9747\n=memory\ntotal: 1000\nprocesses: 600\n"
+           "=proc:<0.9.1>\nState: Waiting\nName: 'my server'\nSpawned as: proc_lib:init_p/5\n"
+           "Spawned by: <0.8.0>\nMessage queue length: 3\nNumber of heap fragments: 0\n"
+           "Heap fragment data: 0\nLink list: [<0.8.0>, #Port<0.4>, {to,<0.3.0>,#Ref<0.1.2.3>}]\n"
+           "Reductions: 4411\nStack+heap: 610\nOldHeap: 0\nHeap unused: 8\nOldHeap unused: 0\n"
+           "Memory: 5832\nProgram counter: 0x00007fca12a085bc (gen_server:loop/7 + 92)\narity = 0\n"
+           "Internal State: ACT_PRIO_HIGH | USR_PRIO_HIGH | PRQ_PRIO_NORMAL\n";
+}
+
+const std::string kTail = "=node:'me@here'\n=end\n";
+
+std::string with_messages(int release, std::string_view messages, std::string_view heap,
+                          std::string_view more = "") {
+    return head(release) + "=proc_messages:<0.9.1>\n" + std::string(messages) +
+           "=proc_stack:<0.9.1>\n=proc_heap:<0.9.1>\n" + std::string(heap) + std::string(more) +
+           kTail;
+}
+
+TEST(Convert, SaysWhatTheHeadAndTheProcessSay) {
+    Converted made(head(27) + kTail);
+    auto& dump = made.dump();
+    EXPECT_EQ(dump.node().otp_release(), "27");
+    EXPECT_EQ(dump.node().erts_version(), "15.2.7");
+    EXPECT_EQ(dump.node().schedulers(), 2U);
+    EXPECT_EQ(dump.node().dirty_io_schedulers(), 10U);
+    EXPECT_EQ(dump.capture().slogan(), "boom");
+    ASSERT_EQ(dump.node().memory_size(), 2);
+    EXPECT_EQ(dump.node().memory(1).bytes(), 600U);
+    EXPECT_EQ(dump.trailer().totals().atoms(), 9747U);
+    const auto run = made.run("my server");
+    EXPECT_EQ(run.owner_id(), format::owner_id_of(9, 1));
+    EXPECT_EQ(run.process.status(), "waiting");
+    EXPECT_EQ(run.process.priority(), "high");
+    EXPECT_EQ(run.process.heap_used_words(), 602U);
+    EXPECT_EQ(run.row.memory_bytes(), 5832U);
+    EXPECT_EQ(run.row.message_queue_length(), 3U);
+    EXPECT_EQ(run.end.links(), 2U);
+    EXPECT_EQ(run.end.monitors(), 1U);
+    EXPECT_FALSE(run.process.has_min_heap_words());
+    // Neither stack nor heap stands in the text: that is said.
+    EXPECT_EQ(run.end.void_reason(), records::VOID_REASON_UNREADABLE);
+    EXPECT_EQ(made.outcome().missing.size(), 0U);
+}
+
+constexpr std::string_view kEveryKind =
+    "H7FCA00000100:N\nH7FCA00000200:N\nH7FCA00000300:N\nI-5:N\nA5:hello:N\nP<0.7.0>:N\n"
+    "p<0.12>:N\nN:N\nH7FCA00000400:N\nH7FCA00000500:N\nH7FCA00000600:N\n";
+constexpr std::string_view kHeap =
+    "7FCA00000100:t3:A2:ok,H7FCA00000120,H7FCA00000180\n"
+    "7FCA00000120:lI1|H7FCA00000140\n"
+    "7FCA00000140:lH7FCA00000150|A1:x\n"
+    "7FCA00000150:F1A:1.50000000000000000000e+00\n"
+    "7FCA00000180:B-36893488147419103232\n"
+    "7FCA00000200:Yh3:YWJj\n"
+    "7FCA00000300:Mf2:H7FCA00000340:I1,H7FCA00000200\n"
+    "7FCA00000340:t2:A1:a,A1:b\n"
+    "7FCA00000400:Yc7FCA00009000:2:3\n"
+    "7FCA00000500:Mh2:2:H7FCA00000540,H7FCA00000560\n"
+    "7FCA00000540:Mn1:H7FCA00000580\n"
+    "7FCA00000560:lA1:k|A1:v\n"
+    "7FCA00000580:lI7|I8\n"
+    "7FCA00000600:P<8063.5.1>\n";
+constexpr std::string_view kBinary = "=binary:7FCA00009000\n6:AAECYWJj\n";
+
+TEST(Convert, MakesTermsOfEveryKindOfLine) {
+    for (const int release : {25, 27, 29}) {
+        Converted made(
+            with_messages(release, kEveryKind, kHeap,
+                          std::string(kBinary) + "=visible_node:8063\nName: 'you@there'\n"));
+        EXPECT_THAT(made.outcome().missing, ElementsAre()) << release;
+        const auto texts = made.messages("<0.9.1>");
+        ASSERT_EQ(texts.size(), 11U) << release;
+        EXPECT_EQ(texts[0], "{ok,[1,1.500000e+00|x],-36893488147419103232}");
+        EXPECT_EQ(texts[1], "<<\"abc\">>");
+        EXPECT_EQ(texts[2], "#{a=>1,b=><<\"abc\">>}");
+        EXPECT_EQ(texts[3], "-5");
+        EXPECT_EQ(texts[4], "hello");
+        EXPECT_EQ(texts[5], "<0.7.0>");
+        EXPECT_EQ(texts[6], "#Port<0.12>");
+        EXPECT_EQ(texts[7], "[]");
+        EXPECT_EQ(texts[8], "<<2,97,98>>");
+        EXPECT_THAT(texts[9], HasSubstr("8"));
+        EXPECT_EQ(texts[10], "<8063.5.1>");
+    }
+}
+
+TEST(Convert, CountsLinesThatMakeNoSenseAndGoesOn) {
+    const std::string broken = "nonsense\n7FCA00000100:t3:A2:ok\n7FCA00000104:N\n7FCA00000100:?\n";
+    Converted made(with_messages(27, "H7FCA00000200:N\nI1I2\n", broken + "7FCA00000200:t1:I9\n"));
+    EXPECT_EQ(made.outcome().malformed_lines, 5U);
+    EXPECT_THAT(made.outcome().missing, ElementsAre(HasSubstr("5 lines of the crash dump")));
+    EXPECT_THAT(made.messages("<0.9.1>"), ElementsAre("{9}", "1"));
+}
+
+TEST(Convert, UsesAllThatStandsBeforeACut) {
+    const auto whole = with_messages(27, kEveryKind, kHeap, kBinary);
+    const auto cut = whole.substr(0, whole.find("7FCA00000200:Yh"));
+    Converted made(cut);
+    ASSERT_EQ(made.outcome().missing.size(), 1U);
+    EXPECT_THAT(made.outcome().missing.front(), HasSubstr("in its section =proc_heap:<0.9.1>"));
+    const auto texts = made.messages("<0.9.1>");
+    EXPECT_EQ(texts[0], "{ok,[1,1.500000e+00|x],-36893488147419103232}");
+    EXPECT_EQ(texts[3], "-5");
+}
+
+TEST(Convert, EveryCutIsRead) {
+    const auto whole = with_messages(27, kEveryKind, kHeap, kBinary);
+    for (std::size_t bytes = whole.find("=proc:"); bytes < whole.size(); bytes += 3) {
+        const test::TextFile file(whole.substr(0, bytes));
+        auto crash = CrashDump::open(file.path(), {});
+        ASSERT_TRUE(crash) << crash.error().message;
+        auto sink = open_file_sink(file.folder() / "made", true);
+        ASSERT_TRUE(convert(*crash, std::move(*sink), {})) << bytes;
+        auto dump = Dump::open(file.folder() / "made");
+        ASSERT_TRUE(dump) << dump.error().message;
+    }
+}
+
+TEST(Convert, TakesOnlyTheHeapThatIsAskedFor) {
+    for (const auto& name : {"<0.9.1>", "0.9.1", "my server"}) {
+        Converted made(with_messages(27, kEveryKind, kHeap, kBinary),
+                       {ConvertChoice::Heaps::kOne, name, 1});
+        EXPECT_GT(made.run("<0.9.1>").end.words_captured(), 0U) << name;
+    }
+    for (const auto& name : {"<0.9.0>", "nobody"}) {
+        Converted made(with_messages(27, kEveryKind, kHeap, kBinary),
+                       {ConvertChoice::Heaps::kOne, name, 1});
+        EXPECT_EQ(made.run("<0.9.1>").end.words_captured(), 0U) << name;
+    }
+}
+
+TEST(Convert, PutsTheStackWhereItWas) {
+    Converted made(head(27) +
+                   "=proc_stack:<0.9.1>\ny0:N\ny1:H7FCA00000100\n"
+                   "0x00007fcaee401d30:SReturn addr 0x12A011F8 (gen_server:loop/7 + 200)\n"
+                   "y0:SCatch 0x12A01200 (gen_server:loop/7 + 208)\n"
+                   "0x00007fcaee401d40:SReturn addr 0x12A01180 (<terminate process normally>)\n"
+                   "=proc_heap:<0.9.1>\n7FCA00000100:t1:I1\n" +
+                   kTail);
+    const auto run = made.run("<0.9.1>");
+    EXPECT_EQ(run.process.stack_words(), 5U);
+    EXPECT_EQ(run.process.stack_top_address(), 0x7FCA'EE40'1D20U);
+    EXPECT_EQ(run.process.heap_end_address(), 0x7FCA'EE40'1D48U);
+    ProcessContext context(made.dump(), run);
+    const auto scheme = scheme_of(format::TermScheme::kOtp27);
+    BacktraceCursor cursor(context, *scheme,
+                           {run.process.instruction_address(), run.process.stack_top_address(),
+                            run.process.heap_end_address()});
+    std::string text;
+    while (cursor.next(1000, text) > 0) {
+    }
+    EXPECT_THAT(text, HasSubstr("y(1)     {1}\n"));
+    EXPECT_THAT(text, HasSubstr("0x00007fcaee401d30 Return addr 0x00007fca12a011f8 "
+                                "(gen_server:loop/7 + 200)"));
+    EXPECT_THAT(text, HasSubstr("y(0)     Catch 0x00007fca12a01200 (gen_server:loop/7 + 208)"));
+    EXPECT_THAT(text, HasSubstr("(<terminate process normally>)"));
+}
+
+}  // namespace
+}  // namespace beamdump::crash
