@@ -27,6 +27,8 @@ Result<Outcome> heap_command(Dump& dump, const Options& options, render::Output&
                              render::Output& err);
 Result<Outcome> diff_command(Dump& before, Dump& after, const Options& options,
                              render::Output& out);
+Result<Outcome> crash_dump_command(Dump& dump, const Options& options, render::Output& out,
+                                   render::Output& err);
 
 /// One line on standard error: "beamdump-analyze: ...".
 void tell(render::Output& err, std::string_view sentence);

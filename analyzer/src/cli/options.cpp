@@ -13,15 +13,18 @@ namespace beamdump::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kCommands = {
-    "summary", "processes", "process", "messages", "dictionary", "backtrace", "diff", "heap"};
+constexpr std::array<std::string_view, 9> kCommands = {"summary",  "processes",  "process",
+                                                       "messages", "dictionary", "backtrace",
+                                                       "diff",     "heap",       "crash-dump"};
 
 CLI::App* add_command(CLI::App& app, Options& options, Command command,
                       const std::string& description) {
     CLI::App* sub =
         app.add_subcommand(std::string(kCommands[static_cast<std::size_t>(command)]), description);
     sub->callback([&options, command] { options.command = command; });
-    sub->add_flag("--json", options.json, "Answer as JSON (see schemas/json)");
+    if (command != Command::kCrashDump) {
+        sub->add_flag("--json", options.json, "Answer as JSON (see schemas/json)");
+    }
     sub->add_flag("--stats", options.stats, "Say on standard error what was read of the file");
     return sub;
 }
@@ -169,6 +172,24 @@ void add_diff(CLI::App& app, Options& options) {
         ->option_text("N");
 }
 
+void add_crash_dump(CLI::App& app, Options& options) {
+    CLI::App* sub = add_command(app, options, Command::kCrashDump,
+                                "Write the dump as the VM writes a crash dump: as text that "
+                                "crashdump_viewer opens");
+    add_dump(sub, options);
+    sub->add_option("-o,--output", options.output,
+                    "The file to write; - (default): standard output")
+        ->option_text("FILE");
+    sub->add_flag("--force", options.force, "Replace an existing file");
+    sub->add_option("--max-memory", options.crash_dump.max_memory,
+                    "Take so much memory for marks at most, and files in TMPDIR or /var/tmp "
+                    "beyond it (default 1GiB)")
+        ->transform(CLI::AsSizeValue(false))
+        ->option_text("BYTES");
+    sub->add_flag("--sensitive", options.crash_dump.sensitive,
+                  "Write the terms of processes that are flagged sensitive, too");
+}
+
 void interpret(const Spelled& spelled, Options& options) {
     const std::map<std::string, query::ProcessSort> orders = {
         {"memory", query::ProcessSort::kMemory},
@@ -216,6 +237,7 @@ Result<std::variant<Options, Notice>> parse_options(std::vector<std::string> arg
     add_backtrace(app, options, spelled);
     add_diff(app, options);
     add_heap(app, options);
+    add_crash_dump(app, options);
     if (arguments.empty()) {
         return fail(ErrorCode::kUsage,
                     "which dump? beamdump-analyze [COMMAND] DUMP; --help tells more");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "crash_dump/crash_dump.h"
 #include "query/backtrace.h"
 #include "query/dictionary.h"
 #include "query/heap.h"
@@ -25,7 +26,8 @@ enum class Command : std::uint8_t {
     kDictionary,
     kBacktrace,
     kDiff,
-    kHeap
+    kHeap,
+    kCrashDump
 };
 
 /// What the command line asks for.
@@ -45,6 +47,9 @@ struct Options {
     query::BacktraceOptions backtrace;
     query::HeapOptions heap;
     render::BacktraceFormat backtrace_format;
+    crash_dump::Options crash_dump;
+    std::string output = "-";  ///< crash-dump: a file, or - for standard output
+    bool force = false;        ///< crash-dump: replace the file
 };
 
 /// Text to show in place of an answer: help, version.

@@ -86,6 +86,8 @@ Result<Outcome> answer(const Dumps& dumps, const Options& options, render::Outpu
             return diff_command(*dumps.first, *dumps.second, options, out);
         case Command::kHeap:
             return heap_command(*dumps.first, options, out, err);
+        case Command::kCrashDump:
+            return crash_dump_command(*dumps.first, options, out, err);
     }
     return fail(ErrorCode::kUsage, "no such command");
 }

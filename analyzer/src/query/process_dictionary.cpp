@@ -8,7 +8,8 @@ namespace beamdump::query {
 
 namespace {
 
-using Visit = std::function<bool(std::uint64_t key, std::uint64_t value)>;
+/// Told an entry's word, its key and its value; says whether to go on.
+using Visit = std::function<bool(std::uint64_t entry, std::uint64_t key, std::uint64_t value)>;
 
 /// Walks the slots of one dictionary.
 class DictionaryWalk {
@@ -41,7 +42,7 @@ class DictionaryWalk {
             ++malformed_;
             return false;
         }
-        stopped_ = !visit_(tuple[1], tuple[2]);
+        stopped_ = !visit_(word, tuple[1], tuple[2]);
         return !stopped_;
     }
 
@@ -72,27 +73,46 @@ class DictionaryWalk {
     bool stopped_ = false;
 };
 
-}  // namespace
-
-Result<std::uint64_t> walk_dictionary(ProcessContext& context, const ProcessRun& run,
-                                      const TagScheme& scheme, const Visit& visit) {
+Result<std::uint64_t> walk(ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
+                           const Visit& visit) {
     constexpr std::uint64_t kSlotsAtOnce = 1024;
-    DictionaryWalk walk(context, scheme, visit);
+    DictionaryWalk dictionary(context, scheme, visit);
     const Region* region = run.region(format::RegionKind::kDictionary);
     const std::uint64_t slots_here = region == nullptr ? 0 : region->here;
     std::vector<std::uint64_t> slots;
-    for (std::uint64_t slot = 0; slot < slots_here && !walk.stopped(); slot += slots.size()) {
+    for (std::uint64_t slot = 0; slot < slots_here && !dictionary.stopped(); slot += slots.size()) {
         slots.resize(std::min(kSlotsAtOnce, slots_here - slot));
         auto got = context.words(region->address + slot * sizeof(std::uint64_t), slots);
         if (!got) {
             return std::unexpected(got.error());
         }
         slots.resize(*got);
-        for (std::size_t i = 0; i < slots.size() && !walk.stopped(); ++i) {
-            walk.slot(slots[i]);
+        for (std::size_t i = 0; i < slots.size() && !dictionary.stopped(); ++i) {
+            dictionary.slot(slots[i]);
         }
     }
-    return walk.malformed();
+    return dictionary.malformed();
+}
+
+}  // namespace
+
+Result<std::uint64_t> walk_dictionary(
+    ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
+    const std::function<bool(std::uint64_t key, std::uint64_t value)>& visit) {
+    return walk(context, run, scheme,
+                [&](std::uint64_t /*entry*/, std::uint64_t key, std::uint64_t value) {
+                    return visit(key, value);
+                });
+}
+
+Result<std::uint64_t> visit_dictionary_entries(
+    ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
+    const std::function<void(std::uint64_t entry)>& visit) {
+    return walk(context, run, scheme,
+                [&](std::uint64_t entry, std::uint64_t /*key*/, std::uint64_t /*value*/) {
+                    visit(entry);
+                    return true;
+                });
 }
 
 Result<std::uint64_t> visit_dictionary(

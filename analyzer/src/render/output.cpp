@@ -39,6 +39,10 @@ void Output::pass_on(std::string_view text) {
     }
 }
 
+bool DescriptorOutput::is_terminal() const {
+    return isatty(descriptor_) == 1;
+}
+
 Result<void> DescriptorOutput::put(std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = ::write(descriptor_, text.data(), text.size());

@@ -28,6 +28,8 @@ class Output {
     /// Passes on what is buffered.
     void flush();
 
+    /// Whether a person looks at it.
+    [[nodiscard]] virtual bool is_terminal() const { return false; }
     [[nodiscard]] bool ok() const { return !error_; }
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
@@ -47,6 +49,8 @@ class DescriptorOutput final : public Output {
   public:
     DescriptorOutput(int descriptor, std::string name)
         : descriptor_(descriptor), name_(std::move(name)) {}
+
+    [[nodiscard]] bool is_terminal() const override;
 
   protected:
     Result<void> put(std::string_view text) override;

@@ -10,6 +10,12 @@ namespace {
 
 using Status = BinaryContent::Status;
 
+/// Of a match context of OTP 25, words: what it matches, and from where on to which bit of that
+/// (erl_bits.h, ErlBinMatchBuffer).
+constexpr std::uint64_t kMatchOriginal = 1;
+constexpr std::uint64_t kMatchOffset = 3;
+constexpr std::uint64_t kMatchEnd = 4;
+
 /// No binary is larger: its size in bits fits a word (erl_binary.h, IS_BINARY_SIZE_OK).
 constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::uint64_t>::max() / 8;
 
@@ -60,6 +66,9 @@ Status BinaryContent::resolve(const TagScheme& scheme, WordReader& reader, std::
     if (scheme.heap_binary_in_bits) {
         return resolve_bits(scheme, reader, address, words[0], content);
     }
+    if (boxed_kind(scheme, words[0]) == BoxedKind::kMatchContext) {
+        return resolve_rest(scheme, reader, address, content);
+    }
     content.size_ = words[otp25::kBinarySize];
     std::uint64_t real = address;
     if (boxed_kind(scheme, words[0]) == BoxedKind::kSubBinary) {
@@ -75,6 +84,32 @@ Status BinaryContent::resolve(const TagScheme& scheme, WordReader& reader, std::
             return Status::kMalformed;
         }
     }
+    return resolve_stored_in(scheme, reader, real, content);
+}
+
+/// What a match context has left to match.
+Status BinaryContent::resolve_rest(const TagScheme& scheme, WordReader& reader,
+                                   std::uint64_t address, BinaryContent& content) {
+    std::array<std::uint64_t, kMatchEnd + 1> words{};
+    if (auto status = read_all(reader, address, words); status != Status::kFound) {
+        return status;
+    }
+    const std::uint64_t offset = words[kMatchOffset];
+    const std::uint64_t end = words[kMatchEnd];
+    if (!boxed_words(scheme, words) || offset > end ||
+        word_kind(scheme, words[kMatchOriginal]) != WordKind::kBoxed) {
+        return Status::kMalformed;
+    }
+    content.size_ = (end - offset) / 8;
+    content.bit_size_ = (end - offset) % 8;
+    content.bit_offset_ = offset % 8;
+    content.first_ = offset / 8;
+    return resolve_stored_in(scheme, reader, pointer_of(words[kMatchOriginal]), content);
+}
+
+/// Content whose size and place are known, in the binary at `real`.
+Status BinaryContent::resolve_stored_in(const TagScheme& scheme, WordReader& reader,
+                                        std::uint64_t real, BinaryContent& content) {
     if (content.size_ > kMaxBytes || content.first_ > kMaxBytes) {
         return Status::kMalformed;
     }

@@ -19,14 +19,22 @@ class BinaryContent {
         kAbsent,     ///< the object's words are not in the dump
     };
 
-    /// Resolves the binary or bit string of any kind whose header is at `address`. Checked:
-    /// sizes against the headers and against the Binary's size, where that is known.
+    /// Resolves the binary or bit string of any kind whose header is at `address`; a match context
+    /// as what it has left to match. Checked: sizes against the headers and against the Binary's
+    /// size, where that is known.
     static Status resolve(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
                           BinaryContent& content);
 
     [[nodiscard]] std::uint64_t whole_bytes() const { return size_; }
     /// Bits after the whole bytes, 0 to 7.
     [[nodiscard]] unsigned trailing_bits() const { return bit_size_; }
+    /// Bits of the first byte that come before the content, 0 to 7.
+    [[nodiscard]] unsigned bit_offset() const { return bit_offset_; }
+    /// Address of the Binary that holds the content; 0: it lies on the heap.
+    [[nodiscard]] std::uint64_t binary() const { return on_heap_ ? 0 : store_; }
+    /// Of content in a Binary: the byte of it that the content begins in. Where the dump lacks the
+    /// Binary, it is not known what an offset counts from.
+    [[nodiscard]] std::uint64_t first_byte() const { return first_; }
     /// Leading whole bytes that are in the dump.
     [[nodiscard]] std::uint64_t captured_bytes() const;
     /// Every byte and bit is in the dump.
@@ -42,8 +50,12 @@ class BinaryContent {
   private:
     [[nodiscard]] std::uint64_t stored_bytes() const;
     std::size_t stored(WordReader& reader, std::uint64_t from, std::span<std::uint8_t> into) const;
+    static Status resolve_rest(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
+                               BinaryContent& content);
     static Status resolve_stored(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
                                  std::uint64_t& size, BinaryContent& content);
+    static Status resolve_stored_in(const TagScheme& scheme, WordReader& reader,
+                                    std::uint64_t address, BinaryContent& content);
     static Status resolve_refc(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
                                BinaryContent& content);
     static Status resolve_bits(const TagScheme& scheme, WordReader& reader, std::uint64_t address,

@@ -1,0 +1,111 @@
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "render/units.h"
+
+#include <libdump/write/byte_sink.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace beamdump::cli {
+
+namespace {
+
+/// Standard output as a sink.
+class OutputSink final : public ByteSink {
+  public:
+    explicit OutputSink(render::Output& out) : out_(out) {}
+
+    Result<void> write(std::span<const std::byte> bytes) override {
+        out_.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+        return state();
+    }
+    Result<void> commit() override {
+        out_.flush();
+        return state();
+    }
+
+  private:
+    [[nodiscard]] Result<void> state() const {
+        return out_.ok() ? Result<void>() : std::unexpected(*out_.error());
+    }
+
+    render::Output& out_;
+};
+
+Result<std::unique_ptr<ByteSink>> open_sink(const Options& options, render::Output& out) {
+    if (options.output == "-") {
+        return std::make_unique<OutputSink>(out);
+    }
+    return open_file_sink(options.output, options.force);
+}
+
+/// Names what is left behind, where the sentence does not.
+Error with_partial(Error error, const std::string& output) {
+    const std::string partial = output + ".partial";
+    std::error_code ignored;
+    if (output != "-" && error.message.find(partial) == std::string::npos &&
+        std::filesystem::exists(partial, ignored)) {
+        error.message += fmt::format("; what was written is in {}", partial);
+    }
+    return error;
+}
+
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+    return fmt::format("{} {}", render::count_text(count), count == 1 ? one : many);
+}
+
+void tell_left_out(render::Output& err, const crash_dump::Report& report) {
+    std::vector<std::string> parts;
+    if (report.inconsistent > 0) {
+        parts.push_back("the terms of " + counted(report.inconsistent, "process", "processes") +
+                        " whose copy is not consistent");
+    }
+    if (report.sensitive > 0) {
+        parts.push_back("the terms of " + counted(report.sensitive, "process", "processes") +
+                        " flagged sensitive (--sensitive writes them)");
+    }
+    if (report.unwritten > 0) {
+        parts.push_back(counted(report.unwritten, "place", "places") +
+                        " in the terms that the dump lacks or that make no term");
+    }
+    if (report.partial_binaries > 0) {
+        parts.push_back("the ends of " + counted(report.partial_binaries, "binary", "binaries") +
+                        " of which the dump has the first bytes only");
+    }
+    if (!parts.empty()) {
+        tell(err, fmt::format("of {}, the text lacks: {}",
+                              counted(report.processes, "process", "processes"),
+                              fmt::join(parts, "; ")));
+    }
+}
+
+}  // namespace
+
+Result<Outcome> crash_dump_command(Dump& dump, const Options& options, render::Output& out,
+                                   render::Output& err) {
+    auto sink = open_sink(options, out);
+    if (!sink) {
+        return std::unexpected(sink.error());
+    }
+    ProgressLine line(err);
+    auto report = crash_dump::write_crash_dump(
+        dump, options.crash_dump, **sink,
+        [&line](const crash_dump::Progress& progress) { line.update(progress); });
+    line.clear();
+    if (!report) {
+        return std::unexpected(with_partial(report.error(), options.output));
+    }
+    if (auto done = (*sink)->commit(); !done) {
+        return std::unexpected(with_partial(done.error(), options.output));
+    }
+    tell_left_out(err, *report);
+    return Outcome{report->inconsistent > 0 || report->sensitive > 0 || report->unwritten > 0};
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,185 @@
+#include "crash_dump/crash_dump.h"
+
+#include "crash_dump/binaries.h"
+#include "crash_dump/current_context.h"
+#include "crash_dump/literals.h"
+#include "crash_dump/node_sections.h"
+#include "crash_dump/process_section.h"
+#include "crash_dump/process_terms.h"
+#include "query/opened_process.h"
+#include "query/term_text.h"
+
+#include <libdump/model/process_context.h>
+
+#include <array>
+#include <limits>
+#include <vector>
+
+namespace beamdump::crash_dump {
+
+namespace {
+
+/// A process of which nothing is known, to read the literals by.
+ProcessRun no_process() {
+    ProcessRun run;
+    run.row.set_end_offset(std::numeric_limits<std::uint64_t>::max());
+    return run;
+}
+
+class Writing {
+  public:
+    Writing(Dump& dump, const Options& options, const TagScheme& scheme, const NodeFacts& facts,
+            ByteSink& sink, const Listener& listener)
+        : dump_(dump),
+          options_(options),
+          listener_(listener),
+          out_(sink),
+          space_({.max_memory_bytes = options.max_memory, .directory = {}}),
+          run_of_none_(no_process()),
+          none_(dump, run_of_none_),
+          terms_(out_, context_, scheme, facts),
+          literals_(dump, terms_, &space_),
+          process_terms_(dump, terms_, literals_, &space_) {
+        read_in(none_);
+    }
+
+    Result<Report> all() {
+        write_header(dump_, BEAMDUMP_VERSION, out_);
+        if (auto done = each_process("processes", &Writing::section); !done) {
+            return std::unexpected(done.error());
+        }
+        read_in(none_);
+        write_distribution(dump_, terms_);
+        if (auto done = write_modules(dump_, terms_); !done) {
+            return std::unexpected(done.error());
+        }
+        if (auto done = write_funs(dump_, terms_); !done) {
+            return std::unexpected(done.error());
+        }
+        if (auto done = each_process("terms of processes", &Writing::process_terms); !done) {
+            return std::unexpected(done.error());
+        }
+        read_in(none_);
+        tell("literals", 0, std::nullopt);
+        report_.unwritten += literals_.write();
+        tell("binaries", 0, std::nullopt);
+        auto partial = write_binaries(dump_, out_);
+        if (!partial) {
+            return std::unexpected(partial.error());
+        }
+        if (auto done = write_atoms(dump_, out_); !done) {
+            return std::unexpected(done.error());
+        }
+        out_.put("=end\n");
+        out_.flush();
+        if (out_.error()) {
+            return std::unexpected(*out_.error());
+        }
+        report_.partial_binaries = *partial;
+        report_.unwritten += process_terms_.unwritten() + terms_.missing();
+        report_.bytes = out_.bytes();
+        return report_;
+    }
+
+  private:
+    using Part = Result<void> (Writing::*)(const ProcessRun&, ProcessContext&);
+
+    void read_in(TermContext& context) {
+        context_.set(&context);
+        terms_.forget();
+    }
+
+    void tell(std::string_view phase, std::uint64_t done, std::optional<std::uint64_t> total) {
+        listener_({.phase = phase, .done = done, .total = total, .bytes = out_.bytes()});
+    }
+
+    /// Calls `part` for each process of the index, whose rows are read some at a time.
+    Result<void> each_process(std::string_view phase, Part part) {
+        constexpr std::uint64_t kRowsAtOnce = 4096;
+        const std::uint64_t total = dump_.processes().size();
+        for (std::uint64_t first = 0; first < total; first += kRowsAtOnce) {
+            std::vector<std::uint64_t> numbers;
+            for (std::uint64_t i = first; i < total && i - first < kRowsAtOnce; ++i) {
+                numbers.push_back(i);
+            }
+            auto rows = dump_.processes().rows(numbers);
+            if (!rows) {
+                return std::unexpected(rows.error());
+            }
+            for (std::size_t i = 0; i < rows->size(); ++i) {
+                tell(phase, first + i, total);
+                if (auto done = process((*rows)[i], part); !done) {
+                    return done;
+                }
+                if (out_.error()) {
+                    return std::unexpected(*out_.error());
+                }
+            }
+        }
+        return {};
+    }
+
+    Result<void> process(const records::ProcessRow& row, Part part) {
+        auto run = ProcessRun::load(dump_.reader(), row);
+        if (!run) {
+            return std::unexpected(run.error());
+        }
+        ProcessContext context(dump_, *run);
+        read_in(context);
+        return (this->*part)(*run, context);
+    }
+
+    Result<void> section(const ProcessRun& run, ProcessContext& /*context*/) {
+        ++report_.processes;
+        return write_process_section(dump_, run, terms_);
+    }
+
+    Result<void> process_terms(const ProcessRun& run, ProcessContext& context) {
+        switch (query::terms_withheld(run, options_.sensitive)) {
+            case query::Withheld::kVoid:
+                ++report_.inconsistent;
+                return {};
+            case query::Withheld::kSensitive:
+                ++report_.sensitive;
+                return {};
+            case query::Withheld::kNo:
+                break;
+        }
+        return process_terms_.write(run, context);
+    }
+
+    Dump& dump_;
+    const Options& options_;
+    const Listener& listener_;
+    Text out_;
+    ScratchSpace space_;
+    ProcessRun run_of_none_;
+    ProcessContext none_;
+    CurrentContext context_;
+    TermText terms_;
+    Literals literals_;
+    ProcessTerms process_terms_;
+    Report report_;
+};
+
+}  // namespace
+
+Result<Report> write_crash_dump(Dump& dump, const Options& options, ByteSink& sink,
+                                const Listener& listener) {
+    auto scheme = query::node_scheme(dump);
+    if (!scheme) {
+        return std::unexpected(scheme.error());
+    }
+    auto facts = NodeFacts::read(dump);
+    if (!facts) {
+        return std::unexpected(facts.error());
+    }
+    try {
+        Writing writing(dump, options, *scheme, *facts, sink, listener);
+        return writing.all();
+    } catch (const ScratchError& error) {
+        return std::unexpected(error.error());
+    }
+}
+
+}  // namespace beamdump::crash_dump

@@ -1,0 +1,132 @@
+#include "crash_dump/link_list.h"
+
+#include <optional>
+
+namespace beamdump::crash_dump {
+
+namespace {
+
+class LinkList {
+  public:
+    LinkList(Dump& dump, TermText& terms) : dump_(dump), terms_(terms), out_(terms.out()) {}
+
+    void link(const records::Link& link) {
+        next();
+        terms_.printed(link.other_word());
+    }
+
+    void monitor(const records::Monitor& monitor) {
+        if (!is_shown(monitor)) {
+            return;
+        }
+        next();
+        if (monitor.is_target()) {
+            out_.put("{from,");
+            terms_.printed(monitor.other_word());
+        } else {
+            out_.put("{to,");
+            watched(monitor);
+        }
+        out_.put(',');
+        reference(monitor);
+        out_.put('}');
+    }
+
+    void end() {
+        if (begun_) {
+            out_.put("]\n");
+        }
+    }
+
+  private:
+    static bool is_shown(const records::Monitor& monitor) {
+        switch (monitor.kind()) {
+            case records::MONITOR_KIND_PROCESS:
+            case records::MONITOR_KIND_PORT:
+            case records::MONITOR_KIND_TIME_OFFSET:
+            case records::MONITOR_KIND_REMOTE:
+            case records::MONITOR_KIND_NODE:
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    void next() {
+        out_.put(begun_ ? ", " : "Link list: [");
+        begun_ = true;
+    }
+
+    void watched(const records::Monitor& monitor) {
+        if (!monitor.has_name_atom()) {
+            terms_.printed(monitor.other_word());
+            return;
+        }
+        out_.put('{');
+        terms_.atom(monitor.name_atom());
+        out_.put(',');
+        terms_.atom(monitor.has_node_atom() ? monitor.node_atom() : dump_.node().name_atom());
+        out_.put('}');
+    }
+
+    /// That of another node, by which it monitors this process, has that node's number first.
+    void reference(const records::Monitor& monitor) {
+        if (monitor.reference_size() == 0) {
+            terms_.printed(terms_.scheme().nil);  // of a node's monitor
+            return;
+        }
+        std::uint64_t channel = 0;
+        if (monitor.kind() == records::MONITOR_KIND_REMOTE && monitor.is_target()) {
+            const auto node = dump_.tables().node_at(monitor.remote_node_address());
+            channel = node && !node->is_self ? node->name_atom : 0;
+        }
+        out_.put("#Ref<");
+        out_.number(channel);
+        for (int i = monitor.reference_size(); i-- > 0;) {
+            out_.put('.');
+            out_.number(monitor.reference(i));
+        }
+        out_.put('>');
+    }
+
+    Dump& dump_;
+    TermText& terms_;
+    Text& out_;
+    bool begun_ = false;
+};
+
+/// Calls `visit` for each record of a process's links and monitors.
+template <typename Visit>
+Result<void> each_page(Dump& dump, const ProcessRun& run, const Visit& visit) {
+    for (const Pack& pack : run.directory.relations) {
+        auto page = dump.reader().message_at<records::Relations>(pack.offset,
+                                                                 format::RecordKind::kRelations);
+        if (!page) {
+            return wrap("reading links and monitors", std::move(page.error()));
+        }
+        visit(*page);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> write_link_list(Dump& dump, const ProcessRun& run, TermText& terms) {
+    LinkList list(dump, terms);
+    auto done = each_page(dump, run, [&list](const records::Relations& page) {
+        for (const auto& link : page.link()) {
+            list.link(link);
+        }
+    });
+    if (done) {
+        done = each_page(dump, run, [&list](const records::Relations& page) {
+            for (const auto& monitor : page.monitor()) {
+                list.monitor(monitor);
+            }
+        });
+    }
+    list.end();
+    return done;
+}
+
+}  // namespace beamdump::crash_dump

@@ -1,0 +1,52 @@
+#include "crash_dump/literals.h"
+
+#include <libdump/heap/largest_terms.h>
+
+namespace beamdump::crash_dump {
+
+namespace {
+
+/// Goes on where lines of their own are needed.
+class Reach final : public WalkObserver {
+  public:
+    Entered enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
+        return {.go_on = TermText::leads_on(object)};
+    }
+    void again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {}
+    void leave(std::span<WalkLevel> /*path*/) override {}
+};
+
+}  // namespace
+
+void Literals::use(std::uint64_t word) {
+    if (!marks_.has(pointer_of(word))) {
+        Reach reach;
+        walk_.walk(word, reach);
+    }
+}
+
+std::uint64_t Literals::write() {
+    terms_.out().put("=literals\n");
+    for (const Region& region : dump_.literals().regions()) {
+        write_region(region);
+    }
+    return unwritten_;
+}
+
+void Literals::write_region(const Region& region) {
+    const std::uint64_t end = region.address + region.here * kWordBytes;
+    for (std::uint64_t at = region.address; at < end && terms_.out().ok(); at += kWordBytes) {
+        std::uint64_t first = 0;
+        if (!marks_.has(at) || terms_.words().read(at, first) != WordStatus::kHere) {
+            continue;
+        }
+        const bool is_cell = word_kind(terms_.scheme(), first) != WordKind::kHeader;
+        const auto object =
+            heap_object(terms_.scheme(), terms_.words(), word_to(terms_.scheme(), at, is_cell));
+        if (!object || !terms_.object(*object)) {
+            ++unwritten_;
+        }
+    }
+}
+
+}  // namespace beamdump::crash_dump

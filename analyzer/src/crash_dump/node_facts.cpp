@@ -1,0 +1,25 @@
+#include "crash_dump/node_facts.h"
+
+namespace beamdump::crash_dump {
+
+Result<NodeFacts> NodeFacts::read(Dump& dump) {
+    NodeFacts facts;
+    const records::Node& node = dump.node();
+    facts.self = {dump.atoms().text(node.name_atom()).value_or("nonode@nohost"), node.creation()};
+    for (const std::uint64_t offset : dump.trailer().fun_entries_offset()) {
+        auto page =
+            dump.reader().message_at<records::FunEntries>(offset, format::RecordKind::kFunEntries);
+        if (!page) {
+            return wrap("reading the fun table", std::move(page.error()));
+        }
+        for (const auto& entry : page->entry()) {
+            facts.funs.insert_or_assign(
+                entry.address(), FunEntry{entry.module_atom(), entry.index(),
+                                          entry.has_old_index() ? entry.old_index() : entry.index(),
+                                          entry.old_uniq(), entry.uniq()});
+        }
+    }
+    return facts;
+}
+
+}  // namespace beamdump::crash_dump

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "crash_dump/term_text.h"
+
+#include <libdump/base/error.h>
+#include <libdump/model/dump.h>
+
+#include <string_view>
+
+namespace beamdump::crash_dump {
+
+/// The sections of the node as a whole, in the order of the VM (break.c, erl_crash_dump_v(), OTP
+/// 27.3.4; erl_crash_dump.c from 28 on). A line whose fact is not in the dump is left out.
+
+/// The header, which says what the text was made of and by `version` of this program; and =memory,
+/// as far as the dump can tell (docs/crash-dump.md says what the numbers count).
+void write_header(Dump& dump, std::string_view version, Text& out);
+
+/// =node and, where the node has no name, =no_distribution.
+void write_distribution(Dump& dump, TermText& terms);
+
+/// =loaded_modules and a =mod for each. Memory: about 40 bytes a module.
+Result<void> write_modules(Dump& dump, TermText& terms);
+
+/// A =fun for each entry of the fun table.
+Result<void> write_funs(Dump& dump, TermText& terms);
+
+/// =atoms: from the last to the first, a line each.
+Result<void> write_atoms(Dump& dump, Text& out);
+
+}  // namespace beamdump::crash_dump

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "crash_dump/external_encoder.h"
+#include "crash_dump/node_facts.h"
+#include "crash_dump/text.h"
+
+#include <libdump/term/binary_content.h>
+#include <libdump/term/heap_object.h>
+#include <libdump/term/term_context.h>
+#include <libdump/term/term_printer.h>
+#include <libdump/term/term_scheme.h>
+#include <libdump/term/word_reader.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace beamdump::crash_dump {
+
+/// Terms as a crash dump has them (erl_process_dump.c: dump_element(), heap_dump(); OTP 25.2.3,
+/// 27.3.4 and 29.1.1; what is read back by crashdump_viewer.erl, parse_term() and
+/// parse_heap_term()): a word where it stands, and each object on a line of its own.
+///
+/// Other than the VM: part of a binary on the heap, and one that does not begin with a whole byte,
+/// stands as bytes of its own, so that it can be read; a match context of OTP 25 as what is left to
+/// match; integers of more than 1024 words in hexadecimal. As with the VM, bits after the last
+/// whole byte are lost, and funs lose what they hold.
+class TermText {
+  public:
+    /// All must outlive the text.
+    TermText(Text& out, TermContext& context, const TagScheme& scheme, const NodeFacts& node);
+
+    /// A word: an immediate term, or H and where its object stands. What makes no term, or an atom
+    /// that is not in the dump, reads as an object that is nowhere: H0.
+    void element(std::uint64_t word);
+
+    /// The line of an object. False where it could not be made: nothing was written then.
+    bool object(const HeapObject& object);
+    /// Whether objects that it refers to need lines of their own.
+    [[nodiscard]] static bool leads_on(const HeapObject& object);
+
+    /// A term as Erlang prints it, whole.
+    void printed(std::uint64_t word);
+    void atom(std::uint32_t index);
+    /// module:function/arity
+    void function(const FunctionName& function);
+    /// What a code address is: function and offset, or what the VM shows for a shared one.
+    void code(std::uint64_t address);
+
+    /// Drops the words held: the context leads elsewhere from here on.
+    void forget();
+
+    [[nodiscard]] Text& out() { return out_; }
+    [[nodiscard]] WordReader& words() { return reader_; }
+    [[nodiscard]] const TagScheme& scheme() const { return scheme_; }
+    [[nodiscard]] TermContext& context() { return context_; }
+    /// Elements that had to be written as H0.
+    [[nodiscard]] std::uint64_t missing() const { return missing_; }
+
+  private:
+    void begin(const HeapObject& object);
+    void elements(std::uint64_t address, std::uint64_t count);
+    void cell(const HeapObject& object);
+    bool number(const HeapObject& object);
+    bool big(const HeapObject& object);
+    bool binary(const HeapObject& object);
+    void bytes(const BinaryContent& content);
+    bool identifier(const HeapObject& object);
+    bool flat_map(const HeapObject& object);
+    bool hash_map(const HeapObject& object);
+    bool external(const HeapObject& object);
+
+    Text& out_;
+    TermContext& context_;
+    TagScheme scheme_;
+    WordReader reader_;
+    TermPrinter printer_;
+    ExternalEncoder encoder_;
+    std::uint64_t missing_ = 0;
+};
+
+}  // namespace beamdump::crash_dump
