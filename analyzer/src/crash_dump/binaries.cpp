@@ -49,7 +49,7 @@ Result<std::uint64_t> write_binaries(Dump& dump, Text& out) {
                 if (auto done = write_binary(dump, binary, out); !done) {
                     return std::unexpected(done.error());
                 }
-                partial += captured_bytes(binary) < binary.size_bytes() ? 1 : 0;
+                partial += !binary.magic() && captured_bytes(binary) < binary.size_bytes() ? 1 : 0;
             }
         }
         record = dump.reader().next(view);

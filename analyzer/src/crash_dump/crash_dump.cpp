@@ -61,7 +61,11 @@ class Writing {
         }
         read_in(none_);
         tell("literals", 0, std::nullopt);
-        report_.unwritten += literals_.write();
+        auto literals = literals_.write();
+        if (!literals) {
+            return std::unexpected(literals.error());
+        }
+        report_.unwritten += *literals;
         tell("binaries", 0, std::nullopt);
         auto partial = write_binaries(dump_, out_);
         if (!partial) {

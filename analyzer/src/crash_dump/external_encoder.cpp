@@ -70,6 +70,14 @@ std::optional<std::span<const std::uint8_t>> ExternalEncoder::encode(std::uint64
     return bytes_;
 }
 
+std::optional<std::span<const std::uint8_t>> ExternalEncoder::encode_atom(std::uint64_t index) {
+    bytes_.assign(1, kVersion);
+    if (!atom(index)) {
+        return std::nullopt;
+    }
+    return bytes_;
+}
+
 void ExternalEncoder::put(std::uint64_t value, unsigned bytes) {
     for (unsigned i = bytes; i-- > 0;) {
         bytes_.push_back(static_cast<std::uint8_t>(value >> (8 * i)));

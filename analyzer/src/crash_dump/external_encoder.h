@@ -34,6 +34,8 @@ class ExternalEncoder {
     /// The term with its version byte, valid until the next call. Nothing where some of it is not
     /// in the dump, makes no term, or is too large.
     std::optional<std::span<const std::uint8_t>> encode(std::uint64_t word);
+    /// The same of an atom.
+    std::optional<std::span<const std::uint8_t>> encode_atom(std::uint64_t index);
 
   private:
     bool term(std::uint64_t word, unsigned level);

@@ -25,12 +25,33 @@ void Literals::use(std::uint64_t word) {
     }
 }
 
-std::uint64_t Literals::write() {
+Result<std::uint64_t> Literals::write() {
     terms_.out().put("=literals\n");
     for (const Region& region : dump_.literals().regions()) {
         write_region(region);
     }
+    if (terms_.atom_objects_used()) {
+        if (auto done = write_atom_objects(); !done) {
+            return std::unexpected(done.error());
+        }
+    }
     return unwritten_;
+}
+
+Result<void> Literals::write_atom_objects() {
+    for (const auto& ref : dump_.trailer().atoms()) {
+        auto page =
+            dump_.reader().message_at<records::Atoms>(ref.offset(), format::RecordKind::kAtoms);
+        if (!page) {
+            return wrap("reading the atom table", std::move(page.error()));
+        }
+        for (int i = 0; i < page->text_size(); ++i) {
+            if (TermText::has_line_break(page->text(i))) {
+                terms_.atom_object(page->first_index() + static_cast<std::uint32_t>(i));
+            }
+        }
+    }
+    return {};
 }
 
 void Literals::write_region(const Region& region) {

@@ -2,6 +2,7 @@
 
 #include "crash_dump/term_text.h"
 
+#include <libdump/base/error.h>
 #include <libdump/heap/address_marks.h>
 #include <libdump/heap/scratch_space.h>
 #include <libdump/heap/term_walk.h>
@@ -29,9 +30,10 @@ class Literals {
     void use(std::uint64_t word);
 
     /// Writes the =literals section. Gives how many objects could not be written.
-    std::uint64_t write();
+    Result<std::uint64_t> write();
 
   private:
+    Result<void> write_atom_objects();
     void write_region(const Region& region);
 
     Dump& dump_;

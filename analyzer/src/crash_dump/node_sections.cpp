@@ -71,7 +71,7 @@ void write_memory(Dump& dump, Text& out) {
     };
     out.put("=memory\n");
     line("processes_used", totals.has_process_memory_bytes(), totals.process_memory_bytes());
-    line("atom_used", node.has_atom_text_bytes(), node.atom_text_bytes());
+    line("atom_used", totals.has_atom_text_bytes(), totals.atom_text_bytes());
     line("binary", totals.has_binary_bytes(), totals.binary_bytes());
     line("code", node.has_code_bytes(), node.code_bytes());
 }

@@ -112,7 +112,8 @@ Result<void> ProcessTerms::undecoded(const records::External& external) {
     const std::uint64_t size = (*message)->size();
     const bool here = size > 0 && (*message)->read(size - 1, std::span(block).first(1)) == 1 &&
                       std::ranges::all_of(term.cached_atoms, [this](std::uint32_t atom) {
-                          return terms_.context().atom(atom).has_value();
+                          const auto name = terms_.context().atom(atom);
+                          return name && !TermText::has_line_break(*name);
                       });
     if (!here) {
         ++unwritten_;

@@ -20,6 +20,8 @@ constexpr std::uint64_t kMostDecimalWords = 1024;
 /// A binary of more bytes that begins within a byte is shown by where it lies, as the VM does.
 constexpr std::uint64_t kMostShiftedBytes = std::uint64_t{64} << 10U;
 constexpr std::size_t kBlock = 3 * 1024;
+/// The kernel's half of the addresses: no object of the node is there.
+constexpr std::uint64_t kAtomObjects = 0xFFFF'8000'0000'0000U;
 
 }  // namespace
 
@@ -52,10 +54,7 @@ void TermText::element(std::uint64_t word) {
             return;
         case WordKind::kAtom:
             if (const auto& entry = printer_.atoms().at(table_index(word)); entry.known) {
-                out_.put('A');
-                out_.hex(entry.name.size());
-                out_.put(':');
-                out_.put(entry.name);
+                atom_element(static_cast<std::uint32_t>(table_index(word)), entry.name);
                 return;
             }
             break;
@@ -73,6 +72,27 @@ void TermText::element(std::uint64_t word) {
     }
     ++missing_;
     out_.put("H0");
+}
+
+void TermText::atom_element(std::uint32_t index, std::string_view name) {
+    if (has_line_break(name)) {
+        atom_objects_used_ = true;
+        out_.put('H');
+        out_.hex(kAtomObjects + index * kWordBytes);
+        return;
+    }
+    out_.put('A');
+    out_.hex(name.size());
+    out_.put(':');
+    out_.put(name);
+}
+
+void TermText::atom_object(std::uint32_t index) {
+    if (const auto encoded = encoder_.encode_atom(index)) {
+        out_.hex(kAtomObjects + index * kWordBytes);
+        out_.put(':');
+        external(*encoded);
+    }
 }
 
 bool TermText::leads_on(const HeapObject& object) {
@@ -300,14 +320,18 @@ bool TermText::external(const HeapObject& object) {
         return false;
     }
     begin(object);
+    external(*encoded);
+    return true;
+}
+
+void TermText::external(std::span<const std::uint8_t> encoded) {
     out_.put('E');
-    out_.hex(encoded->size());
+    out_.hex(encoded.size());
     out_.put(':');
     Base64 base64(out_);
-    base64.add(*encoded);
+    base64.add(encoded);
     base64.finish();
     out_.put('\n');
-    return true;
 }
 
 void TermText::printed(std::uint64_t word) {

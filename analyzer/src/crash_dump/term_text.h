@@ -22,8 +22,9 @@ namespace beamdump::crash_dump {
 ///
 /// Other than the VM: part of a binary on the heap, and one that does not begin with a whole byte,
 /// stands as bytes of its own, so that it can be read; a match context of OTP 25 as what is left to
-/// match; integers of more than 1024 words in hexadecimal. As with the VM, bits after the last
-/// whole byte are lost, and funs lose what they hold.
+/// match; integers of more than 1024 words in hexadecimal; an atom with a line break, which the
+/// format cannot hold, as an object in external format among the literals. As with the VM, bits
+/// after the last whole byte are lost, and funs lose what they hold.
 class TermText {
   public:
     /// All must outlive the text.
@@ -35,6 +36,13 @@ class TermText {
 
     /// The line of an object. False where it could not be made: nothing was written then.
     bool object(const HeapObject& object);
+    /// The line of an atom that stands among the literals, at an address that no object has.
+    void atom_object(std::uint32_t index);
+    [[nodiscard]] static bool has_line_break(std::string_view atom) {
+        return atom.find_first_of("\n\r") != std::string_view::npos;
+    }
+    /// Whether an element referred to one.
+    [[nodiscard]] bool atom_objects_used() const { return atom_objects_used_; }
     /// Whether objects that it refers to need lines of their own.
     [[nodiscard]] static bool leads_on(const HeapObject& object);
 
@@ -57,6 +65,7 @@ class TermText {
     [[nodiscard]] std::uint64_t missing() const { return missing_; }
 
   private:
+    void atom_element(std::uint32_t index, std::string_view name);
     void begin(const HeapObject& object);
     void elements(std::uint64_t address, std::uint64_t count);
     void cell(const HeapObject& object);
@@ -68,6 +77,7 @@ class TermText {
     bool flat_map(const HeapObject& object);
     bool hash_map(const HeapObject& object);
     bool external(const HeapObject& object);
+    void external(std::span<const std::uint8_t> encoded);
 
     Text& out_;
     TermContext& context_;
@@ -76,6 +86,7 @@ class TermText {
     TermPrinter printer_;
     ExternalEncoder encoder_;
     std::uint64_t missing_ = 0;
+    bool atom_objects_used_ = false;
 };
 
 }  // namespace beamdump::crash_dump
