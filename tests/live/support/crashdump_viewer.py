@@ -1,0 +1,95 @@
+"""OTP's own crashdump_viewer, without its graphics: what it says of a crash dump, and how long that
+takes. scripts/install-otp --crashdump-viewer has unpacked its modules."""
+
+import contextlib
+import json
+import subprocess
+from dataclasses import dataclass, field
+
+from support import tools
+from support.node import base_environment, compile_testdata, temporary_directory
+from support.paths import ROOT
+from support.release import RELEASE, of_release
+
+# Of install-otp: the release's package, of a suite that moves, cannot be had.
+NOT_TO_BE_HAD = 77
+
+
+class Unavailable(Exception):
+    """This release's crashdump_viewer cannot be had: its suite has moved on."""
+
+
+@dataclass
+class Viewed:
+    """What it says of a dump. Terms are in the form of testdata/crash_dumps/crash_dump_terms.erl."""
+    general: dict = field(default_factory=dict)
+    table: dict = field(default_factory=dict)  # by pid, as in its list of processes
+    details: dict = field(default_factory=dict)  # by pid, with stack, messages and dictionary
+    left_out: list = field(default_factory=list)  # pids that were not asked about
+    said: str = ""  # its warnings of what it did not expect in the dump
+
+
+def modules(release=RELEASE):
+    """The folder with its modules."""
+    found = subprocess.run([ROOT / "scripts" / "install-otp", "--crashdump-viewer", release],
+                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if found.returncode == NOT_TO_BE_HAD:
+        raise Unavailable(found.stderr)
+    if found.returncode != 0:
+        raise FileNotFoundError(f"no crashdump_viewer of OTP {release}:\n{found.stderr}")
+    return found.stdout.strip()
+
+
+def view(dump, left_out=()):
+    """All that it says of the dump, but for the terms of those named (registered, or by pid)."""
+    with contextlib.ExitStack() as belongings:
+        directory = temporary_directory(belongings)
+        answers = directory / "answers.jsonl"
+        ended = _run(directory, "write", dump, answers, *left_out)
+        viewed = Viewed(said=ended.stdout)
+        with answers.open(encoding="utf-8") as lines:
+            for line in lines:
+                _take(viewed, json.loads(line))
+        return viewed
+
+
+def _take(viewed, answer):
+    what = answer.pop("what")
+    if what == "general":
+        viewed.general = answer
+    elif what == "row":
+        viewed.table[answer["pid"]] = answer
+    elif what == "details":
+        viewed.details[answer["pid"]] = answer
+    elif what == "left_out":
+        viewed.left_out.append(answer["pid"])
+
+
+def measure(dump, *pids):
+    """Milliseconds for "load", "table" and each pid's details, and what ran: its peak counts."""
+    with contextlib.ExitStack() as belongings:
+        directory = temporary_directory(belongings)
+        command = _command(directory, "measure", dump, *pids)
+        ended = tools.expect(tools.run_measured(
+            ["env", "-i", *(f"{name}={value}" for name, value in
+                            base_environment(directory).items()), *command]), 0)
+        pairs = (line.split() for line in ended.output.splitlines())
+        return {pair[0]: float(pair[1]) for pair in pairs if len(pair) == 2}, ended
+
+
+def _run(directory, function, *arguments):
+    ended = subprocess.run(_command(directory, function, *arguments), cwd=directory,
+                           env=base_environment(directory), stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           errors="replace")
+    if ended.returncode != 0:
+        raise AssertionError(f"crashdump_viewer ended with {ended.returncode}:\n"
+                             f"{ended.stdout[-4000:]}")
+    return ended
+
+
+def _command(directory, function, *arguments):
+    ebin = compile_testdata(directory, "crash_dumps")
+    return of_release("erl", "-noinput", "-start_epmd", "false", "-boot", "no_dot_erlang",
+                      "-pa", modules(), "-pa", ebin,
+                      "-run", "viewed_crash_dump", function, *arguments)
