@@ -38,12 +38,32 @@ write_process(Device, Row, LeftOut, State) ->
     write_line(Device, [{what, string("row")} | fields(proc(), Row)]),
     case LeftOut -- Named of
         LeftOut ->
-            {Details, Warnings, _} = ask({proc_details, Pid}, State),
-            write_line(Device, [{what, string("details")}, {warnings, texts(Warnings)}
-                                | fields(proc(), Details)] ++ terms(Details, State));
+            write_line(Device, details(Pid, State));
         _ ->
             write_line(Device, [{what, string("left_out")}, {pid, string(Pid)}])
     end.
+
+%% It fails where the VM's text is not what it expects, such as an atom with a newline.
+details(Pid, State) ->
+    try ask({proc_details, Pid}, State) of
+        {Details, Warnings, _} ->
+            [{what, string("details")}, {warnings, texts(Warnings)} | fields(proc(), Details)]
+                ++ terms(Details, State)
+    catch
+        error:Reason:Stack ->
+            forget_position(),
+            {Module, Function, _, _} = hd(Stack),
+            [{what, string("failed")}, {pid, string(Pid)},
+             {reason, string(io_lib:format("~ts:~ts: ~0tP", [Module, Function, Reason, 10]))}]
+    end.
+
+%% Where it was in the file, which it keeps in the process dictionary.
+forget_position() ->
+    case erase(fd) of
+        undefined -> ok;
+        Fd -> _ = file:close(Fd)
+    end,
+    lists:foreach(fun erase/1, [chunk, pos, line_map, incomplete_heap]).
 
 terms(Details, State) ->
     Expand = fun(Where) -> expand(Where, State) end,

@@ -3,7 +3,8 @@
 %% multiplies the sizes of the large and the deep ones.
 %%
 %% Each group of zoo_terms is held five times: in a stack, one frame a term (zoo_stack_GROUP); in a
-%% dictionary; in a message queue on the heap and one off the heap; in a server's state.
+%% dictionary; in a message queue on the heap and one off the heap; in a server's state. With
+%% `-zoo_without GROUP...` it has all groups but these.
 -module(zoo).
 -export([start/1, exhibit/3, await/1, hold_stack/3, hold_dictionary/3, hold_messages/2, large/4,
          frames/1, rest/0]).
@@ -11,7 +12,7 @@
 start(Scale) ->
     ok = zoo_sizes:new(),
     ok = zoo_shared:persist(),
-    lists:foreach(fun hold_group/1, zoo_terms:groups()),
+    lists:foreach(fun hold_group/1, groups()),
     lists:foreach(fun hold_large/1, large_terms(Scale)),
     zoo_dag(),
     ok = zoo_servers:start(),
@@ -19,6 +20,13 @@ start(Scale) ->
     ok = zoo_relations:start(),
     ok = zoo_remote:start(),
     settle().
+
+groups() ->
+    LeftOut = case init:get_argument(zoo_without) of
+                  {ok, Names} -> [list_to_atom(Name) || Name <- lists:append(Names)];
+                  error -> []
+              end,
+    [{Name, Make} || {Name, Make} <- zoo_terms:groups(), not lists:member(Name, LeftOut)].
 
 %% A registered process that has said that it is in place.
 exhibit(Name, Options, {M, F, A}) ->

@@ -25,6 +25,7 @@ class Viewed:
     general: dict = field(default_factory=dict)
     table: dict = field(default_factory=dict)  # by pid, as in its list of processes
     details: dict = field(default_factory=dict)  # by pid, with stack, messages and dictionary
+    failed: dict = field(default_factory=dict)  # why it gave no details, by pid
     left_out: list = field(default_factory=list)  # pids that were not asked about
     said: str = ""  # its warnings of what it did not expect in the dump
 
@@ -61,6 +62,8 @@ def _take(viewed, answer):
         viewed.table[answer["pid"]] = answer
     elif what == "details":
         viewed.details[answer["pid"]] = answer
+    elif what == "failed":
+        viewed.failed[answer["pid"]] = answer["reason"]
     elif what == "left_out":
         viewed.left_out.append(answer["pid"])
 
