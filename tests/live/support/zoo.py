@@ -8,16 +8,17 @@ from support.node import ApplicationStart, READY_SECONDS
 PEER = "beamdump_zoo_peer@localhost"
 
 
-def start_zoo(scale=1):
-    """The node, in place and at rest, and its cookie."""
+def start_zoo(scale=1, arguments=(), environment=()):
+    """The node, in place and at rest, and its cookie. arguments and environment: more of the
+    node's."""
     start = ApplicationStart("workloads")
     erl = ["erl", "-noinput", "-setcookie", start.cookie,
            "-kernel", "inet_dist_use_interface", "{127,0,0,1}",
            "-kernel", "net_ticktime", "100000", "-connect_all", "false", "-pa", str(start.ebin)]
     start.accompany([*erl, "-sname", PEER])
-    node = start.run([*erl, "-sname", "beamdump_zoo@localhost", "-zoo", PEER,
+    node = start.run([*erl, "-sname", "beamdump_zoo@localhost", "-zoo", PEER, *arguments,
                       "-run", "workload", "start", "zoo", str(scale), str(start.directory)],
-                     "kernel", {})
+                     "kernel", dict(environment))
     deadline = time.monotonic() + READY_SECONDS
     while not (start.directory / "ready").exists():
         if time.monotonic() > deadline:

@@ -1,0 +1,106 @@
+"""Crash dumps of nodes of this release: the analyzer says what OTP's own crashdump_viewer says, of
+each process its details, stack, messages and dictionary.
+
+They are compared as terms: crashdump_viewer's, which it builds from the same text, and what the
+analyzer prints, both in one form. What crashdump_viewer does not say is left out here, with the
+reason."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from support import crashdump_viewer
+from support.crash_comparison import CrashComparison
+from support.paths import ROOT
+from support.release import RELEASE
+from support.zoo import start_zoo
+
+ZOO_SCALE = 0.01
+SAMPLE_SCALE = 0.2
+WAYS = ("halt", "atoms", "processes", "memory")  # the zoo ends by a signal
+MOST_SECONDS = 300  # to write a crash dump
+
+# crashdump_viewer has no bounds: it would write out 2^60 tuples.
+ENDLESS_WHEN_FLAT = "zoo_dag"
+# OTP 29 dies while it writes a dump with native records in a heap.
+WITHOUT = ("-zoo_without", "records")
+
+# Of these processes crashdump_viewer gives no details; it would end with its own crash.
+UNREADABLE = (
+    # The VM writes an atom's characters as they are, its newlines too; crashdump_viewer reads lines.
+    r"zoo_\w+_atoms",
+    # OTP 25 writes a match context in the external format, which has none: what is read is no term.
+    r"zoo_match_context")
+# Differences with a reason, by what is said of them.
+REASONS = ()
+
+
+class CrashDumps(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+
+    def test_the_zoo(self):
+        """Every kind of term and process, and messages from another node."""
+        dump = self.directory / "zoo.dump"
+        node, _ = start_zoo(ZOO_SCALE, arguments=WITHOUT, environment={
+            "ERL_CRASH_DUMP": str(dump), "ERL_CRASH_DUMP_BYTES": str(1 << 40),
+            "ERL_CRASH_DUMP_SECONDS": "-1"})
+        self.addCleanup(node.stop)
+        os.kill(node.pid, signal.SIGUSR1)
+        deadline = time.monotonic() + MOST_SECONDS
+        while pathlib.Path(f"/proc/{node.pid}/stat").exists() and not ended(node.pid):
+            self.assertLess(time.monotonic(), deadline, "the zoo still runs")
+            time.sleep(0.2)
+        comparison = self.compare(dump)
+        for what in ("messages", "keys and values", "catches", "registers"):
+            self.assertGreater(comparison.counts[what], 100, what)
+
+    def test_ways_to_end(self):
+        for way in WAYS:
+            with self.subTest(way):
+                made = subprocess.run(
+                    [ROOT / "scripts" / "make-crash-dumps", "--otp", RELEASE, "--workload",
+                     "sample", "--scale", str(SAMPLE_SCALE), self.directory, way],
+                    stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                self.assertEqual(made.returncode, 0, made.stderr)
+                self.compare(made.stdout.strip())
+
+    def compare(self, dump):
+        viewed = crashdump_viewer.view(dump, left_out=[ENDLESS_WHEN_FLAT])
+        for pid, reason in viewed.failed.items():
+            name = viewed.table[pid]["name"]
+            self.assertTrue(any(re.fullmatch(known, name) for known in UNREADABLE),
+                            f"crashdump_viewer does not read {pid} {name}: {reason}")
+        comparison = CrashComparison(dump, viewed)
+        comparison.compare()
+        comparison.print(f"OTP {RELEASE}, {pathlib.Path(dump).name}")
+        self.assertGreater(comparison.counts["processes"], 0)
+        self.assertEqual(comparison.counts["processes"], len(viewed.details))
+        self.assertGreater(comparison.counts["frames"], 0)
+        self.assertGreater(comparison.counts["bytes of terms"], 0)
+        unexplained = [difference for difference in comparison.differences
+                       if not any(re.search(reason, difference) for reason in REASONS)]
+        shown = "\n".join(unexplained[:40])
+        self.assertEqual(len(unexplained), 0, f"of {dump}:\n{shown}")
+        return comparison
+
+
+def ended(pid):
+    """Ended, but not waited for."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+
+
+if __name__ == "__main__":
+    try:
+        crashdump_viewer.modules()
+    except crashdump_viewer.Unavailable as reason:
+        print(f"NOT TESTED here: {reason}", file=sys.stderr)
+        sys.exit(crashdump_viewer.NOT_TO_BE_HAD)
+    unittest.main(verbosity=2)
