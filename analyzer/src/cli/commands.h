@@ -29,6 +29,8 @@ Result<Outcome> diff_command(Dump& before, Dump& after, const Options& options,
                              render::Output& out);
 Result<Outcome> crash_dump_command(Dump& dump, const Options& options, render::Output& out,
                                    render::Output& err);
+/// Opens and writes its files itself.
+Result<Outcome> convert_command(const Options& options, render::Output& out, render::Output& err);
 
 /// One line on standard error: "beamdump-analyze: ...".
 void tell(render::Output& err, std::string_view sentence);

@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/output_file.h"
 #include "cli/progress.h"
 #include "render/units.h"
 
@@ -15,46 +16,6 @@
 namespace beamdump::cli {
 
 namespace {
-
-/// Standard output as a sink.
-class OutputSink final : public ByteSink {
-  public:
-    explicit OutputSink(render::Output& out) : out_(out) {}
-
-    Result<void> write(std::span<const std::byte> bytes) override {
-        out_.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-        return state();
-    }
-    Result<void> commit() override {
-        out_.flush();
-        return state();
-    }
-
-  private:
-    [[nodiscard]] Result<void> state() const {
-        return out_.ok() ? Result<void>() : std::unexpected(*out_.error());
-    }
-
-    render::Output& out_;
-};
-
-Result<std::unique_ptr<ByteSink>> open_sink(const Options& options, render::Output& out) {
-    if (options.output == "-") {
-        return std::make_unique<OutputSink>(out);
-    }
-    return open_file_sink(options.output, options.force);
-}
-
-/// Names what is left behind, where the sentence does not.
-Error with_partial(Error error, const std::string& output) {
-    const std::string partial = output + ".partial";
-    std::error_code ignored;
-    if (output != "-" && error.message.find(partial) == std::string::npos &&
-        std::filesystem::exists(partial, ignored)) {
-        error.message += fmt::format("; what was written is in {}", partial);
-    }
-    return error;
-}
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
     return fmt::format("{} {}", render::count_text(count), count == 1 ? one : many);
@@ -95,8 +56,11 @@ Result<Outcome> crash_dump_command(Dump& dump, const Options& options, render::O
     }
     ProgressLine line(err);
     auto report = crash_dump::write_crash_dump(
-        dump, options.crash_dump, **sink,
-        [&line](const crash_dump::Progress& progress) { line.update(progress); });
+        dump, options.crash_dump, **sink, [&line](const crash_dump::Progress& progress) {
+            line.update(progress.phase, progress.done, progress.total, [&progress] {
+                return fmt::format(", {} written", render::bytes_text(progress.bytes));
+            });
+        });
     line.clear();
     if (!report) {
         return std::unexpected(with_partial(report.error(), options.output));

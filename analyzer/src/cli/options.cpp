@@ -13,16 +13,16 @@ namespace beamdump::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kCommands = {"summary",  "processes",  "process",
-                                                       "messages", "dictionary", "backtrace",
-                                                       "diff",     "heap",       "crash-dump"};
+constexpr std::array<std::string_view, 10> kCommands = {
+    "summary",   "processes", "process", "messages",   "dictionary",
+    "backtrace", "diff",      "heap",    "crash-dump", "convert"};
 
 CLI::App* add_command(CLI::App& app, Options& options, Command command,
                       const std::string& description) {
     CLI::App* sub =
         app.add_subcommand(std::string(kCommands[static_cast<std::size_t>(command)]), description);
     sub->callback([&options, command] { options.command = command; });
-    if (command != Command::kCrashDump) {
+    if (command != Command::kCrashDump && command != Command::kConvert) {
         sub->add_flag("--json", options.json, "Answer as JSON (see schemas/json)");
     }
     sub->add_flag("--stats", options.stats, "Say on standard error what was read of the file");
@@ -190,6 +190,18 @@ void add_crash_dump(CLI::App& app, Options& options) {
                   "Write the terms of processes that are flagged sensitive, too");
 }
 
+void add_convert(CLI::App& app, Options& options) {
+    CLI::App* sub = add_command(app, options, Command::kConvert,
+                                "Make a dump of a crash dump: smaller, and asked without waiting");
+    sub->add_option("CRASH_DUMP", options.dump,
+                    "The crash dump, plain or packed; -: from standard input")
+        ->required();
+    sub->add_option("-o,--output", options.output, "The dump to write")
+        ->required()
+        ->option_text("FILE");
+    sub->add_flag("--force", options.force, "Replace an existing file");
+}
+
 void interpret(const Spelled& spelled, Options& options) {
     const std::map<std::string, query::ProcessSort> orders = {
         {"memory", query::ProcessSort::kMemory},
@@ -238,6 +250,7 @@ Result<std::variant<Options, Notice>> parse_options(std::vector<std::string> arg
     add_diff(app, options);
     add_heap(app, options);
     add_crash_dump(app, options);
+    add_convert(app, options);
     if (arguments.empty()) {
         return fail(ErrorCode::kUsage,
                     "which dump? beamdump-analyze [COMMAND] DUMP; --help tells more");

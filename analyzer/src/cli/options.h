@@ -27,7 +27,8 @@ enum class Command : std::uint8_t {
     kBacktrace,
     kDiff,
     kHeap,
-    kCrashDump
+    kCrashDump,
+    kConvert
 };
 
 /// What the command line asks for.
@@ -48,8 +49,8 @@ struct Options {
     query::HeapOptions heap;
     render::BacktraceFormat backtrace_format;
     crash_dump::Options crash_dump;
-    std::string output = "-";  ///< crash-dump: a file, or - for standard output
-    bool force = false;        ///< crash-dump: replace the file
+    std::string output = "-";  ///< crash-dump, convert: a file, or - for standard output
+    bool force = false;        ///< crash-dump, convert: replace the file
 };
 
 /// Text to show in place of an answer: help, version.

@@ -6,7 +6,9 @@
 
 namespace beamdump::cli {
 
-void ProgressLine::update(const crash_dump::Progress& progress) {
+void ProgressLine::update(std::string_view phase, std::uint64_t done,
+                          std::optional<std::uint64_t> total,
+                          const std::function<std::string()>& remark) {
     using namespace std::chrono_literals;
     constexpr std::size_t kWidth = 30;
     if (!shows_) {
@@ -19,15 +21,13 @@ void ProgressLine::update(const crash_dump::Progress& progress) {
     next_ = time + 100ms;
     std::string bar;
     std::string count;
-    if (progress.total && *progress.total > 0) {
-        const auto full = static_cast<std::size_t>(static_cast<double>(progress.done) /
-                                                   static_cast<double>(*progress.total) * kWidth);
+    if (total && *total > 0) {
+        const auto full = static_cast<std::size_t>(static_cast<double>(done) /
+                                                   static_cast<double>(*total) * kWidth);
         bar = fmt::format("[{:=<{}}{: <{}}] ", "", full, "", kWidth - full);
-        count = fmt::format(" {} of {}", render::count_text(progress.done),
-                            render::count_text(*progress.total));
+        count = fmt::format(" {} of {}", render::count_text(done), render::count_text(*total));
     }
-    err_.print("\r\x1b[K{}{}{}, {} written", bar, progress.phase, count,
-               render::bytes_text(progress.bytes));
+    err_.print("\r\x1b[K{}{}{}{}", bar, phase, count, remark ? remark() : std::string());
     err_.flush();
     shown_ = true;
 }

@@ -1,9 +1,13 @@
 #pragma once
 
-#include "crash_dump/crash_dump.h"
 #include "render/output.h"
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace beamdump::cli {
 
@@ -13,7 +17,10 @@ class ProgressLine {
     /// Non-owning.
     explicit ProgressLine(render::Output& err) : err_(err), shows_(err.is_terminal()) {}
 
-    void update(const crash_dump::Progress& progress);
+    /// How much of how many things `phase` has done, and `remark` behind that. Every tenth of a
+    /// second at most.
+    void update(std::string_view phase, std::uint64_t done, std::optional<std::uint64_t> total,
+                const std::function<std::string()>& remark = {});
     /// Removes the line, so that what follows stands alone.
     void clear();
 

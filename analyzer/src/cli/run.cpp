@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "input/opened_dump.h"
 
 #include <fmt/format.h>
@@ -33,16 +34,23 @@ struct Dumps {
 
 /// What a command needs of a crash dump's heaps.
 crash::ConvertChoice choice_for(const Options& options) {
+    using Heaps = crash::ConvertChoice::Heaps;
     crash::ConvertChoice choice;
-    choice.heaps = options.process.empty() ? crash::ConvertChoice::Heaps::kNone
-                                           : crash::ConvertChoice::Heaps::kOne;
+    choice.heaps = options.command == Command::kCrashDump ? Heaps::kAll
+                   : options.process.empty()              ? Heaps::kNone
+                                                          : Heaps::kOne;
     choice.process = options.process;
     return choice;
 }
 
 Result<std::unique_ptr<Dump>> open_dump(const std::string& path, const Options& options,
-                                        Dumps& into) {
-    auto opened = input::open_dump(path, choice_for(options), {});
+                                        render::Output& err, Dumps& into) {
+    ProgressLine line(err);
+    auto opened = input::open_dump(path, choice_for(options),
+                                   [&line](std::uint64_t done, std::uint64_t total) {
+                                       line.update("reading the crash dump", done, total);
+                                   });
+    line.clear();
     if (!opened) {
         return std::unexpected(opened.error());
     }
@@ -50,15 +58,15 @@ Result<std::unique_ptr<Dump>> open_dump(const std::string& path, const Options& 
     return std::move(opened->dump);
 }
 
-Result<Dumps> open_dumps(const Options& options) {
+Result<Dumps> open_dumps(const Options& options, render::Output& err) {
     Dumps dumps;
-    auto first = open_dump(options.dump, options, dumps);
+    auto first = open_dump(options.dump, options, err, dumps);
     if (!first) {
         return std::unexpected(first.error());
     }
     dumps.first = std::move(*first);
     if (options.command == Command::kDiff) {
-        auto second = open_dump(options.later_dump, options, dumps);
+        auto second = open_dump(options.later_dump, options, err, dumps);
         if (!second) {
             return std::unexpected(second.error());
         }
@@ -88,6 +96,8 @@ Result<Outcome> answer(const Dumps& dumps, const Options& options, render::Outpu
             return heap_command(*dumps.first, options, out, err);
         case Command::kCrashDump:
             return crash_dump_command(*dumps.first, options, out, err);
+        case Command::kConvert:
+            break;
     }
     return fail(ErrorCode::kUsage, "no such command");
 }
@@ -103,7 +113,14 @@ void tell_stats(render::Output& err, const ReadStats& stats, std::uint64_t file_
 }
 
 ExitStatus run_command(const Options& options, render::Output& out, render::Output& err) {
-    auto dumps = open_dumps(options);
+    if (options.command == Command::kConvert) {
+        auto converted = convert_command(options, out, err);
+        if (!converted) {
+            return fail_with(err, converted.error());
+        }
+        return converted->incomplete ? ExitStatus::kIncomplete : ExitStatus::kDone;
+    }
+    auto dumps = open_dumps(options, err);
     if (!dumps) {
         return fail_with(err, dumps.error());
     }
