@@ -155,6 +155,7 @@ bool ExternalEncoder::boxed(std::uint64_t word, unsigned level) {
         case BoxedKind::kHeapBinary:
         case BoxedKind::kSubBinary:
         case BoxedKind::kSubBits:
+        case BoxedKind::kMatchContext:
             return binary(*object);
         default:
             return false;

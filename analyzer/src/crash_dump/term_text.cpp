@@ -17,8 +17,9 @@ namespace {
 
 /// Decimal digits cost time with the square of an integer's size.
 constexpr std::uint64_t kMostDecimalWords = 1024;
-/// A binary of more bytes that begins within a byte is shown by where it lies, as the VM does.
-constexpr std::uint64_t kMostShiftedBytes = std::uint64_t{64} << 10U;
+/// A bit string of more bytes is shown by where it lies, as the VM does: from its first byte's
+/// begin to its last whole one.
+constexpr std::uint64_t kMostBytesInPlace = std::uint64_t{64} << 10U;
 constexpr std::size_t kBlock = 3 * 1024;
 /// The kernel's half of the addresses: no object of the node is there.
 constexpr std::uint64_t kAtomObjects = 0xFFFF'8000'0000'0000U;
@@ -223,10 +224,12 @@ bool TermText::binary(const HeapObject& object) {
         BinaryContent::Status::kFound) {
         return false;
     }
-    const bool shifted = content.bit_offset() != 0 && content.is_whole() &&
-                         content.whole_bytes() <= kMostShiftedBytes;
+    const bool short_and_here = content.is_whole() && content.whole_bytes() <= kMostBytesInPlace;
+    if (content.trailing_bits() != 0 && short_and_here) {
+        return external(object);
+    }
     begin(object);
-    if (content.binary() == 0 || shifted) {
+    if (content.binary() == 0 || (content.bit_offset() != 0 && short_and_here)) {
         bytes(content);
         return true;
     }

@@ -20,11 +20,11 @@ namespace beamdump::crash_dump {
 /// 27.3.4 and 29.1.1; what is read back by crashdump_viewer.erl, parse_term() and
 /// parse_heap_term()): a word where it stands, and each object on a line of its own.
 ///
-/// Other than the VM: part of a binary on the heap, and one that does not begin with a whole byte,
-/// stands as bytes of its own, so that it can be read; a match context of OTP 25 as what is left to
-/// match; integers of more than 1024 words in hexadecimal; an atom with a line break, which the
-/// format cannot hold, as an object in external format among the literals. As with the VM, bits
-/// after the last whole byte are lost, and funs lose what they hold.
+/// Other than the VM: part of a binary on the heap, and one that begins within a byte, stands as
+/// bytes of its own, so that it can be read, and one that ends within a byte in external format; a
+/// match context of OTP 25 as what is left to match; integers of more than 1024 words in
+/// hexadecimal; an atom with a line break, which the format cannot hold, as an object in external
+/// format among the literals. As with the VM, funs lose what they hold.
 class TermText {
   public:
     /// All must outlive the text.

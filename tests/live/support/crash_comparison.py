@@ -235,9 +235,10 @@ def _frames(lines):
     for line in lines:
         if "address" in line:
             place = CODE.fullmatch(line["told"].removeprefix("Return addr "))
-            # Of the return address, the VM writes the lower 32 bits.
+            # Of the return address, the VM writes the lower 32 bits; the analyzer all.
             frames.append({"registers": [],
-                           "place": (int(line["address"], 16), int(place["address"], 16),
+                           "place": (int(line["address"], 16),
+                                     int(place["address"], 16) & 0xFFFFFFFF,
                                      place["function"], place["offset"])})
         elif "told" in line:
             frames[-1]["registers"].append(

@@ -1,0 +1,107 @@
+"""The text that `crash-dump` writes: OTP's own crashdump_viewer of this release opens it, and says of
+each process what the analyzer says of the dump itself: details, stack, messages, dictionary."""
+
+import pathlib
+import re
+import stat
+import sys
+import tempfile
+import unittest
+
+from support import crashdump_viewer, tools
+from support.crash_comparison import CrashComparison
+from support.release import RELEASE
+from support.zoo import start_zoo
+
+SCALE = 0.01
+MOST_KIB = 64 * 1024
+
+# crashdump_viewer has no bounds: it would write out 2^60 tuples.
+ENDLESS_WHEN_FLAT = "zoo_dag"
+
+# What the VM shows in a crash dump; a resource that monitors has a type, which a dump lacks.
+SHOWN_MONITORS = ("process", "port", "remote", "time_offset", "node")
+
+
+class TextComparison(CrashComparison):
+    """A reference stands in external format, with its node's name: that of a node with a name is one
+    of another node where crashdump_viewer runs."""
+
+    def _compare_term(self, pid, where, text, theirs):
+        super()._compare_term(pid, where, re.sub(r"#Ref<\d+\.", "#Ref<0.", text),
+                              theirs.replace("#Ref<*.", "#Ref<0."))
+
+
+class CrashDumpText(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.dump = cls.scratch / "zoo.beamdump"
+        cls.text = cls.scratch / "erl_crash.dump"
+        node, _ = start_zoo(SCALE)
+        try:
+            tools.capture(node, cls.dump, "--binary-bytes", "all")
+        finally:
+            node.stop()
+        cls.ended = tools.expect(
+            tools.analyze("crash-dump", cls.dump, "-o", cls.text, "--sensitive"), 0, 3)
+
+    def test_crashdump_viewer_says_what_the_analyzer_says(self):
+        viewed = crashdump_viewer.view(self.text, left_out=[ENDLESS_WHEN_FLAT])
+        self.assertEqual(viewed.failed, {})
+        comparison = TextComparison(self.dump, viewed,
+                                    facts_left_out=("monitors", "monitored_by"))
+        comparison.compare()
+        comparison.print(f"OTP {RELEASE}, text of a dump")
+        self.assertEqual(comparison.counts["processes"], len(viewed.details))
+        for what in ("messages", "keys and values", "catches", "registers"):
+            self.assertGreater(comparison.counts[what], 100, what)
+        self.assertEqual(len(comparison.differences), 0, "\n".join(comparison.differences[:40]))
+        self.compare_monitors(viewed)
+
+    def compare_monitors(self, viewed):
+        compared = 0
+        for pid, theirs in viewed.details.items():
+            ours = tools.analyze_json("process", self.dump, pid, "--limit", "0")
+            for side, told in (("monitors", "monitors"), ("monitored_by", "mon_by")):
+                shown = [monitor for monitor in ours[side]["items"]
+                         if monitor["kind"] in SHOWN_MONITORS]
+                compared += len(shown)
+                self.assertEqual(len(shown), len(theirs[told] or ()), f"{side} of {pid}")
+        self.assertGreater(compared, 50)
+
+    def test_general_facts(self):
+        summary = tools.analyze_json("summary", self.dump)
+        processes = tools.analyze_json("processes", self.dump, "--limit", "0")["processes"]
+        with self.text.open("rb") as text:
+            sections = [line.split(b":")[0].strip() for line in text if line.startswith(b"=")]
+        self.assertEqual(sections[0], b"=erl_crash_dump")
+        self.assertEqual(sections[-1], b"=end")
+        self.assertEqual(sections.count(b"=proc"), len(processes))
+        self.assertGreater(sections.count(b"=binary"), 0)
+        self.assertGreater(summary["node"]["schedulers"], 0)
+
+    def test_the_file(self):
+        """Only its owner reads it, it takes no other's place unasked, and it costs little memory."""
+        self.assertEqual(stat.S_IMODE(self.text.stat().st_mode), 0o600)
+        before = self.text.stat().st_size
+        again = tools.expect(tools.analyze("crash-dump", self.dump, "-o", self.text), 1)
+        self.assertIn("--force", again.diagnostics)
+        self.assertEqual(self.text.stat().st_size, before)
+        self.assertLess(self.ended.peak_kib, MOST_KIB)
+
+    def test_sensitive_processes_are_left_out_unless_asked_for(self):
+        other = self.scratch / "other.dump"
+        ended = tools.expect(tools.analyze("crash-dump", self.dump, "-o", other), 3)
+        self.assertIn("1 process flagged sensitive", ended.diagnostics)
+        self.assertLess(other.read_bytes().count(b"\n=proc_stack:"),
+                        self.text.read_bytes().count(b"\n=proc_stack:"))
+
+
+if __name__ == "__main__":
+    try:
+        crashdump_viewer.modules()
+    except crashdump_viewer.Unavailable as reason:
+        print(f"NOT TESTED here: {reason}", file=sys.stderr)
+        sys.exit(crashdump_viewer.NOT_TO_BE_HAD)
+    unittest.main(verbosity=2)
