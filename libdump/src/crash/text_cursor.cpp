@@ -28,31 +28,41 @@ void TextCursor::fill() {
     held_ += *got;
 }
 
-namespace {
-
-std::optional<std::uint64_t> take_number(TextCursor& text, int base) {
-    constexpr std::size_t kLongestNumber = 64;
-    const auto ahead = text.look(kLongestNumber);
-    std::uint64_t value = 0;
-    const auto [end, error] =
-        std::from_chars(ahead.data(), ahead.data() + ahead.size(), value, base);
-    if (error != std::errc()) {
-        return std::nullopt;
-    }
-    text.skip(static_cast<std::size_t>(end - ahead.data()));
-    return value;
-}
-
-}  // namespace
-
 std::optional<std::uint64_t> TextCursor::take_hex() {
-    constexpr int kHexadecimal = 16;
-    return take_number(*this, kHexadecimal);
+    constexpr std::size_t kMostDigits = 16;
+    constexpr unsigned kTen = 10;
+    const auto ahead = look(kMostDigits + 1);
+    std::uint64_t value = 0;
+    std::size_t digits = 0;
+    for (; digits < ahead.size(); ++digits) {
+        const char next = ahead[digits];
+        unsigned digit = 0;
+        if (next >= '0' && next <= '9') {
+            digit = static_cast<unsigned>(next - '0');
+        } else if ((next | 0x20) >= 'a' && (next | 0x20) <= 'f') {
+            digit = static_cast<unsigned>((next | 0x20) - 'a') + kTen;
+        } else {
+            break;
+        }
+        if (digits >= kMostDigits) {
+            return std::nullopt;
+        }
+        value = value << 4U | digit;
+    }
+    skip(digits);
+    return digits == 0 ? std::nullopt : std::optional(value);
 }
 
 std::optional<std::uint64_t> TextCursor::take_decimal() {
-    constexpr int kDecimal = 10;
-    return take_number(*this, kDecimal);
+    constexpr std::size_t kLongestNumber = 64;
+    const auto ahead = look(kLongestNumber);
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(ahead.data(), ahead.data() + ahead.size(), value);
+    if (error != std::errc()) {
+        return std::nullopt;
+    }
+    skip(static_cast<std::size_t>(end - ahead.data()));
+    return value;
 }
 
 std::string TextCursor::take_line(std::size_t most) {

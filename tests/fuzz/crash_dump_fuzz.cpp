@@ -1,0 +1,75 @@
+// Reads any bytes as a crash dump's text: makes a dump of it, and asks that for everything.
+
+#include "support/memory_file.h"
+#include "support/memory_sink.h"
+
+#include <libdump/crash/convert.h>
+#include <libdump/model/dump.h>
+#include <libdump/model/messages.h>
+#include <libdump/model/process_context.h>
+#include <libdump/term/backtrace_cursor.h>
+#include <libdump/term/term_printer.h>
+
+#include <cstdlib>
+#include <memory>
+#include <span>
+
+namespace {
+
+using namespace beamdump;
+
+// A term may be printed without end where pointers make a circle of what is no list.
+constexpr std::size_t kMostText = 64U << 10U;
+
+void exhaust(Dump& dump, const records::ProcessRow& row, const TagScheme& scheme) {
+    const auto run = ProcessRun::load(dump.reader(), row);
+    if (!run) {
+        std::abort();  // what convert() writes can be read
+    }
+    ProcessContext context(dump, *run);
+    std::string text;
+    BacktraceCursor stack(context, scheme,
+                          {run->process.instruction_address(), run->process.stack_top_address(),
+                           run->process.heap_end_address()});
+    while (text.size() < kMostText && stack.next(kMostText, text) > 0) {
+    }
+    TermPrinter printer(context, scheme);
+    MessageWalker messages(dump.reader(), *run);
+    messages.seek(0);
+    for (auto message = messages.next(); message && *message != nullptr;
+         message = messages.next()) {
+        text.clear();
+        printer.start((*message)->term_word());
+        while (text.size() < kMostText && printer.next(kMostText, text) > 0) {
+        }
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const test::MemoryFile text(std::as_bytes(std::span(data, size)));
+    const auto crash = crash::CrashDump::open(text.path(), {});
+    if (!crash) {
+        return 0;
+    }
+    const auto content = std::make_shared<test::SinkContent>();
+    if (!crash::convert(*crash, std::make_unique<test::MemorySink>(content), {})) {
+        std::abort();  // any text can be converted, as far as it makes sense
+    }
+    const test::MemoryFile made(content->bytes);
+    const auto dump = Dump::open(made.path());
+    if (!dump) {
+        std::abort();
+    }
+    const auto scheme =
+        scheme_of(static_cast<format::TermScheme>((*dump)->node().term_scheme()));
+    for (std::uint64_t index = 0; scheme && index < (*dump)->processes().size(); ++index) {
+        const auto rows = (*dump)->processes().rows(std::span(&index, 1));
+        if (!rows) {
+            std::abort();
+        }
+        exhaust(**dump, rows->front(), *scheme);
+    }
+    return 0;
+}
