@@ -23,32 +23,33 @@ write([Dump, Answers | LeftOut]) ->
     {General, Warnings, WithGeneral} = ask(general_info, State),
     write_line(Device, [{what, string("general")}, {warnings, texts(Warnings)}
                         | fields(general_info(), General)]),
+    Node = node_name(General),
     {Table, TableWarnings, Ready} = ask(procs_summary, WithGeneral),
     write_line(Device, [{what, string("table")}, {processes, integer(length(Table))},
                         {warnings, texts(TableWarnings)}]),
-    lists:foreach(fun(Row) -> write_process(Device, Row, LeftOut, Ready) end,
+    lists:foreach(fun(Row) -> write_process(Device, Row, LeftOut, Node, Ready) end,
                   lists:keysort(2, Table)),
     write_line(Device, [{what, string("end")}]),
     ok = file:close(Device),
     halt(0).
 
-write_process(Device, Row, LeftOut, State) ->
+write_process(Device, Row, LeftOut, Node, State) ->
     Pid = pid_to_list(element(2, Row)),
     Named = [Pid, element(3, Row)],
     write_line(Device, [{what, string("row")} | fields(proc(), Row)]),
     case LeftOut -- Named of
         LeftOut ->
-            write_line(Device, details(Pid, State));
+            write_line(Device, details(Pid, Node, State));
         _ ->
             write_line(Device, [{what, string("left_out")}, {pid, string(Pid)}])
     end.
 
 %% It fails where the VM's text is not what it expects, such as an atom with a newline.
-details(Pid, State) ->
+details(Pid, Node, State) ->
     try ask({proc_details, Pid}, State) of
         {Details, Warnings, _} ->
             [{what, string("details")}, {warnings, texts(Warnings)} | fields(proc(), Details)]
-                ++ terms(Details, State)
+                ++ terms(Details, Node, State)
     catch
         error:Reason:Stack ->
             forget_position(),
@@ -65,32 +66,37 @@ forget_position() ->
     end,
     lists:foreach(fun erase/1, [chunk, pos, line_map, incomplete_heap]).
 
-terms(Details, State) ->
-    Expand = fun(Where) -> expand(Where, State) end,
+terms(Details, Node, State) ->
+    Of = #{node => Node, expand => fun(Where) -> expand(Where, State) end},
     Members = lists:zip(proc(), tl(tuple_to_list(Details))),
-    [{stack, array([stack_line(Line, Expand) || Line <- proplists:get_value(stack_dump, Members)])},
-     {messages, array([object([{term, term(Term, Expand)}, {token, term(Token, Expand)}])
+    [{stack, array([stack_line(Line, Of) || Line <- proplists:get_value(stack_dump, Members)])},
+     {messages, array([object([{term, term(Term, Of)}, {token, term(Token, Of)}])
                        || {Term, Token} <- proplists:get_value(msg_q, Members)])},
-     {dictionary, array([dictionary_entry(Entry, Expand)
+     {dictionary, array([dictionary_entry(Entry, Of)
                          || Entry <- proplists:get_value(dict, Members)])}].
 
+%% As it stands in the dump, the quotes that its text may need taken off.
+node_name(General) ->
+    Name = proplists:get_value(node_name, lists:zip(general_info(), tl(tuple_to_list(General)))),
+    unicode:characters_to_binary(string:trim(Name, both, "'")).
+
 %% A line of the stack: an address with what is told of it, or a register.
-stack_line({Label, Content}, Expand) ->
+stack_line({Label, Content}, Of) ->
     Text = atom_to_list(Label),
     case {Text, is_told(Content)} of
         {"0x" ++ _, _} -> object([{address, string(Text)}, {told, string(Content)}]);
         {_, true} -> object([{register, string(Text)}, {told, string(Content)}]);
-        {_, false} -> object([{register, string(Text)}, {term, term(Content, Expand)}])
+        {_, false} -> object([{register, string(Text)}, {term, term(Content, Of)}])
     end.
 
 %% It has the same list for an information string as for a list in a register.
 is_told("Catch 0x" ++ _) -> true;
 is_told(_) -> false.
 
-dictionary_entry({Key, Value}, Expand) ->
-    object([{key, term(Key, Expand)}, {value, term(Value, Expand)}]);
-dictionary_entry(Incomplete, Expand) ->
-    object([{incomplete, term(Incomplete, Expand)}]).
+dictionary_entry({Key, Value}, Of) ->
+    object([{key, term(Key, Of)}, {value, term(Value, Of)}]);
+dictionary_entry(Incomplete, Of) ->
+    object([{incomplete, term(Incomplete, Of)}]).
 
 expand(Where, State) ->
     {reply, {ok, Bytes}, _} = crashdump_viewer:handle_call({expand_binary, Where}, none, State),
@@ -174,7 +180,7 @@ texts(Texts) -> array([string(Text) || Text <- Texts]).
 
 integer(Integer) -> integer_to_binary(Integer).
 
-term(Term, Expand) -> quoted(iolist_to_binary(crash_dump_terms:text(Term, Expand))).
+term(Term, Of) -> quoted(iolist_to_binary(crash_dump_terms:text(Term, Of))).
 
 %% Characters, or bytes in no encoding.
 string(Text) ->

@@ -20,7 +20,7 @@ TOKENS = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in (
     ("map", r"#\{"),
     ("node", r"#?<[0-9a-f]+>\{"),
     ("record", rf"#(?P<record_module>{ATOM}):(?P<record_name>{ATOM})\{{"),
-    ("absent", r"#Absent<[^>]*>"),
+    ("absent", r"#Absent<[^>]*>|#Bin<\d+ bytes>"),
     ("marked", r"#(?P<mark>\w+)<[^>]*>"),
     ("float", r"-?\d+\.\d+e[+-]\d+"),
     ("integer", r"-?\d+"),
@@ -29,7 +29,7 @@ TOKENS = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in (
     ("open_list", r"\["), ("open_tuple", r"\{"), ("close", r"[\]}]"),
     ("separator", r"=>|[,|=]"))), re.DOTALL)
 
-ABSENT = "%IncompleteHeap"
+ABSENT = "%CDVIncompleteHeap"
 ESCAPES = {"n": "\n", "f": "\f", "t": "\t", "r": "\r", "b": "\b", "v": "\v"}
 
 

@@ -4,10 +4,11 @@ import collections
 import re
 
 from support import tools
-from support.canonical import Unreadable, canonical
+from support.canonical import ABSENT, Unreadable, canonical
 
 WORD_BYTES = 8
 SHOWN_AROUND = 80
+NOTHING = "<<>>"
 # Of the VM's own words.
 STATUSES = {"Waiting": "waiting", "Running": "running", "Scheduled": "runnable",
             "Suspended": "suspended", "Exiting": "exiting", "Garbing\n(limited info)":
@@ -15,6 +16,11 @@ STATUSES = {"Waiting": "waiting", "Running": "running", "Scheduled": "runnable",
 WHOLE = ("--limit", "0", "--term-bytes", "0", "--sensitive")
 CODE = re.compile(r"0x(?P<address>[0-9a-fA-F]+) \((?P<function>.*?)(?: \+ (?P<offset>\d+))?\)",
                   re.DOTALL)
+# What monitors a process for a native function's resource: the analyzer names the resource by its
+# reference, crashdump_viewer by its module and type.
+OF_RESOURCE = "a resource"
+RESOURCE = re.compile(r"\{(prim_file,efile|\w+,resource)\} \(#Ref<")
+OTHER_NODES = re.compile(r"<[1-9]\d*(\.\d+(?:\.\d+)?>)")
 
 
 class CrashComparison:
@@ -88,7 +94,7 @@ class CrashComparison:
     # ---- details
 
     def _compare_details(self, pid, theirs):
-        ours = tools.analyze_json("process", self._dump, pid, "--limit", "0")
+        ours = tools.analyze_json("process", self._dump, pid, "--limit", "0", "--sensitive")
         state, identity, memory = ours["state"], ours["identity"], ours["memory"]
         collected = ours["garbage_collection_info"]
         address, function = _program_counter(theirs["prog_count"])
@@ -122,8 +128,8 @@ class CrashComparison:
                 _words(theirs["old_bin_vheap_unused"])),
             "links": (self._links(link["other"] for link in ours["links"]["items"]),
                       self._links(link["other"] for link in theirs["links"] or ())),
-            "monitors": (len(ours["monitors"]["items"]), len(theirs["monitors"] or ())),
-            "monitored_by": (len(ours["monitored_by"]["items"]), len(theirs["mon_by"] or ()))})
+            "monitors": (_monitors(ours["monitors"]), _shown_monitors(theirs["monitors"])),
+            "monitored_by": (_monitors(ours["monitored_by"]), _shown_monitors(theirs["mon_by"]))})
 
     def _links(self, others):
         return sorted(other for other in others if self._among_links(other))
@@ -162,7 +168,7 @@ class CrashComparison:
 
     def _compare_messages(self, pid, details):
         answer = tools.analyze_json("messages", self._dump, pid, "--no-histogram", *WHOLE)
-        ours = [message["term"]["text"] for message in answer["messages"]]
+        ours = [message["term"]["text"] for message in answer.get("messages", ())]
         theirs = [message["term"] for message in details["messages"]]
         if len(ours) != len(theirs):
             self._differ(pid, "number of messages", len(ours), len(theirs))
@@ -172,7 +178,7 @@ class CrashComparison:
 
     def _compare_dictionary(self, pid, details):
         answer = tools.analyze_json("dictionary", self._dump, pid, *WHOLE)
-        ours = [entry[part]["text"] for entry in answer["dictionary"]
+        ours = [entry[part]["text"] for entry in answer.get("dictionary", ())
                 for part in ("key", "value")]
         theirs = [entry[part] for entry in details["dictionary"] if "key" in entry
                   for part in ("key", "value")]
@@ -189,12 +195,42 @@ class CrashComparison:
             self._differ(pid, where, f"unreadable: {problem}", theirs[:SHOWN_AROUND])
             return
         self.counts["bytes of terms"] += len(theirs)
+        if "<*." in theirs:
+            # Of identifiers in the external format: the number by which the node knew the other one.
+            ours, theirs = (OTHER_NODES.sub(r"<*\1", text) for text in (ours, theirs))
+        if ours != theirs and NOTHING in ours and _without_empty(ours) == _without_empty(theirs):
+            # A part of a binary that the dump lacks, of no bytes: crashdump_viewer misses the binary.
+            self.counts["terms with an empty part of an absent binary"] += 1
+            return
         if ours != theirs:
             at = next((i for i, (one, other) in enumerate(zip(ours, theirs)) if one != other),
                       min(len(ours), len(theirs)))
             shown = slice(max(0, at - SHOWN_AROUND), at + SHOWN_AROUND)
             self._differ(pid, f"{where}, at {at} of {len(theirs)}", repr(ours[shown]),
                          repr(theirs[shown]))
+
+
+def _without_empty(text):
+    return text.replace(NOTHING, ABSENT)
+
+
+def _monitors(monitors):
+    """Each as whom it is about, and the numbers of its reference."""
+    return sorted((monitor["other"], _numbers(monitor.get("reference", "")))
+                  if not monitor["other"].startswith("#Ref<") else
+                  (OF_RESOURCE, _numbers(monitor["other"])) for monitor in monitors["items"])
+
+
+def _shown_monitors(monitors):
+    shown = (monitor["shown"].removesuffix(" node monitor") for monitor in monitors or ())
+    return sorted((OF_RESOURCE if RESOURCE.match(text) else text.split(" (#Ref<")[0],
+                   _numbers(text) if " (#Ref<" in text else "") for text in shown)
+
+
+def _numbers(reference):
+    """The last three: before them stand the node's, and in some the number of a process."""
+    found = re.search(r"#Ref<[\d.]*?(\d+\.\d+\.\d+)>", reference)
+    return found[1] if found else ""
 
 
 def _known(text):
