@@ -25,11 +25,20 @@ SHOWN_MONITORS = ("process", "port", "remote", "time_offset", "node")
 
 class TextComparison(CrashComparison):
     """A reference stands in external format, with its node's name: that of a node with a name is one
-    of another node where crashdump_viewer runs."""
+    of another node where crashdump_viewer runs. So do all identifiers in a message that is not
+    decoded: where it runs, other nodes have other numbers."""
 
     def _compare_term(self, pid, where, text, theirs):
-        super()._compare_term(pid, where, re.sub(r"#Ref<\d+\.", "#Ref<0.", text),
-                              theirs.replace("#Ref<*.", "#Ref<0."))
+        if text == "#MatchState":
+            # Of OTP 25, which prints no more of it; the text has what is left to match.
+            self.counts["match contexts"] += 1
+            return
+        ours = re.sub(r"#Ref<\d+\.", "#Ref<0.", text)
+        theirs = theirs.replace("#Ref<*.", "#Ref<0.")
+        if where.startswith("message"):
+            ours, theirs = (re.sub(r"<[1-9]\d*(\.\d+\.\d+>)", r"<1\1", term)
+                            for term in (ours, theirs))
+        super()._compare_term(pid, where, ours, theirs)
 
 
 class CrashDumpText(unittest.TestCase):
