@@ -56,6 +56,21 @@ std::string monitor_kind(records::MonitorKind kind) {
     }
 }
 
+/// The process or port of a link or monitor. Of a remote one whose words the dump lacks, the
+/// numbers are known.
+template <typename Relation>
+std::string other_text(Dump& dump, const Relation& relation, TermPrinter& printer) {
+    if (relation.has_other_word() || !relation.has_remote_owner_id()) {
+        return term_text(printer, relation.other_word(), kLongestId).text;
+    }
+    const auto node = dump.tables().node_at(relation.remote_node_address());
+    const std::string channel =
+        node ? std::to_string(node->is_self ? 0 : node->name_atom) : std::string("?");
+    constexpr unsigned kSerialShift = 32;
+    return fmt::format("<{}.{}.{}>", channel, relation.remote_owner_id() & 0xFFFF'FFFFU,
+                       relation.remote_owner_id() >> kSerialShift);
+}
+
 /// What a monitor watches, or who watches by it. By name: on this node unless another is named.
 std::string monitor_other(Dump& dump, const records::Monitor& monitor, TermPrinter& printer) {
     if (monitor.has_name_atom() && !monitor.is_target()) {
@@ -64,7 +79,7 @@ std::string monitor_other(Dump& dump, const records::Monitor& monitor, TermPrint
             monitor.has_node_atom() ? monitor.node_atom() : dump.node().name_atom();
         return fmt::format("{{{},{}}}", name, atom_text(dump, node));
     }
-    return term_text(printer, monitor.other_word(), kLongestId).text;
+    return other_text(dump, monitor, printer);
 }
 
 /// A local reference, numbers highest first, as Erlang prints it.
@@ -102,9 +117,8 @@ Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& prin
         }
         for (const auto& link : relations->link()) {
             if (wanted(into.links, limit)) {
-                into.links.items.push_back({link_kind(link.kind()),
-                                            term_text(printer, link.other_word(), kLongestId).text,
-                                            link.unlinking()});
+                into.links.items.push_back(
+                    {link_kind(link.kind()), other_text(dump, link, printer), link.unlinking()});
             }
         }
         for (const auto& monitor : relations->monitor()) {

@@ -132,26 +132,34 @@ class Reader {
             }
             return;
         }
-        // {Name,Node}; or of a resource that a native function monitors with, {Module,Type}.
-        if (text.starts_with('{')) {
-            text.remove_prefix(1);
-            const auto first = parse_atom(text);
-            if (!first || !text.starts_with(',')) {
-                return;
+        // A node, whose monitor has no reference; or the clock service.
+        if (!text.starts_with('{')) {
+            const bool node = text.ends_with(",[]}");
+            if (const auto name = parse_atom(text)) {
+                monitor.set_kind(node ? records::MONITOR_KIND_NODE
+                                      : records::MONITOR_KIND_TIME_OFFSET);
+                monitor.set_other_word(format_.words.atom(names_.atom(*name)));
             }
-            text.remove_prefix(1);
-            const auto second = parse_atom(text);
-            if (!second) {
-                return;
-            }
-            if (monitor.is_target()) {
-                monitor.set_kind(records::MONITOR_KIND_RESOURCE);
-                return;
-            }
-            monitor.set_kind(records::MONITOR_KIND_PROCESS);
-            monitor.set_name_atom(names_.atom(*first));
-            monitor.set_node_atom(names_.atom(*second));
+            return;
         }
+        // {Name,Node}; or of a resource that a native function monitors with, {Module,Type}.
+        text.remove_prefix(1);
+        const auto first = parse_atom(text);
+        if (!first || !text.starts_with(',')) {
+            return;
+        }
+        text.remove_prefix(1);
+        const auto second = parse_atom(text);
+        if (!second) {
+            return;
+        }
+        if (monitor.is_target()) {
+            monitor.set_kind(records::MONITOR_KIND_RESOURCE);
+            return;
+        }
+        monitor.set_kind(records::MONITOR_KIND_PROCESS);
+        monitor.set_name_atom(names_.atom(*first));
+        monitor.set_node_atom(names_.atom(*second));
     }
 
     std::uint64_t node(std::uint64_t channel) {

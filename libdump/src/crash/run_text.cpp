@@ -170,7 +170,8 @@ Result<void> RunText::write_region(format::RegionKind kind, std::uint64_t addres
 }
 
 /// What lies in the new heap, is known by its bounds. Of what does not, it is not: that is taken
-/// for the old heap where the process has one.
+/// for the old heap where the process has one. A stretch may reach over the stack, which has words
+/// of its own: what lies behind it (messages' fragments) can be nearer than a gap.
 Result<void> RunText::write_regions(const ProcessText& facts) {
     const auto& process = facts.process;
     if (auto done = write_region(format::RegionKind::kStack, process.stack_top_address(), stack_, 0,
@@ -191,14 +192,20 @@ Result<void> RunText::write_regions(const ProcessText& facts) {
                                                        : format::RegionKind::kHeapFragment;
     const auto heap = process.heap_address();
     const auto top = process.has_heap_address() ? process.heap_end_address() : 0;
+    const auto stack = process.stack_top_address();
+    const auto stack_end = stack + stack_words_ * kWord;
     for (const auto& stretch : *stretches) {
         const auto end = stretch.address + stretch.words * kWord;
-        // In up to three parts: before the heap, in it, behind it.
+        // In up to three parts: before the heap, in it up to the stack, behind it.
         for (auto at = stretch.address; at < end;) {
+            if (at >= stack && at < stack_end) {
+                at = stack_end;
+                continue;
+            }
             const bool inside = at >= heap && at < top;
-            auto stop = inside ? std::min(end, top) : end;
-            if (at < heap && heap < end) {
-                stop = heap;
+            auto stop = end;
+            for (const auto border : {heap, stack}) {
+                stop = border > at ? std::min(stop, border) : stop;
             }
             const auto kind = inside || top == 0 ? format::RegionKind::kHeap : outside;
             if (auto done = write_region(kind, at, heap_, at, (stop - at) / kWord); !done) {
