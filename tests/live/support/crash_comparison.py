@@ -22,11 +22,18 @@ OF_RESOURCE = "a resource"
 RESOURCE = re.compile(r"\{(prim_file,efile|\w+,resource)\} \(#Ref<")
 OTHER_NODES = re.compile(r"<[1-9]\d*(\.\d+(?:\.\d+)?>)")
 
+# Of so many processes, the text itself is asked where it was converted, too.
+FROM_TEXT = 20
+
 
 class CrashComparison:
-    def __init__(self, dump, viewed, facts_left_out=(), among_links=lambda other: True):
-        """facts_left_out: not compared. among_links: which links are."""
+    def __init__(self, dump, viewed, facts_left_out=(), among_links=lambda other: True,
+                 converted=None):
+        """facts_left_out: not compared. among_links: which links are. converted: the dump that
+        `convert` made of the text; but for some, processes are looked up there, which takes less
+        time."""
         self._dump = dump
+        self._converted = converted
         self._viewed = viewed
         self._left_out = facts_left_out
         self._among_links = among_links
@@ -44,7 +51,9 @@ class CrashComparison:
         for pid, row in self._viewed.table.items():
             if pid in listed:
                 self._compare_row(pid, row, listed[pid])
-        for pid, details in self._viewed.details.items():
+        for number, (pid, details) in enumerate(self._viewed.details.items()):
+            if self._converted is not None and number == FROM_TEXT:
+                self._dump = self._converted
             if pid in listed:
                 self._compare_process(pid, details)
 
