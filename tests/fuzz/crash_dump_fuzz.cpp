@@ -62,8 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!dump) {
         std::abort();
     }
-    const auto scheme =
-        scheme_of(static_cast<format::TermScheme>((*dump)->node().term_scheme()));
+    const auto scheme = scheme_of(static_cast<format::TermScheme>((*dump)->node().term_scheme()));
     for (std::uint64_t index = 0; scheme && index < (*dump)->processes().size(); ++index) {
         const auto rows = (*dump)->processes().rows(std::span(&index, 1));
         if (!rows) {
