@@ -8,7 +8,7 @@ namespace beamdump::crash_dump {
 namespace {
 
 Result<void> write_binary(Dump& dump, const records::Binary& binary, Text& out) {
-    constexpr std::size_t kBlock = 3 * 16384;
+    constexpr std::size_t kBlock = std::size_t{3} << 14U;
     std::vector<std::uint8_t> block(kBlock);
     out.put("=binary:");
     out.hex(binary.address());

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostDecimalWords = 1024;
 /// A bit string of more bytes is shown by where it lies, as the VM does: from its first byte's
 /// begin to its last whole one.
 constexpr std::uint64_t kMostBytesInPlace = std::uint64_t{64} << 10U;
-constexpr std::size_t kBlock = 3 * 1024;
+constexpr std::size_t kBlock = std::size_t{3} << 10U;
 /// The kernel's half of the addresses: no object of the node is there.
 constexpr std::uint64_t kAtomObjects = 0xFFFF'8000'0000'0000U;
 
