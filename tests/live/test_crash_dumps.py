@@ -24,7 +24,7 @@ from support.zoo import start_zoo
 ZOO_SCALE = 0.01
 SAMPLE_SCALE = 0.2
 # How the sample ends; the zoo ends by a signal. BEAMDUMP_CRASHES: which of them (soak: all).
-WAYS = os.environ.get("BEAMDUMP_CRASHES", "halt processes").split()
+WAYS = os.environ.get("BEAMDUMP_CRASHES", "halt").split()
 MOST_SECONDS = 300  # to write a crash dump
 
 # crashdump_viewer has no bounds: it would write out 2^60 tuples.

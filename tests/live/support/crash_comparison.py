@@ -23,7 +23,7 @@ RESOURCE = re.compile(r"\{(prim_file,efile|\w+,resource)\} \(#Ref<")
 OTHER_NODES = re.compile(r"<[1-9]\d*(\.\d+(?:\.\d+)?>)")
 
 # Of so many processes, the text itself is asked where it was converted, too.
-FROM_TEXT = 20
+FROM_TEXT = 10
 
 
 class CrashComparison:
