@@ -70,7 +70,7 @@ def measure(dump, repeat):
     state = tools.analyze_json("process", dump, STATE, "--limit", "1")["pid"]
     names = ("wc", "sections", "load and table", "processes", "details", "screen", "backtrace")
     runs = {name: Runs() for name in names}
-    dump.read_bytes()  # into the page cache
+    run(Runs(), "wc", "-l", dump)  # into the page cache
     for _ in range(repeat):
         run(runs["wc"], "wc", "-l", dump)
         run(runs["sections"], PROGRAMS / "crash_dump_sections", dump)
@@ -100,12 +100,12 @@ def rows(runs):
             row(f"`backtrace {STATE} > /dev/null`", "backtrace", "details")]
 
 
-def report(dump, scale, repeat):
+def report(dump, what, repeat):
     runs = measure(dump, repeat)
     size = tools.file_bytes(dump)
     return "\n".join([
-        f"{datetime.date.today().isoformat()}; {machine()}. Crash dump of the standard node at scale "
-        f"{scale:g}, OTP {RELEASE}: {size / 1e6:,.0f} MB. Medians of {repeat} runs, taken in turn.", "",
+        f"{datetime.date.today().isoformat()}; {machine()}. {what}: "
+        f"{size / 1e6:,.0f} MB. Medians of {repeat} runs, taken in turn.", "",
         table(["", "time (range)", "peak memory", "against its peer above"], rows(runs)), "",
         f"`wc -l` reads {size / 1e6 / runs['wc'].median():,.1f} GB/s, the sections are found at "
         f"{size / 1e6 / runs['sections'].median():,.1f} GB/s."])
@@ -125,8 +125,12 @@ def main():
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        dump = options.dump or make_dump(directory, options.scale)
-        text = report(dump, options.scale, options.repeat)
+        if options.dump:
+            dump, what = options.dump, f"Crash dump {options.dump.name}"
+        else:
+            dump = make_dump(directory, options.scale)
+            what = f"Crash dump of the standard node at scale {options.scale:g}, OTP {RELEASE}"
+        text = report(dump, what, options.repeat)
     print(text)
     if options.record:
         record(text)
