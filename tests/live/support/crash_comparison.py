@@ -107,6 +107,9 @@ class CrashComparison:
         state, identity, memory = ours["state"], ours["identity"], ours["memory"]
         collected = ours["garbage_collection_info"]
         address, function = _program_counter(theirs["prog_count"])
+        if theirs["current_func"]:
+            # What one that runs was scheduled in for, and what another waits in to call.
+            function = theirs["current_func"]["function"]
         self._compare_facts(pid, "details", {
             "status": (state.get("status"), STATUSES.get(theirs["state"])),
             "reductions": (state.get("reductions"), theirs["reds"]),
