@@ -52,12 +52,11 @@ void TwinWatcher::watch() {
     while (wanted_) {
         lock.unlock();
         auto enough = look();
-        if (!enough) {
-            ::kill(twin_, SIGKILL);
-        }
         lock.lock();
         if (!enough) {
+            // First the reason, then the deed: whoever finds the twin dead asks for it.
             reason_ = std::move(enough.error());
+            ::kill(twin_, SIGKILL);
             return;
         }
         changed_.wait_for(lock, kBetweenLooks, [this] { return !wanted_; });
