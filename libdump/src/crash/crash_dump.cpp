@@ -13,7 +13,7 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::size_t kPieceBytes = 1U << 20U;
+constexpr std::size_t kPieceBytes = 128U << 10U;
 constexpr std::size_t kLongestLine = 64U << 10U;
 
 std::optional<std::uint64_t> hexadecimal(std::string_view digits) {

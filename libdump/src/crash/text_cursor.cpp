@@ -7,7 +7,9 @@
 namespace beamdump::crash {
 
 void TextCursor::fill() {
-    std::memmove(buffer_.data(), buffer_.data() + next_, held_ - next_);
+    if (held_ > next_) {
+        std::memmove(buffer_.data(), buffer_.data() + next_, held_ - next_);
+    }
     held_ -= next_;
     next_ = 0;
     if (error_ || next_read_ >= end_) {

@@ -15,7 +15,10 @@ namespace beamdump::crash {
 class TextCursor {
   public:
     TextCursor(const TextSource& source, std::uint64_t begin, std::uint64_t end)
-        : source_(source), next_read_(begin), end_(end), buffer_(kBufferBytes) {}
+        : source_(source),
+          next_read_(begin),
+          end_(end),
+          buffer_(std::min<std::uint64_t>(end - std::min(begin, end), kBufferBytes)) {}
 
     /// The first failure to read, if there was one.
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
