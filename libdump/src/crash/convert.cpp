@@ -10,8 +10,6 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::uint64_t kGapWords = 512;
-
 std::string malformed_text(std::uint64_t lines, std::uint64_t first) {
     return fmt::format("{} line{} of the crash dump could not be read, the first at byte {}", lines,
                        lines == 1 ? "" : "s", first);

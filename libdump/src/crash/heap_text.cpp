@@ -36,7 +36,6 @@ Result<TextCounts> HeapText::read(TextCursor& text) {
         if (!ends) {
             text.skip_line();
         }
-        ++counts.lines;
         if (outcome == Outcome::kMalformed || !ends) {
             counts.first_malformed = counts.malformed++ == 0 ? begin : counts.first_malformed;
         }
@@ -113,6 +112,15 @@ Result<void> HeapText::put(std::uint64_t at, std::span<const std::uint64_t> word
     return {};
 }
 
+/// A boxed object's first words, behind which the others were put before: from now on it is one.
+HeapText::Parsed HeapText::boxed(std::uint64_t at, std::span<const std::uint64_t> words) {
+    if (auto done = put(at, words); !done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return Outcome::kDone;
+}
+
 HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
     const auto head = take_element(text, format_, names_);
     if (!head || !text.take('|')) {
@@ -159,11 +167,7 @@ HeapText::Parsed HeapText::tuple(TextCursor& text, std::uint64_t at) {
     if (!parsed || *parsed == Outcome::kMalformed) {
         return parsed;
     }
-    if (auto done = image_.put(at, {format_.words.header(BoxedKind::kTuple, *arity)}); !done) {
-        return std::unexpected(done.error());
-    }
-    image_.begin(at, ObjectStart::kBoxed);
-    return Outcome::kDone;
+    return boxed(at, std::array{format_.words.header(BoxedKind::kTuple, *arity)});
 }
 
 HeapText::Parsed HeapText::floating(TextCursor& text, std::uint64_t at) {
@@ -181,11 +185,7 @@ HeapText::Parsed HeapText::floating(TextCursor& text, std::uint64_t at) {
     text.skip(*length);
     const std::array words = {format_.words.header(BoxedKind::kFloat, 1),
                               std::bit_cast<std::uint64_t>(value)};
-    if (auto done = put(at, words); !done) {
-        return std::unexpected(done.error());
-    }
-    image_.begin(at, ObjectStart::kBoxed);
-    return Outcome::kDone;
+    return boxed(at, words);
 }
 
 HeapText::Parsed HeapText::big(TextCursor& text, std::uint64_t at) {
@@ -197,11 +197,7 @@ HeapText::Parsed HeapText::big(TextCursor& text, std::uint64_t at) {
         1, format_.words.header(value->negative ? BoxedKind::kNegativeBig : BoxedKind::kPositiveBig,
                                 value->words.size()));
     words_.insert(words_.end(), value->words.begin(), value->words.end());
-    if (auto done = put(at, words_); !done) {
-        return std::unexpected(done.error());
-    }
-    image_.begin(at, ObjectStart::kBoxed);
-    return Outcome::kDone;
+    return boxed(at, words_);
 }
 
 HeapText::Parsed HeapText::flat_map(TextCursor& text, std::uint64_t at) {
@@ -308,11 +304,7 @@ HeapText::Parsed HeapText::heap_binary(TextCursor& text, std::uint64_t at) {
     if (!content.empty()) {
         std::memcpy(words_.data() + otp25::kHeapBinaryData, content.data(), content.size());
     }
-    if (auto done = put(at, words_); !done) {
-        return std::unexpected(done.error());
-    }
-    image_.begin(at, ObjectStart::kBoxed);
-    return Outcome::kDone;
+    return boxed(at, words_);
 }
 
 HeapText::Parsed HeapText::off_heap_binary(TextCursor& text, std::uint64_t at, bool sub) {
@@ -410,22 +402,13 @@ HeapText::Parsed HeapText::identifier(TextCursor& text, std::uint64_t at, bool p
     if (!numbers) {
         return Outcome::kMalformed;
     }
-    const auto& nodes = names_.atoms();
-    const auto channel = static_cast<std::uint32_t>(numbers->channel);
-    const auto known = nodes.find(channel);
-    const auto atom = names_.node_channel(
-        channel, known == nodes.end() ? std::to_string(channel) : known->second);
     constexpr unsigned kSerialShift = 32;
     const std::array words = {
         format_.words.header(pid ? BoxedKind::kExternalPid : BoxedKind::kExternalPort,
                              otp25::kExternalData),
-        names_.node({atom, 0}), std::uint64_t{0},
+        names_.node_of_channel(numbers->channel), std::uint64_t{0},
         pid ? numbers->number | numbers->serial << kSerialShift : numbers->number};
-    if (auto done = put(at, words); !done) {
-        return std::unexpected(done.error());
-    }
-    image_.begin(at, ObjectStart::kBoxed);
-    return Outcome::kDone;
+    return boxed(at, words);
 }
 
 HeapText::Parsed HeapText::external(TextCursor& text, std::uint64_t at) {
@@ -443,11 +426,7 @@ HeapText::Parsed HeapText::external(TextCursor& text, std::uint64_t at) {
     if (!words) {
         return Outcome::kMalformed;
     }
-    if (auto done = put(at, *words); !done) {
-        return std::unexpected(done.error());
-    }
-    image_.begin(at, ObjectStart::kBoxed);
-    return Outcome::kDone;
+    return boxed(at, *words);
 }
 
 }  // namespace beamdump::crash

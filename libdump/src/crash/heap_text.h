@@ -9,7 +9,6 @@ namespace beamdump::crash {
 
 /// What was met in a part of the text.
 struct TextCounts {
-    std::uint64_t lines = 0;
     std::uint64_t malformed = 0;
     std::uint64_t first_malformed = 0;  ///< offset in the text
 };
@@ -38,6 +37,7 @@ class HeapText {
     using Parsed = Result<Outcome>;
 
     Parsed object(TextCursor& text, std::uint64_t at);
+    Parsed boxed(std::uint64_t at, std::span<const std::uint64_t> words);
     Parsed cell(TextCursor& text, std::uint64_t at);
     Parsed tuple(TextCursor& text, std::uint64_t at);
     Parsed floating(TextCursor& text, std::uint64_t at);

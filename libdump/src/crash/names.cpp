@@ -33,6 +33,13 @@ std::uint32_t Names::node_channel(std::uint32_t channel, std::string_view name) 
     return channel;
 }
 
+std::uint64_t Names::node_of_channel(std::uint64_t channel) {
+    const auto number = static_cast<std::uint32_t>(channel);
+    const auto known = atoms_.find(number);
+    const auto name = known == atoms_.end() ? std::to_string(number) : known->second;
+    return node({node_channel(number, name), 0});
+}
+
 void Names::code(const Function& function, std::uint64_t address, std::uint64_t offset) {
     if (address < offset + kMfaOffset) {
         return;

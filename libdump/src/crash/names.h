@@ -48,6 +48,9 @@ class Names {
     /// The node whose name was the atom with the number `channel`: that is kept, for it is printed.
     std::uint32_t node_channel(std::uint32_t channel, std::string_view name);
 
+    /// The address of the node with that number, under its name where that is known.
+    std::uint64_t node_of_channel(std::uint64_t channel);
+
     /// Addresses of what stands in the runtime's tables.
     std::uint64_t fun(const Fun& fun) { return number(funs_, fun, kFuns); }
     std::uint64_t export_of(const Function& function) {

@@ -81,7 +81,7 @@ class Reader {
             link.set_kind(records::LINK_KIND_REMOTE);
             link.set_remote_owner_id(
                 format::owner_id_of(numbers[1], numbers.size() > 2 ? numbers[2] : 0));
-            link.set_remote_node_address(node(numbers[0]));
+            link.set_remote_node_address(names_.node_of_channel(numbers[0]));
         } else if (port) {
             link.set_kind(records::LINK_KIND_PORT);
             link.set_other_word(format_.words.port(numbers[1]));
@@ -124,7 +124,7 @@ class Reader {
             if (numbers[0] != 0) {
                 monitor.set_kind(records::MONITOR_KIND_REMOTE);
                 monitor.set_remote_owner_id(format::owner_id_of(numbers[1], serial));
-                monitor.set_remote_node_address(node(numbers[0]));
+                monitor.set_remote_node_address(names_.node_of_channel(numbers[0]));
             } else {
                 monitor.set_kind(port ? records::MONITOR_KIND_PORT : records::MONITOR_KIND_PROCESS);
                 monitor.set_other_word(port ? format_.words.port(numbers[1])
@@ -160,15 +160,6 @@ class Reader {
         monitor.set_kind(records::MONITOR_KIND_PROCESS);
         monitor.set_name_atom(names_.atom(*first));
         monitor.set_node_atom(names_.atom(*second));
-    }
-
-    std::uint64_t node(std::uint64_t channel) {
-        const auto number = static_cast<std::uint32_t>(channel);
-        const auto known = names_.atoms().find(number);
-        return names_.node(
-            {names_.node_channel(
-                 number, known == names_.atoms().end() ? std::to_string(channel) : known->second),
-             0});
     }
 
     records::Relations& page() {

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::uint64_t kWord = WordImage::kWordBytes;
 constexpr std::size_t kDirectoryReferences = 1024;
-// Fewer missing words than this do not end a region: they are what a collection would have dropped.
-constexpr std::uint64_t kGapWords = 512;
 constexpr std::uint64_t kMostLine = 4096;
 // Where no return address tells where the stack was, and for the dictionary's slots, whose place
 // the text does not tell: nothing refers to them.
@@ -40,7 +38,6 @@ Result<void> RunText::read_heap(const ProcessSections& sections) {
             counts_.malformed == 0 ? counts->first_malformed : counts_.first_malformed;
         counts_.malformed += counts->malformed;
     }
-    counts_.lines += counts->lines;
     return {};
 }
 

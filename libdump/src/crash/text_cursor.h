@@ -26,7 +26,7 @@ class TextCursor {
     [[nodiscard]] std::uint64_t position() const { return next_read_ - (held_ - next_); }
     [[nodiscard]] bool at_end() { return look(1).empty(); }
 
-    /// What comes next: at least `bytes` of it (kMostAhead at most), or all up to the end.
+    /// What comes next: at least `bytes` of it (kBufferBytes at most), or all up to the end.
     std::string_view look(std::size_t bytes) {
         if (held_ - next_ < bytes) {
             fill();
@@ -57,8 +57,6 @@ class TextCursor {
     void skip_line();
     /// Whether nothing but a line's end (or the text's) follows; passes over it.
     bool take_line_end();
-
-    static constexpr std::size_t kMostAhead = 4096;
 
   private:
     static constexpr std::size_t kBufferBytes = 256U << 10U;

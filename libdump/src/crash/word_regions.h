@@ -6,6 +6,10 @@
 
 namespace beamdump::crash {
 
+/// Fewer missing words than this do not end a region: they are what a collection would have
+/// dropped.
+inline constexpr std::uint64_t kGapWords = 512;
+
 /// The objects that words may lead to: a process's own, and the literals.
 struct Objects {
     const WordImage& own;

@@ -71,7 +71,6 @@ class CrashDump {
     }
     /// Where and why the text breaks off, one sentence; empty for a whole dump.
     [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
-    [[nodiscard]] std::uint64_t end() const { return text_.size(); }
 
     /// The process in a section's name, `<0.12.0>`.
     static std::optional<std::uint64_t> parse_owner(std::string_view pid);
