@@ -33,7 +33,7 @@ foreach(half include/libdump src)
   check(libdump/${half}/term   "libdump/" libdump/base/ libdump/format/ libdump/term/)
   check(libdump/${half}/heap   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/heap/)
   check(libdump/${half}/crash  "libdump/" libdump/base/ libdump/format/ libdump/write/ libdump/term/
-        libdump/crash/)
+        libdump/heap/scratch_ libdump/crash/)
   check(libdump/${half}/model  "libdump/" libdump/base/ libdump/format/ libdump/read/
         libdump/term/ libdump/model/)
 endforeach()

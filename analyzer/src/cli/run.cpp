@@ -7,10 +7,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
-#include <iterator>
-#include <memory>
+#include <optional>
 #include <utility>
 
 namespace beamdump::cli {
@@ -19,13 +17,12 @@ namespace {
 
 /// The dumps that a command is about: one, or for a comparison two.
 struct Dumps {
-    std::unique_ptr<Dump> first;
-    std::unique_ptr<Dump> second;
-    std::vector<std::string> missing;  // of the files that they came from
+    input::OpenedDump first;
+    std::optional<input::OpenedDump> second;
 
     template <typename Visit>
     void each(const Visit& visit) const {
-        visit(*first);
+        visit(first);
         if (second) {
             visit(*second);
         }
@@ -36,66 +33,71 @@ struct Dumps {
 crash::ConvertChoice choice_for(const Options& options) {
     using Heaps = crash::ConvertChoice::Heaps;
     crash::ConvertChoice choice;
-    choice.heaps = options.command == Command::kCrashDump ? Heaps::kAll
-                   : options.process.empty()              ? Heaps::kNone
-                                                          : Heaps::kOne;
     choice.process = options.process;
+    switch (options.command) {
+        case Command::kBacktrace:
+        case Command::kMessages:
+        case Command::kDictionary:
+            choice.heaps = Heaps::kOneLate;
+            break;
+        case Command::kCrashDump:
+            choice.heaps = Heaps::kAll;
+            break;
+        default:
+            choice.heaps = options.process.empty() ? Heaps::kNone : Heaps::kOne;
+    }
     return choice;
 }
 
-Result<std::unique_ptr<Dump>> open_dump(const std::string& path, const Options& options,
-                                        render::Output& err, Dumps& into) {
+Result<input::OpenedDump> open_dump(const std::string& path, const Options& options,
+                                    render::Output& err) {
     ProgressLine line(err);
     auto opened = input::open_dump(path, choice_for(options),
                                    [&line](std::uint64_t done, std::uint64_t total) {
                                        line.update("reading the crash dump", done, total);
                                    });
     line.clear();
-    if (!opened) {
-        return std::unexpected(opened.error());
-    }
-    std::ranges::move(opened->missing, std::back_inserter(into.missing));
-    return std::move(opened->dump);
+    return opened;
 }
 
 Result<Dumps> open_dumps(const Options& options, render::Output& err) {
-    Dumps dumps;
-    auto first = open_dump(options.dump, options, err, dumps);
+    auto first = open_dump(options.dump, options, err);
     if (!first) {
         return std::unexpected(first.error());
     }
-    dumps.first = std::move(*first);
+    Dumps dumps{std::move(*first), std::nullopt};
     if (options.command == Command::kDiff) {
-        auto second = open_dump(options.later_dump, options, err, dumps);
+        auto second = open_dump(options.later_dump, options, err);
         if (!second) {
             return std::unexpected(second.error());
         }
-        dumps.second = std::move(*second);
+        dumps.second.emplace(std::move(*second));
     }
     return dumps;
 }
 
 Result<Outcome> answer(const Dumps& dumps, const Options& options, render::Output& out,
                        render::Output& err) {
+    Dump& dump = dumps.first.dump();
     switch (options.command) {
         case Command::kSummary:
-            return summary_command(*dumps.first, options, out);
+            return summary_command(dump, options, out);
         case Command::kProcesses:
-            return processes_command(*dumps.first, options, out);
+            return processes_command(dump, options, out);
         case Command::kProcess:
-            return process_command(*dumps.first, options, out, err);
+            return process_command(dump, options, out, err);
         case Command::kMessages:
-            return messages_command(*dumps.first, options, out, err);
+            return messages_command(dump, options, out, err);
         case Command::kDictionary:
-            return dictionary_command(*dumps.first, options, out, err);
+            return dictionary_command(dump, options, out, err);
         case Command::kBacktrace:
-            return backtrace_command(*dumps.first, options, out, err);
+            return backtrace_command(dump, options, out, err);
         case Command::kDiff:
-            return diff_command(*dumps.first, *dumps.second, options, out);
+            return diff_command(dump, dumps.second->dump(), options, out);
         case Command::kHeap:
-            return heap_command(*dumps.first, options, out, err);
+            return heap_command(dump, options, out, err);
         case Command::kCrashDump:
-            return crash_dump_command(*dumps.first, options, out, err);
+            return crash_dump_command(dump, options, out, err);
         case Command::kConvert:
             break;
     }
@@ -130,12 +132,14 @@ ExitStatus run_command(const Options& options, render::Output& out, render::Outp
         // A reader that has seen enough is no failure, and wants no words about it.
         return error->code == ErrorCode::kClosedPipe ? ExitStatus::kDone : fail_with(err, *error);
     }
-    bool incomplete = (outcome && outcome->incomplete) || !dumps->missing.empty();
-    for (const auto& sentence : dumps->missing) {
-        tell(err, sentence);
-    }
+    bool incomplete = outcome && outcome->incomplete;
     std::optional<Error> fault;
-    dumps->each([&](Dump& dump) {
+    dumps->each([&](const input::OpenedDump& opened) {
+        for (const auto& sentence : opened.missing()) {
+            tell(err, sentence);
+            incomplete = true;
+        }
+        Dump& dump = opened.dump();
         if (const auto& damage = dump.reader().damage()) {
             tell(err, damage->what);
             incomplete = true;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <iterator>
 #include <string_view>
 #include <sys/stat.h>
 
@@ -40,12 +41,24 @@ bool is_crash_dump(const std::string& path) {
         kStarts, [start](std::string_view known) { return start.starts_with(known); });
 }
 
+std::vector<std::string> OpenedDump::missing() const {
+    auto all = missing_;
+    if (late_terms_) {
+        std::ranges::move(late_terms_->missing(), std::back_inserter(all));
+    }
+    return all;
+}
+
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                              const crash::CrashDump::Progress& progress) {
+    OpenedDump opened;
     if (!is_crash_dump(path)) {
         auto dump = Dump::open(path);
-        return dump ? Result<OpenedDump>(OpenedDump{std::move(*dump), {}})
-                    : std::unexpected(dump.error());
+        if (!dump) {
+            return std::unexpected(dump.error());
+        }
+        opened.dump_ = std::move(*dump);
+        return opened;
     }
     auto text = crash::CrashDump::open(path, progress);
     if (!text) {
@@ -55,13 +68,20 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
     if (!file) {
         return std::unexpected(file.error());
     }
-    auto outcome = crash::convert(*text, descriptor_sink(file->get()), choice, progress);
+    opened.text_ = std::make_unique<crash::CrashDump>(std::move(*text));
+    auto outcome = crash::convert(*opened.text_, descriptor_sink(file->get()), choice, progress);
     if (!outcome) {
         return std::unexpected(outcome.error());
     }
     auto dump = Dump::open(fmt::format("/proc/self/fd/{}", file->get()));
-    return dump ? Result<OpenedDump>(OpenedDump{std::move(*dump), std::move(outcome->missing)})
-                : std::unexpected(dump.error());
+    if (!dump) {
+        return std::unexpected(dump.error());
+    }
+    opened.dump_ = std::move(*dump);
+    opened.missing_ = std::move(outcome->missing);
+    opened.late_terms_ = std::move(outcome->late_terms);
+    opened.dump_->set_late_terms(opened.late_terms_.get());
+    return opened;
 }
 
 }  // namespace beamdump::input

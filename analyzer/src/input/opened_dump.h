@@ -10,10 +10,20 @@
 namespace beamdump::input {
 
 /// A dump to ask, whatever kind of file it came from.
-struct OpenedDump {
-    std::unique_ptr<Dump> dump;
-    /// What of the file could not be read, a sentence each; besides the dump's own damage.
-    std::vector<std::string> missing;
+class OpenedDump {
+  public:
+    /// What of the file could not be read until now, a sentence each; besides the dump's own
+    /// damage.
+    [[nodiscard]] std::vector<std::string> missing() const;
+    [[nodiscard]] Dump& dump() const { return *dump_; }
+
+  private:
+    friend Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
+                                        const crash::CrashDump::Progress& progress);
+    std::unique_ptr<crash::CrashDump> text_;
+    std::vector<std::string> missing_;
+    std::unique_ptr<crash::LateTerms> late_terms_;
+    std::unique_ptr<Dump> dump_;
 };
 
 /// Whether the file is the text of a crash dump, plain or packed, or comes through a pipe, which

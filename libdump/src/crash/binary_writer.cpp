@@ -15,10 +15,7 @@ constexpr std::size_t kIndexPageEntries = 8192;
 }  // namespace
 
 bool BinaryWriter::want(std::uint64_t address) {
-    const auto& all = dump_.binaries();
-    const auto found =
-        std::ranges::lower_bound(all, address, {}, &std::pair<std::uint64_t, Span>::first);
-    if (found == all.end() || found->first != address) {
+    if (dump_.binary(address) == nullptr) {
         return false;
     }
     if (!written_.contains(address)) {
@@ -28,11 +25,8 @@ bool BinaryWriter::want(std::uint64_t address) {
 }
 
 Result<void> BinaryWriter::flush() {
-    const auto& all = dump_.binaries();
     for (const auto address : wanted_) {
-        const auto found =
-            std::ranges::lower_bound(all, address, {}, &std::pair<std::uint64_t, Span>::first);
-        if (auto done = write(address, found->second); !done) {
+        if (auto done = write(address, *dump_.binary(address)); !done) {
             return done;
         }
     }

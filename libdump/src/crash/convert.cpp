@@ -1,3 +1,4 @@
+#include "late_context.h"
 #include "node_text.h"
 #include "run_text.h"
 #include "table_writer.h"
@@ -5,24 +6,17 @@
 #include <libdump/crash/convert.h>
 #include <libdump/write/process_index_writer.h>
 
-#include <fmt/format.h>
-
 namespace beamdump::crash {
 namespace {
-
-std::string malformed_text(std::uint64_t lines, std::uint64_t first) {
-    return fmt::format("{} line{} of the crash dump could not be read, the first at byte {}", lines,
-                       lines == 1 ? "" : "s", first);
-}
 
 class Converter {
   public:
     Converter(const CrashDump& dump, DumpWriter& writer, TextFormat format, NodeText node)
         : dump_(dump),
           writer_(writer),
-          format_(std::move(format)),
+          terms_(std::make_unique<NodeTerms>(std::move(format))),
           node_(std::move(node)),
-          binaries_(dump, format_, writer) {}
+          binaries_(dump, terms_->format, writer) {}
 
     Result<ConvertOutcome> run(const ConvertChoice& choice, const CrashDump::Progress& told);
 
@@ -35,11 +29,10 @@ class Converter {
 
     const CrashDump& dump_;
     DumpWriter& writer_;
-    TextFormat format_;
+    std::unique_ptr<NodeTerms> terms_;
     NodeText node_;
-    Names names_;
     BinaryWriter binaries_;
-    WordImage literals_;
+    std::unique_ptr<LateHeap> late_heap_;
     records::Trailer trailer_;
     TextCounts counts_;
     std::uint64_t words_ = 0;
@@ -59,7 +52,7 @@ Result<void> Converter::begin() {
         return std::unexpected(written.error());
     }
     trailer_.add_epoch_offset(*written);
-    return read_other_nodes(dump_, names_);
+    return read_other_nodes(dump_, terms_->names);
 }
 
 Result<void> Converter::literals() {
@@ -67,14 +60,15 @@ Result<void> Converter::literals() {
         return {};
     }
     TextCursor text(dump_.text(), dump_.literals()->begin, dump_.literals()->end);
-    HeapText objects(format_, names_, literals_, literals_,
+    auto& literals = terms_->literals;
+    HeapText objects(terms_->format, terms_->names, literals, literals,
                      [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text);
     if (!counts) {
         return std::unexpected(counts.error());
     }
     counts_ = *counts;
-    auto stretches = literals_.stretches(kGapWords);
+    auto stretches = literals.stretches(kGapWords);
     if (!stretches) {
         return std::unexpected(stretches.error());
     }
@@ -97,8 +91,8 @@ Result<void> Converter::literals() {
         header.region_kind = format::RegionKind::kLiterals;
         header.address = stretch.address;
         header.total = stretch.words;
-        auto ref = append_words(writer_, header, literals_, stretch.address, {literals_, literals_},
-                                format_.words);
+        auto ref = append_words(writer_, header, literals, stretch.address, {literals, literals},
+                                terms_->format.words);
         if (!ref) {
             return std::unexpected(ref.error());
         }
@@ -126,6 +120,7 @@ bool Converter::is_chosen(const ConvertChoice& choice, const ProcessText& proces
         case ConvertChoice::Heaps::kAll:
             return true;
         case ConvertChoice::Heaps::kOne:
+        case ConvertChoice::Heaps::kOneLate:
             break;
     }
     std::string_view wanted = choice.process;
@@ -137,33 +132,37 @@ bool Converter::is_chosen(const ConvertChoice& choice, const ProcessText& proces
         return *owner == process.process.owner_id();
     }
     return process.process.has_registered_name_atom() &&
-           names_.atoms().at(process.process.registered_name_atom()) == wanted;
+           terms_->names.atoms().at(process.process.registered_name_atom()) == wanted;
 }
 
 Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::Progress& told) {
     ProcessIndexWriter index(writer_);
-    RunText runs(dump_, format_, names_, writer_, binaries_, literals_);
+    RunText runs(dump_, *terms_, writer_, binaries_);
     for (const auto& sections : dump_.processes()) {
-        auto facts = read_process(dump_.text(), sections, format_, names_);
+        auto facts = read_process(dump_.text(), sections, terms_->format, terms_->names);
         if (!facts) {
             return std::unexpected(facts.error());
         }
         const bool whole = is_chosen(choice, *facts);
-        auto row = runs.write(sections, std::move(*facts), whole);
+        const auto extent = !whole ? RunText::Extent::kFacts
+                            : choice.heaps == ConvertChoice::Heaps::kOneLate
+                                ? RunText::Extent::kRoots
+                                : RunText::Extent::kWhole;
+        auto row = runs.write(sections, std::move(*facts), extent);
         if (!row) {
             return std::unexpected(row.error());
         }
         if (auto done = index.add(*row); !done) {
             return done;
         }
+        if (extent == RunText::Extent::kRoots) {
+            late_heap_ = runs.take_late_heap();
+        }
         if (told && whole && sections.heap) {
             told(sections.heap->end, dump_.text().size());
         }
     }
-    if (runs.counts().malformed != 0 && counts_.malformed == 0) {
-        counts_.first_malformed = runs.counts().first_malformed;
-    }
-    counts_.malformed += runs.counts().malformed;
+    counts_.add(runs.counts());
     words_ = runs.words();
     if (choice.heaps == ConvertChoice::Heaps::kAll) {
         for (const auto& [address, lines] : dump_.binaries()) {
@@ -179,14 +178,15 @@ Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::
 
 Result<void> Converter::finish() {
     if (!dump_.node_name().empty()) {
-        node_.node.set_name_atom(names_.atom(format_.node_name));
+        node_.node.set_name_atom(terms_->names.atom(terms_->format.node_name));
     }
     auto node = writer_.append(format::RecordKind::kNode, node_.node);
     if (!node) {
         return std::unexpected(node.error());
     }
     trailer_.set_node_offset(*node);
-    if (auto done = write_names(names_, format_.node_name, writer_, trailer_); !done) {
+    if (auto done = write_names(terms_->names, terms_->format.node_name, writer_, trailer_);
+        !done) {
         return done;
     }
     auto& totals = *trailer_.mutable_totals();
@@ -196,7 +196,7 @@ Result<void> Converter::finish() {
         trailer_.add_warning(dump_.cut_off());
     }
     if (counts_.malformed != 0) {
-        trailer_.add_warning(malformed_text(counts_.malformed, counts_.first_malformed));
+        trailer_.add_warning(counts_.text());
     }
     auto written = writer_.finish(trailer_);
     return written ? Result<void>() : std::unexpected(written.error());
@@ -217,12 +217,16 @@ Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
     if (!done) {
         return std::unexpected(done.error());
     }
-    ConvertOutcome outcome{dump_.processes().size(), counts_.malformed, {}};
+    ConvertOutcome outcome{dump_.processes().size(), counts_.malformed, {}, nullptr};
     if (!dump_.cut_off().empty()) {
         outcome.missing.push_back(dump_.cut_off());
     }
     if (counts_.malformed != 0) {
-        outcome.missing.push_back(malformed_text(counts_.malformed, counts_.first_malformed));
+        outcome.missing.push_back(counts_.text());
+    }
+    if (choice.heaps == ConvertChoice::Heaps::kOneLate) {
+        outcome.late_terms =
+            std::make_unique<LateContext>(dump_, std::move(terms_), std::move(late_heap_));
     }
     return outcome;
 }

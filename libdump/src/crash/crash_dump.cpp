@@ -101,6 +101,12 @@ Result<void> CrashDump::scan(const Progress& progress) {
     return read_header(*header_lines_);
 }
 
+const Span* CrashDump::binary(std::uint64_t address) const {
+    const auto found =
+        std::ranges::lower_bound(binaries_, address, {}, &std::pair<std::uint64_t, Span>::first);
+    return found == binaries_.end() || found->first != address ? nullptr : &found->second;
+}
+
 ProcessSections& CrashDump::process(std::string_view pid) {
     const auto owner = parse_owner(pid).value_or(~std::uint64_t{0});
     const auto [found, made] = by_owner_.try_emplace(owner, processes_.size());
@@ -111,15 +117,15 @@ ProcessSections& CrashDump::process(std::string_view pid) {
 }
 
 void CrashDump::add(std::string_view tag, std::string_view argument, Span lines) {
+    constexpr std::size_t kMostShown = 64;
     auto count = counts_.find(tag);
     if (count == counts_.end()) {
         count = counts_.emplace(tag, 0).first;
     }
     ++count->second;
-    if (argument.empty()) {
-        last_section_ = tag;
-    } else {
-        last_section_ = fmt::format("{}:{}", tag, argument.substr(0, 64));
+    last_section_.assign(tag);
+    if (!argument.empty()) {
+        last_section_.append(1, ':').append(argument.substr(0, kMostShown));
     }
     if (tag == "proc" || tag == "proc_stack" || tag == "proc_heap" || tag == "proc_messages" ||
         tag == "proc_dictionary") {

@@ -30,7 +30,7 @@ class Maker {
     Maker(std::span<const std::uint8_t> bytes, const TextFormat& format, Names& names)
         : bytes_(bytes), format_(format), names_(names) {}
 
-    [[nodiscard]] std::uint32_t atom(const ExternalAtom& atom) const {
+    [[nodiscard]] std::string name_of(const ExternalAtom& atom) const {
         const auto name = bytes_.subspan(atom.at, atom.bytes);
         std::string text;
         for (const auto byte : name) {
@@ -41,14 +41,18 @@ class Maker {
                 text += static_cast<char>(byte);
             }
         }
-        return names_.atom(text);
+        return text;
+    }
+    [[nodiscard]] std::uint32_t atom(const ExternalAtom& atom) const {
+        return names_.atom(name_of(atom));
     }
 
     [[nodiscard]] bool is_local(const ExternalItem& item) const {
-        return names_.atoms().at(atom(item.atom)) == format_.node_name;
+        return name_of(item.atom) == format_.node_name;
     }
     [[nodiscard]] std::uint64_t node(const ExternalItem& item) const {
-        return names_.node({atom(item.atom), static_cast<std::uint32_t>(item.creation)});
+        return names_.node(
+            {names_.node_atom(name_of(item.atom)), static_cast<std::uint32_t>(item.creation)});
     }
 
     [[nodiscard]] std::vector<std::uint64_t> reference(const ExternalItem& item) const {

@@ -4,6 +4,9 @@
 #include "byte_text.h"
 #include "external_words.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -17,6 +20,24 @@ constexpr std::uint64_t kHolders = 0x0F30'0000'0000'0000;
 constexpr std::uint64_t kMostTuple = (1U << 24U) - 1;
 
 }  // namespace
+
+void TextCounts::add_malformed(std::uint64_t offset) {
+    add({1, offset});
+}
+
+void TextCounts::add(const TextCounts& more) {
+    if (more.malformed == 0) {
+        return;
+    }
+    first_malformed =
+        malformed == 0 ? more.first_malformed : std::min(first_malformed, more.first_malformed);
+    malformed += more.malformed;
+}
+
+std::string TextCounts::text() const {
+    return fmt::format("{} line{} of the crash dump could not be read, the first at byte {}",
+                       malformed, malformed == 1 ? "" : "s", first_malformed);
+}
 
 Result<TextCounts> HeapText::read(TextCursor& text) {
     TextCounts counts;
@@ -37,7 +58,7 @@ Result<TextCounts> HeapText::read(TextCursor& text) {
             text.skip_line();
         }
         if (outcome == Outcome::kMalformed || !ends) {
-            counts.first_malformed = counts.malformed++ == 0 ? begin : counts.first_malformed;
+            counts.add_malformed(begin);
         }
     }
     if (text.error()) {

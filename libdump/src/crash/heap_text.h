@@ -11,6 +11,11 @@ namespace beamdump::crash {
 struct TextCounts {
     std::uint64_t malformed = 0;
     std::uint64_t first_malformed = 0;  ///< offset in the text
+
+    void add_malformed(std::uint64_t offset);
+    void add(const TextCounts& more);
+    /// A sentence about the lines that could not be read.
+    [[nodiscard]] std::string text() const;
 };
 
 /// Puts the objects of a section of heap lines, `ADDRESS:...` each (erl_process_dump.c, heap_dump
@@ -21,7 +26,7 @@ class HeapText {
   public:
     /// Non-owning. `literals`: what else may be referred to, or `image` itself. `binary`: told of
     /// each Binary that is referred to; says whether the dump has one there.
-    HeapText(const TextFormat& format, Names& names, WordImage& image, const WordImage& literals,
+    HeapText(const TextFormat& format, Names& names, WordImage& image, WordImage& literals,
              std::function<bool(std::uint64_t)> binary)
         : format_(format),
           names_(names),
@@ -70,7 +75,7 @@ class HeapText {
     const TextFormat& format_;
     Names& names_;
     WordImage& image_;
-    const WordImage& literals_;
+    WordImage& literals_;
     std::vector<Part> parts_;
     std::function<bool(std::uint64_t)> binary_;
     std::vector<std::uint64_t> words_;

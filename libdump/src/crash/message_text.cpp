@@ -36,7 +36,7 @@ Result<void> RunText::write_messages(const ProcessSections& sections) {
             text.skip_line();
         }
         if (!*taken || !ends) {
-            malformed(begin);
+            counts_.add_malformed(begin);
         }
         if (!*taken) {
             continue;
@@ -60,7 +60,6 @@ Result<void> RunText::write_messages(const ProcessSections& sections) {
 }
 
 Result<bool> RunText::take_message(TextCursor& text, records::Message& message) {
-    const Objects objects{heap_, literals_};
     if (text.take('D')) {
         message.set_kind(records::MESSAGE_KIND_EXTERNAL);
         auto taken = take_external(text, *message.mutable_external());
@@ -73,12 +72,12 @@ Result<bool> RunText::take_message(TextCursor& text, records::Message& message) 
             return false;
         }
         message.set_kind(records::MESSAGE_KIND_HEAP);
-        message.set_term_word(final_word(*term, objects, format_.words));
+        message.set_term_word(final_word(*term, objects(), format_.words));
     }
     if (text.take(':')) {
         const auto token = take_element(text, format_, names_);
         if (token && (token->is_pointer || token->value != format_.words.nil())) {
-            message.set_token_word(final_word(*token, objects, format_.words));
+            message.set_token_word(final_word(*token, objects(), format_.words));
         }
     }
     return true;

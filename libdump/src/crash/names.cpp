@@ -23,7 +23,7 @@ std::uint32_t Names::atom(std::string_view text) {
 }
 
 std::uint32_t Names::node_channel(std::uint32_t channel, std::string_view name) {
-    if (channel >= 1U << 24U) {
+    if (channel >= kFirstAtom) {
         return atom(name);
     }
     const auto made = atoms_.try_emplace(channel, name);
@@ -31,6 +31,24 @@ std::uint32_t Names::node_channel(std::uint32_t channel, std::string_view name) 
         atom_numbers_.insert_or_assign(std::string(name), channel);
     }
     return channel;
+}
+
+std::uint32_t Names::node_atom(std::string_view name) {
+    const auto known = atom_numbers_.find(name);
+    if (known != atom_numbers_.end() && known->second < kFirstAtom) {
+        return known->second;
+    }
+    // FNV-1a, as whose numbers do not depend on what else was met.
+    std::uint32_t hash = 0x811C9DC5U;
+    for (const auto letter : name) {
+        hash = (hash ^ static_cast<unsigned char>(letter)) * 0x01000193U;
+    }
+    for (auto number = kFirstNodeAtom + hash % kFirstNodeAtom;; ++number) {
+        const auto made = atoms_.try_emplace(number, name);
+        if (made.second || made.first->second == name) {
+            return number;
+        }
+    }
 }
 
 std::uint64_t Names::node_of_channel(std::uint64_t channel) {

@@ -14,6 +14,13 @@ namespace beamdump::crash {
 /// Memory in proportion to the different names.
 class Names {
   public:
+    Names() = default;
+    Names(const Names&) = delete;
+    Names& operator=(const Names&) = delete;
+    Names(Names&&) = default;
+    Names& operator=(Names&&) = default;
+    ~Names() = default;
+
     struct Function {
         std::uint32_t module_atom = 0;
         std::uint32_t function_atom = 0;
@@ -48,18 +55,26 @@ class Names {
     /// The node whose name was the atom with the number `channel`: that is kept, for it is printed.
     std::uint32_t node_channel(std::uint32_t channel, std::string_view name);
 
+    /// The number of the name of a node that an external term names: the same in every answer, for
+    /// it is printed.
+    std::uint32_t node_atom(std::string_view name);
+
     /// The address of the node with that number, under its name where that is known.
     std::uint64_t node_of_channel(std::uint64_t channel);
 
     /// Addresses of what stands in the runtime's tables.
-    std::uint64_t fun(const Fun& fun) { return number(funs_, fun, kFuns); }
-    std::uint64_t export_of(const Function& function) {
-        return number(exports_, function, kExports);
+    std::uint64_t fun(const Fun& fun) { return funs_.number(fun); }
+    std::uint64_t export_of(const Function& function) { return exports_.number(function); }
+    std::uint64_t node(const Node& node) { return nodes_.number(node); }
+    [[nodiscard]] const auto& funs() const { return funs_.numbers; }
+    [[nodiscard]] const auto& exports() const { return exports_.numbers; }
+    [[nodiscard]] const auto& nodes() const { return nodes_.numbers; }
+    /// What has that address; null: nothing.
+    [[nodiscard]] const Fun* fun_at(std::uint64_t address) const { return funs_.at(address); }
+    [[nodiscard]] const Function* export_at(std::uint64_t address) const {
+        return exports_.at(address);
     }
-    std::uint64_t node(const Node& node) { return number(nodes_, node, kNodes); }
-    [[nodiscard]] const auto& funs() const { return funs_; }
-    [[nodiscard]] const auto& exports() const { return exports_; }
-    [[nodiscard]] const auto& nodes() const { return nodes_; }
+    [[nodiscard]] const Node* node_at(std::uint64_t address) const { return nodes_.at(address); }
 
     /// `address` lies so many bytes behind the function's ErtsCodeMFA.
     void code(const Function& function, std::uint64_t address, std::uint64_t offset);
@@ -78,12 +93,25 @@ class Names {
     static constexpr std::uint64_t kExports = 0x0F10'0000'0000'0000;
     static constexpr std::uint64_t kNodes = 0x0F20'0000'0000'0000;
 
-    template <typename Key>
-    static std::uint64_t number(std::map<Key, std::uint64_t>& table, const Key& key,
-                                std::uint64_t base) {
-        constexpr std::uint64_t kEntryBytes = 64;
-        return table.try_emplace(key, base + table.size() * kEntryBytes).first->second;
-    }
+    /// A table of the runtime, whose entries lie one behind the other.
+    template <typename Key, std::uint64_t kBase>
+    struct Table {
+        static constexpr std::uint64_t kEntryBytes = 64;
+        std::map<Key, std::uint64_t> numbers;
+        std::vector<const Key*> keys;  // in `numbers`
+
+        std::uint64_t number(const Key& key) {
+            const auto made = numbers.try_emplace(key, kBase + keys.size() * kEntryBytes);
+            if (made.second) {
+                keys.push_back(&made.first->first);
+            }
+            return made.first->second;
+        }
+        [[nodiscard]] const Key* at(std::uint64_t address) const {
+            const auto entry = (address - kBase) / kEntryBytes;
+            return address < kBase || entry >= keys.size() ? nullptr : keys[entry];
+        }
+    };
     struct Hash {
         using is_transparent = void;
         std::size_t operator()(std::string_view text) const {
@@ -92,10 +120,13 @@ class Names {
     };
     std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> atom_numbers_;
     std::map<std::uint32_t, std::string> atoms_;
-    std::uint32_t next_atom_ = 1U << 24U;  // below: numbers of nodes' names, as they were
-    std::map<Fun, std::uint64_t> funs_;
-    std::map<Function, std::uint64_t> exports_;
-    std::map<Node, std::uint64_t> nodes_;
+    // Below: numbers of nodes' names, as they were.
+    static constexpr std::uint32_t kFirstAtom = 1U << 24U;
+    static constexpr std::uint32_t kFirstNodeAtom = 1U << 25U;
+    std::uint32_t next_atom_ = kFirstAtom;
+    Table<Fun, kFuns> funs_;
+    Table<Function, kExports> exports_;
+    Table<Node, kNodes> nodes_;
     std::map<std::uint32_t, std::map<std::uint64_t, Code>> code_;
     std::map<std::uint64_t, std::string> code_points_;
     std::vector<std::uint64_t> catches_;

@@ -102,8 +102,12 @@ class Reader {
         other(entry, monitor);
         if (const auto reference = entry.rfind(kReference); reference != std::string_view::npos) {
             auto numbers = numbers_of(entry.substr(reference + kReference.size())).values;
-            // Printed with the node's channel before them, the highest first.
-            for (std::size_t at = numbers.size(); at-- > 1;) {
+            // Printed with the node's channel before them, the highest first; of a reference that
+            // knows its process, that one's come before the three that it goes by.
+            constexpr std::size_t kNumbers = 3;
+            const auto first =
+                std::max<std::size_t>(1, numbers.size() - std::min(numbers.size(), kNumbers));
+            for (std::size_t at = numbers.size(); at-- > first;) {
                 monitor.add_reference(static_cast<std::uint32_t>(numbers[at]));
             }
         }

@@ -17,28 +17,25 @@ constexpr std::uint64_t kDictionaryPlace = 0x0F50'0000'0000'0000;
 
 }  // namespace
 
-void RunText::malformed(std::uint64_t offset) {
-    counts_.first_malformed = counts_.malformed++ == 0 ? offset : counts_.first_malformed;
-}
-
 Result<void> RunText::read_heap(const ProcessSections& sections) {
     heap_.clear();
     if (!sections.heap) {
         return {};
     }
     TextCursor text(dump_.text(), sections.heap->begin, sections.heap->end);
-    HeapText objects(format_, names_, heap_, literals_,
+    HeapText objects(format_, names_, heap_, node_.literals,
                      [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text);
     if (!counts) {
         return std::unexpected(counts.error());
     }
-    if (counts->malformed != 0) {
-        counts_.first_malformed =
-            counts_.malformed == 0 ? counts->first_malformed : counts_.first_malformed;
-        counts_.malformed += counts->malformed;
-    }
+    counts_.add(*counts);
     return {};
+}
+
+Result<void> RunText::open_heap(const ProcessSections& sections) {
+    late_heap_ = std::make_unique<LateHeap>(dump_, node_);
+    return sections.heap ? late_heap_->open(*sections.heap) : Result<void>();
 }
 
 /// The stack's words, and from the addresses of its return addresses where it was
@@ -81,7 +78,7 @@ Result<void> RunText::read_stack(const ProcessSections& sections, records::Proce
             text.skip_line();
         }
         if (!word) {
-            malformed(begin);
+            counts_.add_malformed(begin);
             word = WordImage::Word{format_.words.nil()};
         }
         if (address && !top && *address >= stack_words_ * format_.word_bytes) {
@@ -120,7 +117,7 @@ Result<void> RunText::read_dictionary(const ProcessSections& sections) {
         const auto begin = text.position();
         const auto word = take_element(text, format_, names_);
         if (!word || !text.take_line_end()) {
-            malformed(begin);
+            counts_.add_malformed(begin);
             text.skip_line();
             continue;
         }
@@ -157,7 +154,7 @@ Result<void> RunText::write_region(format::RegionKind kind, std::uint64_t addres
     header.region_kind = kind;
     header.address = address;
     header.total = words;
-    auto ref = append_words(writer_, header, image, from, {heap_, literals_}, format_.words);
+    auto ref = append_words(writer_, header, image, from, objects(), format_.words);
     if (!ref) {
         return std::unexpected(ref.error());
     }
@@ -180,6 +177,9 @@ Result<void> RunText::write_regions(const ProcessText& facts) {
                                  dictionary_words_);
         !done) {
         return done;
+    }
+    if (late_heap_) {
+        return {};
     }
     auto stretches = heap_.stretches(kGapWords);
     if (!stretches) {
@@ -231,24 +231,28 @@ Result<void> RunText::write_relations(const ProcessText& facts) {
     return {};
 }
 
+Result<void> RunText::read_terms(const ProcessSections& sections, records::Process& process) {
+    auto done = read_stack(sections, process);
+    if (done) {
+        done = read_dictionary(sections);
+    }
+    return done ? binaries_.flush() : done;
+}
+
 Result<records::ProcessRow> RunText::write(const ProcessSections& sections, ProcessText facts,
-                                           bool whole) {
+                                           Extent extent) {
     owner_ = sections.owner_id;
     directory_.Clear();
     references_ = 0;
     entries_ = 0;
     run_words_ = 0;
+    late_heap_.reset();
     const bool has_terms = sections.stack.has_value();
-    if (whole && has_terms) {
-        auto done = read_heap(sections);
+    const bool with_terms = has_terms && extent != Extent::kFacts;
+    if (with_terms) {
+        auto done = extent == Extent::kWhole ? read_heap(sections) : open_heap(sections);
         if (done) {
-            done = read_stack(sections, facts.process);
-        }
-        if (done) {
-            done = read_dictionary(sections);
-        }
-        if (done) {
-            done = binaries_.flush();
+            done = read_terms(sections, facts.process);
         }
         if (!done) {
             return std::unexpected(done.error());
@@ -259,7 +263,7 @@ Result<records::ProcessRow> RunText::write(const ProcessSections& sections, Proc
         return std::unexpected(begin.error());
     }
     records::ProcessEnd end;
-    if (whole && has_terms) {
+    if (with_terms) {
         auto done = write_regions(facts);
         if (done) {
             done = write_messages(sections);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "binary_writer.h"
-#include "heap_text.h"
+#include "late_heap.h"
 #include "process_text.h"
 #include "word_regions.h"
 
@@ -13,25 +13,34 @@ namespace beamdump::crash {
 /// Writes runs of processes: what their sections say. Holds one process's words at a time.
 class RunText {
   public:
-    /// Non-owning. `literals`: those of the node, for what leads into them.
-    RunText(const CrashDump& dump, const TextFormat& format, Names& names, DumpWriter& writer,
-            BinaryWriter& binaries, const WordImage& literals)
-        : dump_(dump),
-          format_(format),
-          names_(names),
-          writer_(writer),
-          binaries_(binaries),
-          literals_(literals) {}
+    /// How much of a process goes into its run.
+    enum class Extent : std::uint8_t {
+        kFacts,
+        kRoots,  ///< with stack, dictionary and messages; its heap is to be read late
+        kWhole,
+    };
 
-    /// Writes a run; gives the process's row. `whole`: with its heap, stack and messages.
+    /// Non-owning.
+    RunText(const CrashDump& dump, NodeTerms& node, DumpWriter& writer, BinaryWriter& binaries)
+        : dump_(dump),
+          node_(node),
+          format_(node.format),
+          names_(node.names),
+          writer_(writer),
+          binaries_(binaries) {}
+
+    /// Writes a run; gives the process's row.
     Result<records::ProcessRow> write(const ProcessSections& sections, ProcessText facts,
-                                      bool whole);
+                                      Extent extent);
+    /// The heap of the process that was written last with kRoots; null where it has none.
+    std::unique_ptr<LateHeap> take_late_heap() { return std::move(late_heap_); }
 
     [[nodiscard]] const TextCounts& counts() const { return counts_; }
     [[nodiscard]] std::uint64_t words() const { return words_; }
 
   private:
     Result<void> read_heap(const ProcessSections& sections);
+    Result<void> open_heap(const ProcessSections& sections);
     Result<void> read_stack(const ProcessSections& sections, records::Process& process);
     Result<void> read_dictionary(const ProcessSections& sections);
     Result<void> write_regions(const ProcessText& facts);
@@ -43,18 +52,22 @@ class RunText {
     Result<void> flush_messages();
     Result<void> write_relations(const ProcessText& facts);
     Result<void> referenced();
-    void malformed(std::uint64_t offset);
+    Result<void> read_terms(const ProcessSections& sections, records::Process& process);
+    [[nodiscard]] Objects objects() {
+        return {late_heap_ ? late_heap_->image() : heap_, node_.literals};
+    }
 
     const CrashDump& dump_;
+    NodeTerms& node_;
     const TextFormat& format_;
     Names& names_;
     DumpWriter& writer_;
     BinaryWriter& binaries_;
-    const WordImage& literals_;
 
     WordImage heap_;
-    WordImage stack_;       // by place, from 0 on
-    WordImage dictionary_;  // likewise
+    std::unique_ptr<LateHeap> late_heap_;  // in place of heap_
+    WordImage stack_;                      // by place, from 0 on
+    WordImage dictionary_;                 // likewise
     std::uint64_t owner_ = 0;
     std::uint64_t stack_words_ = 0;
     std::uint64_t dictionary_words_ = 0;

@@ -1,8 +1,42 @@
 #include <libdump/crash/section_scanner.h>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace beamdump::crash {
+namespace {
+
+constexpr std::size_t kStrideBytes = 512;
+
+/// Whether a line that begins with `=` starts in the stride, whose first byte has one before it.
+/// Without a branch, so that the compiler makes it many bytes at a time.
+bool has_section_line(const char* stride) {
+    unsigned char found = 0;
+    for (std::size_t at = 0; at < kStrideBytes; ++at) {
+        found |= static_cast<unsigned char>(stride[at] == '=') &
+                 static_cast<unsigned char>(*(stride + at - 1) == '\n');
+    }
+    return found != 0;
+}
+
+/// Where the next `=` stands that begins a line, from `from` on, which is not the first byte.
+/// Base64 has others, at the ends of many lines.
+std::size_t find_section_line(std::string_view text, std::size_t from) {
+    while (from < text.size()) {
+        while (from + kStrideBytes <= text.size() && !has_section_line(text.data() + from)) {
+            from += kStrideBytes;
+        }
+        const auto end = std::min(from + kStrideBytes, text.size());
+        for (; from < end; ++from) {
+            if (text[from] == '=' && text[from - 1] == '\n') {
+                return from;
+            }
+        }
+    }
+    return std::string_view::npos;
+}
+
+}  // namespace
 
 Result<void> SectionScanner::end_section(std::uint64_t offset) {
     if (!has_section_) {
@@ -46,16 +80,12 @@ Result<void> SectionScanner::feed(std::string_view piece) {
             body_ = seen_ + next;
             continue;
         }
-        // `=` is rare but at the start of a line: base64 has it, at the ends of some.
-        const auto sign = piece.find('=', next);
+        const bool at_once = next == 0 && at_line_start_ && piece.front() == '=';
+        const auto sign = at_once ? 0 : find_section_line(piece, std::max<std::size_t>(next, 1));
         if (sign == std::string_view::npos) {
             break;
         }
-        const bool starts_line = sign == 0 ? at_line_start_ : piece[sign - 1] == '\n';
         next = sign + 1;
-        if (!starts_line) {
-            continue;
-        }
         if (auto done = end_section(seen_ + sign); !done) {
             return done;
         }

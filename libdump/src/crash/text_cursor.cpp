@@ -1,10 +1,28 @@
 #include "text_cursor.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 
 namespace beamdump::crash {
+namespace {
+
+constexpr std::uint8_t kNoDigit = 0xFF;
+
+// A table, for a branch between digits and letters would be guessed wrong every third time.
+constexpr auto kHexDigits = [] {
+    std::array<std::uint8_t, 256> values{};
+    values.fill(kNoDigit);
+    for (const std::string_view digits : {"0123456789ABCDEF", "0123456789abcdef"}) {
+        for (std::size_t value = 0; value < digits.size(); ++value) {
+            values[static_cast<unsigned char>(digits[value])] = static_cast<std::uint8_t>(value);
+        }
+    }
+    return values;
+}();
+
+}  // namespace
 
 void TextCursor::fill() {
     if (held_ > next_) {
@@ -32,18 +50,12 @@ void TextCursor::fill() {
 
 std::optional<std::uint64_t> TextCursor::take_hex() {
     constexpr std::size_t kMostDigits = 16;
-    constexpr unsigned kTen = 10;
     const auto ahead = look(kMostDigits + 1);
     std::uint64_t value = 0;
     std::size_t digits = 0;
     for (; digits < ahead.size(); ++digits) {
-        const char next = ahead[digits];
-        unsigned digit = 0;
-        if (next >= '0' && next <= '9') {
-            digit = static_cast<unsigned>(next - '0');
-        } else if ((next | 0x20) >= 'a' && (next | 0x20) <= 'f') {
-            digit = static_cast<unsigned>((next | 0x20) - 'a') + kTen;
-        } else {
+        const auto digit = kHexDigits[static_cast<unsigned char>(ahead[digits])];
+        if (digit == kNoDigit) {
             break;
         }
         if (digits >= kMostDigits) {

@@ -59,18 +59,31 @@ Result<void> WordImage::evict() {
     return {};
 }
 
+/// Null where nothing was put or begun.
+WordImage::Place* WordImage::place_of(std::uint64_t number) {
+    auto& recent = recent_places_[number % kRecentPlaces];
+    if (recent.second == nullptr || recent.first != number) {
+        const auto found = blocks_.find(number);
+        if (found == blocks_.end()) {
+            return nullptr;
+        }
+        recent = {number, &found->second};
+    }
+    return recent.second;
+}
+
 Result<WordImage::Block*> WordImage::block(std::uint64_t number, bool make) {
     if (last_block_ != nullptr && number == last_number_) {
         return last_block_;
     }
-    auto found = blocks_.find(number);
-    if (found == blocks_.end()) {
+    auto* known = place_of(number);
+    if (known == nullptr) {
         if (!make) {
             return nullptr;
         }
-        found = blocks_.emplace(number, Place{}).first;
+        known = &blocks_[number];
     }
-    auto& place = found->second;
+    auto& place = *known;
     if (place.block == nullptr) {
         if (free_.empty()) {
             if (auto done = evict(); !done) {
@@ -115,21 +128,22 @@ Result<void> WordImage::put(std::uint64_t address, Word word) {
 
 void WordImage::begin(std::uint64_t address, ObjectStart what) {
     const auto index = address / kWordBytes;
-    auto& place = blocks_[index / kBlockWords];
+    auto* known = place_of(index / kBlockWords);
+    auto& place = known != nullptr ? *known : blocks_[index / kBlockWords];
     place.cells[index % kBlockWords] = what == ObjectStart::kCell;
     place.boxed[index % kBlockWords] = what == ObjectStart::kBoxed;
 }
 
-ObjectStart WordImage::object_at(std::uint64_t address) const {
+ObjectStart WordImage::object_at(std::uint64_t address) {
     const auto index = address / kWordBytes;
-    const auto found = blocks_.find(index / kBlockWords);
-    if (address % kWordBytes != 0 || found == blocks_.end()) {
+    const auto* const place = place_of(index / kBlockWords);
+    if (address % kWordBytes != 0 || place == nullptr) {
         return ObjectStart::kNone;
     }
     const auto slot = index % kBlockWords;
-    return found->second.cells[slot]   ? ObjectStart::kCell
-           : found->second.boxed[slot] ? ObjectStart::kBoxed
-                                       : ObjectStart::kNone;
+    return place->cells[slot]   ? ObjectStart::kCell
+           : place->boxed[slot] ? ObjectStart::kBoxed
+                                : ObjectStart::kNone;
 }
 
 Result<std::vector<WordImage::Stretch>> WordImage::stretches(std::uint64_t gap) {
@@ -178,7 +192,24 @@ Result<void> WordImage::read(std::uint64_t address, std::span<Word> into, std::u
     return {};
 }
 
+Result<std::size_t> WordImage::read_present(std::uint64_t address, std::span<Word> into) {
+    const auto index = address / kWordBytes;
+    auto held = block(index / kBlockWords, false);
+    if (!held) {
+        return std::unexpected(held.error());
+    }
+    std::size_t count = 0;
+    auto slot = index % kBlockWords;
+    while (*held != nullptr && count < into.size() && slot < kBlockWords &&
+           (*held)->present[slot]) {
+        into[count++] = {(*held)->words[slot], (*held)->pointers[slot]};
+        ++slot;
+    }
+    return count;
+}
+
 void WordImage::clear() {
+    recent_places_ = {};
     blocks_.clear();
     recent_.clear();
     free_.clear();

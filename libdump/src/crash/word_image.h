@@ -24,6 +24,7 @@ enum class ObjectStart : std::uint8_t { kNone, kCell, kBoxed };
 class WordImage {
   public:
     static constexpr std::uint64_t kWordBytes = 8;
+    static constexpr std::uint64_t kBlockWords = 512;
 
     struct Word {
         std::uint64_t value = 0;
@@ -39,7 +40,7 @@ class WordImage {
     Result<void> put(std::uint64_t address, Word word);
     void begin(std::uint64_t address, ObjectStart what);
 
-    [[nodiscard]] ObjectStart object_at(std::uint64_t address) const;
+    [[nodiscard]] ObjectStart object_at(std::uint64_t address);
     [[nodiscard]] bool empty() const { return blocks_.empty(); }
     /// Words that were put, one put twice counted once.
     [[nodiscard]] std::uint64_t words() const { return words_; }
@@ -49,12 +50,14 @@ class WordImage {
 
     /// Copies words; those that were never put are `missing`.
     Result<void> read(std::uint64_t address, std::span<Word> into, std::uint64_t missing);
+    /// Copies words up to the first that was never put, or the end of a block; gives how many.
+    Result<std::size_t> read_present(std::uint64_t address, std::span<Word> into);
 
     void clear();
 
   private:
-    static constexpr std::uint64_t kBlockWords = 512;
     static constexpr std::size_t kBlocksHeld = 8192;
+    static constexpr std::size_t kRecentPlaces = 64;
 
     struct Block {
         std::array<std::uint64_t, kBlockWords> words{};
@@ -69,11 +72,13 @@ class WordImage {
         std::bitset<kBlockWords> cells;
         std::bitset<kBlockWords> boxed;
     };
+    Place* place_of(std::uint64_t number);
     Result<Block*> block(std::uint64_t number, bool make);
     Result<void> evict();
     Result<void> transfer(Place& place, bool store);
 
     std::unordered_map<std::uint64_t, Place> blocks_;
+    std::array<std::pair<std::uint64_t, Place*>, kRecentPlaces> recent_places_{};
     std::list<std::uint64_t> recent_;  // of those in memory, the last used first
     std::vector<std::unique_ptr<Block>> pool_;
     std::vector<Block*> free_;

@@ -12,8 +12,8 @@ inline constexpr std::uint64_t kGapWords = 512;
 
 /// The objects that words may lead to: a process's own, and the literals.
 struct Objects {
-    const WordImage& own;
-    const WordImage& literals;
+    WordImage& own;
+    WordImage& literals;
 };
 
 /// A word as it goes into the dump: an address becomes a pointer to what begins there. To what is

@@ -101,6 +101,15 @@ Result<std::size_t> ProcessContext::words(std::uint64_t address, std::span<std::
         }
         return got;
     }
+    if (TermContext* const late = dump_.late_terms()) {
+        auto got = late->words(address, into);
+        if (got || got.error().code != ErrorCode::kUnmapped) {
+            if (!got) {
+                dump_.faults().note(got.error());
+            }
+            return got;
+        }
+    }
     if (message_ != nullptr) {
         for (const auto& fragment : message_->fragment()) {
             if (auto got = words_of(fragment, address, into)) {
@@ -122,6 +131,9 @@ Result<std::size_t> ProcessContext::words(std::uint64_t address, std::span<std::
 std::uint64_t ProcessContext::region_bytes_bound() const {
     std::uint64_t bound =
         std::max(regions_.longest_region_bytes(), dump_.literals().longest_region_bytes());
+    if (const TermContext* const late = dump_.late_terms()) {
+        bound = std::max(bound, late->region_bytes_bound());
+    }
     // A fragment that stands in a pack, or with a message, fits a frame.
     return std::max<std::uint64_t>(bound, format::kMaxFrameBytes);
 }
@@ -131,19 +143,25 @@ AtomText ProcessContext::atom(std::uint32_t index) {
 }
 
 std::optional<FunctionName> ProcessContext::export_at(std::uint64_t address) {
-    return dump_.tables().export_at(address);
+    auto found = dump_.tables().export_at(address);
+    return found || dump_.late_terms() == nullptr ? found : dump_.late_terms()->export_at(address);
 }
 
 std::optional<FunInfo> ProcessContext::fun_entry_at(std::uint64_t address) {
-    return dump_.tables().fun_entry_at(address);
+    auto found = dump_.tables().fun_entry_at(address);
+    return found || dump_.late_terms() == nullptr ? found
+                                                  : dump_.late_terms()->fun_entry_at(address);
 }
 
 std::optional<NodeInfo> ProcessContext::node_at(std::uint64_t address) {
-    return dump_.tables().node_at(address);
+    auto found = dump_.tables().node_at(address);
+    return found || dump_.late_terms() == nullptr ? found : dump_.late_terms()->node_at(address);
 }
 
 std::optional<std::uint64_t> ProcessContext::catch_address(std::uint32_t index) {
-    return dump_.tables().catch_address(index);
+    auto found = dump_.tables().catch_address(index);
+    return found || dump_.late_terms() == nullptr ? found
+                                                  : dump_.late_terms()->catch_address(index);
 }
 
 std::optional<CodeLocation> ProcessContext::code_at(std::uint64_t address) {
@@ -179,6 +197,9 @@ Result<BinaryRecord> ProcessContext::binary(std::uint64_t address) {
 Result<BinaryInfo> ProcessContext::binary_at(std::uint64_t address) {
     auto record = binary(address);
     if (!record) {
+        if (TermContext* const late = dump_.late_terms()) {
+            return late->binary_at(address);
+        }
         return std::unexpected(record.error());
     }
     return BinaryInfo{(*record)->data_address(), (*record)->size_bytes(), captured_bytes(**record),
@@ -198,6 +219,9 @@ Result<std::size_t> ProcessContext::binary_bytes(std::uint64_t binary_address, s
                                                  std::span<std::byte> into) {
     auto record = binary(binary_address);
     if (!record) {
+        if (TermContext* const late = dump_.late_terms()) {
+            return late->binary_bytes(binary_address, from, into);
+        }
         return std::unexpected(record.error());
     }
     auto got = dump_.binaries().bytes(**record, from, into);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <libdump/crash/crash_dump.h>
+#include <libdump/crash/late_terms.h>
 #include <libdump/write/byte_sink.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,10 +15,12 @@ namespace beamdump::crash {
 /// What of a crash dump goes into the dump that is made of it: always what is known of the node and
 /// of each process; heaps, stacks and messages as chosen.
 struct ConvertChoice {
-    enum class Heaps : std::uint8_t { kNone, kOne, kAll };
+    enum class Heaps : std::uint8_t { kNone, kOne, kOneLate, kAll };
+    /// kOneLate: of one process's, its stack, dictionary and messages go in; the rest is read
+    /// later.
     Heaps heaps = Heaps::kAll;
-    /// For kOne: `<0.12.0>`, `0.12.0` or a registered name. Where no process has it, the heap of
-    /// none goes in.
+    /// For kOne and kOneLate: `<0.12.0>`, `0.12.0` or a registered name. Where no process has it,
+    /// the heap of none goes in.
     std::string process;
     int level = 1;  ///< zstd's
 };
@@ -26,6 +30,9 @@ struct ConvertOutcome {
     std::uint64_t malformed_lines = 0;
     /// What could not be read: where the text breaks off, malformed lines. A sentence each.
     std::vector<std::string> missing;
+    /// For kOneLate: the heap of that process, and all that its terms refer to. The CrashDump must
+    /// outlive it.
+    std::unique_ptr<LateTerms> late_terms;
 };
 
 /// Writes a dump of what a crash dump says. Words are those of the term scheme of the node's own

@@ -57,6 +57,8 @@ class CrashDump {
     [[nodiscard]] const std::vector<std::pair<std::uint64_t, Span>>& binaries() const {
         return binaries_;
     }
+    /// The Binary at that address; null where the text has none.
+    [[nodiscard]] const Span* binary(std::uint64_t address) const;
     [[nodiscard]] const std::optional<Span>& literals() const { return literals_; }
     [[nodiscard]] const std::optional<Span>& memory() const { return memory_; }
     [[nodiscard]] const std::optional<Span>& loaded_modules() const { return loaded_modules_; }

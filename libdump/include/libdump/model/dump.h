@@ -46,6 +46,15 @@ class Dump {
     /// What a code address belongs to; shared code addresses included.
     std::optional<CodeLocation> code_at(std::uint64_t address);
 
+    /// Where terms are read that the dump itself lacks; null: nowhere. Of one process: that which
+    /// the dump has the stack of.
+    [[nodiscard]] TermContext* late_terms() const { return late_terms_; }
+    /// Non-owning; must outlive all questions.
+    void set_late_terms(TermContext* terms) {
+        late_terms_ = terms;
+        atoms_.set_late_terms(terms);
+    }
+
     /// Failures to read that a lookup could not report itself.
     [[nodiscard]] Faults& faults() { return faults_; }
 
@@ -66,6 +75,7 @@ class Dump {
     ProcessIndex processes_;
     std::optional<RegionMap> literals_;
     std::optional<CodeIndex> code_;
+    TermContext* late_terms_ = nullptr;
 };
 
 }  // namespace beamdump

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "element_text.h"
+
+#include <libdump/crash/crash_dump.h>
+#include <libdump/heap/scratch_array.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace beamdump::crash {
+
+/// Which parts of a section of heap lines have the words of each page of the heap: what lets a
+/// question read the lines that it needs alone. Found in one pass that looks at the beginning of
+/// each line. A part is the lines that begin in so many bytes of the section. Memory: 16 bytes for
+/// each page of each part, in a temporary file beyond some MiB; 8 a part.
+class HeapLines {
+  public:
+    static constexpr std::uint64_t kPartBytes = 64U << 10U;
+
+    /// Page and part; by page, then by part.
+    struct Place {
+        std::uint64_t page = 0;
+        std::uint64_t part = 0;
+        auto operator<=>(const Place&) const = default;
+    };
+
+    /// Goes over the section, and tells `image` what begins where. What a line says beyond its
+    /// object's kind and size is not looked at. Errors: those of reading the text, and of temporary
+    /// files.
+    static Result<std::unique_ptr<HeapLines>> find(const TextSource& text, Span section,
+                                                   const TextFormat& format, WordImage& image);
+
+    [[nodiscard]] std::span<const Place> parts_of(std::uint64_t page) const;
+    [[nodiscard]] std::uint64_t parts() const { return begins_.size(); }
+    /// The lines of a part; none where no line begins in it.
+    [[nodiscard]] Span part(std::uint64_t number) const;
+    /// At least all objects together have.
+    [[nodiscard]] std::uint64_t most_words() const {
+        return places_.size() * WordImage::kBlockWords;
+    }
+
+  private:
+    explicit HeapLines(Span section);
+    void add(std::uint64_t at, std::uint64_t words);
+    void end_part();
+
+    Span section_;
+    std::vector<std::uint64_t> begins_;  // of the first line of each part
+    std::vector<std::uint64_t> pages_;   // of the part at hand
+    ScratchSpace space_;
+    ScratchArray<Place> places_;
+};
+
+}  // namespace beamdump::crash

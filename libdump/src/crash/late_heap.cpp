@@ -1,0 +1,78 @@
+#include "late_heap.h"
+
+#include "word_regions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::crash {
+
+Result<void> LateHeap::open(Span section) {
+    auto lines = HeapLines::find(dump_.text(), section, node_.format, image_);
+    if (!lines) {
+        return std::unexpected(lines.error());
+    }
+    lines_ = std::move(*lines);
+    parts_read_.resize(lines_->parts());
+    return {};
+}
+
+Result<void> LateHeap::read_part(std::uint64_t number) {
+    const auto lines = lines_->part(number);
+    TextCursor text(dump_.text(), lines.begin, lines.end);
+    HeapText objects(node_.format, node_.names, image_, node_.literals,
+                     [this](std::uint64_t address) { return dump_.binary(address) != nullptr; });
+    auto counts = objects.read(text);
+    if (!counts) {
+        return std::unexpected(counts.error());
+    }
+    counts_.add(*counts);
+    parts_read_[number] = true;
+    return {};
+}
+
+Result<void> LateHeap::read_page(std::uint64_t page) {
+    if (page == last_page_ || !lines_) {
+        return {};
+    }
+    for (const auto& place : lines_->parts_of(page)) {
+        if (!parts_read_[place.part]) {
+            if (auto done = read_part(place.part); !done) {
+                return done;
+            }
+        }
+    }
+    last_page_ = page;
+    return {};
+}
+
+Result<std::size_t> LateHeap::words(std::uint64_t address, std::span<std::uint64_t> into) {
+    constexpr std::uint64_t kPageBytes = WordImage::kBlockWords * WordImage::kWordBytes;
+    const Objects objects{image_, node_.literals};
+    std::size_t given = 0;
+    while (given < into.size()) {
+        const auto at = address + given * WordImage::kWordBytes;
+        if (auto done = read_page(at / kPageBytes); !done) {
+            return std::unexpected(done.error());
+        }
+        const auto in_page = (kPageBytes - at % kPageBytes) / WordImage::kWordBytes;
+        part_.resize(std::min<std::uint64_t>(into.size() - given, in_page));
+        const auto count = image_.read_present(at, part_);
+        if (!count) {
+            return count;
+        }
+        for (std::size_t index = 0; index < *count; ++index) {
+            into[given++] = final_word(part_[index], objects, node_.format.words);
+        }
+        if (*count < part_.size()) {
+            break;
+        }
+    }
+    return given != 0
+               ? Result<std::size_t>(given)
+               : fail(ErrorCode::kUnmapped,
+                      fmt::format("no line of the crash dump has the word at {:#x}", address));
+}
+
+}  // namespace beamdump::crash
