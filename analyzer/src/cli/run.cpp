@@ -149,6 +149,10 @@ ExitStatus run_command(const Options& options, render::Output& out, render::Outp
         }
         if (options.stats) {
             tell_stats(err, dump.reader().stats(), dump.reader().file_bytes());
+            if (const auto text = opened.text_stats()) {
+                err.print("stats: crash_dump_bytes_read={} crash_dump_bytes={}\n", text->bytes_read,
+                          text->bytes);
+            }
         }
     });
     if (!outcome) {

@@ -49,6 +49,11 @@ std::vector<std::string> OpenedDump::missing() const {
     return all;
 }
 
+std::optional<OpenedDump::TextStats> OpenedDump::text_stats() const {
+    return text_ ? std::optional(TextStats{text_->text().bytes_read(), text_->text().size()})
+                 : std::nullopt;
+}
+
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                              const crash::CrashDump::Progress& progress) {
     OpenedDump opened;

@@ -3,7 +3,9 @@
 #include <libdump/crash/convert.h>
 #include <libdump/model/dump.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,12 @@ class OpenedDump {
     /// damage.
     [[nodiscard]] std::vector<std::string> missing() const;
     [[nodiscard]] Dump& dump() const { return *dump_; }
+    /// Of a crash dump: bytes of its text that were read until now, and that it has.
+    struct TextStats {
+        std::uint64_t bytes_read = 0;
+        std::uint64_t bytes = 0;
+    };
+    [[nodiscard]] std::optional<TextStats> text_stats() const;
 
   private:
     friend Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,

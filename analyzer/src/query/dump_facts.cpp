@@ -5,6 +5,10 @@
 
 namespace beamdump::query {
 
+bool is_of_crash_dump(const Dump& dump) {
+    return dump.capture().mode() == records::CAPTURE_MODE_CRASH_DUMP;
+}
+
 DumpFacts dump_facts(Dump& dump, const std::string& file) {
     DumpFacts facts;
     facts.file = file;

@@ -21,6 +21,9 @@ struct DumpFacts {
     std::optional<LayoutFacts> layout;        ///< set where it is not the release's own
 };
 
+/// Whether it was made of a crash dump's text, which leaves out what a capture always has.
+bool is_of_crash_dump(const Dump& dump);
+
 DumpFacts dump_facts(Dump& dump, const std::string& file);
 
 }  // namespace beamdump::query

@@ -1,5 +1,6 @@
 #include "query/process_details.h"
 
+#include "query/dump_facts.h"
 #include "query/message_text.h"
 #include "query/opened_process.h"
 #include "query/process_binaries.h"
@@ -80,11 +81,9 @@ class Reading {
             return done;
         }
         regions();
-        auto binaries = process_binaries(dump_, process_, options_.limit);
-        if (!binaries) {
-            return std::unexpected(binaries.error());
+        if (auto done = binaries(); !done) {
+            return done;
         }
-        into_.binaries = std::move(*binaries);
         if (auto done = messages(); !done) {
             return done;
         }
@@ -111,6 +110,18 @@ class Reading {
             }
             into_.regions.items.push_back(std::move(line));
         }
+    }
+
+    Result<void> binaries() {
+        if (is_of_crash_dump(dump_)) {
+            return {};
+        }
+        auto binaries = process_binaries(dump_, process_, options_.limit);
+        if (!binaries) {
+            return std::unexpected(binaries.error());
+        }
+        into_.binaries = std::move(*binaries);
+        return {};
     }
 
     Result<void> dictionary() {

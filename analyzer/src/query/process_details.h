@@ -99,8 +99,9 @@ struct ProcessDetails {
     Excerpt<LinkLine> links;
     Excerpt<MonitorLine> monitors;      ///< that this process holds
     Excerpt<MonitorLine> monitored_by;  ///< that others hold on it
-    Excerpt<SuspendLine> suspending;
-    Excerpt<ReferencedBinary> binaries;
+    // Nothing: a crash dump does not tell.
+    std::optional<Excerpt<SuspendLine>> suspending;
+    std::optional<Excerpt<ReferencedBinary>> binaries;
     Excerpt<DictionaryLine> dictionary;
     Excerpt<MessageLine> messages;
     std::uint64_t other_signals = 0;  ///< entries of the queues that are no messages

@@ -1,5 +1,7 @@
 #include "query/process_relations.h"
 
+#include "query/dump_facts.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -109,6 +111,9 @@ MonitorLine monitor_line(Dump& dump, const records::Monitor& monitor, TermPrinte
 
 Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& printer,
                             std::uint64_t limit, ProcessDetails& into) {
+    if (!is_of_crash_dump(dump)) {
+        into.suspending.emplace();
+    }
     for (const Pack& pack : run.directory.relations) {
         auto relations = dump.reader().message_at<records::Relations>(
             pack.offset, format::RecordKind::kRelations);
@@ -128,8 +133,8 @@ Result<void> read_relations(Dump& dump, const ProcessRun& run, TermPrinter& prin
             }
             const bool suspends =
                 monitor.kind() == records::MONITOR_KIND_SUSPEND && !monitor.is_target();
-            if (suspends && wanted(into.suspending, limit)) {
-                into.suspending.items.push_back(
+            if (suspends && into.suspending && wanted(*into.suspending, limit)) {
+                into.suspending->items.push_back(
                     {term_text(printer, monitor.other_word(), kLongestId).text,
                      monitor.suspend_active() ? monitor.suspend_count() : 0,
                      monitor.suspend_active() ? 0 : monitor.suspend_count()});

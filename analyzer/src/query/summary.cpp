@@ -1,5 +1,7 @@
 #include "query/summary.h"
 
+#include "query/dump_facts.h"
+
 #include <libdump/format/process_row.h>
 
 #include <numeric>
@@ -108,10 +110,11 @@ MemorySummary memory_summary(const Dump& dump) {
     return memory;
 }
 
-std::optional<CrashSummary> crash_summary(const records::Capture& capture) {
-    if (capture.mode() != records::CAPTURE_MODE_CRASH_DUMP) {
+std::optional<CrashSummary> crash_summary(const Dump& dump) {
+    if (!is_of_crash_dump(dump)) {
         return std::nullopt;
     }
+    const auto& capture = dump.capture();
     return CrashSummary{capture.slogan(), capture.crash_date(), capture.crash_dump_version()};
 }
 
@@ -161,7 +164,7 @@ Result<Summary> summarize(Dump& dump, const std::string& file) {
     summary.dump = dump_facts(dump, file);
     summary.node = node_summary(dump);
     summary.capture = capture_summary(dump);
-    summary.crash = crash_summary(dump.capture());
+    summary.crash = crash_summary(dump);
     summary.memory = memory_summary(dump);
     summary.processes = totals.has_processes() ? totals.processes() : dump.processes().size();
     summary.void_by_reason = void_counts(totals);

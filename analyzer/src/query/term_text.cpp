@@ -1,5 +1,7 @@
 #include "query/term_text.h"
 
+#include "query/dump_facts.h"
+
 #include <fmt/format.h>
 
 #include <bit>
@@ -22,8 +24,7 @@ Result<TagScheme> node_scheme(const Dump& dump) {
     const auto& node = dump.node();
     auto scheme = scheme_of(static_cast<format::TermScheme>(node.term_scheme()));
     // Words that were made of a crash dump's text hold identifiers' numbers, not slots of a table.
-    if (!scheme || scheme->id == format::TermScheme::kOtp25 ||
-        dump.capture().mode() == records::CAPTURE_MODE_CRASH_DUMP) {
+    if (!scheme || scheme->id == format::TermScheme::kOtp25 || is_of_crash_dump(dump)) {
         return scheme;
     }
     scheme->pid_slots = node.process_limit();

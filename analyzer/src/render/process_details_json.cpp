@@ -42,7 +42,10 @@ void write_relations(JsonWriter& json, const query::ProcessDetails& details) {
 }
 
 void write_suspending(JsonWriter& json, const query::ProcessDetails& details) {
-    write_list(json, "suspending", details.suspending, [&json](const query::SuspendLine& line) {
+    if (!details.suspending) {
+        return;
+    }
+    write_list(json, "suspending", *details.suspending, [&json](const query::SuspendLine& line) {
         json.member("process", line.process);
         json.member("active", line.active);
         json.member("outstanding", line.outstanding);
@@ -59,7 +62,10 @@ void write_stacktrace(JsonWriter& json, const query::ProcessDetails& details) {
 }
 
 void write_binaries(JsonWriter& json, const query::ProcessDetails& details) {
-    write_list(json, "binary", details.binaries, [&json](const query::ReferencedBinary& line) {
+    if (!details.binaries) {
+        return;
+    }
+    write_list(json, "binary", *details.binaries, [&json](const query::ReferencedBinary& line) {
         json.hex_member("address", line.address);
         json.member("size_bytes", line.size_bytes);
         json.member("references", line.references);

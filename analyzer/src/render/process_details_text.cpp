@@ -79,7 +79,10 @@ void print_monitors(Output& output, std::string_view title, std::string_view nam
 }
 
 void print_suspending(Output& output, const query::ProcessDetails& details, const Marks& marks) {
-    print_list(output, "Suspending", details.suspending, {{""}, {""}},
+    if (!details.suspending) {
+        return;
+    }
+    print_list(output, "Suspending", *details.suspending, {{""}, {""}},
                [&](const query::SuspendLine& line) {
                    return std::vector{
                        marks("suspending", line.process),
@@ -100,7 +103,10 @@ void print_stacktrace(Output& output, const query::ProcessDetails& details, cons
 }
 
 void print_binaries(Output& output, const query::ProcessDetails& details, const Marks& marks) {
-    print_list(output, "Binary", details.binaries,
+    if (!details.binaries) {
+        return;
+    }
+    print_list(output, "Binary", *details.binaries,
                {{"ADDRESS"}, {"SIZE", Align::kRight}, {"REFERENCES", Align::kRight}},
                [&](const query::ReferencedBinary& line) {
                    return std::vector{marks("binary", fmt::format("{:#x}", line.address)),

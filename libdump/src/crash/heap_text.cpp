@@ -15,8 +15,9 @@ namespace beamdump::crash {
 namespace {
 
 constexpr std::uint64_t kWord = WordImage::kWordBytes;
-// Above all addresses of a user process.
+// Above all addresses of a user process. Those of literals lie apart: a region's gaps are filled.
 constexpr std::uint64_t kHolders = 0x0F30'0000'0000'0000;
+constexpr std::uint64_t kLiteralHolders = 0x0F60'0000'0000'0000;
 constexpr std::uint64_t kMostTuple = (1U << 24U) - 1;
 
 }  // namespace
@@ -409,7 +410,8 @@ Result<void> HeapText::part_of(std::uint64_t at, std::uint64_t original, std::ui
 
 Result<std::uint64_t> HeapText::holder_of(std::uint64_t binary) {
     // One for each Binary, and as far apart as Binaries are at least.
-    const auto at = kHolders + binary * 2 / kWord * kWord;
+    const auto base = &image_ == &literals_ ? kLiteralHolders : kHolders;
+    const auto at = base + binary * 2 / kWord * kWord;
     if (image_.object_at(at) == ObjectStart::kNone) {
         if (auto done = reference_to(at, binary, 0, 0); !done) {
             return std::unexpected(done.error());

@@ -199,7 +199,9 @@ void Reader::finish() {
     if (process.has_current_function()) {
         *row.mutable_current_function() = process.current_function();
     }
-    if (process.has_heap_words() && process.has_old_heap_words() && process.has_fragment_words()) {
+    // The text does not tell the fragments that belong to messages.
+    if (process.has_heap_words() && process.has_old_heap_words() && process.has_fragment_words() &&
+        process.message_queue_length() == 0) {
         row.set_heap_words(process.heap_words() + process.old_heap_words() +
                            process.fragment_words());
     }

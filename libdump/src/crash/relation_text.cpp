@@ -161,7 +161,8 @@ class Reader {
             monitor.set_kind(records::MONITOR_KIND_RESOURCE);
             return;
         }
-        monitor.set_kind(records::MONITOR_KIND_PROCESS);
+        monitor.set_kind(*second == format_.node_name ? records::MONITOR_KIND_PROCESS
+                                                      : records::MONITOR_KIND_REMOTE);
         monitor.set_name_atom(names_.atom(*first));
         monitor.set_node_atom(names_.atom(*second));
     }

@@ -185,6 +185,7 @@ Result<std::size_t> TextSource::read(std::uint64_t offset, std::span<char> into)
                                     offset, name_, system_error_text(errno)));
         }
     }
+    bytes_read_ += done;
     return done;
 }
 

@@ -1,16 +1,23 @@
 """The zoo: a distributed node with every kind of term and process, and the node that it knows."""
 
 import json
+import os
+import pathlib
+import signal
 import time
 
 from support.node import ApplicationStart, READY_SECONDS
 
+CRASH_SECONDS = 300
 PEER = "beamdump_zoo_peer@localhost"
 
 
-def start_zoo(scale=1, arguments=(), environment=()):
-    """The node, in place and at rest, and its cookie. arguments and environment: more of the
-    node's."""
+def start_zoo(scale=1, arguments=(), crash_dump=None):
+    """The node, in place and at rest, and its cookie. arguments: more of the node's. crash_dump:
+    where it writes one, whole."""
+    environment = {} if crash_dump is None else {
+        "ERL_CRASH_DUMP": str(crash_dump), "ERL_CRASH_DUMP_BYTES": str(1 << 40),
+        "ERL_CRASH_DUMP_SECONDS": "-1"}
     start = ApplicationStart("workloads")
     erl = ["erl", "-noinput", "-setcookie", start.cookie,
            "-kernel", "inet_dist_use_interface", "{127,0,0,1}",
@@ -18,7 +25,7 @@ def start_zoo(scale=1, arguments=(), environment=()):
     start.accompany([*erl, "-sname", PEER])
     node = start.run([*erl, "-sname", "beamdump_zoo@localhost", "-zoo", PEER, *arguments,
                       "-run", "workload", "start", "zoo", str(scale), str(start.directory)],
-                     "kernel", dict(environment))
+                     "kernel", environment)
     deadline = time.monotonic() + READY_SECONDS
     while not (start.directory / "ready").exists():
         if time.monotonic() > deadline:
@@ -27,6 +34,25 @@ def start_zoo(scale=1, arguments=(), environment=()):
             raise TimeoutError(f"the zoo did not open:\n{told}")
         time.sleep(0.1)
     return node, start.cookie
+
+
+def crash_zoo(node):
+    """Ends the node by a signal, and waits until it wrote its crash dump."""
+    os.kill(node.pid, signal.SIGUSR1)
+    deadline = time.monotonic() + CRASH_SECONDS
+    while not _ended(node.pid):
+        if time.monotonic() > deadline:
+            raise TimeoutError("the zoo still writes its crash dump")
+        time.sleep(0.2)
+
+
+def _ended(pid):
+    """Gone, or ended and not waited for."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return True
+    return status.rsplit(")", 1)[1].split()[0] == "Z"
 
 
 def ask_sizes(node):

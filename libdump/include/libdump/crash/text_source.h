@@ -26,6 +26,9 @@ class TextSource {
     /// Why the text of a packed file ends before its end; empty where it does not.
     [[nodiscard]] const std::string& broken() const { return broken_; }
 
+    /// That read() gave so far.
+    [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
+
     /// Copies bytes from `offset` on, as many as there are; gives how many.
     Result<std::size_t> read(std::uint64_t offset, std::span<char> into) const;
 
@@ -37,6 +40,7 @@ class TextSource {
     Descriptor file_;
     std::uint64_t size_ = 0;
     std::string broken_;
+    mutable std::uint64_t bytes_read_ = 0;
 };
 
 }  // namespace beamdump::crash

@@ -1,0 +1,76 @@
+"""A dump of a live node, and the crash dump of the same node a moment later: the analyzer says the
+same of both, for processes that did not run in between and as far as both hold a fact.
+
+What they do not both hold, support/same_answers.py names, and a table in docs/crash-dumps.md;
+nothing else may differ."""
+
+import pathlib
+import tempfile
+import unittest
+
+from support import tools
+from support.release import RELEASE
+from support.same_answers import NOT_IN_DUMP, NOT_IN_TEXT, SameAnswers
+from support.zoo import crash_zoo, start_zoo
+
+SCALE = 0.01
+MOST_LEFT_OUT = 0.05
+# OTP 29 dies while it writes a dump with native records in a heap.
+WITHOUT = ("-zoo_without", "records")
+# Its texts would have 2^60 tuples.
+ENDLESS_WHEN_FLAT = "zoo_dag"
+
+
+class CrashDumpSame(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        directory = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.live, cls.crash = directory / "live.beamdump", directory / "crash.dump"
+        node, _ = start_zoo(SCALE, arguments=WITHOUT, crash_dump=cls.crash)
+        try:
+            tools.capture(node, cls.live, "--binary-bytes", "all")
+            crash_zoo(node)
+        finally:
+            node.stop()
+
+    def test_same_answers(self):
+        live, crash = (rows(dump) for dump in (self.live, self.crash))
+        answers = SameAnswers(self.live, self.crash)
+        left_out = []
+        for pid in sorted(live.keys() | crash.keys()):
+            reason = moved(live.get(pid), crash.get(pid))
+            if reason:
+                left_out.append(f"{pid} {reason}")
+            elif live[pid].get("registered_name") != ENDLESS_WHEN_FLAT:
+                answers.compare_process(pid, live[pid], crash[pid])
+        answers.print(f"OTP {RELEASE}")
+        print(f"left out: {len(left_out)} of {len(live)} processes: {', '.join(left_out)}")
+        shown = "\n".join(answers.differences[:40])
+        self.assertEqual(len(answers.differences), 0, shown)
+        self.assertEqual(answers.only_live.keys() - NOT_IN_TEXT, set())
+        self.assertEqual(answers.only_crash.keys() - NOT_IN_DUMP, set())
+        self.assertGreater(answers.counts["processes"], 200)
+        self.assertGreater(answers.counts["facts"], 100_000)
+        self.assertLessEqual(len(left_out), MOST_LEFT_OUT * len(live))
+
+
+def rows(dump):
+    listed = tools.analyze_json("processes", dump, "--limit", "0")["processes"]
+    return {process["pid"]: process for process in listed}
+
+
+def moved(live, crash):
+    """Why a process cannot be compared."""
+    if live is None or crash is None:
+        return "began or ended"
+    if live["reductions"] != crash["reductions"]:
+        return f"ran {crash['reductions'] - live['reductions']} reductions"
+    if crash["status"] == "running" and live["status"] != "running":
+        return "runs"
+    if live.get("void_reason") or crash.get("void_reason"):
+        return f"is {live.get('void_reason')} and {crash.get('void_reason')}"
+    return None
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,147 @@
+#include "converted.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cstddef>
+
+namespace beamdump::crash {
+namespace {
+
+using test::Converted;
+using test::with_messages;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const ConvertChoice kLate{
+    .heaps = ConvertChoice::Heaps::kOneLate, .process = "<0.9.1>", .level = 1};
+
+TEST(LateTerms, SayWhatTheWholeHeapSays) {
+    const auto more = std::string(test::kBinary) + "=visible_node:8063\nName: 'you@there'\n";
+    for (const int release : {25, 27, 29}) {
+        const auto text = with_messages(release, test::kEveryKind, test::kHeap, more);
+        Converted whole(text);
+        Converted late(text, kLate);
+        EXPECT_EQ(late.messages("<0.9.1>"), whole.messages("<0.9.1>")) << release;
+        EXPECT_THAT(late.outcome().late_terms->missing(), ElementsAre());
+    }
+}
+
+/// A list of records whose parts lie far from each other, and a tuple of many pages.
+struct LargeHeap {
+    static constexpr std::uint64_t kRecords = 40'000;
+    static constexpr std::uint64_t kCells = 0x7F10'0000'0000;
+    static constexpr std::uint64_t kTuples = 0x7F20'0000'0000;
+    static constexpr std::uint64_t kWide = 0x7F30'0000'0000;
+    static constexpr std::uint64_t kWideArity = 3000;
+
+    static std::string lines() {
+        std::string text;
+        for (std::uint64_t number = 0; number < kRecords; ++number) {
+            const auto tail = number + 1 == kRecords
+                                  ? std::string("N")
+                                  : fmt::format("H{:X}", kCells + (number + 1) * 16);
+            text +=
+                fmt::format("{:X}:lH{:X}|{}\n", kCells + number * 16, kTuples + number * 48, tail);
+            text += fmt::format("{:X}:t3:A4:user,I{},H{:X}\n", kTuples + number * 48, number,
+                                kTuples + number * 48 + 32);
+            text += fmt::format("{:X}:lI{}|A{:x}:late{}\n", kTuples + number * 48 + 32, number,
+                                fmt::formatted_size("late{}", number), number);
+        }
+        text += fmt::format("{:X}:t{:X}:", kWide, kWideArity);
+        for (std::uint64_t element = 0; element < kWideArity; ++element) {
+            text += fmt::format("{}I{}", element == 0 ? "" : ",", element);
+        }
+        return text + "\n";
+    }
+    static std::string messages() {
+        return fmt::format("H{:X}:N\nH{:X}:N\nH{:X}:N\n", kTuples + 20'000 * 48, kWide, kCells);
+    }
+};
+
+TEST(LateTerms, AreThoseOfAHeapOfManyPartsAndPages) {
+    const auto text = with_messages(27, LargeHeap::messages(), LargeHeap::lines());
+    Converted whole(text);
+    Converted late(text, kLate);
+    const auto texts = late.messages("<0.9.1>");
+    ASSERT_EQ(texts.size(), 3U);
+    EXPECT_EQ(texts[0], "{user,20000,[20000|late20000]}");
+    EXPECT_TRUE(texts[1].ends_with(",2998,2999}"));
+    EXPECT_TRUE(texts[2].ends_with(",{user,39999,[39999|late39999]}]"));
+    EXPECT_EQ(texts, whole.messages("<0.9.1>"));
+}
+
+TEST(LateTerms, ReadTheLinesThatTheyNeedAndThoseOnce) {
+    const auto heap = LargeHeap::lines();
+    Converted late(with_messages(27, LargeHeap::messages(), heap), kLate);
+    const auto run = late.run("<0.9.1>");
+    ProcessContext context(late.dump(), run);
+    const auto before = late.text().bytes_read();
+    std::array<std::uint64_t, 4> tuple{};
+    ASSERT_EQ(context.words(LargeHeap::kTuples + 20'000 * 48, tuple), tuple.size());
+    const auto one = late.text().bytes_read() - before;
+    EXPECT_GT(one, 0U);
+    EXPECT_LT(one, heap.size() / 10);
+    late.messages("<0.9.1>");
+    const auto all = late.text().bytes_read() - before;
+    EXPECT_LE(all, heap.size());
+    late.messages("<0.9.1>");
+    EXPECT_EQ(late.text().bytes_read() - before, all);
+}
+
+TEST(LateTerms, CountTheLinesThatMakeNoSenseWhenTheyAreRead) {
+    Converted late(with_messages(27, "H7FCA00000200:N\n", "7FCA00000200:t2:I9\n7FCA00000300:tI\n"),
+                   kLate);
+    auto& terms = *late.outcome().late_terms;
+    EXPECT_THAT(terms.missing(), ElementsAre());
+    EXPECT_THAT(late.messages("<0.9.1>"), ElementsAre(HasSubstr("Unreadable")));
+    EXPECT_THAT(terms.missing(), ElementsAre(HasSubstr("2 lines of the crash dump")));
+}
+
+TEST(LateTerms, SayThatNoLineHasAWord) {
+    Converted late(with_messages(27, "I1:N\n", "7FCA00000200:t1:I9\n"), kLate);
+    auto& terms = *late.outcome().late_terms;
+    std::array<std::uint64_t, 2> words{};
+    EXPECT_EQ(terms.words(0x7FCA00000200, words), 2U);
+    EXPECT_EQ(terms.words(0x7FCA00000210, words).error().code, ErrorCode::kUnmapped);
+    EXPECT_EQ(terms.words(0x7FCB00000000, words).error().code, ErrorCode::kUnmapped);
+}
+
+TEST(LateTerms, GiveAnyPartOfABinary) {
+    Converted late(with_messages(27, "I1:N\n", "", test::kBinary), kLate);
+    auto& terms = *late.outcome().late_terms;
+    constexpr std::uint64_t kAddress = 0x7FCA00009000;
+    const auto info = terms.binary_at(kAddress);
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->size_bytes, 6U);
+    EXPECT_EQ(info->captured_bytes, 6U);
+    const std::string whole("\0\1\2abc", 6);
+    for (std::size_t from = 0; from <= whole.size(); ++from) {
+        for (std::size_t most = 1; most <= whole.size() + 2; ++most) {
+            std::string bytes(most, '?');
+            const auto got =
+                terms.binary_bytes(kAddress, from, std::as_writable_bytes(std::span(bytes)));
+            ASSERT_TRUE(got);
+            EXPECT_EQ(bytes.substr(0, *got), whole.substr(from, most));
+        }
+    }
+    EXPECT_EQ(terms.binary_at(kAddress + 8).error().code, ErrorCode::kAbsent);
+}
+
+TEST(LateTerms, KeepApartWhatLiteralsAndHeapMadeUpForABinary) {
+    // The literals refer to Binaries just below and above the one that the heap refers to.
+    const std::string more =
+        "=binary:7FCA00009000\n6:AAECYWJj\n=binary:7FCA00009080\n3:YWJj\n"
+        "=binary:7FCA00009040\n3:ZGVm\n"
+        "=literals\n7FCB00000100:Yc7FCA00009000:0:3\n7FCB00000200:Yc7FCA00009080:0:3\n";
+    const auto text = with_messages(27, "H7FCA00000400:N\nH7FCB00000200:N\n",
+                                    "7FCA00000400:Yc7FCA00009040:0:3\n", more);
+    for (const auto& choice : {ConvertChoice{}, kLate}) {
+        Converted made(text, choice);
+        EXPECT_THAT(made.messages("<0.9.1>"), ElementsAre("<<\"def\">>", "<<\"abc\">>"));
+    }
+}
+
+}  // namespace
+}  // namespace beamdump::crash
