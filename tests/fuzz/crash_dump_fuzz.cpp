@@ -10,6 +10,8 @@
 #include <libdump/term/backtrace_cursor.h>
 #include <libdump/term/term_printer.h>
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -45,6 +47,29 @@ void exhaust(Dump& dump, const records::ProcessRow& row, const TagScheme& scheme
     }
 }
 
+/// Asks what is made of the text about each of its processes, one row after the other.
+void ask(const crash::CrashDump& crash, const crash::ConvertChoice& choice) {
+    const auto content = std::make_shared<test::SinkContent>();
+    const auto outcome = crash::convert(crash, std::make_unique<test::MemorySink>(content), choice);
+    if (!outcome) {
+        std::abort();  // any text can be converted, as far as it makes sense
+    }
+    const test::MemoryFile made(content->bytes);
+    const auto dump = Dump::open(made.path());
+    if (!dump) {
+        std::abort();
+    }
+    (*dump)->set_late_terms(outcome->late_terms.get());
+    const auto scheme = scheme_of(static_cast<format::TermScheme>((*dump)->node().term_scheme()));
+    for (std::uint64_t index = 0; scheme && index < (*dump)->processes().size(); ++index) {
+        const auto rows = (*dump)->processes().rows(std::span(&index, 1));
+        if (!rows) {
+            std::abort();
+        }
+        exhaust(**dump, rows->front(), *scheme);
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -53,22 +78,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!crash) {
         return 0;
     }
-    const auto content = std::make_shared<test::SinkContent>();
-    if (!crash::convert(*crash, std::make_unique<test::MemorySink>(content), {})) {
-        std::abort();  // any text can be converted, as far as it makes sense
-    }
-    const test::MemoryFile made(content->bytes);
-    const auto dump = Dump::open(made.path());
-    if (!dump) {
-        std::abort();
-    }
-    const auto scheme = scheme_of(static_cast<format::TermScheme>((*dump)->node().term_scheme()));
-    for (std::uint64_t index = 0; scheme && index < (*dump)->processes().size(); ++index) {
-        const auto rows = (*dump)->processes().rows(std::span(&index, 1));
-        if (!rows) {
-            std::abort();
+    ask(*crash, {});
+    // The first process that has a heap: its lines are read when they are asked for.
+    for (const auto& process : crash->processes()) {
+        if (process.heap) {
+            crash::ConvertChoice late;
+            late.heaps = crash::ConvertChoice::Heaps::kOneLate;
+            late.process =
+                fmt::format("<0.{}.{}>", process.owner_id & 0xFFFF'FFFFU, process.owner_id >> 32U);
+            ask(*crash, late);
+            break;
         }
-        exhaust(**dump, rows->front(), *scheme);
     }
     return 0;
 }

@@ -5,6 +5,7 @@ They are compared as terms: crashdump_viewer's, which it builds from the same te
 analyzer prints, both in one form. What crashdump_viewer does not say is left out here, with the
 reason."""
 
+import collections
 import os
 import pathlib
 import re
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-from support import crashdump_viewer, tools
+from support import crashdump_viewer, schemas, tools
 from support.crash_comparison import CrashComparison
 from support.paths import ROOT
 from support.release import RELEASE
@@ -38,6 +39,9 @@ UNREADABLE = (
 # That fill the process table are all alike: of so many, the details of one are compared.
 FILLING = "crash:rest/0"
 ONE_IN = 20
+# Sections whose facts are a dump's own records.
+WITH_RECORDS = ("proc", "proc_stack", "proc_heap", "proc_messages", "proc_dictionary", "binary",
+                "literals", "end")
 # Differences with a reason, by what is said of them.
 REASONS = ()
 
@@ -87,7 +91,46 @@ class CrashDumps(unittest.TestCase):
                        if not any(re.search(reason, difference) for reason in REASONS)]
         shown = "\n".join(unexplained[:40])
         self.assertEqual(len(unexplained), 0, f"of {dump}:\n{shown}")
+        self.compare_sections(dump, converted)
         return comparison
+
+    def compare_sections(self, dump, converted):
+        """What the text says beyond processes: as it stands there, also once it is converted."""
+        text = other_sections(dump)
+        for asked in (dump, converted):
+            counts = tools.analyze_json("sections", asked)
+            schemas.validate(counts, "sections")
+            self.assertEqual({kind["tag"]: kind["sections"] for kind in counts["tags"]},
+                             {tag: len(sections) for tag, sections in text.items()})
+            for tag, sections in text.items():
+                answer = tools.analyze_json("sections", asked, tag, "--limit", "0")
+                schemas.validate(answer, "sections")
+                self.assertEqual(answer["total"], len(sections))
+                told = [(section.get("argument", ""), [
+                    f"{line['name']}: {line['value']}" if "name" in line else line["value"]
+                    for line in section["lines"]]) for section in answer["sections"]]
+                self.assertEqual(told, sections, f"{tag} of {asked}")
+        lines = sum(len(lines) for sections in text.values() for _, lines in sections)
+        print(f"{len(text)} other kinds of sections, {lines} lines of them: the same", flush=True)
+        self.assertIn("ets", text)
+        self.assertIn("allocator", text)
+
+
+def other_sections(dump):
+    """By tag, the sections that no process, binary or literal has: their arguments and lines."""
+    found = collections.defaultdict(list)
+    lines = None
+    with open(dump, encoding="utf-8", errors="surrogateescape", newline="\n") as text:
+        for line in text:
+            line = line.rstrip("\n")
+            if line.startswith("="):
+                tag, _, argument = line[1:].partition(":")
+                lines = []
+                if tag not in WITH_RECORDS:
+                    found[tag].append((argument, lines))
+            elif line:
+                lines.append(line)
+    return found
 
 
 def thin_out(details):

@@ -8,6 +8,7 @@
 #include "render/messages.h"
 #include "render/process_details.h"
 #include "render/processes.h"
+#include "render/sections.h"
 #include "render/summary.h"
 #include "render/table.h"
 #include "render/units.h"
@@ -189,6 +190,18 @@ Result<Outcome> heap_command(Dump& dump, const Options& options, render::Output&
                               plural(report->unreadable, "place")));
     }
     return Outcome{report->withheld || report->unreadable > 0};
+}
+
+Result<Outcome> sections_command(Dump& dump, const Options& options, render::Output& out) {
+    auto listing = query::SectionListing::open(dump, options.dump, options.sections);
+    if (!listing) {
+        return std::unexpected(listing.error());
+    }
+    const auto render = options.json ? render::sections_json : render::sections_text;
+    if (auto done = render(out, **listing); !done) {
+        return std::unexpected(done.error());
+    }
+    return Outcome{};
 }
 
 Result<Outcome> diff_command(Dump& before, Dump& after, const Options& options,

@@ -25,6 +25,7 @@ Result<Outcome> backtrace_command(Dump& dump, const Options& options, render::Ou
                                   render::Output& err);
 Result<Outcome> heap_command(Dump& dump, const Options& options, render::Output& out,
                              render::Output& err);
+Result<Outcome> sections_command(Dump& dump, const Options& options, render::Output& out);
 Result<Outcome> diff_command(Dump& before, Dump& after, const Options& options,
                              render::Output& out);
 Result<Outcome> crash_dump_command(Dump& dump, const Options& options, render::Output& out,

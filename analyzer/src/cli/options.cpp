@@ -13,9 +13,9 @@ namespace beamdump::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kCommands = {
-    "summary",   "processes", "process", "messages",   "dictionary",
-    "backtrace", "diff",      "heap",    "crash-dump", "convert"};
+constexpr std::array<std::string_view, 11> kCommands = {
+    "summary", "processes", "process",  "messages",   "dictionary", "backtrace",
+    "diff",    "heap",      "sections", "crash-dump", "convert"};
 
 CLI::App* add_command(CLI::App& app, Options& options, Command command,
                       const std::string& description) {
@@ -172,6 +172,18 @@ void add_diff(CLI::App& app, Options& options) {
         ->option_text("N");
 }
 
+void add_sections(CLI::App& app, Options& options) {
+    CLI::App* sub = add_command(app, options, Command::kSections,
+                                "Show what a crash dump says beyond its processes: tables, ports, "
+                                "timers, allocators, schedulers...");
+    add_dump(sub, options);
+    sub->add_option("TAG", options.sections.tag,
+                    "Show the sections of this kind: ets, port, timer, allocator... Without it: "
+                    "how many there are of each");
+    sub->add_option("--limit", options.sections.limit, "Show so many, 0 for all (default 20)")
+        ->option_text("N");
+}
+
 void add_crash_dump(CLI::App& app, Options& options) {
     CLI::App* sub = add_command(app, options, Command::kCrashDump,
                                 "Write the dump as the VM writes a crash dump: as text that "
@@ -249,6 +261,7 @@ Result<std::variant<Options, Notice>> parse_options(std::vector<std::string> arg
     add_backtrace(app, options, spelled);
     add_diff(app, options);
     add_heap(app, options);
+    add_sections(app, options);
     add_crash_dump(app, options);
     add_convert(app, options);
     if (arguments.empty()) {

@@ -7,6 +7,7 @@
 #include "query/messages.h"
 #include "query/process_details.h"
 #include "query/processes.h"
+#include "query/sections.h"
 #include "render/backtrace.h"
 
 #include <libdump/base/error.h>
@@ -27,6 +28,7 @@ enum class Command : std::uint8_t {
     kBacktrace,
     kDiff,
     kHeap,
+    kSections,
     kCrashDump,
     kConvert
 };
@@ -47,6 +49,7 @@ struct Options {
     query::DictionaryOptions dictionary;
     query::BacktraceOptions backtrace;
     query::HeapOptions heap;
+    query::SectionsOptions sections;
     render::BacktraceFormat backtrace_format;
     crash_dump::Options crash_dump;
     std::string output = "-";  ///< crash-dump, convert: a file, or - for standard output

@@ -46,6 +46,8 @@ crash::ConvertChoice choice_for(const Options& options) {
         default:
             choice.heaps = options.process.empty() ? Heaps::kNone : Heaps::kOne;
     }
+    choice.other_sections =
+        options.command == Command::kSections || options.command == Command::kCrashDump;
     return choice;
 }
 
@@ -96,6 +98,8 @@ Result<Outcome> answer(const Dumps& dumps, const Options& options, render::Outpu
             return diff_command(dump, dumps.second->dump(), options, out);
         case Command::kHeap:
             return heap_command(dump, options, out, err);
+        case Command::kSections:
+            return sections_command(dump, options, out);
         case Command::kCrashDump:
             return crash_dump_command(dump, options, out, err);
         case Command::kConvert:

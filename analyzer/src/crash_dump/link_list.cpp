@@ -12,7 +12,7 @@ class LinkList {
 
     void link(const records::Link& link) {
         next();
-        terms_.printed(link.other_word());
+        other(link);
     }
 
     void monitor(const records::Monitor& monitor) {
@@ -22,7 +22,7 @@ class LinkList {
         next();
         if (monitor.is_target()) {
             out_.put("{from,");
-            terms_.printed(monitor.other_word());
+            other(monitor);
         } else {
             out_.put("{to,");
             watched(monitor);
@@ -57,9 +57,27 @@ class LinkList {
         begun_ = true;
     }
 
+    /// A process of another node, of which only numbers are known, as the VM prints one.
+    template <typename Relation>
+    void other(const Relation& relation) {
+        if (relation.has_other_word() || !relation.has_remote_owner_id()) {
+            terms_.printed(relation.other_word());
+            return;
+        }
+        constexpr unsigned kSerialShift = 32;
+        const auto node = dump_.tables().node_at(relation.remote_node_address());
+        out_.put('<');
+        out_.number(node && !node->is_self ? node->name_atom : 0);
+        out_.put('.');
+        out_.number(relation.remote_owner_id() & 0xFFFF'FFFFU);
+        out_.put('.');
+        out_.number(relation.remote_owner_id() >> kSerialShift);
+        out_.put('>');
+    }
+
     void watched(const records::Monitor& monitor) {
         if (!monitor.has_name_atom()) {
-            terms_.printed(monitor.other_word());
+            other(monitor);
             return;
         }
         out_.put('{');

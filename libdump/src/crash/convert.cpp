@@ -1,5 +1,6 @@
 #include "late_context.h"
 #include "node_text.h"
+#include "other_sections.h"
 #include "run_text.h"
 #include "table_writer.h"
 
@@ -137,9 +138,11 @@ bool Converter::is_chosen(const ConvertChoice& choice, const ProcessText& proces
 
 Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::Progress& told) {
     ProcessIndexWriter index(writer_);
+    bool all_heaps_told = true;
+    TextWindow window(dump_.text());
     RunText runs(dump_, *terms_, writer_, binaries_);
     for (const auto& sections : dump_.processes()) {
-        auto facts = read_process(dump_.text(), sections, terms_->format, terms_->names);
+        auto facts = read_process(dump_.text(), window, sections, terms_->format, terms_->names);
         if (!facts) {
             return std::unexpected(facts.error());
         }
@@ -152,6 +155,7 @@ Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::
         if (!row) {
             return std::unexpected(row.error());
         }
+        all_heaps_told = all_heaps_told && row->has_heap_words();
         if (auto done = index.add(*row); !done) {
             return done;
         }
@@ -172,7 +176,11 @@ Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::
     if (auto done = binaries_.finish(trailer_, choice.heaps == ConvertChoice::Heaps::kAll); !done) {
         return done;
     }
-    trailer_.mutable_totals()->MergeFrom(index.totals());
+    auto& totals = *trailer_.mutable_totals();
+    totals.MergeFrom(index.totals());
+    if (!all_heaps_told) {
+        totals.clear_heap_words();
+    }
     return index.finish(trailer_);
 }
 
@@ -207,6 +215,9 @@ Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
     auto done = begin();
     if (done && choice.heaps != ConvertChoice::Heaps::kNone) {
         done = literals();
+    }
+    if (done && choice.other_sections) {
+        done = write_other_sections(dump_, writer_, trailer_);
     }
     if (done) {
         done = processes(choice, told);
@@ -252,7 +263,7 @@ Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> 
     std::string_view own = dump.node_name();
     const auto name = parse_atom(own);
     TextFormat format{WordMaker(*scheme), node->base64, node->node.word_size(),
-                      name.value_or("nonode@nohost")};
+                      name.value_or("nonode@nohost"), name.has_value()};
     return Converter(dump, *writer, std::move(format), std::move(*node)).run(choice, told);
 }
 

@@ -1,4 +1,5 @@
 #include "text_cursor.h"
+#include "text_pieces.h"
 
 #include <libdump/crash/crash_dump.h>
 #include <libdump/crash/section_scanner.h>
@@ -13,7 +14,6 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::size_t kPieceBytes = 128U << 10U;
 constexpr std::size_t kLongestLine = 64U << 10U;
 
 std::optional<std::uint64_t> hexadecimal(std::string_view digits) {
@@ -67,19 +67,19 @@ Result<void> CrashDump::scan(const Progress& progress) {
                                      text_.name() + " is neither a dump of beamdump-capture nor an "
                                                     "Erlang crash dump"));
         }
-        add(section.tag, section.argument, {section.body, section.end});
+        add(section);
         return Result<void>();
     });
-    std::vector<char> piece(kPieceBytes);
-    while (scanner.bytes() < text_.size()) {
-        auto got = text_.read(scanner.bytes(), piece);
-        if (!got) {
-            return std::unexpected(got.error());
+    TextPieces pieces(text_, {0, text_.size()});
+    while (true) {
+        auto piece = pieces.next();
+        if (!piece) {
+            return std::unexpected(piece.error());
         }
-        if (*got == 0) {
+        if (!*piece) {
             break;
         }
-        if (auto done = scanner.feed({piece.data(), *got}); !done) {
+        if (auto done = scanner.feed((*piece)->text, (*piece)->lines); !done) {
             return done;
         }
         if (progress) {
@@ -116,7 +116,34 @@ ProcessSections& CrashDump::process(std::string_view pid) {
     return processes_[found->second];
 }
 
-void CrashDump::add(std::string_view tag, std::string_view argument, Span lines) {
+/// Whether it is a section of a process.
+bool CrashDump::add_of_process(std::string_view tag, std::string_view argument, Span lines) {
+    if (!tag.starts_with("proc")) {
+        return false;
+    }
+    auto member = tag == "proc_stack"        ? &ProcessSections::stack
+                  : tag == "proc_heap"       ? &ProcessSections::heap
+                  : tag == "proc_messages"   ? &ProcessSections::messages
+                  : tag == "proc_dictionary" ? &ProcessSections::dictionary
+                                             : nullptr;
+    if (tag != "proc" && member == nullptr) {
+        return false;
+    }
+    if (parse_owner(argument)) {
+        auto& owner = process(argument);
+        if (member == nullptr) {
+            owner.facts = lines;
+        } else {
+            owner.*member = lines;
+        }
+    }
+    return true;
+}
+
+void CrashDump::add(const Section& section) {
+    const auto tag = section.tag;
+    const auto argument = section.argument;
+    const Span lines{section.body, section.end};
     constexpr std::size_t kMostShown = 64;
     auto count = counts_.find(tag);
     if (count == counts_.end()) {
@@ -127,32 +154,34 @@ void CrashDump::add(std::string_view tag, std::string_view argument, Span lines)
     if (!argument.empty()) {
         last_section_.append(1, ':').append(argument.substr(0, kMostShown));
     }
-    if (tag == "proc" || tag == "proc_stack" || tag == "proc_heap" || tag == "proc_messages" ||
-        tag == "proc_dictionary") {
-        if (!parse_owner(argument)) {
-            return;
-        }
-        auto& owner = process(argument);
-        if (tag == "proc") {
-            owner.facts = lines;
-        } else {
-            (tag == "proc_stack"      ? owner.stack
-             : tag == "proc_heap"     ? owner.heap
-             : tag == "proc_messages" ? owner.messages
-                                      : owner.dictionary) = lines;
-        }
-    } else if (tag == "binary") {
+    if (add_of_process(tag, argument, lines)) {
+        return;
+    }
+    if (tag == "binary") {
         if (const auto address = hexadecimal(argument)) {
             binaries_.emplace_back(*address, lines);
         }
-    } else if (tag == "visible_node" || tag == "hidden_node" || tag == "not_connected") {
+        return;
+    }
+    if (tag == "literals") {
+        literals_ = lines;
+        return;
+    }
+    if (tag == "end") {
+        ended_ = true;
+        return;
+    }
+    if (other_sections_.empty() || other_sections_.back().end != section.begin) {
+        other_sections_.push_back({section.begin, section.end});
+    } else {
+        other_sections_.back().end = section.end;
+    }
+    if (tag == "visible_node" || tag == "hidden_node" || tag == "not_connected") {
         if (const auto channel = decimal(argument)) {
             nodes_.emplace_back(*channel, lines);
         }
     } else if (tag == "node") {
         node_name_ = argument;
-    } else if (tag == "literals") {
-        literals_ = lines;
     } else if (tag == "memory") {
         memory_ = lines;
     } else if (tag == "loaded_modules") {
@@ -160,8 +189,6 @@ void CrashDump::add(std::string_view tag, std::string_view argument, Span lines)
     } else if (tag == "erl_crash_dump") {
         header_lines_ = lines;
         header_.version = argument;
-    } else if (tag == "end") {
-        ended_ = true;
     }
 }
 

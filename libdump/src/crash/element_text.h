@@ -15,6 +15,7 @@ struct TextFormat {
     bool base64 = true;
     std::uint64_t word_bytes = 8;  ///< of the node
     std::string node_name;         ///< of the node itself
+    bool names_node = true;        ///< whether the text says it
 
     /// The place of an address of the node: those of a node with words of four bytes are doubled,
     /// so that its words do not overlap where words have eight.

@@ -209,15 +209,17 @@ void Reader::finish() {
 
 }  // namespace
 
-Result<ProcessText> read_process(const TextSource& source, const ProcessSections& sections,
-                                 const TextFormat& format, Names& names) {
+Result<ProcessText> read_process(const TextSource& source, TextWindow& window,
+                                 const ProcessSections& sections, const TextFormat& format,
+                                 Names& names) {
     ProcessText result;
     result.process.set_owner_id(sections.owner_id);
     constexpr unsigned kSerialShift = 32;
     result.process.set_pid_word(
         format.words.pid(sections.owner_id & 0xFFFF'FFFFU, sections.owner_id >> kSerialShift));
     Reader reader(format, names, result);
-    TextCursor text(source, sections.facts.begin, sections.facts.end);
+    TextCursor text(source, sections.facts.begin, sections.facts.end,
+                    window.look(sections.facts.begin, sections.facts.end));
     constexpr std::string_view kLinks = "Link list: ";
     while (!text.at_end()) {
         if (text.look(kLinks.size()).starts_with(kLinks)) {

@@ -24,8 +24,9 @@ struct ProcessText {
 
 /// Reads the section. A line that is not known, or whose value makes no sense, is passed over: what
 /// it would say is not in the result.
-Result<ProcessText> read_process(const TextSource& source, const ProcessSections& sections,
-                                 const TextFormat& format, Names& names);
+Result<ProcessText> read_process(const TextSource& source, TextWindow& window,
+                                 const ProcessSections& sections, const TextFormat& format,
+                                 Names& names);
 
 /// A function as the VM prints one: `lists:map/2`, with quoted atoms where they need it, and what
 /// follows it.

@@ -161,8 +161,8 @@ class Reader {
             monitor.set_kind(records::MONITOR_KIND_RESOURCE);
             return;
         }
-        monitor.set_kind(*second == format_.node_name ? records::MONITOR_KIND_PROCESS
-                                                      : records::MONITOR_KIND_REMOTE);
+        const bool remote = format_.names_node && *second != format_.node_name;
+        monitor.set_kind(remote ? records::MONITOR_KIND_REMOTE : records::MONITOR_KIND_PROCESS);
         monitor.set_name_atom(names_.atom(*first));
         monitor.set_node_atom(names_.atom(*second));
     }

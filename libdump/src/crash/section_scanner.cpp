@@ -10,7 +10,7 @@ constexpr std::size_t kStrideBytes = 512;
 
 /// Whether a line that begins with `=` starts in the stride, whose first byte has one before it.
 /// Without a branch, so that the compiler makes it many bytes at a time.
-bool has_section_line(const char* stride) {
+[[gnu::always_inline]] inline bool has_section_line(const char* stride) {
     unsigned char found = 0;
     for (std::size_t at = 0; at < kStrideBytes; ++at) {
         found |= static_cast<unsigned char>(stride[at] == '=') &
@@ -19,22 +19,35 @@ bool has_section_line(const char* stride) {
     return found != 0;
 }
 
-/// Where the next `=` stands that begins a line, from `from` on, which is not the first byte.
-/// Base64 has others, at the ends of many lines.
-std::size_t find_section_line(std::string_view text, std::size_t from) {
-    while (from < text.size()) {
-        while (from + kStrideBytes <= text.size() && !has_section_line(text.data() + from)) {
-            from += kStrideBytes;
-        }
-        const auto end = std::min(from + kStrideBytes, text.size());
-        for (; from < end; ++from) {
-            if (text[from] == '=' && text[from - 1] == '\n') {
-                return from;
-            }
-        }
+/// How many bytes at `text`, whole strides of them, have no such line.
+std::size_t pass_over(const char* text, std::size_t strides) {
+    std::size_t at = 0;
+    while (at < strides && !has_section_line(text + at * kStrideBytes)) {
+        ++at;
     }
-    return std::string_view::npos;
+    return at * kStrideBytes;
 }
+
+#if defined(__x86_64__)
+/// The same for processors that take twice as many bytes at a time.
+[[gnu::target("avx2")]] std::size_t pass_over_wide(const char* text, std::size_t strides) {
+    std::size_t at = 0;
+    while (at < strides && !has_section_line(text + at * kStrideBytes)) {
+        ++at;
+    }
+    return at * kStrideBytes;
+}
+
+using PassOver = std::size_t (*)(const char*, std::size_t);
+PassOver chosen() {
+    return __builtin_cpu_supports("avx2") != 0 ? pass_over_wide : pass_over;
+}
+#else
+using PassOver = std::size_t (*)(const char*, std::size_t);
+PassOver chosen() {
+    return pass_over;
+}
+#endif
 
 }  // namespace
 
@@ -68,37 +81,63 @@ std::size_t SectionScanner::take_header(std::string_view rest) {
         return rest.size();
     }
     in_header_ = false;
-    at_line_start_ = true;
     return end + 1;
 }
 
-Result<void> SectionScanner::feed(std::string_view piece) {
-    std::size_t next = 0;
-    while (next < piece.size()) {
-        if (in_header_) {
-            next += take_header(piece.substr(next));
-            body_ = seen_ + next;
-            continue;
+void SectionScanner::find_lines(std::string_view piece, std::size_t from,
+                                std::vector<std::size_t>& into) {
+    // Base64 has `=` at the ends of many lines: only at their beginnings they are rare.
+    const auto pass = chosen();
+    from = std::max<std::size_t>(from, 1);
+    while (from < piece.size()) {
+        from += pass(piece.data() + from, (piece.size() - from) / kStrideBytes);
+        const auto end = std::min(from + kStrideBytes, piece.size());
+        for (; from < end; ++from) {
+            if (piece[from] == '=' && piece[from - 1] == '\n') {
+                into.push_back(from);
+            }
         }
-        const bool at_once = next == 0 && at_line_start_ && piece.front() == '=';
-        const auto sign = at_once ? 0 : find_section_line(piece, std::max<std::size_t>(next, 1));
-        if (sign == std::string_view::npos) {
-            break;
-        }
-        next = sign + 1;
-        if (auto done = end_section(seen_ + sign); !done) {
+    }
+}
+
+/// The section before ends, and one begins with the `=` there.
+Result<void> SectionScanner::begin_section(std::string_view piece, std::size_t sign) {
+    if (auto done = end_section(seen_ + sign); !done) {
+        return done;
+    }
+    has_section_ = true;
+    in_header_ = true;
+    header_.clear();
+    begin_ = seen_ + sign;
+    body_ = seen_ + sign + 1 + take_header(piece.substr(sign + 1));
+    return {};
+}
+
+Result<void> SectionScanner::feed(std::string_view piece, std::span<const std::size_t> lines) {
+    if (piece.empty()) {
+        return {};
+    }
+    if (in_header_) {
+        body_ = seen_ + take_header(piece);
+    } else if (at_line_start_ && piece.front() == '=') {
+        if (auto done = begin_section(piece, 0); !done) {
             return done;
         }
-        has_section_ = true;
-        in_header_ = true;
-        header_.clear();
-        begin_ = seen_ + sign;
     }
-    if (!piece.empty()) {
-        at_line_start_ = !in_header_ && piece.back() == '\n';
-        seen_ += piece.size();
+    for (const auto sign : lines) {
+        if (auto done = begin_section(piece, sign); !done) {
+            return done;
+        }
     }
+    at_line_start_ = !in_header_ && piece.back() == '\n';
+    seen_ += piece.size();
     return {};
+}
+
+Result<void> SectionScanner::feed(std::string_view piece) {
+    std::vector<std::size_t> lines;
+    find_lines(piece, 0, lines);
+    return feed(piece, lines);
 }
 
 Result<void> SectionScanner::finish() {

@@ -48,6 +48,17 @@ void TextCursor::fill() {
     held_ += *got;
 }
 
+std::string_view TextWindow::look(std::uint64_t begin, std::uint64_t end) {
+    if (begin < begin_ || end > begin_ + held_.size()) {
+        held_.resize(kBytes);
+        const auto got = source_.read(begin, held_);
+        held_.resize(got.value_or(0));
+        begin_ = begin;
+    }
+    const std::string_view held(held_.data(), held_.size());
+    return held.substr(begin - begin_, end - begin);
+}
+
 std::optional<std::uint64_t> TextCursor::take_hex() {
     constexpr std::size_t kMostDigits = 16;
     const auto ahead = look(kMostDigits + 1);

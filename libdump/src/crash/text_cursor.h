@@ -20,6 +20,15 @@ class TextCursor {
           end_(end),
           buffer_(std::min<std::uint64_t>(end - std::min(begin, end), kBufferBytes)) {}
 
+    /// `known`: what was read of it before, from its front.
+    TextCursor(const TextSource& source, std::uint64_t begin, std::uint64_t end,
+               std::string_view known)
+        : TextCursor(source, begin, end) {
+        held_ = std::min(known.size(), buffer_.size());
+        std::copy_n(known.begin(), held_, buffer_.begin());
+        next_read_ += held_;
+    }
+
     /// The first failure to read, if there was one.
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
     /// Offset in the text of what comes next.
@@ -69,6 +78,22 @@ class TextCursor {
     std::size_t next_ = 0;
     std::size_t held_ = 0;
     std::optional<Error> error_;
+};
+
+/// Reads many small sections that stand together with few calls.
+class TextWindow {
+  public:
+    explicit TextWindow(const TextSource& source) : source_(source) {}
+
+    /// What there is of the text from `begin` on, up to `end` at most; nothing where it cannot be
+    /// read. Until the next call.
+    std::string_view look(std::uint64_t begin, std::uint64_t end);
+
+  private:
+    static constexpr std::size_t kBytes = 128U << 10U;
+    const TextSource& source_;
+    std::uint64_t begin_ = 0;
+    std::vector<char> held_;
 };
 
 }  // namespace beamdump::crash

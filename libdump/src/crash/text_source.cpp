@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <fcntl.h>
 #include <string_view>
@@ -185,7 +186,7 @@ Result<std::size_t> TextSource::read(std::uint64_t offset, std::span<char> into)
                                     offset, name_, system_error_text(errno)));
         }
     }
-    bytes_read_ += done;
+    std::atomic_ref(bytes_read_).fetch_add(done, std::memory_order_relaxed);
     return done;
 }
 

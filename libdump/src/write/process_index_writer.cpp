@@ -13,15 +13,15 @@ constexpr std::size_t kTopRows = 20;
 
 void ProcessIndexWriter::place(Top& top, const records::ProcessRow& row) {
     const auto value = column_value(row, top.by);
-    if (!value || *value == 0) {
+    const auto value_of = [&top](const records::ProcessRow& other) {
+        return column_value(other, top.by).value_or(0);
+    };
+    const bool full = top.rows.size() >= kTopRows;
+    if (!value || *value == 0 || (full && value_of(top.rows.back()) >= *value)) {
         return;
     }
-    const auto at = std::ranges::find_if(top.rows, [&](const records::ProcessRow& other) {
-        return column_value(other, top.by).value_or(0) < *value;
-    });
-    if (at == top.rows.end() && top.rows.size() >= kTopRows) {
-        return;
-    }
+    const auto at = std::ranges::find_if(
+        top.rows, [&](const records::ProcessRow& other) { return value_of(other) < *value; });
     top.rows.insert(at, row);
     if (top.rows.size() > kTopRows) {
         top.rows.pop_back();

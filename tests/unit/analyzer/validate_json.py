@@ -12,6 +12,33 @@ import tempfile
 
 import jsonschema
 
+CRASH = """=erl_crash_dump:0.5
+Sun Nov 22 02:18:55 2026
+Slogan: boom
+System version: Erlang/OTP 27 [erts-15.2.7] [source] [64-bit] [smp:2:2] [ds:2:2:10]
+Atoms: 12
+=memory
+total: 1000
+=proc:<0.9.0>
+State: Waiting
+Name: alpha
+Message queue length: 1
+Link list: [<0.8.0>]
+Reductions: 4411
+Memory: 5832
+=ets:<0.9.0>
+Slot: 4711
+a line of no name
+=node:'me@here'
+=proc_messages:<0.9.0>
+A5:hello:N
+=proc_stack:<0.9.0>
+0x00007f9c4d31c708:SReturn addr 0x97C011F8 (<terminate process normally>)
+=proc_heap:<0.9.0>
+=end
+"""
+
+DUMPS = ("sample", "later", "cut", "inferred", "crash")
 ANSWERS = [
     (0, ["summary", "sample"]),
     (3, ["summary", "cut"]),
@@ -48,6 +75,16 @@ ANSWERS = [
     (0, ["heap", "inferred", "alpha"]),
     (0, ["diff", "inferred", "later"]),
     (0, ["diff", "sample", "inferred"]),
+    (0, ["summary", "crash"]),
+    (0, ["processes", "crash"]),
+    (0, ["process", "crash", "alpha"]),
+    (0, ["messages", "crash", "alpha"]),
+    (0, ["dictionary", "crash", "alpha"]),
+    (0, ["backtrace", "crash", "alpha"]),
+    (0, ["heap", "crash", "alpha"]),
+    (0, ["sections", "crash"]),
+    (0, ["sections", "crash", "ets"]),
+    (0, ["sections", "crash", "no_such"]),
 ]
 
 
@@ -73,8 +110,9 @@ def main():
     answered = set()
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run([write_dumps, directory], check=True)
+        (pathlib.Path(directory) / "crash.beamdump").write_text(CRASH)
         for status, words in ANSWERS:
-            arguments = [f"{directory}/{word}.beamdump" if word in ("sample", "later", "cut", "inferred")
+            arguments = [f"{directory}/{word}.beamdump" if word in DUMPS
                          else word for word in words]
             ended = subprocess.run([program, *arguments, "--json"], capture_output=True, text=True)
             assert ended.returncode == status, \

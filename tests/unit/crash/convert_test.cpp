@@ -73,6 +73,56 @@ TEST(Convert, CountsLinesThatMakeNoSenseAndGoesOn) {
     EXPECT_THAT(made.messages("<0.9.1>"), ElementsAre("{9}", "1"));
 }
 
+/// All that was kept of sections without records of their own: "tag argument", and their lines.
+std::vector<std::pair<std::string, std::string>> other_sections(Dump& dump) {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const auto offset : dump.trailer().crash_sections_offset()) {
+        const auto page = dump.reader().message_at<records::CrashSections>(
+            offset, format::RecordKind::kCrashSections);
+        EXPECT_TRUE(page) << page.error().message;
+        for (const auto& section : page->section()) {
+            EXPECT_LE(section.lines().size(), 64U << 10U);
+            if (section.continues()) {
+                found.back().second += section.lines();
+            } else {
+                found.emplace_back(section.tag() + " " + section.argument(), section.lines());
+            }
+        }
+    }
+    return found;
+}
+
+TEST(Convert, KeepsSectionsThatHaveNoRecordsOfTheirOwn) {
+    std::string atoms;
+    for (int number = 0; number < 30'000; ++number) {
+        atoms += "an_atom_" + std::to_string(number) + "\n";
+    }
+    const std::string more =
+        "=ets:<0.1.0>\nSlot: 4711\nTable: #Ref<0.1.2.3>\n=port:#Port<0.1>\n"
+        "=binary:7FCA00009000\n3:YWJj\n=allocator:sys_alloc\noption e: true\n"
+        "=atoms\n" +
+        atoms;
+    for (const bool wanted : {true, false}) {
+        ConvertChoice choice;
+        choice.other_sections = wanted;
+        Converted made(with_messages(27, "", "", more), choice);
+        const auto found = other_sections(made.dump());
+        if (!wanted) {
+            EXPECT_EQ(found.size(), 0U);
+            continue;
+        }
+        ASSERT_EQ(found.size(), 7U);
+        EXPECT_EQ(found[0].first, "erl_crash_dump 0.5");
+        EXPECT_EQ(found[1].first, "memory ");
+        EXPECT_EQ(found[2], std::pair(std::string("ets <0.1.0>"),
+                                      std::string("Slot: 4711\nTable: #Ref<0.1.2.3>\n")));
+        EXPECT_EQ(found[3], std::pair(std::string("port #Port<0.1>"), std::string()));
+        EXPECT_EQ(found[4].first, "allocator sys_alloc");
+        EXPECT_EQ(found[5], std::pair(std::string("atoms "), atoms));
+        EXPECT_EQ(found[6].first, "node 'me@here'");
+    }
+}
+
 TEST(Convert, UsesAllThatStandsBeforeACut) {
     const auto whole = with_messages(27, kEveryKind, kHeap, kBinary);
     const auto cut = whole.substr(0, whole.find("7FCA00000200:Yh"));

@@ -22,6 +22,8 @@ struct ConvertChoice {
     /// For kOne and kOneLate: `<0.12.0>`, `0.12.0` or a registered name. Where no process has it,
     /// the heap of none goes in.
     std::string process;
+    /// Also the sections that have no records of their own, as text.
+    bool other_sections = true;
     int level = 1;  ///< zstd's
 };
 

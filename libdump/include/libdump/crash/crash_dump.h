@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/base/error.h>
+#include <libdump/crash/section_scanner.h>
 #include <libdump/crash/text_source.h>
 
 #include <cstdint>
@@ -67,6 +68,9 @@ class CrashDump {
         return nodes_;
     }
     [[nodiscard]] const std::string& node_name() const { return node_name_; }
+    /// Where sections stand that are none of processes, binaries and literals, neighbouring ones
+    /// together, each with its own line.
+    [[nodiscard]] const std::vector<Span>& other_sections() const { return other_sections_; }
     /// How many sections of each kind there are.
     [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& counts() const {
         return counts_;
@@ -81,7 +85,8 @@ class CrashDump {
     explicit CrashDump(TextSource text) : text_(std::move(text)) {}
     Result<void> scan(const Progress& progress);
     Result<void> read_header(Span lines);
-    void add(std::string_view tag, std::string_view argument, Span lines);
+    void add(const Section& section);
+    bool add_of_process(std::string_view tag, std::string_view argument, Span lines);
     ProcessSections& process(std::string_view pid);
 
     TextSource text_;
@@ -91,6 +96,7 @@ class CrashDump {
     std::unordered_map<std::uint64_t, std::size_t> by_owner_;
     std::vector<std::pair<std::uint64_t, Span>> binaries_;
     std::vector<std::pair<std::uint64_t, Span>> nodes_;
+    std::vector<Span> other_sections_;
     std::optional<Span> literals_;
     std::optional<Span> memory_;
     std::optional<Span> loaded_modules_;

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace beamdump::crash {
 
@@ -29,7 +31,14 @@ class SectionScanner {
     /// `visit` has each section as soon as its end is known; its texts live until it returns.
     explicit SectionScanner(Visit visit) : visit_(std::move(visit)) {}
 
-    /// The next piece of the text. Errors are those of `visit`.
+    /// Appends the offsets in a piece from which on lines begin with `=`, ascending: of those at
+    /// `from` or behind it, but never 0, of which the piece before it decides.
+    static void find_lines(std::string_view piece, std::size_t from,
+                           std::vector<std::size_t>& into);
+
+    /// The next piece of the text, and all that find_lines() found in it. Errors are those of
+    /// `visit`.
+    Result<void> feed(std::string_view piece, std::span<const std::size_t> lines);
     Result<void> feed(std::string_view piece);
     /// The text ended: the last section, however it was cut off.
     Result<void> finish();
@@ -39,6 +48,7 @@ class SectionScanner {
     [[nodiscard]] std::uint64_t bytes() const { return seen_; }
 
   private:
+    Result<void> begin_section(std::string_view piece, std::size_t sign);
     Result<void> end_section(std::uint64_t offset);
     std::size_t take_header(std::string_view rest);
 

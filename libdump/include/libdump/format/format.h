@@ -101,6 +101,7 @@ enum class RecordKind : std::uint16_t {
     kNodeEntries = 38,
     kCatches = 39,
     kCodePoints = 40,
+    kCrashSections = 41,
 
     kProcess = 64,
     kRelations = 65,

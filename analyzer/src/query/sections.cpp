@@ -1,0 +1,132 @@
+#include "query/sections.h"
+
+#include <algorithm>
+#include <map>
+
+namespace beamdump::query {
+namespace {
+
+/// The name of what a line tells: words before a colon.
+std::optional<std::string_view> name_of(std::string_view line) {
+    const auto colon = line.find(": ");
+    if (colon == std::string_view::npos || colon == 0) {
+        return std::nullopt;
+    }
+    const auto name = line.substr(0, colon);
+    const bool words = std::ranges::all_of(name, [](unsigned char letter) {
+        constexpr std::string_view kAlso = " _-/()%+#.[]";
+        return std::isalnum(letter) != 0 || kAlso.find(static_cast<char>(letter)) != kAlso.npos;
+    });
+    return words ? std::optional(name) : std::nullopt;
+}
+
+/// Tells the lines of a section, whose text comes in pieces: a long line goes on in the next.
+class Lines {
+  public:
+    explicit Lines(const std::function<void(const SectionLine&)>& visit) : visit_(visit) {}
+
+    void add(std::string_view piece) {
+        while (!piece.empty()) {
+            const auto end = piece.find('\n');
+            line_ += piece.substr(0, end);
+            if (end == std::string_view::npos) {
+                // Of what makes no sense as a line, parts are shown as lines.
+                constexpr std::size_t kLongestLine = 4U << 20U;
+                if (line_.size() >= kLongestLine) {
+                    finish();
+                }
+                return;
+            }
+            finish();
+            piece.remove_prefix(end + 1);
+        }
+    }
+    void finish() {
+        if (line_.ends_with('\r')) {
+            line_.pop_back();
+        }
+        if (!line_.empty()) {
+            const std::string_view text = line_;
+            const auto name = name_of(text);
+            visit_({text, name, name ? text.substr(name->size() + 2) : text});
+        }
+        line_.clear();
+    }
+
+  private:
+    const std::function<void(const SectionLine&)>& visit_;
+    std::string line_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<SectionListing>> SectionListing::open(Dump& dump, const std::string& file,
+                                                             SectionsOptions options) {
+    if (!is_of_crash_dump(dump)) {
+        return fail(ErrorCode::kNotFound,
+                    file + " was not made of a crash dump: only those have sections");
+    }
+    return std::unique_ptr<SectionListing>(new SectionListing(dump, file, std::move(options)));
+}
+
+Result<void> SectionListing::each(const std::function<void(const records::CrashSection&)>& visit) {
+    for (const auto offset : dump_.trailer().crash_sections_offset()) {
+        auto page = dump_.reader().message_at<records::CrashSections>(
+            offset, format::RecordKind::kCrashSections);
+        if (!page) {
+            return wrap("reading sections", std::move(page.error()));
+        }
+        for (const auto& section : page->section()) {
+            visit(section);
+        }
+    }
+    return {};
+}
+
+Result<std::vector<SectionCount>> SectionListing::counts() {
+    std::vector<SectionCount> counts;
+    std::map<std::string, std::size_t, std::less<>> places;
+    auto done = each([&](const records::CrashSection& section) {
+        const auto [place, is_new] = places.try_emplace(section.tag(), counts.size());
+        if (is_new) {
+            counts.push_back({section.tag(), 0, 0});
+        }
+        auto& count = counts[place->second];
+        count.sections += section.continues() ? 0 : 1;
+        count.bytes += section.lines().size();
+    });
+    return done ? Result<std::vector<SectionCount>>(std::move(counts))
+                : std::unexpected(done.error());
+}
+
+Result<std::uint64_t> SectionListing::show(const Visit& visit) {
+    std::uint64_t sections = 0;
+    bool open = false;
+    Lines lines(visit.line);
+    const auto end = [&] {
+        if (open) {
+            lines.finish();
+            visit.end();
+        }
+    };
+    auto done = each([&](const records::CrashSection& section) {
+        if (section.tag() != options_.tag) {
+            return;
+        }
+        if (!section.continues()) {
+            end();
+            open = options_.limit == 0 || sections < options_.limit;
+            ++sections;
+            if (open) {
+                visit.begin(section.argument());
+            }
+        }
+        if (open) {
+            lines.add(section.lines());
+        }
+    });
+    end();
+    return done ? Result<std::uint64_t>(sections) : std::unexpected(done.error());
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,113 @@
+#include "render/sections.h"
+
+#include "render/json.h"
+#include "render/table.h"
+#include "render/units.h"
+
+namespace beamdump::render {
+namespace {
+
+Result<void> counts_text(Output& output, query::SectionListing& listing) {
+    auto counts = listing.counts();
+    if (!counts) {
+        return std::unexpected(counts.error());
+    }
+    Table table({{"TAG"}, {"SECTIONS", Align::kRight}, {"TEXT", Align::kRight}});
+    for (const auto& count : *counts) {
+        table.add({one_line(count.tag), count_text(count.sections), bytes_text(count.bytes)});
+    }
+    table.print(output);
+    return {};
+}
+
+Result<void> counts_json(JsonWriter& json, query::SectionListing& listing) {
+    auto counts = listing.counts();
+    if (!counts) {
+        return std::unexpected(counts.error());
+    }
+    json.begin_array("tags");
+    for (const auto& count : *counts) {
+        json.begin_object();
+        json.member("tag", count.tag);
+        json.member("sections", count.sections);
+        json.member("bytes", count.bytes);
+        json.end_object();
+    }
+    json.end_array();
+    return {};
+}
+
+}  // namespace
+
+Result<void> sections_text(Output& output, query::SectionListing& listing) {
+    const auto& options = listing.options();
+    if (options.tag.empty()) {
+        return counts_text(output, listing);
+    }
+    std::uint64_t shown = 0;
+    auto total = listing.show({
+        .begin =
+            [&](std::string_view argument) {
+                output.print("{}{}{}{}\n", shown++ == 0 ? "" : "\n", one_line(options.tag),
+                             argument.empty() ? "" : " ", one_line(argument));
+            },
+        .line =
+            [&output](const query::SectionLine& line) {
+                output.print("  {}\n", one_line(line.text));
+            },
+        .end = [] {},
+    });
+    if (!total) {
+        return std::unexpected(total.error());
+    }
+    if (shown < *total) {
+        output.print("\nand {} more; --limit 0 shows all\n", count_text(*total - shown));
+    }
+    return {};
+}
+
+Result<void> sections_json(Output& output, query::SectionListing& listing) {
+    JsonWriter json(output, "beamdump.sections/1");
+    write_dump(json, "dump", listing.dump_facts());
+    const auto& options = listing.options();
+    if (options.tag.empty()) {
+        if (auto done = counts_json(json, listing); !done) {
+            return done;
+        }
+        json.finish();
+        return {};
+    }
+    json.member("tag", options.tag);
+    json.begin_array("sections");
+    auto total = listing.show({
+        .begin =
+            [&json](std::string_view argument) {
+                json.begin_object();
+                if (!argument.empty()) {
+                    json.member("argument", argument);
+                }
+                json.begin_array("lines");
+            },
+        .line =
+            [&json](const query::SectionLine& line) {
+                json.begin_object();
+                json.member("name", line.name);
+                json.member("value", line.value);
+                json.end_object();
+            },
+        .end =
+            [&json] {
+                json.end_array();
+                json.end_object();
+            },
+    });
+    if (!total) {
+        return std::unexpected(total.error());
+    }
+    json.end_array();
+    json.member("total", *total);
+    json.finish();
+    return {};
+}
+
+}  // namespace beamdump::render
