@@ -5,6 +5,7 @@ They are compared as terms: crashdump_viewer's, which it builds from the same te
 analyzer prints, both in one form. What crashdump_viewer does not say is left out here, with the
 reason."""
 
+import base64
 import collections
 import os
 import pathlib
@@ -36,6 +37,14 @@ UNREADABLE = (
     r"zoo_\w+_atoms",
     # OTP 25 writes a match context in the external format, which has none: what is read is no term.
     r"zoo_match_context")
+BASE64 = rb"([A-Za-z0-9+/]*={0,2})"
+OF_OBJECTS = re.compile(rb"^([0-9A-F]+:(?:Yh|E)[0-9A-F]+:)" + BASE64)
+# Where bytes stand in a text, by section: what comes before them, and they.
+BYTES_IN = {b"proc_heap": OF_OBJECTS, b"literals": OF_OBJECTS,
+            b"binary": re.compile(rb"^([0-9A-F]+:)" + BASE64),
+            b"proc_messages": re.compile(rb"^(D.*E[0-9A-F]+:)" + BASE64)}
+# Processes whose terms have bytes of all kinds.
+WITH_BYTES = ("zoo_stack_", "zoo_dictionary_", "zoo_on_heap_", "zoo_far_watched")
 # That fill the process table are all alike: of so many, the details of one are compared.
 FILLING = "crash:rest/0"
 ONE_IN = 20
@@ -57,9 +66,29 @@ class CrashDumps(unittest.TestCase):
         node, _ = start_zoo(ZOO_SCALE, arguments=WITHOUT, crash_dump=dump)
         self.addCleanup(node.stop)
         crash_zoo(node)
+        self.compare_with_older_text(dump)
         comparison = self.compare(dump)
         for what in ("messages", "keys and values", "catches", "registers"):
             self.assertGreater(comparison.counts[what], 100, what)
+
+    def compare_with_older_text(self, dump):
+        """Before version 0.5, bytes are pairs of hexadecimal digits: the same answers."""
+        older = self.directory / "older.dump"
+        changed = write_version_0_4(dump, older)
+        self.assertGreater(changed, 500)
+        asked = 0
+        for process in tools.analyze_json("processes", dump, "--limit", "0")["processes"]:
+            if not process.get("registered_name", "").startswith(WITH_BYTES):
+                continue
+            for command in ("backtrace", "messages", "dictionary"):
+                answers = [tools.expect(tools.analyze(command, text, process["pid"]), 0, 3).output
+                           for text in (dump, older)]
+                self.assertEqual(*answers, f"{command} of {process}")
+                asked += 1
+        older.unlink()
+        print(f"OTP {RELEASE}: {changed} lines in the older form, {asked} answers: the same",
+              flush=True)
+        self.assertGreater(asked, 50)
 
     def test_ways_to_end(self):
         for way in WAYS:
@@ -114,6 +143,26 @@ class CrashDumps(unittest.TestCase):
         print(f"{len(text)} other kinds of sections, {lines} lines of them: the same", flush=True)
         self.assertIn("ets", text)
         self.assertIn("allocator", text)
+
+
+def write_version_0_4(dump, older):
+    """The text with all bytes as hexadecimal digits; gives how many lines have such."""
+    changed = 0
+    section = b""
+    with open(dump, "rb") as text, open(older, "wb") as out:
+        for line in text:
+            if line.startswith(b"="):
+                section = line[1:].split(b":")[0].strip()
+                line = line.replace(b"=erl_crash_dump:0.5", b"=erl_crash_dump:0.4")
+            elif section in BYTES_IN:
+                line, count = BYTES_IN[section].subn(hexadecimal, line, count=1)
+                changed += count
+            out.write(line)
+    return changed
+
+
+def hexadecimal(found):
+    return found[1] + base64.b64decode(found[2]).hex().upper().encode()
 
 
 def other_sections(dump):

@@ -1,5 +1,6 @@
 #include "cli/progress.h"
 
+#include "render/table.h"
 #include "render/units.h"
 
 #include <fmt/format.h>
@@ -30,6 +31,14 @@ void ProgressLine::update(std::string_view phase, std::uint64_t done,
     err_.print("\r\x1b[K{}{}{}{}", bar, phase, count, remark ? remark() : std::string());
     err_.flush();
     shown_ = true;
+}
+
+void ProgressLine::say(std::string_view sentence) {
+    if (shows_) {
+        clear();
+        err_.print("{}\n", render::one_line(sentence));
+        err_.flush();
+    }
 }
 
 void ProgressLine::clear() {

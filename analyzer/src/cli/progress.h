@@ -21,6 +21,8 @@ class ProgressLine {
     /// second at most.
     void update(std::string_view phase, std::uint64_t done, std::optional<std::uint64_t> total,
                 const std::function<std::string()>& remark = {});
+    /// Says something that is known before the end, once, in a line that stays; on a terminal only.
+    void say(std::string_view sentence);
     /// Removes the line, so that what follows stands alone.
     void clear();
 

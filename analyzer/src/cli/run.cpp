@@ -54,10 +54,14 @@ crash::ConvertChoice choice_for(const Options& options) {
 Result<input::OpenedDump> open_dump(const std::string& path, const Options& options,
                                     render::Output& err) {
     ProgressLine line(err);
-    auto opened = input::open_dump(path, choice_for(options),
-                                   [&line](std::uint64_t done, std::uint64_t total) {
-                                       line.update("reading the crash dump", done, total);
-                                   });
+    auto opened = input::open_dump(
+        path, choice_for(options),
+        [&line](std::uint64_t done, std::uint64_t total) {
+            line.update("reading the crash dump", done, total);
+        },
+        [&line](const crash::CrashHeader& header) {
+            line.say(fmt::format("crash dump of {}: {}", header.date, header.slogan));
+        });
     line.clear();
     return opened;
 }

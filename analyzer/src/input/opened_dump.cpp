@@ -55,7 +55,8 @@ std::optional<OpenedDump::TextStats> OpenedDump::text_stats() const {
 }
 
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
-                             const crash::CrashDump::Progress& progress) {
+                             const crash::CrashDump::Progress& progress,
+                             const crash::CrashDump::HeaderSeen& header_seen) {
     OpenedDump opened;
     if (!is_crash_dump(path)) {
         auto dump = Dump::open(path);
@@ -65,7 +66,7 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
         opened.dump_ = std::move(*dump);
         return opened;
     }
-    auto text = crash::CrashDump::open(path, progress);
+    auto text = crash::CrashDump::open(path, progress, header_seen);
     if (!text) {
         return std::unexpected(text.error());
     }

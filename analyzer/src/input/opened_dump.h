@@ -27,7 +27,8 @@ class OpenedDump {
 
   private:
     friend Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
-                                        const crash::CrashDump::Progress& progress);
+                                        const crash::CrashDump::Progress& progress,
+                                        const crash::CrashDump::HeaderSeen& header_seen);
     std::unique_ptr<crash::CrashDump> text_;
     std::vector<std::string> missing_;
     std::unique_ptr<crash::LateTerms> late_terms_;
@@ -41,6 +42,7 @@ bool is_crash_dump(const std::string& path);
 /// Opens a dump. Of a crash dump, a dump of what `choice` names is made in a temporary file without
 /// a name; the name of `path` is needed no more then.
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
-                             const crash::CrashDump::Progress& progress);
+                             const crash::CrashDump::Progress& progress,
+                             const crash::CrashDump::HeaderSeen& header_seen);
 
 }  // namespace beamdump::input

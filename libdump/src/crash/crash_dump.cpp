@@ -48,27 +48,33 @@ std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
     return format::owner_id_of(*number, *serial);
 }
 
-Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progress& progress) {
+Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progress& progress,
+                                  const HeaderSeen& header_seen) {
     auto text = TextSource::open(path);
     if (!text) {
         return std::unexpected(text.error());
     }
     CrashDump dump(std::move(*text));
-    if (auto done = dump.scan(progress); !done) {
+    if (auto done = dump.scan(progress, header_seen); !done) {
         return std::unexpected(done.error());
     }
     return dump;
 }
 
-Result<void> CrashDump::scan(const Progress& progress) {
-    SectionScanner scanner([this](const Section& section) {
+Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_seen) {
+    SectionScanner scanner([this, &header_seen](const Section& section) {
         if (counts_.empty() && section.tag != "erl_crash_dump") {
             return Result<void>(fail(ErrorCode::kNotADump,
                                      text_.name() + " is neither a dump of beamdump-capture nor an "
                                                     "Erlang crash dump"));
         }
+        const bool first = counts_.empty();
         add(section);
-        return Result<void>();
+        auto done = first ? read_header({section.body, section.end}) : Result<void>();
+        if (first && done && header_seen) {
+            header_seen(header_);
+        }
+        return done;
     });
     TextPieces pieces(text_, {0, text_.size()});
     while (true) {
@@ -89,7 +95,7 @@ Result<void> CrashDump::scan(const Progress& progress) {
     if (auto done = scanner.finish(); !done) {
         return done;
     }
-    if (!header_lines_) {
+    if (counts_.empty()) {
         return fail(ErrorCode::kNotADump, text_.name() + " has no section of a crash dump");
     }
     std::ranges::sort(binaries_, {}, &std::pair<std::uint64_t, Span>::first);
@@ -98,7 +104,7 @@ Result<void> CrashDump::scan(const Progress& progress) {
                                text_.size(), last_section_, text_.broken().empty() ? "" : ": ",
                                text_.broken());
     }
-    return read_header(*header_lines_);
+    return {};
 }
 
 const Span* CrashDump::binary(std::uint64_t address) const {
@@ -187,7 +193,6 @@ void CrashDump::add(const Section& section) {
     } else if (tag == "loaded_modules") {
         loaded_modules_ = lines;
     } else if (tag == "erl_crash_dump") {
-        header_lines_ = lines;
         header_.version = argument;
     }
 }

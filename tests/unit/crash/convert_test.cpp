@@ -134,6 +134,23 @@ TEST(Convert, UsesAllThatStandsBeforeACut) {
     EXPECT_EQ(texts[3], "-5");
 }
 
+TEST(CrashDump, SaysWhatTheHeadSaysBeforeItReadsTheRest) {
+    const auto text = with_messages(27, "", std::string(20'000'000, 'x'));
+    const test::TextFile file(text);
+    std::string slogan;
+    std::vector<std::uint64_t> read;
+    const auto crash = CrashDump::open(
+        file.path(), [&read](std::uint64_t done, std::uint64_t) { read.push_back(done); },
+        [&](const CrashHeader& header) {
+            slogan = header.slogan;
+            EXPECT_EQ(read.size(), 0U);
+        });
+    ASSERT_TRUE(crash);
+    EXPECT_EQ(slogan, "boom");
+    EXPECT_GT(read.size(), 10U);
+    EXPECT_EQ(read.back(), text.size());
+}
+
 TEST(Convert, EveryCutIsRead) {
     const auto whole = with_messages(27, kEveryKind, kHeap, kBinary);
     for (std::size_t bytes = whole.find("=proc:"); bytes < whole.size(); bytes += 3) {

@@ -48,8 +48,12 @@ class CrashDump {
     /// Told now and then how many bytes of how many were looked at.
     using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
 
+    /// Told what the head says, before the rest is looked at.
+    using HeaderSeen = std::function<void(const CrashHeader&)>;
+
     /// Errors: those of TextSource::open(), and kNotADump where no section is found.
-    static Result<CrashDump> open(const std::filesystem::path& path, const Progress& progress);
+    static Result<CrashDump> open(const std::filesystem::path& path, const Progress& progress,
+                                  const HeaderSeen& header_seen = {});
 
     [[nodiscard]] const TextSource& text() const { return text_; }
     [[nodiscard]] const CrashHeader& header() const { return header_; }
@@ -83,7 +87,7 @@ class CrashDump {
 
   private:
     explicit CrashDump(TextSource text) : text_(std::move(text)) {}
-    Result<void> scan(const Progress& progress);
+    Result<void> scan(const Progress& progress, const HeaderSeen& header_seen);
     Result<void> read_header(Span lines);
     void add(const Section& section);
     bool add_of_process(std::string_view tag, std::string_view argument, Span lines);
@@ -91,7 +95,6 @@ class CrashDump {
 
     TextSource text_;
     CrashHeader header_;
-    std::optional<Span> header_lines_;
     std::vector<ProcessSections> processes_;
     std::unordered_map<std::uint64_t, std::size_t> by_owner_;
     std::vector<std::pair<std::uint64_t, Span>> binaries_;
