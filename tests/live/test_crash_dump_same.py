@@ -32,10 +32,12 @@ class CrashDumpSame(unittest.TestCase):
             crash_zoo(node)
         finally:
             node.stop()
+        cls.converted = directory / "converted.beamdump"
+        tools.expect(tools.analyze("convert", cls.crash, "-o", cls.converted), 0, 3)
 
     def test_same_answers(self):
         live, crash = (rows(dump) for dump in (self.live, self.crash))
-        answers = SameAnswers(self.live, self.crash)
+        answers = SameAnswers(self.live, self.crash, self.converted)
         left_out = []
         for pid in sorted(live.keys() | crash.keys()):
             reason = moved(live.get(pid), crash.get(pid))
@@ -65,8 +67,9 @@ def moved(live, crash):
         return "began or ended"
     if live["reductions"] != crash["reductions"]:
         return f"ran {crash['reductions'] - live['reductions']} reductions"
-    if crash["status"] == "running" and live["status"] != "running":
-        return "runs"
+    for fact in ("status", "message_queue_len"):
+        if live[fact] != crash[fact]:
+            return f"has another {fact}: {crash[fact]}"
     if live.get("void_reason") or crash.get("void_reason"):
         return f"is {live.get('void_reason')} and {crash.get('void_reason')}"
     return None
