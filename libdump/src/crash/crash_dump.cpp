@@ -76,23 +76,7 @@ Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_
         }
         return done;
     });
-    TextPieces pieces(text_, {0, text_.size()});
-    while (true) {
-        auto piece = pieces.next();
-        if (!piece) {
-            return std::unexpected(piece.error());
-        }
-        if (!*piece) {
-            break;
-        }
-        if (auto done = scanner.feed((*piece)->text, (*piece)->lines); !done) {
-            return done;
-        }
-        if (progress) {
-            progress(scanner.bytes(), text_.size());
-        }
-    }
-    if (auto done = scanner.finish(); !done) {
+    if (auto done = scan_sections(text_, {0, text_.size()}, scanner, progress); !done) {
         return done;
     }
     if (counts_.empty()) {

@@ -20,20 +20,7 @@ class SectionPages {
     Result<void> add(Span part) {
         SectionScanner scanner(
             [this, part](const Section& section) { return add(section, part.begin); });
-        TextPieces pieces(text_, part);
-        while (true) {
-            auto piece = pieces.next();
-            if (!piece) {
-                return std::unexpected(piece.error());
-            }
-            if (!*piece) {
-                break;
-            }
-            if (auto done = scanner.feed((*piece)->text, (*piece)->lines); !done) {
-                return done;
-            }
-        }
-        return scanner.finish();
+        return scan_sections(text_, part, scanner);
     }
 
     Result<void> flush() {

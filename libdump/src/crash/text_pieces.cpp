@@ -91,4 +91,24 @@ Result<std::optional<TextPieces::Piece>> TextPieces::next() {
     return Piece{{slot->bytes.data(), slot->held}, slot->lines};
 }
 
+Result<void> scan_sections(const TextSource& text, Span part, SectionScanner& scanner,
+                           const CrashDump::Progress& told) {
+    TextPieces pieces(text, part);
+    while (true) {
+        auto piece = pieces.next();
+        if (!piece) {
+            return std::unexpected(piece.error());
+        }
+        if (!*piece) {
+            return scanner.finish();
+        }
+        if (auto done = scanner.feed((*piece)->text, (*piece)->lines); !done) {
+            return done;
+        }
+        if (told) {
+            told(scanner.bytes(), part.end - part.begin);
+        }
+    }
+}
+
 }  // namespace beamdump::crash
