@@ -60,6 +60,9 @@ Result<void> sections_text(Output& output, query::SectionListing& listing) {
     if (!total) {
         return std::unexpected(total.error());
     }
+    if (*total == 0) {
+        output.print("no section {}\n", one_line(options.tag));
+    }
     if (shown < *total) {
         output.print("\nand {} more; --limit 0 shows all\n", count_text(*total - shown));
     }
