@@ -56,6 +56,16 @@ class CrashDumpSame(unittest.TestCase):
         self.assertLessEqual(len(left_out), MOST_LEFT_OUT * len(live))
 
 
+    def test_same_node(self):
+        live, crash = (tools.analyze_json("summary", dump) for dump in (self.live, self.crash))
+        for fact, told in crash["node"].items():
+            self.assertEqual(told, live["node"][fact], fact)
+        self.assertGreater(len(crash["node"]), 5)
+        self.assertEqual(crash["counts"]["module_instances"], live["counts"]["module_instances"])
+        self.assertEqual(crash["crash"]["slogan"], "Received SIGUSR1")
+        self.assertNotIn("stops", crash["capture"])
+
+
 def rows(dump):
     listed = tools.analyze_json("processes", dump, "--limit", "0")["processes"]
     return {process["pid"]: process for process in listed}

@@ -27,7 +27,7 @@ struct NodeSummary {
     std::optional<std::int64_t> os_pid;
     std::optional<std::string> host_name;
     std::optional<std::string> os_release;
-    std::vector<std::string> arguments;
+    std::optional<std::vector<std::string>> arguments;  ///< absent: of a crash dump
 };
 
 /// How the dump was taken, and what that cost the node.
@@ -40,7 +40,7 @@ struct CaptureSummary {
     std::optional<std::int64_t> elapsed_ns;
     std::optional<std::int64_t> longest_stop_ns;
     std::optional<std::int64_t> total_stopped_ns;
-    std::uint64_t stops = 0;
+    std::optional<std::uint64_t> stops;       ///< absent: of a crash dump
     std::optional<std::uint64_t> bytes_read;  ///< from the node's memory
     std::optional<std::uint64_t> reads;
     std::optional<std::uint64_t> retries;

@@ -23,11 +23,13 @@ void write_node(JsonWriter& json, const query::Summary& summary) {
     json.member("os_pid", node.os_pid);
     json.member("host_name", node.host_name);
     json.member("os_release", node.os_release);
-    json.begin_array("arguments");
-    for (const std::string& argument : node.arguments) {
-        json.value(argument);
+    if (node.arguments) {
+        json.begin_array("arguments");
+        for (const std::string& argument : *node.arguments) {
+            json.value(argument);
+        }
+        json.end_array();
     }
-    json.end_array();
     json.end_object();
 }
 

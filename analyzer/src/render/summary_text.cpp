@@ -94,7 +94,7 @@ std::string capture_text(const query::CaptureSummary& capture) {
                                   ? "node not stopped"
                                   : "node stopped for " + duration_text(*capture.total_stopped_ns);
         if (capture.stops > 1 && capture.longest_stop_ns) {
-            stopped += fmt::format(" in {} stops (longest {})", capture.stops,
+            stopped += fmt::format(" in {} stops (longest {})", *capture.stops,
                                    duration_text(*capture.longest_stop_ns));
         }
         phrase.add(std::move(stopped));
