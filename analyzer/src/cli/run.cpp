@@ -46,8 +46,7 @@ crash::ConvertChoice choice_for(const Options& options) {
         default:
             choice.heaps = options.process.empty() ? Heaps::kNone : Heaps::kOne;
     }
-    choice.other_sections =
-        options.command == Command::kSections || options.command == Command::kCrashDump;
+    choice.other_sections = options.command == Command::kSections;
     return choice;
 }
 

@@ -57,6 +57,12 @@ class LinkList {
         begun_ = true;
     }
 
+    /// The number by which a node is printed.
+    std::uint64_t channel(std::uint64_t address) {
+        const auto node = dump_.tables().node_at(address);
+        return node && !node->is_self ? node->name_atom : 0;
+    }
+
     /// A process of another node, of which only numbers are known, as the VM prints one.
     template <typename Relation>
     void other(const Relation& relation) {
@@ -65,9 +71,8 @@ class LinkList {
             return;
         }
         constexpr unsigned kSerialShift = 32;
-        const auto node = dump_.tables().node_at(relation.remote_node_address());
         out_.put('<');
-        out_.number(node && !node->is_self ? node->name_atom : 0);
+        out_.number(channel(relation.remote_node_address()));
         out_.put('.');
         out_.number(relation.remote_owner_id() & 0xFFFF'FFFFU);
         out_.put('.');
@@ -93,13 +98,9 @@ class LinkList {
             terms_.printed(terms_.scheme().nil);  // of a node's monitor
             return;
         }
-        std::uint64_t channel = 0;
-        if (monitor.kind() == records::MONITOR_KIND_REMOTE && monitor.is_target()) {
-            const auto node = dump_.tables().node_at(monitor.remote_node_address());
-            channel = node && !node->is_self ? node->name_atom : 0;
-        }
+        const bool of_other = monitor.kind() == records::MONITOR_KIND_REMOTE && monitor.is_target();
         out_.put("#Ref<");
-        out_.number(channel);
+        out_.number(of_other ? channel(monitor.remote_node_address()) : 0);
         for (int i = monitor.reference_size(); i-- > 0;) {
             out_.put('.');
             out_.number(monitor.reference(i));

@@ -29,8 +29,8 @@ std::uint8_t hex_digit(char digit) {
 
 /// Decodes a group: four characters of base64 (the last of them may be `=`), or two digits.
 bool ByteText::next_group() {
-    constexpr std::size_t kBase64Group = 4;
-    constexpr std::size_t kHexGroup = 2;
+    constexpr std::size_t kBase64Group = group(true).characters;
+    constexpr std::size_t kHexGroup = group(false).characters;
     const auto ahead = text_.look(kBase64Group);
     group_ = 0;
     if (!base64_) {

@@ -11,6 +11,13 @@ namespace beamdump::crash {
 /// (erl_process_dump.c, erts_print_base64).
 class ByteText {
   public:
+    /// So many characters stand for so many bytes, together.
+    struct Group {
+        std::size_t bytes = 0;
+        std::size_t characters = 0;
+    };
+    static constexpr Group group(bool base64) { return base64 ? Group{3, 4} : Group{1, 2}; }
+
     ByteText(TextCursor& text, bool base64) : text_(text), base64_(base64) {}
 
     /// The next bytes; gives how many there were, fewer than asked for where something else stands

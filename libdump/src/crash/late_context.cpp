@@ -9,19 +9,8 @@
 namespace beamdump::crash {
 namespace {
 
-/// How bytes become text.
-struct Coding {
-    std::uint64_t group_bytes = 0;
-    std::uint64_t group_characters = 0;
-};
-
-constexpr Coding coding_of(bool base64) {
-    return base64 ? Coding{3, 4} : Coding{1, 2};
-}
-
-Error no_binary(std::uint64_t address) {
-    return {ErrorCode::kAbsent, fmt::format("the crash dump has no binary at {:#x}", address)};
-}
+// Before a Binary's bytes stand its size, in hexadecimal, and a colon.
+constexpr std::uint64_t kLongestSize = 18;
 
 }  // namespace
 
@@ -83,50 +72,56 @@ std::optional<std::array<std::uint32_t, 3>> LateContext::magic_reference(
     return std::nullopt;
 }
 
-Result<BinaryInfo> LateContext::binary_at(std::uint64_t address) {
+Result<LateContext::BinaryText> LateContext::binary_text(std::uint64_t address) {
+    if (last_binary_ && last_binary_->address == address) {
+        return *last_binary_;
+    }
     const auto* const lines = dump_.binary(address);
     if (lines == nullptr) {
-        return std::unexpected(no_binary(address));
+        return fail(ErrorCode::kAbsent,
+                    fmt::format("the crash dump has no binary at {:#x}", address));
     }
-    TextCursor text(dump_.text(), lines->begin, lines->end);
-    const auto size = text.take_hex();
-    const bool has_bytes = size && text.take(':');
-    if (text.error()) {
-        return std::unexpected(*text.error());
-    }
-    BinaryInfo info;
-    if (has_bytes) {
-        const auto coding = coding_of(node_->format.base64);
-        info.data_address = binary_data_address(address);
-        info.size_bytes = *size;
+    TextCursor head(dump_.text(), lines->begin, std::min(lines->begin + kLongestSize, lines->end));
+    const auto size = head.take_hex();
+    BinaryText text{.address = address, .info = {}, .characters = {}};
+    if (size && head.take(':')) {
+        const auto group = ByteText::group(node_->format.base64);
+        text.characters = {head.position(), lines->end};
+        text.info.data_address = binary_data_address(address);
+        text.info.size_bytes = *size;
         // Of a section that was cut short, no more is here than its text.
-        info.captured_bytes = std::min(
-            *size, (lines->end - text.position()) / coding.group_characters * coding.group_bytes);
+        text.info.captured_bytes = std::min<std::uint64_t>(
+            *size, (lines->end - head.position()) / group.characters * group.bytes);
     }
-    return info;
+    if (head.error()) {
+        return std::unexpected(*head.error());
+    }
+    last_binary_ = text;
+    return text;
+}
+
+Result<BinaryInfo> LateContext::binary_at(std::uint64_t address) {
+    const auto text = binary_text(address);
+    return text ? Result<BinaryInfo>(text->info) : std::unexpected(text.error());
 }
 
 Result<std::size_t> LateContext::binary_bytes(std::uint64_t binary_address, std::uint64_t from,
                                               std::span<std::byte> into) {
-    const auto info = binary_at(binary_address);
-    if (!info) {
-        return std::unexpected(info.error());
+    const auto binary = binary_text(binary_address);
+    if (!binary) {
+        return std::unexpected(binary.error());
     }
-    if (from >= info->captured_bytes) {
+    if (from >= binary->info.captured_bytes) {
         return 0;
     }
-    const auto* const lines = dump_.binary(binary_address);
-    TextCursor head(dump_.text(), lines->begin, lines->end);
-    head.take_hex();
-    head.take(':');
-    const auto coding = coding_of(node_->format.base64);
-    const auto first = head.position() + from / coding.group_bytes * coding.group_characters;
-    const auto wanted = std::min<std::uint64_t>(into.size(), info->captured_bytes - from);
-    const auto most = (wanted / coding.group_bytes + 2) * coding.group_characters;
-    TextCursor text(dump_.text(), first, std::min(first + most, lines->end));
+    const auto group = ByteText::group(node_->format.base64);
+    const auto first = binary->characters.begin + from / group.bytes * group.characters;
+    const auto wanted = std::min<std::uint64_t>(into.size(), binary->info.captured_bytes - from);
+    const auto most = (wanted / group.bytes + 2) * group.characters;
+    TextCursor text(dump_.text(), first, std::min(first + most, binary->characters.end));
     ByteText bytes(text, node_->format.base64);
     std::array<std::uint8_t, 3> before{};
-    const auto skipped = from % coding.group_bytes;
+    const auto skipped = from % group.bytes;
     if (bytes.read(std::span(before).first(skipped)) != skipped) {
         return 0;
     }

@@ -30,9 +30,18 @@ class LateContext final : public LateTerms {
                                      std::span<std::byte> into) override;
 
   private:
+    /// What a Binary's section says of it, and where its bytes are as text.
+    struct BinaryText {
+        std::uint64_t address = 0;
+        BinaryInfo info;
+        Span characters;
+    };
+    Result<BinaryText> binary_text(std::uint64_t address);
+
     const CrashDump& dump_;
     std::unique_ptr<NodeTerms> node_;
     std::unique_ptr<LateHeap> heap_;
+    std::optional<BinaryText> last_binary_;  // a large one is asked for in many small parts
 };
 
 }  // namespace beamdump::crash

@@ -20,30 +20,30 @@ constexpr std::size_t kStrideBytes = 512;
 }
 
 /// How many bytes at `text`, whole strides of them, have no such line.
-std::size_t pass_over(const char* text, std::size_t strides) {
+[[gnu::always_inline]] inline std::size_t pass_strides(const char* text, std::size_t strides) {
     std::size_t at = 0;
     while (at < strides && !has_section_line(text + at * kStrideBytes)) {
         ++at;
     }
     return at * kStrideBytes;
+}
+
+using PassOver = std::size_t (*)(const char*, std::size_t);
+
+std::size_t pass_over(const char* text, std::size_t strides) {
+    return pass_strides(text, strides);
 }
 
 #if defined(__x86_64__)
 /// The same for processors that take twice as many bytes at a time.
 [[gnu::target("avx2")]] std::size_t pass_over_wide(const char* text, std::size_t strides) {
-    std::size_t at = 0;
-    while (at < strides && !has_section_line(text + at * kStrideBytes)) {
-        ++at;
-    }
-    return at * kStrideBytes;
+    return pass_strides(text, strides);
 }
 
-using PassOver = std::size_t (*)(const char*, std::size_t);
 PassOver chosen() {
     return __builtin_cpu_supports("avx2") != 0 ? pass_over_wide : pass_over;
 }
 #else
-using PassOver = std::size_t (*)(const char*, std::size_t);
 PassOver chosen() {
     return pass_over;
 }

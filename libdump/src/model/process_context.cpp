@@ -33,6 +33,12 @@ std::optional<Result<std::size_t>> words_of(const records::PackedRegion& region,
     return count;
 }
 
+/// What was found in the dump, or what whoever reads terms late says of the same key.
+template <typename Found, typename Key>
+Found or_late(Found found, TermContext* late, Found (TermContext::*ask)(Key), Key key) {
+    return found || late == nullptr ? found : (late->*ask)(key);
+}
+
 }  // namespace
 
 ProcessContext::ProcessContext(Dump& dump, const ProcessRun& run)
@@ -143,25 +149,23 @@ AtomText ProcessContext::atom(std::uint32_t index) {
 }
 
 std::optional<FunctionName> ProcessContext::export_at(std::uint64_t address) {
-    auto found = dump_.tables().export_at(address);
-    return found || dump_.late_terms() == nullptr ? found : dump_.late_terms()->export_at(address);
+    return or_late(dump_.tables().export_at(address), dump_.late_terms(), &TermContext::export_at,
+                   address);
 }
 
 std::optional<FunInfo> ProcessContext::fun_entry_at(std::uint64_t address) {
-    auto found = dump_.tables().fun_entry_at(address);
-    return found || dump_.late_terms() == nullptr ? found
-                                                  : dump_.late_terms()->fun_entry_at(address);
+    return or_late(dump_.tables().fun_entry_at(address), dump_.late_terms(),
+                   &TermContext::fun_entry_at, address);
 }
 
 std::optional<NodeInfo> ProcessContext::node_at(std::uint64_t address) {
-    auto found = dump_.tables().node_at(address);
-    return found || dump_.late_terms() == nullptr ? found : dump_.late_terms()->node_at(address);
+    return or_late(dump_.tables().node_at(address), dump_.late_terms(), &TermContext::node_at,
+                   address);
 }
 
 std::optional<std::uint64_t> ProcessContext::catch_address(std::uint32_t index) {
-    auto found = dump_.tables().catch_address(index);
-    return found || dump_.late_terms() == nullptr ? found
-                                                  : dump_.late_terms()->catch_address(index);
+    return or_late(dump_.tables().catch_address(index), dump_.late_terms(),
+                   &TermContext::catch_address, index);
 }
 
 std::optional<CodeLocation> ProcessContext::code_at(std::uint64_t address) {

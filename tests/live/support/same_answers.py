@@ -54,7 +54,6 @@ class SameAnswers:
     def __init__(self, live, crash, converted):
         self._live = live
         self._crashes = crash, converted
-        self._dumps = live, crash
         self._name = ""
         self.counts = collections.Counter()
         self.known = collections.Counter()  # differences, by their reason
