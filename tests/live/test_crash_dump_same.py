@@ -55,6 +55,16 @@ class CrashDumpSame(unittest.TestCase):
         self.assertGreater(answers.counts["facts"], 15_000)
         self.assertLessEqual(len(left_out), MOST_LEFT_OUT * len(live))
 
+    def test_diff_finds_the_same_processes(self):
+        live = rows(self.live)
+        pairs = ((self.live, self.crash), (self.crash, self.converted), (self.live, self.converted))
+        for pair in pairs:
+            with self.subTest(pair=[path.name for path in pair]):
+                diff = tools.analyze_json("diff", *pair)
+                self.assertTrue(diff["same_run"])
+                moved = diff["born"]["count"] + diff["gone"]["count"]
+                self.assertLessEqual(moved, MOST_LEFT_OUT * len(live))
+                self.assertGreaterEqual(diff["common"]["count"], len(live) - moved)
 
     def test_same_node(self):
         live, crash = (tools.analyze_json("summary", dump) for dump in (self.live, self.crash))

@@ -9,7 +9,9 @@ import base64
 import collections
 import os
 import pathlib
+import pty
 import re
+import select
 import subprocess
 import sys
 import tempfile
@@ -17,14 +19,15 @@ import unittest
 
 from support import crashdump_viewer, schemas, tools
 from support.crash_comparison import CrashComparison
+from support.node import base_environment
 from support.paths import ROOT
-from support.release import RELEASE
+from support.release import RELEASE, of_release
 from support.zoo import crash_zoo, start_zoo
 
 ZOO_SCALE = 0.01
 SAMPLE_SCALE = 0.2
 # How the sample ends; the zoo ends by a signal. BEAMDUMP_CRASHES: which of them (soak: all).
-WAYS = os.environ.get("BEAMDUMP_CRASHES", "halt").split()
+WAYS = os.environ.get("BEAMDUMP_CRASHES", "halt").split(",")
 
 # crashdump_viewer has no bounds: it would write out 2^60 tuples.
 ENDLESS_WHEN_FLAT = "zoo_dag"
@@ -81,7 +84,7 @@ class CrashDumps(unittest.TestCase):
             if not process.get("registered_name", "").startswith(WITH_BYTES):
                 continue
             for command in ("backtrace", "messages", "dictionary"):
-                answers = [tools.expect(tools.analyze(command, text, process["pid"]), 0, 3).output
+                answers = [tools.expect(tools.ask(command, text, process["pid"]), 0, 3).output
                            for text in (dump, older)]
                 self.assertEqual(*answers, f"{command} of {process}")
                 asked += 1
@@ -99,6 +102,30 @@ class CrashDumps(unittest.TestCase):
                     stdin=subprocess.DEVNULL, capture_output=True, text=True)
                 self.assertEqual(made.returncode, 0, made.stderr)
                 self.compare(made.stdout.strip())
+
+    def test_the_break_menu(self):
+        """Its slogan has no line end up to OTP 27: the release stands on the same line."""
+        dump = self.directory / "break.dump"
+        # The menu is opened by a signal of the terminal that the node has as its own.
+        command = ["setsid", "--ctty", *of_release("erl", "-start_epmd", "false", "-boot",
+                                                   "no_dot_erlang")]
+        environment = base_environment(self.directory) | {
+            "ERL_CRASH_DUMP": str(dump), "ERL_CRASH_DUMP_BYTES": str(1 << 40),
+            "ERL_CRASH_DUMP_SECONDS": "-1", "TERM": "dumb"}
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        node = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs,
+                                env=environment, cwd=self.directory)
+        self.addCleanup(node.wait)
+        self.addCleanup(node.kill)
+        os.close(theirs)
+        answer_terminal(ours, b">", b"\x03")
+        answer_terminal(ours, b"(A)bort", b"A\n")
+        node.wait(30)
+        summary = tools.analyze_json("summary", dump)
+        self.assertEqual(summary["crash"]["slogan"], "Crash dump requested by user")
+        self.assertEqual(summary["node"]["otp_release"], RELEASE)
+        self.assertGreater(summary["node"]["schedulers"], 0)
 
     def compare(self, dump):
         viewed = crashdump_viewer.view(dump, left_out=[ENDLESS_WHEN_FLAT])
@@ -180,6 +207,16 @@ def other_sections(dump):
             elif line:
                 lines.append(line)
     return found
+
+
+def answer_terminal(terminal, prompt, answer):
+    """Reads what the terminal shows up to the prompt, then types."""
+    shown = b""
+    while prompt not in shown:
+        if not select.select([terminal], [], [], 20)[0]:
+            raise TimeoutError(f"no {prompt} after {shown!r}")
+        shown += os.read(terminal, 1024)
+    os.write(terminal, answer)
 
 
 def thin_out(details):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -10,7 +11,7 @@ namespace beamdump::query {
 
 namespace {
 
-/// What is compared of each process. Atom indexes are the same in all dumps of one run.
+/// What is compared of each process.
 struct Row {
     std::uint64_t owner_id = 0;
     std::uint64_t number = 0;  ///< row of its dump's index
@@ -118,6 +119,47 @@ Result<std::vector<GrownProcess>> grown_lines(Dump& before, Dump& after, std::ve
     return result;
 }
 
+/// Whether atoms of two dumps are the same: an index means nothing outside its dump, for the one
+/// may be of a live node and the other made of a crash dump's text.
+class SameAtoms {
+  public:
+    SameAtoms(Dump& before, Dump& after) : before_(before), after_(after) {}
+
+    bool operator()(std::uint64_t before, std::uint64_t after) {
+        const auto [place, added] = known_.try_emplace({before, after}, false);
+        if (added) {
+            place->second = atom_text(before_, static_cast<std::uint32_t>(before)) ==
+                            atom_text(after_, static_cast<std::uint32_t>(after));
+        }
+        return place->second;
+    }
+
+  private:
+    Dump& before_;
+    Dump& after_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, bool> known_;
+};
+
+/// Initial calls that contradict each other; one that a dump does not tell contradicts none.
+bool other_call(SameAtoms& same, const Row& before, const Row& after) {
+    const auto& [module, function, arity] = before.initial_call;
+    const auto& [other_module, other_function, other_arity] = after.initial_call;
+    const auto differ = [&same](const auto& one, const auto& other) {
+        return one && other && !same(*one, *other);
+    };
+    return differ(module, other_module) || differ(function, other_function) ||
+           (arity && other_arity && *arity != *other_arity);
+}
+
+/// A run ends with one crash dump: two crash dumps are of one run only if they are the same one.
+bool other_crash(const Dump& before, const Dump& after) {
+    const auto& a = before.capture();
+    const auto& b = after.capture();
+    return is_of_crash_dump(before) && is_of_crash_dump(after) &&
+           (a.slogan() != b.slogan() || a.crash_date() != b.crash_date());
+}
+
+/// Nothing that both dumps tell of their node contradicts that it is one run of one node.
 bool same_run(const Dump& before, const Dump& after) {
     const records::Node& a = before.node();
     const records::Node& b = after.node();
@@ -127,7 +169,13 @@ bool same_run(const Dump& before, const Dump& after) {
         !a.has_boot_us() || !b.has_boot_us() || std::abs(a.boot_us() - b.boot_us()) <= kSlackUs;
     const bool same_pid = !before.capture().has_os_pid() || !after.capture().has_os_pid() ||
                           before.capture().os_pid() == after.capture().os_pid();
-    return same_boot && same_pid;
+    const bool same_creation =
+        !a.has_creation() || !b.has_creation() || a.creation() == b.creation();
+    return same_boot && same_pid && same_creation && !other_crash(before, after);
+}
+
+bool same_name(const DumpFacts& before, const DumpFacts& after) {
+    return !before.node_name || !after.node_name || before.node_name == after.node_name;
 }
 
 std::vector<Change> total_changes(const Dump& before, const Dump& after) {
@@ -167,7 +215,8 @@ struct Partition {
     std::uint64_t shrunk = 0;
 };
 
-Partition partition(const std::vector<Row>& olds, const std::vector<Row>& news, bool same_run) {
+Partition partition(const std::vector<Row>& olds, const std::vector<Row>& news, bool same_run,
+                    SameAtoms same_atoms) {
     Partition result;
     auto before = olds.begin();
     auto after = news.begin();
@@ -176,7 +225,7 @@ Partition partition(const std::vector<Row>& olds, const std::vector<Row>& news, 
             result.gone.push_back(*before++);
         } else if (before == olds.end() || after->owner_id < before->owner_id) {
             result.born.push_back(*after++);
-        } else if (!same_run || before->initial_call != after->initial_call) {
+        } else if (!same_run || other_call(same_atoms, *before, *after)) {
             result.gone.push_back(*before++);
             result.born.push_back(*after++);
         } else {
@@ -207,14 +256,14 @@ Result<DumpDiff> diff_dumps(Dump& before, const std::string& before_file, Dump& 
     if (diff.before.captured_us && diff.after.captured_us) {
         diff.elapsed_us = *diff.after.captured_us - *diff.before.captured_us;
     }
-    diff.same_run = same_run(before, after) && diff.before.node_name == diff.after.node_name;
+    diff.same_run = same_run(before, after) && same_name(diff.before, diff.after);
     diff.totals = total_changes(before, after);
     auto olds = read_rows(before);
     auto news = read_rows(after);
     if (!olds || !news) {
         return std::unexpected(!olds ? olds.error() : news.error());
     }
-    Partition parts = partition(*olds, *news, diff.same_run);
+    Partition parts = partition(*olds, *news, diff.same_run, {before, after});
     diff.common = parts.common;
     diff.grown_count = parts.memory.size();
     diff.shrunk_count = parts.shrunk;

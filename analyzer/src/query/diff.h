@@ -40,7 +40,8 @@ struct DumpDiff {
     DumpFacts before;
     DumpFacts after;
     std::optional<std::int64_t> elapsed_us;  ///< from one capture's start to the other's
-    /// The dumps are of one run of one node, so that a pid means the same process in both.
+    /// The dumps are of one run of one node, so that a pid means the same process in both: no node
+    /// name, creation, boot time, OS pid or crash that both tell says otherwise.
     bool same_run = true;
     std::vector<Change> totals;
     ProcessGroup born;
@@ -52,8 +53,9 @@ struct DumpDiff {
     std::vector<GrownProcess> grown_queues;  ///< most messages gained first
 };
 
-/// Compares two dumps, earlier one first. A process is the same one if its pid and its initial call
-/// are; in dumps of different runs no process is. Memory: about 100 bytes for each process of both.
+/// Compares two dumps, earlier one first. A process is the same one if its pid is and its initial
+/// call too, where both dumps tell it; in dumps of different runs no process is. Memory: about 100
+/// bytes for each process of both.
 Result<DumpDiff> diff_dumps(Dump& before, const std::string& before_file, Dump& after,
                             const std::string& after_file, std::uint64_t limit);
 

@@ -15,7 +15,7 @@ namespace beamdump::query {
 
 namespace {
 
-using Visit = std::function<void(const HeapRoot&)>;
+using VisitRoot = std::function<void(const HeapRoot&)>;
 
 std::string frame_name(Dump& dump, const StackFrame& frame) {
     if (frame.location && frame.location->function) {
@@ -27,7 +27,7 @@ std::string frame_name(Dump& dump, const StackFrame& frame) {
     return fmt::format("{:#x}", frame.code_address);
 }
 
-void visit_stack(Dump& dump, OpenedProcess& process, const Visit& visit, RootVisits& visits) {
+void visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& visit, RootVisits& visits) {
     FrameCursor frames(process.context, process.scheme, process.stack());
     while (const auto frame = frames.next()) {
         visits.malformed += frame->cut_short ? 1 : 0;
@@ -48,7 +48,7 @@ void visit_stack(Dump& dump, OpenedProcess& process, const Visit& visit, RootVis
     }
 }
 
-Result<void> visit_arguments(OpenedProcess& process, const Visit& visit) {
+Result<void> visit_arguments(OpenedProcess& process, const VisitRoot& visit) {
     const records::Process& facts = process.run.process;
     std::vector<std::uint64_t> words(facts.argument_words().begin(), facts.argument_words().end());
     const auto& regions = process.run.directory.regions;
@@ -81,7 +81,7 @@ Result<void> visit_arguments(OpenedProcess& process, const Visit& visit) {
     return {};
 }
 
-Result<void> visit_entries(OpenedProcess& process, const Visit& visit, RootVisits& visits) {
+Result<void> visit_entries(OpenedProcess& process, const VisitRoot& visit, RootVisits& visits) {
     auto malformed = visit_dictionary(process.context, process.run, process.scheme,
                                       [&visit](std::uint64_t key, std::uint64_t value) {
                                           HeapRoot root;
@@ -97,7 +97,7 @@ Result<void> visit_entries(OpenedProcess& process, const Visit& visit, RootVisit
     return {};
 }
 
-void visit_fields(OpenedProcess& process, const Visit& visit) {
+void visit_fields(OpenedProcess& process, const VisitRoot& visit) {
     const records::Process& facts = process.run.process;
     const auto field = [&](std::string_view name, std::uint64_t word) {
         if (leads_to_object(process.scheme, word)) {
@@ -115,7 +115,7 @@ void visit_fields(OpenedProcess& process, const Visit& visit) {
     field("sequential_trace_token", facts.sequential_trace_token_word());
 }
 
-Result<void> visit_messages(Dump& dump, OpenedProcess& process, const Visit& visit,
+Result<void> visit_messages(Dump& dump, OpenedProcess& process, const VisitRoot& visit,
                             RootVisits& visits) {
     MessageWalker walker(dump.reader(), process.run);
     for (;;) {
@@ -161,7 +161,7 @@ std::string_view root_kind_text(RootKind kind) {
     return "other";
 }
 
-Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process, const Visit& visit) {
+Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process, const VisitRoot& visit) {
     RootVisits visits;
     visit_stack(dump, process, visit, visits);
     if (auto done = visit_arguments(process, visit); !done) {

@@ -9,12 +9,12 @@ namespace beamdump::query {
 namespace {
 
 /// Told an entry's word, its key and its value; says whether to go on.
-using Visit = std::function<bool(std::uint64_t entry, std::uint64_t key, std::uint64_t value)>;
+using VisitEntry = std::function<bool(std::uint64_t entry, std::uint64_t key, std::uint64_t value)>;
 
 /// Walks the slots of one dictionary.
 class DictionaryWalk {
   public:
-    DictionaryWalk(ProcessContext& context, const TagScheme& scheme, const Visit& visit)
+    DictionaryWalk(ProcessContext& context, const TagScheme& scheme, const VisitEntry& visit)
         : context_(context), scheme_(scheme), visit_(visit) {}
 
     void slot(std::uint64_t word) {
@@ -68,13 +68,13 @@ class DictionaryWalk {
 
     ProcessContext& context_;
     const TagScheme& scheme_;
-    const Visit& visit_;
+    const VisitEntry& visit_;
     std::uint64_t malformed_ = 0;
     bool stopped_ = false;
 };
 
 Result<std::uint64_t> walk(ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
-                           const Visit& visit) {
+                           const VisitEntry& visit) {
     constexpr std::uint64_t kSlotsAtOnce = 1024;
     DictionaryWalk dictionary(context, scheme, visit);
     const Region* region = run.region(format::RegionKind::kDictionary);

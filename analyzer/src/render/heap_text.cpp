@@ -2,6 +2,7 @@
 #include "render/layout.h"
 #include "render/process_table.h"
 #include "render/table.h"
+#include "render/term_line.h"
 #include "render/units.h"
 
 #include <libdump/heap/term_sizes.h>
@@ -17,10 +18,6 @@ namespace beamdump::render {
 namespace {
 
 constexpr std::uint64_t kWordBytes = 8;
-
-std::string term_line(const query::TermText& term) {
-    return one_line(term.text) + (term.cut ? "..." : "");
-}
 
 std::string words_text(std::uint64_t words) {
     if (words == kSaturatedSize) {

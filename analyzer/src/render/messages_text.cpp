@@ -1,6 +1,7 @@
 #include "render/messages.h"
 #include "render/process_table.h"
 #include "render/table.h"
+#include "render/term_line.h"
 #include "render/units.h"
 
 #include <fmt/format.h>
@@ -13,10 +14,6 @@ namespace beamdump::render {
 namespace {
 
 constexpr std::size_t kShownShapes = 20;
-
-std::string term_line(const query::TermText& term) {
-    return one_line(term.text) + (term.cut ? "..." : "");
-}
 
 template <typename Listing>
 void print_heading(Output& output, const Listing& listing, const Marks& marks) {

@@ -1,6 +1,7 @@
 #include "render/process_details.h"
 #include "render/process_table.h"
 #include "render/table.h"
+#include "render/term_line.h"
 #include "render/units.h"
 
 #include <fmt/format.h>
@@ -13,10 +14,6 @@
 namespace beamdump::render {
 
 namespace {
-
-std::string term_line(const query::TermText& term) {
-    return one_line(term.text) + (term.cut ? "..." : "");
-}
 
 std::string fact_text(const query::Fact& fact) {
     if (const auto* text = std::get_if<std::string>(&fact.value)) {

@@ -9,14 +9,14 @@ namespace beamdump::render {
 
 namespace {
 
-constexpr std::string_view kUnknown = "?";
+constexpr std::string_view kAbsentCell = "?";
 
 std::string number_cell(const std::optional<std::uint64_t>& number) {
-    return number ? count_text(*number) : std::string(kUnknown);
+    return number ? count_text(*number) : std::string(kAbsentCell);
 }
 
 std::string status_cell(const query::ProcessLine& line) {
-    std::string text = line.status.value_or(std::string(kUnknown));
+    std::string text = line.status.value_or(std::string(kAbsentCell));
     if (line.void_reason) {
         text += " (void)";
     }
@@ -26,9 +26,9 @@ std::string status_cell(const query::ProcessLine& line) {
 }  // namespace
 
 std::string process_name(const query::ProcessLine& line, const Marks& marks) {
-    return marks(
-        line.registered_name ? "registered_name" : "initial_call",
-        one_line(line.registered_name.value_or(line.initial_call.value_or(std::string(kUnknown)))));
+    return marks(line.registered_name ? "registered_name" : "initial_call",
+                 one_line(line.registered_name.value_or(
+                     line.initial_call.value_or(std::string(kAbsentCell)))));
 }
 
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
@@ -43,12 +43,12 @@ void print_process_table(Output& output, std::span<const query::ProcessLine> lin
     for (const query::ProcessLine& line : lines) {
         table.add({marks("pid", line.pid), process_name(line, marks),
                    marks("memory", line.memory_bytes ? bytes_text(*line.memory_bytes)
-                                                     : std::string(kUnknown)),
+                                                     : std::string(kAbsentCell)),
                    marks("reductions", number_cell(line.reductions)),
                    marks("message_queue_len", number_cell(line.message_queue_length)),
                    marks({"status", "void_reason"}, status_cell(line)),
                    marks("current_function",
-                         one_line(line.current_function.value_or(std::string(kUnknown))))});
+                         one_line(line.current_function.value_or(std::string(kAbsentCell))))});
     }
     table.print(output, indent);
 }

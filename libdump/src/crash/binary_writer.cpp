@@ -8,8 +8,8 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::uint64_t kInlineBytes = 32U << 10U;
-constexpr std::size_t kPageBytes = 96U << 10U;
+constexpr std::uint64_t kBinaryInlineBytes = 32U << 10U;
+constexpr std::size_t kBinaryPageBytes = 96U << 10U;
 constexpr std::size_t kIndexPageEntries = 8192;
 
 }  // namespace
@@ -43,7 +43,7 @@ Result<void> BinaryWriter::write(std::uint64_t address, const Span& lines) {
         binary.set_data_address(binary_data_address(address));
         binary.set_size_bytes(*size);
         ByteText bytes(text, format_.base64);
-        if (*size <= kInlineBytes) {
+        if (*size <= kBinaryInlineBytes) {
             auto& prefix = *binary.mutable_prefix();
             prefix.resize(*size);
             prefix.resize(
@@ -80,7 +80,7 @@ Result<void> BinaryWriter::write(std::uint64_t address, const Span& lines) {
     constexpr std::size_t kEntryBytes = 64;
     page_bytes_ += binary.prefix().size() + kEntryBytes;
     *page_.add_binary() = std::move(binary);
-    return page_bytes_ < kPageBytes ? Result<void>() : flush_page();
+    return page_bytes_ < kBinaryPageBytes ? Result<void>() : flush_page();
 }
 
 Result<void> BinaryWriter::flush_page() {

@@ -16,6 +16,19 @@ namespace {
 
 constexpr std::size_t kLongestLine = 64U << 10U;
 
+/// A slogan without a line end of its own, as that of a dump asked for in the break menu, has the
+/// system version on its last line (erl_crash_dump_v in break.c, OTP 17 to 29).
+void split_slogan(CrashHeader& header) {
+    constexpr std::string_view kKey = "System version: ";
+    const auto at = header.slogan.rfind(fmt::format("{}Erlang", kKey));
+    if (!header.system_version.empty() || at == std::string::npos) {
+        return;
+    }
+    const auto rest = header.slogan.substr(at + kKey.size());
+    header.system_version = rest.substr(0, rest.find('\n'));
+    header.slogan.resize(at);
+}
+
 std::optional<std::uint64_t> hexadecimal(std::string_view digits) {
     constexpr int kBase = 16;
     std::uint64_t value = 0;
@@ -204,6 +217,7 @@ Result<void> CrashDump::read_header(Span lines) {
             *last += '\n' + line;
         }
     }
+    split_slogan(header_);
     return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
 }
 

@@ -5,7 +5,7 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::uint64_t kPageBytes = WordImage::kBlockWords * WordImage::kWordBytes;
+constexpr std::uint64_t kBlockBytes = WordImage::kBlockWords * WordImage::kWordBytes;
 constexpr std::uint64_t kMemoryBytes = 64U << 20U;
 
 struct Object {
@@ -69,8 +69,8 @@ HeapLines::HeapLines(Span section)
       places_(&space_) {}
 
 void HeapLines::add(std::uint64_t at, std::uint64_t words) {
-    const auto last = (at + (words - 1) * WordImage::kWordBytes) / kPageBytes;
-    for (auto page = at / kPageBytes; page <= last; ++page) {
+    const auto last = (at + (words - 1) * WordImage::kWordBytes) / kBlockBytes;
+    for (auto page = at / kBlockBytes; page <= last; ++page) {
         // Neighbouring lines have their objects on few pages.
         constexpr std::size_t kRecent = 4;
         const auto recent = std::min(kRecent, pages_.size());

@@ -14,7 +14,7 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::uint64_t kWord = WordImage::kWordBytes;
+constexpr std::uint64_t kHeapWordBytes = WordImage::kWordBytes;
 // Above all addresses of a user process. Those of literals lie apart: a region's gaps are filled.
 constexpr std::uint64_t kHolders = 0x0F30'0000'0000'0000;
 constexpr std::uint64_t kLiteralHolders = 0x0F60'0000'0000'0000;
@@ -85,7 +85,7 @@ Result<void> HeapText::settle_parts() {
         if (!holder) {
             return std::unexpected(holder.error());
         }
-        if (auto done = image_.put(part.at + word * kWord, {*holder, true}); !done) {
+        if (auto done = image_.put(part.at + word * kHeapWordBytes, {*holder, true}); !done) {
             return done;
         }
     }
@@ -129,7 +129,7 @@ Result<void> HeapText::put(std::uint64_t at, std::span<const std::uint64_t> word
         if (auto done = image_.put(at, {word}); !done) {
             return done;
         }
-        at += kWord;
+        at += kHeapWordBytes;
     }
     return {};
 }
@@ -154,7 +154,7 @@ HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
     }
     auto done = image_.put(at, *head);
     if (done) {
-        done = image_.put(at + kWord, *tail);
+        done = image_.put(at + kHeapWordBytes, *tail);
     }
     if (!done) {
         return std::unexpected(done.error());
@@ -173,7 +173,7 @@ HeapText::Parsed HeapText::elements(TextCursor& text, std::uint64_t at, std::uin
         if (!element) {
             return Outcome::kMalformed;
         }
-        if (auto done = image_.put(at + index * kWord, *element); !done) {
+        if (auto done = image_.put(at + index * kHeapWordBytes, *element); !done) {
             return std::unexpected(done.error());
         }
     }
@@ -185,7 +185,7 @@ HeapText::Parsed HeapText::tuple(TextCursor& text, std::uint64_t at) {
     if (!arity || *arity > kMostTuple || !text.take(':')) {
         return Outcome::kMalformed;
     }
-    auto parsed = elements(text, at + kWord, *arity);
+    auto parsed = elements(text, at + kHeapWordBytes, *arity);
     if (!parsed || *parsed == Outcome::kMalformed) {
         return parsed;
     }
@@ -231,7 +231,7 @@ HeapText::Parsed HeapText::flat_map(TextCursor& text, std::uint64_t at) {
     if (!keys || !text.take(':')) {
         return Outcome::kMalformed;
     }
-    auto parsed = elements(text, at + otp25::kFlatMapValues * kWord, *size);
+    auto parsed = elements(text, at + otp25::kFlatMapValues * kHeapWordBytes, *size);
     if (!parsed || *parsed == Outcome::kMalformed) {
         return parsed;
     }
@@ -240,10 +240,10 @@ HeapText::Parsed HeapText::flat_map(TextCursor& text, std::uint64_t at) {
     auto done =
         image_.put(at, {format_.words.header(BoxedKind::kFlatMap, std::uint64_t{1} << kTypeBits)});
     if (done) {
-        done = image_.put(at + otp25::kFlatMapSize * kWord, {*size});
+        done = image_.put(at + otp25::kFlatMapSize * kHeapWordBytes, {*size});
     }
     if (done) {
-        done = image_.put(at + otp25::kFlatMapKeys * kWord, *keys);
+        done = image_.put(at + otp25::kFlatMapKeys * kHeapWordBytes, *keys);
     }
     if (!done) {
         return std::unexpected(done.error());
@@ -275,7 +275,7 @@ HeapText::Parsed HeapText::map(TextCursor& text, std::uint64_t at) {
         return Outcome::kMalformed;
     }
     const auto first = head ? otp25::kHashHeadItems : otp25::kHashNodeItems;
-    auto parsed = elements(text, at + first * kWord, *items);
+    auto parsed = elements(text, at + first * kHeapWordBytes, *items);
     if (!parsed || *parsed == Outcome::kMalformed) {
         return parsed;
     }
@@ -283,7 +283,7 @@ HeapText::Parsed HeapText::map(TextCursor& text, std::uint64_t at) {
         image_.put(at, {format_.words.map_header(
                            head ? BoxedKind::kHashMapHead : BoxedKind::kHashMapNode, *items)});
     if (done && head) {
-        done = image_.put(at + kWord, {*pairs});
+        done = image_.put(at + kHeapWordBytes, {*pairs});
     }
     if (!done) {
         return std::unexpected(done.error());
@@ -318,7 +318,7 @@ HeapText::Parsed HeapText::heap_binary(TextCursor& text, std::uint64_t at) {
     if (ByteText(text, format_.base64).read(content) != content.size()) {
         return Outcome::kMalformed;
     }
-    const auto data_words = (*bytes + kWord - 1) / kWord;
+    const auto data_words = (*bytes + kHeapWordBytes - 1) / kHeapWordBytes;
     const bool in_bits = format_.words.scheme().heap_binary_in_bits;
     words_.assign(otp25::kHeapBinaryData + data_words, 0);
     words_[0] = format_.words.header(BoxedKind::kHeapBinary, data_words + 1);
@@ -405,13 +405,13 @@ Result<void> HeapText::part_of(std::uint64_t at, std::uint64_t original, std::ui
     }
     image_.begin(at, ObjectStart::kBoxed);
     auto done = put(at, words_);
-    return done ? image_.put(at + original_word * kWord, {original, true}) : done;
+    return done ? image_.put(at + original_word * kHeapWordBytes, {original, true}) : done;
 }
 
 Result<std::uint64_t> HeapText::holder_of(std::uint64_t binary) {
     // One for each Binary, and as far apart as Binaries are at least.
     const auto base = &image_ == &literals_ ? kLiteralHolders : kHolders;
-    const auto at = base + binary * 2 / kWord * kWord;
+    const auto at = base + binary * 2 / kHeapWordBytes * kHeapWordBytes;
     if (image_.object_at(at) == ObjectStart::kNone) {
         if (auto done = reference_to(at, binary, 0, 0); !done) {
             return std::unexpected(done.error());

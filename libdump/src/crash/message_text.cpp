@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t kPackBytes = 96U << 10U;
 constexpr int kPackEntries = 4096;
-constexpr std::size_t kEntryBytes = 64;             // a small message's fields, about
-constexpr std::uint64_t kInlineBytes = 32U << 10U;  // more of an undecoded message: a region
+constexpr std::size_t kEntryBytes = 64;                    // a small message's fields, about
+constexpr std::uint64_t kMessageInlineBytes = 32U << 10U;  // more of an undecoded message: a region
 constexpr std::uint64_t kMostCachedAtoms = 4096;
 
 }  // namespace
@@ -102,7 +102,7 @@ Result<bool> RunText::take_external(TextCursor& text, records::External& into) {
     }
     into.set_total_bytes(*bytes);
     ByteText content(text, format_.base64);
-    if (*bytes <= kInlineBytes) {
+    if (*bytes <= kMessageInlineBytes) {
         auto& data = *into.mutable_data();
         data.resize(*bytes);
         data.resize(content.read({reinterpret_cast<std::uint8_t*>(data.data()), data.size()}));

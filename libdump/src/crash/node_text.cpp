@@ -7,7 +7,7 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::size_t kLongestLine = 64U << 10U;
+constexpr std::size_t kLongestNodeLine = 64U << 10U;
 
 /// A number after `key` in `text`.
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view key) {
@@ -92,7 +92,7 @@ template <typename Visit>
 Result<void> each_line(const CrashDump& dump, const Span& lines, const Visit& visit) {
     TextCursor text(dump.text(), lines.begin, lines.end);
     while (!text.at_end()) {
-        const auto line = text.take_line(kLongestLine);
+        const auto line = text.take_line(kLongestNodeLine);
         const auto colon = line.find(": ");
         if (colon != std::string::npos) {
             visit(std::string_view(line).substr(0, colon),

@@ -9,7 +9,7 @@ namespace beamdump::crash {
 namespace {
 
 constexpr std::size_t kPieceBytes = 64U << 10U;
-constexpr std::size_t kPageBytes = 96U << 10U;
+constexpr std::size_t kSectionPageBytes = 96U << 10U;
 
 class SectionPages {
   public:
@@ -60,7 +60,7 @@ class SectionPages {
             if (continues) {
                 entry.set_continues(true);
             }
-            if (page_bytes_ >= kPageBytes) {
+            if (page_bytes_ >= kSectionPageBytes) {
                 if (auto done = flush(); !done) {
                     return done;
                 }

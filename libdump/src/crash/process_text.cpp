@@ -35,9 +35,9 @@ constexpr std::array kStates = {
 };
 
 /// Takes the section's lines one by one.
-class Reader {
+class ProcessReader {
   public:
-    Reader(const TextFormat& format, Names& names, ProcessText& into)
+    ProcessReader(const TextFormat& format, Names& names, ProcessText& into)
         : format_(format), names_(names), into_(into), process_(into.process) {}
 
     void line(std::string_view key, std::string_view value) {
@@ -62,7 +62,7 @@ class Reader {
     std::optional<std::uint64_t> old_binary_unused_;
 };
 
-void Reader::function(std::string_view value, records::Mfa& into) {
+void ProcessReader::function(std::string_view value, records::Mfa& into) {
     const auto parsed = parse_function(value);
     if (!parsed) {
         return;
@@ -72,7 +72,7 @@ void Reader::function(std::string_view value, records::Mfa& into) {
     into.set_arity(parsed->arity);
 }
 
-bool Reader::identity(std::string_view key, std::string_view value) {
+bool ProcessReader::identity(std::string_view key, std::string_view value) {
     if (key == "State") {
         for (const auto& state : kStates) {
             if (value == state.text) {
@@ -109,7 +109,7 @@ bool Reader::identity(std::string_view key, std::string_view value) {
     return true;
 }
 
-bool Reader::code(std::string_view key, std::string_view value) {
+bool ProcessReader::code(std::string_view key, std::string_view value) {
     if (key == "Current call" || key == "Last scheduled in for") {
         function(value, *process_.mutable_current_function());
     } else if (key == "Program counter") {
@@ -128,7 +128,7 @@ bool Reader::code(std::string_view key, std::string_view value) {
     return true;
 }
 
-void Reader::sizes(std::string_view key, std::string_view value) {
+void ProcessReader::sizes(std::string_view key, std::string_view value) {
     const auto count = number(value);
     if (!count) {
         return;
@@ -166,7 +166,7 @@ void Reader::sizes(std::string_view key, std::string_view value) {
 }
 
 /// What follows from the lines together.
-void Reader::finish() {
+void ProcessReader::finish() {
     auto& process = process_;
     if (process.has_heap_words() && into_.has_heap_unused &&
         into_.heap_unused_words <= process.heap_words()) {
@@ -217,7 +217,7 @@ Result<ProcessText> read_process(const TextSource& source, TextWindow& window,
     constexpr unsigned kSerialShift = 32;
     result.process.set_pid_word(
         format.words.pid(sections.owner_id & 0xFFFF'FFFFU, sections.owner_id >> kSerialShift));
-    Reader reader(format, names, result);
+    ProcessReader reader(format, names, result);
     TextCursor text(source, sections.facts.begin, sections.facts.end,
                     window.look(sections.facts.begin, sections.facts.end));
     constexpr std::string_view kLinks = "Link list: ";

@@ -9,7 +9,7 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr int kEntriesOfAPage = 1024;
+constexpr int kRelationsPerPage = 1024;
 constexpr std::string_view kPort = "#Port<";
 constexpr std::string_view kReference = "#Ref<";
 
@@ -63,9 +63,9 @@ Numbers numbers_of(std::string_view text) {
     return numbers;
 }
 
-class Reader {
+class RelationReader {
   public:
-    Reader(const TextFormat& format, Names& names) : format_(format), names_(names) {}
+    RelationReader(const TextFormat& format, Names& names) : format_(format), names_(names) {}
 
     void link(std::string_view entry) {
         const bool port = entry.starts_with(kPort);
@@ -169,7 +169,7 @@ class Reader {
 
     records::Relations& page() {
         if (pages_.empty() ||
-            pages_.back().link_size() + pages_.back().monitor_size() >= kEntriesOfAPage) {
+            pages_.back().link_size() + pages_.back().monitor_size() >= kRelationsPerPage) {
             pages_.emplace_back();
         }
         return pages_.back();
@@ -184,7 +184,7 @@ class Reader {
 
 std::vector<records::Relations> take_relations(TextCursor& text, const TextFormat& format,
                                                Names& names) {
-    Reader reader(format, names);
+    RelationReader reader(format, names);
     text.take('[');
     while (!text.at_end() && text.peek() != '\n' && text.peek() != ']') {
         const auto entry = take_entry(text);

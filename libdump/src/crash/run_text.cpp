@@ -7,7 +7,7 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::uint64_t kWord = WordImage::kWordBytes;
+constexpr std::uint64_t kRunWordBytes = WordImage::kWordBytes;
 constexpr std::size_t kDirectoryReferences = 1024;
 constexpr std::uint64_t kMostLine = 4096;
 // Where no return address tells where the stack was, and for the dictionary's slots, whose place
@@ -82,9 +82,9 @@ Result<void> RunText::read_stack(const ProcessSections& sections, records::Proce
             word = WordImage::Word{format_.words.nil()};
         }
         if (address && !top && *address >= stack_words_ * format_.word_bytes) {
-            top = format_.place_of(*address) - stack_words_ * kWord;
+            top = format_.place_of(*address) - stack_words_ * kRunWordBytes;
         }
-        if (auto done = stack_.put(stack_words_ * kWord, *word); !done) {
+        if (auto done = stack_.put(stack_words_ * kRunWordBytes, *word); !done) {
             return done;
         }
         ++stack_words_;
@@ -94,13 +94,13 @@ Result<void> RunText::read_stack(const ProcessSections& sections, records::Proce
     }
     process.set_stack_words(stack_words_);
     process.set_stack_top_address(top.value_or(kStackPlace));
-    const auto end = process.stack_top_address() + stack_words_ * kWord;
+    const auto end = process.stack_top_address() + stack_words_ * kRunWordBytes;
     process.set_heap_end_address(end);
-    if (top && process.has_heap_words() && process.heap_words() * kWord <= end) {
-        process.set_heap_address(end - process.heap_words() * kWord);
+    if (top && process.has_heap_words() && process.heap_words() * kRunWordBytes <= end) {
+        process.set_heap_address(end - process.heap_words() * kRunWordBytes);
         if (process.has_heap_used_words()) {
             process.set_heap_top_address(process.heap_address() +
-                                         process.heap_used_words() * kWord);
+                                         process.heap_used_words() * kRunWordBytes);
         }
     }
     return {};
@@ -121,7 +121,7 @@ Result<void> RunText::read_dictionary(const ProcessSections& sections) {
             text.skip_line();
             continue;
         }
-        if (auto done = dictionary_.put(dictionary_words_ * kWord, *word); !done) {
+        if (auto done = dictionary_.put(dictionary_words_ * kRunWordBytes, *word); !done) {
             return done;
         }
         ++dictionary_words_;
@@ -190,9 +190,9 @@ Result<void> RunText::write_regions(const ProcessText& facts) {
     const auto heap = process.heap_address();
     const auto top = process.has_heap_address() ? process.heap_end_address() : 0;
     const auto stack = process.stack_top_address();
-    const auto stack_end = stack + stack_words_ * kWord;
+    const auto stack_end = stack + stack_words_ * kRunWordBytes;
     for (const auto& stretch : *stretches) {
-        const auto end = stretch.address + stretch.words * kWord;
+        const auto end = stretch.address + stretch.words * kRunWordBytes;
         // In up to three parts: before the heap, in it up to the stack, behind it.
         for (auto at = stretch.address; at < end;) {
             if (at >= stack && at < stack_end) {
@@ -205,7 +205,7 @@ Result<void> RunText::write_regions(const ProcessText& facts) {
                 stop = border > at ? std::min(stop, border) : stop;
             }
             const auto kind = inside || top == 0 ? format::RegionKind::kHeap : outside;
-            if (auto done = write_region(kind, at, heap_, at, (stop - at) / kWord); !done) {
+            if (auto done = write_region(kind, at, heap_, at, (stop - at) / kRunWordBytes); !done) {
                 return done;
             }
             at = stop;

@@ -5,7 +5,7 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr int kEntriesOfAPage = 2048;
+constexpr int kTableEntriesPerPage = 2048;
 constexpr std::size_t kTextOfAPage = 64U << 10U;
 
 class Writer {
@@ -68,7 +68,7 @@ Result<void> Writer::atoms() {
         const bool follows =
             page.text_size() != 0 &&
             page.first_index() + static_cast<std::uint32_t>(page.text_size()) == number;
-        if (!follows || page.text_size() >= kEntriesOfAPage || bytes >= kTextOfAPage) {
+        if (!follows || page.text_size() >= kTableEntriesPerPage || bytes >= kTextOfAPage) {
             if (auto done = flush_page(); !done) {
                 return done;
             }
@@ -106,7 +106,7 @@ Result<void> Writer::module(std::uint32_t name,
     std::uint32_t written = 0;
     for (auto next = functions.begin(); next != functions.end();) {
         page.set_first(written);
-        for (; next != functions.end() && page.arity_size() < kEntriesOfAPage; ++next) {
+        for (; next != functions.end() && page.arity_size() < kTableEntriesPerPage; ++next) {
             page.add_start_address(next->first);
             page.add_name_atom(next->second.function_atom);
             page.add_arity(next->second.arity);
@@ -146,7 +146,7 @@ Result<void> Writer::code() {
             return done;
         }
         part.clear();
-        if (index.module_size() >= kEntriesOfAPage) {
+        if (index.module_size() >= kTableEntriesPerPage) {
             if (auto done = flush(index, index.module_size(), format::RecordKind::kModuleIndexPage,
                                   *trailer_.mutable_module_index_offset());
                 !done) {
@@ -167,7 +167,7 @@ Result<void> Writer::funs() {
         entry.set_old_index(fun.index);
         entry.set_old_uniq(fun.uniq);
         entry.set_arity(fun.arity);
-        if (page.entry_size() >= kEntriesOfAPage) {
+        if (page.entry_size() >= kTableEntriesPerPage) {
             if (auto done = flush(page, page.entry_size(), format::RecordKind::kFunEntries,
                                   *trailer_.mutable_fun_entries_offset());
                 !done) {
@@ -186,7 +186,7 @@ Result<void> Writer::exports() {
         page.add_module_atom(function.module_atom);
         page.add_function_atom(function.function_atom);
         page.add_arity(function.arity);
-        if (page.address_size() >= kEntriesOfAPage) {
+        if (page.address_size() >= kTableEntriesPerPage) {
             if (auto done = flush(page, page.address_size(), format::RecordKind::kExports,
                                   *trailer_.mutable_exports_offset());
                 !done) {
@@ -207,7 +207,7 @@ Result<void> Writer::nodes(std::string_view own) {
         entry.set_creation(node.creation);
         entry.set_channel(node.name_atom);
         entry.set_is_self(names_.atoms().at(node.name_atom) == own);
-        if (page.entry_size() >= kEntriesOfAPage) {
+        if (page.entry_size() >= kTableEntriesPerPage) {
             if (auto done = flush(page, page.entry_size(), format::RecordKind::kNodeEntries,
                                   *trailer_.mutable_node_entries_offset());
                 !done) {
@@ -228,7 +228,7 @@ Result<void> Writer::catches() {
         }
         page.add_code_address(address);
         ++index;
-        if (page.code_address_size() >= kEntriesOfAPage) {
+        if (page.code_address_size() >= kTableEntriesPerPage) {
             if (auto done = flush(page, page.code_address_size(), format::RecordKind::kCatches,
                                   *trailer_.mutable_catches_offset());
                 !done) {

@@ -7,11 +7,11 @@
 namespace beamdump {
 
 namespace {
-constexpr std::size_t kPagesHeld = 16;
+constexpr std::size_t kAtomPagesHeld = 16;
 }
 
 AtomTable::AtomTable(DumpReader& reader, Faults& faults)
-    : reader_(reader), faults_(faults), cache_(kPagesHeld) {
+    : reader_(reader), faults_(faults), cache_(kAtomPagesHeld) {
     for (const auto& page : reader.trailer().atoms()) {
         pages_.push_back({page.first_index(), page.offset()});
     }

@@ -10,8 +10,8 @@
 namespace beamdump {
 
 namespace {
-constexpr std::size_t kPagesHeld = 8;
-constexpr std::size_t kPacksHeld = 16;
+constexpr std::size_t kBinaryPagesHeld = 8;
+constexpr std::size_t kBinaryPacksHeld = 16;
 }  // namespace
 
 std::uint64_t captured_bytes(const records::Binary& binary) {
@@ -21,7 +21,7 @@ std::uint64_t captured_bytes(const records::Binary& binary) {
 }
 
 BinaryIndex::BinaryIndex(DumpReader& reader)
-    : reader_(reader), pages_(kPagesHeld), packs_(kPacksHeld) {}
+    : reader_(reader), pages_(kBinaryPagesHeld), packs_(kBinaryPacksHeld) {}
 
 Result<std::shared_ptr<const BinaryIndex::Page>> BinaryIndex::page(std::uint64_t offset) {
     if (auto known = pages_.find(offset)) {

@@ -1,4 +1,5 @@
 #include <libdump/model/process_context.h>
+#include <libdump/term/term_scheme.h>
 
 #include <fmt/format.h>
 
@@ -9,9 +10,8 @@ namespace beamdump {
 
 namespace {
 
-constexpr std::size_t kPacksHeld = 8;
+constexpr std::size_t kRegionPacksHeld = 8;
 constexpr std::size_t kBinariesHeld = 16;
-constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 
 /// Words of a packed region from `address` on; nothing if the region does not hold that address.
 std::optional<Result<std::size_t>> words_of(const records::PackedRegion& region,
@@ -45,7 +45,7 @@ ProcessContext::ProcessContext(Dump& dump, const ProcessRun& run)
     : dump_(dump),
       run_(run),
       regions_(dump.reader(), run.directory.regions),
-      packs_(kPacksHeld),
+      packs_(kRegionPacksHeld),
       binaries_(kBinariesHeld) {}
 
 void ProcessContext::set_message(const records::Message* message) {

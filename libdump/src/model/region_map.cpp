@@ -1,4 +1,5 @@
 #include <libdump/model/region_map.h>
+#include <libdump/term/term_scheme.h>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,6 @@ namespace beamdump {
 namespace {
 constexpr std::uint64_t kBlockWords = 8192;
 constexpr std::size_t kBlocksHeld = 64;
-constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 }  // namespace
 
 RegionMap::RegionMap(DumpReader& reader, std::vector<Region> regions)

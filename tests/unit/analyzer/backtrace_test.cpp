@@ -6,7 +6,7 @@
 namespace beamdump::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kAlphaText =
     "Program counter: 0x0000000000007050 (demo:loop/2 + 64)\n"

@@ -7,8 +7,8 @@
 namespace beamdump::test {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 /// Every diagnostic is one line that names the program.
 void expect_one_sentence(const std::string& err) {
@@ -117,8 +117,8 @@ TEST(CommandLine, ReaderThatLeavesIsNoFailure) {
 TEST(CommandLine, StatsSayWhatWasRead) {
     Program program;
     const Ran ran = program.run({"summary", "sample.beamdump", "--stats"});
-    EXPECT_THAT(ran.err, testing::MatchesRegex("stats: frames_decompressed=[0-9]+ "
-                                               "file_bytes_read=[0-9]+ file_bytes=[0-9]+\n"));
+    EXPECT_THAT(ran.err, ::testing::MatchesRegex("stats: frames_decompressed=[0-9]+ "
+                                                 "file_bytes_read=[0-9]+ file_bytes=[0-9]+\n"));
 }
 
 TEST(CommandLine, FlippedByteGivesTheSameAnswerOrAnError) {

@@ -4,8 +4,11 @@
 
 #include <libdump/model/dump.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <span>
 
 namespace beamdump::test {
 namespace {
@@ -74,17 +77,65 @@ TEST(Diff, OtherNodeSharesNoProcess) {
     EXPECT_EQ(result.common, 0U);
     const Ran ran = program.run({"diff", "sample.beamdump", "other.beamdump"});
     EXPECT_EQ(ran.status, 0);
-    EXPECT_THAT(ran.out, testing::HasSubstr("different runs"));
+    EXPECT_THAT(ran.out, ::testing::HasSubstr("different runs"));
+}
+
+/// A crash dump's text with one process for each initial call.
+std::string crash_text(const std::string& date, const std::vector<std::string>& calls) {
+    std::string text = "=erl_crash_dump:0.5\n" + date +
+                       "\nSlogan: stopped\n"
+                       "System version: Erlang/OTP 25 [erts-13.1.5] [64-bit] [smp:2:2] [jit]\n";
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        text += fmt::format("=proc:<0.{}.0>\nState: Waiting\nSpawned as: {}\nReductions: 5\n",
+                            i + 1, calls[i]);
+    }
+    return text + "=end\n";
+}
+
+query::DumpDiff crash_diff(const std::string& date, const std::string& later_date,
+                           const std::vector<std::string>& calls,
+                           const std::vector<std::string>& later_calls) {
+    Program program;
+    for (const auto& [name, text] : {std::pair{"before", crash_text(date, calls)},
+                                     std::pair{"after", crash_text(later_date, later_calls)}}) {
+        const auto bytes = std::as_bytes(std::span(text));
+        program.put(std::string(name) + ".dump", {bytes.begin(), bytes.end()});
+        const Ran ran = program.run({"convert", program.path(std::string(name) + ".dump"), "-o",
+                                     std::string(name) + ".beamdump"});
+        EXPECT_EQ(ran.status, 0) << ran.err;
+    }
+    return diff(program, "before.beamdump", "after.beamdump");
+}
+
+constexpr auto kDate = "Sun Nov 22 18:11:27 2026";
+
+TEST(Diff, InitialCallsAreComparedByNameNotByAtomNumber) {
+    // In the second text other atoms come first, so the same names have other numbers there.
+    const auto result =
+        crash_diff(kDate, kDate, {"one:start/1", "two:start/1"}, {"one:start/1", "two:start/1"});
+    EXPECT_EQ(result.common, 2U);
+    const auto moved = crash_diff(kDate, kDate, {"zero:start/0", "one:start/1", "two:start/1"},
+                                  {"other:begin/0", "one:start/1", "two:start/1"});
+    EXPECT_EQ(moved.common, 2U);
+    EXPECT_EQ(moved.born.count, 1U);
+    EXPECT_EQ(moved.gone.count, 1U);
+}
+
+TEST(Diff, TwoCrashesAreOfTwoRuns) {
+    const auto result =
+        crash_diff(kDate, "Sun Nov 22 18:15:00 2026", {"one:start/1"}, {"one:start/1"});
+    EXPECT_FALSE(result.same_run);
+    EXPECT_EQ(result.common, 0U);
 }
 
 TEST(Diff, TextNamesTheGrowth) {
     Program program;
     const Ran ran = program.run({"diff", "sample.beamdump", "later.beamdump"});
     EXPECT_EQ(ran.status, 0);
-    EXPECT_THAT(ran.out, testing::HasSubstr("(2 min 0 s later)"));
-    EXPECT_THAT(ran.out, testing::HasSubstr("Born: 2 processes, 1.5 KiB\n"));
-    EXPECT_THAT(ran.out, testing::HasSubstr("Gone: 3 processes, 5.0 KiB\n"));
-    EXPECT_THAT(ran.out, testing::HasSubstr("+3.9 KiB"));
+    EXPECT_THAT(ran.out, ::testing::HasSubstr("(2 min 0 s later)"));
+    EXPECT_THAT(ran.out, ::testing::HasSubstr("Born: 2 processes, 1.5 KiB\n"));
+    EXPECT_THAT(ran.out, ::testing::HasSubstr("Gone: 3 processes, 5.0 KiB\n"));
+    EXPECT_THAT(ran.out, ::testing::HasSubstr("+3.9 KiB"));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace beamdump::test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 records::Message external(std::string data) {
     records::Message message;

@@ -27,7 +27,7 @@ std::vector<std::string> pids(const std::string& path, const ProcessQuery& query
     return result;
 }
 
-class ProcessesTest : public testing::Test {
+class ProcessesTest : public ::testing::Test {
   protected:
     std::vector<std::string> sorted(ProcessSort sort) {
         return pids(program_.path("sample.beamdump"), {.sort = sort, .filters = {}});
@@ -44,7 +44,7 @@ class ProcessesTest : public testing::Test {
 };
 
 TEST_F(ProcessesTest, SortsByEachOrder) {
-    using testing::ElementsAre;
+    using ::testing::ElementsAre;
     EXPECT_THAT(sorted(ProcessSort::kMemory),
                 ElementsAre("<0.1.0>", "<0.2.0>", "<0.3.0>", "<0.4.0>"));
     EXPECT_THAT(sorted(ProcessSort::kReductions),
@@ -57,7 +57,7 @@ TEST_F(ProcessesTest, SortsByEachOrder) {
 }
 
 TEST_F(ProcessesTest, FiltersByTextAndField) {
-    using testing::ElementsAre;
+    using ::testing::ElementsAre;
     EXPECT_THAT(filtered({"alpha"}), ElementsAre("<0.1.0>"));
     EXPECT_THAT(filtered({"name=Quotes"}), ElementsAre("<0.2.0>"));
     EXPECT_THAT(filtered({"status=running"}), ElementsAre("<0.4.0>"));

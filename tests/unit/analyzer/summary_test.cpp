@@ -55,12 +55,12 @@ TEST(Summary, SaysNothingOfWhatIsUnknown) {
     program.put("bare.beamdump", builder.finish());
     const Ran text = program.run({"bare.beamdump"});
     EXPECT_EQ(text.status, 0);
-    EXPECT_THAT(text.out, testing::HasSubstr("node        unknown\n"));
-    EXPECT_THAT(text.out, testing::HasSubstr("consistent  unknown\n"));
+    EXPECT_THAT(text.out, ::testing::HasSubstr("node        unknown\n"));
+    EXPECT_THAT(text.out, ::testing::HasSubstr("consistent  unknown\n"));
     const Ran json = program.run({"bare.beamdump", "--json"});
-    EXPECT_THAT(json.out, testing::Not(testing::HasSubstr("null")));
-    EXPECT_THAT(json.out, testing::Not(testing::HasSubstr("\"boot_us\"")));
-    EXPECT_THAT(json.out, testing::Not(testing::HasSubstr("\"processes_void\"")));
+    EXPECT_THAT(json.out, ::testing::Not(::testing::HasSubstr("null")));
+    EXPECT_THAT(json.out, ::testing::Not(::testing::HasSubstr("\"boot_us\"")));
+    EXPECT_THAT(json.out, ::testing::Not(::testing::HasSubstr("\"processes_void\"")));
 }
 
 TEST(Summary, ReadsNoProcess) {

@@ -43,6 +43,17 @@ TEST(Convert, SaysWhatTheHeadAndTheProcessSay) {
     EXPECT_EQ(made.outcome().missing.size(), 0U);
 }
 
+TEST(Convert, ReadsTheSystemVersionBehindASloganWithoutALineEnd) {
+    auto text = head(27) + kTail;
+    text.replace(text.find("boom\nSystem"), 5, "first line\nrequested by user");
+    text.insert(text.find("Atoms: "), "Taints: crypto\n");
+    Converted made(text);
+    EXPECT_EQ(made.dump().capture().slogan(), "first line\nrequested by user");
+    EXPECT_EQ(made.dump().node().otp_release(), "27");
+    EXPECT_EQ(made.dump().node().schedulers(), 2U);
+    EXPECT_EQ(made.dump().trailer().totals().atoms(), 9747U);
+}
+
 TEST(Convert, MakesTermsOfEveryKindOfLine) {
     for (const int release : {25, 27, 29}) {
         Converted made(
