@@ -12,7 +12,7 @@ constexpr std::uint64_t kMaxStructBytes = 1U << 20U;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-std::unexpected<Error> bad(std::string_view what) {
+std::unexpected<Error> bad_layout(std::string_view what) {
     return fail(ErrorCode::kCorrupt, fmt::format("not a layout: {}", what));
 }
 
@@ -20,7 +20,7 @@ Result<std::uint64_t> number(const object& from, std::string_view key, std::stri
                              std::uint64_t most) {
     std::uint64_t value = 0;
     if (from[key].get_uint64().get(value) != simdjson::SUCCESS || value > most) {
-        return bad(fmt::format("{} has no number \"{}\" of at most {}", where, key, most));
+        return bad_layout(fmt::format("{} has no number \"{}\" of at most {}", where, key, most));
     }
     return value;
 }
@@ -28,7 +28,7 @@ Result<std::uint64_t> number(const object& from, std::string_view key, std::stri
 Result<std::string> text(const object& from, std::string_view key) {
     std::string_view value;
     if (from[key].get_string().get(value) != simdjson::SUCCESS) {
-        return bad(fmt::format("no string \"{}\" at the top", key));
+        return bad_layout(fmt::format("no string \"{}\" at the top", key));
     }
     return std::string(value);
 }
@@ -38,7 +38,7 @@ Result<Structure> parse_structure(std::string_view name, const element& value) {
     object fields;
     if (value.get_object().get(body) != simdjson::SUCCESS ||
         body["fields"].get_object().get(fields) != simdjson::SUCCESS) {
-        return bad(fmt::format("structure {} has no \"fields\"", name));
+        return bad_layout(fmt::format("structure {} has no \"fields\"", name));
     }
     const auto bytes = number(body, "bytes", name, kMaxStructBytes);
     if (!bytes) {
@@ -49,7 +49,7 @@ Result<Structure> parse_structure(std::string_view name, const element& value) {
         const auto where = fmt::format("{}.{}", name, key);
         object field;
         if (place.get_object().get(field) != simdjson::SUCCESS) {
-            return bad(fmt::format("{} is not an object", where));
+            return bad_layout(fmt::format("{} is not an object", where));
         }
         const auto offset = number(field, "offset", where, kMaxStructBytes);
         const auto size = number(field, "bytes", where, kMaxStructBytes);
@@ -57,7 +57,8 @@ Result<Structure> parse_structure(std::string_view name, const element& value) {
             return std::unexpected(!offset ? offset.error() : size.error());
         }
         if (*offset + *size > *bytes) {
-            return bad(fmt::format("{} reaches beyond the structure's {} bytes", where, *bytes));
+            return bad_layout(
+                fmt::format("{} reaches beyond the structure's {} bytes", where, *bytes));
         }
         result.fields.emplace_back(key, Field{*offset, *size});
     }
@@ -67,12 +68,12 @@ Result<Structure> parse_structure(std::string_view name, const element& value) {
 Result<void> parse_constants(const object& top, LayoutFile& layout) {
     object constants;
     if (top["constants"].get_object().get(constants) != simdjson::SUCCESS) {
-        return bad("no \"constants\"");
+        return bad_layout("no \"constants\"");
     }
     for (const auto& [key, value] : constants) {
         std::uint64_t constant = 0;
         if (value.get_uint64().get(constant) != simdjson::SUCCESS) {
-            return bad(fmt::format("constant {} is not an unsigned number", key));
+            return bad_layout(fmt::format("constant {} is not an unsigned number", key));
         }
         layout.constants.emplace_back(key, constant);
     }
@@ -83,7 +84,7 @@ Result<void> parse_constants(const object& top, LayoutFile& layout) {
     for (const auto& [key, value] : sources) {
         std::string_view source;
         if (value.get_string().get(source) != simdjson::SUCCESS) {
-            return bad(fmt::format("constants_source {} is not a string", key));
+            return bad_layout(fmt::format("constants_source {} is not a string", key));
         }
         layout.constants_source.emplace_back(key, source);
     }
@@ -117,7 +118,7 @@ Result<LayoutFile> parse_layout(std::string_view json) {
     const simdjson::padded_string padded(json);
     object top;
     if (const auto error = parser.parse(padded).get_object().get(top); error != simdjson::SUCCESS) {
-        return bad(fmt::format("not a JSON object: {}", simdjson::error_message(error)));
+        return bad_layout(fmt::format("not a JSON object: {}", simdjson::error_message(error)));
     }
     LayoutFile layout;
     if (const auto heading = parse_heading(top, layout); !heading) {
@@ -128,7 +129,7 @@ Result<LayoutFile> parse_layout(std::string_view json) {
     }
     object structs;
     if (top["structs"].get_object().get(structs) != simdjson::SUCCESS) {
-        return bad("no \"structs\"");
+        return bad_layout("no \"structs\"");
     }
     for (const auto& [key, value] : structs) {
         auto parsed = parse_structure(key, value);

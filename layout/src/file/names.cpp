@@ -15,32 +15,32 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-std::unexpected<Error> bad(std::string_view what) {
+std::unexpected<Error> bad_names(std::string_view what) {
     return fail(ErrorCode::kCorrupt, fmt::format("not a file of names: {}", what));
 }
 
 Result<std::vector<std::string>> texts(const element& value, std::string_view where) {
     array entries;
     if (value.get_array().get(entries) != simdjson::SUCCESS) {
-        return bad(fmt::format("{} is not an array", where));
+        return bad_names(fmt::format("{} is not an array", where));
     }
     std::vector<std::string> result;
     for (const auto entry : entries) {
         std::string_view text;
         if (entry.get_string().get(text) != simdjson::SUCCESS || text.empty()) {
-            return bad(fmt::format("{} holds what is no text", where));
+            return bad_names(fmt::format("{} holds what is no text", where));
         }
         result.emplace_back(text);
     }
     return result;
 }
 
-Result<StructureNames> parse_structure(std::string_view name, const element& value) {
+Result<StructureNames> parse_structure_names(std::string_view name, const element& value) {
     element types;
     object fields;
     if (value["types"].get(types) != simdjson::SUCCESS ||
         value["fields"].get_object().get(fields) != simdjson::SUCCESS) {
-        return bad(fmt::format("structure {} lacks \"types\" or \"fields\"", name));
+        return bad_names(fmt::format("structure {} lacks \"types\" or \"fields\"", name));
     }
     StructureNames result;
     auto candidates = texts(types, name);
@@ -71,11 +71,11 @@ Result<Names> parse_names(std::string_view json) {
         top["structures"].get_object().get(structures) != simdjson::SUCCESS ||
         top["constants"].get(constants) != simdjson::SUCCESS ||
         top["constants_source"].get_object().get(sources) != simdjson::SUCCESS) {
-        return bad("it lacks \"structures\", \"constants\" or \"constants_source\"");
+        return bad_names("it lacks \"structures\", \"constants\" or \"constants_source\"");
     }
     Names names;
     for (const auto& [key, value] : structures) {
-        auto parsed = parse_structure(key, value);
+        auto parsed = parse_structure_names(key, value);
         if (!parsed) {
             return std::unexpected(parsed.error());
         }
@@ -89,7 +89,7 @@ Result<Names> parse_names(std::string_view json) {
     for (const auto& [key, value] : sources) {
         std::string_view source;
         if (value.get_string().get(source) != simdjson::SUCCESS) {
-            return bad(fmt::format("constants_source {} is no text", key));
+            return bad_names(fmt::format("constants_source {} is no text", key));
         }
         names.constants_source.emplace_back(key, source);
     }

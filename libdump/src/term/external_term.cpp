@@ -16,7 +16,7 @@ constexpr std::size_t kElementsPerStep = 512;
 /// Bytes of a binary in one step: at most four bytes of text each ("255,").
 constexpr std::size_t kBytesPerStep = 768;
 /// Levels of nesting that a finished term leaves allocated for the next one.
-constexpr std::size_t kKeptLevels = 4096;
+constexpr std::size_t kKeptExternalLevels = 4096;
 
 /// What looking ahead may cost for each byte of the term, and for a small one.
 constexpr std::uint64_t kLookAheadPerByte = 64;
@@ -35,7 +35,7 @@ void ExternalTermPrinter::start(const ExternalTerm& term) {
     buffer_.clear();
     frames_.clear();
     sorted_.clear();
-    if (frames_.capacity() > kKeptLevels) {
+    if (frames_.capacity() > kKeptExternalLevels) {
         frames_.shrink_to_fit();
         sorted_.shrink_to_fit();
     }

@@ -1,10 +1,12 @@
 #include "compression_pool.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 
 namespace beamdump {
@@ -21,7 +23,12 @@ CompressionPool::CompressionPool(const Options& options, ByteSink& sink, SeekTab
 Result<std::unique_ptr<CompressionPool>> CompressionPool::create(const Options& options,
                                                                  ByteSink& sink,
                                                                  SeekTableBuilder& table) {
-    std::unique_ptr<CompressionPool> pool(new CompressionPool(options, sink, table));
+    std::unique_ptr<CompressionPool> pool;
+    try {
+        pool.reset(new CompressionPool(options, sink, table));
+    } catch (const std::bad_alloc& failure) {
+        return std::unexpected(error_of(failure));
+    }
     for (unsigned i = 0; i < options.threads; ++i) {
         auto compressor = FrameCompressor::create(options.level, options.dump_id);
         if (!compressor) {
@@ -33,10 +40,8 @@ Result<std::unique_ptr<CompressionPool>> CompressionPool::create(const Options& 
         for (FrameCompressor& compressor : pool->compressors_) {
             pool->threads_.emplace_back([&pool = *pool, &compressor] { pool.run(compressor); });
         }
-    } catch (const std::system_error& failure) {
-        return fail(ErrorCode::kLimit,
-                    fmt::format("cannot start {} compression threads: {}; give fewer",
-                                options.threads, failure.what()));
+    } catch (const std::system_error&) {
+        // Those that were started do; without any, submit() does their work.
     }
     return pool;
 }
@@ -51,7 +56,12 @@ CompressionPool::~CompressionPool() {
 
 Result<FrameBuffer*> CompressionPool::acquire() {
     std::unique_lock lock(mutex_);
-    progress_.wait(lock, [&] { return error_ || !free_.empty(); });
+    const auto ready = [&] { return error_ || !free_.empty(); };
+    if (!ready()) {
+        waiting_since_ = std::chrono::steady_clock::now().time_since_epoch().count();
+        progress_.wait(lock, ready);
+        waiting_since_ = 0;
+    }
     if (error_) {
         return std::unexpected(*error_);
     }
@@ -61,11 +71,13 @@ Result<FrameBuffer*> CompressionPool::acquire() {
 }
 
 void CompressionPool::submit(FrameBuffer& frame) {
-    {
-        const std::scoped_lock lock(mutex_);
-        filled_.push_back(&frame);
-        ++submitted_;
+    std::unique_lock lock(mutex_);
+    filled_.push_back(&frame);
+    ++submitted_;
+    if (threads_.empty()) {
+        take_one(compressors_.front(), lock);
     }
+    lock.unlock();
     work_.notify_one();
 }
 
@@ -80,6 +92,13 @@ Result<void> CompressionPool::drain() {
     return {};
 }
 
+std::chrono::nanoseconds CompressionPool::waiting() const {
+    const auto since = waiting_since_.load();
+    return since == 0 ? std::chrono::nanoseconds(0)
+                      : std::chrono::steady_clock::now().time_since_epoch() -
+                            std::chrono::nanoseconds(since);
+}
+
 std::uint64_t CompressionPool::written_bytes() const {
     const std::scoped_lock lock(mutex_);
     return written_bytes_;
@@ -92,17 +111,21 @@ void CompressionPool::run(FrameCompressor& compressor) {
         if (filled_.empty()) {
             return;
         }
-        FrameBuffer* frame = filled_.front();
-        filled_.pop_front();
-        lock.unlock();
-        const auto done = compressor.compress(*frame);
-        lock.lock();
-        if (!done && !error_) {
-            error_ = done.error();
-        }
-        compressed_.emplace(frame->sequence, frame);
-        write_in_order(lock);
+        take_one(compressor, lock);
     }
+}
+
+void CompressionPool::take_one(FrameCompressor& compressor, std::unique_lock<std::mutex>& lock) {
+    FrameBuffer* frame = filled_.front();
+    filled_.pop_front();
+    lock.unlock();
+    const auto done = compressor.compress(*frame);
+    lock.lock();
+    if (!done && !error_) {
+        error_ = done.error();
+    }
+    compressed_.emplace(frame->sequence, frame);
+    write_in_order(lock);
 }
 
 void CompressionPool::write_in_order(std::unique_lock<std::mutex>& lock) {

@@ -8,6 +8,8 @@
 #include <libdump/write/byte_sink.h>
 #include <libdump/write/dump_writer.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -21,7 +23,8 @@
 namespace beamdump {
 
 /// Compresses frames on a fixed set of threads and writes them to the sink in order, out of a fixed
-/// set of buffers: whoever wants one waits while all are on their way. One caller thread.
+/// set of buffers: whoever wants one waits while all are on their way. One caller thread. Where the
+/// system gives fewer threads it makes do with those, or with the caller's.
 class CompressionPool {
   public:
     struct Options {
@@ -47,17 +50,23 @@ class CompressionPool {
     /// Waits until all that was submitted is written.
     Result<void> drain();
 
+    /// For how long acquire() has been waiting at this moment; 0: it is not. From any thread.
+    [[nodiscard]] std::chrono::nanoseconds waiting() const;
+
     /// Compressed bytes written to the sink so far.
     [[nodiscard]] std::uint64_t written_bytes() const;
 
   private:
     CompressionPool(const Options& options, ByteSink& sink, SeekTableBuilder& table);
     void run(FrameCompressor& compressor);
+    void take_one(FrameCompressor& compressor, std::unique_lock<std::mutex>& lock);
     void write_in_order(std::unique_lock<std::mutex>& lock);
     Result<void> write(const FrameBuffer& frame);
 
     ByteSink& sink_;
     SeekTableBuilder& table_;
+    /// Of the steady clock; 0: nobody waits for a buffer.
+    std::atomic<std::chrono::nanoseconds::rep> waiting_since_ = 0;
     std::vector<FrameBuffer> buffers_;
     std::vector<FrameCompressor> compressors_;
 

@@ -85,6 +85,7 @@ class DumpWriter::Impl {
     Result<Placement> append_region(format::RegionHeader header, const Fill& fill);
     Result<DumpWriterStats> finish(const records::Trailer& trailer);
     [[nodiscard]] DumpWriterStats stats() const;
+    [[nodiscard]] std::chrono::nanoseconds waiting() const { return pool_->waiting(); }
     [[nodiscard]] std::uint64_t max_record_bytes() const { return largest_payload(frame_bytes_); }
 
   private:
@@ -421,6 +422,10 @@ Result<DumpWriterStats> DumpWriter::finish(const records::Trailer& trailer) {
 
 DumpWriterStats DumpWriter::stats() const {
     return impl_->stats();
+}
+
+std::chrono::nanoseconds DumpWriter::waiting() const {
+    return impl_->waiting();
 }
 
 }  // namespace beamdump

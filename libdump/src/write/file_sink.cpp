@@ -64,13 +64,14 @@ class FileSink final : public ByteSink {
   private:
     [[nodiscard]] Error failed_write(int error_number) const {
         Error error = error_about("write to", partial_, error_number);
-        error.message +=
-            is_no_space(error_number)
-                ? fmt::format(
-                      "; {} bytes were written and can be opened there; free "
-                      "space or write to another disk",
-                      written_)
-                : fmt::format("; {} bytes were written and can be opened there", written_);
+        error.message += fmt::format("; {} bytes were written and can be opened there", written_);
+        if (error_number == EFBIG) {
+            error.message +=
+                "; raise the limit on files' sizes (ulimit -f unlimited), or write to "
+                "standard output (-o -)";
+        } else if (is_no_space(error_number)) {
+            error.message += "; free space or write to another disk";
+        }
         return error;
     }
 
@@ -126,10 +127,24 @@ class FileSink final : public ByteSink {
 
 /// Removes what an earlier capture left. One that is still being written is locked and stays.
 Result<void> remove_leftover(const std::string& partial) {
-    const Descriptor old(::open(partial.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const auto open = [&](int access) {
+        return Descriptor(::open(partial.c_str(), access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    };
+    auto old = open(O_RDWR);
+    if (!old.valid() && errno == EACCES) {
+        old = open(O_RDONLY);
+    }
+    if (!old.valid() && errno == EACCES) {
+        return fail(ErrorCode::kExists,
+                    fmt::format("{} belongs to another user, who may still be writing it: give "
+                                "another name, or remove it if no capture runs",
+                                partial));
+    }
     if (old.valid() && ::flock(old.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         return fail(ErrorCode::kExists,
-                    fmt::format("{} is being written by another capture", partial));
+                    fmt::format("{} is being written by another capture: wait for it, or give "
+                                "another name",
+                                partial));
     }
     if (::unlink(partial.c_str()) != 0 && errno != ENOENT) {
         return std::unexpected(error_about("replace the leftover", partial, errno));

@@ -9,7 +9,7 @@ namespace beamdump::test {
 namespace {
 
 using format::RecordKind;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr DumpWriterOptions kSmallFrames{.threads = 1, .frame_bytes = 1024};
 

@@ -22,7 +22,7 @@ int run(const std::string& command) {
 }
 
 /// The zstd program sees a dump as what it is: frames, some of them to be skipped.
-class ZstdTool : public testing::Test {
+class ZstdTool : public ::testing::Test {
   protected:
     void SetUp() override {
         const auto bytes =

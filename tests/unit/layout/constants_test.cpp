@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::string_view kSource = R"(
+constexpr std::string_view kConstantsSource = R"(
 const unsigned long beamdump_layout_constant_one = 1;
 const unsigned long beamdump_layout_constant_zero = 0;
 const unsigned long beamdump_layout_constant_all = ~0UL;
@@ -20,7 +20,7 @@ const unsigned long unrelated = 5;
 TEST(Constants, AreReadFromAnObjectFile) {
     CFixture c;
     for (const auto flags : {"", "-fdata-sections", "-O2 -g"}) {
-        const auto read = read_constants(c.object(kSource, flags));
+        const auto read = read_constants(c.object(kConstantsSource, flags));
         ASSERT_TRUE(read) << read.error().message;
         EXPECT_EQ(read->constants,
                   (Named<std::uint64_t>{{"all", ~std::uint64_t{0}}, {"one", 1}, {"zero", 0}}));
@@ -30,7 +30,7 @@ TEST(Constants, AreReadFromAnObjectFile) {
 
 TEST(Constants, AreReadFromALinkedFile) {
     CFixture c;
-    const auto read = read_constants(c.library({kSource}));
+    const auto read = read_constants(c.library({kConstantsSource}));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*find(read->constants, "one"), 1U);
     EXPECT_EQ(read->constants.size(), 3U);

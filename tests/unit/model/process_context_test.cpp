@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kProcessBase = kHeapBase + 2 * 0x100000;  // of process 2
 
-class ProcessContextTest : public testing::Test {
+class ProcessContextTest : public ::testing::Test {
   protected:
     ProcessContextTest()
         : opened_(DumpBuilder::whole(small_frames())),

@@ -10,7 +10,7 @@ namespace beamdump {
 namespace {
 
 using namespace std::string_view_literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string described(std::string_view bytes) {
     return describe_other_file(std::as_bytes(std::span(bytes)));

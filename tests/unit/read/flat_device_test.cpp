@@ -11,7 +11,7 @@
 namespace beamdump::test {
 namespace {
 
-class FlatDeviceTest : public testing::Test {
+class FlatDeviceTest : public ::testing::Test {
   protected:
     static std::string all(FrameStore& store) {
         boost::iostreams::stream<FlatDevice> stream{FlatDevice(store)};

@@ -15,7 +15,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-class FrameAheadTest : public testing::Test {
+class FrameAheadTest : public ::testing::Test {
   protected:
     static constexpr std::size_t kOneFrame = 1;  // a cache of bytes that hold the last frame only
 
@@ -119,7 +119,7 @@ TEST_F(FrameAheadTest, ADamagedFrameIsToldOnlyToWhoAsksForIt) {
         const auto damaged = store.by_position(kDamaged);
         ASSERT_FALSE(damaged);
         EXPECT_EQ(damaged.error().code, ErrorCode::kCorrupt);
-        EXPECT_THAT(damaged.error().message, testing::HasSubstr("frame 8 of "));
+        EXPECT_THAT(damaged.error().message, ::testing::HasSubstr("frame 8 of "));
     }
     EXPECT_EQ(read(store, kDamaged + 1), frames[kDamaged + 1]);
     EXPECT_EQ(read(store, 0), frames[0]);

@@ -13,7 +13,7 @@
 namespace beamdump::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Error open_error(const std::filesystem::path& path) {
     const auto reader = DumpReader::open(path);

@@ -13,7 +13,7 @@ namespace beamdump::test {
 namespace {
 
 /// A dump whose seek table and tail can be changed; checksums are made to hold again.
-class SeekTableTest : public testing::Test {
+class SeekTableTest : public ::testing::Test {
   protected:
     using Entries = std::vector<std::array<std::uint32_t, 3>>;
 

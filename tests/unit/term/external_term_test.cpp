@@ -2,6 +2,7 @@
 
 #include "external_term.h"
 
+#include "oracle_lines.h"
 #include "support/external_names.h"
 
 #include <libdump/term/external_term.h>
@@ -13,15 +14,6 @@
 
 namespace beamdump::testing {
 namespace {
-
-std::vector<std::string> lines_of(const std::string& name) {
-    std::ifstream file(std::string(BEAMDUMP_TERM_ORACLE) + "/" + name, std::ios::binary);
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) {
-        lines.push_back(line);
-    }
-    return lines;
-}
 
 std::string drained(ExternalTermPrinter& printer, std::size_t chunk) {
     std::string text;
@@ -70,7 +62,7 @@ std::string text_of(std::initializer_list<int> values) {
 void expect_oracle(const std::string& file, std::size_t at_least, std::size_t chunk,
                    const TagScheme& scheme = otp25_scheme(),
                    const std::vector<std::string>& atoms = {}) {
-    const auto lines = lines_of(file);
+    const auto lines = oracle_lines(file);
     ASSERT_GE(lines.size(), at_least);
     FakeExternalNames names;
     names.atoms = atoms;
@@ -239,7 +231,7 @@ TEST(ExternalTermPrinter, RefusesATermWithoutItsVersion) {
 }
 
 TEST(ExternalTermPrinter, EndsWhereverATermIsCut) {
-    const auto lines = lines_of("terms.txt");
+    const auto lines = oracle_lines("terms.txt");
     FakeExternalNames names;
     ExternalTermPrinter printer(names, otp25_scheme());
     std::uint64_t cuts = 0;

@@ -1,6 +1,7 @@
 // The VM's budget of 100,000 a term, against its own texts: oracle/budgets.erl builds the same
 // terms under the same names.
 
+#include "oracle_lines.h"
 #include "print_term.h"
 
 #include <boost/crc.hpp>
@@ -108,17 +109,8 @@ std::vector<std::pair<std::string, Builder>> terms() {
     };
 }
 
-std::vector<std::string> oracle_lines() {
-    std::ifstream file(std::string(BEAMDUMP_TERM_ORACLE) + "/budgets.txt", std::ios::binary);
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) {
-        lines.push_back(line);
-    }
-    return lines;
-}
-
 TEST(TermPrinterBudget, CutsTermsWhereTheVmDoes) {
-    const auto lines = oracle_lines();
+    const auto lines = oracle_lines("budgets.txt");
     const auto all = terms();
     ASSERT_EQ(lines.size(), all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -1,6 +1,7 @@
 // Terms against the VM's own texts: oracle/make-texts says how they were made.
 
 #include "external_term.h"
+#include "oracle_lines.h"
 #include "print_term.h"
 
 #include <gtest/gtest.h>
@@ -11,17 +12,8 @@
 namespace beamdump::testing {
 namespace {
 
-std::vector<std::string> lines_of(const std::string& name) {
-    std::ifstream file(std::string(BEAMDUMP_TERM_ORACLE) + "/" + name, std::ios::binary);
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) {
-        lines.push_back(line);
-    }
-    return lines;
-}
-
 TEST(TermPrinterOracle, PrintsWhatTheVmPrints) {
-    const auto lines = lines_of("terms.txt");
+    const auto lines = oracle_lines("terms.txt");
     ASSERT_GT(lines.size(), 800U);
     ASSERT_EQ(lines.size() % 2, 0U);
     FakeTermContext context;
@@ -36,7 +28,7 @@ TEST(TermPrinterOracle, PrintsWhatTheVmPrints) {
 }
 
 TEST(TermPrinterOracle, ChunksOfAnySizeGiveTheSameText) {
-    const auto lines = lines_of("terms.txt");
+    const auto lines = oracle_lines("terms.txt");
     FakeTermContext context;
     TermBuilder builder(context);
     TermPrinter printer(context, otp25_scheme());
@@ -99,7 +91,7 @@ class NodeParser {
 };
 
 TEST(TermPrinterOracle, PrintsLargeMapsAsTheirNodes) {
-    const auto lines = lines_of("large_maps.txt");
+    const auto lines = oracle_lines("large_maps.txt");
     ASSERT_EQ(lines.size(), 5U);
     FakeTermContext context;
     TermBuilder builder(context);

@@ -14,7 +14,7 @@
 namespace beamdump::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Pipe {
     Pipe() {

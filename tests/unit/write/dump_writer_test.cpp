@@ -14,7 +14,7 @@ namespace beamdump::test {
 namespace {
 
 using format::RecordKind;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 records::Epoch epoch(std::uint32_t number) {
     records::Epoch record;
@@ -300,7 +300,7 @@ TEST(DumpWriter, ThreadsAndLevelsGiveTheSameStream) {
             sizes.push_back(reader.flat_bytes());
         }
     }
-    EXPECT_THAT(sizes, testing::Each(sizes.front()));
+    EXPECT_THAT(sizes, ::testing::Each(sizes.front()));
 }
 
 }  // namespace

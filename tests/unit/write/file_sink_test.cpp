@@ -14,9 +14,9 @@
 namespace beamdump::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class FileSinkTest : public testing::Test {
+class FileSinkTest : public ::testing::Test {
   protected:
     void put(const std::filesystem::path& path, const std::string& text) {
         std::ofstream(path) << text;

@@ -6,6 +6,7 @@
 
 #include <records.pb.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -71,6 +72,10 @@ class DumpWriter {
     Result<DumpWriterStats> finish(const records::Trailer& trailer);
 
     [[nodiscard]] DumpWriterStats stats() const;
+
+    /// For how long a call has been waiting for the sink at this moment, since all buffers are
+    /// filled; 0: none is. From any thread.
+    [[nodiscard]] std::chrono::nanoseconds waiting() const;
 
   private:
     class Impl;
