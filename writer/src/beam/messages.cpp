@@ -1,5 +1,6 @@
 #include "beam/messages.h"
 
+#include "beam/queue_lengths.h"
 #include "beam/term_bits.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kBuffers = 64;
 constexpr std::uint64_t kFragmentsOfAMessage = 1U << 16U;
 constexpr std::uint32_t kMaxCacheAtoms = 2048;  // ERTS_ATOM_CACHE_SIZE
 constexpr std::uint64_t kMaxExternalFragments = 1U << 20U;
@@ -80,14 +80,14 @@ Result<void> MessageWalker::walk(const ProcessView& process, std::uint64_t limit
 }
 
 Result<void> MessageWalker::buffers(Address array, std::uint64_t& left, const Visit& visit) {
-    std::vector<std::byte> slots(kBuffers * slot_bytes_);
+    std::vector<std::byte> slots(kSignalBuffers * slot_bytes_);
     if (auto done = vm_->bulk().read(array + slots_.offset, slots); !done) {
         return wrap("a message queue's buffers", done.error());
     }
     const std::span<const std::byte> all(slots);
     // Entries are read after the ends of their queues, never from memory held since before.
     vm_->forget();
-    for (std::uint64_t slot = 0; slot < kBuffers; ++slot) {
+    for (std::uint64_t slot = 0; slot < kSignalBuffers; ++slot) {
         const StructView view(all.subspan(slot * slot_bytes_, slot_bytes_));
         const Queue which{view.get(slot_first_), view.get(slot_last_), records::QUEUE_KIND_BUFFER};
         if (auto done = queue(which, left, visit); !done) {

@@ -87,7 +87,10 @@ ProcessStatus ProcessReader::status(std::uint64_t state) const {
 }
 
 ProcessReader::Heaps ProcessReader::heap_of(const StructView& view) const {
-    return {{view.get(f_.heap), view.get(f_.htop)}, {view.get(f_.old_heap), view.get(f_.old_htop)}};
+    return {{view.get(f_.heap), view.get(f_.htop)},
+            {view.get(f_.old_heap), view.get(f_.old_htop)},
+            view.get(f_.off_heap_first),
+            view.get(f_.id)};
 }
 
 void ProcessReader::judge(const StructView& view, bool set_aside, ProcessView& process) {

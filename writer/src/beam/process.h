@@ -58,9 +58,12 @@ class ProcessReader {
     Result<ProcessView> decode(ProcessSlot slot, std::span<const std::byte> bytes,
                                bool set_aside = false);
 
-    /// Used parts of young and old heap, as the structure says, whether or not it holds still.
+    /// Used parts of young and old heap, and what is beside them, as the structure says, whether or
+    /// not it holds still.
     struct Heaps {
         Span young, old;
+        Address off_heap = 0;        ///< first of its off-heap list
+        std::uint64_t pid_word = 0;  ///< the owner's
     };
     [[nodiscard]] Heaps heap_of(const StructView& view) const;
 

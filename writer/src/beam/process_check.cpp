@@ -15,7 +15,7 @@ constexpr std::uint32_t kDictionarySlots = 16;
 /// More reductions than a process of decades; more words than address space.
 constexpr std::uint64_t kManyReductions = std::uint64_t{1} << 56U;
 constexpr std::uint64_t kManyWords = std::uint64_t{1} << 45U;
-constexpr std::uint64_t kManyMessages = std::uint64_t{1} << 36U;
+constexpr std::uint64_t kPlausibleMessages = std::uint64_t{1} << 36U;
 constexpr std::uint64_t kStateBits = 31;  // erl_process.h: ERTS_PSFLG_MAX is bit 30 on OTP 25
 
 }  // namespace
@@ -221,7 +221,7 @@ void ProcessCheck::pointers(const ProcessView& process, const StructView& view, 
     const std::array counts = {std::pair{"message count", view.get(queue_length_)},
                                std::pair{"outer message count", view.get(outer_length_)}};
     for (const auto& count : counts) {
-        checks.expect(count.first, count.second < kManyMessages,
+        checks.expect(count.first, count.second < kPlausibleMessages,
                       [&count] { return fmt::format("found {}", count.second); });
     }
     checks.expect("message counts and queues",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace beamdump::beam {
 namespace {
@@ -41,16 +42,32 @@ constexpr std::array kFields = {"htop",
 
 }  // namespace
 
+Result<std::vector<Field>> ProcessProof::watched_fields(const Layout& layout) {
+    LayoutNames names(layout);
+    std::vector<Field> fields;
+    for (const auto* name : kFields) {
+        fields.push_back(names.field("Process", name));
+    }
+    fields.push_back(names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}}));
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    return fields;
+}
+
 Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySource& source) {
+    auto watched = watched_fields(layout);
+    return watched ? open(layout, source, std::move(*watched)) : std::unexpected(watched.error());
+}
+
+Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySource& source,
+                                        std::vector<Field> watched) {
     ProcessProof proof(source);
     LayoutNames names(layout);
+    proof.fields_ = std::move(watched);
     proof.bytes_ = names.bytes("Process");
     proof.state_ = names.field("Process", "state");
     proof.lock_ = names.field("Process", "lock.flags");
-    for (const auto* name : kFields) {
-        proof.fields_.push_back(names.field("Process", name));
-    }
-    proof.fields_.push_back(names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}}));
     proof.free_ = names.constant("state_free");
     proof.exiting_ = names.constant("state_exiting");
     proof.gc_ = names.constant("state_gc");

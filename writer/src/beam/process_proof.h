@@ -20,8 +20,15 @@ struct ProcessReading {
 /// erl_message.c and erl_proc_sig_queue.c of OTP 25).
 class ProcessProof {
   public:
+    /// Fields of Process of which each changes when a term of the process moves or is replaced.
+    /// Error: the layout lacks one.
+    static Result<std::vector<Field>> watched_fields(const Layout& layout);
+
     /// Non-owning. `source` must give memory as it is at the moment, not what was cached.
     static Result<ProcessProof> open(const Layout& layout, memory::MemorySource& source);
+    /// The same with other fields watched: to see what a missing one lets through.
+    static Result<ProcessProof> open(const Layout& layout, memory::MemorySource& source,
+                                     std::vector<Field> watched);
 
     /// False: it cannot be read.
     Result<bool> read(Address process, ProcessReading& into);

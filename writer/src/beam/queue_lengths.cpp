@@ -3,13 +3,12 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kBuffers = 64;  // ERTS_PROC_SIG_INQ_BUFFERED_NR_OF_BUFFERS at most
 constexpr std::uint64_t kMostSignals = 1U << 20U;
-constexpr std::uint64_t kManyMessages = std::uint64_t{1} << 40U;
+constexpr std::uint64_t kMaxQueueLength = std::uint64_t{1} << 40U;
 
 std::optional<std::uint64_t> sum(std::optional<std::uint64_t> left, std::uint64_t right) {
     // More is garbage, as the negative counts are that stand for a request on its way.
-    return left && right < kManyMessages ? std::optional(*left + right) : std::nullopt;
+    return left && right < kMaxQueueLength ? std::optional(*left + right) : std::nullopt;
 }
 
 }  // namespace
@@ -79,7 +78,7 @@ std::optional<std::uint64_t> QueueCounter::before_signals(Vm& vm, const StructVi
 
 std::optional<std::uint64_t> QueueCounter::buffered(Vm& vm, Address buffers) const {
     std::optional<std::uint64_t> total = 0;
-    for (std::uint64_t slot = 0; buffers != 0 && total && slot < kBuffers; ++slot) {
+    for (std::uint64_t slot = 0; buffers != 0 && total && slot < kSignalBuffers; ++slot) {
         const auto read = OwnedStruct::read(
             vm.memory(), buffers + slots_.offset + slot * slot_bytes_, slot_bytes_);
         if (!read) {

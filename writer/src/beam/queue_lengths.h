@@ -3,9 +3,14 @@
 #include "beam/struct_view.h"
 #include "beam/vm.h"
 
+#include <cstdint>
 #include <optional>
 
 namespace beamdump::beam {
+
+/// Most buffers of a parallel signal queue: ERTS_PROC_SIG_INQ_BUFFERED_NR_OF_BUFFERS
+/// (erl_proc_sig_queue.h, OTP 25 to 29).
+inline constexpr std::uint64_t kSignalBuffers = 64;
 
 /// How many messages wait in a process's queues, as its structure and its signals say. Nothing
 /// where that is not known: a process_info request is on its way (OTP 25), a signal cannot be read,

@@ -11,7 +11,8 @@ namespace beamdump::beam {
 namespace {
 
 constexpr std::size_t kNodesEach = 32;
-constexpr std::uint64_t kMaxReferences = 16;  // each half holds one, its maker another for a while
+constexpr std::uint64_t kMaxRelationReferences =
+    16;  // each half holds one, its maker another for a while
 constexpr std::uint64_t kImmediateMask = 0x3f;
 constexpr std::uint64_t kPortMask = 0xf;
 constexpr std::uint64_t kColour = 1;
@@ -209,7 +210,7 @@ void RelationCheck::halves(Address data, const StructView& node, Checks& checks)
     const auto count = whole.get(refc_);
     checks.expect("parties of monitors",
                   pids_.owner_id(monitors).has_value() && pids_.owner_id(monitored).has_value() &&
-                      count >= 1 && count <= kMaxReferences,
+                      count >= 1 && count <= kMaxRelationReferences,
                   [&] {
                       return fmt::format(
                           "expected two pids and a few references, found {:#x}, "

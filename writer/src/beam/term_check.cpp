@@ -15,7 +15,7 @@ constexpr std::size_t kObjects = 200;  // of a process
 constexpr std::uint64_t kItems = 16;   // of one object
 constexpr std::size_t kHeadWords = 6;  // what tells an object's size and kind
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 42U;
-constexpr std::uint64_t kMaxReferences = std::uint64_t{1} << 32U;
+constexpr std::uint64_t kMaxBinaryReferences = std::uint64_t{1} << 32U;
 
 }  // namespace
 
@@ -196,7 +196,8 @@ void TermCheck::binary(Address address, std::span<const std::uint64_t> words, Ch
                       (words[otp25::kRefcBytes] >= place + bytes_.offset &&
                        words[otp25::kRefcBytes] <= place + bytes_.offset + size);
     checks.expect("binaries",
-                  references >= 1 && references < kMaxReferences && size < kMaxSize && part, [&] {
+                  references >= 1 && references < kMaxBinaryReferences && size < kMaxSize && part,
+                  [&] {
                       return fmt::format(
                           "expected a Binary for {:#x} at {:#x}, found {} references "
                           "to {} bytes",

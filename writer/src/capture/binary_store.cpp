@@ -7,8 +7,8 @@
 namespace beamdump::capture {
 namespace {
 
-constexpr std::size_t kBatch = 1024;
-constexpr std::uint64_t kInlineBytes = 32U << 10U;
+constexpr std::size_t kContentBatch = 1024;
+constexpr std::uint64_t kBinaryInlineBytes = 32U << 10U;
 constexpr std::size_t kPageBytes = 96U << 10U;
 constexpr std::size_t kIndexPageEntries = 8192;
 constexpr std::size_t kMostReplaced = 64U << 10U;  // held until they are written: 16 bytes each
@@ -30,13 +30,12 @@ std::uint64_t print_of_record(const beam::BinaryView& binary) {
 }  // namespace
 
 Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
-                                      std::optional<std::uint64_t> keep,
-                                      RegionCopier::Scrub scrub) {
-    auto reader = beam::BinaryReader::open(vm, keep, kInlineBytes);
+                                      std::optional<std::uint64_t> keep) {
+    auto reader = beam::BinaryReader::open(vm, keep, kBinaryInlineBytes);
     if (!reader) {
         return std::unexpected(reader.error());
     }
-    return BinaryStore(std::move(*reader), copier, std::move(scrub));
+    return BinaryStore(std::move(*reader), copier);
 }
 
 Result<void> BinaryStore::add(Address binary) {
@@ -44,7 +43,7 @@ Result<void> BinaryStore::add(Address binary) {
         return {};
     }
     waiting_.push_back(binary);
-    if (waiting_.size() < kBatch && !known_.full()) {
+    if (waiting_.size() < kContentBatch && !known_.full()) {
         return {};
     }
     if (auto done = settle(); !done) {
@@ -72,7 +71,7 @@ RegionCopier::Request BinaryStore::content_of(const beam::BinaryView& binary) co
     request.unit = format::RegionUnit::kBytes;
     request.address = binary.data;
     request.total = binary.wanted;
-    request.scrub = &scrub_;
+    request.is_part = binary.wanted < binary.size;
     return request;
 }
 
@@ -126,7 +125,7 @@ Result<void> BinaryStore::write_waiting() {
             }
         }
         if (binary.facts.has_prefix()) {
-            scrub_(std::as_writable_bytes(std::span(*binary.facts.mutable_prefix())));
+            scrub_prefix(binary);
         }
         ++count_;
         bytes_ += binary.size;
@@ -144,6 +143,15 @@ Result<void> BinaryStore::write_waiting() {
         return done;
     }
     return replaced_.size() >= kMostReplaced ? write_replaced() : Result<void>();
+}
+
+void BinaryStore::scrub_prefix(beam::BinaryView& binary) const {
+    const auto& secrets = copier_->secrets();
+    auto& prefix = *binary.facts.mutable_prefix();
+    secrets.scrub(prefix);
+    if (prefix.size() < binary.size) {
+        secrets.scrub_cut_end(std::as_writable_bytes(std::span(prefix)));
+    }
 }
 
 void BinaryStore::set_moving(bool moving) {

@@ -17,9 +17,8 @@ class BinaryStore {
   public:
     static constexpr std::size_t kSlots = 512U << 10U;
 
-    /// `scrub`: called on contents before they are written.
     static Result<BinaryStore> open(beam::Vm& vm, RegionCopier& copier,
-                                    std::optional<std::uint64_t> keep, RegionCopier::Scrub scrub);
+                                    std::optional<std::uint64_t> keep);
 
     /// From here on the node runs while it is read, or no longer.
     void set_moving(bool moving);
@@ -43,8 +42,9 @@ class BinaryStore {
     [[nodiscard]] std::uint64_t unreadable() const { return reader_.unreadable(); }
 
   private:
-    BinaryStore(beam::BinaryReader reader, RegionCopier& copier, RegionCopier::Scrub scrub)
-        : reader_(std::move(reader)), copier_(&copier), scrub_(std::move(scrub)) {}
+    BinaryStore(beam::BinaryReader reader, RegionCopier& copier)
+        : reader_(std::move(reader)), copier_(&copier) {}
+    void scrub_prefix(beam::BinaryView& binary) const;
     Result<void> write_waiting();
     [[nodiscard]] RegionCopier::Request content_of(const beam::BinaryView& binary) const;
     Result<std::uint64_t> print_of(const beam::BinaryView& binary);
@@ -58,7 +58,6 @@ class BinaryStore {
 
     beam::BinaryReader reader_;
     RegionCopier* copier_;
-    RegionCopier::Scrub scrub_;
     std::vector<Address> waiting_;
     AddressMap known_{kSlots};          // to the record's offset, 0 while waiting
     std::optional<AddressMap> prints_;  // while the node runs: to what the binary looked like

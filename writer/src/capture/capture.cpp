@@ -10,10 +10,14 @@
 #include "target/live_target.h"
 #include "target/timed_stop.h"
 
+#include <libdump/base/system_error.h>
+
 #include <fmt/format.h>
 
 #include <fstream>
+#include <new>
 #include <sstream>
+#include <system_error>
 #include <thread>
 
 namespace beamdump::capture {
@@ -21,7 +25,6 @@ namespace {
 
 constexpr int kRoundsLive = 9;         // half a second in all
 constexpr int kRoundsBeforeAStop = 4;  // 15 ms
-constexpr std::chrono::milliseconds kDefaultPause{50};
 /// In a stop that lasts as long as copying everything.
 constexpr std::chrono::milliseconds kLongestSettling{50};
 
@@ -36,45 +39,56 @@ bool has_ended(const target::Target& node, const Error& error) {
     return !node.alive();
 }
 
-/// All in one stop, tables too: the node as it was in one moment.
+/// What was begun in a stop that ended before it was complete is void.
+Tries::Watch unless_expired(const target::TimedStop& stop) {
+    return [&stop]() -> Result<records::VoidReason> {
+        return stop.expired() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
+    };
+}
+
+/// All in one stop, tables too: the node as it was in one moment. Where the stop ends by itself
+/// what is left is read as in freeze_for().
 Result<void> freeze(Session& session) {
-    auto stop = target::TimedStop::begin(session.vm().target().pid(), std::nullopt,
-                                         session.settling(kLongestSettling));
+    if (auto done = session.find_cookies(Session::always); !done) {
+        return done;
+    }
+    auto stop = session.stop(std::nullopt, session.settling(kLongestSettling));
     if (!stop) {
         return std::unexpected(stop.error());
     }
     session.stands(stop->registers());
-    auto done = session.node_facts(records::MEMORY_SOURCE_STOPPED, false);
+    auto done =
+        session.node_facts(records::MEMORY_SOURCE_STOPPED, [&stop] { return stop->expired(); });
     if (done) {
-        if (auto copied = capture_at_rest(session, true, nullptr); !copied) {
+        const auto watch = unless_expired(*stop);
+        if (auto copied = capture_at_rest(session, true, &watch); !copied) {
             done = std::unexpected(copied.error());
         }
     }
-    session.add_stop(stop->end());
-    return done;
+    const bool whole = !stop->expired();
+    stop->end();
+    session.stop_ended();
+    return done && !whole ? session.node_growth() : done;
 }
 
 /// The node's tables before and after the stop, the processes in it, until the time is up.
 Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
-    if (auto done = session.node_facts(records::MEMORY_SOURCE_LIVE, true); !done) {
+    if (auto done = session.node_facts(records::MEMORY_SOURCE_LIVE, Session::always); !done) {
         return done;
     }
     if (auto done = session.epoch(records::MEMORY_SOURCE_STOPPED); !done) {
         return done;
     }
-    auto stop = target::TimedStop::begin(session.vm().target().pid(), longest,
-                                         session.settling(longest / 4));
+    auto stop = session.stop(longest, session.settling(longest / 4));
     if (!stop) {
         return std::unexpected(stop.error());
     }
     session.stands(stop->registers());
     session.vm().forget();
-    const Tries::Watch watch = [&]() -> Result<records::VoidReason> {
-        return stop->expired() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
-    };
+    const auto watch = unless_expired(*stop);
     auto copied = capture_at_rest(session, true, &watch);
-    session.moves_on();
-    session.add_stop(stop->end());
+    stop->end();
+    session.stop_ended();
     return copied ? session.node_growth() : std::unexpected(copied.error());
 }
 
@@ -87,11 +101,12 @@ Result<void> restless(Session& session, Tries& tries, target::LiveTarget& target
     }
     const auto longest = session.options().max_pause.value_or(kDefaultPause);
     std::vector<Pending> too_large;
-    if (auto done = capture_in_stops(session, tries, pending, too_large, longest); !done) {
-        return done;
+    const auto stoppable = capture_in_stops(session, tries, pending, too_large, longest);
+    if (!stoppable) {
+        return std::unexpected(stoppable.error());
     }
-    if (with_twin && !too_large.empty()) {
-        if (auto done = capture_from_twin(session, tries, target, too_large); !done) {
+    if (*stoppable && with_twin && !too_large.empty()) {
+        if (auto done = capture_from_twin(session, tries, target, too_large, longest); !done) {
             return done;
         }
     }
@@ -100,6 +115,9 @@ Result<void> restless(Session& session, Tries& tries, target::LiveTarget& target
 }
 
 Result<void> snapshot(Session& session, target::LiveTarget& target) {
+    if (auto done = session.find_cookies(Session::always); !done) {
+        return done;
+    }
     auto pending = capture_snapshot(session, target);
     if (!pending) {
         return std::unexpected(pending.error());
@@ -120,7 +138,7 @@ Result<void> snapshot(Session& session, target::LiveTarget& target) {
 }
 
 Result<void> live(Session& session, target::LiveTarget& target, bool with_stops) {
-    if (auto done = session.node_facts(records::MEMORY_SOURCE_LIVE, true); !done) {
+    if (auto done = session.node_facts(records::MEMORY_SOURCE_LIVE, Session::always); !done) {
         return done;
     }
     auto tries = Tries::open(session);
@@ -247,7 +265,7 @@ Result<CaptureReport> capture_core(const Request& request) {
     if (!incomplete.empty()) {
         (*session)->warn(incomplete);
     }
-    if (auto done = (*session)->node_facts(records::MEMORY_SOURCE_CORE, false); !done) {
+    if (auto done = (*session)->node_facts(records::MEMORY_SOURCE_CORE, Session::never); !done) {
         return explained(incomplete, done.error());
     }
     if (auto copied = capture_at_rest(**session, true, nullptr); !copied) {
@@ -329,7 +347,13 @@ Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
 Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,
                                    ProgressListener& listener, const std::atomic<bool>& cancelled) {
     const Request request{options, make_writer, listener, cancelled};
-    return options.core ? capture_core(request) : capture_live_node(request);
+    try {
+        return options.core ? capture_core(request) : capture_live_node(request);
+    } catch (const std::bad_alloc& failure) {
+        return std::unexpected(error_of(failure));
+    } catch (const std::system_error& failure) {
+        return std::unexpected(error_of(failure));
+    }
 }
 
 }  // namespace beamdump::capture

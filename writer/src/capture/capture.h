@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/vm.h"
+#include "target/holds.h"
 
 #include <libdump/write/dump_writer.h>
 
@@ -20,6 +21,9 @@ namespace beamdump::capture {
 /// By what the largest processes are chosen.
 enum class ChooseBy : std::uint8_t { kMemory, kQueue, kReductions };
 
+/// How long a stop in auto mode may last where nothing else is said.
+inline constexpr std::chrono::milliseconds kDefaultPause{50};
+
 struct CaptureOptions {
     pid_t pid = 0;
     /// An ELF core to read in place of a process; `mode` is CAPTURE_MODE_CORE then.
@@ -31,6 +35,8 @@ struct CaptureOptions {
     std::optional<std::uint64_t> binary_bytes = 64;
     /// How long one stop may last; nothing: in freeze mode without end, in auto mode 50 ms.
     std::optional<std::chrono::milliseconds> max_pause;
+    /// In snapshot mode: make a twin also where a seccomp filter might end the node for it.
+    bool force_twin = false;
     /// After so long what is left is listed without its memory.
     std::optional<std::chrono::milliseconds> timeout;
     /// When the output has so many bytes, what is left is listed without its memory.
@@ -42,6 +48,8 @@ struct CaptureOptions {
     ChooseBy by = ChooseBy::kMemory;
     /// No process's memory, only what its structure says.
     bool no_heaps = false;
+    /// No literals: neither what is written in the modules' code nor persistent terms.
+    bool no_literals = false;
     /// Whether a copy from the running node is proven consistent. Off only where a test shows that
     /// it must be on: no option of the program reaches it.
     bool validate = true;
@@ -50,6 +58,8 @@ struct CaptureOptions {
     std::optional<std::filesystem::path> layout;
     /// As if the executable had no symbols and no debug file.
     bool no_symbols = false;
+    /// Told of every stop of the node. Non-owning; null: the capture's own.
+    target::Holds* holds = nullptr;
 };
 
 /// Told now and then how far the capture is.

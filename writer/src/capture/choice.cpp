@@ -14,7 +14,7 @@
 namespace beamdump::capture {
 namespace {
 
-constexpr std::uint32_t kSlotsAtOnce = 1024;
+constexpr std::uint32_t kSampledSlotsAtOnce = 1024;
 constexpr std::size_t kStructuresAtOnce = 64;
 
 /// Number and serial of a pid as it is printed: <0.123.0>, 0.123.0 or <0.123>; nothing: no pid.
@@ -48,8 +48,8 @@ Result<void> for_each_process(beam::Vm& vm, const beam::ProcessSizer& sizer, con
     }
     std::vector<std::byte> structures(kStructuresAtOnce * sizer.structure_bytes());
     std::vector<memory::BatchRead> reads;
-    for (std::uint32_t first = 0; first < table->slots(); first += kSlotsAtOnce) {
-        auto used = table->used(first, kSlotsAtOnce);
+    for (std::uint32_t first = 0; first < table->slots(); first += kSampledSlotsAtOnce) {
+        auto used = table->used(first, kSampledSlotsAtOnce);
         if (!used) {
             return std::unexpected(used.error());
         }

@@ -3,17 +3,11 @@
 #include "beam/code_lookup.h"
 #include "capture/cookie.h"
 
-#include <string>
-#include <vector>
-
 namespace beamdump::capture {
 
-/// The node's command line without the cookies in it, and all cookies that were found: there, and
-/// in the state of the process registered as `auth`.
-struct FoundCookies {
-    Cookies cookies;
-    std::vector<std::string> arguments;
-};
-Result<FoundCookies> find_cookies(beam::Vm& vm, beam::CodeLookup& code);
+/// Adds the cookies that the node has now: of its command line and environment, and of the process
+/// registered as `auth`. kImplausible, kUnmapped: what `auth` holds could not be read, as when it
+/// is at work; what was found is added all the same.
+Result<void> find_cookies(beam::Vm& vm, beam::CodeLookup& code, Cookies& cookies);
 
 }  // namespace beamdump::capture

@@ -104,8 +104,7 @@ Result<void> NodeCapture::epoch(std::uint32_t number, records::MemorySourceKind 
     return {};
 }
 
-Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules,
-                               std::vector<std::string> arguments) {
+Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules) {
     const auto& facts = vm_.facts();
     auto name = beam::read_node_name(vm_);
     auto scheme = vm_.layout().constant("term_scheme");
@@ -132,8 +131,10 @@ Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules,
     if (auto boot = vm_.target().boot_us()) {
         node.set_boot_us(*boot);
     }
-    for (auto& argument : arguments) {
-        node.add_arguments(std::move(argument));
+    if (auto arguments = vm_.target().arguments()) {
+        for (auto& argument : cookies_.without_cookies(std::move(*arguments))) {
+            node.add_arguments(std::move(argument));
+        }
     }
     node.set_process_limit(processes->slots());
     node.set_port_limit(*ports);
@@ -174,9 +175,7 @@ Result<void> NodeCapture::atoms() {
         }
         for (auto& text : *page->mutable_text()) {
             totals.set_atom_text_bytes(totals.atom_text_bytes() + text.size());
-            if (cookies_.is_cookie(text)) {
-                text = kCookiePlaceholder;
-            }
+            text = cookies_.atom_without_cookies(std::move(text));
         }
         auto offset = append(format::RecordKind::kAtoms, *page);
         if (!offset) {
@@ -372,9 +371,6 @@ Result<std::vector<memory::AddressRange>> NodeCapture::changed_pages(
 
 Result<void> NodeCapture::literals(BinaryStore& binaries) {
     RunWriter run(copier_, vm_, format::OwnerKind::kNode, 0);
-    // From OTP 28 on an atom's text is a literal, the cookie's too; and a persistent term may be.
-    const RegionCopier::Scrub scrub = [this](std::span<std::byte> bytes) { cookies_.scrub(bytes); };
-    run.set_scrub(&scrub);
     const auto start = vm_.facts().literals_start;
     auto parts = literal_parts(vm_, {start, start + vm_.facts().literals_bytes});
     auto changed = parts ? changed_pages(*parts) : parts;
@@ -397,6 +393,26 @@ Result<void> NodeCapture::literals(BinaryStore& binaries) {
             return swept;
         }
     }
+    if (auto done = literals_directory(run); !done) {
+        return done;
+    }
+    auto& totals = *trailer_.mutable_totals();
+    totals.set_literal_words(totals.literal_words() + run.words());
+    return {};
+}
+
+Result<void> NodeCapture::no_literals() {
+    RunWriter run(copier_, vm_, format::OwnerKind::kNode, 0);
+    const auto start = vm_.facts().literals_start;
+    if (auto done = run.left_out(format::RegionKind::kLiterals,
+                                 {start, start + vm_.facts().literals_bytes});
+        !done) {
+        return done;
+    }
+    return literals_directory(run);
+}
+
+Result<void> NodeCapture::literals_directory(RunWriter& run) {
     auto directory = run.finish();
     if (!directory) {
         return std::unexpected(directory.error());
@@ -406,8 +422,6 @@ Result<void> NodeCapture::literals(BinaryStore& binaries) {
         return std::unexpected(offset.error());
     }
     trailer_.set_literals_directory_offset(*offset);
-    auto& totals = *trailer_.mutable_totals();
-    totals.set_literal_words(totals.literal_words() + run.words());
     return {};
 }
 

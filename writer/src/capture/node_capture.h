@@ -24,8 +24,7 @@ class NodeCapture {
     Result<void> capture_record(const CaptureOptions& options, const LayoutDoubts& doubts,
                                 std::int64_t started_us, std::int64_t started_monotonic_ns);
     Result<void> epoch(std::uint32_t number, records::MemorySourceKind source);
-    Result<void> node(const std::vector<beam::ModuleCode>& modules,
-                      std::vector<std::string> arguments);
+    Result<void> node(const std::vector<beam::ModuleCode>& modules);
     /// These three write what they have not written before: all of it at first, then what came.
     Result<void> atoms();
     Result<void> modules(const std::vector<beam::ModuleCode>& modules);
@@ -33,6 +32,8 @@ class NodeCapture {
     /// All literals, or of later calls the pages that changed. Also notes the binaries that
     /// literals refer to. Memory: 8 bytes a page.
     Result<void> literals(BinaryStore& binaries);
+    /// Says in the place of literals() that they are not wanted.
+    Result<void> no_literals();
 
     [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -47,6 +48,7 @@ class NodeCapture {
     template <typename Page>
     Result<void> pages(const Result<std::vector<Page>>& pages, format::RecordKind kind,
                        google::protobuf::RepeatedField<std::uint64_t>& offsets);
+    Result<void> literals_directory(RunWriter& run);
     Result<std::vector<memory::AddressRange>> changed_pages(
         std::span<const memory::AddressRange> parts);
 

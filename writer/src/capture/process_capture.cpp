@@ -102,8 +102,6 @@ Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& proces
         return std::unexpected(begin.error());
     }
     RunWriter run(parts_.copier, parts_.vm, format::OwnerKind::kProcess, process.facts.owner_id());
-    run.set_scrub(process.facts.has_registered_name_atom() ? &parts_.scrub_named : &parts_.scrub);
-    run.set_bytes_scrub(&parts_.scrub_named);
     Outcome outcome;
     outcome.memory_bytes = process.fixed_bytes;
     if (process.void_reason == records::VOID_REASON_NONE) {

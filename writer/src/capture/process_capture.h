@@ -44,9 +44,6 @@ class ProcessCapture {
         RegionCopier& copier;
         BinaryStore& binaries;
         ProcessIndexWriter& index;
-        const RegionCopier::Scrub& scrub;  ///< for every heap
-        /// For processes with a registered name, and for bytes that are no words.
-        const RegionCopier::Scrub& scrub_named;
         /// Ends a walk over a chain that was torn into a ring: more members than fit into memory.
         std::uint64_t chain_limit;
         /// Small heaps are read in one go; not where absent pages must be left alone.

@@ -11,8 +11,8 @@ constexpr std::uint64_t kInlineWords = 8192;    // larger fragments are regions 
 constexpr std::size_t kPackBytes = 96U << 10U;  // a pack is flushed beyond this
 constexpr std::size_t kPackEntries = 4096;
 constexpr std::size_t kDirectoryReferences = 1024;
-constexpr std::uint64_t kInlineBytes = 32U << 10U;  // more of an undecoded message: regions
-constexpr std::size_t kEntryBytes = 64;             // a small message's fields, about
+constexpr std::uint64_t kMessageInlineBytes = 32U << 10U;  // more of an undecoded message: regions
+constexpr std::size_t kEntryBytes = 64;                    // a small message's fields, about
 
 }  // namespace
 
@@ -37,7 +37,6 @@ Result<void> RunWriter::region(format::RegionKind kind, const beam::Span& span, 
     request.kind = kind;
     request.address = span.begin;
     request.total = span.words();
-    request.scrub = scrub_;
     return copier_.copy(request, [&](records::RegionRef& ref) {
         words_ += ref.here();
         unreadable_ |= ref.state() == static_cast<std::uint32_t>(format::RegionState::kUnreadable);
@@ -47,6 +46,16 @@ Result<void> RunWriter::region(format::RegionKind kind, const beam::Span& span, 
         *directory_.add_region() = ref;
         return referenced();
     });
+}
+
+Result<void> RunWriter::left_out(format::RegionKind kind, const beam::Span& span) {
+    auto& ref = *directory_.add_region();
+    ref.set_kind(static_cast<std::uint32_t>(kind));
+    ref.set_state(static_cast<std::uint32_t>(format::RegionState::kLeftOut));
+    ref.set_address(span.begin);
+    ref.set_total(span.words());
+    ref.set_here(0);
+    return referenced();
 }
 
 void RunWriter::widen(records::PackRef& ref, Address begin, std::uint64_t words) {
@@ -71,9 +80,7 @@ Result<void> RunWriter::pack_words(const beam::Fragment& fragment, format::Regio
     if (auto done = vm_.memory().read(fragment.words_begin, bytes); !done) {
         return done;
     }
-    if (scrub_ != nullptr) {
-        (*scrub_)(bytes);
-    }
+    copier_.secrets().scrub(bytes, fragment.words_begin);
     words_ += fragment.used_words;
     return {};
 }
@@ -95,7 +102,7 @@ Result<void> RunWriter::fragment(format::RegionKind kind, const beam::Fragment& 
 }
 
 Result<void> RunWriter::external(const beam::QueueEntry& entry, records::External& into) {
-    if (into.total_bytes() > kInlineBytes) {
+    if (into.total_bytes() > kMessageInlineBytes) {
         for (const auto& part : entry.external) {
             if (auto done = external_part(part, into); !done) {
                 return done;
@@ -113,9 +120,7 @@ Result<void> RunWriter::external(const beam::QueueEntry& entry, records::Externa
         }
         left = left.subspan(bytes.size());
     }
-    if (bytes_scrub_ != nullptr) {
-        (*bytes_scrub_)(std::as_writable_bytes(std::span(data)));
-    }
+    copier_.secrets().scrub(data);
     return {};
 }
 
@@ -127,7 +132,6 @@ Result<void> RunWriter::external_part(const beam::Span& part, records::External&
     request.unit = format::RegionUnit::kBytes;
     request.address = part.begin;
     request.total = part.end - part.begin;
-    request.scrub = bytes_scrub_;
     return copier_.copy(request, [&](records::RegionRef& ref) {
         unreadable_ |= ref.state() == static_cast<std::uint32_t>(format::RegionState::kUnreadable);
         *into.add_part() = ref;

@@ -19,9 +19,9 @@ class RunWriter {
     void follow(std::uint64_t directory_offset) {
         directory_.set_previous_offset(directory_offset);
     }
-    void set_scrub(const RegionCopier::Scrub* scrub) { scrub_ = scrub; }
-    /// For bytes that are no words: undecoded messages.
-    void set_bytes_scrub(const RegionCopier::Scrub* scrub) { bytes_scrub_ = scrub; }
+
+    /// A region that is there, but not wanted.
+    Result<void> left_out(format::RegionKind kind, const beam::Span& span);
 
     /// `off_heap`: first of the region's own list of off-heap things; 0: none.
     Result<void> region(format::RegionKind kind, const beam::Span& span, Address off_heap = 0);
@@ -51,8 +51,6 @@ class RunWriter {
     beam::Vm& vm_;
     format::OwnerKind owner_kind_;
     std::uint64_t owner_id_;
-    const RegionCopier::Scrub* scrub_ = nullptr;
-    const RegionCopier::Scrub* bytes_scrub_ = nullptr;
 
     records::RunDirectory directory_;
     std::size_t references_ = 0;

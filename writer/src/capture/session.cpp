@@ -3,6 +3,7 @@
 #include "beam/node_tables.h"
 #include "capture/cookie_search.h"
 #include "target/clock.h"
+#include "target/raised_priority.h"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,10 @@ constexpr std::uint64_t kSmallestMemberBytes = 40;
 /// How often tables of a node that runs are read before they are taken for contradictory.
 constexpr int kTableTries = 8;
 constexpr std::chrono::milliseconds kBetweenTableTries{2};
+constexpr int kStopAttempts = 3;
+constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
+/// For how long the output may take nothing while the node is stopped.
+constexpr std::chrono::milliseconds kMostWaiting{50};
 
 /// No less memory than the target has.
 std::uint64_t most_bytes(const target::Target& target) {
@@ -33,10 +38,10 @@ std::uint64_t most_bytes(const target::Target& target) {
 
 /// Reads again what contradicts itself: a running node may have altered it meanwhile.
 template <typename Read>
-Result<void> steadily(bool moving, beam::Vm& vm, const Read& read) {
+Result<void> steadily(const Session::Moving& moving, beam::Vm& vm, const Read& read) {
     for (int attempt = 1;; ++attempt) {
         auto done = read();
-        const bool again = !done && moving && attempt < kTableTries &&
+        const bool again = !done && attempt < kTableTries && moving() &&
                            (done.error().code == ErrorCode::kImplausible ||
                             done.error().code == ErrorCode::kUnmapped);
         if (!again) {
@@ -44,6 +49,19 @@ Result<void> steadily(bool moving, beam::Vm& vm, const Read& read) {
         }
         std::this_thread::sleep_for(kBetweenTableTries);
         vm.forget();
+    }
+}
+
+void add_stops(const std::vector<target::StopCost>& stops, records::CaptureCost& cost) {
+    cost.set_total_stopped_ns(0);
+    cost.set_longest_stop_ns(0);
+    for (const auto& stop : stops) {
+        auto& stopped = *cost.add_stop();
+        stopped.set_begin_monotonic_ns(stop.begin_monotonic_ns);
+        stopped.set_length_ns(stop.length_ns);
+        stopped.set_threads(stop.threads);
+        cost.set_total_stopped_ns(cost.total_stopped_ns() + stop.length_ns);
+        cost.set_longest_stop_ns(std::max(cost.longest_stop_ns(), stop.length_ns));
     }
 }
 
@@ -56,9 +74,7 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
       choice_(std::move(choice)),
       writer_(std::move(writer)),
       listener_(listener),
-      cancelled_(cancelled),
-      scrub_([this](std::span<std::byte> bytes) { cookies_.scrub_aligned(bytes); }),
-      scrub_named_([this](std::span<std::byte> bytes) { cookies_.scrub(bytes); }) {}
+      cancelled_(cancelled) {}
 
 Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                                                 std::unique_ptr<beam::Vm> vm,
@@ -77,9 +93,13 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
     self.set_aside_.emplace(*set_aside);
     self.copier_.emplace(self.writer_, self.vm_->bulk(),
                          target.has_swapped_pages() ? &target.pages() : nullptr,
-                         static_cast<format::TermScheme>(*scheme));
+                         static_cast<format::TermScheme>(*scheme), self.cookies_.texts());
     self.node_.emplace(*self.vm_, *self.copier_, self.cookies_, self.trailer_);
     self.started_ns_ = target::clock_ns(CLOCK_MONOTONIC);
+    // A thread of real-time priority is not held back.
+    if (!target::RaisedPriority().real_time()) {
+        self.quota_ = target::CpuQuota::of_this_process();
+    }
     if (auto done = self.node_->capture_record(
             options, doubts, target::clock_ns(CLOCK_REALTIME) / 1000, self.started_ns_);
         !done) {
@@ -123,19 +143,21 @@ bool Session::exceeds(std::uint64_t bytes) const {
            static_cast<double>(*options_.max_bytes);
 }
 
+bool Session::out_of_time() const {
+    return options_.timeout &&
+           target::clock_ns(CLOCK_MONOTONIC) - started_ns_ > options_.timeout->count() * 1'000'000;
+}
+
 bool Session::used_up() const {
-    if (options_.timeout &&
-        target::clock_ns(CLOCK_MONOTONIC) - started_ns_ > options_.timeout->count() * 1'000'000) {
-        return true;
-    }
-    return options_.max_bytes && writer_.stats().file_bytes > *options_.max_bytes;
+    return out_of_time() ||
+           (options_.max_bytes && writer_.stats().file_bytes > *options_.max_bytes);
 }
 
 Result<void> Session::epoch(records::MemorySourceKind source) {
     return node_->epoch(++epoch_, source);
 }
 
-Result<void> Session::find_code_and_cookies() {
+Result<void> Session::find_code() {
     // The node ran since its tables were found: look again.
     if (auto done = vm_->refresh(); !done) {
         return done;
@@ -145,23 +167,40 @@ Result<void> Session::find_code_and_cookies() {
         return std::unexpected(code.error());
     }
     code_.emplace(std::move(*code));
-    auto found = find_cookies(*vm_, *code_);
-    if (!found) {
-        return std::unexpected(found.error());
-    }
-    cookies_ = std::move(found->cookies);
-    arguments_ = std::move(found->arguments);
     return {};
 }
 
-Result<void> Session::node_facts(records::MemorySourceKind source, bool moving) {
-    if (auto done = steadily(moving, *vm_, [this] { return find_code_and_cookies(); }); !done) {
+Result<void> Session::find_cookies_once() {
+    vm_->forget();
+    return capture::find_cookies(*vm_, *code_, cookies_);
+}
+
+Result<void> Session::find_cookies(const Moving& moving) {
+    if (!code_) {
+        if (auto done = steadily(moving, *vm_, [this] { return find_code(); }); !done) {
+            return done;
+        }
+    }
+    auto found = steadily(moving, *vm_, [this] { return find_cookies_once(); });
+    if (!found && found.error().code == ErrorCode::kTargetDied) {
+        return found;
+    }
+    cookies_known_ |= found.has_value();
+    cookies_unknown_ = cookies_known_ ? std::nullopt : std::optional(found.error());
+    return {};
+}
+
+Result<void> Session::node_facts(records::MemorySourceKind source, const Moving& moving) {
+    if (auto done = steadily(moving, *vm_, [this] { return find_code(); }); !done) {
+        return done;
+    }
+    if (auto done = find_cookies(moving); !done) {
         return done;
     }
     if (auto done = epoch(source); !done) {
         return done;
     }
-    if (auto done = node_->node(code_->modules(), arguments_); !done) {
+    if (auto done = node_->node(code_->modules()); !done) {
         return done;
     }
     if (auto done = steadily(moving, *vm_, [this] { return node_->atoms(); }); !done) {
@@ -173,15 +212,16 @@ Result<void> Session::node_facts(records::MemorySourceKind source, bool moving) 
     if (auto done = steadily(moving, *vm_, [this] { return node_->tables(); }); !done) {
         return done;
     }
-    auto binaries =
-        BinaryStore::open(*vm_, *copier_, options_.binary_bytes,
-                          [this](std::span<std::byte> bytes) { cookies_.scrub(bytes); });
+    auto binaries = BinaryStore::open(*vm_, *copier_, options_.binary_bytes);
     if (!binaries) {
         return std::unexpected(binaries.error());
     }
     binaries_.emplace(std::move(*binaries));
-    binaries_->set_moving(moving);
+    binaries_->set_moving(moving());
     const auto literals = [this]() -> Result<void> {
+        if (options_.no_literals) {
+            return node_->no_literals();
+        }
         auto done = node_->literals(*binaries_);
         return done ? binaries_->settle() : done;
     };
@@ -192,6 +232,10 @@ Result<void> Session::node_facts(records::MemorySourceKind source, bool moving) 
 }
 
 Result<void> Session::node_growth() {
+    // A cookie that was set meanwhile is among the atoms that are written now.
+    if (auto done = find_cookies(always); !done) {
+        return done;
+    }
     const auto look_again = [this]() -> Result<void> {
         if (auto done = vm_->refresh(); !done) {
             return done;
@@ -209,12 +253,15 @@ Result<void> Session::node_growth() {
         if (auto done = node_->tables(); !done) {
             return done;
         }
+        if (options_.no_literals) {
+            return {};
+        }
         if (auto done = node_->literals(*binaries_); !done) {
             return done;
         }
         return binaries_->settle();
     };
-    return steadily(true, *vm_, look_again);
+    return steadily(always, *vm_, look_again);
 }
 
 Result<void> Session::open_processes() {
@@ -225,8 +272,8 @@ Result<void> Session::open_processes() {
     table_.emplace(*table);
     index_.emplace(writer_);
     auto& target = vm_->target();
-    auto processes = ProcessCapture::open({*vm_, *code_, *copier_, *binaries_, *index_, scrub_,
-                                           scrub_named_, most_bytes(target) / kSmallestMemberBytes,
+    auto processes = ProcessCapture::open({*vm_, *code_, *copier_, *binaries_, *index_,
+                                           most_bytes(target) / kSmallestMemberBytes,
                                            !target.has_swapped_pages()});
     if (!processes) {
         return std::unexpected(processes.error());
@@ -246,14 +293,79 @@ void Session::stands(std::span<const target::ThreadRegisters> threads) {
     set_aside_->learn(threads, vm_->target().memory());
 }
 
-void Session::add_stop(const target::StopCost& cost) {
-    auto& record = *trailer_.mutable_cost();
-    auto& stopped = *record.add_stop();
-    stopped.set_begin_monotonic_ns(cost.begin_monotonic_ns);
-    stopped.set_length_ns(cost.length_ns);
-    stopped.set_threads(cost.threads);
-    record.set_total_stopped_ns(record.total_stopped_ns() + cost.length_ns);
-    record.set_longest_stop_ns(std::max(record.longest_stop_ns(), cost.length_ns));
+std::optional<std::chrono::nanoseconds> Session::await_quota() {
+    if (!quota_) {
+        return std::nullopt;
+    }
+    std::this_thread::sleep_for(quota_->period);
+    return quota_->unthrottled();
+}
+
+Result<target::TimedStop> Session::stop(std::optional<std::chrono::nanoseconds> longest,
+                                        target::Settling settling) {
+    const auto unthrottled = await_quota();
+    if (longest && unthrottled && *unthrottled < *longest) {
+        longest = unthrottled;
+        settling.longest = std::min(settling.longest, *unthrottled / 4);
+        if (!std::exchange(told_of_quota_, true)) {
+            warn(
+                fmt::format("a cgroup's quota gives this program {:.0f}% of a processor: a stop of "
+                            "the node lasts {:.1f} ms at most",
+                            100.0 * static_cast<double>(quota_->runtime.count()) /
+                                static_cast<double>(quota_->period.count()),
+                            static_cast<double>(longest->count()) / 1e6));
+        }
+    }
+    target::TimedStopTerms terms{.longest = longest, .settling = std::move(settling)};
+    terms.cut_short = [this] {
+        const bool stalled = writer_.waiting() > kMostWaiting;
+        output_stalled_ = output_stalled_ || stalled;
+        return stalled || cancelled_ || out_of_time();
+    };
+    terms.holds = &holds();
+    const auto pid = vm_->target().pid();
+    for (int attempt = 1;; ++attempt) {
+        auto stop = target::TimedStop::begin(pid, terms);
+        const bool again = !stop && stop.error().code == ErrorCode::kLimit &&
+                           attempt < kStopAttempts && !target::has_hanging_thread(pid);
+        if (!again) {
+            return stop;
+        }
+        // The machine is busy: threads that are let run on may not soon get to where they stop.
+        terms.settling.reset();
+        std::this_thread::sleep_for(kBetweenStopAttempts);
+        await_quota();
+    }
+}
+
+void Session::stop_ended() {
+    moves_on();
+    vm_->forget();
+    if (binaries_) {
+        binaries_->set_moving(true);
+    }
+    if (output_stalled_.exchange(false)) {
+        warn(
+            fmt::format("the output took nothing for {} ms while the node was stopped, so the node "
+                        "was let go: processes that were not read by then are left out",
+                        kMostWaiting.count()));
+    }
+}
+
+target::Holds& Session::holds() {
+    return options_.holds != nullptr ? *options_.holds : own_holds_;
+}
+
+bool Session::go_on_without_stops(const Error& error, std::size_t left) {
+    const bool refused = error.code == ErrorCode::kLimit || error.code == ErrorCode::kPermission ||
+                         error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kExists;
+    if (refused) {
+        warn(
+            fmt::format("{} processes did not hold still and are left out, since the node could "
+                        "not be stopped for them: {}",
+                        left, error.message));
+    }
+    return refused;
 }
 
 Result<void> Session::totals() {
@@ -266,6 +378,17 @@ Result<void> Session::totals() {
     totals.set_binary_bytes(binaries_->bytes());
     totals.set_binary_bytes_captured(binaries_->captured_bytes());
     totals.set_words_captured(processes_->words());
+    if (cookies_unknown_) {
+        warn(
+            fmt::format("the cookies that the process auth holds could not be found, and may be in "
+                        "the dump: {}",
+                        cookies_unknown_->message));
+    }
+    if (cookies_.any_weak()) {
+        warn(
+            "a cookie of the node is shorter than 4 characters or a word that every node has, and "
+            "may be in the dump: treat the dump as if it had the cookie in it");
+    }
     if (binaries_->unreadable() != 0) {
         warn(fmt::format("{} binaries could not be read", binaries_->unreadable()));
     }
@@ -281,10 +404,7 @@ Result<CaptureReport> Session::finish() {
         return std::unexpected(done.error());
     }
     auto& cost = *trailer_.mutable_cost();
-    if (!cost.has_total_stopped_ns()) {
-        cost.set_total_stopped_ns(0);
-        cost.set_longest_stop_ns(0);
-    }
+    add_stops(holds().costs(), cost);
     cost.set_elapsed_ns(target::clock_ns(CLOCK_MONOTONIC) - started_ns_);
     cost.set_bytes_read(vm_->bulk().stats().bytes);
     cost.set_reads(vm_->bulk().stats().reads);

@@ -8,7 +8,8 @@
 #include "capture/cookie.h"
 #include "capture/node_capture.h"
 #include "capture/process_capture.h"
-#include "target/settle.h"
+#include "target/cpu_quota.h"
+#include "target/timed_stop.h"
 
 #include <memory>
 #include <optional>
@@ -29,9 +30,18 @@ class Session {
     Session& operator=(const Session&) = delete;
     ~Session() = default;
 
-    /// Writes what belongs to the node as a whole, read from `source`. With `moving` the node runs
-    /// meanwhile, and tables that contradict themselves are read once more.
-    Result<void> node_facts(records::MemorySourceKind source, bool moving);
+    /// Whether the node runs at this moment, so that what is read of it may be in motion.
+    using Moving = std::function<bool()>;
+    static bool always() { return true; }
+    static bool never() { return false; }
+
+    /// Finds the node's cookies, to have them before it is stopped: what holds them may be at work
+    /// in that moment. node_facts() looks for them again.
+    Result<void> find_cookies(const Moving& moving);
+
+    /// Writes what belongs to the node as a whole, read from `source`. While it is `moving`, tables
+    /// that contradict themselves are read once more.
+    Result<void> node_facts(records::MemorySourceKind source, const Moving& moving);
     /// Appends what came to the node's tables and literals since node_facts().
     Result<void> node_growth();
 
@@ -56,7 +66,22 @@ class Session {
     void stands(std::span<const target::ThreadRegisters> threads);
     void moves_on() { set_aside_->forget(); }
 
-    void add_stop(const target::StopCost& cost);
+    /// Stops the node, at the third attempt at the latest, where a busy machine is all that keeps
+    /// it from standing in time. The stop ends when the output takes nothing, the capture is
+    /// cancelled or its time is up, also before `longest`.
+    Result<target::TimedStop> stop(std::optional<std::chrono::nanoseconds> longest,
+                                   target::Settling settling);
+    /// Before a stop: waits until a quota of processor time is there anew. Gives for how long the
+    /// node can then be held without running out of it; nothing: there is no such quota.
+    std::optional<std::chrono::nanoseconds> await_quota();
+    /// A stop has ended, perhaps by itself: what is read from here on is in motion. Says so where
+    /// the output was the reason.
+    void stop_ended();
+    /// Whoever stops the node tells them.
+    [[nodiscard]] target::Holds& holds();
+    /// After stops that could not be made: whether the capture can go on without them, with that
+    /// warning.
+    [[nodiscard]] bool go_on_without_stops(const Error& error, std::size_t left);
     void count_retries(std::uint64_t count) { retries_ += count; }
     void warn(std::string text) { trailer_.add_warning(std::move(text)); }
 
@@ -73,20 +98,26 @@ class Session {
   private:
     Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
             DumpWriter writer, ProgressListener& listener, const std::atomic<bool>& cancelled);
-    Result<void> find_code_and_cookies();
-    Result<void> write_facts();
+    Result<void> find_code();
+    Result<void> find_cookies_once();
     Result<void> open_processes();
     Result<void> totals();
+    [[nodiscard]] bool out_of_time() const;
     [[nodiscard]] bool exceeds(std::uint64_t bytes) const;
 
     const CaptureOptions& options_;
+    target::Holds own_holds_;
+    std::atomic<bool> output_stalled_ = false;
+    std::optional<target::CpuQuota> quota_;  // that holds back the threads that hold the node
+    bool told_of_quota_ = false;
     std::unique_ptr<beam::Vm> vm_;
     Choice choice_;
     DumpWriter writer_;
     ProgressListener& listener_;
     const std::atomic<bool>& cancelled_;
     Cookies cookies_;
-    std::vector<std::string> arguments_;
+    std::optional<Error> cookies_unknown_;  // why what `auth` holds was never read
+    bool cookies_known_ = false;
     records::Trailer trailer_;
     std::optional<beam::SetAside> set_aside_;
     std::optional<RegionCopier> copier_;
@@ -96,8 +127,6 @@ class Session {
     std::optional<ProcessIndexWriter> index_;
     std::optional<beam::ProcessTable> table_;
     std::optional<ProcessCapture> processes_;
-    RegionCopier::Scrub scrub_;
-    RegionCopier::Scrub scrub_named_;
     std::uint32_t epoch_ = 0;
     std::uint64_t retries_ = 0;
     std::int64_t started_ns_ = 0;

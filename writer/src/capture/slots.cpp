@@ -8,11 +8,11 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::uint32_t kSlotsAtOnce = 1024;
-constexpr std::size_t kBatch = 64;
+constexpr std::size_t kSlotBatch = 64;
 
-using Visit = std::function<Result<void>(std::span<const beam::ProcessSlot>)>;
+using VisitSlots = std::function<Result<void>(std::span<const beam::ProcessSlot>)>;
 
-struct Sized {
+struct SizedSlot {
     std::uint64_t bytes = 0;
     beam::ProcessSlot slot;
 };
@@ -20,11 +20,11 @@ struct Sized {
 /// Cuts slots into batches and counts them.
 class Batches {
   public:
-    Batches(Session& session, const Visit& visit) : session_(session), visit_(visit) {}
+    Batches(Session& session, const VisitSlots& visit) : session_(session), visit_(visit) {}
 
     Result<void> hand_over(std::span<const beam::ProcessSlot> slots) {
-        for (std::size_t at = 0; at < slots.size(); at += kBatch) {
-            const auto batch = slots.subspan(at, std::min(kBatch, slots.size() - at));
+        for (std::size_t at = 0; at < slots.size(); at += kSlotBatch) {
+            const auto batch = slots.subspan(at, std::min(kSlotBatch, slots.size() - at));
             seen_ += batch.size();
             if (auto done = session_.checkpoint("processes", seen_,
                                                 std::max<std::uint64_t>(seen_, total()));
@@ -42,11 +42,11 @@ class Batches {
     [[nodiscard]] std::uint64_t total() const { return session_.table().count(); }
 
     Session& session_;
-    const Visit& visit_;
+    const VisitSlots& visit_;
     std::uint64_t seen_ = 0;
 };
 
-Result<void> in_table_order(Session& session, const Visit& visit) {
+Result<void> in_table_order(Session& session, const VisitSlots& visit) {
     auto& table = session.table();
     for (std::uint32_t first = 0; first < table.slots(); first += kSlotsAtOnce) {
         auto used = table.used(first, kSlotsAtOnce);
@@ -62,7 +62,7 @@ Result<void> in_table_order(Session& session, const Visit& visit) {
 
 }  // namespace
 
-Result<void> for_each_batch(Session& session, const Visit& visit) {
+Result<void> for_each_batch(Session& session, const VisitSlots& visit) {
     Batches batches(session, visit);
     if (!session.options().max_bytes) {
         return in_table_order(session, [&](std::span<const beam::ProcessSlot> slots) {
@@ -73,7 +73,7 @@ Result<void> for_each_batch(Session& session, const Visit& visit) {
     if (!sizer) {
         return std::unexpected(sizer.error());
     }
-    std::vector<Sized> sized;
+    std::vector<SizedSlot> sized;
     std::vector<std::byte> structure(sizer->structure_bytes());
     auto done = in_table_order(session, [&](std::span<const beam::ProcessSlot> slots) {
         for (const auto& slot : slots) {
@@ -86,7 +86,7 @@ Result<void> for_each_batch(Session& session, const Visit& visit) {
     if (!done) {
         return done;
     }
-    std::ranges::sort(sized, {}, &Sized::bytes);
+    std::ranges::sort(sized, {}, &SizedSlot::bytes);
     std::vector<beam::ProcessSlot> slots;
     slots.reserve(sized.size());
     for (const auto& one : sized) {

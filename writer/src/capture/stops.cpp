@@ -16,7 +16,7 @@ constexpr nanoseconds kSlice = std::chrono::microseconds(2500);
 constexpr int kMostStops = 40;
 /// Stops in a row that capture nothing: what is left runs all the time.
 constexpr int kVainStops = 12;
-constexpr std::chrono::milliseconds kFirstWait{2};
+constexpr std::chrono::milliseconds kFirstStopWait{2};
 constexpr std::chrono::milliseconds kLongestWait{50};
 
 /// How long copying takes, from above: measured on slow machines, with following of pointers.
@@ -24,15 +24,15 @@ nanoseconds estimate(const beam::ProcessSize& size) {
     return nanoseconds(60'000 + size.bytes + size.messages * 1'500);
 }
 
-struct Sized {
+struct SizedProcess {
     Pending process;
     nanoseconds estimate;
 };
 
 /// Smallest first. Those too large for a stop go to `too_large`.
-Result<std::vector<Sized>> by_size(Tries& tries, std::vector<Pending>& pending, nanoseconds longest,
-                                   std::vector<Pending>& too_large) {
-    std::vector<Sized> sized;
+Result<std::vector<SizedProcess>> by_size(Tries& tries, std::vector<Pending>& pending,
+                                          nanoseconds longest, std::vector<Pending>& too_large) {
+    std::vector<SizedProcess> sized;
     for (const auto& process : pending) {
         auto size = tries.size(process);
         if (!size) {
@@ -44,28 +44,25 @@ Result<std::vector<Sized>> by_size(Tries& tries, std::vector<Pending>& pending, 
             sized.push_back({process, estimate(**size)});
         }
     }
-    std::ranges::sort(sized, {}, &Sized::estimate);
+    std::ranges::sort(sized, {}, &SizedProcess::estimate);
     return sized;
 }
 
-/// One stop: as many of `sized` as fit, from the front, but one at least. Gives those that are
+/// In one stop: as many of `sized` as fit, from the front, but one at least. Gives those that are
 /// left.
-Result<std::vector<Pending>> one_stop(Session& session, Tries& tries, std::vector<Sized>& sized,
-                                      nanoseconds longest) {
-    auto stop = target::TimedStop::begin(session.vm().target().pid(), longest, session.settling());
-    if (!stop) {
-        return std::unexpected(stop.error());
-    }
-    session.stands(stop->registers());
+Result<std::vector<Pending>> one_stop(Session& session, Tries& tries,
+                                      std::vector<SizedProcess>& sized, nanoseconds longest,
+                                      target::TimedStop& stop) {
+    session.stands(stop.registers());
     const Tries::Watch watch = [&]() -> Result<records::VoidReason> {
-        return stop->expired() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
+        return stop.expired() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
     };
     std::vector<Pending> left;
     bool first = true;
     Result<void> failure;
     for (auto& [process, needed] : sized) {
-        const bool fits = first || stop->elapsed() + needed < std::min(kSlice, longest);
-        if (!fits || stop->expired() || !failure) {
+        const bool fits = first || stop.elapsed() + needed < std::min(kSlice, longest);
+        if (!fits || stop.expired() || !failure) {
             left.push_back(process);
             continue;
         }
@@ -78,21 +75,21 @@ Result<std::vector<Pending>> one_stop(Session& session, Tries& tries, std::vecto
             first = false;
         }
     }
-    session.moves_on();
-    session.add_stop(stop->end());
+    stop.end();
+    session.stop_ended();
     return failure ? Result<std::vector<Pending>>(std::move(left))
                    : std::unexpected(failure.error());
 }
 
 }  // namespace
 
-Result<void> capture_in_stops(Session& session, Tries& tries, std::vector<Pending>& pending,
+Result<bool> capture_in_stops(Session& session, Tries& tries, std::vector<Pending>& pending,
                               std::vector<Pending>& too_large, std::chrono::nanoseconds longest) {
-    std::chrono::milliseconds wait = kFirstWait;
+    std::chrono::milliseconds wait = kFirstStopWait;
     int vain = 0;
     for (int stops = 0; stops < kMostStops && vain < kVainStops && !pending.empty(); ++stops) {
         if (auto on = session.checkpoint("restless processes", 0, pending.size()); !on) {
-            return on;
+            return std::unexpected(on.error());
         }
         auto sized = by_size(tries, pending, longest, too_large);
         if (!sized) {
@@ -103,10 +100,17 @@ Result<void> capture_in_stops(Session& session, Tries& tries, std::vector<Pendin
             break;
         }
         if (auto done = session.epoch(records::MEMORY_SOURCE_STOPPED); !done) {
-            return done;
+            return std::unexpected(done.error());
+        }
+        auto stop = session.stop(longest, session.settling());
+        if (!stop && session.go_on_without_stops(stop.error(), pending.size())) {
+            return false;
+        }
+        if (!stop) {
+            return std::unexpected(stop.error());
         }
         session.count_retries(sized->size());
-        auto left = one_stop(session, tries, *sized, longest);
+        auto left = one_stop(session, tries, *sized, longest, *stop);
         if (!left) {
             return std::unexpected(left.error());
         }
@@ -117,7 +121,7 @@ Result<void> capture_in_stops(Session& session, Tries& tries, std::vector<Pendin
             wait = std::min(wait * 2, kLongestWait);
         }
     }
-    return {};
+    return true;
 }
 
 }  // namespace beamdump::capture

@@ -3,6 +3,7 @@
 #include "beam/atoms.h"
 #include "beam/node_tables.h"
 #include "beam/process_table.h"
+#include "capture/snapshot.h"
 #include "target/live_target.h"
 
 #include <fmt/format.h>
@@ -70,7 +71,10 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
                     .swapped = vm->target().has_swapped_pages(),
                     .threads = count_threads(options.pid),
                     .memory_left = fail(ErrorCode::kAbsent, "not looked at"),
-                    .twin = target::Twin::foresee(options.pid)};
+                    .twin = target::Twin::foresee(options.pid, capture::snapshot_limits(options)),
+                    .short_twin = target::Twin::foresee(
+                        options.pid, capture::short_twin_limits(
+                                         options.max_pause.value_or(capture::kDefaultPause)))};
     if (auto name = name_of(*vm)) {
         check.node_name = *name;
     }

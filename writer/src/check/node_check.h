@@ -29,7 +29,8 @@ struct NodeCheck {
     bool swapped = false;
     std::uint64_t threads = 0;
     Result<target::Room> memory_left;
-    Result<target::TwinNeeds> twin;
+    Result<target::TwinNeeds> twin;        ///< for mode snapshot
+    Result<target::TwinNeeds> short_twin;  ///< for mode auto, within its longest stop
     DumpEstimate dump{};
 };
 

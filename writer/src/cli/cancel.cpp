@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -11,16 +12,17 @@
 #include <string_view>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
 namespace beamdump::cli {
 namespace {
 
-sigset_t signals_that_end_us() {
+sigset_t signals_to_take() {
     sigset_t set{};
     sigemptyset(&set);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGTSTP}) {
         struct sigaction action{};
         // A blocked signal is queued even if it is to be ignored (nohup).
         if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
@@ -30,23 +32,58 @@ sigset_t signals_that_end_us() {
     return set;
 }
 
+constexpr std::chrono::milliseconds kBetweenLooks{50};
+
+std::chrono::nanoseconds now() {
+    return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+class WatchedSink final : public ByteSink {
+  public:
+    WatchedSink(std::unique_ptr<ByteSink> sink,
+                std::atomic<std::chrono::nanoseconds::rep>& writing_since)
+        : sink_(std::move(sink)), writing_since_(writing_since) {}
+
+    Result<void> write(std::span<const std::byte> bytes) override {
+        writing_since_ = now().count();
+        auto done = sink_->write(bytes);
+        writing_since_ = 0;
+        return done;
+    }
+    Result<void> commit() override { return sink_->commit(); }
+
+  private:
+    std::unique_ptr<ByteSink> sink_;
+    std::atomic<std::chrono::nanoseconds::rep>& writing_since_;
+};
+
 }  // namespace
 
-Result<std::unique_ptr<CancelOnSignal>> CancelOnSignal::start(std::chrono::milliseconds grace) {
-    const auto set = signals_that_end_us();
-    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+Result<std::unique_ptr<CancelOnSignal>> CancelOnSignal::start(target::Holds& holds,
+                                                              std::chrono::milliseconds grace) {
+    const auto set = signals_to_take();
+    auto blocked = set;
+    sigaddset(&blocked, SIGTTIN);
+    sigaddset(&blocked, SIGTTOU);
+    ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
     Descriptor signals(::signalfd(-1, &set, SFD_CLOEXEC));
     Descriptor wake(::eventfd(0, EFD_CLOEXEC));
     if (!signals.valid() || !wake.valid()) {
         return fail(ErrorCode::kIo,
                     fmt::format("cannot watch for signals: {}", system_error_text(errno)));
     }
-    return std::unique_ptr<CancelOnSignal>(
-        new CancelOnSignal(std::move(signals), std::move(wake), grace));
+    try {
+        return std::unique_ptr<CancelOnSignal>(
+            new CancelOnSignal(holds, std::move(signals), std::move(wake), grace));
+    } catch (const std::system_error& failure) {
+        return std::unexpected(error_of(failure));
+    }
 }
 
-CancelOnSignal::CancelOnSignal(Descriptor signals, Descriptor wake, std::chrono::milliseconds grace)
-    : signals_(std::move(signals)),
+CancelOnSignal::CancelOnSignal(target::Holds& holds, Descriptor signals, Descriptor wake,
+                               std::chrono::milliseconds grace)
+    : holds_(holds),
+      signals_(std::move(signals)),
       wake_(std::move(wake)),
       grace_(grace),
       watcher_([this] { watch(); }) {}
@@ -58,14 +95,45 @@ CancelOnSignal::~CancelOnSignal() {
     watcher_.join();
 }
 
-/// Whether a signal came. False after `timeout_ms` (-1: none) or when woken to finish.
-bool CancelOnSignal::signalled(int timeout_ms) const {
+/// 0: none after `timeout_ms` (-1: no end), or woken to finish.
+int CancelOnSignal::next_signal(int timeout_ms) const {
     std::array<pollfd, 2> ready{{{signals_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
     while (::poll(ready.data(), ready.size(), timeout_ms) < 0 && errno == EINTR) {
     }
     signalfd_siginfo signal{};
-    return (ready[0].revents & POLLIN) != 0 &&
-           ::read(signals_.get(), &signal, sizeof signal) == sizeof signal;
+    const bool came = (ready[0].revents & POLLIN) != 0 &&
+                      ::read(signals_.get(), &signal, sizeof signal) == sizeof signal;
+    return came ? static_cast<int>(signal.ssi_signo) : 0;
+}
+
+/// As SIGTSTP does by default: not in a process group that nobody would continue.
+void CancelOnSignal::stop_ourselves() {
+    holds_.between([] {
+        sigset_t stop{};
+        sigemptyset(&stop);
+        sigaddset(&stop, SIGTSTP);
+        ::raise(SIGTSTP);
+        ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+        ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+    });
+}
+
+/// Whether a signal came that ends us; one that stops us is obeyed at once.
+bool CancelOnSignal::signalled(int timeout_ms) {
+    const int signal = next_signal(timeout_ms);
+    if (signal == SIGTSTP) {
+        stop_ourselves();
+    }
+    return signal != 0 && signal != SIGTSTP;
+}
+
+std::unique_ptr<ByteSink> CancelOnSignal::watched(std::unique_ptr<ByteSink> sink) {
+    return std::make_unique<WatchedSink>(std::move(sink), writing_since_);
+}
+
+bool CancelOnSignal::output_stalls(std::chrono::nanoseconds cancelled) const {
+    const auto since = writing_since_.load();
+    return since != 0 && now() - std::max(std::chrono::nanoseconds(since), cancelled) > kPatience;
 }
 
 void CancelOnSignal::watch() {
@@ -75,7 +143,11 @@ void CancelOnSignal::watch() {
         return;
     }
     cancelled_ = true;
-    const bool again = signalled(static_cast<int>(grace_.count()));
+    const auto since = now();
+    bool again = false;
+    while (!again && !finished_ && !output_stalls(since) && now() < since + grace_) {
+        again = signalled(static_cast<int>(kBetweenLooks.count()));
+    }
     if (again || !finished_) {
         constexpr std::string_view kSentence =
             "beamdump-capture: interrupted while the output takes nothing; the node runs on, the "

@@ -42,6 +42,10 @@ std::string stop_lines(const check::NodeCheck& check) {
     std::string text = "  --mode live      no stop\n";
     text +=
         "  --mode auto      stops of at most 50 ms (--max-pause) for what does not hold still\n";
+    if (!check.short_twin) {
+        text += fmt::format("                   what is too large for them is left out: {}\n",
+                            check.short_twin.error().message);
+    }
     if (check.twin) {
         text += fmt::format(
             "  --mode snapshot  one stop of about {:.0f} ms; up to {} more memory meanwhile\n",

@@ -1,17 +1,31 @@
 #include "cli/cancel.h"
 #include "cli/run.h"
 
+#include <libdump/base/system_error.h>
+
 #include <iostream>
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     namespace cli = beamdump::cli;
+    namespace target = beamdump::target;
+    // Before any thread is made, and before this process offers itself when memory runs out.
+    const auto guardian = target::Guardian::start();
+    // Without it nothing is stopped; reading a node that runs goes on.
+    auto holds = guardian ? target::Holds(guardian->get()) : target::Holds(guardian.error());
     cli::prepare_process();
-    const auto signals = cli::CancelOnSignal::start();
+    const auto signals = cli::CancelOnSignal::start(holds);
     if (!signals) {
         std::cerr << "beamdump-capture: " << signals.error().message << '\n';
         return 1;
     }
     auto streams = cli::standard_streams();
+    streams.watched = [&signals](std::unique_ptr<beamdump::ByteSink> sink) {
+        return (*signals)->watched(std::move(sink));
+    };
     return cli::run({argv + (argc > 0 ? 1 : 0), argv + argc}, streams,
-                    beamdump::capture::capture_node, (*signals)->cancelled());
+                    beamdump::capture::capture_node, (*signals)->cancelled(), &holds);
+} catch (const std::exception& failure) {
+    // What no module caught; all that was held of the node is let go already.
+    std::cerr << "beamdump-capture: " << beamdump::error_of(failure).message << '\n';
+    return 1;
 }

@@ -64,6 +64,9 @@ void declare(CLI::App& app, RawOptions& raw) {
                    "Milliseconds that a stop may last (auto: 50;\nfreeze: as long as it takes)")
         ->type_name("MS")
         ->check(CLI::Range(1, kMostMilliseconds).description(""));
+    app.add_flag("--force-twin", raw.options.capture.force_twin,
+                 "With --mode snapshot: make the copy even where a\nseccomp filter might end the "
+                 "node for it");
     app.add_option("--timeout", raw.timeout,
                    "Seconds after which what is left is listed\nwithout its memory")
         ->type_name("S")
@@ -85,6 +88,10 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->type_name("WHAT");
     app.add_flag("--no-heaps", raw.options.capture.no_heaps,
                  "No process's memory, only the facts of each");
+    app.add_flag(
+        "--no-literals", raw.options.capture.no_literals,
+        "No literals: constants of the modules' code, in which\nsecrets may be compiled, and "
+        "persistent terms");
     app.add_option("-o,--output", raw.output,
                    "The dump's file, or - for standard output\n"
                    "(default: beamdump-PID-TIME.beamdump, or\nCORE.beamdump, here)")
@@ -130,6 +137,9 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
                                                    "a core",
                                                    raw.mode ? "--mode" : "--max-pause"));
     }
+    if (!raw.core.empty() && capture.force_twin) {
+        return fail(ErrorCode::kUsage, "--force-twin has no meaning with --core");
+    }
     if (!raw.core.empty() && options.check) {
         return fail(ErrorCode::kUsage, "--check is of a running node: it takes a PID, not --core");
     }
@@ -161,6 +171,11 @@ Result<void> set_mode(const RawOptions& raw, Options& options) {
             fmt::format("there is no mode \"{}\": use auto, live, snapshot or freeze", wanted));
     }
     options.capture.mode = mode->second;
+    if (options.capture.force_twin && mode->second != records::CAPTURE_MODE_SNAPSHOT) {
+        return fail(ErrorCode::kUsage,
+                    "--force-twin has a meaning with --mode snapshot only: auto never makes a twin "
+                    "of a node under a seccomp filter");
+    }
     return {};
 }
 

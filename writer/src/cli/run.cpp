@@ -12,6 +12,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sys/resource.h>
 
 namespace beamdump::cli {
 namespace {
@@ -30,13 +31,14 @@ int give_up(Streams& streams, const Error& error) {
 
 Result<DumpWriter> make_writer(const Options& options, const Streams& streams) {
     if (options.to_stdout) {
-        return DumpWriter::create(descriptor_sink(streams.out_descriptor), options.writer);
+        return DumpWriter::create(streams.watched(descriptor_sink(streams.out_descriptor)),
+                                  options.writer);
     }
     auto sink = open_file_sink(options.output, options.force);
     if (!sink) {
         return std::unexpected(sink.error());
     }
-    return DumpWriter::create(std::move(*sink), options.writer);
+    return DumpWriter::create(streams.watched(std::move(*sink)), options.writer);
 }
 
 /// Names what a failed capture left behind, where the sentence does not.
@@ -83,6 +85,24 @@ int capture_and_report(const Options& options, Streams& streams, const CaptureFu
     return incomplete(*report) ? kIncomplete : kDone;
 }
 
+/// A capture that runs out of descriptors half-way would take what it cannot open for what is not
+/// there.
+Result<void> ensure_descriptors() {
+    constexpr rlim_t kNeeded = 64;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kNeeded) {
+        return {};
+    }
+    limit.rlim_cur = kNeeded;
+    if (limit.rlim_max >= kNeeded && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        return {};
+    }
+    return fail(ErrorCode::kLimit,
+                fmt::format("too many open files: this program may open {} and needs {}; raise its "
+                            "limit (ulimit -n 256)",
+                            limit.rlim_max, kNeeded));
+}
+
 int check_and_tell(const Options& options, Streams& streams, const std::atomic<bool>& cancelled) {
     ProgressPrinter printer(streams);
     NoProgress silence;
@@ -101,8 +121,8 @@ int check_and_tell(const Options& options, Streams& streams, const std::atomic<b
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, Streams& streams, const CaptureFunction& capture,
-        const std::atomic<bool>& cancelled) {
-    const auto parsed = parse_options(arguments);
+        const std::atomic<bool>& cancelled, target::Holds* holds) {
+    auto parsed = parse_options(arguments);
     if (!parsed) {
         return give_up(streams, parsed.error());
     }
@@ -110,7 +130,11 @@ int run(const std::vector<std::string>& arguments, Streams& streams, const Captu
         streams.out << answer->text << std::flush;
         return kDone;
     }
-    const auto& options = std::get<Options>(*parsed);
+    auto& options = std::get<Options>(*parsed);
+    options.capture.holds = holds;
+    if (auto enough = ensure_descriptors(); !enough) {
+        return give_up(streams, enough.error());
+    }
     if (options.check) {
         return check_and_tell(options, streams, cancelled);
     }
@@ -124,6 +148,7 @@ int run(const std::vector<std::string>& arguments, Streams& streams, const Captu
 
 void prepare_process() {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
     // Where this is not possible the capture goes on as well.
     std::ofstream("/proc/self/oom_score_adj") << 1000;
 }

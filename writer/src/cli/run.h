@@ -16,9 +16,10 @@ using CaptureFunction = std::function<Result<capture::CaptureReport>(
     const std::atomic<bool>&)>;
 
 /// The program: reads the arguments (without the program's name), captures, reports. Gives the exit
-/// status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.
+/// status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete. `holds`, non-owning: told of
+/// stops.
 int run(const std::vector<std::string>& arguments, Streams& streams, const CaptureFunction& capture,
-        const std::atomic<bool>& cancelled);
+        const std::atomic<bool>& cancelled, target::Holds* holds = nullptr);
 
 /// Once, at the start of the process: a closed output is an error, not a signal, and when memory
 /// runs out this process is the first to go, not the node.

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <libdump/write/byte_sink.h>
+
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <ostream>
 
 namespace beamdump::cli {
@@ -17,6 +20,9 @@ struct Streams {
     /// Whether writing a line to `err` would not block. Progress is left out while it would: the
     /// node stands still, and must not wait for somebody's pager.
     std::function<bool()> err_ready = [] { return true; };
+    /// Puts around a dump's sink what has to know whether it takes anything.
+    std::function<std::unique_ptr<ByteSink>(std::unique_ptr<ByteSink>)> watched =
+        [](std::unique_ptr<ByteSink> sink) { return sink; };
 };
 
 /// This process's own.

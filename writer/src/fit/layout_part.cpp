@@ -44,6 +44,7 @@ std::span<const LayoutPart> layout_parts() {
          {"external_flag_"},
          {},
          false},
+        {"tables of terms", {"DbTableHash", "HashDbTerm"}, {}},
         {"terms", {}, {}, CheckStage::kTerms},
     };
     return parts;

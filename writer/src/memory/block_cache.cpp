@@ -7,13 +7,6 @@
 #include <cstring>
 
 namespace beamdump::memory {
-namespace {
-
-/// Above this lies the kernel's half: nothing to read, and sums cannot wrap below it.
-constexpr Address kUserEnd = Address{1} << 63U;
-
-}  // namespace
-
 BlockCache::BlockCache(MemorySource& source, PresentPages* pages, std::size_t block_bytes,
                        std::size_t blocks)
     : source_(source),

@@ -12,6 +12,9 @@ namespace beamdump::memory {
 /// An address in the observed node. Never dereferenced here.
 using Address = std::uint64_t;
 
+/// No address at or above this belongs to a program: the kernel reads addresses as signed numbers.
+inline constexpr Address kUserEnd = Address{1} << 63U;
+
 struct MemoryStats {
     std::uint64_t bytes = 0;  ///< copied out of the target
     std::uint64_t reads = 0;  ///< system calls that did so

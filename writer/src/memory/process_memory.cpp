@@ -14,8 +14,6 @@
 namespace beamdump::memory {
 namespace {
 
-// Above this lies the kernel, whose addresses process_vm_readv and pread treat differently.
-constexpr Address kUserEnd = Address{1} << 63U;
 // The kernel moves at most about 2 GiB a call and cuts longer ones without saying why.
 constexpr std::size_t kMostBytesPerCall = std::size_t{1} << 30U;
 constexpr std::size_t kLeastReadsPerCall = 16;

@@ -95,4 +95,34 @@ std::vector<std::filesystem::path> cgroup_directories(const CgroupMount& mount,
     return directories;
 }
 
+std::vector<CgroupDirectory> cgroups_of(std::string_view controller,
+                                        const std::vector<CgroupMount>& mounts,
+                                        const std::vector<CgroupMembership>& memberships,
+                                        const std::filesystem::path& root) {
+    std::vector<CgroupDirectory> found;
+    for (const auto& membership : memberships) {
+        const bool unified = membership.controllers.empty();
+        if (!unified &&
+            std::ranges::find(membership.controllers, controller) == membership.controllers.end()) {
+            continue;
+        }
+        const auto mount = std::ranges::find_if(mounts, [&](const CgroupMount& candidate) {
+            const bool fits =
+                unified ? candidate.unified
+                        : !candidate.unified && std::ranges::find(candidate.options, controller) !=
+                                                    candidate.options.end();
+            return fits && !cgroup_directories(candidate, membership.path).empty();
+        });
+        if (mount == mounts.end()) {
+            continue;
+        }
+        std::filesystem::path name = membership.path;
+        for (const auto& directory : cgroup_directories(*mount, membership.path)) {
+            found.push_back({root / directory.relative_path(), name.string(), unified});
+            name = name.parent_path();
+        }
+    }
+    return found;
+}
+
 }  // namespace beamdump::target

@@ -31,4 +31,19 @@ std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view text);
 std::vector<std::filesystem::path> cgroup_directories(const CgroupMount& mount,
                                                       std::string_view path);
 
+/// One cgroup that counts a process's memory or tasks, as mounted here.
+struct CgroupDirectory {
+    std::filesystem::path directory;
+    std::string name;      ///< as /proc/PID/cgroup has it
+    bool unified = false;  ///< version 2
+    friend bool operator==(const CgroupDirectory&, const CgroupDirectory&) = default;
+};
+
+/// The cgroups of one controller in which a process is, from its own up; those that are not mounted
+/// here are left out. `root` is where the file system begins.
+std::vector<CgroupDirectory> cgroups_of(std::string_view controller,
+                                        const std::vector<CgroupMount>& mounts,
+                                        const std::vector<CgroupMembership>& memberships,
+                                        const std::filesystem::path& root);
+
 }  // namespace beamdump::target

@@ -12,13 +12,14 @@ namespace {
 using memory::Address;
 
 // Arguments and environment together may take a quarter of the stack's limit, 2 MiB of the usual 8.
-constexpr std::uint64_t kMostStackBytes = std::uint64_t{16} << 20U;
+constexpr std::uint64_t kMostStackTopBytes = std::uint64_t{16} << 20U;
 constexpr std::size_t kMostPointers = 1'000'000;
-constexpr std::size_t kMostArgumentBytes = std::size_t{16} << 20U;  // all together
+constexpr std::size_t kMostTextBytes = std::size_t{16} << 20U;  // all together
 constexpr std::size_t kTextAtOnce = 256;
 
 std::unexpected<Error> not_found() {
-    return fail(ErrorCode::kAbsent, "the command line is not on the stack that the core holds");
+    return fail(ErrorCode::kAbsent,
+                "the command line and environment are not on the stack that the core holds");
 }
 
 /// The words of the stack up to the string that the kernel put above everything else.
@@ -35,7 +36,7 @@ Result<Stack> read_stack(const CoreFile& core, memory::MemorySource& memory) {
         return not_found();
     }
     const auto end = *text / sizeof(std::uint64_t) * sizeof(std::uint64_t);
-    const auto lowest = std::max(segment->range.begin, end - std::min(end, kMostStackBytes));
+    const auto lowest = std::max(segment->range.begin, end - std::min(end, kMostStackTopBytes));
     Stack stack;
     stack.begin =
         (lowest + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t);
@@ -60,26 +61,31 @@ std::optional<std::size_t> find_auxiliary(const CoreFile& core, const Stack& sta
     return static_cast<std::size_t>(found.begin() - stack.words.begin());
 }
 
-/// Pointers to the arguments: below the auxiliary vector stand a zero, the environment upside down,
-/// a zero, the arguments, and how many they are.
-std::optional<std::span<const std::uint64_t>> argument_pointers(const Stack& stack,
-                                                                std::size_t auxiliary) {
+/// Pointers to texts: below the auxiliary vector stand a zero, the environment upside down, a zero,
+/// the arguments, and how many they are.
+struct Pointers {
+    std::span<const std::uint64_t> arguments;
+    std::span<const std::uint64_t> environment;
+};
+
+std::optional<Pointers> find_pointers(const Stack& stack, std::size_t auxiliary) {
     const std::span words(stack.words);
     std::size_t at = auxiliary;
     if (at == 0 || words[at - 1] != 0) {
         return std::nullopt;
     }
-    --at;
+    const auto environment_end = --at;
     while (at > 0 && words[at - 1] != 0) {
         --at;
     }
     if (at == 0) {
         return std::nullopt;
     }
+    const auto environment = words.subspan(at, environment_end - at);
     const auto end = --at;  // the zero behind the arguments
     for (std::size_t count = 0; at > 0 && count < kMostPointers; ++count, --at) {
         if (words[at - 1] == count) {
-            return words.subspan(at, end - at);
+            return Pointers{words.subspan(at, end - at), environment};
         }
     }
     return std::nullopt;
@@ -104,30 +110,40 @@ Result<std::string> text_at(Address address, std::size_t most_bytes, memory::Mem
     return not_found();
 }
 
-}  // namespace
-
-Result<std::vector<std::string>> arguments_on_stack(const CoreFile& core,
-                                                    memory::MemorySource& memory) {
+Result<std::vector<std::string>> texts_on_stack(const CoreFile& core, memory::MemorySource& memory,
+                                                std::span<const std::uint64_t> Pointers::* which) {
     const auto stack = read_stack(core, memory);
     if (!stack) {
         return std::unexpected(stack.error());
     }
     const auto auxiliary = find_auxiliary(core, *stack);
-    const auto pointers = auxiliary ? argument_pointers(*stack, *auxiliary) : std::nullopt;
+    const auto pointers = auxiliary ? find_pointers(*stack, *auxiliary) : std::nullopt;
     if (!pointers) {
         return not_found();
     }
-    std::vector<std::string> arguments;
-    std::size_t room = kMostArgumentBytes;
-    for (const auto pointer : *pointers) {
+    std::vector<std::string> texts;
+    std::size_t room = kMostTextBytes;
+    for (const auto pointer : (*pointers).*which) {
         auto text = text_at(pointer, room, memory);
         if (!text) {
             return std::unexpected(text.error());
         }
         room -= std::min(room, text->size() + 1);
-        arguments.push_back(std::move(*text));
+        texts.push_back(std::move(*text));
     }
-    return arguments;
+    return texts;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> arguments_on_stack(const CoreFile& core,
+                                                    memory::MemorySource& memory) {
+    return texts_on_stack(core, memory, &Pointers::arguments);
+}
+
+Result<std::vector<std::string>> environment_on_stack(const CoreFile& core,
+                                                      memory::MemorySource& memory) {
+    return texts_on_stack(core, memory, &Pointers::environment);
 }
 
 }  // namespace beamdump::target

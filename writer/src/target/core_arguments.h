@@ -11,4 +11,8 @@ namespace beamdump::target {
 Result<std::vector<std::string>> arguments_on_stack(const CoreFile& core,
                                                     memory::MemorySource& memory);
 
+/// The environment that it was started with, NAME=VALUE, from the same place.
+Result<std::vector<std::string>> environment_on_stack(const CoreFile& core,
+                                                      memory::MemorySource& memory);
+
 }  // namespace beamdump::target

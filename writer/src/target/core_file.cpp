@@ -1,6 +1,7 @@
 #include "target/core_file.h"
 
 #include "target/core_notes.h"
+#include "target/elf_handle.h"
 
 #include <libdump/base/system_error.h>
 
@@ -18,11 +19,6 @@
 
 namespace beamdump::target {
 namespace {
-
-struct ElfCloser {
-    void operator()(Elf* elf) const { elf_end(elf); }
-};
-using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
 
 // vm.max_map_count is 65,530 by default; a large node may have a million.
 constexpr std::size_t kMostSegments = 8'000'000;

@@ -122,6 +122,7 @@ Result<void> CoreTarget::make_mappings() {
 }
 
 void CoreTarget::find_arguments() {
+    environment_ = environment_on_stack(core_, memory_);
     if (auto whole = arguments_on_stack(core_, memory_)) {
         arguments_ = std::move(*whole);
         return;

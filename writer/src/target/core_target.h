@@ -29,6 +29,10 @@ class CoreTarget final : public Target {
 
     /// From the stack; where that is not in the core, the first 79 bytes that its notes hold.
     [[nodiscard]] Result<std::vector<std::string>> arguments() const override { return arguments_; }
+    /// From the stack. kAbsent: it is not in the core.
+    [[nodiscard]] Result<std::vector<std::string>> environment() const override {
+        return environment_;
+    }
     /// kAbsent: a core does not say.
     [[nodiscard]] Result<std::int64_t> boot_us() const override;
     /// kAbsent: a core does not say.
@@ -53,6 +57,7 @@ class CoreTarget final : public Target {
     ElfImage image_;
     Mappings mappings_;
     std::vector<std::string> arguments_;
+    Result<std::vector<std::string>> environment_;
     std::string incomplete_;
 };
 

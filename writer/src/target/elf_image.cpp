@@ -1,5 +1,7 @@
 #include "target/elf_image.h"
 
+#include "target/elf_handle.h"
+
 #include <libdump/base/descriptor.h>
 #include <libdump/base/system_error.h>
 
@@ -20,14 +22,9 @@ namespace {
 using Symbols = std::map<std::string, Symbol, std::less<>>;
 using memory::AddressRange;
 
-struct ElfCloser {
-    void operator()(Elf* elf) const { elf_end(elf); }
-};
-using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
-
 // Far above any executable's; a file that says more is damaged.
 constexpr std::size_t kMostSymbols = 10'000'000;
-constexpr std::size_t kMostSegments = 10'000;
+constexpr std::size_t kMostProgramHeaders = 10'000;
 
 bool names_memory(const GElf_Sym& symbol) {
     const auto type = GELF_ST_TYPE(symbol.st_info);
@@ -154,7 +151,7 @@ Result<ElfImage> ElfImage::open(const std::filesystem::path& file, std::uint64_t
     const ElfHandle elf(elf_begin(descriptor.get(), ELF_C_READ, nullptr));
     std::size_t segments = 0;
     if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF ||
-        elf_getphdrnum(elf.get(), &segments) != 0 || segments > kMostSegments) {
+        elf_getphdrnum(elf.get(), &segments) != 0 || segments > kMostProgramHeaders) {
         return fail(ErrorCode::kNotABeam,
                     fmt::format("{} is not an ELF executable", file.native()));
     }
@@ -224,7 +221,7 @@ std::string build_id_of(std::span<const std::byte> head) {
         elf_getphdrnum(elf.get(), &segments) != 0) {
         return {};
     }
-    for (std::size_t i = 0; i < std::min(segments, kMostSegments); ++i) {
+    for (std::size_t i = 0; i < std::min(segments, kMostProgramHeaders); ++i) {
         GElf_Phdr segment{};
         if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) == nullptr ||
             segment.p_type != PT_NOTE) {

@@ -108,37 +108,6 @@ Result<void> consider(const CgroupDirectory& cgroup, const Usage& usage, bool by
     return {};
 }
 
-/// The cgroups of one controller in which a process is.
-std::vector<CgroupDirectory> directories_of(std::string_view controller,
-                                            const std::vector<CgroupMount>& mounts,
-                                            const std::vector<CgroupMembership>& memberships,
-                                            const std::filesystem::path& root) {
-    std::vector<CgroupDirectory> found;
-    for (const auto& membership : memberships) {
-        const bool unified = membership.controllers.empty();
-        if (!unified &&
-            std::ranges::find(membership.controllers, controller) == membership.controllers.end()) {
-            continue;
-        }
-        const auto mount = std::ranges::find_if(mounts, [&](const CgroupMount& candidate) {
-            const bool fits =
-                unified ? candidate.unified
-                        : !candidate.unified && std::ranges::find(candidate.options, controller) !=
-                                                    candidate.options.end();
-            return fits && !cgroup_directories(candidate, membership.path).empty();
-        });
-        if (mount == mounts.end()) {
-            continue;
-        }
-        std::filesystem::path name = membership.path;
-        for (const auto& directory : cgroup_directories(*mount, membership.path)) {
-            found.push_back({root / directory.relative_path(), name.string(), unified});
-            name = name.parent_path();
-        }
-    }
-    return found;
-}
-
 }  // namespace
 
 std::string in_mebibytes(std::uint64_t bytes) {
@@ -157,8 +126,8 @@ Result<HeadRoom> HeadRoom::of(pid_t pid, const std::filesystem::path& root) {
     }
     const auto memberships = parse_cgroup_memberships(*text);
     const auto mounts = parse_cgroup_mounts(read_text(root / "proc/self/mountinfo").value_or(""));
-    room.memory_ = directories_of("memory", mounts, memberships, root);
-    room.tasks_ = directories_of("pids", mounts, memberships, root);
+    room.memory_ = cgroups_of("memory", mounts, memberships, root);
+    room.tasks_ = cgroups_of("pids", mounts, memberships, root);
     return room;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "target/cgroup_paths.h"
+
 #include <libdump/base/error.h>
 
 #include <cstdint>
@@ -17,14 +19,6 @@ struct Room {
     std::uint64_t amount = std::numeric_limits<std::uint64_t>::max();  ///< bytes, or tasks
     std::string limit;        ///< for a sentence: "memory.max of cgroup /system.slice is 512 MiB"
     bool ends_group = false;  ///< memory.oom.group: running out ends every process of the cgroup
-};
-
-/// One cgroup that counts a process's memory or tasks, as mounted here.
-struct CgroupDirectory {
-    std::filesystem::path directory;
-    std::string name;      ///< as /proc/PID/cgroup has it
-    bool unified = false;  ///< version 2
-    friend bool operator==(const CgroupDirectory&, const CgroupDirectory&) = default;
 };
 
 /// The limits under which a process allocates memory and makes tasks: its cgroups and all above

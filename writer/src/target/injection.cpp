@@ -5,6 +5,7 @@
 #include "target/clock.h"
 #include "target/injection_gadgets.h"
 #include "target/injection_ptrace.h"
+#include "target/injection_threads.h"
 #include "target/proc_directory.h"
 
 #include <libdump/base/system_error.h>
@@ -13,18 +14,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
+#include <csignal>
 #include <fcntl.h>
-#include <filesystem>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE 2U
-#endif
 
 namespace beamdump::target {
 namespace {
@@ -36,21 +32,11 @@ constexpr std::uint64_t kRedZoneBytes = 128;
 // Room for the borrowed thread, which runs on, above the reaper's frames, which stay.
 constexpr std::uint64_t kStackBetween = std::uint64_t{64} << 10U;
 // A guard is looked for no further below a stack pointer: no stack of the runtime is as large.
-constexpr std::uint64_t kMostStackBytes = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kMostThreadStackBytes = std::uint64_t{256} << 20U;
 constexpr std::uint64_t kChainAlignment = 64;
 constexpr std::uint64_t kUserCode64 = 0x33;  // Linux' __USER_CS
 constexpr std::uint64_t kThreadFlags =
     CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
-
-/// The rest of a "Name: rest" line of /proc/PID/status.
-std::string_view status_line(std::string_view status, std::string_view name) {
-    const auto at = status.find(fmt::format("\n{}:", name));
-    if (at == std::string_view::npos) {
-        return {};
-    }
-    const auto rest = status.substr(at + name.size() + 2);
-    return rest.substr(0, rest.find('\n'));
-}
 
 }  // namespace
 
@@ -61,12 +47,7 @@ std::vector<std::string> borrowable_threads() {
 /// Sorts the process's threads by whether they may be borrowed.
 Result<void> Injection::find_threads(std::span<const std::string> names) {
     std::vector<std::pair<std::size_t, pid_t>> found;
-    std::error_code error;
-    std::filesystem::directory_iterator entry(fmt::format("/proc/{}/task", pid_), error);
-    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-        const auto text = entry->path().filename().native();
-        pid_t thread = 0;
-        std::from_chars(text.data(), text.data() + text.size(), thread);
+    for (const auto thread : numbers_in(fmt::format("/proc/{}/task", pid_))) {
         const auto facts = process_facts(thread);
         const auto name = facts ? std::ranges::find(names, facts->name) : names.end();
         if (name != names.end()) {
@@ -89,7 +70,8 @@ Result<void> Injection::find_threads(std::span<const std::string> names) {
     return {};
 }
 
-Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> threads) {
+Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> threads,
+                                     bool filtered_too) {
     const auto process = ProcDirectory::open(pid);
     if (!process) {
         return std::unexpected(process.error());
@@ -100,21 +82,30 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
     }
     Injection injection;
     injection.pid_ = pid;
-    if (status_line(*status, "x86_Thread_features").find("shstk") != std::string_view::npos) {
+    if (status_text(*status, "x86_Thread_features").find("shstk") != std::string_view::npos) {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("process {} runs with a shadow stack: no thread of it can be "
                                 "borrowed to make a twin",
                                 pid));
     }
-    const auto seccomp = status_line(*status, "Seccomp");
-    if (seccomp.ends_with('1')) {
+    const auto seccomp = strictest_seccomp(pid);
+    if (seccomp == Seccomp::kStrict) {
         return fail(
             ErrorCode::kUnsupported,
             fmt::format("process {} runs under strict seccomp, which ends it when a twin is "
                         "made",
                         pid));
     }
-    injection.filtered_ = seccomp.ends_with('2');
+    injection.filtered_ = seccomp == Seccomp::kFiltered;
+    if (injection.filtered_ && !filtered_too) {
+        return fail(
+            ErrorCode::kUnsupported,
+            fmt::format("system calls of process {} are filtered (Seccomp: 2), and whether the "
+                        "filter would end it for making a twin (clone, wait4, exit, exit_group) "
+                        "cannot be known from outside: use mode live or freeze, or, where the "
+                        "filter is known to allow them, mode snapshot with --force-twin",
+                        pid));
+    }
     if (auto found = injection.find_threads(threads); !found) {
         return std::unexpected(found.error());
     }
@@ -157,7 +148,7 @@ Result<Address> Injection::own_stack(Address stack_pointer) const {
                      stack->inode == 0 && stack->path.empty();
     if (fit) {
         const auto begin = stack->range.begin;
-        const auto lowest = stack_pointer - std::min(stack_pointer - begin, kMostStackBytes);
+        const auto lowest = stack_pointer - std::min(stack_pointer - begin, kMostThreadStackBytes);
         const auto guards = pages_->guards({lowest, stack_pointer});
         if (!guards) {
             return std::unexpected(guards.error());
@@ -178,20 +169,22 @@ Result<Address> Injection::own_stack(Address stack_pointer) const {
 std::vector<FrameChain> Injection::reaper_chains(Address at,
                                                  const user_regs_struct& selectors) const {
     FrameChain twin(at, gadgets_, selectors);
+    // Its parent is the reaper, which ends with the node: the kernel then ends the twin at once,
+    // whatever we do at the time, and closes what the node had open. Where calls are filtered, one
+    // that the VM never makes might be answered by a signal.
+    if (!filtered_) {
+        twin.call({SYS_prctl, {PR_SET_PDEATHSIG, SIGKILL}});
+    }
     twin.call({SYS_exit_group, {0}});
 
     FrameChain reaper(
         at + (twin.bytes().size() + kChainAlignment - 1) / kChainAlignment * kChainAlignment,
         gadgets_, selectors);
-    // The twin shares the reaper's descriptors, which are none: what the node closes is closed, and
-    // what it holds when it dies too. A kernel before 5.9 does not know the call: then they are the
-    // node's, still not duplicated. Where calls are filtered, one that the VM never makes might be
-    // answered by a signal.
-    if (!filtered_) {
-        reaper.call({SYS_close_range, {0, ~0U, CLOSE_RANGE_UNSHARE}});
-    }
-    // No exit signal: nobody is told of its end but who waits with __WCLONE.
-    reaper.call({SYS_clone, {CLONE_FILES, twin.entry()}});
+    // The twin shares the node's table of descriptors. A table of its own would be closed file by
+    // file when the twin ends, and each file's flush be waited for: on FUSE or a network, for as
+    // long as a server likes. No exit signal: nobody is told of its end but who waits with
+    // __WCLONE.
+    reaper.call({SYS_clone, {CLONE_FILES | CLONE_FS, twin.entry()}});
     reaper.call({SYS_wait4, {~std::uint64_t{0}, 0, __WCLONE | __WNOTHREAD}});
     reaper.call({SYS_exit, {0}});
     return {std::move(twin), std::move(reaper)};
@@ -244,6 +237,9 @@ Result<void> Injection::plant_in(pid_t thread) {
         return std::unexpected(state.error());
     }
     const auto stopped = state->registers;
+    if (seccomp_of(thread) != Seccomp::kNone && !filtered_) {
+        return fail(ErrorCode::kUnsupported, "its system calls are filtered since a moment ago");
+    }
     if (stopped.cs != kUserCode64) {
         return fail(ErrorCode::kUnsupported, "it does not run x86-64 code");
     }
@@ -311,25 +307,31 @@ Result<void> Injection::plant(const ThreadStop& stop) {
         fmt::format("no thread of process {} can be borrowed to make a twin{}", pid_, reasons));
 }
 
-Result<BornTwin> Injection::run() {
+Result<BornTwin> Injection::run(std::int64_t deadline_ns) {
     BornTwin born;
-    const auto reaper = run_to_clone(borrowed_, Watch::kEachCall);
+    const auto reaper = run_to_clone(borrowed_, Watch::kEachCall, deadline_ns);
     if (!reaper) {
+        // If it still runs, it has to stand for being let go with the others.
+        ::ptrace(PTRACE_INTERRUPT, borrowed_, nullptr, nullptr);
         return std::unexpected(reaper.error());
     }
     born.reaper = *reaper;
-    if (auto there = await_birth(born.reaper); !there) {
+    if (auto there = await_birth(born.reaper, deadline_ns); !there) {
         return std::unexpected(there.error());
     }
     const auto begin_ns = clock_ns(CLOCK_MONOTONIC);
-    const auto twin = run_to_clone(born.reaper, Watch::kClone);
+    const auto twin = run_to_clone(born.reaper, Watch::kClone, deadline_ns);
     if (!twin) {
-        ::ptrace(PTRACE_DETACH, born.reaper, nullptr, nullptr);
         return std::unexpected(twin.error());
     }
     born.twin = *twin;
     born.fork_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
     return born;
+}
+
+bool Injection::let_go() const {
+    // Where nothing was made, what we trace is another twin.
+    return borrowed_ == 0 || let_go_of_traced(pid_);
 }
 
 }  // namespace beamdump::target

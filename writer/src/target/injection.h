@@ -43,8 +43,10 @@ struct BornTwin {
 class Injection {
   public:
     /// Finds out what can be known while the process runs. Changes nothing. kUnsupported: a shadow
-    /// stack, strict seccomp, no thread of these names, no code to borrow. kPermission.
-    static Result<Injection> prepare(pid_t pid, std::span<const std::string> threads);
+    /// stack, strict seccomp, a seccomp filter on any thread unless `filtered_too`, no thread of
+    /// these names, no code to borrow. kPermission.
+    static Result<Injection> prepare(pid_t pid, std::span<const std::string> threads,
+                                     bool filtered_too = false);
 
     /// Writes the frames into dead stack memory and points a borrowed thread to them. Nothing runs
     /// before it is resumed; if we die, it runs by itself. kUnsupported: no thread is fit (at work
@@ -52,10 +54,17 @@ class Injection {
     Result<void> plant(const ThreadStop& stop);
 
     /// Lets the planted thread run until the twin is born. kLimit: the kernel refused a thread or a
-    /// process (its reason is told). On failure the reaper is let go, the node is as before once
-    /// `stop` is resumed.
-    Result<BornTwin> run();
+    /// process (its reason is told), or it took beyond the deadline (CLOCK_MONOTONIC). After a
+    /// failure let `stop` be resumed first, then let_go().
+    Result<BornTwin> run(std::int64_t deadline_ns);
 
+    /// After a failure of run(): lets go what was made until then or still is being made, so that
+    /// it ends. The node is as before then. False: it still hangs in the kernel after two seconds.
+    [[nodiscard]] bool let_go() const;
+
+    /// Whether the process's system calls are filtered: whether a twin of it does not end with it
+    /// by itself.
+    [[nodiscard]] bool filtered() const { return filtered_; }
     [[nodiscard]] pid_t borrowed() const { return borrowed_; }
 
   private:

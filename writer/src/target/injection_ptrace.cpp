@@ -1,6 +1,7 @@
 #include "target/injection_ptrace.h"
 
 #include "target/clock.h"
+#include "target/thread_look.h"
 
 #include <libdump/base/bytes.h>
 #include <libdump/base/system_error.h>
@@ -16,14 +17,11 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 
 namespace beamdump::target {
 namespace {
 
 constexpr std::size_t kMostXsaveBytes = std::size_t{64} << 10U;
-// Of a process with a terabyte: a fork takes some tens of milliseconds a gigabyte.
-constexpr std::int64_t kCloneDeadlineNs = 120'000'000'000;
 constexpr int kMostStops = 1000;
 
 std::unexpected<Error> ptrace_failed(const char* doing, pid_t thread, int error) {
@@ -34,31 +32,23 @@ std::unexpected<Error> ptrace_failed(const char* doing, pid_t thread, int error)
                 fmt::format("cannot {} of thread {}: {}", doing, thread, system_error_text(error)));
 }
 
-/// Waits until a thread stops or ends and gives its wait status. Turns of the processor first: most
-/// stops come within microseconds, and the whole node waits.
-Result<int> await_change(pid_t thread) {
-    const auto begin = clock_ns(CLOCK_MONOTONIC);
+/// Waits until a thread stops or ends. Turns of the processor first: most stops come within
+/// microseconds, and the whole node waits.
+Result<ThreadLook> await_change(pid_t thread, std::int64_t deadline_ns) {
     long pause_ns = 10'000;
     for (int turn = 0;; ++turn) {
-        int status = 0;
-        const pid_t got = ::waitpid(thread, &status, __WALL | WNOHANG);
-        if (got == thread) {
-            return status;
+        const auto look = look_at_thread(thread);
+        if (look.stopped() || look.ended()) {
+            return look;
         }
-        if (got < 0 && errno != EINTR) {
-            return fail(ErrorCode::kTargetDied, fmt::format("thread {} has ended", thread));
+        if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
+            return fail(ErrorCode::kLimit,
+                        fmt::format("thread {} did not get through a system call in time", thread));
         }
         constexpr int kTurns = 200;
         if (turn < kTurns) {
             ::sched_yield();
             continue;
-        }
-        if (clock_ns(CLOCK_MONOTONIC) - begin > kCloneDeadlineNs) {
-            return fail(
-                ErrorCode::kLimit,
-                fmt::format("thread {} has been in one system call for {} seconds: it hangs "
-                            "in the kernel",
-                            thread, kCloneDeadlineNs / 1'000'000'000));
         }
         const timespec time{0, pause_ns};
         ::nanosleep(&time, nullptr);
@@ -66,12 +56,20 @@ Result<int> await_change(pid_t thread) {
     }
 }
 
-int event_of(int status) {
-    return status >> 16;
+/// Whether a system call gave up for a signal, to be begun anew by the kernel: no refusal
+/// (ERESTARTSYS and its kin; Linux' include/linux/errno.h). fork does so for SIGSTOP.
+bool begins_anew(std::int64_t result) {
+    constexpr std::int64_t kFirst = -512;
+    constexpr std::int64_t kLast = -516;
+    return result <= kFirst && result >= kLast;
 }
 
-bool at_system_call(int status) {
-    return WSTOPSIG(status) == (SIGTRAP | 0x80);
+/// Resumes a stopped thread with the signal that is on its way to it. Only SIGSTOP can be, where
+/// all others are blocked: the node is under it from then on, and the thread can still be resumed.
+bool resume(pid_t thread, __ptrace_request request, const ThreadLook& look) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the signal as a pointer.
+    auto* const signal = reinterpret_cast<void*>(static_cast<std::intptr_t>(look.on_its_way()));
+    return ::ptrace(request, thread, nullptr, signal) == 0;
 }
 
 }  // namespace
@@ -135,41 +133,44 @@ Result<void> set_running_point(pid_t thread, const user_regs_struct& registers) 
     return {};
 }
 
-Result<pid_t> run_to_clone(pid_t thread, Watch watch) {
+Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) {
     const auto request = watch == Watch::kEachCall ? PTRACE_SYSCALL : PTRACE_CONT;
+    ThreadLook look;
     for (int stops = 0; stops < kMostStops; ++stops) {
-        if (::ptrace(request, thread, nullptr, nullptr) != 0) {
+        if (!resume(thread, request, look)) {
             return ptrace_failed("continue the run", thread, errno);
         }
-        const auto status = await_change(thread);
-        if (!status) {
-            return std::unexpected(status.error());
+        const auto changed = await_change(thread, deadline_ns);
+        if (!changed) {
+            return std::unexpected(changed.error());
         }
-        if (WIFEXITED(*status)) {
+        look = *changed;
+        if (look.is == ThreadLook::Is::kExited) {
             return fail(ErrorCode::kLimit,
                         "the kernel refuses to make a twin of the node: too little memory can be "
                         "promised, or too many processes run (look at the limits of the node's "
                         "user and cgroup)");
         }
-        if (!WIFSTOPPED(*status)) {
+        if (look.ended()) {
             return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
         }
-        if (event_of(*status) == PTRACE_EVENT_CLONE) {
+        if (look.event == PTRACE_EVENT_CLONE) {
             unsigned long made = 0;
             if (::ptrace(PTRACE_GETEVENTMSG, thread, nullptr, &made) != 0) {
                 return ptrace_failed("read the event", thread, errno);
             }
             return static_cast<pid_t>(made);
         }
-        if (!at_system_call(*status)) {
-            continue;  // a SIGSTOP sent meanwhile: it counts when we let go
+        if (!look.at_system_call()) {
+            continue;
         }
         const auto registers = read_registers(thread);
         if (!registers) {
             return std::unexpected(registers.error());
         }
         const auto result = static_cast<std::int64_t>(registers->rax);
-        if (registers->orig_rax == SYS_clone && result < 0 && result != -ENOSYS) {
+        if (registers->orig_rax == SYS_clone && result < 0 && result != -ENOSYS &&
+            !begins_anew(result)) {
             return fail(ErrorCode::kLimit,
                         fmt::format("the kernel refuses to make a thread in the node: {} (look at "
                                     "the limits on processes of its user and cgroup)",
@@ -181,12 +182,43 @@ Result<pid_t> run_to_clone(pid_t thread, Watch watch) {
                             thread, kMostStops));
 }
 
-Result<void> await_birth(pid_t thread) {
-    const auto status = await_change(thread);
-    if (!status) {
-        return std::unexpected(status.error());
+Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns) {
+    ThreadLook look;
+    for (int stops = 0; stops < kMostStops; ++stops) {
+        if (!resume(thread, PTRACE_SYSCALL, look)) {
+            return ptrace_failed("continue the run", thread, errno);
+        }
+        const auto changed = await_change(thread, deadline_ns);
+        if (!changed) {
+            return std::unexpected(changed.error());
+        }
+        look = *changed;
+        if (look.ended()) {
+            return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
+        }
+        if (!look.at_system_call()) {
+            continue;
+        }
+        const auto registers = read_registers(thread);
+        if (!registers) {
+            return std::unexpected(registers.error());
+        }
+        if (registers->orig_rax == static_cast<std::uint64_t>(call) &&
+            static_cast<std::int64_t>(registers->rax) != -ENOSYS) {
+            return {};
+        }
     }
-    if (!WIFSTOPPED(*status)) {
+    return fail(ErrorCode::kImplausible, fmt::format("thread {} was stopped {} times on its way "
+                                                     "through system call {}",
+                                                     thread, kMostStops, call));
+}
+
+Result<void> await_birth(pid_t thread, std::int64_t deadline_ns) {
+    const auto look = await_change(thread, deadline_ns);
+    if (!look) {
+        return std::unexpected(look.error());
+    }
+    if (!look->stopped()) {
         return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
     }
     return {};

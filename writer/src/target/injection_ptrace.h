@@ -27,11 +27,17 @@ enum class Watch : std::uint8_t {
 };
 
 /// Lets a stopped thread run until a clone of it has succeeded; it then stands in it. Gives what
-/// it made, which is traced and about to stop. kLimit: the clone failed; the thread stands behind
-/// it, or has ended. kTargetDied.
-Result<pid_t> run_to_clone(pid_t thread, Watch watch);
+/// it made, which is traced and about to stop. A SIGSTOP on its way to the node takes effect; the
+/// thread still runs on. kLimit: the clone failed; the thread stands behind it, or has ended. Or it
+/// did not come as far until the deadline (CLOCK_MONOTONIC) and still runs. kTargetDied.
+Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns);
 
-/// Waits until a thread or process that was made under our eyes stands at its beginning.
-Result<void> await_birth(pid_t thread);
+/// Lets a stopped thread run until it is about to return from that system call, whatever its
+/// result. Errors as run_to_clone().
+Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns);
+
+/// Waits until a thread or process that was made under our eyes stands at its beginning. kLimit:
+/// not until the deadline. kTargetDied.
+Result<void> await_birth(pid_t thread, std::int64_t deadline_ns);
 
 }  // namespace beamdump::target

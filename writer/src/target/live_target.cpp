@@ -183,17 +183,26 @@ Result<void> LiveTarget::refresh_mappings() {
 }
 
 Result<std::vector<std::string>> LiveTarget::arguments() const {
-    const auto text = process_.read("cmdline");
+    return texts("cmdline");
+}
+
+Result<std::vector<std::string>> LiveTarget::environment() const {
+    return texts("environ");
+}
+
+/// Of a file of the process, in which each text ends in a zero.
+Result<std::vector<std::string>> LiveTarget::texts(std::string_view file) const {
+    const auto text = process_.read(file);
     if (!text) {
         return std::unexpected(text.error());
     }
-    std::vector<std::string> arguments;
+    std::vector<std::string> texts;
     for (std::size_t at = 0; at < text->size();) {
         const auto end = std::min(text->find('\0', at), text->size());
-        arguments.push_back(text->substr(at, end - at));
+        texts.push_back(text->substr(at, end - at));
         at = end + 1;
     }
-    return arguments;
+    return texts;
 }
 
 Result<std::int64_t> LiveTarget::boot_us() const {

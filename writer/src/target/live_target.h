@@ -27,6 +27,7 @@ class LiveTarget final : public Target {
     Result<void> refresh_mappings() override;
 
     [[nodiscard]] Result<std::vector<std::string>> arguments() const override;
+    [[nodiscard]] Result<std::vector<std::string>> environment() const override;
     [[nodiscard]] Result<std::int64_t> boot_us() const override;
     [[nodiscard]] Result<std::uint64_t> resident_bytes() const override;
     [[nodiscard]] bool has_swapped_pages() const override;
@@ -40,6 +41,8 @@ class LiveTarget final : public Target {
 
   private:
     LiveTarget() = default;
+    [[nodiscard]] Result<std::vector<std::string>> texts(std::string_view file) const;
+
     ProcDirectory process_;
     std::string executable_;
     ElfImage image_;

@@ -119,11 +119,16 @@ Result<ProcDirectory> ProcDirectory::open(pid_t pid) {
     proc.directory_ = Descriptor(
         ::open(fmt::format("/proc/{}", pid).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!proc.directory_.valid()) {
-        if (pid > 0 && errno == ENOENT && (::kill(pid, 0) == 0 || errno == EPERM)) {
+        const int error_number = errno;
+        if (pid > 0 && error_number == ENOENT && (::kill(pid, 0) == 0 || errno == EPERM)) {
             return fail(ErrorCode::kPermission,
                         fmt::format("process {} is there, but /proc does not show it to this user "
                                     "(mounted with hidepid?): run as root",
                                     pid));
+        }
+        if (error_number != ENOENT) {
+            return fail(ErrorCode::kIo, fmt::format("cannot open /proc/{}: {}", pid,
+                                                    system_error_text(error_number)));
         }
         return fail(ErrorCode::kNotFound, fmt::format("there is no process {}", pid));
     }

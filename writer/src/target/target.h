@@ -31,6 +31,8 @@ class Target {
     virtual Result<void> refresh_mappings() = 0;
 
     [[nodiscard]] virtual Result<std::vector<std::string>> arguments() const = 0;
+    /// The variables that it was started with, NAME=VALUE. It may have set others since.
+    [[nodiscard]] virtual Result<std::vector<std::string>> environment() const = 0;
     [[nodiscard]] virtual Result<std::int64_t> boot_us()
         const = 0;  ///< wall clock, since the epoch
     [[nodiscard]] virtual Result<std::uint64_t> resident_bytes() const = 0;

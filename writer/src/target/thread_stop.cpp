@@ -2,6 +2,7 @@
 
 #include "target/access.h"
 #include "target/clock.h"
+#include "target/patience.h"
 #include "target/proc_directory.h"
 
 #include <libdump/base/system_error.h>
@@ -16,31 +17,16 @@
 #include <filesystem>
 #include <span>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
 #include <utility>
 
 namespace beamdump::target {
 namespace {
 
-constexpr std::int64_t kStopDeadlineNs = 2'000'000'000;
 constexpr std::int64_t kDetachDeadlineNs = 500'000'000;
 /// A running thread that is interrupted stops within this if a processor is free for it.
 constexpr std::int64_t kSoonNs = 50'000;
 // Threads that are stopped make no others, so a few passes are enough for any sane target.
 constexpr int kMostPasses = 100;
-
-/// Waits a little, the longer the more often it was called: most threads stop within microseconds.
-class Patience {
-  public:
-    void wait() {
-        const timespec time{0, pause_ns_};
-        ::nanosleep(&time, nullptr);
-        pause_ns_ = std::min(pause_ns_ * 2, 1'000'000L);
-    }
-
-  private:
-    long pause_ns_ = 10'000;
-};
 
 /// Without giving up the processor: until the time is up, or what is waited for.
 void busy_for(std::int64_t ns, const std::function<bool()>& done) {
@@ -89,13 +75,41 @@ std::unexpected<Error> seize_denied(pid_t pid, pid_t thread) {
 
 }  // namespace
 
-Result<ThreadStop> ThreadStop::stop(pid_t pid) {
-    ThreadStop stop(pid);
-    stop.stopped_ = true;  // from here on the destructor resumes
-    if (auto done = stop.stop_all(); !done) {
-        return std::unexpected(done.error());
+bool has_hanging_thread(pid_t pid) {
+    const auto threads = list_threads(pid);
+    return threads && std::ranges::any_of(*threads, [](pid_t thread) {
+               const auto facts = process_facts(thread);
+               return facts && facts->state == 'D';
+           });
+}
+
+ThreadStop::ThreadStop(pid_t pid, const StopTerms& terms)
+    : pid_(pid), terms_(terms), deadline_ns_(clock_ns(CLOCK_MONOTONIC) + terms.within.count()) {}
+
+Result<ThreadStop> ThreadStop::stop(pid_t pid, const StopTerms& terms) {
+    ThreadStop stop(pid, terms);
+    if (terms.holds != nullptr) {
+        const auto end_ns = clock_ns(CLOCK_MONOTONIC) + terms.lasts.count();
+        if (auto held = terms.holds->begin(end_ns); !held) {
+            return std::unexpected(held.error());
+        }
     }
-    return stop;
+    stop.stopped_ = true;  // from here on the destructor resumes
+    auto done = stop.stop_all();
+    if (done) {
+        stop.complete_ = true;
+        return stop;
+    }
+    return stop.give_up(done.error());
+}
+
+std::unexpected<Error> ThreadStop::give_up(Error error) {
+    const auto cost = resume();
+    if (cost.length_ns > 0) {
+        error.message += fmt::format("; the attempt stopped the process for {:.1f} ms",
+                                     static_cast<double>(cost.length_ns) / 1e6);
+    }
+    return std::unexpected(std::move(error));
 }
 
 /// Stops what is not stopped yet, until there is nothing new.
@@ -110,6 +124,9 @@ Result<void> ThreadStop::stop_all() {
                 return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", pid_));
             }
             return {};
+        }
+        if (clock_ns(CLOCK_MONOTONIC) > deadline_ns_) {
+            return std::unexpected(hangs(threads_.back()));
         }
         if (begin_ns_ == 0) {
             begin_ns_ = clock_ns(CLOCK_MONOTONIC);
@@ -154,10 +171,12 @@ Result<void> ThreadStop::run_on(std::span<const pid_t> threads, std::chrono::nan
             return states_[index].stopped;
         });
     });
-    if (auto stopped = await_stops(); !stopped) {
-        return stopped;
+    auto stopped = await_stops();
+    if (stopped) {
+        stopped = stop_all();
     }
-    return stop_all();
+    complete_ = stopped.has_value();
+    return stopped;
 }
 
 /// Seizes every thread that is not yet; those that are about to end are left out.
@@ -191,18 +210,15 @@ Result<void> ThreadStop::seize_threads() {
 /// Looks once whether a thread has stopped or ended.
 void ThreadStop::look_at(std::size_t index) {
     State& state = states_[index];
-    int status = 0;
-    const pid_t got = ::waitpid(threads_[index], &status, __WALL | WNOHANG);
-    const bool unknown = got < 0 && errno == ECHILD;
-    if (unknown || (got > 0 && !WIFSTOPPED(status))) {
+    const auto look = look_at_thread(threads_[index]);
+    if (look.ended()) {
         state.ended = true;
-    } else if (got > 0) {
+    } else if (look.stopped()) {
         state.stopped = true;
         // An event stop (interrupted, or the process is under SIGSTOP) holds no signal back. In any
         // other stop a signal is on its way to the thread.
-        const bool event = status >> 16 != 0;
-        state.signal = event ? 0 : WSTOPSIG(status);
-        state.group = event && WSTOPSIG(status) != SIGTRAP;
+        state.look = look;
+        state.group = look.event != 0 && look.signal != SIGTRAP;
     }
 }
 
@@ -221,7 +237,6 @@ void ThreadStop::forget_if(const std::function<bool(std::size_t)>& done) {
 
 /// Waits until every seized thread stands or has ended.
 Result<void> ThreadStop::await_stops() {
-    const auto deadline = clock_ns(CLOCK_MONOTONIC) + kStopDeadlineNs;
     Patience patience;
     while (true) {
         bool leader_ended = false;
@@ -239,27 +254,34 @@ Result<void> ThreadStop::await_stops() {
         if (waiting == states_.end()) {
             return {};
         }
-        if (clock_ns(CLOCK_MONOTONIC) > deadline) {
-            const auto thread = threads_[static_cast<std::size_t>(waiting - states_.begin())];
-            return fail(ErrorCode::kLimit,
-                        fmt::format("thread {} of process {} did not stop within two seconds: it "
-                                    "hangs in the kernel (look at /proc/{}/stack)",
-                                    thread, pid_, thread));
+        if (clock_ns(CLOCK_MONOTONIC) > deadline_ns_) {
+            return std::unexpected(
+                hangs(threads_[static_cast<std::size_t>(waiting - states_.begin())]));
         }
         patience.wait();
     }
+}
+
+/// Why a thread did not stop in time.
+Error ThreadStop::hangs(pid_t thread) const {
+    const auto directory = ProcDirectory::open(thread);
+    const auto facts = directory ? directory->facts() : std::unexpected(directory.error());
+    const auto where = directory ? directory->read("wchan") : std::unexpected(directory.error());
+    const auto why = !facts || facts->state != 'D'
+                         ? "no processor was free for it, or this program was stopped meanwhile"
+                         : fmt::format("it is in uninterruptible sleep in the kernel{}",
+                                       where && *where != "0" ? " (in " + *where + ")" : "");
+    return {ErrorCode::kLimit,
+            fmt::format(
+                "thread {} ({}) of process {} did not stop within {} ms: {}", thread,
+                facts ? facts->name : "?", pid_,
+                std::chrono::duration_cast<std::chrono::milliseconds>(terms_.within).count(), why)};
 }
 
 /// Detaches from every thread, and reaps those that were killed meanwhile, so that their parent
 /// sees their end.
 void ThreadStop::detach_all() {
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kDetachDeadlineNs;
-    for (std::size_t i = 0; i < threads_.size(); ++i) {
-        // Only a stopped thread can be detached from; after a failure some still run.
-        if (!states_[i].stopped) {
-            ::ptrace(PTRACE_INTERRUPT, threads_[i], nullptr, nullptr);
-        }
-    }
     Patience patience;
     while (true) {
         forget_if([&](std::size_t i) {
@@ -269,13 +291,12 @@ void ThreadStop::detach_all() {
             if (!states_[i].stopped || states_[i].ended) {
                 return states_[i].ended;
             }
-            // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the signal as a pointer.
-            auto* signal = reinterpret_cast<void*>(static_cast<std::intptr_t>(states_[i].signal));
-            const bool detached = ::ptrace(PTRACE_DETACH, threads_[i], nullptr, signal) == 0;
+            const bool detached = detach(threads_[i], states_[i].look);
             states_[i].stopped = detached;  // where it failed the thread was killed: it ends soon
             return detached;
         });
-        if (threads_.empty() || clock_ns(CLOCK_MONOTONIC) > deadline) {
+        // After a failure some never stopped, and only a stopped thread can be detached from.
+        if (threads_.empty() || !complete_ || clock_ns(CLOCK_MONOTONIC) > deadline) {
             return;
         }
         patience.wait();
@@ -284,10 +305,13 @@ void ThreadStop::detach_all() {
 
 ThreadStop::ThreadStop(ThreadStop&& other) noexcept
     : pid_(other.pid_),
+      terms_(other.terms_),
+      deadline_ns_(other.deadline_ns_),
       threads_(std::move(other.threads_)),
       states_(std::move(other.states_)),
       begin_ns_(other.begin_ns_),
-      stopped_(std::exchange(other.stopped_, false)) {}
+      stopped_(std::exchange(other.stopped_, false)),
+      complete_(other.complete_) {}
 
 ThreadStop::~ThreadStop() {
     resume();
@@ -295,7 +319,8 @@ ThreadStop::~ThreadStop() {
 
 bool ThreadStop::at_rest(pid_t thread) const {
     const auto index = index_of(thread);
-    return index < threads_.size() && states_[index].stopped && states_[index].signal == 0;
+    return index < threads_.size() && states_[index].stopped &&
+           states_[index].look.on_its_way() == 0;
 }
 
 /// Beyond the last where it is none of them.
@@ -312,6 +337,12 @@ StopCost ThreadStop::resume() {
     cost.threads = static_cast<std::uint32_t>(threads_.size());
     detach_all();
     cost.length_ns = begin_ns_ == 0 ? 0 : clock_ns(CLOCK_MONOTONIC) - begin_ns_;
+    if (terms_.holds != nullptr) {
+        terms_.holds->add(cost);
+        if (threads_.empty() || complete_) {
+            terms_.holds->end();
+        }
+    }
     return cost;
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "target/holds.h"
+#include "target/thread_look.h"
+
 #include <libdump/base/error.h>
 
 #include <chrono>
@@ -12,28 +15,35 @@
 
 namespace beamdump::target {
 
-struct StopCost {
-    std::int64_t begin_monotonic_ns = 0;
-    std::int64_t length_ns = 0;  ///< from the first thread's stop to the last one's resumption
-    std::uint32_t threads = 0;
+/// How a stop is bounded, and who is told of it.
+struct StopTerms {
+    /// By when all threads must stand, since the call.
+    std::chrono::nanoseconds within = std::chrono::milliseconds(100);
+    /// How long the node will be held at the longest, since the call. May be extended.
+    std::chrono::nanoseconds lasts = within;
+    /// Non-owning; null: nobody.
+    Holds* holds = nullptr;
 };
 
 /// All threads of a process, stopped with PTRACE_SEIZE and PTRACE_INTERRUPT; resumed by resume() or
-/// the destructor, and by the kernel if we die. Must be made, resumed and destroyed on one thread.
-/// Signals that arrive meanwhile are delivered on resumption; a group-stop (SIGSTOP) that the
-/// target was in stays as it was.
+/// the destructor, and by the kernel if the thread that stopped them ends. Must be made, resumed
+/// and destroyed on one thread. Signals that arrive meanwhile are delivered on resumption; a
+/// group-stop (SIGSTOP) that the target was in stays as it was.
 class ThreadStop {
   public:
-    /// Stops every thread, those made meanwhile too. On failure all are resumed. kPermission;
-    /// kNotFound; kTargetDied; kLimit: a thread did not stop within two seconds (it hangs in the
-    /// kernel) or new ones kept coming. A thread that hangs is left seized and would stop when it
-    /// wakes, until this process ends: end it soon after that error.
-    static Result<ThreadStop> stop(pid_t pid);
+    /// Stops every thread, those made meanwhile too. On failure all that stand are resumed.
+    /// kPermission; kNotFound; kTargetDied; kLimit: a thread did not stop in time (it is in
+    /// uninterruptible sleep) or new ones kept coming. Only a stopped thread can be let go, so
+    /// those that were not are left to the kernel: after an error the calling thread has to end at
+    /// once.
+    static Result<ThreadStop> stop(pid_t pid, const StopTerms& terms = {});
     ThreadStop(ThreadStop&& other) noexcept;
     ThreadStop& operator=(ThreadStop&&) = delete;
     ThreadStop(const ThreadStop&) = delete;
     ~ThreadStop();
 
+    /// Lets all threads go after an error of theirs, and says in it what the attempt cost.
+    std::unexpected<Error> give_up(Error error);
     /// Lets all threads go; gives what the stop cost. Safe to call once; later calls do nothing.
     StopCost resume();
 
@@ -50,24 +60,31 @@ class ThreadStop {
     struct State {
         bool stopped = false;
         bool ended = false;
-        int signal = 0;      ///< to be delivered on resumption; 0: none
+        ThreadLook look{};   ///< in which stop it stands
         bool group = false;  ///< stopped by SIGSTOP or its like before we came
     };
 
-    explicit ThreadStop(pid_t pid) : pid_(pid) {}
+    ThreadStop(pid_t pid, const StopTerms& terms);
     Result<void> stop_all();
     Result<void> seize_threads();
     Result<void> await_stops();
     void look_at(std::size_t index);
     [[nodiscard]] std::size_t index_of(pid_t thread) const;
     void forget_if(const std::function<bool(std::size_t)>& done);
+    [[nodiscard]] Error hangs(pid_t thread) const;
     void detach_all();
 
     pid_t pid_ = 0;
+    StopTerms terms_;
+    std::int64_t deadline_ns_ = 0;
     std::vector<pid_t> threads_;
     std::vector<State> states_;  // of the thread at the same index
     std::int64_t begin_ns_ = 0;
     bool stopped_ = false;
+    bool complete_ = false;
 };
+
+/// Whether a thread of the process is in uninterruptible sleep at this moment: it would not stop.
+bool has_hanging_thread(pid_t pid);
 
 }  // namespace beamdump::target

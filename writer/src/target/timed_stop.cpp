@@ -1,16 +1,34 @@
 #include "target/timed_stop.h"
 
+#include "target/clock.h"
+#include "target/raised_priority.h"
+
+#include <libdump/base/system_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace beamdump::target {
 
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenAsking{5};
+/// A hold without a limit is said to last so long from each asking on.
+constexpr std::chrono::milliseconds kAhead{50};
+
+}  // namespace
+
 /// Only the thread that stopped a process can let it go, so one thread does both.
 struct TimedStop::Keeper {
+    TimedStopTerms terms;
     std::mutex mutex;
     std::condition_variable changed;
     std::optional<Result<void>> begun;
@@ -21,23 +39,44 @@ struct TimedStop::Keeper {
     std::atomic<bool> over = false;
     std::thread thread;
 
-    Result<ThreadStop> stop_and_settle(pid_t pid, const std::optional<Settling>& settling) {
-        auto stop = ThreadStop::stop(pid);
-        if (stop && settling) {
-            auto settled = settle(*stop, *settling);
+    Result<ThreadStop> stop_and_settle(pid_t pid) {
+        StopTerms how{.holds = terms.holds};
+        how.within = terms.longest.value_or(how.within);
+        how.lasts = terms.longest.value_or(how.within + kAhead);
+        auto stop = ThreadStop::stop(pid, how);
+        if (stop && terms.settling) {
+            auto settled = settle(*stop, *terms.settling);
             if (!settled) {
-                return std::unexpected(settled.error());
+                return stop->give_up(settled.error());
             }
             registers = std::move(*settled);
         }
         return stop;
     }
 
-    void keep(pid_t pid, std::optional<std::chrono::nanoseconds> limit,
-              const std::optional<Settling>& settling) {
+    /// Whether the stop is to end although it is still wanted.
+    [[nodiscard]] bool cut_short() const {
+        return (terms.cut_short && terms.cut_short()) ||
+               (terms.holds != nullptr && terms.holds->interrupted());
+    }
+
+    void wait_for_end(std::unique_lock<std::mutex>& lock) {
+        const auto latest = terms.longest ? begin + *terms.longest : Clock::time_point::max();
+        while (wanted && Clock::now() < latest && !cut_short()) {
+            if (!terms.longest && terms.holds != nullptr) {
+                terms.holds->extend(clock_ns(CLOCK_MONOTONIC) +
+                                    std::chrono::nanoseconds(kAhead).count());
+            }
+            changed.wait_until(lock, std::min(latest, Clock::now() + kBetweenAsking),
+                               [this] { return !wanted; });
+        }
+    }
+
+    void keep(pid_t pid) {
+        const RaisedPriority raised;
         // The stopping of the threads, one after the other, counts.
         const auto first = Clock::now();
-        auto stop = stop_and_settle(pid, settling);
+        auto stop = stop_and_settle(pid);
         std::unique_lock lock(mutex);
         begin = first;
         begun = stop ? Result<void>() : std::unexpected(stop.error());
@@ -45,12 +84,7 @@ struct TimedStop::Keeper {
         if (!stop) {
             return;
         }
-        const auto ended = [this] { return !wanted; };
-        if (limit) {
-            changed.wait_until(lock, begin + *limit, ended);
-        } else {
-            changed.wait(lock, ended);
-        }
+        wait_for_end(lock);
         // Before anything runs: a copy made from here on must not count.
         over = true;
         cost = stop->resume();
@@ -73,20 +107,29 @@ TimedStop::TimedStop(TimedStop&&) noexcept = default;
 TimedStop& TimedStop::operator=(TimedStop&&) noexcept = default;
 TimedStop::~TimedStop() = default;
 
-Result<TimedStop> TimedStop::begin(pid_t pid, std::optional<std::chrono::nanoseconds> limit,
-                                   std::optional<Settling> settling) {
+Result<TimedStop> TimedStop::begin(pid_t pid, TimedStopTerms terms) {
     auto keeper = std::make_unique<Keeper>();
     auto* kept = keeper.get();
-    keeper->thread = std::thread(
-        [kept, pid, limit, settling = std::move(settling)] { kept->keep(pid, limit, settling); });
-    {
-        std::unique_lock lock(keeper->mutex);
-        keeper->changed.wait(lock, [kept] { return kept->begun.has_value(); });
-        if (!*keeper->begun) {
-            return std::unexpected(keeper->begun->error());
-        }
+    keeper->terms = std::move(terms);
+    try {
+        keeper->thread = std::thread([kept, pid] { kept->keep(pid); });
+    } catch (const std::system_error& failure) {
+        return std::unexpected(error_of(failure));
     }
-    return TimedStop(std::move(keeper));
+    std::unique_lock lock(keeper->mutex);
+    keeper->changed.wait(lock, [kept] { return kept->begun.has_value(); });
+    if (*keeper->begun) {
+        lock.unlock();
+        return TimedStop(std::move(keeper));
+    }
+    const auto error = keeper->begun->error();
+    lock.unlock();
+    // The kernel lets go what could not be let go otherwise when the keeper's thread has ended.
+    keeper->thread.join();
+    if (keeper->terms.holds != nullptr) {
+        keeper->terms.holds->end();
+    }
+    return std::unexpected(error);
 }
 
 const std::vector<ThreadRegisters>& TimedStop::registers() const {

@@ -3,19 +3,31 @@
 #include "target/settle.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 
 namespace beamdump::target {
 
+/// When a stop ends by itself, and what it is for.
+struct TimedStopTerms {
+    /// How long the node may be held, the stopping of its threads included. Nothing: until end(),
+    /// but for all threads to stand StopTerms::within.
+    std::optional<std::chrono::nanoseconds> longest = std::nullopt;
+    /// Its time is part of the stop.
+    std::optional<Settling> settling = std::nullopt;
+    /// Asked every few milliseconds, on a thread of the stop's own: true ends the stop.
+    std::function<bool()> cut_short = {};
+    /// Non-owning; null: nobody is told of the stop.
+    Holds* holds = nullptr;
+};
+
 /// All threads of a process stopped for at most a given time: kept by a thread of its own, so that
 /// the process runs on when the time is up, whatever its copier waits for. Ends with the object.
 class TimedStop {
   public:
-    /// Errors as ThreadStop::stop. Without `limit` it lasts until end(). `settling`: see settle();
-    /// its time is part of the stop.
-    static Result<TimedStop> begin(pid_t pid, std::optional<std::chrono::nanoseconds> limit,
-                                   std::optional<Settling> settling = std::nullopt);
+    /// Errors as ThreadStop::stop; nothing is stopped or traced any more then.
+    static Result<TimedStop> begin(pid_t pid, TimedStopTerms terms = {});
 
     TimedStop(TimedStop&&) noexcept;
     TimedStop& operator=(TimedStop&&) noexcept;

@@ -3,6 +3,8 @@
 #include "target/clock.h"
 #include "target/injection.h"
 #include "target/injection_ptrace.h"
+#include "target/patience.h"
+#include "target/thread_look.h"
 #include "target/twin_needs.h"
 
 #include <libdump/base/descriptor.h>
@@ -10,20 +12,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <fcntl.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
 namespace beamdump::target {
 namespace {
 
+// A twin runs through two system calls while the node runs on.
+constexpr std::int64_t kHeldDeadlineNs = 10'000'000'000;
 // The kernel frees a large twin's page tables first.
-constexpr std::int64_t kGoneDeadlineNs = 30'000'000'000;
+constexpr std::int64_t kEndDeadlineNs = 30'000'000'000;
+// All that is left then is for a thread of the node to notice.
+constexpr std::int64_t kGoneDeadlineNs = 2'000'000'000;
+// The stop for which no limit is given may take this beside the fork, and the fork so often as long
+// as it should.
+constexpr std::chrono::milliseconds kBesideFork{150};
+constexpr int kSlowFork = 10;
 
 /// When memory runs out, the kernel ends this process first. Best effort: not every sandbox lets
 /// us.
@@ -45,28 +55,51 @@ struct TwinStop {
     std::vector<ThreadRegisters> registers;
 };
 
-Result<BornTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
-                        TwinStop& known) {
-    auto stop = ThreadStop::stop(node);
-    if (!stop) {
-        return std::unexpected(stop.error());
-    }
+/// All that happens while the node stands still; ends when the deadline is reached.
+Result<BornTwin> make_in(ThreadStop& stop, Injection& injection,
+                         const std::optional<Settling>& settling, std::int64_t deadline_ns,
+                         TwinStop& known) {
     if (settling) {
-        auto settled = settle(*stop, *settling);
+        auto settled = settle(stop, *settling);
         if (!settled) {
             return std::unexpected(settled.error());
         }
         known.registers = std::move(*settled);
     }
-    if (auto planted = injection.plant(*stop); !planted) {
+    if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
+        return fail(ErrorCode::kLimit, "stopping its threads took all the time that there was");
+    }
+    if (auto planted = injection.plant(stop); !planted) {
         return std::unexpected(planted.error());
     }
-    auto born = injection.run();
+    return injection.run(deadline_ns);
+}
+
+Result<BornTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
+                        std::chrono::nanoseconds longest, Holds* holds, TwinStop& known) {
+    const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + longest.count();
+    auto stop = ThreadStop::stop(node, {.lasts = longest, .holds = holds});
+    if (!stop) {
+        return std::unexpected(stop.error());
+    }
+    auto born = make_in(*stop, injection, settling, deadline_ns, known);
     if (born) {
-        ::ptrace(PTRACE_DETACH, born->reaper, nullptr, nullptr);
+        detach(born->reaper, look_at_thread(born->reaper));
     }
     known.cost = stop->resume();
-    return born;
+    if (born) {
+        return born;
+    }
+    const bool hangs = !injection.let_go();
+    if (known.cost.begin_monotonic_ns + known.cost.length_ns <= deadline_ns) {
+        return std::unexpected(born.error());
+    }
+    return fail(
+        hangs ? ErrorCode::kUnsupported : born.error().code,
+        fmt::format("making a twin of process {} was given up after {} ms, the longest that "
+                    "it may be stopped for that: {}{}",
+                    node, longest.count() / 1'000'000, born.error().message,
+                    hangs ? ", and still hangs in it" : ""));
 }
 
 /// All that can be found out before anything is stopped.
@@ -111,8 +144,16 @@ Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
     if (auto enough = check_needs(*needs, *node_room, *own_room, limits.own_bytes); !enough) {
         return std::unexpected(enough.error());
     }
-    auto injection =
-        Injection::prepare(node, limits.threads.empty() ? borrowable_threads() : limits.threads);
+    if (limits.longest_stop && needs->least_fork > *limits.longest_stop) {
+        return fail(ErrorCode::kLimit,
+                    fmt::format("the kernel takes at least {} ms for a copy of process {}, and it "
+                                "may be stopped for {} ms: use mode snapshot, or a longer "
+                                "--max-pause",
+                                needs->least_fork.count() / 1'000'000, node,
+                                limits.longest_stop->count() / 1'000'000));
+    }
+    auto injection = Injection::prepare(
+        node, limits.threads.empty() ? borrowable_threads() : limits.threads, limits.filtered_too);
     if (!injection) {
         return std::unexpected(injection.error());
     }
@@ -120,16 +161,35 @@ Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
                        std::move(*injection)};
 }
 
-/// From here on the twin ends with us, even before it could do so by itself.
-Result<void> hold_at_birth(pid_t twin) {
-    if (auto born = await_birth(twin); !born) {
+/// From here on the twin ends with us, even before it could do so by itself; and with the node,
+/// whatever we do then.
+Result<void> hold_at_birth(pid_t twin, bool filtered) {
+    const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + kHeldDeadlineNs;
+    if (auto born = await_birth(twin, deadline_ns); !born) {
         return born;
     }
     be_first_to_go(fmt::to_string(twin));
     // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the options so.
-    auto* const options = reinterpret_cast<void*>(static_cast<std::uintptr_t>(PTRACE_O_EXITKILL));
+    auto* const options = reinterpret_cast<void*>(
+        static_cast<std::uintptr_t>(PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD));
     if (::ptrace(PTRACE_SETOPTIONS, twin, nullptr, options) != 0) {
         return fail(ErrorCode::kTargetDied, fmt::format("the twin {} was killed", twin));
+    }
+    return filtered ? Result<void>() : run_through_call(twin, SYS_prctl, deadline_ns);
+}
+
+/// Waits until a twin that was killed has ended: its memory is given back then.
+Result<void> await_end(pid_t twin) {
+    const auto deadline = clock_ns(CLOCK_MONOTONIC) + kEndDeadlineNs;
+    Patience patience;
+    while (!look_at_thread(twin).ended()) {
+        if (clock_ns(CLOCK_MONOTONIC) > deadline) {
+            return fail(ErrorCode::kLimit,
+                        fmt::format("the twin {} was killed, but has not ended after {} seconds: "
+                                    "it hangs in the kernel (look at /proc/{}/stack)",
+                                    twin, kEndDeadlineNs / 1'000'000'000, twin));
+        }
+        patience.wait();
     }
     return {};
 }
@@ -143,7 +203,7 @@ Result<TwinNeeds> Twin::foresee(pid_t node, const TwinLimits& limits) {
 }
 
 Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
-                        const std::optional<Settling>& settling) {
+                        const std::optional<Settling>& settling, StopCost* cost) {
     auto preparation = prepare(node, limits);
     if (!preparation) {
         return std::unexpected(preparation.error());
@@ -152,16 +212,21 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     twin.node_ = std::move(preparation->node);
     be_first_to_go("self");
     TwinStop stop;
-    const auto born = inject(node, preparation->injection, settling, stop);
-    twin.stop_cost_ = stop.cost;
-    twin.registers_ = std::move(stop.registers);
+    const auto longest =
+        limits.longest_stop.value_or(kBesideFork + kSlowFork * preparation->needs.least_fork);
+    const auto born = inject(node, preparation->injection, settling, longest, limits.holds, stop);
+    if (cost != nullptr) {
+        *cost = stop.cost;
+    }
     if (!born) {
         return std::unexpected(born.error());
     }
+    twin.stop_cost_ = stop.cost;
+    twin.registers_ = std::move(stop.registers);
     twin.here_ = true;
     twin.pid_ = born->twin;
     twin.fork_ns_ = born->fork_ns;
-    if (auto held = hold_at_birth(born->twin); !held) {
+    if (auto held = hold_at_birth(born->twin, preparation->injection.filtered()); !held) {
         return std::unexpected(held.error());
     }
     twin.watcher_ = std::make_unique<TwinWatcher>(
@@ -191,7 +256,7 @@ Twin::Twin(Twin&& other) noexcept
       here_(std::exchange(other.here_, false)) {}
 
 Twin::~Twin() {
-    [[maybe_unused]] const auto removed = remove();
+    [[maybe_unused]] const auto remains = remove();
 }
 
 Result<void> Twin::check() {
@@ -212,34 +277,28 @@ Result<void> Twin::check() {
     return {};
 }
 
-Result<void> Twin::remove() {
+Result<Twin::Remains> Twin::remove() {
     if (!std::exchange(here_, false)) {
-        return {};
+        return Remains::kNone;
     }
     watcher_.reset();
     ::kill(pid_, SIGKILL);
-    const auto deadline = clock_ns(CLOCK_MONOTONIC) + kGoneDeadlineNs;
-    long pause_ns = 20'000;
-    bool reaped = false;
-    while (true) {
-        int status = 0;
-        // As its tracer we are told of its end first, and its reaper once we know.
-        const pid_t got = reaped ? 0 : ::waitpid(pid_, &status, __WALL | WNOHANG);
-        reaped = reaped || (got == pid_ && !WIFSTOPPED(status)) || (got < 0 && errno == ECHILD);
-        if (reaped && !listed(twin_) && !listed(reaper_)) {
-            return {};
-        }
-        if (clock_ns(CLOCK_MONOTONIC) > deadline) {
-            return fail(
-                ErrorCode::kLimit,
-                fmt::format("the twin {} of process {} was killed, but is not gone after "
-                            "{} seconds: its reaper, thread {}, does not run",
-                            pid_, node_.pid(), kGoneDeadlineNs / 1'000'000'000, reaper_.pid()));
-        }
-        const timespec time{0, pause_ns};
-        ::nanosleep(&time, nullptr);
-        pause_ns = std::min(pause_ns * 2, 2'000'000L);
+    // As its tracer we are told of its end first, and its reaper once we know.
+    if (auto ended = await_end(pid_); !ended) {
+        return std::unexpected(ended.error());
     }
+    const auto deadline = clock_ns(CLOCK_MONOTONIC) + kGoneDeadlineNs;
+    Patience patience;
+    while (listed(twin_) || listed(reaper_)) {
+        // One that is stopped, by a signal or by another's trace, reaps when it goes on.
+        const auto reaper = reaper_.facts();
+        const bool stopped = reaper && (reaper->state == 'T' || reaper->state == 't');
+        if (stopped || clock_ns(CLOCK_MONOTONIC) > deadline) {
+            return Remains::kUntilNodeGoesOn;
+        }
+        patience.wait();
+    }
+    return Remains::kNone;
 }
 
 }  // namespace beamdump::target

@@ -4,6 +4,7 @@
 #include "target/settle.h"
 #include "target/twin_watcher.h"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,8 +24,15 @@ struct TwinLimits {
     /// The twin is given up when less than this is left, in bytes. Nothing: a quarter of
     /// copied_bytes.
     std::optional<std::uint64_t> floor_bytes;
+    /// How long the node may be stopped; nothing: several times as long as its fork should take.
+    std::optional<std::chrono::nanoseconds> longest_stop;
+    /// Also where seccomp filters the node's system calls. What a filter does cannot be known from
+    /// outside: one that kills for clone, wait4, exit or exit_group ends the node.
+    bool filtered_too = false;
     /// Names of threads that may be borrowed, the best first. Empty: borrowable_threads().
     std::vector<std::string> threads;
+    /// Told of the node's stop. Non-owning; null: nobody.
+    Holds* holds = nullptr;
 };
 
 /// What a twin of a process may cost.
@@ -32,6 +40,8 @@ struct TwinNeeds {
     std::uint64_t page_table_bytes = 0;
     std::uint64_t copied_bytes = 0;
     std::uint64_t promised_bytes = 0;  ///< counts where memory is never overcommitted
+    /// The least that the kernel's fork takes, for which the node stands still.
+    std::chrono::nanoseconds least_fork{};
     [[nodiscard]] std::uint64_t memory_bytes() const { return page_table_bytes + copied_bytes; }
 };
 
@@ -51,11 +61,14 @@ class Twin {
 
     /// Offers this process and the twin to the kernel for when memory runs out (oom_score_adj).
     /// kLimit: too little memory or too few processes left (the sentence says which limit, how much
-    /// there is and how much is needed). kUnsupported: see Injection, or the process is stopped.
-    /// kExists: it has a twin already. kPermission, kNotFound, kTargetDied as ThreadStop.
-    /// `settling`: see settle(); its time is part of the stop.
+    /// there is and how much is needed), or it was not there in time (`cost` is the limit then, or
+    /// more). kUnsupported: it hangs in the kernel; see Injection,
+    /// or the process is stopped. kExists: it has a twin already. kPermission, kNotFound,
+    /// kTargetDied as ThreadStop. `settling`: see settle(); its time is part of the stop. `cost`
+    /// gets what the stop cost, also where no twin came of it.
     static Result<Twin> make(pid_t node, const TwinLimits& limits = {},
-                             const std::optional<Settling>& settling = std::nullopt);
+                             const std::optional<Settling>& settling = std::nullopt,
+                             StopCost* cost = nullptr);
     Twin(Twin&& other) noexcept;
     Twin& operator=(Twin&&) = delete;
     Twin(const Twin&) = delete;
@@ -78,9 +91,15 @@ class Twin {
     /// kLimit: the memory left ran short, and the twin was ended (see TwinWatcher).
     Result<void> check();
 
+    enum class Remains : std::uint8_t {
+        kNone,
+        /// Its reaper, a thread of the node, stands still as the node does (SIGSTOP, a debugger):
+        /// it and the ended twin, which holds nothing more, go when the node goes on.
+        kUntilNodeGoesOn,
+    };
     /// Ends the twin and waits until it and its reaper are gone. Later calls do nothing. kLimit: it
-    /// takes too long (where the node stands still, its reaper does too).
-    Result<void> remove();
+    /// does not end.
+    Result<Remains> remove();
 
   private:
     Twin() = default;

@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kLeastCopied = 64 * kMebibyte;
 constexpr std::uint64_t kMostCopied = 1024 * kMebibyte;
+/// Measured were 30 to 70 ms a gigabyte (docs/capture.md).
+constexpr std::uint64_t kForkNsPerMebibyte = 30'000;
 constexpr std::uint64_t kTasks = 2;  // the twin and its reaper
 
 std::optional<std::uint64_t> kibibytes(std::string_view status, std::string_view name) {
@@ -56,7 +58,7 @@ Result<TwinNeeds> twin_needs(std::string_view status, const TwinLimits& limits) 
     }
     return TwinNeeds{
         *tables, limits.copied_bytes.value_or(std::clamp(*resident / 8, kLeastCopied, kMostCopied)),
-        *data};
+        *data, std::chrono::nanoseconds(*resident / 1024 * kForkNsPerMebibyte / 1024)};
 }
 
 Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const HeadRoom& own,

@@ -2,25 +2,28 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <cerrno>
 #include <csignal>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace beamdump::target {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks{5};
+constexpr int kMillisecondsBetweenLooks = 5;
 
 }  // namespace
 
 TwinWatcher::TwinWatcher(pid_t node, pid_t twin, TwinFloor floor)
-    : node_(node), twin_(twin), floor_(std::move(floor)), thread_([this] { watch(); }) {}
+    : node_(node),
+      twin_(twin),
+      floor_(std::move(floor)),
+      node_handle_(static_cast<int>(::syscall(SYS_pidfd_open, node, 0))),
+      thread_([this] { watch(); }) {}
 
 TwinWatcher::~TwinWatcher() {
-    {
-        const std::scoped_lock lock(mutex_);
-        wanted_ = false;
-    }
-    changed_.notify_all();
+    wanted_ = false;
     thread_.join();
 }
 
@@ -47,19 +50,30 @@ Result<void> TwinWatcher::look() const {
     return {};
 }
 
+/// Waits the time between two looks, but no longer than until the node ends. Where there is no
+/// handle of it, it has ended already, or the kernel is one before 5.3, which has none.
+bool TwinWatcher::node_ends_within_moment() const {
+    pollfd node{node_handle_.get(), POLLIN, 0};
+    const bool ended = ::poll(&node, 1, kMillisecondsBetweenLooks) > 0;
+    return node_handle_.valid() ? ended : ::kill(node_, 0) != 0 && errno == ESRCH;
+}
+
 void TwinWatcher::watch() {
-    std::unique_lock lock(mutex_);
     while (wanted_) {
-        lock.unlock();
         auto enough = look();
-        lock.lock();
         if (!enough) {
             // First the reason, then the deed: whoever finds the twin dead asks for it.
-            reason_ = std::move(enough.error());
+            {
+                const std::scoped_lock lock(mutex_);
+                reason_ = std::move(enough.error());
+            }
             ::kill(twin_, SIGKILL);
             return;
         }
-        changed_.wait_for(lock, kBetweenLooks, [this] { return !wanted_; });
+        if (node_ends_within_moment()) {
+            ::kill(twin_, SIGKILL);
+            return;
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 #include "target/head_room.h"
 
-#include <condition_variable>
+#include <libdump/base/descriptor.h>
+
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,7 +21,8 @@ struct TwinFloor {
 };
 
 /// Looks every few milliseconds, on a thread of its own, whether enough memory is left, and ends
-/// the twin at once where it is not: whoever reads it may be waiting for a slow disk or pipe.
+/// the twin at once where it is not: whoever reads it may be waiting for a slow disk or pipe. Ends
+/// it also when the node has ended, whose descriptors it keeps open.
 class TwinWatcher {
   public:
     /// `twin` must not be reaped before the watcher has ended.
@@ -34,13 +37,14 @@ class TwinWatcher {
   private:
     void watch();
     [[nodiscard]] Result<void> look() const;
+    [[nodiscard]] bool node_ends_within_moment() const;
 
     pid_t node_;
     pid_t twin_;
     TwinFloor floor_;
+    Descriptor node_handle_;  // readable once the node has ended
+    std::atomic<bool> wanted_ = true;
     mutable std::mutex mutex_;
-    std::condition_variable changed_;
-    bool wanted_ = true;
     std::optional<Error> reason_;
     std::thread thread_;
 };

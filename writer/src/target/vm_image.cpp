@@ -12,7 +12,7 @@
 namespace beamdump::target {
 namespace {
 
-constexpr std::size_t kMostFilesLookedInto = 256;
+constexpr std::size_t kMostMappedFilesSearched = 256;
 // Nothing that executes Erlang is as large; what is larger is not searched for strings.
 constexpr std::uint64_t kMostBytesSearched = std::uint64_t{256} << 20U;
 
@@ -83,7 +83,8 @@ std::vector<Candidate> candidates(const ProcDirectory& process, const Mappings& 
     std::set<std::string, std::less<>> known;
     for (const auto& mapping : mappings.all()) {
         const bool file = mapping.executable && mapping.path.starts_with('/');
-        if (!file || !known.insert(mapping.path).second || known.size() > kMostFilesLookedInto) {
+        if (!file || !known.insert(mapping.path).second ||
+            known.size() > kMostMappedFilesSearched) {
             continue;
         }
         const auto first = std::ranges::find(mappings.all(), mapping.path, &Mapping::path);

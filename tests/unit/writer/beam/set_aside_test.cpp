@@ -16,7 +16,7 @@ constexpr Address kMfa = kCode + 64;
 constexpr Address kFunction = kMfa + 24;
 constexpr Address kHeap = 0x20000;
 constexpr Address kHeapEnd = 0x21000;
-constexpr Address kProcess = 0x10000;
+constexpr Address kYieldedProcess = 0x10000;
 constexpr Address kArguments = 0x30000;
 
 constexpr std::uint64_t kArity = 3;
@@ -61,14 +61,14 @@ class SetAsideTest : public ::testing::Test {
                 .rip = instruction,
                 .rsp = kHeap + 0x800,
                 .rbx = kArguments,
-                .r13 = kProcess,
+                .r13 = kYieldedProcess,
                 .r14 = static_cast<std::uint32_t>(kReductions),
                 .r15 = kHeap + 0x100,
                 .in_system_call = false};
     }
     bool applies(const target::ThreadRegisters& thread) {
         set_aside_.learn(std::array{thread}, memory_);
-        return set_aside_.apply(kProcess, structure_);
+        return set_aside_.apply(kYieldedProcess, structure_);
     }
 
     FakeMemory memory_;
@@ -138,7 +138,7 @@ TEST_F(SetAsideTest, WhatContradictsTheStructureIsNotBelieved) {
 TEST_F(SetAsideTest, WhatMovedOnIsForgotten) {
     ASSERT_TRUE(applies(at(kFunction)));
     set_aside_.forget();
-    EXPECT_FALSE(set_aside_.apply(kProcess, structure_));
+    EXPECT_FALSE(set_aside_.apply(kYieldedProcess, structure_));
     EXPECT_FALSE(applies(at(kFunction + 1)));
 }
 

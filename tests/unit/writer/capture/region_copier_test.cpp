@@ -33,7 +33,7 @@ class RegionCopierTest : public ::testing::Test {
     }
 
     std::vector<records::RegionRef> copy(std::uint64_t words, memory::PresentPages* pages) {
-        RegionCopier copier(*writer_, memory_, pages, format::TermScheme::kOtp25);
+        RegionCopier copier(*writer_, memory_, pages, format::TermScheme::kOtp25, secrets_);
         RegionCopier::Request request;
         request.kind = format::RegionKind::kHeap;
         request.address = kStart;
@@ -48,6 +48,7 @@ class RegionCopierTest : public ::testing::Test {
     }
 
     test::FakeMemory memory_;
+    SecretTexts secrets_;
     std::optional<DumpWriter> writer_;
 };
 
@@ -86,7 +87,7 @@ TEST_F(RegionCopierTest, AbsentPagesAreNamedAndNotRead) {
 TEST_F(RegionCopierTest, DigestTellsContentsApart) {
     constexpr std::uint64_t kBytes = 1U << 20U;
     memory_.add("binary", kStart, kBytes);
-    RegionCopier copier(*writer_, memory_, nullptr, format::TermScheme::kOtp25);
+    RegionCopier copier(*writer_, memory_, nullptr, format::TermScheme::kOtp25, secrets_);
     RegionCopier::Request request;
     request.unit = format::RegionUnit::kBytes;
     request.address = kStart;
@@ -104,7 +105,7 @@ TEST_F(RegionCopierTest, DigestTellsContentsApart) {
 TEST_F(RegionCopierTest, DigestLeavesAbsentPagesAlone) {
     memory_.add("binary", kStart, 4 * memory::kPageBytes);
     EverySecondPage pages;
-    RegionCopier copier(*writer_, memory_, &pages, format::TermScheme::kOtp25);
+    RegionCopier copier(*writer_, memory_, &pages, format::TermScheme::kOtp25, secrets_);
     RegionCopier::Request request;
     request.unit = format::RegionUnit::kBytes;
     request.address = kStart;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <vector>
 
 namespace beamdump::cli {
 namespace {
@@ -31,7 +32,8 @@ bool soon(const std::atomic<bool>& flag) {
 TEST(CancelOnSignal, TheFirstSignalSetsTheFlag) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         const int status = status_of([&] {
-            const auto watch = CancelOnSignal::start().value();
+            target::Holds holds;
+            const auto watch = CancelOnSignal::start(holds).value();
             const bool before = watch->cancelled();
             ::kill(::getpid(), signal);
             ::_exit(!before && soon(watch->cancelled()) ? 42 : 1);
@@ -43,7 +45,8 @@ TEST(CancelOnSignal, TheFirstSignalSetsTheFlag) {
 
 TEST(CancelOnSignal, TheSecondEndsTheProcess) {
     const int status = status_of([] {
-        const auto watch = CancelOnSignal::start(std::chrono::hours(1)).value();
+        target::Holds holds;
+        const auto watch = CancelOnSignal::start(holds, std::chrono::hours(1)).value();
         ::kill(::getpid(), SIGTERM);
         soon(watch->cancelled());
         ::kill(::getpid(), SIGTERM);
@@ -56,7 +59,8 @@ TEST(CancelOnSignal, TheSecondEndsTheProcess) {
 
 TEST(CancelOnSignal, SoDoesTheEndOfItsGrace) {
     const int status = status_of([] {
-        const auto watch = CancelOnSignal::start(std::chrono::milliseconds(20)).value();
+        target::Holds holds;
+        const auto watch = CancelOnSignal::start(holds, std::chrono::milliseconds(20)).value();
         ::kill(::getpid(), SIGINT);
         ::sleep(60);
         ::_exit(42);
@@ -66,9 +70,14 @@ TEST(CancelOnSignal, SoDoesTheEndOfItsGrace) {
 }
 
 TEST(CancelOnSignal, EndsInOrderWithAndWithoutASignal) {
-    EXPECT_EQ(status_of([] { CancelOnSignal::start().value().reset(); }), 0);
     EXPECT_EQ(status_of([] {
-                  auto watch = CancelOnSignal::start().value();
+                  target::Holds holds;
+                  CancelOnSignal::start(holds).value().reset();
+              }),
+              0);
+    EXPECT_EQ(status_of([] {
+                  target::Holds holds;
+                  auto watch = CancelOnSignal::start(holds).value();
                   ::kill(::getpid(), SIGTERM);
                   soon(watch->cancelled());
                   watch.reset();
@@ -76,10 +85,72 @@ TEST(CancelOnSignal, EndsInOrderWithAndWithoutASignal) {
               0);
 }
 
+/// Whether a child gets into that state (waitpid's) soon.
+bool gets(pid_t pid, int options, bool (*into)(int)) {
+    int status = 0;
+    for (int i = 0; i < 5000; ++i) {
+        if (::waitpid(pid, &status, options | WNOHANG) == pid) {
+            return into(status);
+        }
+        ::usleep(1000);
+    }
+    return false;
+}
+
+TEST(CancelOnSignal, TheTerminalsStopWaitsForTheEndOfAHold) {
+    test::SharedAddress page(1, PROT_READ | PROT_WRITE, MAP_SHARED);
+    volatile unsigned char* shared = page.data();
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::setpgid(0, 0);
+        target::Holds holds;
+        const auto watch = CancelOnSignal::start(holds).value();
+        const bool held = holds.begin(0).has_value();
+        shared[0] = held ? 1 : 2;
+        while (shared[1] == 0) {
+        }
+        holds.end();
+        // Not before this process was continued.
+        const bool again = holds.begin(0).has_value();
+        shared[2] = again ? 1 : 2;
+        ::_exit(again && !watch->cancelled() ? 42 : 1);
+    }
+    for (int i = 0; i < 5000 && shared[0] == 0; ++i) {
+        ::usleep(1000);
+    }
+    ::kill(pid, SIGTSTP);
+    ::usleep(50'000);
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid, &status, WUNTRACED | WNOHANG), 0);
+    shared[1] = 1;
+    EXPECT_TRUE(gets(pid, WUNTRACED, [](int got) { return WIFSTOPPED(got); }));
+    ::kill(pid, SIGCONT);
+    EXPECT_TRUE(gets(pid, 0, [](int got) { return WIFEXITED(got) && WEXITSTATUS(got) == 42; }));
+}
+
+TEST(CancelOnSignal, AnOutputThatTakesNothingIsNotWaitedForLong) {
+    const int status = status_of([] {
+        target::Holds holds;
+        const auto watch = CancelOnSignal::start(holds, std::chrono::hours(1)).value();
+        int ends[2] = {-1, -1};
+        if (::pipe(ends) != 0) {
+            ::_exit(42);
+        }
+        const auto sink = watch->watched(descriptor_sink(ends[1]));
+        ::kill(::getpid(), SIGTERM);
+        const std::vector<std::byte> much(1U << 20U);
+        [[maybe_unused]] const auto never = sink->write(much);
+        ::_exit(42);
+    });
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 1);
+}
+
 TEST(CancelOnSignal, AnIgnoredSignalStaysIgnored) {
     const int status = status_of([] {
         std::signal(SIGHUP, SIG_IGN);
-        const auto watch = CancelOnSignal::start().value();
+        target::Holds holds;
+        const auto watch = CancelOnSignal::start(holds).value();
         ::kill(::getpid(), SIGHUP);
         ::usleep(50000);
         ::_exit(watch->cancelled() ? 1 : 42);

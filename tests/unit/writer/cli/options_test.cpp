@@ -111,6 +111,8 @@ TEST(Options, LimitsAndChoice) {
     EXPECT_EQ(parsed({"--max-size", "3G", "1"}).capture.max_bytes, std::uint64_t{3} << 30U);
     EXPECT_EQ(parsed({"--max-size", "12345", "1"}).capture.max_bytes, 12345U);
     EXPECT_TRUE(parsed({"--no-heaps", "1"}).capture.no_heaps);
+    EXPECT_FALSE(parsed({"--mode", "snapshot", "1"}).capture.force_twin);
+    EXPECT_TRUE(parsed({"--mode", "snapshot", "--force-twin", "1"}).capture.force_twin);
 }
 
 TEST(Options, MistakesAreUsageErrors) {
@@ -136,6 +138,9 @@ TEST(Options, MistakesAreUsageErrors) {
         {"1", "--max-size", "99999999999G"},
         {"1", "--max-pause", "0"},
         {"1", "--mode", "live", "--max-pause", "5"},
+        {"1", "--force-twin"},
+        {"1", "--mode", "freeze", "--force-twin"},
+        {"--core", "c", "--force-twin"},
         {"1", "--timeout", "0"},
         {"1", "--top", "0"},
         {"1", "--top", "3", "--by", "name"},

@@ -19,7 +19,7 @@ using test::MemoryFile;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kTargetPage = 4096;
 
 Descriptor descriptor_of(const MemoryFile& file) {
     return Descriptor(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
@@ -43,7 +43,7 @@ class CoreMemoryTest : public ::testing::Test {
     static MemoryFile bytes(const char* one, const char* two, const char* three) {
         std::string text;
         for (const auto* letter : {one, two, three}) {
-            text.append(kPage, *letter);
+            text.append(kTargetPage, *letter);
         }
         return MemoryFile(std::as_bytes(std::span(text)));
     }
@@ -71,7 +71,7 @@ TEST_F(CoreMemoryTest, WhatIsMissingIsNotZero) {
         EXPECT_THAT(read.error().message, HasSubstr("the core was cut off"));
     }
     EXPECT_EQ(memory_.read_some(0x14fff, into), 1U);
-    core_.resize(kPage);
+    core_.resize(kTargetPage);
     EXPECT_EQ(memory_.read_some(0x11000, into).error().code, ErrorCode::kUnmapped);
 }
 
@@ -116,12 +116,12 @@ class CoreArguments : public ::testing::Test {
         stack += CoreBuilder::auxiliary_bytes(auxiliary);
         stack.resize(kTexts - kStack);
         stack += std::string("beam.smp\0-setcookie\0a b\0", 24);
-        stack.resize(kPage);
+        stack.resize(kTargetPage);
         CoreBuilder builder;
         builder.process(7, "beam.smp", "beam.smp -setcookie a b")
             .auxiliary(auxiliary)
             .files({{0x10000, 0x11000, 0, "/no/such/beam.smp"}})
-            .segment({kStack, kPage, stack});
+            .segment({kStack, kTargetPage, stack});
         return builder.build();
     }
     static Result<std::vector<std::string>> arguments(std::string_view bytes) {
@@ -145,8 +145,9 @@ TEST_F(CoreArguments, AreAbsentWhereTheStackIsAnother) {
               ErrorCode::kAbsent);
     EXPECT_EQ(arguments(core(1, {0x1234})).error().code, ErrorCode::kUnmapped);
     const auto whole = core(1, {kTexts});
-    EXPECT_EQ(arguments(std::string_view(whole).substr(0, whole.size() - kPage + 100)).error().code,
-              ErrorCode::kUnmapped);
+    EXPECT_EQ(
+        arguments(std::string_view(whole).substr(0, whole.size() - kTargetPage + 100)).error().code,
+        ErrorCode::kUnmapped);
 }
 
 /// A core whose program is a file, mapped at kProgram.
@@ -156,14 +157,14 @@ class CoreOf : public ::testing::Test {
 
     static Result<std::unique_ptr<CoreTarget>> open(
         const std::string& path, const std::optional<std::filesystem::path>& executable) {
-        std::string page(kPage, '\0');
+        std::string page(kTargetPage, '\0');
         std::ifstream("/proc/self/exe", std::ios::binary)
             .read(page.data(), static_cast<std::streamsize>(page.size()));
         CoreBuilder builder;
         builder.process(4242, "program", "program")
             .auxiliary({{AT_PHDR, kProgram + 64}})
-            .files({{kProgram, kProgram + 16 * kPage, 0, path}})
-            .segment({kProgram, 16 * kPage, page, PF_R});
+            .files({{kProgram, kProgram + 16 * kTargetPage, 0, path}})
+            .segment({kProgram, 16 * kTargetPage, page, PF_R});
         const auto bytes = builder.build();
         const MemoryFile file(std::as_bytes(std::span(bytes)));
         return CoreTarget::open(file.path(), executable);

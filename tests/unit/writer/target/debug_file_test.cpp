@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kSelf = "/proc/self/exe";
+constexpr auto kOwnProgram = "/proc/self/exe";
 constexpr auto kMarker = "beamdump_debug_file_marker";
 constexpr std::uint64_t kBias = 0x10000;
 
@@ -43,7 +43,7 @@ class DebugFile : public ::testing::Test {
         return open_debug_file(image_, "/opt/erlang/beam.smp", root_);
     }
 
-    ElfImage image_ = ElfImage::open(kSelf, kBias).value();
+    ElfImage image_ = ElfImage::open(kOwnProgram, kBias).value();
     // Of this process alone: the tests run at the same time, each in a process of its own.
     fs::path root_ =
         fs::path(::testing::TempDir()) / fmt::format("beamdump_debug_file.{}", ::getpid());
@@ -51,7 +51,7 @@ class DebugFile : public ::testing::Test {
 
 TEST_F(DebugFile, IsFoundByBuildId) {
     EXPECT_FALSE(found());
-    put(kSelf, by_build_id());
+    put(kOwnProgram, by_build_id());
     const auto debug = found();
     ASSERT_TRUE(debug);
     EXPECT_EQ(debug->symbol(kMarker).value().address, image_.symbol(kMarker).value().address);

@@ -142,11 +142,11 @@ TEST(HeadRoom, OfThisMachineCanBeRead) {
     EXPECT_TRUE(room->promises());
 }
 
-constexpr auto kStatus =
+constexpr auto kMemoryStatus =
     "Name:\tbeam.smp\nVmRSS:\t 1048576 kB\nVmData:\t 2097152 kB\nVmPTE:\t 2048 kB\n";
 
 TEST(TwinNeeds, AnEighthOfWhatIsResidentWithinBounds) {
-    const auto needs = twin_needs(kStatus, {}).value();
+    const auto needs = twin_needs(kMemoryStatus, {}).value();
     EXPECT_EQ(needs.page_table_bytes, 2 * kMebibyte);
     EXPECT_EQ(needs.copied_bytes, 128 * kMebibyte);
     EXPECT_EQ(needs.promised_bytes, 2048 * kMebibyte);
@@ -156,7 +156,7 @@ TEST(TwinNeeds, AnEighthOfWhatIsResidentWithinBounds) {
               1024 * kMebibyte);
     TwinLimits limits;
     limits.copied_bytes = 5;
-    EXPECT_EQ(twin_needs(kStatus, limits)->copied_bytes, 5U);
+    EXPECT_EQ(twin_needs(kMemoryStatus, limits)->copied_bytes, 5U);
     EXPECT_FALSE(twin_needs("Name: x\nVmRSS: 1 kB\n", {}));
 }
 

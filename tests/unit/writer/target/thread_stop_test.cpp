@@ -344,9 +344,11 @@ TEST_F(ThreadStopTest, ResumesWhatItHadWhenItFails) {
         last = std::max(last, std::stoi(entry.path().filename().native()));
     }
     ChildProcess tracer([&] { ::ptrace(PTRACE_SEIZE, last, nullptr, nullptr); });
-    const auto stop = ThreadStop::stop(child_.pid());
-    ASSERT_FALSE(stop);
-    EXPECT_EQ(stop.error().code, ErrorCode::kPermission);
+    std::thread([&] {
+        const auto stop = ThreadStop::stop(child_.pid());
+        ASSERT_FALSE(stop);
+        EXPECT_EQ(stop.error().code, ErrorCode::kPermission);
+    }).join();
     EXPECT_EQ(process_facts(child_.pid())->tracer, 0);
     EXPECT_TRUE(runs());
 }
@@ -376,17 +378,15 @@ TEST(ThreadStop, AThreadInVforkIsGivenUpOnAndRunsOn) {
         }).detach();
     });
     ASSERT_TRUE(eventually([&] { return shared->pid != 0; }));
-    // In a process of its own, which ends as the program would.
-    {
-        ChildProcess stopper([&] {
-            const auto stop = ThreadStop::stop(child.pid());
-            const bool hangs =
-                !stop && stop.error().code == ErrorCode::kLimit &&
-                stop.error().message.find("did not stop within two seconds") != std::string::npos;
-            shared->signals = hangs ? 1 : 2;
-        });
-        EXPECT_EQ(shared->signals, 1U);
-    }
+    std::thread([&] {
+        const auto stop = ThreadStop::stop(child.pid(), {.within = std::chrono::milliseconds(30)});
+        ASSERT_FALSE(stop);
+        EXPECT_EQ(stop.error().code, ErrorCode::kLimit);
+        EXPECT_THAT(stop.error().message,
+                    HasSubstr("did not stop within 30 ms: it is in uninterruptible sleep"));
+        EXPECT_THAT(stop.error().message, HasSubstr("the attempt stopped the process for "));
+    }).join();
+    EXPECT_EQ(process_facts(child.pid())->tracer, 0);
     shared->breed = true;
     EXPECT_TRUE(eventually([&] { return shared->born == 1; }));
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace beamdump::target {
@@ -22,7 +23,7 @@ bool stands(pid_t pid) {
 
 TEST(TimedStop, LastsUntilItIsEnded) {
     ChildProcess child([] {});
-    auto stop = TimedStop::begin(child.pid(), std::nullopt);
+    auto stop = TimedStop::begin(child.pid());
     ASSERT_TRUE(stop) << stop.error().message;
     std::this_thread::sleep_for(20ms);
     EXPECT_TRUE(stands(child.pid()));
@@ -36,7 +37,7 @@ TEST(TimedStop, LastsUntilItIsEnded) {
 
 TEST(TimedStop, EndsByItselfWhateverItsOwnerWaitsFor) {
     ChildProcess child([] {});
-    auto stop = TimedStop::begin(child.pid(), 10ms);
+    auto stop = TimedStop::begin(child.pid(), {.longest = 10ms});
     ASSERT_TRUE(stop) << stop.error().message;
     for (int i = 0; i < 1000 && !stop->expired(); ++i) {
         std::this_thread::sleep_for(10ms);
@@ -52,18 +53,89 @@ TEST(TimedStop, EndsByItselfWhateverItsOwnerWaitsFor) {
 TEST(TimedStop, EndsWithItsOwner) {
     ChildProcess child([] {});
     {
-        auto stop = TimedStop::begin(child.pid(), std::nullopt);
+        auto stop = TimedStop::begin(child.pid());
         ASSERT_TRUE(stop) << stop.error().message;
         EXPECT_TRUE(stands(child.pid()));
     }
     EXPECT_FALSE(stands(child.pid()));
 }
 
+TEST(TimedStop, EndsWhenItIsCutShort) {
+    ChildProcess child([] {});
+    std::atomic<bool> cut = false;
+    Holds holds;
+    auto stop =
+        TimedStop::begin(child.pid(), {.cut_short = [&] { return cut.load(); }, .holds = &holds});
+    ASSERT_TRUE(stop) << stop.error().message;
+    std::this_thread::sleep_for(20ms);
+    EXPECT_FALSE(stop->expired());
+    EXPECT_TRUE(holds.costs().empty());
+    cut = true;
+    for (int i = 0; i < 1000 && stands(child.pid()); ++i) {
+        std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_TRUE(stop->expired());
+    EXPECT_FALSE(stands(child.pid()));
+    EXPECT_EQ(stop->end().threads, 1U);
+    ASSERT_EQ(holds.costs().size(), 1U);
+    EXPECT_GE(holds.costs().front().length_ns, 20'000'000);
+}
+
+/// A process whose first thread is in uninterruptible sleep (vfork) until told otherwise.
+class Hanging {
+  public:
+    Hanging() : child_([this] { hang(); }) {
+        for (int i = 0; i < 1000 && flags()[1] == 0; ++i) {
+            std::this_thread::sleep_for(1ms);
+        }
+    }
+    [[nodiscard]] pid_t pid() const { return child_.pid(); }
+    void wake() { flags()[0] = 1; }
+    [[nodiscard]] bool woke() { return flags()[2] != 0; }
+
+  private:
+    volatile unsigned char* flags() { return page_.data(); }
+    void hang() {
+        std::thread([this] {
+            if (::vfork() == 0) {
+                flags()[1] = 1;
+                while (flags()[0] == 0) {
+                }
+                ::_exit(0);
+            }
+            flags()[2] = 1;
+        }).detach();
+    }
+    test::SharedAddress page_{1, PROT_READ | PROT_WRITE, MAP_SHARED};
+    ChildProcess child_;
+};
+
+TEST(TimedStop, AStopThatCannotBeCompletedIsUndoneInTime) {
+    Hanging process;
+    Holds holds;
+    const auto begin = std::chrono::steady_clock::now();
+    auto stop = TimedStop::begin(process.pid(), {.longest = 30ms, .holds = &holds});
+    ASSERT_FALSE(stop);
+    EXPECT_EQ(stop.error().code, ErrorCode::kLimit);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
+    EXPECT_FALSE(stands(process.pid()));
+    ASSERT_EQ(holds.costs().size(), 1U);
+    EXPECT_GE(holds.costs().front().length_ns, 30'000'000);
+    // Nothing waits for the thread when it wakes: we are still here, but are its tracer no more.
+    process.wake();
+    for (int i = 0; i < 1000 && !process.woke(); ++i) {
+        std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_TRUE(process.woke());
+    // And the next stop is not kept from beginning.
+    EXPECT_TRUE(TimedStop::begin(process.pid(), {.holds = &holds}));
+}
+
 TEST(TimedStop, WhoIsNotThereCannotBeStopped) {
     ChildProcess child([] {});
     const pid_t pid = child.pid();
     child.kill();
-    auto stop = TimedStop::begin(pid, 10ms);
+    auto stop = TimedStop::begin(pid, {.longest = 10ms});
     ASSERT_FALSE(stop);
     EXPECT_EQ(stop.error().code, ErrorCode::kNotFound);
 }

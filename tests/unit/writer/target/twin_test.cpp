@@ -176,6 +176,43 @@ TEST_F(TwinTest, TheProcessMayDieBeforeIt) {
     EXPECT_FALSE(process_facts(twin->pid()));
 }
 
+TEST_F(TwinTest, IsRefusedWhereItsForkAloneTakesTooLong) {
+    limits_.longest_stop = std::chrono::nanoseconds(1);
+    StopCost cost;
+    const auto twin = Twin::make(child_->pid(), limits_, std::nullopt, &cost);
+    ASSERT_FALSE(twin);
+    EXPECT_EQ(twin.error().code, ErrorCode::kLimit);
+    EXPECT_THAT(twin.error().message, HasSubstr("use mode snapshot"));
+    EXPECT_EQ(cost.threads, 0U);
+}
+
+TEST_F(TwinTest, WhatItsStopCostIsTold) {
+    StopCost cost;
+    const auto twin = Twin::make(child_->pid(), limits_, std::nullopt, &cost);
+    ASSERT_TRUE(twin) << twin.error().message;
+    EXPECT_EQ(cost.threads, 3U);
+    EXPECT_EQ(cost.length_ns, twin->stop_cost().length_ns);
+}
+
+TEST_F(TwinTest, WhatRemainsOfAStoppedProcessIsLeftToIt) {
+    auto twin = Twin::make(child_->pid(), limits_);
+    ASSERT_TRUE(twin) << twin.error().message;
+    ::kill(child_->pid(), SIGSTOP);
+    for (int i = 0; i < 10000 && process_facts(twin->reaper())->state != 'T'; ++i) {
+        ::usleep(1000);
+    }
+    const auto remains = twin->remove();
+    ASSERT_TRUE(remains) << remains.error().message;
+    EXPECT_EQ(*remains, Twin::Remains::kUntilNodeGoesOn);
+    EXPECT_TRUE(process_facts(twin->pid())->dead());
+    ::kill(child_->pid(), SIGCONT);
+    for (int i = 0; i < 10000 && threads() != 3; ++i) {
+        ::usleep(1000);
+    }
+    EXPECT_EQ(threads(), 3U);
+    EXPECT_FALSE(process_facts(twin->pid()));
+}
+
 TEST_F(TwinTest, WithoutAThreadToBorrow) {
     limits_.threads = {"nobody"};
     const auto twin = Twin::make(child_->pid(), limits_);

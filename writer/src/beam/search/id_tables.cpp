@@ -15,7 +15,7 @@ constexpr std::uint32_t kMostSlots = 1U << 27U;   // erl_ptab.h: ERTS_PTAB_MAX_S
 constexpr std::uint32_t kSlotsLookedInto = 4096;  // members stand all over the first of them
 constexpr std::size_t kMostMembers = 16;
 // A slot may be emptied or filled between two reads.
-constexpr std::size_t kMostInMotion = 2;
+constexpr std::size_t kMostSlotsInMotion = 2;
 
 struct TableFields {
     Field tab, max, mask, count, invalid, id;
@@ -82,7 +82,7 @@ Result<bool> members_fit(Vm& vm, const TableFields& fields, StructView table, st
             fits ? ++members : ++others;
         }
     }
-    return others <= kMostInMotion && (members != 0 || tag != fields.pid_tag);
+    return others <= kMostSlotsInMotion && (members != 0 || tag != fields.pid_tag);
 }
 
 }  // namespace

@@ -11,16 +11,16 @@ namespace beamdump::beam {
 namespace {
 
 // A thread may be adding to a table while it is looked at.
-constexpr std::uint32_t kMostInMotion = 64;
+constexpr std::uint32_t kMostEntriesInMotion = 64;
 
 /// The fields of a hash table and of the index table that begins with one.
-struct TableFields {
+struct HashTableFields {
     Field name, shift, count, bucket, entries, size, segments;
     std::uint32_t hash_bytes = 0, index_bytes = 0;
 
-    static Result<TableFields> resolve(const Layout& layout) {
+    static Result<HashTableFields> resolve(const Layout& layout) {
         LayoutNames names(layout);
-        TableFields fields;
+        HashTableFields fields;
         fields.name = names.field("Hash", "name");
         fields.shift = names.field("Hash", "shift");
         fields.count = names.field("Hash", "nobjs");
@@ -43,7 +43,7 @@ struct TableFields {
     }
 };
 
-bool is_hash(const Vm& vm, const TableFields& fields, StructView table) {
+bool is_hash(const Vm& vm, const HashTableFields& fields, StructView table) {
     // hash.h: the number of slots is 2^(64 - shift).
     const auto shift = table.u32(fields.shift);
     return shift >= 36 && shift < 64 &&
@@ -51,16 +51,16 @@ bool is_hash(const Vm& vm, const TableFields& fields, StructView table) {
                         (std::uint64_t{1} << (64 - shift)) * sizeof(Address));
 }
 
-bool is_index(const Vm& vm, const TableFields& fields, StructView table) {
+bool is_index(const Vm& vm, const HashTableFields& fields, StructView table) {
     const auto entries = table.u32(fields.entries);
     const auto members = table.u32(fields.count);
     return is_hash(vm, fields, table) && entries <= table.u32(fields.size) &&
-           std::max(entries, members) - std::min(entries, members) <= kMostInMotion &&
+           std::max(entries, members) - std::min(entries, members) <= kMostEntriesInMotion &&
            vm.plausible(table.get(fields.segments), sizeof(Address));
 }
 
 /// Where tables of that name and shape begin, ascending.
-std::vector<Address> tables(const ImageSearch& search, const TableFields& fields,
+std::vector<Address> tables(const ImageSearch& search, const HashTableFields& fields,
                             std::string_view name, std::uint32_t bytes,
                             const std::function<bool(StructView)>& has_shape) {
     std::vector<Address> candidates;
@@ -77,7 +77,7 @@ std::vector<Address> tables(const ImageSearch& search, const TableFields& fields
 
 Result<std::vector<Address>> index_tables(const Vm& vm, const ImageSearch& search,
                                           std::string_view name) {
-    const auto fields = TableFields::resolve(vm.layout());
+    const auto fields = HashTableFields::resolve(vm.layout());
     if (!fields) {
         return std::unexpected(fields.error());
     }
@@ -89,7 +89,7 @@ Result<std::vector<Address>> index_tables(const Vm& vm, const ImageSearch& searc
 
 Result<Address> find_hash(const Vm& vm, const ImageSearch& search, std::string_view what,
                           std::string_view name) {
-    const auto fields = TableFields::resolve(vm.layout());
+    const auto fields = HashTableFields::resolve(vm.layout());
     if (!fields) {
         return std::unexpected(fields.error());
     }

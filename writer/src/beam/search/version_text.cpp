@@ -8,7 +8,7 @@ namespace beamdump::beam {
 namespace {
 
 constexpr std::string_view kBegin = "Erlang/OTP ";
-constexpr std::string_view kVersion = " [erts-";
+constexpr std::string_view kVersionPrefix = " [erts-";
 constexpr std::size_t kLongest = 512;
 constexpr std::string_view kDigits = "0123456789";
 
@@ -20,13 +20,13 @@ std::optional<VersionText> parse_version_text(std::string_view text) {
     }
     text.remove_prefix(kBegin.size());
     const auto digits = std::min(text.find_first_not_of(kDigits), text.size());
-    const auto version = text.find(kVersion);
+    const auto version = text.find(kVersionPrefix);
     if (digits == 0 || version == std::string_view::npos) {
         return std::nullopt;
     }
     VersionText result;
     result.otp_release = text.substr(0, digits);
-    auto rest = text.substr(version + kVersion.size());
+    auto rest = text.substr(version + kVersionPrefix.size());
     const auto end = rest.find(']');
     if (end == 0 || end == std::string_view::npos) {
         return std::nullopt;
@@ -50,7 +50,7 @@ Result<VersionText> find_version_text(const ImageSearch& search) {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("the runtime's version: expected a text like \"{}29%s{}17.0] ... "
                                 "[64-bit] ...\" in its data, found none",
-                                kBegin, kVersion));
+                                kBegin, kVersionPrefix));
     }
     const auto differs = [&](const VersionText& one) {
         return one.otp_release != found.front().otp_release ||

@@ -1,0 +1,94 @@
+#include "target/thread_look.h"
+
+#include "support/child_process.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+namespace beamdump::target {
+namespace {
+
+using beamdump::test::ChildProcess;
+
+/// In memory that all processes of a test share.
+struct Shared {
+    std::atomic<int> handled = 0;
+    std::atomic<bool> stopped = false;
+};
+
+Shared* shared_with_child = nullptr;  // for the signal handler
+
+/// A child that counts SIGUSR1, and that anyone may trace.
+class ThreadLookTest : public ::testing::Test {
+  protected:
+    ThreadLookTest()
+        : shared_(new(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared()) {
+        child_ = std::make_unique<ChildProcess>([this] {
+            shared_with_child = shared_;
+            ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+            std::signal(SIGUSR1, [](int) { ++shared_with_child->handled; });
+        });
+    }
+    ~ThreadLookTest() override {
+        child_.reset();
+        ::munmap(shared_, sizeof(Shared));
+    }
+
+    /// Stops the child on its way to handling a signal; what two looks show.
+    [[nodiscard]] bool stops_for_signal() const {
+        if (::ptrace(PTRACE_SEIZE, child_->pid(), nullptr, nullptr) != 0 ||
+            ::kill(child_->pid(), SIGUSR1) != 0) {
+            return false;
+        }
+        for (int i = 0; i < 10000 && !look_at_thread(child_->pid()).stopped(); ++i) {
+            ::usleep(1000);
+        }
+        const auto again = look_at_thread(child_->pid());
+        return again.stopped() && again.on_its_way() == SIGUSR1;
+    }
+    [[nodiscard]] bool is_handled() const {
+        for (int i = 0; i < 10000 && shared_->handled == 0; ++i) {
+            ::usleep(1000);
+        }
+        return shared_->handled == 1;
+    }
+
+    Shared* shared_;
+    std::unique_ptr<ChildProcess> child_;
+};
+
+TEST_F(ThreadLookTest, ASignalOnItsWayIsDeliveredWhenItsTracerIsKilled) {
+    ChildProcess tracer([&] { shared_->stopped = stops_for_signal(); });
+    ASSERT_TRUE(shared_->stopped);
+    ::usleep(20000);
+    ASSERT_EQ(shared_->handled, 0);
+    tracer.kill();
+    EXPECT_TRUE(is_handled());
+}
+
+TEST_F(ThreadLookTest, ASignalOnItsWayIsDeliveredByDetaching) {
+    ASSERT_TRUE(stops_for_signal());
+    EXPECT_TRUE(detach(child_->pid(), look_at_thread(child_->pid())));
+    EXPECT_TRUE(is_handled());
+}
+
+TEST_F(ThreadLookTest, OneThatWasKilledHasEnded) {
+    ASSERT_TRUE(stops_for_signal());
+    ::kill(child_->pid(), SIGKILL);
+    ThreadLook look;
+    for (int i = 0; i < 10000 && !look.ended(); ++i) {
+        look = look_at_thread(child_->pid());
+        ::usleep(1000);
+    }
+    EXPECT_EQ(look.is, ThreadLook::Is::kKilled);
+}
+
+}  // namespace
+}  // namespace beamdump::target

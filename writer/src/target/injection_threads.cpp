@@ -1,0 +1,105 @@
+#include "target/injection_threads.h"
+
+#include "target/clock.h"
+#include "target/thread_look.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+namespace beamdump::target {
+namespace {
+
+constexpr std::int64_t kLetGoDeadlineNs = 2'000'000'000;
+constexpr long kLetGoPauseNs = 1'000'000;
+
+std::string status_of(pid_t id) {
+    std::ifstream file(fmt::format("/proc/{}/status", id));
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A process's threads and their children that are traced by this thread.
+std::vector<pid_t> traced_by_us(pid_t pid) {
+    const auto us = fmt::format("\t{}", ::gettid());
+    std::vector<pid_t> traced;
+    const auto add_if_traced = [&](pid_t thread) {
+        if (status_text(status_of(thread), "TracerPid") == us) {
+            traced.push_back(thread);
+        }
+    };
+    for (const auto thread : numbers_in(fmt::format("/proc/{}/task", pid))) {
+        add_if_traced(thread);
+        std::ifstream children(fmt::format("/proc/{}/task/{}/children", pid, thread));
+        for (pid_t child = 0; children >> child;) {
+            add_if_traced(child);
+        }
+    }
+    return traced;
+}
+
+}  // namespace
+
+std::string_view status_text(std::string_view status, std::string_view name) {
+    const auto at = status.find(fmt::format("\n{}:", name));
+    if (at == std::string_view::npos) {
+        return {};
+    }
+    const auto rest = status.substr(at + name.size() + 2);
+    return rest.substr(0, rest.find('\n'));
+}
+
+std::vector<pid_t> numbers_in(const std::string& directory) {
+    std::vector<pid_t> numbers;
+    std::error_code error;
+    std::filesystem::directory_iterator entry(directory, error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+        const auto text = entry->path().filename().native();
+        pid_t number = 0;
+        std::from_chars(text.data(), text.data() + text.size(), number);
+        numbers.push_back(number);
+    }
+    return numbers;
+}
+
+Seccomp seccomp_of(pid_t thread) {
+    const auto status = status_of(thread);
+    const auto mode = status_text(status, "Seccomp");
+    if (mode.empty()) {
+        return Seccomp::kNone;  // a kernel without it
+    }
+    return mode.back() == '1'   ? Seccomp::kStrict
+           : mode.back() == '0' ? Seccomp::kNone
+                                : Seccomp::kFiltered;
+}
+
+Seccomp strictest_seccomp(pid_t pid) {
+    auto strictest = Seccomp::kNone;
+    for (const auto thread : numbers_in(fmt::format("/proc/{}/task", pid))) {
+        strictest = std::max(strictest, seccomp_of(thread));
+    }
+    return strictest;
+}
+
+bool let_go_of_traced(pid_t pid) {
+    const auto deadline = clock_ns(CLOCK_MONOTONIC) + kLetGoDeadlineNs;
+    while (true) {
+        bool all = true;
+        for (const auto made : traced_by_us(pid)) {
+            const auto look = look_at_thread(made);
+            all = (look.ended() || (look.stopped() && detach(made, look))) && all;
+        }
+        if (all || clock_ns(CLOCK_MONOTONIC) > deadline) {
+            return all;
+        }
+        const timespec time{0, kLetGoPauseNs};
+        ::nanosleep(&time, nullptr);
+    }
+}
+
+}  // namespace beamdump::target
