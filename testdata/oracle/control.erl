@@ -11,6 +11,7 @@
 %%   start WORKLOAD SCALE  WORKLOAD:start(SCALE), beside what runs
 %%   steady reset|report   steady:tell/1
 %%   wedged wedge|end|sleeping|spinning  wedged:tell/1
+%%   faults hang MILLISECONDS  faults:tell/1
 %%   crash HOW     crash:now/1, with which the node ends, unanswered
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
@@ -87,6 +88,8 @@ reply([<<"steady">>, What]) ->
     steady:tell(What);
 reply([<<"wedged">>, What]) ->
     wedged:tell(What);
+reply([<<"faults">> | What]) ->
+    faults:tell(What);
 reply([<<"crash">>, How]) ->
     crash:now(How);
 reply([<<"silent">>]) ->

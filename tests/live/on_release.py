@@ -1,4 +1,4 @@
-"""`on_release.py RELEASE TEST.PY` runs a test on nodes of that OTP release, as ctest does. What
+"""`on_release.py RELEASE TEST.PY [CLASS.TEST...]` runs a test on nodes of that OTP release, as ctest does. What
 install-otp says of a release that is not here is the exit status: a skip only where that says so. Of
 sid it may have left out the applications; a test of these is then skipped."""
 
@@ -13,7 +13,7 @@ MOVING = "29"
 NOT_TO_BE_HAD = 77
 OF_APPLICATIONS = ("test_applications.py",)
 
-release, test = sys.argv[1:]
+release, test, *only = sys.argv[1:]
 found = subprocess.run([ROOT / "scripts" / "install-otp", "--offline", release],
                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
 status = found.returncode
@@ -24,4 +24,4 @@ if status != 0:
     print(f"NOT TESTED here: {os.path.basename(test)} on OTP {release}", file=sys.stderr)
     sys.exit(status)
 os.environ["BEAMDUMP_OTP"] = release
-os.execv(sys.executable, [sys.executable, "-B", test])
+os.execv(sys.executable, [sys.executable, "-B", test, *only])

@@ -127,8 +127,10 @@ class OnANode(Scratch):
         self.addCleanup(writer.wait)
         self.addCleanup(writer.kill)
         wait_for(self.node.stopped_threads)
+        # The node is let go, the writer waits for the pipe.
+        wait_for(lambda: not self.node.stopped_threads())
         time.sleep(0.3)
-        self.assertNotEqual(self.node.stopped_threads(), [])
+        self.assertIsNone(writer.poll())
         return writer
 
     def end_of(self, writer):

@@ -46,8 +46,8 @@ class Choice(unittest.TestCase):
                          {"standard_state", "init"})
         self.assertEqual(summary["void_by_reason"], {"left_out": len(rows) - 2})
         for name in "standard_state", "init":
-            ours = tools.expect(tools.analyze("backtrace", dump, name), 0, 3).output
-            theirs = tools.expect(tools.analyze("backtrace", self.whole, name), 0, 3).output
+            ours = tools.expect(tools.ask("backtrace", dump, name), 0, 3).output
+            theirs = tools.expect(tools.ask("backtrace", self.whole, name), 0, 3).output
             self.assertEqual(ours, theirs)
 
     def test_unknown_names_are_refused(self):

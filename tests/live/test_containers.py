@@ -13,6 +13,7 @@ import unittest
 from support import tools
 from support.node import Node, base_environment, compile_testdata, temporary_directory
 from support.release import otp_root
+from support.watched import entries
 
 MODES = ("auto", "live", "snapshot", "freeze")
 READY_SECONDS = 60
@@ -34,14 +35,6 @@ export BINDIR=/opt/erlang/$(cd "$ROOT/opt/erlang" && echo erts-*)/bin
 exec chroot "$ROOT" /bin/sh -c 'cd /; exec $BINDIR/erlexec "$@"' sh -noinput -start_epmd false \\
   -pa "$EBIN" -run control start "$CONTROL"
 """
-
-
-def shape(pid):
-    tasks = pathlib.Path(f"/proc/{pid}/task")
-    threads = sorted(os.listdir(tasks))
-    children = [child for thread in threads
-                for child in (tasks / thread / "children").read_text().split()]
-    return threads, sorted(children)
 
 
 def root_is_a_mount():
@@ -99,7 +92,7 @@ class Containers(unittest.TestCase):
         self.assertFalse(os.path.exists(program))
 
     def test_captured_in_every_mode(self):
-        before = shape(self.node.pid)
+        before = entries(self.node.pid)
         pids = set(self.node.ask("processes").split())
         with tempfile.TemporaryDirectory() as scratch:
             for mode in MODES:
@@ -110,9 +103,9 @@ class Containers(unittest.TestCase):
                         "processes", dump, "--limit", "0")["processes"]}
                     self.assertGreater(len(pids & listed), 0.95 * len(pids))
                     deadline = time.monotonic() + 1
-                    while shape(self.node.pid) != before and time.monotonic() < deadline:
+                    while entries(self.node.pid) != before and time.monotonic() < deadline:
                         time.sleep(0.01)
-                    self.assertEqual(shape(self.node.pid), before)
+                    self.assertEqual(entries(self.node.pid), before)
                     self.assertEqual(self.node.ask("ping"), "pong")
 
 

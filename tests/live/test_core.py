@@ -15,7 +15,9 @@ import time
 import unittest
 
 from support import schemas, tools
+from support.answers import without
 from support.captured import listed
+from support.cores import gcore
 from support.node import start_workload
 from support.paths import CAPTURE
 from support.release import erlang_directory
@@ -30,27 +32,6 @@ TOTALS_THAT_MOVE = {"reductions", "processes", "process_heaps"}
 MOST_DIFFERENCE = 0.02
 LEAST_COMPARED = 300
 CORE_SECONDS = 120
-
-
-def without(answer, names):
-    """An answer with these members left out wherever they are."""
-    if isinstance(answer, dict):
-        return {name: without(value, names) for name, value in answer.items()
-                if name not in names}
-    if isinstance(answer, list):
-        return [without(value, names) for value in answer]
-    return answer
-
-
-def gcore(node, directory):
-    """gcore stops the node, writes the core, and lets it go."""
-    core = directory / "gcore"
-    result = subprocess.run(["gcore", "-o", core, str(node.pid)], stdin=subprocess.DEVNULL,
-                            capture_output=True, text=True)
-    core = pathlib.Path(f"{core}.{node.pid}")
-    if not core.exists():
-        raise RuntimeError(f"gcore wrote no core:\n{result.stdout}\n{result.stderr}")
-    return core
 
 
 def kernel_core(node):
@@ -145,7 +126,7 @@ class Core(unittest.TestCase):
     @functools.cache
     def answer(cls, dump, command, pid):
         """Exit status and all that an answer says of the process."""
-        ended = tools.analyze(command, dump, pid, "--json")
+        ended = tools.ask(command, dump, pid, "--json")
         return ended.status, without(tools.parse(ended), OF_THE_CAPTURE)
 
     def test_the_summary_is_the_same(self):

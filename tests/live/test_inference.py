@@ -8,11 +8,11 @@ import tempfile
 import unittest
 
 from support import tools
+from support.layouts import LAYOUTS
 from support.node import start_workload
-from support.paths import ANALYZE, CAPTURE, PROGRAMS, ROOT
+from support.paths import CAPTURE, PROGRAMS
 from support.release import RELEASE
 
-LAYOUTS = ROOT / "schemas" / "layouts"
 # What of OTP 27 cannot be told on a node from its neighbours' layouts, and is not read.
 LEFT_OUT = {"schedulers", "signals that are not messages", "undecoded messages of other nodes"}
 LEFT_OUT_STRUCTURES = {"ErtsAlignedSchedulerData", "ErtsDistExternal"}
@@ -48,8 +48,7 @@ class Inference(unittest.TestCase):
 
     def answer(self, dump, *command):
         name, *rest = command
-        ended = tools.run_measured([ANALYZE, name, dump, *rest, "--json"])
-        return json.loads(tools.expect(ended, 0, 3).output)
+        return tools.analyze_json(name, dump, *rest)
 
     def test_with_its_own_layout_hidden(self):
         """Only OTP 27 has a neighbour on either side here: the others are refused."""
@@ -125,7 +124,7 @@ class Inference(unittest.TestCase):
         self.assertEqual(set(layout["left_out"]), LEFT_OUT)
         self.assertGreater(len(layout["unverified_fields"]), 50)
         self.assertNotIn("Process.heap", layout["unverified_fields"])
-        text = tools.run_measured([ANALYZE, "summary", dump]).output
+        text = tools.ask("summary", dump).output
         self.assertIn("Layout inferred from otp-25 and otp-29 for OTP 27", text)
 
     def says_the_same(self, dump):
@@ -145,8 +144,8 @@ class Inference(unittest.TestCase):
             self.assertLessEqual(abs(before[pid].pop("memory") - after[pid].pop("memory")), 64)
             self.assertEqual(before[pid], after[pid])
         for pid in same[:60]:
-            texts = [tools.expect(tools.run_measured(
-                [ANALYZE, "backtrace", one, pid]), 0, 3).output for one in (dump, own)]
+            texts = [tools.expect(tools.ask("backtrace", one, pid), 0, 3).output
+                     for one in (dump, own)]
             body = [text.split("\n\n", 1)[1] if text.startswith("Layout") else text
                     for text in texts]
             self.assertEqual(body[0], body[1], pid)

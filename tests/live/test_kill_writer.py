@@ -16,6 +16,7 @@ import unittest
 from support import tools
 from support.node import start_workload
 from support.paths import CAPTURE
+from support.watched import entries
 
 KILLS = int(os.environ.get("BEAMDUMP_KILLS", "8"))
 SCALE = 0.3
@@ -30,7 +31,7 @@ class KillWriter(unittest.TestCase):
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
 
     def test_node_runs_on_and_the_partial_dump_opens(self):
-        self.before = self.shape()
+        self.before = entries(self.node.pid)
         for mode in MODES:
             self.kills_in(mode)
 
@@ -66,21 +67,11 @@ class KillWriter(unittest.TestCase):
         """The kernel lets a dead tracer's threads go when it reaps it: give it a moment."""
         deadline = time.monotonic() + 1
         while time.monotonic() < deadline and (self.node.stopped_threads()
-                                               or self.shape() != self.before):
+                                               or entries(self.node.pid) != self.before):
             time.sleep(0.01)
         self.assertEqual(self.node.stopped_threads(), [])
-        self.assertEqual(self.shape(), self.before)
+        self.assertEqual(entries(self.node.pid), self.before)
         self.assertEqual(self.node.ask("ping", seconds=20), "pong")
-
-    def shape(self):
-        """The node's threads and children: a twin or a zombie would show."""
-        tasks = pathlib.Path(f"/proc/{self.node.pid}/task")
-        threads = sorted(os.listdir(tasks))
-        children = []
-        for thread in threads:
-            with contextlib.suppress(FileNotFoundError):
-                children += (tasks / thread / "children").read_text().split()
-        return threads, sorted(children)
 
     def look_into(self, dump):
         partial = dump.with_name(dump.name + ".partial")

@@ -8,11 +8,11 @@ import tempfile
 import unittest
 
 from support import tools
+from support.cores import gcore
+from support.layouts import CHECKED, LAYOUTS
 from support.node import start_workload
 from support.paths import CAPTURE, LAYOUT
 from support.release import RELEASE, erlang_directory
-from test_core import gcore
-from test_wrong_layout import CHECKED, LAYOUTS
 
 # Fields that are noticed or not by what the node did just then: the checks look at it as it runs.
 MOST_DIFFERENT = 3

@@ -1,6 +1,6 @@
 """What the writer needs, and what it does to the node's memory.
 
-BEAMDUMP_SCALES is two scales of the standard node, the smaller first (0.2 1; soak: 1 5).
+BEAMDUMP_SCALES is two scales of the standard node, the smaller first (0.2,1; soak: 1,5).
 """
 
 import os
@@ -11,7 +11,7 @@ import unittest
 from support import tools
 from support.node import start_workload
 
-SMALL, LARGE = map(float, os.environ.get("BEAMDUMP_SCALES", "0.2 1").split())
+SMALL, LARGE = map(float, os.environ.get("BEAMDUMP_SCALES", "0.2,1").split(","))
 MOST_WRITER_KIB = 64 * 1024
 MOST_GROWTH = 1.10
 

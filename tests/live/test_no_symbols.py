@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 from support import tools
+from support.answers import without
 from support.captured import listed
 from support.node import start_workload
 from support.paths import CAPTURE, PROGRAMS
@@ -42,15 +43,6 @@ def texts(dump):
     """pid: backtrace, dictionary and messages, as text"""
     ended = subprocess.run([PROGRAMS / "process_texts", dump], capture_output=True, check=True)
     return {process["pid"]: process for process in map(json.loads, ended.stdout.splitlines())}
-
-
-def without(answer, names):
-    """An answer with these members left out wherever they are."""
-    if isinstance(answer, dict):
-        return {name: without(value, names) for name, value in answer.items() if name not in names}
-    if isinstance(answer, list):
-        return [without(value, names) for value in answer]
-    return answer
 
 
 def data_segments(pid):
@@ -141,8 +133,7 @@ class NoSymbols(unittest.TestCase):
 
     def answer(self, dump, command, pid):
         everything = ["--limit", "0"] if command == "process" else []
-        ended = tools.expect(tools.analyze(command, dump, pid, "--json", *everything), 0, 3)
-        return without(tools.parse(ended), OF_THE_CAPTURE)
+        return without(tools.analyze_json(command, dump, pid, *everything), OF_THE_CAPTURE)
 
     def test_every_mode(self):
         for mode in "auto", "live", "snapshot":

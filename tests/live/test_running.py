@@ -68,7 +68,7 @@ class Running(unittest.TestCase):
         function = process["current_function"]
         if function != "erlang:binary_copy_trap/3":
             self.assertIn(function.split(":")[0], ("spinning", "lists", "binary"))
-        backtrace = tools.expect(tools.analyze("backtrace", dump, process["pid"]), 0).output
+        backtrace = tools.expect(tools.ask("backtrace", dump, process["pid"]), 0).output
         self.assertEqual(backtrace.count("(spinning:down/2 "), FRAMES, backtrace)
 
     def test_auto(self):

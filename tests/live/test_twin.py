@@ -251,7 +251,7 @@ class OfANode(unittest.TestCase):
                 (done,) = objects(run(PROGRAMS / "step_injection", self.node.pid, *options))
                 self.assertEqual(done["borrowed"]["steps"], steps["borrowed"])
                 self.assertEqual(done["reaper"]["steps"], steps["reaper"] + min(4, steps["last"]))
-                self.assertEqual(done["twin"]["steps"], min(3, steps["twin"]))
+                self.assertEqual(done["twin"]["steps"], min(7, steps["twin"]))
                 self.node_is_as_before()
 
 
@@ -264,17 +264,17 @@ def objects_of_kill(result):
 
 def injection_steps():
     """How far each party may have come. The borrowed thread runs 6 instructions, the third of which
-    makes the reaper; that runs 11, the eighth of which makes the twin, and waits; the twin runs 3
+    makes the reaper; that runs 7, the fourth of which makes the twin, and waits; the twin runs 7
     and ends at the next; then the reaper runs 4 more and ends at the next."""
     for borrowed in range(7):
         if borrowed < 3:
             yield {"borrowed": borrowed, "reaper": 0, "twin": 0, "last": 0}
             continue
-        for reaper in range(12):
-            for twin in range(5 if reaper >= 8 else 1):
+        for reaper in range(8):
+            for twin in range(9 if reaper >= 4 else 1):
                 yield {"borrowed": borrowed, "reaper": reaper, "twin": twin, "last": 0}
         for last in range(1, 6):
-            yield {"borrowed": borrowed, "reaper": 11, "twin": 4, "last": last}
+            yield {"borrowed": borrowed, "reaper": 7, "twin": 8, "last": last}
 
 
 class OfASmallProcess(unittest.TestCase):
@@ -343,20 +343,20 @@ class OfASmallProcess(unittest.TestCase):
         twins = twins_of(keeper.pid)
         self.assertEqual(len(twins), 1)
         keeper.kill()
-        self.assertEqual(keeper.stdout.read(), "")  # the pipe's end, although the twin lives
-        self.assertTrue(exists(twins[0]))
+        self.assertEqual(keeper.stdout.read(), "")  # the pipe's end, although the maker holds on
+        self.assertIsNone(maker.poll())
         _, told = maker.communicate()
         self.assertEqual(maker.returncode, 1)
         self.assertIn(f"process {keeper.pid} has exited", told)
         self.assertTrue(eventually(lambda: not exists(twins[0])))
 
-    def test_descriptors_closed_meanwhile_are_closed(self):
+    def test_its_descriptors_are_the_node_s_own(self):
         keeper, _ = self.start()
         maker = subprocess.Popen(self.driver(keeper, "--hold-ms", 500), stdout=subprocess.DEVNULL)
         # The thread that waits for the twin is there a moment before the twin.
         self.assertTrue(eventually(lambda: twins_of(keeper.pid), 5))
         (twin,) = twins_of(keeper.pid)
-        self.assertEqual(os.listdir(f"/proc/{twin}/fd"), [])
+        self.assertEqual(os.listdir(f"/proc/{twin}/fd"), os.listdir(f"/proc/{keeper.pid}/fd"))
         self.assertEqual(maker.wait(), 0)
         self.assertEqual(self.answer(keeper), "kept")
 

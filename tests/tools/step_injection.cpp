@@ -2,6 +2,7 @@
 // borrowed thread, the reaper, the twin, and the reaper again execute so many instructions each,
 // and ends abruptly. Prints how many were executed, and whether the thread ended or blocked at the
 // next.
+#include "target/clock.h"
 #include "target/injection.h"
 #include "target/injection_ptrace.h"
 #include "target/proc_directory.h"
@@ -18,6 +19,8 @@
 namespace {
 
 using namespace beamdump;
+
+constexpr std::int64_t kBirthDeadlineNs = 10'000'000'000;
 
 /// Steps one thread, over the stop that a clone makes.
 class Stepper {
@@ -65,7 +68,8 @@ class Stepper {
             unsigned long made = 0;
             ::ptrace(PTRACE_GETEVENTMSG, thread_, nullptr, &made);
             made_ = static_cast<pid_t>(made);
-            [[maybe_unused]] const auto born = target::await_birth(made_);
+            [[maybe_unused]] const auto born =
+                target::await_birth(made_, target::clock_ns(CLOCK_MONOTONIC) + kBirthDeadlineNs);
         }
     }
 

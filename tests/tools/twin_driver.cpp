@@ -31,6 +31,7 @@ struct Options {
     bool bare_stop = false;
     bool abandon = false;
     int forks = 0;
+    int stops = 0;
 };
 
 int report(const Error& error) {
@@ -145,6 +146,16 @@ int measure_forks(const Options& options) {
     return 0;
 }
 
+/// Bare stops of all threads, one after another.
+int stop_often(const Options& options) {
+    for (int i = 0; i < options.stops; ++i) {
+        if (const auto stop = target::ThreadStop::stop(options.pid); !stop) {
+            return report(stop.error());
+        }
+    }
+    return 0;
+}
+
 int make_one(const Options& options) {
     std::int64_t bare_ns = 0;
     if (options.bare_stop) {
@@ -208,7 +219,11 @@ int main(int count, char** arguments) {
     app.add_flag("--abandon", options.abandon, "end without removing the twin");
     app.add_option("--measure-fork", options.forks,
                    "instead, fork so often with as much memory as the process has");
+    app.add_option("--stops", options.stops, "instead, stop and resume all threads so often");
     CLI11_PARSE(app, count, arguments);
+    if (options.stops > 0) {
+        return stop_often(options);
+    }
     if (options.forks > 0) {
         return measure_forks(options);
     }

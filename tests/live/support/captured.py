@@ -18,7 +18,7 @@ def details(dump, pids):
     """The processes named, as `process` shows each. One that is not in the dump is left out."""
     found = {}
     for pid in pids:
-        ended = tools.analyze("process", dump, pid, "--json", "--limit", "0")
+        ended = tools.ask("process", dump, pid, "--json", "--limit", "0")
         if ended.status == 1 and "no process" in ended.diagnostics:
             continue
         found[pid] = _flat(tools.parse(tools.expect(ended, 0, 3)))

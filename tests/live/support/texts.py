@@ -1,10 +1,8 @@
 """Backtraces and terms of a dump against what the VM prints of them, byte for byte."""
 
 import codecs
-import subprocess
 
 from support import tools
-from support.paths import ANALYZE
 
 SHOWN_AROUND = 60  # bytes before and after the first difference
 
@@ -34,14 +32,12 @@ class Texts:
 
     def _backtrace(self, pid, theirs):
         theirs = self._without_cookie(theirs)
-        ended = subprocess.run(
-            [ANALYZE, "backtrace", self._dump, pid, "--term-limit", "classic"],
-            stdin=subprocess.DEVNULL, capture_output=True)
+        ended = tools.ask_bytes("backtrace", self._dump, pid, "--term-limit", "classic")
         self.backtraces += 1
         self.bytes += len(theirs)
-        if ended.stdout != theirs:
-            yield (f"backtrace, exit status {ended.returncode}, "
-                   f"{_first_difference(ended.stdout, theirs)}")
+        if ended.output != theirs:
+            yield (f"backtrace, exit status {ended.status}, "
+                   f"{_first_difference(ended.output, theirs)}")
 
     def _terms(self, pid, theirs):
         answer = tools.analyze_json("process", self._dump, pid, "--limit", "0",

@@ -1,5 +1,6 @@
 """Runs the programs, and measures them."""
 
+import atexit
 import json
 import pathlib
 import re
@@ -7,7 +8,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 
-from support.paths import ANALYZE, CAPTURE
+from support.paths import ANALYZE, CAPTURE, PROGRAMS
 
 
 @dataclass
@@ -52,8 +53,52 @@ def parse(ended):
     return json.loads(ended.output)
 
 
+class Answerer:
+    """beamdump-analyze's command line in one process for many questions: nothing of it is measured."""
+
+    def __init__(self):
+        self._process = None
+
+    def ask(self, *arguments):
+        """Output and diagnostics as bytes."""
+        if self._process is None:
+            self._process = subprocess.Popen([PROGRAMS / "answer_questions"],
+                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            atexit.register(self._end)
+        question = json.dumps([str(argument) for argument in arguments])
+        self._process.stdin.write(question.encode() + b"\n")
+        self._process.stdin.flush()
+        head = self._process.stdout.readline().split()
+        if len(head) != 3:
+            raise AssertionError(f"exit status {self._process.wait()} instead of an answer to "
+                                 f"{question}")
+        status, output, diagnostics = map(int, head)
+        return Ended(status, self._process.stdout.read(output),
+                     self._process.stdout.read(diagnostics), 0, 0)
+
+    def _end(self):
+        self._process.stdin.close()
+        self._process.wait()
+
+
+_ANSWERER = Answerer()
+
+
+def ask_bytes(*arguments):
+    """What beamdump-analyze answers, output and diagnostics as bytes; not measured."""
+    return _ANSWERER.ask(*arguments)
+
+
+def ask(*arguments):
+    """The same as text."""
+    ended = ask_bytes(*arguments)
+    ended.output = ended.output.decode(errors="replace")
+    ended.diagnostics = ended.diagnostics.decode(errors="replace")
+    return ended
+
+
 def analyze_json(*arguments):
-    return parse(expect(analyze(*arguments, "--json"), 0, 3))
+    return parse(expect(ask(*arguments, "--json"), 0, 3))
 
 
 def bytes_read(ended):

@@ -1,0 +1,19 @@
+%% A node for what can go wrong around a capture: standard's processes, a few that never rest, and a
+%% library (the one that BEAMDUMP_FAULTS_NIF names, without ".so") that feels stops and counts signals.
+-module(faults).
+-export([start/1, tell/1, hang/1]).
+
+start(Scale) ->
+    ok = erlang:load_nif(os:getenv("BEAMDUMP_FAULTS_NIF"), 0),
+    ok = standard:start(Scale),
+    spawn(fun() -> register(faults_spinning, self()), spin(0) end),
+    ok.
+
+hang(_) -> erlang:nif_error(not_loaded).
+
+%% hang MILLISECONDS: a thread of the node is in uninterruptible sleep so long, or until released.
+tell([<<"hang">>, Milliseconds]) ->
+    spawn(fun() -> hang(binary_to_integer(Milliseconds)) end),
+    <<"ok">>.
+
+spin(N) -> spin((N + 1) band 16#ffffff).

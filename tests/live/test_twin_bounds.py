@@ -1,0 +1,209 @@
+"""What a node has open while a twin of it is made and lives: a file whose flush is never answered
+stops it no longer than without, nothing stays behind, and what a node that ends had open is closed
+at once, whatever the writer does at the time. A twin that takes too long is given up."""
+
+import contextlib
+import json
+import os
+import pathlib
+import select
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import slow_files, tools
+from support.nif import build_nif
+from support.node import start_workload
+from support.paths import CAPTURE, PROGRAMS
+from support.watched import entries, eventually, state, states
+
+MODES = ("auto", "snapshot")
+MAX_PAUSE_MS = 50
+# The machine of a test may be busy; a flush that is waited for takes eight seconds and more.
+FELT_BESIDE_US = 1_000_000
+CLOSED_SECONDS = 0.1
+
+
+class SlowFlush(unittest.TestCase):
+    def start(self, flush_seconds):
+        scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        directory = scratch / "slow"
+        directory.mkdir()
+        slow = slow_files.SlowFile(directory, flush_seconds)
+        self.addCleanup(slow.end)
+        os.environ["BEAMDUMP_HELD_FILE"] = str(slow.path)
+        self.addCleanup(os.environ.pop, "BEAMDUMP_HELD_FILE")
+        node = start_workload("restless")
+        self.addCleanup(node.stop)
+        held = [os.readlink(f"/proc/{node.pid}/fd/{entry}")
+                for entry in os.listdir(f"/proc/{node.pid}/fd")]
+        self.assertIn(str(slow.path), held)
+        slow.hide()
+        return scratch, slow, node
+
+    def check(self, flush_seconds):
+        scratch, slow, node = self.start(flush_seconds)
+        bare = subprocess.run([PROGRAMS / "twin_driver", str(node.pid), "--bare-stop"], check=True,
+                              capture_output=True, text=True)
+        before = entries(node.pid)
+        flushes = slow.flushes
+        for mode in MODES:
+            with self.subTest(mode=mode, flush_seconds=flush_seconds):
+                dump = scratch / mode
+                limit = ["--max-pause", MAX_PAUSE_MS] if mode == "auto" else []
+                node.ask("watch")
+                ended = tools.expect(tools.run_measured(
+                    [CAPTURE, "--quiet", "-o", dump, "--mode", mode, *limit, node.pid]), 0)
+                felt_us = int(node.ask("gap"))
+                self.assertTrue(eventually(lambda: entries(node.pid) == before),
+                                f"{before}\n{entries(node.pid)}")
+                told = tools.analyze_json("summary", dump)["capture"]
+                print(f"{mode}, flush {flush_seconds}: felt {felt_us} us, longest stop "
+                      f"{told['longest_stop_ns'] // 1000} us (a bare one "
+                      f"{json.loads(bare.stdout)['bare_stop_us']} us), {ended.seconds} s",
+                      flush=True)
+                self.assertLess(felt_us, FELT_BESIDE_US)
+                if mode == "auto":
+                    self.assertLess(told["longest_stop_ns"], FELT_BESIDE_US * 1000)
+                self.assertEqual(slow.flushes, flushes, "the twin's end flushed the node's file")
+                (large,) = [process for process in tools.analyze_json(
+                    "processes", dump, "--limit", "0")["processes"]
+                    if process.get("registered_name") == "restless"]
+                self.assertNotIn("void_reason", large, ended.diagnostics)
+        self.assertEqual(node.ask("ping"), "pong")
+        # For the node to end.
+        slow.end()
+
+    def test_never_answered(self):
+        self.check("never")
+
+    def test_answered_after_seconds(self):
+        self.check(8)
+
+
+class SlowFork(unittest.TestCase):
+    """A kernel that takes seconds for the copy itself."""
+
+    def test_it_is_given_up(self):
+        scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        os.environ["BEAMDUMP_SLOW_FORK_NIF"] = str(build_nif(scratch, "slow_fork"))
+        self.addCleanup(os.environ.pop, "BEAMDUMP_SLOW_FORK_NIF")
+        node = start_workload("slow_fork")
+        self.addCleanup(node.stop)
+        before = entries(node.pid)
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                dump = scratch / mode
+                node.ask("watch")
+                ended = tools.run_measured([CAPTURE, "--quiet", "-o", dump, "--mode", mode, node.pid])
+                felt_us = int(node.ask("gap"))
+                print(f"{mode}: felt {felt_us} us, {ended.seconds} s; {ended.diagnostics.strip()}",
+                      flush=True)
+                self.assertRegex(ended.diagnostics,
+                                 r"was given up after \d+ ms, the longest that it may be stopped")
+                # The fork takes four seconds.
+                self.assertLess(felt_us, 2 * FELT_BESIDE_US)
+                if mode == "auto":
+                    tools.expect(ended, 3)
+                    told = tools.analyze_json("summary", dump)["capture"]
+                    self.assertGreater(told["longest_stop_ns"], MAX_PAUSE_MS * 1_000_000)
+                else:
+                    tools.expect(ended, 1)
+                self.assertFalse({"t", "T"} & states(node.pid))
+                self.assertEqual(node.ask("ping"), "pong")
+                # The kernel is not done with it yet.
+                self.assertTrue(eventually(lambda: entries(node.pid) == before, 10),
+                                f"{before}\n{entries(node.pid)}")
+
+
+class EndsWithItsNode(unittest.TestCase):
+    """The node is killed while a twin of it lives, which shares its descriptors."""
+
+    def setUp(self):
+        self.node = start_workload("restless", 0.05)
+        self.addCleanup(self.node.stop)
+        self.port = int((self.node.directory / "port").read_text())
+
+    def connect(self):
+        connection = self.enterContext(socket.create_connection(("127.0.0.1", self.port)))
+        connection.settimeout(5)
+        return connection
+
+    def hold_twin(self):
+        threads, children = entries(self.node.pid)
+        driver = subprocess.Popen([PROGRAMS / "twin_driver", str(self.node.pid), "--hold-ms", "60000"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(driver.wait)
+        self.addCleanup(driver.kill)
+
+        def twin():
+            new = set(entries(self.node.pid)[1]) - set(children)
+            return int(new.pop()) if new else None
+
+        self.assertTrue(eventually(twin, 5))
+        # Until it is held for good: it asks for its end with the node before.
+        self.assertTrue(eventually(lambda: self.system_call(twin()) == "157", 5))
+        return driver, twin()
+
+    @staticmethod
+    def system_call(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[0]
+        except OSError:
+            return None
+
+    def closed_after(self, connection):
+        """Seconds from the kill on."""
+        self.assertEqual(select.select([connection], [], [], 0), ([], [], []))
+        begin = time.monotonic()
+        os.kill(self.node.pid, signal.SIGKILL)
+        with contextlib.suppress(ConnectionResetError):
+            self.assertEqual(connection.recv(1), b"")
+        return time.monotonic() - begin
+
+    def refused(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    def check(self, done_to_writer):
+        connection = self.connect()
+        driver, twin = self.hold_twin()
+        done_to_writer(driver)
+        seconds = self.closed_after(connection)
+        print(f"{self._testMethodName}: closed after {seconds * 1000:.1f} ms", flush=True)
+        self.assertLess(seconds, CLOSED_SECONDS)
+        self.assertTrue(eventually(self.refused), "its port is still listened on")
+        # A zombie has nothing open.
+        self.assertTrue(eventually(lambda: state(twin) in (None, "Z")))
+
+    def test_writer_goes_on(self):
+        self.check(lambda driver: None)
+
+    def test_writer_is_stopped(self):
+        self.check(lambda driver: os.kill(driver.pid, signal.SIGSTOP))
+
+    def test_writer_is_killed_first(self):
+        self.check(lambda driver: driver.kill())
+
+    def test_killed_at_any_moment(self):
+        """Also while the twin is being made."""
+        for number in range(int(os.environ.get("BEAMDUMP_TWINS", "2"))):
+            if number > 0:
+                self.setUp()
+            connection = self.connect()
+            driver = subprocess.Popen([PROGRAMS / "twin_driver", str(self.node.pid), "--repeat", "1000"],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(0.05 + 0.0037 * number)
+            seconds = self.closed_after(connection)
+            driver.wait(timeout=60)
+            self.assertLess(seconds, 1, "it is closed when the twin's making has ended")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
