@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import jsonschema
+import test_times
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", ROOT / "build" / "bin"))
@@ -17,6 +18,7 @@ SOURCE_FOLDERS = ("cmake", "libdump", "writer", "analyzer", "layout", "schemas",
                   "scripts", "docs", ".ci")
 LANGUAGES = {".h", ".cpp", ".py", ".erl", ".sh", ".cmake", ".proto"}
 LONGEST_FILE = 600
+MOST_TEST_SECONDS = 30 * 60
 
 
 def files(*folders, suffixes=None):
@@ -107,25 +109,33 @@ class Documents(unittest.TestCase):
                                 f"{shown(document)} names {script}, which is not there")
 
     def test_options_in_the_readme_are_real(self):
-        helps = {}
-        for program in ("beamdump-capture", "beamdump-analyze"):
-            path = PROGRAMS / program
-            helps[program] = subprocess.run([path, "--help"], capture_output=True, text=True,
-                                            check=True).stdout
-        for command in ("summary", "processes", "process", "messages", "dictionary",
-                        "backtrace", "diff", "heap"):
-            helps["beamdump-analyze"] += subprocess.run(
-                [PROGRAMS / "beamdump-analyze", command, "--help"], capture_output=True,
-                text=True, check=True).stdout
+        """Each option after a program's name is one of that program, or of the command named there."""
+        helps = {program: self.helps_of(program) for program in ("beamdump-capture",
+                                                                 "beamdump-analyze")}
+        self.assertGreaterEqual(helps["beamdump-analyze"].keys(),
+                                {"sections", "crash-dump", "convert", "heap"})
         used = 0
         for line in (ROOT / "README.md").read_text().splitlines():
-            for program in helps:
+            for program, texts in helps.items():
                 if program not in line:
                     continue
-                for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", line.split(program, 1)[1]):
+                rest = line.split(program, 1)[1]
+                command = next((word for word in rest.split() if word in texts), "")
+                for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", rest):
                     used += 1
-                    self.assertIn(option, helps[program], f"README: {line.strip()}")
+                    self.assertIn(option, texts[command], f"README: {line.strip()}")
         self.assertGreater(used, 0)
+
+    @staticmethod
+    def helps_of(program):
+        """By command, "" being the program itself."""
+        def ask(*arguments):
+            return subprocess.run([PROGRAMS / program, *arguments, "--help"], capture_output=True,
+                                  text=True, check=True).stdout
+        own = ask()
+        commands = own.split("Subcommands:\n", 1)[1:]
+        names = re.findall(r"(?m)^  ([a-z][a-z-]*) ", commands[0]) if commands else []
+        return {"": own} | {name: ask(name) for name in names}
 
     def test_nothing_unfinished_and_no_places_of_one_machine(self):
         unwanted = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b|/wo" r"rk/|/ro" r"ot/")
@@ -134,6 +144,22 @@ class Documents(unittest.TestCase):
                 continue
             match = unwanted.search(path.read_text(errors="replace"))
             self.assertIsNone(match, f"{shown(path)} has '{match and match.group()}'")
+
+
+class TestTimes(unittest.TestCase):
+    """A run of .ci/run that takes too long counts as failed: what it took when last recorded."""
+
+    def test_the_sum_is_below_its_limit(self):
+        times = test_times.recorded()
+        self.assertGreater(sum(times.values()), 60)
+        self.assertLess(sum(times.values()), MOST_TEST_SECONDS)
+
+    def test_every_live_test_is_recorded(self):
+        listed = subprocess.run(["ctest", "--test-dir", PROGRAMS.parent, "-N", "-L", "live"],
+                                capture_output=True, text=True, check=True).stdout
+        names = set(re.findall(r"(?m)^ *Test +#\d+: (\S+)$", listed))
+        self.assertGreater(len(names), 20)
+        self.assertEqual(names - test_times.recorded().keys(), set(), "not in docs/test-times.txt")
 
 
 class Layers(unittest.TestCase):
