@@ -99,12 +99,13 @@ class OwnLimits(unittest.TestCase):
                 self.assertTrue(whole[3], "five compression threads fewer than asked for")
 
     def test_memory_is_refused(self):
+        """Whatever is refused first: a library, a stack, a buffer, even an exception's few bytes."""
         whole = []
-        limits = [*range(LEAST_MIB, 80, 6), 120, 200]
+        limits = [*range(LEAST_MIB, 44, 4), *(halves / 2 for halves in range(88, 152)), 120, 200]
         for limit in limits:
             with self.subTest(mebibytes=limit):
                 ended = self.run_capture("--mode", "freeze", preexec_fn=limited(
-                    resource.RLIMIT_AS, limit << 20))
+                    resource.RLIMIT_AS, int(limit * 2**20)))
                 if ended.returncode == 127:
                     self.assertIn("shared libraries", ended.stderr)  # the loader's words
                     whole.append(False)

@@ -12,7 +12,8 @@
 namespace beamdump {
 
 CompressionPool::CompressionPool(const Options& options, ByteSink& sink, SeekTableBuilder& table)
-    : sink_(sink), table_(table), buffers_(options.buffers) {
+    : sink_(sink), table_(table), buffers_(options.buffers), slots_(options.buffers) {
+    free_.reserve(buffers_.size());
     for (FrameBuffer& buffer : buffers_) {
         buffer.content.resize(options.frame_bytes);
         buffer.compressed.resize(compressed_bound(options.frame_bytes));
@@ -72,7 +73,7 @@ Result<FrameBuffer*> CompressionPool::acquire() {
 
 void CompressionPool::submit(FrameBuffer& frame) {
     std::unique_lock lock(mutex_);
-    filled_.push_back(&frame);
+    slot_of(submitted_) = {.frame = &frame, .compressed = false};
     ++submitted_;
     if (threads_.empty()) {
         take_one(compressors_.front(), lock);
@@ -107,8 +108,8 @@ std::uint64_t CompressionPool::written_bytes() const {
 void CompressionPool::run(FrameCompressor& compressor) {
     std::unique_lock lock(mutex_);
     while (true) {
-        work_.wait(lock, [&] { return stopping_ || !filled_.empty(); });
-        if (filled_.empty()) {
+        work_.wait(lock, [&] { return stopping_ || next_to_compress_ < submitted_; });
+        if (next_to_compress_ == submitted_) {
             return;
         }
         take_one(compressor, lock);
@@ -116,15 +117,14 @@ void CompressionPool::run(FrameCompressor& compressor) {
 }
 
 void CompressionPool::take_one(FrameCompressor& compressor, std::unique_lock<std::mutex>& lock) {
-    FrameBuffer* frame = filled_.front();
-    filled_.pop_front();
+    Slot& slot = slot_of(next_to_compress_++);
     lock.unlock();
-    const auto done = compressor.compress(*frame);
+    const auto done = compressor.compress(*slot.frame);
     lock.lock();
     if (!done && !error_) {
         error_ = done.error();
     }
-    compressed_.emplace(frame->sequence, frame);
+    slot.compressed = true;
     write_in_order(lock);
 }
 
@@ -133,9 +133,8 @@ void CompressionPool::write_in_order(std::unique_lock<std::mutex>& lock) {
         return;  // that thread takes this frame too when its turn comes
     }
     writing_ = true;
-    while (!compressed_.empty() && compressed_.begin()->first == next_sequence_) {
-        FrameBuffer* frame = compressed_.begin()->second;
-        compressed_.erase(compressed_.begin());
+    while (next_sequence_ < next_to_compress_ && slot_of(next_sequence_).compressed) {
+        FrameBuffer* frame = slot_of(next_sequence_).frame;
         if (!error_) {
             lock.unlock();
             const auto written = write(*frame);
@@ -154,13 +153,15 @@ void CompressionPool::write_in_order(std::unique_lock<std::mutex>& lock) {
     progress_.notify_all();
 }
 
-Result<void> CompressionPool::write(const FrameBuffer& frame) {
+Result<void> CompressionPool::write(const FrameBuffer& frame) try {
     const auto bytes = std::span(frame.compressed).first(frame.compressed_bytes);
     // zstd closes a frame with the low 32 bits of its content's XXH64: what the seek table wants.
     const auto checksum = load_known<std::uint32_t>(bytes, bytes.size() - sizeof(std::uint32_t));
     const auto added = table_.add(static_cast<std::uint32_t>(bytes.size()),
                                   static_cast<std::uint32_t>(frame.used), checksum);
     return added ? sink_.write(bytes) : added;
+} catch (const std::bad_alloc& failure) {
+    return std::unexpected(error_of(failure));
 }
 
 }  // namespace beamdump

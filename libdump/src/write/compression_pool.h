@@ -12,8 +12,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,7 +22,8 @@ namespace beamdump {
 
 /// Compresses frames on a fixed set of threads and writes them to the sink in order, out of a fixed
 /// set of buffers: whoever wants one waits while all are on their way. One caller thread. Where the
-/// system gives fewer threads it makes do with those, or with the caller's.
+/// system gives fewer threads it makes do with those, or with the caller's. The threads allocate
+/// nothing but the seek table's entries.
 class CompressionPool {
   public:
     struct Options {
@@ -57,11 +56,19 @@ class CompressionPool {
     [[nodiscard]] std::uint64_t written_bytes() const;
 
   private:
+    /// A frame on its way, from submit() until it is written.
+    struct Slot {
+        FrameBuffer* frame = nullptr;
+        bool compressed = false;
+    };
+
     CompressionPool(const Options& options, ByteSink& sink, SeekTableBuilder& table);
     void run(FrameCompressor& compressor);
     void take_one(FrameCompressor& compressor, std::unique_lock<std::mutex>& lock);
     void write_in_order(std::unique_lock<std::mutex>& lock);
     Result<void> write(const FrameBuffer& frame);
+    /// Of a sequence on its way; there are never more of them than buffers.
+    Slot& slot_of(std::uint64_t sequence) { return slots_[sequence % slots_.size()]; }
 
     ByteSink& sink_;
     SeekTableBuilder& table_;
@@ -74,9 +81,9 @@ class CompressionPool {
     std::condition_variable work_;
     std::condition_variable progress_;
     std::vector<FrameBuffer*> free_;
-    std::deque<FrameBuffer*> filled_;
-    std::map<std::uint64_t, FrameBuffer*> compressed_;  // by sequence
-    std::uint64_t next_sequence_ = 0;                   // to be written next
+    std::vector<Slot> slots_;
+    std::uint64_t next_sequence_ = 0;     // to be written next
+    std::uint64_t next_to_compress_ = 0;  // by whichever thread is free
     std::uint64_t submitted_ = 0;
     std::uint64_t written_bytes_ = 0;
     bool writing_ = false;

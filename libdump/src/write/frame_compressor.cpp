@@ -1,11 +1,15 @@
 #include "frame_compressor.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/system_error.h>
 #include <libdump/format/format.h>
 
 #include <fmt/format.h>
 #include <xxhash.h>
 #include <zstd.h>
+#include <zstd_errors.h>
+
+#include <new>
 
 namespace beamdump {
 
@@ -42,7 +46,7 @@ Result<FrameCompressor> FrameCompressor::create(int level, std::uint64_t dump_id
     }
     std::unique_ptr<ZSTD_CCtx_s, FreeContext> context(ZSTD_createCCtx());
     if (context == nullptr) {
-        return fail(ErrorCode::kLimit, "no memory for zstd's compression context");
+        return std::unexpected(error_of(std::bad_alloc()));
     }
     for (const auto& [parameter, value] :
          {std::pair{ZSTD_c_compressionLevel, level}, std::pair{ZSTD_c_checksumFlag, 1},
@@ -61,6 +65,9 @@ Result<void> FrameCompressor::compress(FrameBuffer& frame) {
     const std::size_t code =
         ZSTD_compress2(context_.get(), frame.compressed.data(), frame.compressed.size(),
                        frame.content.data(), frame.used);
+    if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) {
+        return std::unexpected(error_of(std::bad_alloc()));
+    }
     if (ZSTD_isError(code) != 0U) {
         return fail(ErrorCode::kLimit,
                     fmt::format("zstd cannot compress frame {} ({} bytes): {}", frame.sequence,

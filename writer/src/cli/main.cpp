@@ -1,6 +1,7 @@
 #include "cli/cancel.h"
 #include "cli/run.h"
 
+#include <libdump/base/last_words.h>
 #include <libdump/base/system_error.h>
 
 #include <iostream>
@@ -8,6 +9,7 @@
 int main(int argc, char** argv) try {
     namespace cli = beamdump::cli;
     namespace target = beamdump::target;
+    beamdump::end_with_a_sentence_on_terminate();
     // Before any thread is made, and before this process offers itself when memory runs out.
     const auto guardian = target::Guardian::start();
     // Without it nothing is stopped; reading a node that runs goes on.
