@@ -14,6 +14,24 @@ hang(_) -> erlang:nif_error(not_loaded).
 %% hang MILLISECONDS: a thread of the node is in uninterruptible sleep so long, or until released.
 tell([<<"hang">>, Milliseconds]) ->
     spawn(fun() -> hang(binary_to_integer(Milliseconds)) end),
+    <<"ok">>;
+%% hold PATH: that file is open, by its own descriptor, until let_go.
+tell([<<"hold">>, Path]) ->
+    Node = self(),
+    register(faults_holding, spawn(fun() -> hold(Node, Path) end)),
+    receive open -> <<"ok">> end;
+tell([<<"let_go">>]) ->
+    Monitor = monitor(process, faults_holding),
+    faults_holding ! let_go,
+    receive {'DOWN', Monitor, process, _, _} -> <<"ok">> end;
+%% filter: from here on making a process kills the node.
+tell([<<"filter">>]) ->
+    ok = filtered:filter(),
     <<"ok">>.
+
+hold(Node, Path) ->
+    {ok, File} = file:open(Path, [read, raw]),
+    Node ! open,
+    receive let_go -> file:close(File) end.
 
 spin(N) -> spin((N + 1) band 16#ffffff).

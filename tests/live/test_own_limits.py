@@ -98,6 +98,17 @@ class OwnLimits(unittest.TestCase):
             if mode == "live":
                 self.assertTrue(whole[3], "five compression threads fewer than asked for")
 
+    def test_signals_to_the_node_are_refused(self):
+        """Who may not end a twin makes none."""
+        rights = RIGHTS.removesuffix(",+kill")
+        below = [rights if word == RIGHTS else word for word in AS_USER]
+        ended = self.run_capture("--mode", "snapshot", below=below)
+        self.assert_sentence(ended, "may not end a twin of it.*CAP_KILL")
+        for mode in "auto", "freeze":
+            with self.subTest(mode):
+                ended = self.run_capture("--mode", mode, below=below)
+                self.assertTrue(self.assert_whole_or_sentence(ended, "$^"), ended.stderr)
+
     def test_memory_is_refused(self):
         """Whatever is refused first: a library, a stack, a buffer, even an exception's few bytes."""
         whole = []

@@ -8,16 +8,19 @@
 #include "target/twin_needs.h"
 
 #include <libdump/base/descriptor.h>
+#include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <ctime>
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -129,6 +132,13 @@ Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
                                 "make a twin: freezing it costs nothing",
                                 node));
     }
+    // Whoever may read a process need not be allowed to end it, nor then its twin.
+    if (::kill(node, 0) != 0 && errno == EPERM) {
+        return fail(ErrorCode::kPermission,
+                    fmt::format("this program may read process {}, but may not end a twin of it: "
+                                "run it as the node's user or as root, or with CAP_KILL",
+                                node));
+    }
     const auto status = directory->read("status");
     auto node_room = HeadRoom::of(node);
     auto own_room = HeadRoom::of(::getpid());
@@ -229,10 +239,14 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     if (auto held = hold_at_birth(born->twin, preparation->injection.filtered()); !held) {
         return std::unexpected(held.error());
     }
-    twin.watcher_ = std::make_unique<TwinWatcher>(
-        node, born->twin,
-        TwinFloor{std::move(preparation->node_room), std::move(preparation->own_room),
-                  limits.floor_bytes.value_or(preparation->needs.copied_bytes / 4)});
+    try {
+        twin.watcher_ = std::make_unique<TwinWatcher>(
+            node, born->twin,
+            TwinFloor{std::move(preparation->node_room), std::move(preparation->own_room),
+                      limits.floor_bytes.value_or(preparation->needs.copied_bytes / 4)});
+    } catch (const std::system_error& failure) {
+        return std::unexpected(error_of(failure));
+    }
     auto twin_directory = ProcDirectory::open(born->twin);
     auto reaper_directory = ProcDirectory::open(born->reaper);
     if (!twin_directory || !reaper_directory) {
