@@ -49,22 +49,22 @@ constexpr std::uint64_t tuple_header(std::uint64_t arity) {
 /// apart from it.
 struct SampleProcess {
     std::uint64_t number = 1;
-    std::optional<std::uint32_t> name;
+    std::optional<std::uint32_t> name = {};
     std::uint64_t memory = 1000;
     std::uint64_t reductions = 10;
     records::VoidReason void_reason = records::VOID_REASON_NONE;
     bool sensitive = false;
-    std::vector<std::uint64_t> heap;
+    std::vector<std::uint64_t> heap = {};
     std::vector<std::uint64_t> stack = {kNormalExit};
-    std::vector<std::uint64_t> dictionary;
-    std::vector<std::uint64_t> messages;    ///< terms
-    std::vector<records::Message> entries;  ///< further entries of its queues
+    std::vector<std::uint64_t> dictionary = {};
+    std::vector<std::uint64_t> messages = {};    ///< terms
+    std::vector<records::Message> entries = {};  ///< further entries of its queues
     std::size_t entries_of_a_record = 4096;
-    std::vector<records::Monitor> monitors;  ///< further ones
-    std::uint64_t off_heap = 0;              ///< first of the list of off-heap things
+    std::vector<records::Monitor> monitors = {};  ///< further ones
+    std::uint64_t off_heap = 0;                   ///< first of the list of off-heap things
     std::uint32_t initial_arity = 1;
     std::uint64_t instruction_address = 0x7050;
-    std::optional<std::uint32_t> monitored_name;  ///< an atom
+    std::optional<std::uint32_t> monitored_name = {};  ///< an atom
 };
 
 constexpr std::uint64_t heap_of(std::uint64_t number) {
