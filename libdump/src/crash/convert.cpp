@@ -5,7 +5,10 @@
 #include "table_writer.h"
 
 #include <libdump/crash/convert.h>
+#include <libdump/format/process_name.h>
 #include <libdump/write/process_index_writer.h>
+
+#include <algorithm>
 
 namespace beamdump::crash {
 namespace {
@@ -26,7 +29,7 @@ class Converter {
     Result<void> literals();
     Result<void> processes(const ConvertChoice& choice, const CrashDump::Progress& told);
     Result<void> finish();
-    [[nodiscard]] bool is_chosen(const ConvertChoice& choice, const ProcessText& process) const;
+    [[nodiscard]] bool is_chosen(const ConvertChoice& choice, const ProcessText& process);
 
     const CrashDump& dump_;
     DumpWriter& writer_;
@@ -37,6 +40,8 @@ class Converter {
     records::Trailer trailer_;
     TextCounts counts_;
     std::uint64_t words_ = 0;
+    ProcessName wanted_;
+    std::size_t names_left_ = 0;  ///< of wanted_: the first ones
 };
 
 Result<void> Converter::begin() {
@@ -114,7 +119,7 @@ Result<void> Converter::literals() {
     return binaries_.flush();
 }
 
-bool Converter::is_chosen(const ConvertChoice& choice, const ProcessText& process) const {
+bool Converter::is_chosen(const ConvertChoice& choice, const ProcessText& process) {
     switch (choice.heaps) {
         case ConvertChoice::Heaps::kNone:
             return false;
@@ -124,19 +129,26 @@ bool Converter::is_chosen(const ConvertChoice& choice, const ProcessText& proces
         case ConvertChoice::Heaps::kOneLate:
             break;
     }
-    std::string_view wanted = choice.process;
-    std::string pid(wanted);
-    if (!wanted.starts_with('<')) {
-        pid = "<" + pid + ">";
+    if (wanted_.owner_id) {
+        return *wanted_.owner_id == process.process.owner_id();
     }
-    if (const auto owner = CrashDump::parse_owner(pid)) {
-        return *owner == process.process.owner_id();
+    if (!process.process.has_registered_name_atom()) {
+        return false;
     }
-    return process.process.has_registered_name_atom() &&
-           terms_->names.atoms().at(process.process.registered_name_atom()) == wanted;
+    // A name may stand for two registered ones; as Dump::find_process(), prefers the first.
+    const auto end = wanted_.registered.begin() + static_cast<std::ptrdiff_t>(names_left_);
+    const auto found = std::find(wanted_.registered.begin(), end,
+                                 terms_->names.atoms().at(process.process.registered_name_atom()));
+    if (found == end) {
+        return false;
+    }
+    names_left_ = static_cast<std::size_t>(found - wanted_.registered.begin());
+    return true;
 }
 
 Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::Progress& told) {
+    wanted_ = parse_process_name(choice.process);
+    names_left_ = wanted_.registered.size();
     ProcessIndexWriter index(writer_);
     bool all_heaps_told = true;
     TextWindow window(dump_.text());

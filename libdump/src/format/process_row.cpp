@@ -155,6 +155,12 @@ std::string_view status_name(records::ProcessStatus status) {
     return at == kStatuses.end() ? std::string_view("unknown") : at->first;
 }
 
+std::vector<std::string_view> status_names() {
+    std::vector<std::string_view> names(kStatuses.size());
+    std::ranges::transform(kStatuses, names.begin(), [](const auto& named) { return named.first; });
+    return names;
+}
+
 records::ProcessStatus status_of_name(std::string_view name) {
     const auto* at = std::ranges::find(kStatuses, name, &decltype(kStatuses)::value_type::first);
     return at == kStatuses.end() ? records::PROCESS_STATUS_UNKNOWN : at->second;

@@ -1,8 +1,10 @@
+#include <libdump/base/nearest.h>
 #include <libdump/model/dump.h>
 #include <libdump/model/owner_id.h>
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 namespace beamdump {
@@ -105,38 +107,68 @@ std::optional<CodeLocation> Dump::code_at(std::uint64_t address) {
     return code().at(address);
 }
 
-Result<records::ProcessRow> Dump::find_process(std::string_view name) {
-    std::optional<std::uint64_t> row;
-    if (const auto owner_id = parse_pid(name)) {
-        auto found = processes_.find(records::PROCESS_COLUMN_OWNER_ID, *owner_id);
+Result<std::optional<std::uint64_t>> Dump::registered_row(std::string_view name) {
+    auto atom = atoms_.index_of(name);
+    if (!atom) {
+        return std::unexpected(atom.error());
+    }
+    return *atom ? processes_.find(records::PROCESS_COLUMN_REGISTERED_NAME, **atom)
+                 : Result<std::optional<std::uint64_t>>(std::nullopt);
+}
+
+/// The registered name that is most like `name`; empty where none is.
+Result<std::string> Dump::nearest_registered(std::string_view name) {
+    constexpr std::array kColumns = {records::PROCESS_COLUMN_REGISTERED_NAME};
+    Nearest nearest(name);
+    auto done = processes_.visit(kColumns, [&](std::uint64_t /*row*/, ProcessIndex::Values values) {
+        const auto text = values[0] ? atoms_.text(static_cast<std::uint32_t>(*values[0]))
+                                    : std::optional<std::string>();
+        if (text) {
+            nearest.add(*text);
+        }
+        return true;
+    });
+    return done ? Result<std::string>(nearest.best()) : std::unexpected(done.error());
+}
+
+Result<std::uint64_t> Dump::row_of_pid(std::uint64_t owner_id) {
+    auto found = processes_.find(records::PROCESS_COLUMN_OWNER_ID, owner_id);
+    if (!found) {
+        return std::unexpected(found.error());
+    }
+    return *found ? Result<std::uint64_t>(**found)
+                  : fail(ErrorCode::kNotFound,
+                         fmt::format("the dump has no process {} among its {}; `processes` lists "
+                                     "them",
+                                     pid_text(owner_id), processes_.size()));
+}
+
+Result<std::uint64_t> Dump::row_of_name(const ProcessName& name) {
+    for (const std::string& registered : name.registered) {
+        auto found = registered_row(registered);
         if (!found) {
             return std::unexpected(found.error());
         }
-        if (!*found) {
-            return fail(ErrorCode::kNotFound,
-                        fmt::format("the dump has no process {} among its {}; `processes` lists "
-                                    "them",
-                                    pid_text(*owner_id), processes_.size()));
+        if (*found) {
+            return **found;
         }
-        row = *found;
-    } else {
-        auto atom = atoms_.index_of(name);
-        if (!atom) {
-            return std::unexpected(atom.error());
-        }
-        if (*atom) {
-            auto found = processes_.find(records::PROCESS_COLUMN_REGISTERED_NAME, **atom);
-            if (!found) {
-                return std::unexpected(found.error());
-            }
-            row = *found;
-        }
-        if (!row) {
-            return fail(ErrorCode::kNotFound,
-                        fmt::format("no process in the dump is registered as '{}'; name it as "
-                                    "<0.123.0> or find it with `processes --filter`",
-                                    name));
-        }
+    }
+    auto nearest = nearest_registered(name.registered.back());
+    if (!nearest) {
+        return std::unexpected(nearest.error());
+    }
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("no process in the dump is registered as '{}'; {}", name.registered.back(),
+                    nearest->empty() ? "name it as <0.123.0> or find it with `processes --filter`"
+                                     : fmt::format("did you mean '{}'?", *nearest)));
+}
+
+Result<records::ProcessRow> Dump::find_process(std::string_view name) {
+    const ProcessName parsed = parse_process_name(name);
+    auto row = parsed.owner_id ? row_of_pid(*parsed.owner_id) : row_of_name(parsed);
+    if (!row) {
+        return std::unexpected(row.error());
     }
     auto rows = processes_.rows(std::span(&*row, 1));
     if (!rows) {

@@ -4,10 +4,11 @@
 #include "beam/process.h"
 #include "beam/process_table.h"
 
+#include <libdump/format/process_name.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <queue>
 
@@ -16,27 +17,6 @@ namespace {
 
 constexpr std::uint32_t kSampledSlotsAtOnce = 1024;
 constexpr std::size_t kStructuresAtOnce = 64;
-
-/// Number and serial of a pid as it is printed: <0.123.0>, 0.123.0 or <0.123>; nothing: no pid.
-std::optional<std::uint64_t> pid_of(std::string_view text) {
-    if (text.starts_with('<') && text.ends_with('>')) {
-        text = text.substr(1, text.size() - 2);
-    }
-    if (!text.starts_with("0.")) {
-        return std::nullopt;
-    }
-    text.remove_prefix(2);
-    std::uint32_t number = 0;
-    std::uint32_t serial = 0;
-    auto parsed = std::from_chars(text.begin(), text.end(), number);
-    if (parsed.ec == std::errc() && parsed.ptr != text.end() && *parsed.ptr == '.') {
-        parsed = std::from_chars(parsed.ptr + 1, text.end(), serial);
-    }
-    if (parsed.ec != std::errc() || parsed.ptr != text.end()) {
-        return std::nullopt;
-    }
-    return format::owner_id_of(number, serial);
-}
 
 using Visit = std::function<void(const beam::ProcessSize&)>;
 
@@ -99,7 +79,8 @@ Result<Choice> Choice::make(beam::Vm& vm, const CaptureOptions& options) {
 }
 
 Result<void> Choice::add_named(beam::Vm& vm, const std::string& name) {
-    if (const auto owner = pid_of(name)) {
+    const ProcessName parsed = parse_process_name(name);
+    if (const auto owner = parsed.owner_id) {
         auto pids = beam::PidWords::of(vm);
         if (!pids) {
             return std::unexpected(pids.error());
@@ -121,26 +102,32 @@ Result<void> Choice::add_named(beam::Vm& vm, const std::string& name) {
     if (!atoms || !words) {
         return std::unexpected(!atoms ? atoms.error() : words.error());
     }
-    for (std::uint32_t index = 0; index < atoms->count(); ++index) {
-        if (auto text = atoms->text(index); !text || *text != name) {
-            continue;
-        }
-        auto process = beam::registered_process(vm, words->word(index));
-        if (!process) {
-            return std::unexpected(process.error());
-        }
-        if (*process != 0) {
-            auto read = beam::OwnedStruct::read(vm.bulk(), *process, sizer_.structure_bytes());
-            if (!read) {
-                return std::unexpected(read.error());
+    for (const std::string& registered : parsed.registered) {
+        for (std::uint32_t index = 0; index < atoms->count(); ++index) {
+            if (auto text = atoms->text(index); !text || *text != registered) {
+                continue;
             }
-            pids_.insert(sizer_.size(read->view().bytes()).pid_word);
-            return {};
+            auto process = beam::registered_process(vm, words->word(index));
+            if (!process) {
+                return std::unexpected(process.error());
+            }
+            if (*process != 0) {
+                return add_structure(vm, *process);
+            }
+            break;
         }
-        break;
     }
-    return fail(ErrorCode::kNotFound,
-                fmt::format("no process of the node is registered as '{}'", name));
+    return fail(ErrorCode::kNotFound, fmt::format("no process of the node is registered as '{}'",
+                                                  parsed.registered.back()));
+}
+
+Result<void> Choice::add_structure(beam::Vm& vm, beam::Address process) {
+    auto read = beam::OwnedStruct::read(vm.bulk(), process, sizer_.structure_bytes());
+    if (!read) {
+        return std::unexpected(read.error());
+    }
+    pids_.insert(sizer_.size(read->view().bytes()).pid_word);
+    return {};
 }
 
 Result<void> Choice::add_largest(beam::Vm& vm, std::uint32_t count, ChooseBy by) {

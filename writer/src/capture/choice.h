@@ -26,6 +26,7 @@ class Choice {
   private:
     explicit Choice(beam::ProcessSizer sizer) : sizer_(sizer) {}
     Result<void> add_named(beam::Vm& vm, const std::string& name);
+    Result<void> add_structure(beam::Vm& vm, beam::Address process);
     Result<void> add_largest(beam::Vm& vm, std::uint32_t count, ChooseBy by);
 
     beam::ProcessSizer sizer_;

@@ -19,8 +19,8 @@ struct ConvertChoice {
     /// kOneLate: of one process's, its stack, dictionary and messages go in; the rest is read
     /// later.
     Heaps heaps = Heaps::kAll;
-    /// For kOne and kOneLate: `<0.12.0>`, `0.12.0` or a registered name. Where no process has it,
-    /// the heap of none goes in.
+    /// For kOne and kOneLate: a pid or a registered name, as parse_process_name() takes them. Where
+    /// no process has it, the heap of none goes in.
     std::string process;
     /// Also the sections that have no records of their own, as text.
     bool other_sections = true;

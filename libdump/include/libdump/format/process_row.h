@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace beamdump {
 
@@ -21,6 +22,9 @@ void add_to_totals(const records::ProcessRow& row, records::Totals& totals);
 /// A status as process_info/2 names it, and `free` for a slot whose process is gone; "unknown" for
 /// anything else.
 std::string_view status_name(records::ProcessStatus status);
+
+/// All names that it gives for known statuses.
+std::vector<std::string_view> status_names();
 
 /// The inverse of status_name; PROCESS_STATUS_UNKNOWN for a name that it does not give.
 records::ProcessStatus status_of_name(std::string_view name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/base/error.h>
+#include <libdump/format/process_name.h>
 #include <libdump/model/atom_table.h>
 #include <libdump/model/binary_index.h>
 #include <libdump/model/code_index.h>
@@ -58,12 +59,17 @@ class Dump {
     /// Failures to read that a lookup could not report itself.
     [[nodiscard]] Faults& faults() { return faults_; }
 
-    /// The row of the process that `<0.123.0>`, `0.123.0` or a registered name means. kNotFound,
-    /// with a sentence that says what was looked for, if there is none.
+    /// The row of the process that a pid or a registered name means, however it is written
+    /// (parse_process_name()). kNotFound, with a sentence that says what was looked for and which
+    /// name is nearest, if there is none.
     Result<records::ProcessRow> find_process(std::string_view name);
 
   private:
     Dump(DumpReader reader, records::Capture capture, records::Node node);
+    Result<std::optional<std::uint64_t>> registered_row(std::string_view name);
+    Result<std::string> nearest_registered(std::string_view name);
+    Result<std::uint64_t> row_of_pid(std::uint64_t owner_id);
+    Result<std::uint64_t> row_of_name(const ProcessName& name);
 
     DumpReader reader_;
     records::Capture capture_;
