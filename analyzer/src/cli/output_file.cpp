@@ -33,11 +33,11 @@ class OutputSink final : public ByteSink {
 
 }  // namespace
 
-Result<std::unique_ptr<ByteSink>> open_sink(const Options& options, render::Output& out) {
-    if (options.output == "-") {
+Result<std::unique_ptr<ByteSink>> open_sink(const OutputChoice& output, render::Output& out) {
+    if (output.path == "-") {
         return std::make_unique<OutputSink>(out);
     }
-    return open_file_sink(options.output, options.force);
+    return open_file_sink(output.path, output.force);
 }
 
 Error with_partial(Error error, const std::string& output) {

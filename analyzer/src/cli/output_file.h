@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/options.h"
+#include "cli/shared_options.h"
 #include "render/output.h"
 
 #include <libdump/write/byte_sink.h>
@@ -10,8 +10,8 @@
 
 namespace beamdump::cli {
 
-/// What a command writes to: the file that the options name, or standard output for `-`.
-Result<std::unique_ptr<ByteSink>> open_sink(const Options& options, render::Output& out);
+/// What a command writes to: the file that was named, or standard output for `-`.
+Result<std::unique_ptr<ByteSink>> open_sink(const OutputChoice& output, render::Output& out);
 
 /// Names the part of the file that is left behind, where the sentence does not.
 Error with_partial(Error error, const std::string& output);

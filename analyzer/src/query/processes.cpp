@@ -1,6 +1,11 @@
 #include "query/processes.h"
 
+#include <libdump/base/nearest.h>
+#include <libdump/format/process_row.h>
 #include <libdump/model/owner_id.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -243,22 +248,76 @@ class SortKey {
     std::map<Name, std::uint64_t> names_;
 };
 
+using NamedField = std::pair<std::string_view, FilterField>;
+constexpr std::array<NamedField, 5> kFields = {{{"pid", FilterField::kPid},
+                                                {"name", FilterField::kName},
+                                                {"initial_call", FilterField::kInitialCall},
+                                                {"current_function", FilterField::kCurrentFunction},
+                                                {"status", FilterField::kStatus}}};
+
+using NamedSort = std::pair<std::string_view, ProcessSort>;
+constexpr std::array<NamedSort, 5> kSorts = {{{"memory", ProcessSort::kMemory},
+                                              {"reductions", ProcessSort::kReductions},
+                                              {"queue", ProcessSort::kQueue},
+                                              {"name", ProcessSort::kName},
+                                              {"pid", ProcessSort::kPid}}};
+
+bool is_name_letter(char c) {
+    return (c >= 'a' && c <= 'z') || c == '_';
+}
+
+std::string_view name_in(std::string_view name) {
+    return name;
+}
+template <typename Value>
+std::string_view name_in(const std::pair<std::string_view, Value>& named) {
+    return named.first;
+}
+
+/// Says that `word` is none of `known`, which those are, and which may be meant.
+template <typename Names>
+std::string unknown_value(std::string_view what, std::string_view word, const Names& known) {
+    Nearest nearest(word);
+    std::vector<std::string_view> names;
+    for (const auto& one : known) {
+        names.push_back(name_in(one));
+        nearest.add(names.back());
+    }
+    return fmt::format(
+        "there is no {} \"{}\": use {}{}", what, word, fmt::join(names, ", "),
+        nearest.best().empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest.best()));
+}
+
 }  // namespace
 
-ProcessFilter parse_filter(std::string_view argument) {
-    constexpr std::array<std::pair<std::string_view, FilterField>, 5> kFields = {{
-        {"pid=", FilterField::kPid},
-        {"name=", FilterField::kName},
-        {"initial_call=", FilterField::kInitialCall},
-        {"current_function=", FilterField::kCurrentFunction},
-        {"status=", FilterField::kStatus},
-    }};
-    for (const auto& [prefix, field] : kFields) {
-        if (argument.starts_with(prefix)) {
-            return {field, std::string(argument.substr(prefix.size()))};
-        }
+Result<ProcessFilter> parse_filter(std::string_view argument) {
+    const auto equals = argument.find('=');
+    const auto name = argument.substr(0, equals);
+    const bool names_a_field = equals != std::string_view::npos && !name.empty() &&
+                               std::ranges::all_of(name, [](char c) { return is_name_letter(c); });
+    if (!names_a_field) {
+        return ProcessFilter{FilterField::kAny, std::string(argument)};
     }
-    return {FilterField::kAny, std::string(argument)};
+    const auto* field = std::ranges::find(kFields, name, &NamedField::first);
+    if (field == kFields.end()) {
+        return fail(ErrorCode::kUsage, unknown_value("field", name, kFields));
+    }
+    ProcessFilter filter{field->second, std::string(argument.substr(equals + 1))};
+    if (filter.field == FilterField::kStatus &&
+        std::ranges::none_of(status_names(), [&filter](std::string_view status) {
+            return status.find(filter.text) != std::string_view::npos;
+        })) {
+        return fail(ErrorCode::kUsage, unknown_value("status", filter.text, status_names()));
+    }
+    return filter;
+}
+
+Result<ProcessSort> parse_sort(std::string_view name) {
+    const auto* sort = std::ranges::find(kSorts, name, &NamedSort::first);
+    if (sort == kSorts.end()) {
+        return fail(ErrorCode::kUsage, unknown_value("sort order", name, kSorts));
+    }
+    return sort->second;
 }
 
 Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& query) {

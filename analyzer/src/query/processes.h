@@ -30,9 +30,12 @@ struct ProcessFilter {
     std::string text;
 };
 
-/// `text` or `field=text`, with field one of pid, name, initial_call, current_function, status.
-/// Text that starts with no such field is looked for in all of them, equal sign and all.
-ProcessFilter parse_filter(std::string_view argument);
+/// `text`, which is looked for in all fields, or `field=text`. kUsage, with the fields or values
+/// that there are, for a field or a status that is none.
+Result<ProcessFilter> parse_filter(std::string_view argument);
+
+/// memory, reductions, queue, name or pid. kUsage.
+Result<ProcessSort> parse_sort(std::string_view name);
 
 struct ProcessQuery {
     ProcessSort sort = ProcessSort::kMemory;

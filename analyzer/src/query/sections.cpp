@@ -1,5 +1,7 @@
 #include "query/sections.h"
 
+#include <libdump/base/nearest.h>
+
 #include <algorithm>
 #include <map>
 
@@ -99,10 +101,31 @@ Result<std::vector<SectionCount>> SectionListing::counts() {
                 : std::unexpected(done.error());
 }
 
-Result<std::uint64_t> SectionListing::show(const Visit& visit) {
-    std::uint64_t sections = 0;
+Result<SectionListing::Totals> SectionListing::show(const Visit& visit) {
+    auto kinds = counts();
+    if (!kinds) {
+        return std::unexpected(kinds.error());
+    }
+    Totals totals;
+    const auto kind = std::ranges::find(*kinds, options_.tag, &SectionCount::tag);
+    if (kind == kinds->end()) {
+        Nearest nearest(options_.tag);
+        for (const SectionCount& one : *kinds) {
+            nearest.add(one.tag);
+        }
+        totals.nearest = nearest.best();
+        return totals;
+    }
+    const bool limits_lines = kind->sections == 1 && options_.limit != 0;
+    std::uint64_t line_count = 0;
+    const std::function<void(const SectionLine&)> visit_line = [&](const SectionLine& line) {
+        if (!limits_lines || line_count < options_.limit) {
+            visit.line(line);
+        }
+        ++line_count;
+    };
     bool open = false;
-    Lines lines(visit.line);
+    Lines lines(visit_line);
     const auto end = [&] {
         if (open) {
             lines.finish();
@@ -115,8 +138,8 @@ Result<std::uint64_t> SectionListing::show(const Visit& visit) {
         }
         if (!section.continues()) {
             end();
-            open = options_.limit == 0 || sections < options_.limit;
-            ++sections;
+            open = options_.limit == 0 || totals.sections < options_.limit;
+            ++totals.sections;
             if (open) {
                 visit.begin(section.argument());
             }
@@ -126,7 +149,13 @@ Result<std::uint64_t> SectionListing::show(const Visit& visit) {
         }
     });
     end();
-    return done ? Result<std::uint64_t>(sections) : std::unexpected(done.error());
+    if (!done) {
+        return std::unexpected(done.error());
+    }
+    if (limits_lines) {
+        totals.lines = line_count;
+    }
+    return totals;
 }
 
 }  // namespace beamdump::query

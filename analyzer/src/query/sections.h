@@ -16,7 +16,8 @@ namespace beamdump::query {
 
 struct SectionsOptions {
     std::string tag;  ///< show the sections of this kind; empty: how many of each there are
-    std::uint64_t limit = 20;  ///< sections; 0: all
+    /// Sections, or lines where there is but one section of the kind; 0: all.
+    std::uint64_t limit = 20;
 };
 
 /// Sections of a kind in a crash dump's text.
@@ -54,8 +55,13 @@ class SectionListing {
         std::function<void(const SectionLine&)> line;
         std::function<void()> end;
     };
-    /// Gives how many sections of that kind there are.
-    Result<std::uint64_t> show(const Visit& visit);
+    struct Totals {
+        std::uint64_t sections = 0;          ///< of the kind
+        std::optional<std::uint64_t> lines;  ///< of its one section, where lines were limited
+        std::string nearest;                 ///< the most similar kind, where there is none of it
+    };
+    /// Reads the text twice: which kinds there are, and then the sections.
+    Result<Totals> show(const Visit& visit);
 
   private:
     SectionListing(Dump& dump, const std::string& file, SectionsOptions options)

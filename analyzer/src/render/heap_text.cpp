@@ -4,6 +4,7 @@
 #include "render/table.h"
 #include "render/term_line.h"
 #include "render/units.h"
+#include "render/void_text.h"
 
 #include <libdump/heap/term_sizes.h>
 
@@ -169,9 +170,9 @@ void heap_text(Output& output, const query::HeapReport& report) {
     print_layout_notice(output, report.dump.layout, kPartsOfTerms);
     output.print("{}  {}\n", marks("pid", report.line.pid), process_name(report.line, marks));
     if (report.line.void_reason) {
-        output.print("VOID: {} when captured{}{}; the dump has no heap of it\n",
-                     marks("void_reason", *report.line.void_reason), report.void_detail ? ", " : "",
-                     one_line(report.void_detail.value_or("")));
+        output.print("VOID: it {}{}{}; the dump has no heap of it\n",
+                     marks("void_reason", std::string(void_clause(*report.line.void_reason))),
+                     report.void_detail ? ": " : "", one_line(report.void_detail.value_or("")));
         return;
     }
     if (report.withheld) {

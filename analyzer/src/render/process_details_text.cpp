@@ -3,6 +3,7 @@
 #include "render/table.h"
 #include "render/term_line.h"
 #include "render/units.h"
+#include "render/void_text.h"
 
 #include <fmt/format.h>
 
@@ -164,9 +165,9 @@ void process_details_text(Output& output, const query::ProcessDetails& details) 
     const Marks marks(details.dump.layout);
     output.print("{}  {}\n", marks("pid", details.line.pid), process_name(details.line, marks));
     if (details.line.void_reason) {
-        output.print("VOID: {} when captured{}{}; what stands here is its structure alone\n",
-                     marks("void_reason", *details.line.void_reason),
-                     details.void_detail ? ", " : "", one_line(details.void_detail.value_or("")));
+        output.print("VOID: it {}{}{}; only its structure is shown\n",
+                     marks("void_reason", std::string(void_clause(*details.line.void_reason))),
+                     details.void_detail ? ": " : "", one_line(details.void_detail.value_or("")));
     }
     if (details.withheld) {
         output.write("SENSITIVE: dictionary and messages are withheld; --sensitive shows them\n");

@@ -37,6 +37,11 @@ Result<void> counts_json(JsonWriter& json, query::SectionListing& listing) {
     return {};
 }
 
+void print_more(Output& output, std::uint64_t count, std::string_view what) {
+    output.print("\n{} more {}{}; --limit 0 shows all\n", count_text(count), what,
+                 count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 Result<void> sections_text(Output& output, query::SectionListing& listing) {
@@ -60,11 +65,16 @@ Result<void> sections_text(Output& output, query::SectionListing& listing) {
     if (!total) {
         return std::unexpected(total.error());
     }
-    if (*total == 0) {
-        output.print("no section {}\n", one_line(options.tag));
+    if (total->sections == 0) {
+        output.print(
+            "no section {}{}\n", one_line(options.tag),
+            total->nearest.empty() ? "" : "; did you mean " + one_line(total->nearest) + "?");
     }
-    if (shown < *total) {
-        output.print("\nand {} more; --limit 0 shows all\n", count_text(*total - shown));
+    if (shown < total->sections) {
+        print_more(output, total->sections - shown, "section");
+    }
+    if (const auto lines = total->lines.value_or(0); lines > options.limit) {
+        print_more(output, lines - options.limit, "line");
     }
     return {};
 }
@@ -108,7 +118,8 @@ Result<void> sections_json(Output& output, query::SectionListing& listing) {
         return std::unexpected(total.error());
     }
     json.end_array();
-    json.member("total", *total);
+    json.member("total", total->sections);
+    json.member("total_lines", total->lines);
     json.finish();
     return {};
 }

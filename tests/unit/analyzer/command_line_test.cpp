@@ -1,8 +1,12 @@
-#include "cli/options.h"
+#include "cli/arguments.h"
+#include "cli/command_table.h"
 #include "program.h"
+#include "query/processes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <sstream>
 
 namespace beamdump::test {
 namespace {
@@ -142,10 +146,118 @@ TEST(CommandLine, FlippedByteGivesTheSameAnswerOrAnError) {
 }
 
 TEST(ParseFilter, KnowsItsFields) {
-    EXPECT_EQ(query::parse_filter("name=x").field, query::FilterField::kName);
-    EXPECT_EQ(query::parse_filter("status=wait").text, "wait");
-    EXPECT_EQ(query::parse_filter("colour=x").field, query::FilterField::kAny);
-    EXPECT_EQ(query::parse_filter("colour=x").text, "colour=x");
+    EXPECT_EQ(query::parse_filter("name=x")->field, query::FilterField::kName);
+    EXPECT_EQ(query::parse_filter("status=wait")->text, "wait");
+    for (const char* text : {"x", "gen:'='/2", "=:=", "A=b"}) {
+        EXPECT_EQ(query::parse_filter(text)->field, query::FilterField::kAny) << text;
+        EXPECT_EQ(query::parse_filter(text)->text, text);
+    }
+}
+
+TEST(CommandLine, UnknownFieldsAndStatusesAreNamed) {
+    Program program;
+    const auto filtered = [&program](const char* filter) {
+        const Ran ran = program.run({"processes", "sample.beamdump", "--filter", filter});
+        EXPECT_EQ(ran.status, 2) << filter;
+        EXPECT_EQ(ran.out, "");
+        expect_one_sentence(ran.err);
+        return ran.err;
+    };
+    EXPECT_THAT(filtered("foo=bar"), HasSubstr("there is no field \"foo\": use pid, name, "
+                                               "initial_call, current_function, status"));
+    EXPECT_THAT(filtered("nmae=x"), HasSubstr("did you mean \"name\"?"));
+    EXPECT_THAT(filtered("status=wating"), HasSubstr("use waiting, runnable, running, suspended, "
+                                                     "garbage_collecting, exiting, free; did you "
+                                                     "mean \"waiting\"?"));
+}
+
+TEST(CommandLine, CountsAreDecimalNumbers) {
+    Program program;
+    for (const char* count : {"-1", "-3", "0x10", "1e3", "+1", "012x", "18446744073709551616"}) {
+        for (const auto& arguments : std::vector<std::vector<std::string>>{
+                 {"processes", "sample.beamdump", "--limit", count},
+                 {"messages", "sample.beamdump", "alpha", "--from", count},
+                 {"process", "sample.beamdump", "alpha", "--term-bytes", count},
+                 {"backtrace", "sample.beamdump", "alpha", "--max-bytes", count}}) {
+            const Ran ran = program.run(arguments);
+            EXPECT_EQ(ran.status, 2) << testing::PrintToString(arguments);
+            EXPECT_EQ(ran.out, "");
+            expect_one_sentence(ran.err);
+            EXPECT_THAT(ran.err, HasSubstr(arguments[arguments.size() - 2]));
+        }
+    }
+}
+
+TEST(CommandLine, TheCommandThatWasMeantIsSuggested) {
+    Program program;
+    const auto refused = [&program](std::vector<std::string> arguments) {
+        const Ran ran = program.run(std::move(arguments));
+        EXPECT_EQ(ran.status, 2);
+        EXPECT_EQ(ran.out, "");
+        expect_one_sentence(ran.err);
+        return ran.err;
+    };
+    EXPECT_THAT(refused({"proceses", "sample.beamdump"}), HasSubstr("did you mean \"processes\"?"));
+    EXPECT_THAT(refused({"Heap", "sample.beamdump", "alpha"}), HasSubstr("did you mean \"heap\"?"));
+    EXPECT_THAT(refused({"sample.beamdump", "processes"}),
+                HasSubstr("did you mean: beamdump-analyze processes "));
+    EXPECT_THAT(refused({"xyzzy", "sample.beamdump"}), HasSubstr("neither a command nor a file"));
+}
+
+TEST(CommandLine, HelpOfEachCommandHasAnExampleThatParses) {
+    Program program;
+    for (const auto& command : cli::make_commands()) {
+        const auto description = command->description();
+        const Ran help = program.run({std::string(description.name), "--help"});
+        EXPECT_EQ(help.status, 0);
+        EXPECT_THAT(help.out,
+                    HasSubstr("Example: beamdump-analyze " + std::string(description.example)));
+        std::vector<std::string> words;
+        std::istringstream example{std::string(description.example)};
+        for (std::string word; example >> word;) {
+            std::erase(word, '\'');
+            words.push_back(word);
+        }
+        ASSERT_EQ(words.front(), description.name);
+        EXPECT_TRUE(cli::parse_arguments(words).has_value()) << description.example;
+    }
+}
+
+TEST(CommandLine, SectionsLimitsTheLinesOfASingleSection) {
+    Program program;
+    const std::string text =
+        "=erl_crash_dump:0.5\nSun Nov 22 21:00:00 2026\nSlogan: none\n"
+        "System version: Erlang/OTP 25 [erts-13.1.5] [64-bit]\n"
+        "=port:#Port<0.0>\nSlot: 0\nConnected: <0.1.0>\n=port:#Port<0.1>\nSlot: 8\n"
+        "=memory\ntotal: 100\nprocesses: 60\nsystem: 40\n=end\n";
+    std::vector<std::byte> bytes(text.size());
+    std::ranges::transform(text, bytes.begin(), [](char c) { return std::byte(c); });
+    program.put("crash.beamdump", bytes);
+    const auto shown = [&program](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"sections", "crash.beamdump"});
+        return program.run(std::move(arguments)).out;
+    };
+    EXPECT_EQ(shown({"memory", "--limit", "2"}),
+              "memory\n  total: 100\n  processes: 60\n\n1 more line; --limit 0 shows all\n");
+    EXPECT_EQ(shown({"memory", "--limit", "0"}),
+              "memory\n  total: 100\n  processes: 60\n  system: 40\n");
+    EXPECT_EQ(shown({"port", "--limit", "1"}),
+              "port #Port<0.0>\n  Slot: 0\n  Connected: <0.1.0>\n\n1 more section; --limit 0 "
+              "shows all\n");
+    EXPECT_THAT(shown({"memory", "--limit", "2", "--json"}), HasSubstr("\"total_lines\": 3"));
+    EXPECT_EQ(shown({"prot"}), "no section prot; did you mean port?\n");
+}
+
+TEST(CommandLine, ProcessesAreFoundByAnySpelling) {
+    Program program;
+    const std::string answer = program.run({"process", "sample.beamdump", "alpha"}).out;
+    for (const char* name : {"'alpha'", ":alpha", "#PID<0.1.0>", "pid(0,1,0)", "0.1.0"}) {
+        const Ran ran = program.run({"process", "sample.beamdump", name});
+        EXPECT_EQ(ran.out, answer) << name << ran.err;
+    }
+    const Ran missed = program.run({"process", "sample.beamdump", "aplha"});
+    EXPECT_EQ(missed.status, 1);
+    EXPECT_THAT(missed.err, HasSubstr("did you mean 'alpha'?"));
 }
 
 }  // namespace

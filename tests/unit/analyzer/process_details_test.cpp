@@ -82,7 +82,7 @@ TEST(ProcessDetails, VoidProcessShowsItsStructureAlone) {
     Program program;
     const Ran ran = program.run({"process", "sample.beamdump", "<0.4.0>"});
     EXPECT_EQ(ran.status, 3);
-    EXPECT_THAT(ran.out, HasSubstr("VOID: running when captured"));
+    EXPECT_THAT(ran.out, HasSubstr("VOID: it was running when it was captured"));
     EXPECT_THAT(ran.out, HasSubstr("reductions           99"));
     EXPECT_THAT(ran.out, Not(HasSubstr("Regions")));
 }

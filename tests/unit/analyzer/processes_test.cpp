@@ -35,7 +35,7 @@ class ProcessesTest : public ::testing::Test {
     std::vector<std::string> filtered(const std::vector<std::string>& filters) {
         ProcessQuery query{.sort = ProcessSort::kPid, .filters = {}};
         for (const auto& filter : filters) {
-            query.filters.push_back(query::parse_filter(filter));
+            query.filters.push_back(*query::parse_filter(filter));
         }
         return pids(program_.path("sample.beamdump"), query);
     }

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "cli/command.h"
+
+#include <libdump/base/error.h>
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace beamdump::cli {
+
+/// What the command line asks for.
+struct Request {
+    std::unique_ptr<Command> command;
+    bool stats = false;
+};
+
+/// Text to show in place of an answer: help, version.
+struct Notice {
+    std::string text;
+};
+
+/// Arguments without the program's name. Where they name no command, the first one of the table is
+/// meant. Fails with kUsage.
+Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> arguments);
+
+}  // namespace beamdump::cli

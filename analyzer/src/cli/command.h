@@ -1,0 +1,42 @@
+#pragma once
+
+#include "cli/invocation.h"
+
+#include <libdump/base/error.h>
+
+#include <CLI/App.hpp>
+
+#include <string_view>
+
+namespace beamdump::cli {
+
+/// What came of a command.
+struct Outcome {
+    bool incomplete = false;  ///< void or withheld process, gaps in the terms
+};
+
+/// One command of the program: its options, its question and how the answer is written. Made anew
+/// for each command line.
+class Command {
+  public:
+    /// What help shows.
+    struct Description {
+        std::string_view name;
+        std::string_view purpose;  ///< one sentence, without a full stop
+        std::string_view example;  ///< a command line, without the program's name
+    };
+
+    Command() = default;
+    Command(const Command&) = delete;
+    Command& operator=(const Command&) = delete;
+    virtual ~Command() = default;
+
+    [[nodiscard]] virtual Description description() const = 0;
+    /// Options are values of this object, which outlives the parsing.
+    virtual void add_options(CLI::App& app) = 0;
+    /// After parsing: looks into values that the parser takes as they are. kUsage.
+    virtual Result<void> check_options() { return {}; }
+    virtual Result<Outcome> run(Invocation& invocation) = 0;
+};
+
+}  // namespace beamdump::cli

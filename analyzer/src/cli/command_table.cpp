@@ -1,0 +1,33 @@
+#include "cli/command_table.h"
+
+namespace beamdump::cli {
+
+// A command NAME is cli/commands/NAME.cpp, which defines NAME_command(), and one line here.
+#define BEAMDUMP_COMMANDS(COMMAND) \
+    COMMAND(summary)               \
+    COMMAND(processes)             \
+    COMMAND(process)               \
+    COMMAND(messages)              \
+    COMMAND(dictionary)            \
+    COMMAND(backtrace)             \
+    COMMAND(diff)                  \
+    COMMAND(heap)                  \
+    COMMAND(sections)              \
+    COMMAND(crash_dump)            \
+    COMMAND(convert)
+
+#define BEAMDUMP_DECLARE(name) std::unique_ptr<Command> name##_command();
+BEAMDUMP_COMMANDS(BEAMDUMP_DECLARE)
+#undef BEAMDUMP_DECLARE
+
+std::vector<std::unique_ptr<Command>> make_commands() {
+    std::vector<std::unique_ptr<Command>> commands;
+#define BEAMDUMP_MAKE(name) commands.push_back(name##_command());
+    BEAMDUMP_COMMANDS(BEAMDUMP_MAKE)
+#undef BEAMDUMP_MAKE
+    return commands;
+}
+
+#undef BEAMDUMP_COMMANDS
+
+}  // namespace beamdump::cli

@@ -1,0 +1,129 @@
+#include "query/backtrace.h"
+
+#include "cli/command_table.h"
+#include "cli/remarks.h"
+#include "cli/shared_options.h"
+#include "render/backtrace.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+namespace beamdump::cli {
+
+namespace {
+
+/// What the shown terms lack, and why.
+void tell_gaps(Invocation& invocation, const query::Backtrace& backtrace) {
+    const query::Gaps gaps = backtrace.gaps();
+    std::vector<std::string> parts;
+    if (gaps.malformed > 0) {
+        parts.push_back(plural(gaps.malformed, "place") + " whose words make no term");
+    }
+    if (gaps.absent > 0) {
+        parts.push_back(plural(gaps.absent, "place") + " that the dump lacks");
+    }
+    if (gaps.partial_binaries > 0) {
+        std::string part = plural(gaps.partial_binaries, "binary reference");
+        part += " with the first bytes only";
+        if (const auto prefix = backtrace.binary_prefix_bytes()) {
+            part += fmt::format(" (captured with --binary-bytes {})", *prefix);
+        }
+        parts.push_back(std::move(part));
+    }
+    if (!parts.empty()) {
+        invocation.tell(fmt::format("marked in the terms: {}", fmt::join(parts, "; ")));
+    }
+}
+
+void tell_withheld(Invocation& invocation, const query::Backtrace& backtrace) {
+    if (backtrace.withheld() == query::Withheld::kSensitive) {
+        invocation.tell(
+            fmt::format("{} is flagged sensitive, so its stack is withheld; --sensitive shows it",
+                        backtrace.line().pid));
+    } else if (backtrace.withheld() == query::Withheld::kVoid) {
+        invocation.tell(fmt::format("{}, so the dump has no stack of it",
+                                    void_sentence(backtrace.line(), backtrace.void_detail())));
+    }
+}
+
+class BacktraceCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"backtrace", "Show a process's stack, its terms untruncated",
+                "backtrace node.beamdump '<0.123.0>' --lines"};
+    }
+
+    void add_options(CLI::App& app) override {
+        constexpr std::size_t kLargestChunk = std::size_t{1} << 30U;
+        add_dump_and_process(app, dump_, process_);
+        app.add_flag("--lines", lines_,
+                     "Show frames with file and line, rather than the text that "
+                     "process_info(P, backtrace) gives");
+        app.add_option("--chunk-size", format_.chunk_bytes,
+                       "Write the text in chunks of this size (default 65536)")
+            ->check(CLI::Range(std::size_t{1}, kLargestChunk))
+            ->option_text("BYTES");
+        app.add_option("--term-limit", term_limit_,
+                       "none (default), or classic: truncate each term as the VM does")
+            ->check(CLI::IsMember({"none", "classic"}))
+            ->option_text("LIMIT");
+        add_count(app, "--max-bytes", format_.max_bytes,
+                  "Stop after N bytes, with a message on standard error");
+        app.add_flag("--sensitive", options_.sensitive,
+                     "Show the stack of a process that is flagged sensitive");
+        add_json(app, json_);
+    }
+
+    Result<void> check_options() override {
+        options_.term_limit = term_limit_ == "classic" ? kClassicTermLimit : kNoTermLimit;
+        return {};
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto dump = invocation.open(dump_, late_heap_of(process_));
+        if (!dump) {
+            return std::unexpected(dump.error());
+        }
+        auto opened = query::Backtrace::open(**dump, dump_, process_, options_);
+        if (!opened) {
+            return std::unexpected(opened.error());
+        }
+        query::Backtrace& backtrace = **opened;
+        const auto render = json_    ? render::backtrace_json
+                            : lines_ ? render::backtrace_lines
+                                     : render::backtrace_text;
+        const bool cut = render(invocation.out(), backtrace, format_);
+        invocation.out().flush();
+        if (!invocation.out().ok()) {
+            return Outcome{};
+        }
+        if (cut) {
+            invocation.tell(
+                fmt::format("the text was cut after {} bytes (--max-bytes)", format_.max_bytes));
+        }
+        tell_withheld(invocation, backtrace);
+        tell_gaps(invocation, backtrace);
+        return Outcome{backtrace.withheld() != query::Withheld::kNo ||
+                       backtrace.gaps().total() > 0};
+    }
+
+  private:
+    std::string dump_;
+    std::string process_;
+    bool json_ = false;
+    bool lines_ = false;
+    std::string term_limit_ = "none";
+    query::BacktraceOptions options_;
+    render::BacktraceFormat format_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> backtrace_command() {
+    return std::make_unique<BacktraceCommand>();
+}
+
+}  // namespace beamdump::cli

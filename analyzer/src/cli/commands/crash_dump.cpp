@@ -1,0 +1,109 @@
+#include "crash_dump/crash_dump.h"
+
+#include "cli/command_table.h"
+#include "cli/output_file.h"
+#include "cli/progress.h"
+#include "cli/shared_options.h"
+#include "render/units.h"
+
+#include <libdump/write/byte_sink.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace beamdump::cli {
+
+namespace {
+
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+    return fmt::format("{} {}", render::count_text(count), count == 1 ? one : many);
+}
+
+void tell_left_out(Invocation& invocation, const crash_dump::Report& report) {
+    std::vector<std::string> parts;
+    if (report.inconsistent > 0) {
+        parts.push_back("the terms of " + counted(report.inconsistent, "process", "processes") +
+                        " whose copy is not consistent");
+    }
+    if (report.sensitive > 0) {
+        parts.push_back("the terms of " + counted(report.sensitive, "process", "processes") +
+                        " flagged sensitive (--sensitive writes them)");
+    }
+    if (report.unwritten > 0) {
+        parts.push_back(counted(report.unwritten, "place", "places") +
+                        " in the terms that the dump lacks or that make no term");
+    }
+    if (report.partial_binaries > 0) {
+        parts.push_back("the ends of " + counted(report.partial_binaries, "binary", "binaries") +
+                        " of which the dump has the first bytes only");
+    }
+    if (!parts.empty()) {
+        invocation.tell(fmt::format("of {}, the text lacks: {}",
+                                    counted(report.processes, "process", "processes"),
+                                    fmt::join(parts, "; ")));
+    }
+}
+
+class CrashDumpCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"crash-dump",
+                "Write the dump as the VM writes a crash dump: as text that crashdump_viewer opens",
+                "crash-dump node.beamdump -o erl_crash.dump"};
+    }
+
+    void add_options(CLI::App& app) override {
+        add_dump(app, dump_);
+        add_output(app, output_, "The file to write; - (default): standard output");
+        add_max_memory(app, options_.max_memory, "marks");
+        app.add_flag("--sensitive", options_.sensitive,
+                     "Also write the terms of processes that are flagged sensitive");
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        crash::ConvertChoice choice;
+        choice.other_sections = false;
+        auto dump = invocation.open(dump_, choice);
+        if (!dump) {
+            return std::unexpected(dump.error());
+        }
+        auto sink = open_sink(output_, invocation.out());
+        if (!sink) {
+            return std::unexpected(sink.error());
+        }
+        ProgressLine line(invocation.err());
+        auto report = crash_dump::write_crash_dump(
+            **dump, options_, **sink, [&line](const crash_dump::Progress& progress) {
+                line.update(progress.phase, progress.done, progress.total, [&progress] {
+                    return fmt::format(", {} written", render::bytes_text(progress.bytes));
+                });
+            });
+        line.clear();
+        if (!report) {
+            return std::unexpected(with_partial(report.error(), output_.path));
+        }
+        if (auto done = (*sink)->commit(); !done) {
+            return std::unexpected(with_partial(done.error(), output_.path));
+        }
+        tell_left_out(invocation, *report);
+        return Outcome{report->inconsistent > 0 || report->sensitive > 0 || report->unwritten > 0};
+    }
+
+  private:
+    std::string dump_;
+    OutputChoice output_;
+    crash_dump::Options options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> crash_dump_command() {
+    return std::make_unique<CrashDumpCommand>();
+}
+
+}  // namespace beamdump::cli

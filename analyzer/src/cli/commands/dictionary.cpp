@@ -1,0 +1,59 @@
+#include "query/dictionary.h"
+
+#include "cli/command_table.h"
+#include "cli/remarks.h"
+#include "cli/shared_options.h"
+#include "render/messages.h"
+
+namespace beamdump::cli {
+
+namespace {
+
+class DictionaryCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"dictionary", "Show a process's dictionary",
+                "dictionary node.beamdump '<0.123.0>' --limit 0"};
+    }
+
+    void add_options(CLI::App& app) override {
+        add_dump_and_process(app, dump_, process_);
+        add_count(app, "--from", options_.from, "Start at entry N (default 0, the first)");
+        add_count(app, "--limit", options_.limit, "Show at most N (0: all; default 20)");
+        add_count(app, "--term-bytes", options_.term_bytes,
+                  "Truncate each key and value to N bytes (0: never; default 200)");
+        app.add_flag("--sensitive", options_.sensitive,
+                     "Show the dictionary of a process that is flagged sensitive");
+        add_json(app, json_);
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto dump = invocation.open(dump_, late_heap_of(process_));
+        if (!dump) {
+            return std::unexpected(dump.error());
+        }
+        auto listing = query::DictionaryListing::open(**dump, dump_, process_, options_);
+        if (!listing) {
+            return std::unexpected(listing.error());
+        }
+        const auto render = json_ ? render::dictionary_json : render::dictionary_text;
+        if (auto done = render(invocation.out(), **listing); !done) {
+            return std::unexpected(done.error());
+        }
+        return tell_listing(invocation, **listing, "dictionary's entries are");
+    }
+
+  private:
+    std::string dump_;
+    std::string process_;
+    bool json_ = false;
+    query::DictionaryOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> dictionary_command() {
+    return std::make_unique<DictionaryCommand>();
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,56 @@
+#include "query/diff.h"
+
+#include "cli/command_table.h"
+#include "cli/shared_options.h"
+#include "render/diff.h"
+
+namespace beamdump::cli {
+
+namespace {
+
+class DiffCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"diff", "Compare two dumps of one node: started, exited, grown",
+                "diff monday.beamdump tuesday.beamdump"};
+    }
+
+    void add_options(CLI::App& app) override {
+        app.add_option("BEFORE", before_, "The earlier dump")->required();
+        app.add_option("AFTER", after_, "The later dump")->required();
+        add_count(app, "--limit", limit_,
+                  "Show at most N processes of each kind (0: all; default 20)");
+        add_json(app, json_);
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto before = invocation.open(before_, no_heaps());
+        if (!before) {
+            return std::unexpected(before.error());
+        }
+        auto after = invocation.open(after_, no_heaps());
+        if (!after) {
+            return std::unexpected(after.error());
+        }
+        auto diff = query::diff_dumps(**before, before_, **after, after_, limit_);
+        if (!diff) {
+            return std::unexpected(diff.error());
+        }
+        (json_ ? render::diff_json : render::diff_text)(invocation.out(), *diff);
+        return Outcome{};
+    }
+
+  private:
+    std::string before_;
+    std::string after_;
+    bool json_ = false;
+    std::uint64_t limit_ = 20;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> diff_command() {
+    return std::make_unique<DiffCommand>();
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,68 @@
+#include "query/heap.h"
+
+#include "cli/command_table.h"
+#include "cli/remarks.h"
+#include "cli/shared_options.h"
+#include "render/heap.h"
+
+namespace beamdump::cli {
+
+namespace {
+
+class HeapCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"heap",
+                "Show what holds a process's heap: roots and their sizes, live and dead words, "
+                "kinds of terms, the largest terms and the way to them",
+                "heap node.beamdump my_server --retained"};
+    }
+
+    void add_options(CLI::App& app) override {
+        add_dump_and_process(app, dump_, process_);
+        add_count(app, "--limit", options_.limit,
+                  "Show at most N lines of each list (0: all roots; default 20)");
+        add_count(app, "--term-bytes", options_.term_bytes,
+                  "Truncate each term to N bytes (0: never; default 80)");
+        app.add_flag("--retained", options_.retained, "Also compute retained sizes");
+        app.add_flag("--terms", options_.terms,
+                     "Also list the heap's top-level terms in address order, dead ones marked");
+        add_max_memory(app, options_.max_memory, "tables");
+        app.add_flag("--sensitive", options_.sensitive,
+                     "Show the terms of a process that is flagged sensitive");
+        add_json(app, json_);
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto dump = invocation.open(dump_, heap_of(process_));
+        if (!dump) {
+            return std::unexpected(dump.error());
+        }
+        auto report = query::heap_report(**dump, dump_, process_, options_);
+        if (!report) {
+            return std::unexpected(report.error());
+        }
+        (json_ ? render::heap_json : render::heap_text)(invocation.out(), *report);
+        if (report->unreadable > 0) {
+            invocation.tell(
+                fmt::format("the sizes leave out {} whose words are not in the dump or "
+                            "make no term",
+                            plural(report->unreadable, "place")));
+        }
+        return Outcome{report->withheld || report->unreadable > 0};
+    }
+
+  private:
+    std::string dump_;
+    std::string process_;
+    bool json_ = false;
+    query::HeapOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> heap_command() {
+    return std::make_unique<HeapCommand>();
+}
+
+}  // namespace beamdump::cli

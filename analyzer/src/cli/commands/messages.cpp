@@ -1,0 +1,63 @@
+#include "query/messages.h"
+
+#include "cli/command_table.h"
+#include "cli/remarks.h"
+#include "cli/shared_options.h"
+#include "render/messages.h"
+
+namespace beamdump::cli {
+
+namespace {
+
+class MessagesCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"messages", "Show a process's messages, and count them by shape",
+                "messages node.beamdump my_server --limit 5"};
+    }
+
+    void add_options(CLI::App& app) override {
+        add_dump_and_process(app, dump_, process_);
+        add_count(app, "--from", options_.from,
+                  "Start at entry N of its message queues (default 0, the first)");
+        add_count(app, "--limit", options_.limit, "Show at most N (0: all; default 20)");
+        add_count(app, "--term-bytes", options_.term_bytes,
+                  "Truncate each message to N bytes (0: never; default 200)");
+        app.add_flag_callback(
+            "--no-histogram", [this] { options_.histogram = false; },
+            "Do not count all messages by shape; read only those that are shown");
+        app.add_flag("--sensitive", options_.sensitive,
+                     "Show the messages of a process that is flagged sensitive");
+        add_json(app, json_);
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto dump = invocation.open(dump_, late_heap_of(process_));
+        if (!dump) {
+            return std::unexpected(dump.error());
+        }
+        auto listing = query::MessageListing::open(**dump, dump_, process_, options_);
+        if (!listing) {
+            return std::unexpected(listing.error());
+        }
+        const auto render = json_ ? render::messages_json : render::messages_text;
+        if (auto done = render(invocation.out(), **listing); !done) {
+            return std::unexpected(done.error());
+        }
+        return tell_listing(invocation, **listing, "messages are");
+    }
+
+  private:
+    std::string dump_;
+    std::string process_;
+    bool json_ = false;
+    query::MessagesOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> messages_command() {
+    return std::make_unique<MessagesCommand>();
+}
+
+}  // namespace beamdump::cli

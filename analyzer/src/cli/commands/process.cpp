@@ -1,0 +1,58 @@
+#include "cli/command_table.h"
+#include "cli/remarks.h"
+#include "cli/shared_options.h"
+#include "query/process_details.h"
+#include "render/process_details.h"
+
+namespace beamdump::cli {
+
+namespace {
+
+class ProcessCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"process", "Show everything the dump says about one process",
+                "process node.beamdump '<0.123.0>'"};
+    }
+
+    void add_options(CLI::App& app) override {
+        add_dump_and_process(app, dump_, process_);
+        add_count(app, "--limit", options_.limit,
+                  "Show at most N items of each list (0: all; default 20)");
+        add_count(app, "--term-bytes", options_.term_bytes,
+                  "Truncate each term to N bytes (0: never; default 200)");
+        app.add_flag("--sensitive", options_.sensitive,
+                     "Show the terms of a process that is flagged sensitive");
+        add_json(app, json_);
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto dump = invocation.open(dump_, heap_of(process_));
+        if (!dump) {
+            return std::unexpected(dump.error());
+        }
+        auto details = query::process_details(**dump, dump_, process_, options_);
+        if (!details) {
+            return std::unexpected(details.error());
+        }
+        (json_ ? render::process_details_json : render::process_details_text)(invocation.out(),
+                                                                              *details);
+        tell_placeholders(invocation, details->placeholders);
+        return Outcome{details->line.void_reason.has_value() || details->withheld ||
+                       details->placeholders > 0};
+    }
+
+  private:
+    std::string dump_;
+    std::string process_;
+    bool json_ = false;
+    query::DetailsOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> process_command() {
+    return std::make_unique<ProcessCommand>();
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,78 @@
+#include "query/processes.h"
+
+#include "cli/command_table.h"
+#include "cli/shared_options.h"
+#include "render/processes.h"
+
+#include <vector>
+
+namespace beamdump::cli {
+
+namespace {
+
+class ProcessesCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"processes", "List processes, largest first",
+                "processes node.beamdump --sort queue --filter status=waiting"};
+    }
+
+    void add_options(CLI::App& app) override {
+        add_dump(app, dump_);
+        app.add_option("--sort", sort_, "memory (default), reductions, queue, name or pid")
+            ->option_text("ORDER");
+        app.add_option("--filter", filters_,
+                       "Only processes that show TEXT; FIELD=TEXT with pid, name, initial_call, "
+                       "current_function or status looks in one field. Repeated: all must hold")
+            ->type_size(1)
+            ->allow_extra_args(false)
+            ->option_text("TEXT");
+        add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
+        add_json(app, json_);
+    }
+
+    Result<void> check_options() override {
+        auto sort = query::parse_sort(sort_);
+        if (!sort) {
+            return std::unexpected(sort.error());
+        }
+        query_.sort = *sort;
+        for (const std::string& text : filters_) {
+            auto filter = query::parse_filter(text);
+            if (!filter) {
+                return std::unexpected(filter.error());
+            }
+            query_.filters.push_back(std::move(*filter));
+        }
+        return {};
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto dump = invocation.open(dump_, no_heaps());
+        if (!dump) {
+            return std::unexpected(dump.error());
+        }
+        auto listing = query::ProcessListing::select(**dump, query_);
+        if (!listing) {
+            return std::unexpected(listing.error());
+        }
+        const auto render = json_ ? render::processes_json : render::processes_text;
+        auto done = render(invocation.out(), *listing, query::dump_facts(**dump, dump_));
+        return done ? Result<Outcome>(Outcome{}) : std::unexpected(done.error());
+    }
+
+  private:
+    std::string dump_;
+    bool json_ = false;
+    std::string sort_ = "memory";
+    std::vector<std::string> filters_;
+    query::ProcessQuery query_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> processes_command() {
+    return std::make_unique<ProcessesCommand>();
+}
+
+}  // namespace beamdump::cli

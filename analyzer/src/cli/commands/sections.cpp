@@ -1,0 +1,59 @@
+#include "query/sections.h"
+
+#include "cli/command_table.h"
+#include "cli/shared_options.h"
+#include "render/sections.h"
+
+namespace beamdump::cli {
+
+namespace {
+
+class SectionsCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"sections",
+                "Show what a crash dump says beyond its processes: tables, ports, timers, "
+                "allocators, schedulers...",
+                "sections erl_crash.dump ets --limit 5"};
+    }
+
+    void add_options(CLI::App& app) override {
+        add_dump(app, dump_);
+        app.add_option("TAG", options_.tag,
+                       "Show sections of this kind: ets, port, timer, allocator... Without TAG: "
+                       "count the sections of each kind");
+        add_count(app, "--limit", options_.limit,
+                  "Show at most N sections, or N lines of a kind with one section (0: all; "
+                  "default 20)");
+        add_json(app, json_);
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto choice = no_heaps();
+        choice.other_sections = true;
+        auto dump = invocation.open(dump_, choice);
+        if (!dump) {
+            return std::unexpected(dump.error());
+        }
+        auto listing = query::SectionListing::open(**dump, dump_, options_);
+        if (!listing) {
+            return std::unexpected(listing.error());
+        }
+        const auto render = json_ ? render::sections_json : render::sections_text;
+        auto done = render(invocation.out(), **listing);
+        return done ? Result<Outcome>(Outcome{}) : std::unexpected(done.error());
+    }
+
+  private:
+    std::string dump_;
+    bool json_ = false;
+    query::SectionsOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> sections_command() {
+    return std::make_unique<SectionsCommand>();
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "input/opened_dump.h"
+#include "render/output.h"
+
+#include <libdump/base/error.h>
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace beamdump::cli {
+
+/// One run of a command: where its answer and its remarks go, and the dumps that it has opened.
+class Invocation {
+  public:
+    /// Non-owning.
+    Invocation(render::Output& out, render::Output& err) : out_(out), err_(err) {}
+
+    [[nodiscard]] render::Output& out() { return out_; }
+    [[nodiscard]] render::Output& err() { return err_; }
+
+    /// One line on standard error: "beamdump-analyze: ...".
+    void tell(std::string_view sentence);
+
+    /// Opens a dump, which stays open. Of a crash dump, `choice` says what is needed.
+    Result<Dump*> open(const std::string& path, const crash::ConvertChoice& choice);
+    [[nodiscard]] const std::deque<input::OpenedDump>& opened() const { return opened_; }
+
+  private:
+    render::Output& out_;
+    render::Output& err_;
+    std::deque<input::OpenedDump> opened_;
+};
+
+}  // namespace beamdump::cli

@@ -1,0 +1,25 @@
+#include "cli/remarks.h"
+
+#include "render/table.h"
+#include "render/units.h"
+#include "render/void_text.h"
+
+namespace beamdump::cli {
+
+std::string plural(std::uint64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", render::count_text(count), what, count == 1 ? "" : "s");
+}
+
+void tell_placeholders(Invocation& invocation, std::uint64_t placeholders) {
+    if (placeholders > 0) {
+        invocation.tell(fmt::format("{} marked in the terms: what could not be shown of them",
+                                    plural(placeholders, "place")));
+    }
+}
+
+std::string void_sentence(const query::ProcessLine& line, std::string_view detail) {
+    return fmt::format("{} {}{}{}", line.pid, render::void_clause(line.void_reason.value_or("")),
+                       detail.empty() ? "" : ": ", render::one_line(detail));
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,87 @@
+#include "cli/shared_options.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace beamdump::cli {
+
+namespace {
+
+crash::ConvertChoice choice_of(crash::ConvertChoice::Heaps heaps, std::string process) {
+    crash::ConvertChoice choice;
+    choice.heaps = heaps;
+    choice.process = std::move(process);
+    choice.other_sections = false;
+    return choice;
+}
+
+}  // namespace
+
+void add_json(CLI::App& app, bool& json) {
+    app.add_flag("--json", json, "Answer as JSON (see schemas/json)");
+}
+
+void add_dump(CLI::App& app, std::string& dump) {
+    app.add_option("DUMP", dump, "The dump")->required();
+}
+
+void add_dump_and_process(CLI::App& app, std::string& dump, std::string& process) {
+    add_dump(app, dump);
+    app.add_option("PROCESS", process, "A pid, as <0.123.0> or 0.123.0, or a registered name")
+        ->required();
+}
+
+CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& count,
+                       const std::string& description) {
+    const auto parsed = [](const std::string& text) -> std::optional<std::uint64_t> {
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto [stopped, error] = std::from_chars(text.data(), end, value);
+        return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
+    };
+    const auto set = [&count, parsed](const CLI::results_t& texts) {
+        const auto value = parsed(texts.front());
+        count = value.value_or(count);
+        return value.has_value();
+    };
+    const auto check = [parsed](const std::string& text) {
+        return parsed(text) ? std::string()
+                            : fmt::format("\"{}\" is not a number of 0 or more", text);
+    };
+    return app.add_option(name, set, description)->check(check, "")->option_text("N");
+}
+
+void add_max_memory(CLI::App& app, std::uint64_t& bytes, const std::string& what) {
+    app.add_option("--max-memory", bytes,
+                   fmt::format("Memory limit for {}; spills to files in TMPDIR or /var/tmp "
+                               "(default 1GiB)",
+                               what))
+        ->transform(CLI::AsSizeValue(false))
+        ->option_text("BYTES");
+}
+
+CLI::Option* add_output(CLI::App& app, OutputChoice& output, const std::string& description) {
+    CLI::Option* option =
+        app.add_option("-o,--output", output.path, description)->option_text("FILE");
+    app.add_flag("--force", output.force, "Replace an existing file");
+    return option;
+}
+
+crash::ConvertChoice no_heaps() {
+    return choice_of(crash::ConvertChoice::Heaps::kNone, {});
+}
+
+crash::ConvertChoice late_heap_of(const std::string& process) {
+    return choice_of(crash::ConvertChoice::Heaps::kOneLate, process);
+}
+
+crash::ConvertChoice heap_of(const std::string& process) {
+    return choice_of(crash::ConvertChoice::Heaps::kOne, process);
+}
+
+}  // namespace beamdump::cli
