@@ -3,17 +3,14 @@
 #include "byte_text.h"
 #include "heap_text.h"
 
+#include <libdump/write/append.h>
+#include <libdump/write/record_limits.h>
+
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace beamdump::crash {
-namespace {
-
-constexpr std::uint64_t kBinaryInlineBytes = 32U << 10U;
-constexpr std::size_t kBinaryPageBytes = 96U << 10U;
-constexpr std::size_t kIndexPageEntries = 8192;
-
-}  // namespace
-
 bool BinaryWriter::want(std::uint64_t address) {
     if (dump_.binary(address) == nullptr) {
         return false;
@@ -43,7 +40,7 @@ Result<void> BinaryWriter::write(std::uint64_t address, const Span& lines) {
         binary.set_data_address(binary_data_address(address));
         binary.set_size_bytes(*size);
         ByteText bytes(text, format_.base64);
-        if (*size <= kBinaryInlineBytes) {
+        if (*size <= limits::kInlineBytes) {
             auto& prefix = *binary.mutable_prefix();
             prefix.resize(*size);
             prefix.resize(
@@ -77,10 +74,9 @@ Result<void> BinaryWriter::write(std::uint64_t address, const Span& lines) {
     if (text.error()) {
         return std::unexpected(*text.error());
     }
-    constexpr std::size_t kEntryBytes = 64;
-    page_bytes_ += binary.prefix().size() + kEntryBytes;
+    page_bytes_ += binary.prefix().size() + limits::kEntryBytes;
     *page_.add_binary() = std::move(binary);
-    return page_bytes_ < kBinaryPageBytes ? Result<void>() : flush_page();
+    return page_bytes_ < limits::kPackBytes ? Result<void>() : flush_page();
 }
 
 Result<void> BinaryWriter::flush_page() {
@@ -103,39 +99,15 @@ Result<void> BinaryWriter::finish(records::Trailer& trailer, bool all) {
     if (auto done = flush(); !done) {
         return done;
     }
-    records::BinaryIndexPage page;
-    const auto flush_index = [&]() -> Result<void> {
-        if (page.address_size() == 0) {
-            return {};
-        }
-        auto offset = writer_.append(format::RecordKind::kBinaryIndexPage, page);
-        if (!offset) {
-            return std::unexpected(offset.error());
-        }
-        auto& ref = *trailer.add_binary_pages();
-        ref.set_lowest_address(page.address(0));
-        ref.set_highest_address(page.address(page.address_size() - 1));
-        ref.set_count(static_cast<std::uint64_t>(page.address_size()));
-        ref.set_offset(*offset);
-        page.Clear();
-        return {};
-    };
-    for (const auto& [address, record] : written_) {
-        page.add_address(address);
-        page.add_record_offset(record);
-        if (static_cast<std::size_t>(page.address_size()) >= kIndexPageEntries) {
-            if (auto done = flush_index(); !done) {
-                return done;
-            }
-        }
-    }
     if (all) {
         auto& totals = *trailer.mutable_totals();
         totals.set_binaries(written_.size());
         totals.set_binary_bytes(bytes_);
         totals.set_binary_bytes_captured(captured_bytes_);
     }
-    return flush_index();
+    const std::vector<std::pair<std::uint64_t, std::uint64_t>> entries(written_.begin(),
+                                                                       written_.end());
+    return append_binary_index(writer_, 0, entries, *trailer.mutable_binary_pages());
 }
 
 }  // namespace beamdump::crash

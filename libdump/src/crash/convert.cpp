@@ -78,19 +78,8 @@ Result<void> Converter::literals() {
     if (!stretches) {
         return std::unexpected(stretches.error());
     }
-    records::RunDirectory directory;
+    RunRecordWriter run(writer_);
     std::uint64_t words = 0;
-    constexpr int kReferencesOfAPage = 1024;
-    const auto flush = [&]() -> Result<void> {
-        auto offset = writer_.append(format::RecordKind::kRunDirectory, directory);
-        if (!offset) {
-            return std::unexpected(offset.error());
-        }
-        trailer_.set_literals_directory_offset(*offset);
-        directory.Clear();
-        directory.set_previous_offset(*offset);
-        return {};
-    };
     for (const auto& stretch : *stretches) {
         format::RegionHeader header;
         header.owner_kind = format::OwnerKind::kNode;
@@ -103,19 +92,16 @@ Result<void> Converter::literals() {
             return std::unexpected(ref.error());
         }
         words += ref->here();
-        *directory.add_region() = std::move(*ref);
-        if (directory.region_size() >= kReferencesOfAPage) {
-            if (auto done = flush(); !done) {
-                return done;
-            }
-        }
-    }
-    trailer_.mutable_totals()->set_literal_words(words);
-    if (directory.region_size() != 0) {
-        if (auto done = flush(); !done) {
+        if (auto done = run.region(std::move(*ref)); !done) {
             return done;
         }
     }
+    trailer_.mutable_totals()->set_literal_words(words);
+    const auto offset = run.finish_as_record();
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    trailer_.set_literals_directory_offset(*offset);
     return binaries_.flush();
 }
 

@@ -3,13 +3,12 @@
 #include "byte_text.h"
 #include "run_text.h"
 
+#include <libdump/write/append.h>
+#include <libdump/write/record_limits.h>
+
 namespace beamdump::crash {
 namespace {
 
-constexpr std::size_t kPackBytes = 96U << 10U;
-constexpr int kPackEntries = 4096;
-constexpr std::size_t kEntryBytes = 64;                    // a small message's fields, about
-constexpr std::uint64_t kMessageInlineBytes = 32U << 10U;  // more of an undecoded message: a region
 constexpr std::uint64_t kMostCachedAtoms = 4096;
 
 }  // namespace
@@ -17,8 +16,6 @@ constexpr std::uint64_t kMostCachedAtoms = 4096;
 /// A message: its term, or its bytes as they came from another node; then its token
 /// (erl_process_dump.c, dump_msg()).
 Result<void> RunText::write_messages(const ProcessSections& sections) {
-    messages_.Clear();
-    messages_bytes_ = 0;
     if (!sections.messages) {
         return {};
     }
@@ -41,22 +38,11 @@ Result<void> RunText::write_messages(const ProcessSections& sections) {
         if (!*taken) {
             continue;
         }
-        if (messages_.entry_size() == 0) {
-            messages_.set_first_index(entries_);
-        }
-        ++entries_;
-        messages_bytes_ += kEntryBytes + message.external().data().size();
-        *messages_.add_entry() = std::move(message);
-        if (messages_bytes_ >= kPackBytes || messages_.entry_size() >= kPackEntries) {
-            if (auto done = flush_messages(); !done) {
-                return done;
-            }
+        if (auto done = records_.message(std::move(message)); !done) {
+            return done;
         }
     }
-    if (text.error()) {
-        return std::unexpected(*text.error());
-    }
-    return flush_messages();
+    return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
 }
 
 Result<bool> RunText::take_message(TextCursor& text, records::Message& message) {
@@ -102,7 +88,7 @@ Result<bool> RunText::take_external(TextCursor& text, records::External& into) {
     }
     into.set_total_bytes(*bytes);
     ByteText content(text, format_.base64);
-    if (*bytes <= kMessageInlineBytes) {
+    if (*bytes <= limits::kInlineBytes) {
         auto& data = *into.mutable_data();
         data.resize(*bytes);
         data.resize(content.read({reinterpret_cast<std::uint8_t*>(data.data()), data.size()}));
@@ -123,30 +109,8 @@ Result<bool> RunText::take_external(TextCursor& text, records::External& into) {
     if (!placed) {
         return std::unexpected(placed.error());
     }
-    auto& ref = *into.add_part();
-    ref.set_kind(static_cast<std::uint32_t>(header.region_kind));
-    ref.set_total(header.total);
-    ref.set_here(placed->here);
-    ref.set_offset(placed->offset);
-    ref.set_striped(placed->striped);
+    *into.add_part() = region_ref(header, *placed);
     return placed->here == *bytes;
-}
-
-Result<void> RunText::flush_messages() {
-    if (messages_.entry_size() == 0) {
-        return {};
-    }
-    auto offset = writer_.append(format::RecordKind::kMessages, messages_);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    auto& ref = *directory_.add_messages();
-    ref.set_offset(*offset);
-    ref.set_first_index(messages_.first_index());
-    ref.set_count(static_cast<std::uint64_t>(messages_.entry_size()));
-    messages_.Clear();
-    messages_bytes_ = 0;
-    return referenced();
 }
 
 }  // namespace beamdump::crash

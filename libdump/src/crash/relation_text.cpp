@@ -3,13 +3,13 @@
 #include "process_text.h"
 
 #include <libdump/format/format.h>
+#include <libdump/write/record_limits.h>
 
 #include <algorithm>
 
 namespace beamdump::crash {
 namespace {
 
-constexpr int kRelationsPerPage = 1024;
 constexpr std::string_view kPort = "#Port<";
 constexpr std::string_view kReference = "#Ref<";
 
@@ -168,8 +168,8 @@ class RelationReader {
     }
 
     records::Relations& page() {
-        if (pages_.empty() ||
-            pages_.back().link_size() + pages_.back().monitor_size() >= kRelationsPerPage) {
+        if (pages_.empty() || pages_.back().link_size() + pages_.back().monitor_size() >=
+                                  static_cast<int>(limits::kRelationsOfAPage)) {
             pages_.emplace_back();
         }
         return pages_.back();

@@ -8,7 +8,6 @@ namespace beamdump::crash {
 namespace {
 
 constexpr std::uint64_t kRunWordBytes = WordImage::kWordBytes;
-constexpr std::size_t kDirectoryReferences = 1024;
 constexpr std::uint64_t kMostLine = 4096;
 // Where no return address tells where the stack was, and for the dictionary's slots, whose place
 // the text does not tell: nothing refers to them.
@@ -129,20 +128,6 @@ Result<void> RunText::read_dictionary(const ProcessSections& sections) {
     return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
 }
 
-Result<void> RunText::referenced() {
-    if (++references_ < kDirectoryReferences) {
-        return {};
-    }
-    auto offset = writer_.append(format::RecordKind::kRunDirectory, directory_);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    directory_.Clear();
-    directory_.set_previous_offset(*offset);
-    references_ = 0;
-    return {};
-}
-
 Result<void> RunText::write_region(format::RegionKind kind, std::uint64_t address, WordImage& image,
                                    std::uint64_t from, std::uint64_t words) {
     if (words == 0) {
@@ -159,8 +144,7 @@ Result<void> RunText::write_region(format::RegionKind kind, std::uint64_t addres
         return std::unexpected(ref.error());
     }
     run_words_ += ref->here();
-    *directory_.add_region() = std::move(*ref);
-    return referenced();
+    return records_.region(std::move(*ref));
 }
 
 /// What lies in the new heap, is known by its bounds. Of what does not, it is not: that is taken
@@ -214,23 +198,6 @@ Result<void> RunText::write_regions(const ProcessText& facts) {
     return {};
 }
 
-Result<void> RunText::write_relations(const ProcessText& facts) {
-    for (const auto& page : facts.relations) {
-        auto offset = writer_.append(format::RecordKind::kRelations, page);
-        if (!offset) {
-            return std::unexpected(offset.error());
-        }
-        auto& ref = *directory_.add_relations();
-        ref.set_offset(*offset);
-        ref.set_count(static_cast<std::uint64_t>(page.link_size()) +
-                      static_cast<std::uint64_t>(page.monitor_size()));
-        if (auto done = referenced(); !done) {
-            return done;
-        }
-    }
-    return {};
-}
-
 Result<void> RunText::read_terms(const ProcessSections& sections, records::Process& process) {
     auto done = read_stack(sections, process);
     if (done) {
@@ -242,9 +209,7 @@ Result<void> RunText::read_terms(const ProcessSections& sections, records::Proce
 Result<records::ProcessRow> RunText::write(const ProcessSections& sections, ProcessText facts,
                                            Extent extent) {
     owner_ = sections.owner_id;
-    directory_.Clear();
-    references_ = 0;
-    entries_ = 0;
+    records_ = RunRecordWriter(writer_);
     run_words_ = 0;
     late_heap_.reset();
     const bool has_terms = sections.stack.has_value();
@@ -272,12 +237,18 @@ Result<records::ProcessRow> RunText::write(const ProcessSections& sections, Proc
             return std::unexpected(done.error());
         }
         end.set_words_captured(run_words_);
-        end.set_queue_entries(entries_);
+        end.set_queue_entries(records_.messages());
         words_ += run_words_;
         facts.row.set_stack_words(facts.process.stack_words());
     }
-    if (auto done = write_relations(facts); !done) {
-        return std::unexpected(done.error());
+    for (const auto& page : facts.relations) {
+        if (auto done = records_.relations(page); !done) {
+            return std::unexpected(done.error());
+        }
+    }
+    auto directory = records_.finish();
+    if (!directory) {
+        return std::unexpected(directory.error());
     }
     auto& row = facts.row;
     row.set_void_reason(records::VOID_REASON_NONE);
@@ -299,7 +270,7 @@ Result<records::ProcessRow> RunText::write(const ProcessSections& sections, Proc
     }
     end.set_links(facts.links);
     end.set_monitors(facts.monitors);
-    *end.mutable_directory() = std::move(directory_);
+    *end.mutable_directory() = std::move(*directory);
     auto offset = writer_.append(format::RecordKind::kProcessEnd, end);
     if (!offset) {
         return std::unexpected(offset.error());

@@ -7,6 +7,7 @@
 
 #include <libdump/crash/crash_dump.h>
 #include <libdump/write/dump_writer.h>
+#include <libdump/write/run_record_writer.h>
 
 namespace beamdump::crash {
 
@@ -27,7 +28,8 @@ class RunText {
           format_(node.format),
           names_(node.names),
           writer_(writer),
-          binaries_(binaries) {}
+          binaries_(binaries),
+          records_(writer) {}
 
     /// Writes a run; gives the process's row.
     Result<records::ProcessRow> write(const ProcessSections& sections, ProcessText facts,
@@ -49,9 +51,6 @@ class RunText {
     Result<void> write_messages(const ProcessSections& sections);
     Result<bool> take_message(TextCursor& text, records::Message& message);
     Result<bool> take_external(TextCursor& text, records::External& into);
-    Result<void> flush_messages();
-    Result<void> write_relations(const ProcessText& facts);
-    Result<void> referenced();
     Result<void> read_terms(const ProcessSections& sections, records::Process& process);
     [[nodiscard]] Objects objects() {
         return {late_heap_ ? late_heap_->image() : heap_, node_.literals};
@@ -71,11 +70,7 @@ class RunText {
     std::uint64_t owner_ = 0;
     std::uint64_t stack_words_ = 0;
     std::uint64_t dictionary_words_ = 0;
-    records::RunDirectory directory_;
-    std::size_t references_ = 0;
-    records::Messages messages_;
-    std::size_t messages_bytes_ = 0;
-    std::uint64_t entries_ = 0;
+    RunRecordWriter records_;  // of the run that is being written
     std::uint64_t run_words_ = 0;
     std::uint64_t words_ = 0;
     TextCounts counts_;

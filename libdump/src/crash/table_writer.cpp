@@ -1,12 +1,14 @@
 #include "table_writer.h"
 
+#include <libdump/write/append.h>
+#include <libdump/write/record_limits.h>
+
 #include <algorithm>
 
 namespace beamdump::crash {
 namespace {
 
-constexpr int kTableEntriesPerPage = 2048;
-constexpr std::size_t kTextOfAPage = 64U << 10U;
+constexpr auto kTableEntries = static_cast<int>(limits::kEntriesOfAPage);
 
 class Writer {
   public:
@@ -31,13 +33,9 @@ class Writer {
         if (entries == 0) {
             return {};
         }
-        auto offset = writer_.append(kind, page);
-        if (!offset) {
-            return std::unexpected(offset.error());
-        }
-        offsets.Add(*offset);
+        auto done = append_noted(writer_, kind, page, offsets);
         page.Clear();
-        return {};
+        return done;
     }
 
     const Names& names_;
@@ -52,23 +50,17 @@ Result<void> Writer::atoms() {
         if (page.text_size() == 0) {
             return {};
         }
-        auto offset = writer_.append(format::RecordKind::kAtoms, page);
-        if (!offset) {
-            return std::unexpected(offset.error());
-        }
-        auto& ref = *trailer_.add_atoms();
-        ref.set_first_index(page.first_index());
-        ref.set_count(static_cast<std::uint32_t>(page.text_size()));
-        ref.set_offset(*offset);
+        auto done = append_atoms(writer_, page, trailer_);
         page.Clear();
         bytes = 0;
-        return {};
+        return done;
     };
     for (const auto& [number, text] : names_.atoms()) {
         const bool follows =
             page.text_size() != 0 &&
             page.first_index() + static_cast<std::uint32_t>(page.text_size()) == number;
-        if (!follows || page.text_size() >= kTableEntriesPerPage || bytes >= kTextOfAPage) {
+        if (!follows || page.text_size() >= static_cast<int>(limits::kAtomsOfAPage) ||
+            bytes >= limits::kAtomTextOfAPage) {
             if (auto done = flush_page(); !done) {
                 return done;
             }
@@ -92,21 +84,16 @@ Result<void> Writer::module(std::uint32_t name,
     module.set_instance(records::MODULE_INSTANCE_UNKNOWN);
     module.set_code_start(functions.begin()->first);
     module.set_code_end(last + 1);
-    auto offset = writer_.append(format::RecordKind::kModule, module);
-    if (!offset) {
-        return std::unexpected(offset.error());
+    if (auto done = append_module(writer_, module, index); !done) {
+        return done;
     }
-    auto& ref = *index.add_module();
-    ref.set_name_atom(name);
-    ref.set_instance(module.instance());
-    ref.set_code_start(module.code_start());
-    ref.set_code_end(module.code_end());
-    ref.set_offset(*offset);
     records::Functions page;
     std::uint32_t written = 0;
     for (auto next = functions.begin(); next != functions.end();) {
         page.set_first(written);
-        for (; next != functions.end() && page.arity_size() < kTableEntriesPerPage; ++next) {
+        for (; next != functions.end() &&
+               page.arity_size() < static_cast<int>(limits::kFunctionsOfAPage);
+             ++next) {
             page.add_start_address(next->first);
             page.add_name_atom(next->second.function_atom);
             page.add_arity(next->second.arity);
@@ -146,7 +133,7 @@ Result<void> Writer::code() {
             return done;
         }
         part.clear();
-        if (index.module_size() >= kTableEntriesPerPage) {
+        if (index.module_size() >= limits::kModulesOfAPage) {
             if (auto done = flush(index, index.module_size(), format::RecordKind::kModuleIndexPage,
                                   *trailer_.mutable_module_index_offset());
                 !done) {
@@ -167,7 +154,7 @@ Result<void> Writer::funs() {
         entry.set_old_index(fun.index);
         entry.set_old_uniq(fun.uniq);
         entry.set_arity(fun.arity);
-        if (page.entry_size() >= kTableEntriesPerPage) {
+        if (page.entry_size() >= kTableEntries) {
             if (auto done = flush(page, page.entry_size(), format::RecordKind::kFunEntries,
                                   *trailer_.mutable_fun_entries_offset());
                 !done) {
@@ -186,7 +173,7 @@ Result<void> Writer::exports() {
         page.add_module_atom(function.module_atom);
         page.add_function_atom(function.function_atom);
         page.add_arity(function.arity);
-        if (page.address_size() >= kTableEntriesPerPage) {
+        if (page.address_size() >= static_cast<int>(limits::kExportsOfAPage)) {
             if (auto done = flush(page, page.address_size(), format::RecordKind::kExports,
                                   *trailer_.mutable_exports_offset());
                 !done) {
@@ -207,7 +194,7 @@ Result<void> Writer::nodes(std::string_view own) {
         entry.set_creation(node.creation);
         entry.set_channel(node.name_atom);
         entry.set_is_self(names_.atoms().at(node.name_atom) == own);
-        if (page.entry_size() >= kTableEntriesPerPage) {
+        if (page.entry_size() >= kTableEntries) {
             if (auto done = flush(page, page.entry_size(), format::RecordKind::kNodeEntries,
                                   *trailer_.mutable_node_entries_offset());
                 !done) {
@@ -228,7 +215,7 @@ Result<void> Writer::catches() {
         }
         page.add_code_address(address);
         ++index;
-        if (page.code_address_size() >= kTableEntriesPerPage) {
+        if (page.code_address_size() >= kTableEntries) {
             if (auto done = flush(page, page.code_address_size(), format::RecordKind::kCatches,
                                   *trailer_.mutable_catches_offset());
                 !done) {

@@ -1,5 +1,7 @@
 #include "word_regions.h"
 
+#include <libdump/write/append.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -41,16 +43,7 @@ Result<records::RegionRef> append_words(DumpWriter& writer, format::RegionHeader
     if (!placed) {
         return std::unexpected(placed.error());
     }
-    records::RegionRef ref;
-    ref.set_kind(static_cast<std::uint32_t>(header.region_kind));
-    ref.set_address(header.address);
-    ref.set_total(header.total);
-    ref.set_here(placed->here);
-    ref.set_offset(placed->offset);
-    if (placed->striped) {
-        ref.set_striped(true);
-    }
-    return ref;
+    return region_ref(header, *placed);
 }
 
 }  // namespace beamdump::crash

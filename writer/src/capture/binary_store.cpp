@@ -1,5 +1,8 @@
 #include "capture/binary_store.h"
 
+#include <libdump/write/append.h>
+#include <libdump/write/record_limits.h>
+
 #include <algorithm>
 #include <functional>
 #include <string_view>
@@ -8,9 +11,6 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::size_t kContentBatch = 1024;
-constexpr std::uint64_t kBinaryInlineBytes = 32U << 10U;
-constexpr std::size_t kPageBytes = 96U << 10U;
-constexpr std::size_t kIndexPageEntries = 8192;
 constexpr std::size_t kMostReplaced = 64U << 10U;  // held until they are written: 16 bytes each
 
 /// By size, flags, the bytes that stand in the record itself and a reference's numbers; never 0.
@@ -31,7 +31,7 @@ std::uint64_t print_of_record(const beam::BinaryView& binary) {
 
 Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
                                       std::optional<std::uint64_t> keep) {
-    auto reader = beam::BinaryReader::open(vm, keep, kBinaryInlineBytes);
+    auto reader = beam::BinaryReader::open(vm, keep, limits::kInlineBytes);
     if (!reader) {
         return std::unexpected(reader.error());
     }
@@ -130,10 +130,10 @@ Result<void> BinaryStore::write_waiting() {
         ++count_;
         bytes_ += binary.size;
         captured_bytes_ += binary.facts.prefix().size() + binary.facts.content_bytes();
-        page_bytes_ += binary.facts.prefix().size() + 64;
+        page_bytes_ += binary.facts.prefix().size() + limits::kEntryBytes;
         *page_.add_binary() = std::move(binary.facts);
         page_prints_.push_back(*print);
-        if (page_bytes_ >= kPageBytes) {
+        if (page_bytes_ >= limits::kPackBytes) {
             if (auto done = flush_page(); !done) {
                 return done;
             }
@@ -226,27 +226,7 @@ Result<void> BinaryStore::write_replaced() {
 }
 
 Result<void> BinaryStore::write_run(std::span<const AddressMap::Entry> entries) {
-    for (std::size_t first = 0; first < entries.size(); first += kIndexPageEntries) {
-        const auto last = std::min(first + kIndexPageEntries, entries.size());
-        records::BinaryIndexPage page;
-        page.set_run(run_);
-        for (std::size_t index = first; index < last; ++index) {
-            page.add_address(entries[index].first);
-            page.add_record_offset(entries[index].second);
-        }
-        auto offset = copier_->writer().append(format::RecordKind::kBinaryIndexPage, page);
-        if (!offset) {
-            return std::unexpected(offset.error());
-        }
-        auto& ref = index_pages_.emplace_back();
-        ref.set_run(run_);
-        ref.set_lowest_address(entries[first].first);
-        ref.set_highest_address(entries[last - 1].first);
-        ref.set_count(last - first);
-        ref.set_offset(*offset);
-    }
-    ++run_;
-    return {};
+    return append_binary_index(copier_->writer(), run_++, entries, index_pages_);
 }
 
 Result<void> BinaryStore::finish(records::Trailer& trailer) {
@@ -259,9 +239,7 @@ Result<void> BinaryStore::finish(records::Trailer& trailer) {
     if (auto done = write_replaced(); !done) {
         return done;
     }
-    for (const auto& page : index_pages_) {
-        *trailer.add_binary_pages() = page;
-    }
+    trailer.mutable_binary_pages()->Add(index_pages_.begin(), index_pages_.end());
     return {};
 }
 

@@ -66,7 +66,7 @@ class BinaryStore {
     records::Binaries page_;
     std::vector<std::uint64_t> page_prints_;  // of the page's binaries, while the node runs
     std::size_t page_bytes_ = 0;
-    std::vector<records::BinaryPageRef> index_pages_;
+    google::protobuf::RepeatedPtrField<records::BinaryPageRef> index_pages_;
     std::uint32_t run_ = 0;
     std::uint64_t count_ = 0;
     std::uint64_t bytes_ = 0;

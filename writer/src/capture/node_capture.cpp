@@ -5,6 +5,9 @@
 #include "beam/process_table.h"
 #include "target/clock.h"
 
+#include <libdump/write/append.h>
+#include <libdump/write/record_limits.h>
+
 #include <algorithm>
 #include <functional>
 #include <string_view>
@@ -12,14 +15,6 @@
 
 namespace beamdump::capture {
 namespace {
-
-constexpr std::uint32_t kAtomsOfAPage = 2048;
-constexpr std::size_t kAtomTextOfAPage = 64U << 10U;
-constexpr std::uint32_t kFunctionsOfAPage = 4096;
-constexpr std::uint32_t kLinesOfAPage = 8192;
-constexpr std::uint32_t kExportsOfAPage = 2048;
-constexpr std::size_t kEntriesOfAPage = 1024;
-constexpr int kModulesOfAPage = 2048;
 
 /// What of the literals' range is in memory and readable. A gigabyte is reserved and little of it
 /// used; what the VM gave back may still be in memory, but closed to reading.
@@ -169,7 +164,7 @@ Result<void> NodeCapture::atoms() {
     }
     auto& totals = *trailer_.mutable_totals();
     for (std::uint32_t first = atoms_; first < reader->count();) {
-        auto page = reader->page(first, kAtomsOfAPage, kAtomTextOfAPage);
+        auto page = reader->page(first, limits::kAtomsOfAPage, limits::kAtomTextOfAPage);
         if (!page) {
             return std::unexpected(page.error());
         }
@@ -177,14 +172,9 @@ Result<void> NodeCapture::atoms() {
             totals.set_atom_text_bytes(totals.atom_text_bytes() + text.size());
             text = cookies_.atom_without_cookies(std::move(text));
         }
-        auto offset = append(format::RecordKind::kAtoms, *page);
-        if (!offset) {
-            return std::unexpected(offset.error());
+        if (auto done = append_atoms(copier_.writer(), *page, trailer_); !done) {
+            return done;
         }
-        auto& ref = *trailer_.add_atoms();
-        ref.set_first_index(first);
-        ref.set_count(static_cast<std::uint32_t>(page->text_size()));
-        ref.set_offset(*offset);
         first += static_cast<std::uint32_t>(page->text_size());
         atoms_ = first;
     }
@@ -202,13 +192,10 @@ Result<void> NodeCapture::modules(const std::vector<beam::ModuleCode>& modules) 
         if (index.module_size() == 0) {
             return {};
         }
-        auto offset = append(format::RecordKind::kModuleIndexPage, index);
-        if (!offset) {
-            return std::unexpected(offset.error());
-        }
-        trailer_.add_module_index_offset(*offset);
+        auto done = append_noted(copier_.writer(), format::RecordKind::kModuleIndexPage, index,
+                                 *trailer_.mutable_module_index_offset());
         index.Clear();
-        return {};
+        return done;
     };
     for (const auto& code : modules) {
         if (!modules_.emplace(code.header, code.instance).second) {
@@ -217,7 +204,7 @@ Result<void> NodeCapture::modules(const std::vector<beam::ModuleCode>& modules) 
         if (auto done = module(code, *reader, index); !done) {
             return done;
         }
-        if (index.module_size() >= kModulesOfAPage) {
+        if (index.module_size() >= limits::kModulesOfAPage) {
             if (auto done = flush(); !done) {
                 return done;
             }
@@ -235,18 +222,12 @@ Result<void> NodeCapture::module(const beam::ModuleCode& code, beam::ModuleReade
         trailer_.add_warning("module tables: " + record.error().message);
         return {};
     }
-    auto offset = append(format::RecordKind::kModule, *record);
-    if (!offset) {
-        return std::unexpected(offset.error());
+    if (auto done = append_module(copier_.writer(), *record, index); !done) {
+        return done;
     }
-    auto& ref = *index.add_module();
-    ref.set_name_atom(code.name_atom);
-    ref.set_instance(code.instance);
-    ref.set_code_start(code.header);
-    ref.set_code_end(code.end());
-    ref.set_offset(*offset);
-    for (std::uint32_t first = 0; first < record->function_count(); first += kFunctionsOfAPage) {
-        auto page = reader.functions(code, first, kFunctionsOfAPage);
+    for (std::uint32_t first = 0; first < record->function_count();
+         first += limits::kFunctionsOfAPage) {
+        auto page = reader.functions(code, first, limits::kFunctionsOfAPage);
         if (!page) {
             trailer_.add_warning("module functions: " + page.error().message);
             return {};
@@ -255,8 +236,8 @@ Result<void> NodeCapture::module(const beam::ModuleCode& code, beam::ModuleReade
             return std::unexpected(done.error());
         }
     }
-    for (std::uint32_t first = 0; first < record->line_count(); first += kLinesOfAPage) {
-        auto page = reader.lines(code, first, kLinesOfAPage);
+    for (std::uint32_t first = 0; first < record->line_count(); first += limits::kLinesOfAPage) {
+        auto page = reader.lines(code, first, limits::kLinesOfAPage);
         if (!page) {
             trailer_.add_warning("module lines: " + page.error().message);
             return {};
@@ -284,11 +265,9 @@ Result<void> NodeCapture::pages(const Result<std::vector<Page>>& pages, format::
     }
     written->second = print;
     for (const auto& page : *pages) {
-        auto offset = append(kind, page);
-        if (!offset) {
-            return std::unexpected(offset.error());
+        if (auto done = append_noted(copier_.writer(), kind, page, offsets); !done) {
+            return done;
         }
-        offsets.Add(*offset);
     }
     return {};
 }
@@ -299,16 +278,16 @@ Result<void> NodeCapture::exports() {
         return std::unexpected(exports.error());
     }
     while (exports_ < exports->count()) {
-        auto page = exports->page(exports_, kExportsOfAPage);
+        auto page = exports->page(exports_, limits::kExportsOfAPage);
         if (!page) {
             return std::unexpected(page.error());
         }
-        auto offset = append(format::RecordKind::kExports, *page);
-        if (!offset) {
-            return std::unexpected(offset.error());
+        if (auto done = append_noted(copier_.writer(), format::RecordKind::kExports, *page,
+                                     *trailer_.mutable_exports_offset());
+            !done) {
+            return done;
         }
-        trailer_.add_exports_offset(*offset);
-        exports_ = std::min(exports_ + kExportsOfAPage, exports->count());
+        exports_ = std::min(exports_ + limits::kExportsOfAPage, exports->count());
     }
     return {};
 }
@@ -317,19 +296,19 @@ Result<void> NodeCapture::tables() {
     if (auto done = exports(); !done) {
         return done;
     }
-    if (auto done = pages(beam::read_fun_entries(vm_, kEntriesOfAPage),
+    if (auto done = pages(beam::read_fun_entries(vm_, limits::kEntriesOfAPage),
                           format::RecordKind::kFunEntries, *trailer_.mutable_fun_entries_offset());
         !done) {
         return done;
     }
     if (auto done =
-            pages(beam::read_node_entries(vm_, kEntriesOfAPage), format::RecordKind::kNodeEntries,
-                  *trailer_.mutable_node_entries_offset());
+            pages(beam::read_node_entries(vm_, limits::kEntriesOfAPage),
+                  format::RecordKind::kNodeEntries, *trailer_.mutable_node_entries_offset());
         !done) {
         return done;
     }
-    if (auto done = pages(beam::read_catches(vm_, kFunctionsOfAPage), format::RecordKind::kCatches,
-                          *trailer_.mutable_catches_offset());
+    if (auto done = pages(beam::read_catches(vm_, limits::kFunctionsOfAPage),
+                          format::RecordKind::kCatches, *trailer_.mutable_catches_offset());
         !done) {
         return done;
     }
@@ -413,11 +392,7 @@ Result<void> NodeCapture::no_literals() {
 }
 
 Result<void> NodeCapture::literals_directory(RunWriter& run) {
-    auto directory = run.finish();
-    if (!directory) {
-        return std::unexpected(directory.error());
-    }
-    auto offset = append(format::RecordKind::kRunDirectory, *directory);
+    const auto offset = run.finish_as_record();
     if (!offset) {
         return std::unexpected(offset.error());
     }

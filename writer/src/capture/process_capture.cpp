@@ -1,5 +1,7 @@
 #include "capture/process_capture.h"
 
+#include <libdump/write/record_limits.h>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -7,7 +9,6 @@
 namespace beamdump::capture {
 namespace {
 
-constexpr std::size_t kRelationsOfAPage = 1024;
 constexpr std::uint64_t kReadAheadBytes = 1U << 20U;
 constexpr std::uint64_t kMessagesBetweenWatches = 1024;
 
@@ -145,7 +146,7 @@ Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& proces
 
 Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessView& process,
                                       RunWriter& run, Outcome& outcome) {
-    auto walked = relations_.walk(process, kRelationsOfAPage, parts_.chain_limit,
+    auto walked = relations_.walk(process, limits::kRelationsOfAPage, parts_.chain_limit,
                                   [&](records::Relations& page) { return relations(page, run); });
     if (!walked) {
         return std::unexpected(walked.error());

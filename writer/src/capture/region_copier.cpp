@@ -1,5 +1,7 @@
 #include "capture/region_copier.h"
 
+#include <libdump/write/append.h>
+
 #include <xxhash.h>
 
 #include <algorithm>
@@ -295,16 +297,7 @@ Result<void> RegionCopier::copy_part(
     if (!placement) {
         return std::unexpected(placement.error());
     }
-    records::RegionRef ref;
-    ref.set_kind(static_cast<std::uint32_t>(request.kind));
-    if (placement->here < units) {
-        ref.set_state(static_cast<std::uint32_t>(format::RegionState::kUnreadable));
-    }
-    ref.set_address(begin);
-    ref.set_total(units);
-    ref.set_here(placement->here);
-    ref.set_offset(placement->offset);
-    ref.set_striped(placement->striped);
+    auto ref = region_ref(header, *placement);
     return placed(ref);
 }
 

@@ -2,33 +2,14 @@
 
 #include "beam/struct_view.h"
 
-#include <algorithm>
+#include <libdump/write/record_limits.h>
 
 namespace beamdump::capture {
 namespace {
 
-constexpr std::uint64_t kInlineWords = 8192;    // larger fragments are regions of their own
-constexpr std::size_t kPackBytes = 96U << 10U;  // a pack is flushed beyond this
-constexpr std::size_t kPackEntries = 4096;
-constexpr std::size_t kDirectoryReferences = 1024;
-constexpr std::uint64_t kMessageInlineBytes = 32U << 10U;  // more of an undecoded message: regions
-constexpr std::size_t kEntryBytes = 64;                    // a small message's fields, about
+constexpr std::uint64_t kInlineWords = 8192;  // larger fragments are regions of their own
 
 }  // namespace
-
-Result<void> RunWriter::referenced() {
-    if (++references_ < kDirectoryReferences) {
-        return {};
-    }
-    auto offset = copier_.writer().append(format::RecordKind::kRunDirectory, directory_);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    directory_.Clear();
-    directory_.set_previous_offset(*offset);
-    references_ = 0;
-    return {};
-}
 
 Result<void> RunWriter::region(format::RegionKind kind, const beam::Span& span, Address off_heap) {
     RegionCopier::Request request;
@@ -43,26 +24,18 @@ Result<void> RunWriter::region(format::RegionKind kind, const beam::Span& span, 
         if (off_heap != 0) {
             ref.set_off_heap_first_address(off_heap);
         }
-        *directory_.add_region() = ref;
-        return referenced();
+        return records_.region(std::move(ref));
     });
 }
 
 Result<void> RunWriter::left_out(format::RegionKind kind, const beam::Span& span) {
-    auto& ref = *directory_.add_region();
+    records::RegionRef ref;
     ref.set_kind(static_cast<std::uint32_t>(kind));
     ref.set_state(static_cast<std::uint32_t>(format::RegionState::kLeftOut));
     ref.set_address(span.begin);
     ref.set_total(span.words());
     ref.set_here(0);
-    return referenced();
-}
-
-void RunWriter::widen(records::PackRef& ref, Address begin, std::uint64_t words) {
-    const auto end = begin + words * 8;
-    ref.set_lowest_address(ref.has_lowest_address() ? std::min(ref.lowest_address(), begin)
-                                                    : begin);
-    ref.set_highest_address(std::max(ref.highest_address(), end));
+    return records_.region(std::move(ref));
 }
 
 Result<void> RunWriter::pack_words(const beam::Fragment& fragment, format::RegionKind kind,
@@ -90,19 +63,14 @@ Result<void> RunWriter::fragment(format::RegionKind kind, const beam::Fragment& 
         return region(kind, {fragment.words_begin, fragment.words_begin + fragment.used_words * 8},
                       fragment.off_heap);
     }
-    if (auto done = pack_words(fragment, kind, *regions_.add_region()); !done) {
+    if (auto done = pack_words(fragment, kind, packed_); !done) {
         return done;
     }
-    widen(regions_ref_, fragment.words_begin, fragment.used_words);
-    regions_bytes_ += fragment.used_words * 8 + kEntryBytes;
-    if (regions_bytes_ < kPackBytes) {
-        return {};
-    }
-    return flush_regions();
+    return records_.packed_region(packed_);
 }
 
 Result<void> RunWriter::external(const beam::QueueEntry& entry, records::External& into) {
-    if (into.total_bytes() > kMessageInlineBytes) {
+    if (into.total_bytes() > limits::kInlineBytes) {
         for (const auto& part : entry.external) {
             if (auto done = external_part(part, into); !done) {
                 return done;
@@ -158,84 +126,13 @@ Result<void> RunWriter::message(beam::QueueEntry& entry) {
             !done) {
             return done;
         }
-        widen(messages_ref_, fragment.words_begin, fragment.used_words);
     }
-    if (messages_.entry_size() == 0) {
-        messages_.set_first_index(entries_);
-    }
-    ++entries_;
-    messages_bytes_ += inline_words * 8 + kEntryBytes * (1 + entry.fragments.size());
     if (entry.message.has_external()) {
         if (auto done = external(entry, *entry.message.mutable_external()); !done) {
             return done;
         }
-        messages_bytes_ += entry.message.external().data().size() +
-                           static_cast<std::size_t>(entry.message.external().atom_size()) * 5 +
-                           static_cast<std::size_t>(entry.message.external().part_size()) * 40;
     }
-    *messages_.add_entry() = std::move(entry.message);
-    if (messages_bytes_ < kPackBytes &&
-        static_cast<std::size_t>(messages_.entry_size()) < kPackEntries) {
-        return {};
-    }
-    return flush_messages();
-}
-
-Result<void> RunWriter::relations(const records::Relations& page) {
-    auto offset = copier_.writer().append(format::RecordKind::kRelations, page);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    auto& ref = *directory_.add_relations();
-    ref.set_offset(*offset);
-    ref.set_count(static_cast<std::uint64_t>(page.link_size()) +
-                  static_cast<std::uint64_t>(page.monitor_size()));
-    return referenced();
-}
-
-Result<void> RunWriter::flush_regions() {
-    if (regions_.region_size() == 0) {
-        return {};
-    }
-    auto offset = copier_.writer().append(format::RecordKind::kPackedRegions, regions_);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    regions_ref_.set_offset(*offset);
-    regions_ref_.set_count(static_cast<std::uint64_t>(regions_.region_size()));
-    *directory_.add_packed_regions() = regions_ref_;
-    regions_.Clear();
-    regions_ref_.Clear();
-    regions_bytes_ = 0;
-    return referenced();
-}
-
-Result<void> RunWriter::flush_messages() {
-    if (messages_.entry_size() == 0) {
-        return {};
-    }
-    auto offset = copier_.writer().append(format::RecordKind::kMessages, messages_);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    messages_ref_.set_offset(*offset);
-    messages_ref_.set_first_index(messages_.first_index());
-    messages_ref_.set_count(static_cast<std::uint64_t>(messages_.entry_size()));
-    *directory_.add_messages() = messages_ref_;
-    messages_.Clear();
-    messages_ref_.Clear();
-    messages_bytes_ = 0;
-    return referenced();
-}
-
-Result<records::RunDirectory> RunWriter::finish() {
-    if (auto done = flush_regions(); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = flush_messages(); !done) {
-        return std::unexpected(done.error());
-    }
-    return std::move(directory_);
+    return records_.message(std::move(entry.message));
 }
 
 }  // namespace beamdump::capture

@@ -4,21 +4,25 @@
 #include "beam/messages.h"
 #include "capture/region_copier.h"
 
+#include <libdump/write/run_record_writer.h>
+
 namespace beamdump::capture {
 
-/// Writes one run (a process's, or the node's literals): its regions, packs and the pages of its
-/// directory. Holds one page of the directory and one pack of each kind at a time.
+/// Reads what belongs to one run (a process's, or the node's literals) and writes it: regions
+/// straight into the dump, small fragments and messages in packs.
 class RunWriter {
   public:
     RunWriter(RegionCopier& copier, beam::Vm& vm, format::OwnerKind owner_kind,
               std::uint64_t owner_id)
-        : copier_(copier), vm_(vm), owner_kind_(owner_kind), owner_id_(owner_id) {}
+        : copier_(copier),
+          vm_(vm),
+          owner_kind_(owner_kind),
+          owner_id_(owner_id),
+          records_(copier.writer()) {}
 
     /// Another run of the same owner, whose directory ends at that offset: this one goes on from
     /// it.
-    void follow(std::uint64_t directory_offset) {
-        directory_.set_previous_offset(directory_offset);
-    }
+    void follow(std::uint64_t directory_offset) { records_.follow(directory_offset); }
 
     /// A region that is there, but not wanted.
     Result<void> left_out(format::RegionKind kind, const beam::Span& span);
@@ -28,39 +32,29 @@ class RunWriter {
     /// A heap fragment: packed with others if it is small, else a region.
     Result<void> fragment(format::RegionKind kind, const beam::Fragment& fragment);
     Result<void> message(beam::QueueEntry& entry);
-    Result<void> relations(const records::Relations& page);
+    Result<void> relations(const records::Relations& page) { return records_.relations(page); }
 
-    /// Flushes what is held back; gives the directory's last page.
-    Result<records::RunDirectory> finish();
+    /// As RunRecordWriter's.
+    Result<records::RunDirectory> finish() { return records_.finish(); }
+    Result<std::uint64_t> finish_as_record() { return records_.finish_as_record(); }
 
     [[nodiscard]] std::uint64_t words() const { return words_; }
     [[nodiscard]] bool unreadable() const { return unreadable_; }
-    [[nodiscard]] std::uint64_t queue_entries() const { return entries_; }
+    [[nodiscard]] std::uint64_t queue_entries() const { return records_.messages(); }
 
   private:
     Result<void> pack_words(const beam::Fragment& fragment, format::RegionKind kind,
                             records::PackedRegion& into);
     Result<void> external(const beam::QueueEntry& entry, records::External& into);
     Result<void> external_part(const beam::Span& part, records::External& into);
-    Result<void> flush_regions();
-    Result<void> flush_messages();
-    Result<void> referenced();
-    static void widen(records::PackRef& ref, Address begin, std::uint64_t words);
 
     RegionCopier& copier_;
     beam::Vm& vm_;
     format::OwnerKind owner_kind_;
     std::uint64_t owner_id_;
 
-    records::RunDirectory directory_;
-    std::size_t references_ = 0;
-    records::PackedRegions regions_;
-    records::PackRef regions_ref_;
-    std::size_t regions_bytes_ = 0;
-    records::Messages messages_;
-    records::PackRef messages_ref_;
-    std::size_t messages_bytes_ = 0;
-    std::uint64_t entries_ = 0;
+    RunRecordWriter records_;
+    records::PackedRegion packed_;  // filled for each small fragment
     std::uint64_t words_ = 0;
     bool unreadable_ = false;
 };

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace beamdump::limits {
+
+// How much goes into one record, whoever writes it. Records are read whole: small ones keep readers
+// lazy, large ones cost fewer of them. No reader relies on any of these.
+
+/// A reference-counted binary or an undecoded message of more bytes stands in a region of its own.
+inline constexpr std::uint64_t kInlineBytes = 32U << 10U;
+/// Packs of messages, of small regions and of binaries end with the entry that passes this.
+inline constexpr std::size_t kPackBytes = 96U << 10U;
+inline constexpr int kPackEntries = 4096;
+/// What an entry of a pack takes beside its words and bytes, about.
+inline constexpr std::size_t kEntryBytes = 64;
+
+inline constexpr std::size_t kDirectoryReferences = 1024;
+inline constexpr std::size_t kRelationsOfAPage = 1024;
+
+inline constexpr std::uint32_t kAtomsOfAPage = 2048;
+inline constexpr std::size_t kAtomTextOfAPage = 64U << 10U;
+inline constexpr int kModulesOfAPage = 2048;
+inline constexpr std::uint32_t kFunctionsOfAPage = 4096;
+inline constexpr std::uint32_t kLinesOfAPage = 8192;
+inline constexpr std::uint32_t kExportsOfAPage = 2048;
+/// Of funs, nodes, catches and code points.
+inline constexpr std::size_t kEntriesOfAPage = 1024;
+inline constexpr std::size_t kBinariesOfAnIndexPage = 8192;
+
+}  // namespace beamdump::limits

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <libdump/write/dump_writer.h>
+
+#include <cstdint>
+
+namespace beamdump {
+
+/// Writes the records of one run (a process's, or the node's literals) other than its regions'
+/// words: packs of messages and of small regions, relations, and the pages of its directory. Holds
+/// one page of the directory and one pack of each kind.
+class RunRecordWriter {
+  public:
+    /// Non-owning.
+    explicit RunRecordWriter(DumpWriter& writer) : writer_(&writer) {}
+
+    /// Another run of the same owner, whose directory ends at that offset: this one goes on from
+    /// it.
+    void follow(std::uint64_t directory_offset) {
+        directory_.set_previous_offset(directory_offset);
+    }
+
+    /// A region that was placed, or is absent.
+    Result<void> region(records::RegionRef ref);
+    /// A region of few words, packed with others. What is left in `region` can be filled anew.
+    Result<void> packed_region(records::PackedRegion& region);
+    Result<void> message(records::Message message);
+    Result<void> relations(const records::Relations& page);
+
+    /// Writes what is held back; gives the directory's last page, for the record that ends the run.
+    Result<records::RunDirectory> finish();
+    /// As finish(), for a run without such a record: gives the offset of the directory's last page.
+    Result<std::uint64_t> finish_as_record();
+
+    [[nodiscard]] std::uint64_t messages() const { return entries_; }
+
+  private:
+    Result<void> referenced();
+    Result<void> flush_regions();
+    Result<void> flush_messages();
+
+    DumpWriter* writer_;
+    records::RunDirectory directory_;
+    std::size_t references_ = 0;
+    records::PackedRegions regions_;
+    records::PackRef regions_ref_;
+    std::size_t regions_bytes_ = 0;
+    records::Messages messages_;
+    records::PackRef messages_ref_;
+    std::size_t messages_bytes_ = 0;
+    std::uint64_t entries_ = 0;
+};
+
+}  // namespace beamdump
