@@ -23,7 +23,9 @@ MOST_TEST_SECONDS = 30 * 60
 
 def files(*folders, suffixes=None):
     """Text files below the folders, and the ones at the top when none is named."""
-    found = [] if folders else [path for path in ROOT.iterdir() if path.is_file()]
+    # In a worktree .git is a file.
+    found = [] if folders else [path for path in ROOT.iterdir()
+                                if path.is_file() and path.name != ".git"]
     for folder in folders or SOURCE_FOLDERS:
         found += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
     return sorted(path for path in found
