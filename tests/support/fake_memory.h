@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -79,6 +80,8 @@ class FakeMemory final : public memory::MemorySource {
                     bytes.size());
     }
 
+    /// Called before each read from here on with its address: a target that changes meanwhile.
+    void before_read(std::function<void(Address)> change) { change_ = std::move(change); }
     /// From here on every read says that the target is gone.
     void die() { dead_ = true; }
     /// What was asked for, in order: each read's range, cut to its segment.
@@ -87,6 +90,9 @@ class FakeMemory final : public memory::MemorySource {
     Result<std::size_t> read_some(Address address, std::span<std::byte> into) override {
         if (dead_) {
             return fail(ErrorCode::kTargetDied, "the fake target has died");
+        }
+        if (change_) {
+            change_(address);
         }
         const auto* segment = segment_at(address);
         if (segment == nullptr) {
@@ -120,6 +126,7 @@ class FakeMemory final : public memory::MemorySource {
     std::map<std::string, Address, std::less<>> labels_;
     std::vector<memory::AddressRange> touched_;
     memory::MemoryStats stats_;
+    std::function<void(Address)> change_;
     bool dead_ = false;
 };
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "target/elf_image.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace beamdump::test {
+
+/// What an executable's file says of how it is loaded.
+struct ImagePlan {
+    std::vector<memory::AddressRange> read_only;
+    std::vector<memory::AddressRange> writable;
+    std::vector<memory::AddressRange> executable;
+    std::map<std::string, memory::Address> symbols;  ///< of .symtab; none: stripped
+};
+
+/// Writes an ELF executable without contents (its program headers, and its symbols) to a temporary
+/// file and opens it as the writer does. Throws where that fails.
+target::ElfImage make_image(const ImagePlan& plan);
+
+}  // namespace beamdump::test
