@@ -251,6 +251,8 @@ FakeModule FakeVm::add_module(std::string_view name, const std::vector<std::stri
     at("ModuleInstance", record.at("curr"))
         .set("code_hdr", module.header)
         .set("code_length", module.end - module.header);
+    // Behind the fields that are read an instance has addresses of what belongs to its code.
+    memory.put(record.at("curr") + bytes("ModuleInstance") - 16, heap.range().begin);
     module.record = record.address();
     add_to_index(globals_.modules, beam::kCodeIndexes, module.record);
     return module;

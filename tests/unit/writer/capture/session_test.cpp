@@ -1,0 +1,323 @@
+#include "capture/at_rest.h"
+#include "capture/live.h"
+#include "fake_vm/captured.h"
+#include "fake_vm/each_layout.h"
+#include "fake_vm/fake_queue.h"
+#include "fake_vm/fake_relations.h"
+
+#include <gmock/gmock.h>
+
+namespace beamdump::capture {
+namespace {
+
+using namespace beamdump::test;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SessionTest : public EachLayout {
+  protected:
+    /// The whole capture of a node that does not move. An error is of any of its steps.
+    Result<CaptureReport> capture(CaptureOptions options = {}) {
+        capture_.emplace(node.vm, std::move(options));
+        if (auto done = capture_->begin(); !done) {
+            return std::unexpected(done.error());
+        }
+        auto& session = capture_->session();
+        if (auto done = session.node_facts(records::MEMORY_SOURCE_CORE, Session::never); !done) {
+            return std::unexpected(done.error());
+        }
+        if (auto done = capture_at_rest(session, true, nullptr); !done) {
+            return std::unexpected(done.error());
+        }
+        return session.finish();
+    }
+    Captured dump() { return Captured(capture_->content()); }
+    std::uint64_t owner(const FakeProcess& process) {
+        return beam::PidWords::resolve(layout, FakeVm::kSlots)->owner_id(process.pid()).value();
+    }
+    /// What became of a process, in a whole capture.
+    records::ProcessEnd end_of(const FakeProcess& process) {
+        auto report = capture();
+        EXPECT_TRUE(report) << report.error().message;
+        return dump().end_of(owner(process)).value();
+    }
+
+    StandardNode node{layout};
+    std::optional<FakeCapture> capture_;
+};
+
+TEST_P(SessionTest, WritesTheWholeNode) {
+    const auto report = capture();
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(report->node_name, "me@here");
+    EXPECT_EQ(report->otp_release, layout.release());
+    EXPECT_THAT(report->warnings, ::testing::IsEmpty());
+    EXPECT_EQ(report->totals.processes(), 3U);
+    EXPECT_EQ(report->totals.modules(), 1U);
+    EXPECT_GE(report->totals.binaries(), 2U);
+    auto written = dump();
+    EXPECT_FALSE(written.reader().damage());
+    const auto nodes = written.all<records::Node>(format::RecordKind::kNode);
+    ASSERT_EQ(nodes.size(), 1U);
+    EXPECT_EQ(nodes[0].process_limit(), FakeVm::kSlots);
+    EXPECT_EQ(nodes[0].dirty_io_schedulers(), 3U);
+    EXPECT_EQ(nodes[0].term_scheme(), layout.constant("term_scheme").value());
+    EXPECT_EQ(written.all<records::Module>(format::RecordKind::kModule).size(), 1U);
+    EXPECT_EQ(written.all<records::Lines>(format::RecordKind::kLines)[0].address_size(), 6);
+    EXPECT_EQ(written.all<records::FunEntries>(format::RecordKind::kFunEntries)[0].entry_size(), 1);
+    const auto messages = written.all<records::Messages>(format::RecordKind::kMessages);
+    ASSERT_EQ(messages.size(), 1U);
+    EXPECT_EQ(messages[0].entry(0).term_word(), node.vm.atom("hello"));
+    EXPECT_THAT(messages[0].entry(1).fragment(0).words(),
+                ElementsAre(node.vm.header(1, 0), node.vm.small(9)));
+    const auto end = written.end_of(owner(node.worker)).value();
+    EXPECT_EQ(end.void_reason(), records::VOID_REASON_NONE);
+    EXPECT_EQ(end.links(), 1U);
+    EXPECT_EQ(end.monitors(), 1U);
+    EXPECT_EQ(end.queue_entries(), 2U);
+    std::set<std::uint32_t> kinds;
+    for (const auto& region : end.directory().region()) {
+        kinds.insert(region.kind());
+        EXPECT_EQ(region.here(), region.total());
+    }
+    for (const auto kind :
+         {format::RegionKind::kStack, format::RegionKind::kHeap, format::RegionKind::kDictionary}) {
+        EXPECT_THAT(kinds, Contains(static_cast<std::uint32_t>(kind)));
+    }
+    // The worker's heap, words and all.
+    auto& structure = node.worker.structure();
+    EXPECT_EQ(end.words_captured(), (structure.get("htop") - structure.get("heap")) / 8 +
+                                        (structure.get("hend") - structure.get("stop")) / 8 + 3 +
+                                        2 + 2);
+    EXPECT_THAT(capture_->phases, Contains("processes"));
+}
+
+TEST_P(SessionTest, KeepsNoCookie) {
+    node.vm.about.arguments = {"beam.smp", "--", "-setcookie", std::string(kCookie)};
+    ASSERT_TRUE(capture());
+    auto written = dump();
+    std::string atoms;
+    for (const auto& page : written.all<records::Atoms>(format::RecordKind::kAtoms)) {
+        for (const auto& text : page.text()) {
+            atoms += text + "\n";
+        }
+    }
+    EXPECT_THAT(atoms, Not(HasSubstr(std::string(kCookie))));
+    EXPECT_THAT(atoms, Not(HasSubstr(std::string(kOtherCookie))));
+    EXPECT_THAT(atoms, HasSubstr("<cookie>"));
+    const auto arguments = written.all<records::Node>(format::RecordKind::kNode)[0].arguments();
+    EXPECT_THAT(arguments, Contains("<cookie>"));
+}
+
+TEST_P(SessionTest, SaysWhereCookiesAreUnknown) {
+    node.auth.structure().set("htop", node.auth.structure().get("heap"));
+    const auto report = capture();
+    ASSERT_TRUE(report);
+    EXPECT_THAT(report->warnings, Contains(HasSubstr("no state is on the heap")));
+    node.vm.at("DbTableHash", node.auth_table).set("common.owner", node.init.pid());
+    StandardNode other(layout);
+    other.vm.at("DbTableHash", other.auth_table).set("common.owner", other.init.pid());
+    FakeCapture again(other.vm);
+    ASSERT_TRUE(again.begin());
+    ASSERT_TRUE(again.session().node_facts(records::MEMORY_SOURCE_CORE, Session::never));
+    ASSERT_TRUE(capture_at_rest(again.session(), true, nullptr));
+    EXPECT_THAT(again.session().finish()->warnings,
+                Contains(HasSubstr("refers to no table of its own")));
+}
+
+TEST_P(SessionTest, LeavesOutWhatIsNotWanted) {
+    CaptureOptions options;
+    options.processes = {"init"};
+    options.no_literals = true;
+    ASSERT_TRUE(capture(options));
+    EXPECT_EQ(dump().end_of(owner(node.worker))->void_reason(), records::VOID_REASON_LEFT_OUT);
+    EXPECT_EQ(dump().end_of(owner(node.init))->void_reason(), records::VOID_REASON_NONE);
+    const auto directory =
+        dump().all<records::RunDirectory>(format::RecordKind::kRunDirectory).front();
+    EXPECT_EQ(directory.region(0).state(),
+              static_cast<std::uint32_t>(format::RegionState::kLeftOut));
+    options.processes.clear();
+    options.no_heaps = true;
+    ASSERT_TRUE(capture(options));
+    EXPECT_EQ(dump().end_of(owner(node.init))->void_reason(), records::VOID_REASON_LEFT_OUT);
+}
+
+TEST_P(SessionTest, StopsCopyingWhereTheOutputIsLimited) {
+    CaptureOptions options;
+    options.max_bytes = 1;
+    ASSERT_TRUE(capture(options));
+    for (const auto* process : {&node.init, &node.auth, &node.worker}) {
+        EXPECT_EQ(dump().end_of(owner(*process))->void_reason(), records::VOID_REASON_LIMIT);
+    }
+}
+
+TEST_P(SessionTest, GivesUpOnTornProcessesAlone) {
+    auto& structure = node.worker.structure();
+    // An endless queue.
+    auto ring = add_message(node.vm, node.worker, FakeQueue::kInner, node.vm.small(1));
+    ring.set("next", ring.address());
+    auto end = end_of(node.worker);
+    EXPECT_EQ(end.void_reason(), records::VOID_REASON_IMPLAUSIBLE);
+    EXPECT_THAT(end.detail(), HasSubstr("does not end"));
+    EXPECT_EQ(dump().end_of(owner(node.init))->void_reason(), records::VOID_REASON_NONE);
+    ring.set("next", 0);
+    EXPECT_EQ(end_of(node.worker).void_reason(), records::VOID_REASON_NONE);
+    // An off-heap list that leads into itself: more members than the heap has room for.
+    auto first = node.vm.at("OffHeapHeader", structure.get("off_heap.first"));
+    const auto next = first.get("next");
+    first.set("next", first.address());
+    EXPECT_EQ(end_of(node.worker).void_reason(), records::VOID_REASON_IMPLAUSIBLE);
+    first.set("next", kNowhere);
+    EXPECT_EQ(end_of(node.worker).void_reason(), records::VOID_REASON_UNREADABLE);
+    first.set("next", next);
+    // A link to nowhere, and a heap that ends before it should.
+    auto link = node.vm.at("ErtsMonLnkNode", structure.get("common.links"));
+    const auto left = link.get("tree.left");
+    link.set("tree.left", kNowhere);
+    EXPECT_EQ(end_of(node.worker).void_reason(), records::VOID_REASON_UNREADABLE);
+    link.set("tree.left", left);
+    structure.set("old_heap", node.vm.heap.range().end - 8)
+        .set("old_htop", node.vm.heap.range().end + 8)
+        .set("old_hend", node.vm.heap.range().end + 8);
+    end = end_of(node.worker);
+    EXPECT_EQ(end.void_reason(), records::VOID_REASON_UNREADABLE);
+    EXPECT_THAT(end.detail(), HasSubstr("could not be read to its end"));
+}
+
+TEST_P(SessionTest, CountsSlotsThatHoldNoProcess) {
+    node.vm.put_slot(50, node.worker.address());
+    const auto report = capture();
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->totals.processes(), 3U);
+    EXPECT_THAT(report->warnings, Contains(HasSubstr("1 slots of the process table")));
+}
+
+TEST_P(SessionTest, EndsWhereTheNodeOrItsTablesAreGone) {
+    capture_.emplace(node.vm);
+    ASSERT_TRUE(capture_->begin());
+    node.vm.at("Hash", node.vm.globals().nodes).set("bucket", kNowhere);
+    const auto tables = capture_->session().node_facts(records::MEMORY_SOURCE_CORE, Session::never);
+    EXPECT_THAT(tables.error().message, HasSubstr("node table"));
+    node.vm.memory.die();
+    EXPECT_FALSE(capture_->session().node_facts(records::MEMORY_SOURCE_CORE, Session::never));
+    capture_->cancelled = true;
+    EXPECT_THAT(capture_->session().checkpoint("x", 0, 1).error().message,
+                HasSubstr("interrupted"));
+}
+
+TEST_P(SessionTest, ReadsTablesAgainThatChangeMeanwhile) {
+    capture_.emplace(node.vm);
+    ASSERT_TRUE(capture_->begin());
+    auto hash = node.vm.at("Hash", node.vm.globals().nodes);
+    const auto bucket = hash.get("bucket");
+    hash.set("bucket", kNowhere);
+    // Whole again once the reader has met the pointer to nowhere.
+    node.vm.memory.before_read([&](Address address) {
+        if (address / memory::kPageBytes == kNowhere / memory::kPageBytes) {
+            hash.set("bucket", bucket);
+        }
+    });
+    EXPECT_TRUE(capture_->session().node_facts(records::MEMORY_SOURCE_LIVE, Session::always));
+}
+
+TEST_P(SessionTest, WritesWhatTheNodeGotMeanwhile) {
+    capture_.emplace(node.vm);
+    ASSERT_TRUE(capture_->begin());
+    auto& session = capture_->session();
+    ASSERT_TRUE(session.node_facts(records::MEMORY_SOURCE_LIVE, Session::always));
+    node.vm.add_module("loaded_later", {"f"});
+    node.vm.add_export(node.code, "exported_later", 3);
+    ASSERT_TRUE(session.node_growth());
+    const auto report = session.finish().value();
+    EXPECT_EQ(report.totals.modules(), 2U);
+    const auto exports = dump().all<records::Exports>(format::RecordKind::kExports);
+    ASSERT_EQ(exports.size(), 2U);
+    EXPECT_EQ(exports[1].function_atom(0), node.vm.atom_index("exported_later"));
+}
+
+class Live : public SessionTest {
+  protected:
+    void SetUp() override {
+        capture_.emplace(node.vm);
+        ASSERT_TRUE(capture_->begin());
+        ASSERT_TRUE(capture_->session().node_facts(records::MEMORY_SOURCE_LIVE, Session::always));
+        tries_.emplace(Tries::open(capture_->session()).value());
+    }
+    Session& session() { return capture_->session(); }
+    std::vector<Pending> once() { return capture_live(session(), *tries_).value(); }
+    Captured finished() {
+        EXPECT_TRUE(session().finish());
+        return dump();
+    }
+    std::optional<Tries> tries_;
+};
+
+TEST_P(Live, TakesWhatHoldsStill) {
+    EXPECT_TRUE(once().empty());
+    auto written = finished();
+    EXPECT_EQ(written.end_of(owner(node.worker))->void_reason(), records::VOID_REASON_NONE);
+    EXPECT_EQ(written.reader().trailer().totals().processes(), 3U);
+}
+
+TEST_P(Live, ListsWhatNeverDoes) {
+    node.worker.structure().set("state", node.vm.constant("state_running"));
+    auto pending = once();
+    ASSERT_EQ(pending.size(), 1U);
+    EXPECT_EQ(pending[0].reason, records::VOID_REASON_RUNNING);
+    ASSERT_TRUE(try_again(session(), *tries_, pending, 1));
+    ASSERT_EQ(pending.size(), 1U);
+    EXPECT_EQ(pending[0].tries, 2U);
+    EXPECT_TRUE(tries_->size(pending[0]).value());
+    ASSERT_TRUE(tries_->list(pending));
+    const auto end = finished().end_of(owner(node.worker)).value();
+    EXPECT_EQ(end.void_reason(), records::VOID_REASON_RUNNING);
+    EXPECT_EQ(end.words_captured(), 0U);
+}
+
+TEST_P(Live, TakesNoCopyOfAProcessThatMovedMeanwhile) {
+    // Its heap's top moves between the reading of its structure and the end of the copy.
+    const auto heap = node.worker.structure().get("heap");
+    int reads = 0;
+    node.vm.memory.before_read([&](Address address) {
+        if (address == heap && ++reads == 1) {
+            node.worker.structure().set("reds", 999);
+        }
+    });
+    auto pending = once();
+    node.vm.memory.before_read(nullptr);
+    EXPECT_GE(reads, 1);
+    ASSERT_EQ(pending.size(), 1U);
+    EXPECT_EQ(pending[0].reason, records::VOID_REASON_CHANGED);
+    ASSERT_TRUE(try_again(session(), *tries_, pending, 1));
+    EXPECT_TRUE(pending.empty());
+    const auto end = finished().end_of(owner(node.worker)).value();
+    EXPECT_EQ(end.void_reason(), records::VOID_REASON_NONE);
+    EXPECT_EQ(end.attempt(), 2U);
+}
+
+TEST_P(Live, ForgetsProcessesThatEnded) {
+    node.worker.structure().set("state", node.vm.constant("state_gc"));
+    auto pending = once();
+    ASSERT_EQ(pending.size(), 1U);
+    node.vm.put_slot(node.worker.slot(), 0);
+    ASSERT_TRUE(try_again(session(), *tries_, pending, 1));
+    EXPECT_TRUE(pending.empty());
+    EXPECT_FALSE(finished().end_of(owner(node.worker)));
+}
+
+TEST_P(Live, EndsWithTheNode) {
+    node.vm.memory.die();
+    EXPECT_EQ(capture_live(session(), *tries_).error().code, ErrorCode::kTargetDied);
+    std::vector<Pending> pending = {{{3, node.worker.address()}, 1, {}}};
+    EXPECT_FALSE(try_again(session(), *tries_, pending, 1));
+    EXPECT_FALSE(tries_->list(pending));
+    EXPECT_FALSE(tries_->size(pending[0]));
+}
+
+BEAMDUMP_FOR_EACH_LAYOUT(SessionTest);
+BEAMDUMP_FOR_EACH_LAYOUT(Live);
+
+}  // namespace
+}  // namespace beamdump::capture
