@@ -32,7 +32,7 @@ sigset_t signals_to_take() {
     return set;
 }
 
-constexpr std::chrono::milliseconds kBetweenLooks{50};
+constexpr std::chrono::milliseconds kBetweenLooks{20};
 
 std::chrono::nanoseconds now() {
     return std::chrono::steady_clock::now().time_since_epoch();
@@ -40,9 +40,9 @@ std::chrono::nanoseconds now() {
 
 class WatchedSink final : public ByteSink {
   public:
-    WatchedSink(std::unique_ptr<ByteSink> sink,
+    WatchedSink(std::unique_ptr<ByteSink> sink, CancelOnSignal& watcher,
                 std::atomic<std::chrono::nanoseconds::rep>& writing_since)
-        : sink_(std::move(sink)), writing_since_(writing_since) {}
+        : sink_(std::move(sink)), watcher_(watcher), writing_since_(writing_since) {}
 
     Result<void> write(std::span<const std::byte> bytes) override {
         writing_since_ = now().count();
@@ -50,10 +50,14 @@ class WatchedSink final : public ByteSink {
         writing_since_ = 0;
         return done;
     }
-    Result<void> commit() override { return sink_->commit(); }
+    Result<void> commit() override {
+        watcher_.concluding();
+        return sink_->commit();
+    }
 
   private:
     std::unique_ptr<ByteSink> sink_;
+    CancelOnSignal& watcher_;
     std::atomic<std::chrono::nanoseconds::rep>& writing_since_;
 };
 
@@ -128,7 +132,7 @@ bool CancelOnSignal::signalled(int timeout_ms) {
 }
 
 std::unique_ptr<ByteSink> CancelOnSignal::watched(std::unique_ptr<ByteSink> sink) {
-    return std::make_unique<WatchedSink>(std::move(sink), writing_since_);
+    return std::make_unique<WatchedSink>(std::move(sink), *this, writing_since_);
 }
 
 bool CancelOnSignal::output_stalls(std::chrono::nanoseconds cancelled) const {
@@ -147,18 +151,36 @@ void CancelOnSignal::watch() {
     bool again = false;
     while (!again && !finished_ && !output_stalls(since) && now() < since + grace_) {
         again = signalled(static_cast<int>(kBetweenLooks.count()));
+        if (now() - since > kPatience) {
+            const std::scoped_lock lock(ending_);
+            if (!concluding_) {
+                holds_.if_free([this] { end_now(); });
+            }
+        }
     }
     if (again || !finished_) {
-        constexpr std::string_view kSentence =
-            "beamdump-capture: interrupted while the output takes nothing; the node runs on, the "
-            "dump is not complete\n";
-        pollfd err{STDERR_FILENO, POLLOUT, 0};
-        if (::poll(&err, 1, 0) == 1) {
-            [[maybe_unused]] const auto told =
-                ::write(STDERR_FILENO, kSentence.data(), kSentence.size());
-        }
-        ::_exit(1);
+        end_now();
     }
+}
+
+void CancelOnSignal::concluding() {
+    const std::scoped_lock lock(ending_);
+    concluding_ = true;
+}
+
+void CancelOnSignal::end_now() const {
+    const auto since = writing_since_.load();
+    const bool stalled = since != 0 && now() - std::chrono::nanoseconds(since) > kPatience / 2;
+    const std::string_view sentence =
+        stalled
+            ? "beamdump-capture: interrupted while the output takes nothing; the node runs on, the "
+              "dump is not complete\n"
+            : "beamdump-capture: interrupted; the node runs on, the dump is not complete\n";
+    pollfd err{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&err, 1, 0) == 1) {
+        [[maybe_unused]] const auto told = ::write(STDERR_FILENO, sentence.data(), sentence.size());
+    }
+    ::_exit(1);
 }
 
 }  // namespace beamdump::cli

@@ -9,21 +9,23 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 namespace beamdump::cli {
 
 /// Turns SIGINT, SIGTERM and SIGHUP into a flag. The first sets it, so that the node is resumed and
-/// the output closed in order. The second, or kGrace after the first, or an output that takes
-/// nothing for kPatience (it may be a pipe that nobody reads), ends this process at once with
-/// status 1; the kernel resumes the node.
+/// the output closed in order. Where that takes longer than kPatience (frames are being compressed,
+/// a pipe is not read) and the node is not held, this process ends at once with status 1 and a
+/// sentence; so it does, held or not, after a second signal, kGrace after the first, and where the
+/// output takes nothing for kPatience. The kernel resumes the node.
 /// SIGTSTP (Ctrl-Z) stops this process when the node is not held. SIGTTIN and SIGTTOU are blocked:
 /// they would stop it at any moment. A signal that was ignored when the program started stays
 /// ignored. To be made before any thread.
 class CancelOnSignal {
   public:
     static constexpr std::chrono::milliseconds kGrace{5000};
-    static constexpr std::chrono::milliseconds kPatience{200};
+    static constexpr std::chrono::milliseconds kPatience{120};
 
     /// `holds`, non-owning: what must not be stopped in.
     static Result<std::unique_ptr<CancelOnSignal>> start(target::Holds& holds,
@@ -33,6 +35,10 @@ class CancelOnSignal {
     ~CancelOnSignal();
 
     [[nodiscard]] const std::atomic<bool>& cancelled() const { return cancelled_; }
+
+    /// To be called before the run's outcome is written, and before the output is given its name:
+    /// from here on only kGrace ends this process, so that no other sentence contradicts them.
+    void concluding();
 
     /// A sink of which it is known whether it takes anything. Must not outlive this object.
     std::unique_ptr<ByteSink> watched(std::unique_ptr<ByteSink> sink);
@@ -44,6 +50,8 @@ class CancelOnSignal {
     void stop_ourselves();
     /// `cancelled`: since when its end is wanted.
     [[nodiscard]] bool output_stalls(std::chrono::nanoseconds cancelled) const;
+    /// Says why, and ends this process.
+    [[noreturn]] void end_now() const;
     [[nodiscard]] int next_signal(int timeout_ms) const;
     [[nodiscard]] bool signalled(int timeout_ms);
 
@@ -52,6 +60,8 @@ class CancelOnSignal {
     /// Since when the output has been taking what it was given, of the steady clock; 0: it took
     /// all.
     std::atomic<std::chrono::nanoseconds::rep> writing_since_ = 0;
+    std::mutex ending_;  ///< of concluding() and end_now(), whichever is first
+    bool concluding_ = false;
     target::Holds& holds_;
     Descriptor signals_;
     Descriptor wake_;

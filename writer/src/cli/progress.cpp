@@ -12,6 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kBarInterval = 100ms;
+constexpr auto kFirstLine = 1s;
 constexpr auto kLineInterval = 3s;
 constexpr std::size_t kMostBarWidth = 30;
 
@@ -43,7 +44,7 @@ std::string bytes_text(std::uint64_t bytes) {
 ProgressPrinter::ProgressPrinter(Streams& streams, Clock clock)
     : streams_(streams), clock_(std::move(clock)), next_(clock_()) {
     if (!streams_.err_is_terminal) {
-        next_ += kLineInterval;
+        next_ += kFirstLine;
     }
 }
 

@@ -23,6 +23,8 @@ struct Streams {
     /// Puts around a dump's sink what has to know whether it takes anything.
     std::function<std::unique_ptr<ByteSink>(std::unique_ptr<ByteSink>)> watched =
         [](std::unique_ptr<ByteSink> sink) { return sink; };
+    /// Called before a run's outcome is told.
+    std::function<void()> concluding = [] {};
 };
 
 /// This process's own.

@@ -55,6 +55,13 @@ std::vector<StopCost> Holds::costs() const {
     return costs_;
 }
 
+void Holds::if_free(const std::function<void()>& action) {
+    const std::scoped_lock lock(mutex_);
+    if (!held_ && !kept_off_) {
+        action();
+    }
+}
+
 void Holds::between(const std::function<void()>& action) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !kept_off_; });

@@ -49,6 +49,8 @@ class Holds {
 
     /// Calls `action` when nothing is held; meanwhile nothing is.
     void between(const std::function<void()>& action);
+    /// The same, but does nothing where something is held now.
+    void if_free(const std::function<void()>& action);
 
   private:
     Guardian* guardian_ = nullptr;

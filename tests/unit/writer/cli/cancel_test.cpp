@@ -69,6 +69,33 @@ TEST(CancelOnSignal, SoDoesTheEndOfItsGrace) {
     EXPECT_EQ(WEXITSTATUS(status), 1);
 }
 
+/// How a child ends that does nothing for `busy` after it was interrupted, and then exits with 42.
+int status_when_busy(std::chrono::milliseconds busy,
+                     const std::function<void(CancelOnSignal&, target::Holds&)>& before) {
+    const int status = status_of([&] {
+        target::Holds holds;
+        const auto watch = CancelOnSignal::start(holds, std::chrono::hours(1)).value();
+        before(*watch, holds);
+        ::kill(::getpid(), SIGINT);
+        soon(watch->cancelled());
+        ::usleep(static_cast<useconds_t>(busy.count() * 1000));
+        ::_exit(42);
+    });
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(CancelOnSignal, SoDoesWorkThatTakesLongerThanItsPatience) {
+    const auto started = std::chrono::steady_clock::now();
+    EXPECT_EQ(status_when_busy(std::chrono::seconds(30), [](auto&, auto&) {}), 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(20));
+}
+
+TEST(CancelOnSignal, NotWhileTheNodeIsHeldOrTheOutcomeIsTold) {
+    constexpr auto kLonger = CancelOnSignal::kPatience * 3;
+    EXPECT_EQ(status_when_busy(kLonger, [](auto&, auto& holds) { holds.begin(0).value(); }), 42);
+    EXPECT_EQ(status_when_busy(kLonger, [](auto& watch, auto&) { watch.concluding(); }), 42);
+}
+
 TEST(CancelOnSignal, EndsInOrderWithAndWithoutASignal) {
     EXPECT_EQ(status_of([] {
                   target::Holds holds;
