@@ -19,7 +19,6 @@ constexpr std::uint64_t kSmallestMemberBytes = 40;
 /// How often tables of a node that runs are read before they are taken for contradictory.
 constexpr int kTableTries = 8;
 constexpr std::chrono::milliseconds kBetweenTableTries{2};
-constexpr int kStopAttempts = 3;
 constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
 /// For how long the output may take nothing while the node is stopped.
 constexpr std::chrono::milliseconds kMostWaiting{50};

@@ -16,6 +16,9 @@
 
 namespace beamdump::capture {
 
+/// How often a stop is tried before the capture goes on without it.
+inline constexpr int kStopAttempts = 3;
+
 /// One capture from the first record to the last: the dump being written and all that the ways of
 /// reading processes (live, in stops, from a twin or a core) share.
 class Session {

@@ -13,7 +13,6 @@ using std::chrono::nanoseconds;
 /// What is copied in one stop beside other processes. With the stopping of the threads it stays
 /// within a few milliseconds.
 constexpr nanoseconds kSlice = std::chrono::microseconds(2500);
-constexpr int kMostStops = 40;
 /// Stops in a row that capture nothing: what is left runs all the time.
 constexpr int kVainStops = 12;
 constexpr std::chrono::milliseconds kFirstStopWait{2};

@@ -74,7 +74,12 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
                     .twin = target::Twin::foresee(options.pid, capture::snapshot_limits(options)),
                     .short_twin = target::Twin::foresee(
                         options.pid, capture::short_twin_limits(
-                                         options.max_pause.value_or(capture::kDefaultPause)))};
+                                         options.max_pause.value_or(capture::kDefaultPause))),
+                    .max_pause = options.max_pause.value_or(capture::kDefaultPause)};
+    if (check.twin) {
+        check.longest_twin_stop =
+            target::Twin::longest_stop(*check.twin, capture::snapshot_limits(options));
+    }
     if (auto name = name_of(*vm)) {
         check.node_name = *name;
     }

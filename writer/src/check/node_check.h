@@ -9,6 +9,7 @@
 #include "target/twin.h"
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,8 +30,10 @@ struct NodeCheck {
     bool swapped = false;
     std::uint64_t threads = 0;
     Result<target::Room> memory_left;
-    Result<target::TwinNeeds> twin;        ///< for mode snapshot
-    Result<target::TwinNeeds> short_twin;  ///< for mode auto, within its longest stop
+    Result<target::TwinNeeds> twin;                ///< for mode snapshot
+    Result<target::TwinNeeds> short_twin;          ///< for mode auto, within its longest stop
+    std::chrono::milliseconds max_pause{};         ///< --max-pause, or its default
+    std::chrono::nanoseconds longest_twin_stop{};  ///< in mode snapshot, before it is given up
     DumpEstimate dump{};
 };
 

@@ -1,16 +1,25 @@
 #include "cli/check_text.h"
 
+#include "capture/session.h"
+#include "capture/stops.h"
 #include "cli/progress.h"
 #include "fit/layout_text.h"
 
 #include <fmt/format.h>
+
+#include <chrono>
+#include <string_view>
 
 namespace beamdump::cli {
 namespace {
 
 constexpr double kGibibyte = 1U << 30U;
 /// Measured on the standard node (docs/benchmarks.md): the kernel's fork, and copying in one stop.
+/// With all processors busy, stops of up to four times that length were seen.
 constexpr double kForkMillisecondsPerGib = 35;
+constexpr double kBusyForkMillisecondsPerGib = 140;
+constexpr double kStopMilliseconds = 1;
+constexpr double kBusyStopMilliseconds = 10;
 constexpr double kFreezeSecondsPerGib = 2;
 
 std::string node_lines(const check::NodeCheck& check) {
@@ -38,18 +47,31 @@ std::string found_lines(const check::NodeCheck& check) {
 }
 
 std::string stop_lines(const check::NodeCheck& check) {
+    constexpr std::string_view kMargin = "                   ";
     const auto gibibytes = static_cast<double>(check.resident_bytes) / kGibibyte;
+    const auto short_stops =
+        fmt::format("stops of at most {} ms each (--max-pause), {} at most",
+                    check.max_pause.count(), capture::kMostStops * capture::kStopAttempts);
     std::string text = "  --mode live      no stop\n";
-    text +=
-        "  --mode auto      stops of at most 50 ms (--max-pause) for what does not hold still\n";
+    text += fmt::format(
+        "  --mode auto      no stop where all processes rest now and then; else {}\n", short_stops);
     if (!check.short_twin) {
-        text += fmt::format("                   what is too large for them is left out: {}\n",
+        text += fmt::format("{}what is too large for them is left out: {}\n", kMargin,
                             check.short_twin.error().message);
     }
     if (check.twin) {
         text += fmt::format(
-            "  --mode snapshot  one stop of about {:.0f} ms; up to {} more memory meanwhile\n",
-            1 + gibibytes * kForkMillisecondsPerGib, bytes_text(check.twin->memory_bytes()));
+            "  --mode snapshot  one stop of about {:.0f} ms on an idle machine, {:.0f} ms on a "
+            "busy "
+            "one; given up after {} ms\n",
+            kStopMilliseconds + gibibytes * kForkMillisecondsPerGib,
+            kBusyStopMilliseconds + gibibytes * kBusyForkMillisecondsPerGib,
+            std::chrono::duration_cast<std::chrono::milliseconds>(check.longest_twin_stop).count());
+        text += fmt::format(
+            "{}then, for processes that ran in it and did not settle within 1.2 ms, {}\n", kMargin,
+            short_stops);
+        text += fmt::format("{}up to {} more memory meanwhile\n", kMargin,
+                            bytes_text(check.twin->memory_bytes()));
     } else {
         text += fmt::format("  --mode snapshot  refused: {}\n", check.twin.error().message);
     }

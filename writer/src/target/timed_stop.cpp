@@ -26,6 +26,11 @@ constexpr std::chrono::milliseconds kAhead{50};
 
 }  // namespace
 
+std::chrono::nanoseconds resume_margin(std::chrono::nanoseconds longest) {
+    constexpr std::chrono::nanoseconds kMost = std::chrono::microseconds(2500);
+    return std::min(longest / 20, kMost);
+}
+
 /// Only the thread that stopped a process can let it go, so one thread does both.
 struct TimedStop::Keeper {
     TimedStopTerms terms;
@@ -61,7 +66,8 @@ struct TimedStop::Keeper {
     }
 
     void wait_for_end(std::unique_lock<std::mutex>& lock) {
-        const auto latest = terms.longest ? begin + *terms.longest : Clock::time_point::max();
+        const auto latest = terms.longest ? begin + *terms.longest - resume_margin(*terms.longest)
+                                          : Clock::time_point::max();
         while (wanted && Clock::now() < latest && !cut_short()) {
             if (!terms.longest && terms.holds != nullptr) {
                 terms.holds->extend(clock_ns(CLOCK_MONOTONIC) +

@@ -9,9 +9,14 @@
 
 namespace beamdump::target {
 
+/// How long before the end of a stop's time its threads are let go: this takes time of its own, as
+/// does waking up for it.
+std::chrono::nanoseconds resume_margin(std::chrono::nanoseconds longest);
+
 /// When a stop ends by itself, and what it is for.
 struct TimedStopTerms {
-    /// How long the node may be held, the stopping of its threads included. Nothing: until end(),
+    /// How long the node may be held, stopping and resuming its threads included (see
+    /// resume_margin()). Nothing: until end(),
     /// but for all threads to stand StopTerms::within.
     std::optional<std::chrono::nanoseconds> longest = std::nullopt;
     /// Its time is part of the stop.

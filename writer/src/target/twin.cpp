@@ -5,6 +5,7 @@
 #include "target/injection_ptrace.h"
 #include "target/patience.h"
 #include "target/thread_look.h"
+#include "target/timed_stop.h"
 #include "target/twin_needs.h"
 
 #include <libdump/base/descriptor.h>
@@ -80,7 +81,7 @@ Result<BornTwin> make_in(ThreadStop& stop, Injection& injection,
 
 Result<BornTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
                         std::chrono::nanoseconds longest, Holds* holds, TwinStop& known) {
-    const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + longest.count();
+    const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + (longest - resume_margin(longest)).count();
     auto stop = ThreadStop::stop(node, {.lasts = longest, .holds = holds});
     if (!stop) {
         return std::unexpected(stop.error());
@@ -212,6 +213,10 @@ Result<TwinNeeds> Twin::foresee(pid_t node, const TwinLimits& limits) {
                        : std::unexpected(preparation.error());
 }
 
+std::chrono::nanoseconds Twin::longest_stop(const TwinNeeds& needs, const TwinLimits& limits) {
+    return limits.longest_stop.value_or(kBesideFork + kSlowFork * needs.least_fork);
+}
+
 Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
                         const std::optional<Settling>& settling, StopCost* cost) {
     auto preparation = prepare(node, limits);
@@ -222,8 +227,7 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     twin.node_ = std::move(preparation->node);
     be_first_to_go("self");
     TwinStop stop;
-    const auto longest =
-        limits.longest_stop.value_or(kBesideFork + kSlowFork * preparation->needs.least_fork);
+    const auto longest = longest_stop(preparation->needs, limits);
     const auto born = inject(node, preparation->injection, settling, longest, limits.holds, stop);
     if (cost != nullptr) {
         *cost = stop.cost;

@@ -58,6 +58,8 @@ class Twin {
     /// Whether one could be made, as far as can be known while the process runs, and what it might
     /// cost. Changes nothing. Errors as make().
     static Result<TwinNeeds> foresee(pid_t node, const TwinLimits& limits = {});
+    /// How long the node may be stopped for making one at most, before that is given up.
+    static std::chrono::nanoseconds longest_stop(const TwinNeeds& needs, const TwinLimits& limits);
 
     /// Offers this process and the twin to the kernel for when memory runs out (oom_score_adj).
     /// kLimit: too little memory or too few processes left (the sentence says which limit, how much

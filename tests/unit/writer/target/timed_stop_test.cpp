@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -48,6 +49,23 @@ TEST(TimedStop, EndsByItselfWhateverItsOwnerWaitsFor) {
     }
     EXPECT_FALSE(stands(child.pid()));
     EXPECT_EQ(stop->end().threads, 1U);
+}
+
+/// The best of a few, as a busy machine may wake its keeper late.
+TEST(TimedStop, KeepsWithinItsTimeWithResuming) {
+    constexpr auto kLongest = 40ms;
+    std::int64_t shortest = std::chrono::nanoseconds(1h).count();
+    for (int i = 0; i < 5; ++i) {
+        ChildProcess child([] {});
+        auto stop = TimedStop::begin(child.pid(), {.longest = kLongest});
+        ASSERT_TRUE(stop) << stop.error().message;
+        while (!stop->expired()) {
+            std::this_thread::sleep_for(1ms);
+        }
+        shortest = std::min(shortest, stop->end().length_ns);
+    }
+    EXPECT_LT(std::chrono::nanoseconds(shortest), kLongest);
+    EXPECT_GT(std::chrono::nanoseconds(shortest), kLongest * 9 / 10);
 }
 
 TEST(TimedStop, EndsWithItsOwner) {
