@@ -26,6 +26,29 @@ void add_json(CLI::App& app, bool& json) {
     app.add_flag("--json", json, "Answer as JSON (see schemas/json)");
 }
 
+void add_answer(CLI::App& app, AnswerOptions& answer) {
+    app.add_flag("--wide", answer.wide,
+                 "Do not cut lines to the width of the terminal (output to files and pipes is "
+                 "never cut)");
+    add_json(app, answer.json);
+}
+
+void add_term_bytes(CLI::App& app, std::size_t& bytes, AnswerOptions& answer,
+                    const std::string& what) {
+    add_count(app, "--term-bytes", bytes,
+              fmt::format("Truncate each {} to N bytes (0: never; default {}), and do not cut "
+                          "lines to the width of the terminal",
+                          what, bytes))
+        ->each([&answer](const std::string&) { answer.wide = true; });
+}
+
+render::Output& fitted(render::Output& out, const AnswerOptions& answer) {
+    if (!answer.wide && !answer.json) {
+        out.fit_terminal();
+    }
+    return out;
+}
+
 void add_dump(CLI::App& app, std::string& dump) {
     app.add_option("DUMP", dump, "The dump")->required();
 }

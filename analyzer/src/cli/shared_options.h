@@ -1,5 +1,7 @@
 #pragma once
 
+#include "render/output.h"
+
 #include <libdump/crash/convert.h>
 
 #include <CLI/App.hpp>
@@ -13,6 +15,19 @@ namespace beamdump::cli {
 
 /// --json
 void add_json(CLI::App& app, bool& json);
+/// How an answer is written.
+struct AnswerOptions {
+    bool json = false;
+    bool wide = false;  ///< do not cut lines to a terminal's width
+};
+/// --json and --wide
+void add_answer(CLI::App& app, AnswerOptions& answer);
+/// --term-bytes: truncates each `what`. Given, it says how long terms may be, in place of the
+/// terminal's width.
+void add_term_bytes(CLI::App& app, std::size_t& bytes, AnswerOptions& answer,
+                    const std::string& what);
+/// Where the answer goes, fitting its terminal as wanted.
+render::Output& fitted(render::Output& out, const AnswerOptions& answer);
 /// DUMP
 void add_dump(CLI::App& app, std::string& dump);
 /// DUMP and PROCESS

@@ -82,7 +82,7 @@ void print_grown(Output& output, std::string_view title,
         return;
     }
     Table table({{"PID"},
-                 {"NAME OR INITIAL CALL"},
+                 {"NAME OR INITIAL CALL", Align::kLeft, true},
                  {"MEMORY", Align::kRight},
                  {"CHANGE", Align::kRight},
                  {"MESSAGES", Align::kRight},

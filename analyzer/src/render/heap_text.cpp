@@ -80,7 +80,10 @@ void print_roots(Output& output, const query::HeapReport& report, const Marks& m
         output.print("\nRoots: {} ({}, {})\n", query::root_kind_text(group.kind),
                      marks(name, count_text(group.total)),
                      marks(name, words_and_bytes(group.shared_words)));
-        Table table({{""}, {"SHARED", Align::kRight}, {"FLAT", Align::kRight}, {"TERM"}});
+        Table table({{"", Align::kLeft, true},
+                     {"SHARED", Align::kRight},
+                     {"FLAT", Align::kRight},
+                     {"TERM", Align::kLeft, true}});
         for (const query::RootLine& line : group.lines) {
             table.add({one_line(query::root_text(line)) + (line.kind == query::RootKind::kStack
                                                                ? ", " + marks("function", line.name)
@@ -116,7 +119,8 @@ void print_terms(Output& output, std::string_view title, std::string_view name,
     if (!lines.empty()) {
         output.print("\n{}\n", title);
     }
-    Table table({{"WORDS", Align::kRight}, {"WHERE"}, {"TERM"}});
+    Table table(
+        {{"WORDS", Align::kRight}, {"WHERE", Align::kLeft, true}, {"TERM", Align::kLeft, true}});
     for (const query::LargeTermLine& line : lines) {
         std::string where = line.root;
         for (const std::string& step : line.path) {

@@ -99,8 +99,9 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
         if (shown++ == 0) {
             output.write("\nMessages\n");
         }
-        output.print("  {:>{}}  {:<6}  {}\n", count_text((*message)->index), width,
-                     (*message)->queue, marks("messages", term_line((*message)->term)));
+        print_line(output,
+                   fmt::format("  {:>{}}  {:<6}  {}", count_text((*message)->index), width,
+                               (*message)->queue, marks("messages", term_line((*message)->term))));
     }
     const auto reading = listing.reading();
     output.print(
@@ -125,9 +126,9 @@ Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) 
     }
     const auto width = number_width(options.from, options.limit, listing.entries().value_or(0));
     return listing.each([&](std::uint64_t index, const query::DictionaryLine& entry) {
-        output.print("  {:>{}}  {} => {}\n", count_text(index), width,
-                     marks("dictionary", term_line(entry.key)),
-                     marks("dictionary", term_line(entry.value)));
+        print_line(output, fmt::format("  {:>{}}  {} => {}", count_text(index), width,
+                                       marks("dictionary", term_line(entry.key)),
+                                       marks("dictionary", term_line(entry.value))));
     });
 }
 

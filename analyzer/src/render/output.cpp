@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace beamdump::render {
@@ -41,6 +42,16 @@ void Output::pass_on(std::string_view text) {
 
 bool DescriptorOutput::is_terminal() const {
     return isatty(descriptor_) == 1;
+}
+
+std::optional<std::size_t> DescriptorOutput::columns() const {
+    constexpr std::size_t kUsualColumns = 80;
+    if (!is_terminal()) {
+        return std::nullopt;
+    }
+    winsize size{};
+    const bool known = ::ioctl(descriptor_, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
+    return known ? size.ws_col : kUsualColumns;
 }
 
 Result<void> DescriptorOutput::put(std::string_view text) {

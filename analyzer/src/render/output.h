@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,12 @@ class Output {
 
     /// Whether a person looks at it.
     [[nodiscard]] virtual bool is_terminal() const { return false; }
+    /// Of a terminal; nothing for what has no width: a file, a pipe.
+    [[nodiscard]] virtual std::optional<std::size_t> columns() const { return std::nullopt; }
+    /// From here on tables cut their lines to the terminal's width, if it is one.
+    void fit_terminal() { line_width_ = columns(); }
+    /// Nothing: lines may have any length.
+    [[nodiscard]] std::optional<std::size_t> line_width() const { return line_width_; }
     [[nodiscard]] bool ok() const { return !error_; }
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
@@ -41,6 +48,7 @@ class Output {
 
     std::string buffer_;
     std::optional<Error> error_;
+    std::optional<std::size_t> line_width_;
 };
 
 /// An open descriptor, non-owning. A closed reader is kClosedPipe, for which the program must
@@ -51,6 +59,8 @@ class DescriptorOutput final : public Output {
         : descriptor_(descriptor), name_(std::move(name)) {}
 
     [[nodiscard]] bool is_terminal() const override;
+    /// 80 where the terminal does not say.
+    [[nodiscard]] std::optional<std::size_t> columns() const override;
 
   protected:
     Result<void> put(std::string_view text) override;

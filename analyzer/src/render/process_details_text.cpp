@@ -90,7 +90,8 @@ void print_suspending(Output& output, const query::ProcessDetails& details, cons
 }
 
 void print_stacktrace(Output& output, const query::ProcessDetails& details, const Marks& marks) {
-    print_list(output, "Current stacktrace", details.stacktrace, {{""}, {""}},
+    print_list(output, "Current stacktrace", details.stacktrace,
+               {{"", Align::kLeft, true}, {"", Align::kLeft, true}},
                [&](const query::CodeLine& line) {
                    const bool known = line.file && line.line;
                    return std::vector{
@@ -127,7 +128,8 @@ void print_lists(Output& output, const query::ProcessDetails& details, const Mar
     print_monitors(output, "Monitored by", "monitored_by", details.monitored_by, marks);
     print_suspending(output, details, marks);
     print_binaries(output, details, marks);
-    print_list(output, "Dictionary", details.dictionary, {{""}, {""}},
+    print_list(output, "Dictionary", details.dictionary,
+               {{"", Align::kLeft, true}, {"", Align::kLeft, true}},
                [&](const query::DictionaryLine& line) {
                    return std::vector{marks("dictionary", term_line(line.key)),
                                       marks("dictionary", term_line(line.value))};

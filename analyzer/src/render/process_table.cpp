@@ -34,12 +34,12 @@ std::string process_name(const query::ProcessLine& line, const Marks& marks) {
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
                          const Marks& marks, std::string_view indent) {
     Table table({{"PID"},
-                 {"NAME OR INITIAL CALL"},
+                 {"NAME OR INITIAL CALL", Align::kLeft, true},
                  {"MEMORY", Align::kRight},
                  {"REDUCTIONS", Align::kRight},
                  {"MESSAGES", Align::kRight},
                  {"STATUS"},
-                 {"CURRENT FUNCTION"}});
+                 {"CURRENT FUNCTION", Align::kLeft, true}});
     for (const query::ProcessLine& line : lines) {
         table.add({marks("pid", line.pid), process_name(line, marks),
                    marks("memory", line.memory_bytes ? bytes_text(*line.memory_bytes)

@@ -58,7 +58,7 @@ Result<void> sections_text(Output& output, query::SectionListing& listing) {
             },
         .line =
             [&output](const query::SectionLine& line) {
-                output.print("  {}\n", one_line(line.text));
+                print_line(output, "  " + one_line(line.text));
             },
         .end = [] {},
     });

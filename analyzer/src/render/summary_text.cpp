@@ -182,7 +182,7 @@ void print_head(Output& output, const Summary& summary, const Marks& marks) {
                     bytes_text(summary.dump.file_bytes), bytes_text(summary.dump.stream_bytes)));
     row("processes", process_count_text(summary, marks));
     row("consistent", consistency_text(summary, marks));
-    table.print(output);
+    table.print_whole(output);
 }
 
 void print_memory(Output& output, const query::MemorySummary& memory, const Marks& marks) {

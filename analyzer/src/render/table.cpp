@@ -29,30 +29,81 @@ std::string one_line(std::string_view text) {
     return result;
 }
 
-void Table::print(Output& output, std::string_view indent) const {
-    std::vector<std::size_t> widths;
-    bool titled = false;
-    for (const Column& column : columns_) {
-        widths.push_back(text_width(column.title));
-        titled = titled || !column.title.empty();
+std::string cut_text(std::string_view text, std::size_t width) {
+    constexpr std::string_view kCut = "...";
+    if (text_width(text) <= width) {
+        return std::string(text);
     }
-    for (const auto& row : rows_) {
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            widths[i] = std::max(widths[i], text_width(row[i]));
+    const std::size_t kept = width - std::min(width, kCut.size());
+    std::size_t end = 0;
+    for (std::size_t characters = 0; end < text.size(); ++end) {
+        const bool begins = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U;
+        if (begins && characters++ == kept) {
+            break;
         }
     }
+    return std::string(text.substr(0, end)) + std::string(kCut.substr(0, width - kept));
+}
+
+void print_line(Output& output, std::string_view line) {
+    const auto width = output.line_width();
+    output.print("{}\n", width ? cut_text(line, *width) : line);
+}
+
+std::vector<std::size_t> Table::widths(std::optional<std::size_t> line_width,
+                                       std::size_t indent) const {
+    constexpr std::size_t kBetween = 2;
+    constexpr std::size_t kNarrowest = 10;
+    std::vector<std::size_t> widths;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        std::size_t width = text_width(columns_[i].title);
+        for (const auto& row : rows_) {
+            width = std::max(width, text_width(row[i]));
+        }
+        widths.push_back(line_width && columns_[i].shrinks ? std::min(width, *line_width) : width);
+    }
+    if (!line_width) {
+        return widths;
+    }
+    std::size_t total = indent + (widths.empty() ? 0 : (widths.size() - 1) * kBetween);
+    for (const std::size_t width : widths) {
+        total += width;
+    }
+    for (; total > *line_width; --total) {
+        std::size_t* widest = nullptr;
+        for (std::size_t i = 0; i < columns_.size(); ++i) {
+            if (columns_[i].shrinks && widths[i] > kNarrowest &&
+                (widest == nullptr || widths[i] >= *widest)) {
+                widest = &widths[i];
+            }
+        }
+        if (widest == nullptr) {
+            break;
+        }
+        --*widest;
+    }
+    return widths;
+}
+
+void Table::print(Output& output, std::string_view indent) const {
+    print_rows(output, indent, output.line_width());
+}
+
+void Table::print_rows(Output& output, std::string_view indent,
+                       std::optional<std::size_t> line_width) const {
+    const auto widths = this->widths(line_width, indent.size());
     const auto print_row = [&](const auto& cell) {
         std::string line(indent);
         for (std::size_t i = 0; i < columns_.size(); ++i) {
-            const std::string& text = cell(i);
+            const std::string text = cut_text(cell(i), widths[i]);
             const std::string padding(widths[i] - text_width(text), ' ');
             line += i == 0 ? "" : "  ";
             line += columns_[i].align == Align::kRight ? padding + text : text + padding;
         }
         line.resize(line.find_last_not_of(' ') + 1);
-        output.print("{}\n", line);
+        output.print("{}\n", line_width ? cut_text(line, *line_width) : line);
     };
-    if (titled) {
+    if (std::ranges::any_of(columns_, [](const Column& one) { return !one.title.empty(); })) {
         print_row([this](std::size_t i) -> const std::string& { return columns_[i].title; });
     }
     for (const auto& row : rows_) {

@@ -3,6 +3,8 @@
 #include "render/output.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,13 +13,16 @@ namespace beamdump::render {
 
 enum class Align : std::uint8_t { kLeft, kRight };
 
-/// Rows of text in columns, two spaces apart, as wide as their widest cell.
+/// Rows of text in columns, two spaces apart, as wide as their widest cell. Where the output fits
+/// its terminal (Output::fit_terminal()), columns that may shrink do, and what is still too long is
+/// cut at its end; "..." stands for what is cut.
 class Table {
   public:
     /// Without a title: none is printed if no column has one.
     struct Column {
         std::string title;
         Align align = Align::kLeft;
+        bool shrinks = false;
     };
 
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -27,14 +32,27 @@ class Table {
 
     /// Every line begins with `indent`.
     void print(Output& output, std::string_view indent = "") const;
+    /// Whatever the terminal's width.
+    void print_whole(Output& output) const { print_rows(output, "", std::nullopt); }
 
   private:
+    void print_rows(Output& output, std::string_view indent,
+                    std::optional<std::size_t> line_width) const;
+    [[nodiscard]] std::vector<std::size_t> widths(std::optional<std::size_t> line_width,
+                                                  std::size_t indent) const;
+
     std::vector<Column> columns_;
     std::vector<std::vector<std::string>> rows_;
 };
 
 /// Characters of UTF-8 text, as far as they are well-formed.
 std::size_t text_width(std::string_view text);
+
+/// One line; cut where the output fits its terminal.
+void print_line(Output& output, std::string_view line);
+
+/// Text of at most that width; "..." at its end stands for what was cut.
+std::string cut_text(std::string_view text, std::size_t width);
 
 /// Text that fits one line of a terminal and is UTF-8: control characters and bytes that are not
 /// UTF-8 stand as \x1B.

@@ -248,6 +248,44 @@ TEST(CommandLine, SectionsLimitsTheLinesOfASingleSection) {
     EXPECT_EQ(shown({"prot"}), "no section prot; did you mean port?\n");
 }
 
+TEST(CommandLine, LinesFitTheTerminal) {
+    Program program;
+    const auto longest_line = [](const std::string& text) {
+        std::istringstream lines(text);
+        std::size_t longest = 0;
+        for (std::string line; std::getline(lines, line);) {
+            longest = std::max(longest, line.size());
+        }
+        return longest;
+    };
+    for (const std::vector<std::string>& arguments :
+         std::vector<std::vector<std::string>>{{"processes", "sample.beamdump"},
+                                               {"process", "sample.beamdump", "alpha"},
+                                               {"messages", "sample.beamdump", "alpha"},
+                                               {"dictionary", "sample.beamdump", "alpha"},
+                                               {"heap", "sample.beamdump", "alpha"},
+                                               {"diff", "sample.beamdump", "later.beamdump"}}) {
+        SCOPED_TRACE(testing::PrintToString(arguments));
+        const std::string whole = program.run(arguments).out;
+        const std::string cut = program.run(arguments, std::string::npos, 40).out;
+        auto wide = arguments;
+        wide.emplace_back("--wide");
+        EXPECT_EQ(program.run(wide, std::string::npos, 40).out, whole);
+        EXPECT_EQ(program.run(arguments, std::string::npos, 1000).out, whole);
+        if (longest_line(whole) > 80 && arguments.front() != "messages") {
+            EXPECT_LT(longest_line(cut), longest_line(whole));
+            EXPECT_THAT(cut, HasSubstr("..."));
+        }
+        wide.back() = "--json";
+        EXPECT_EQ(program.run(wide, std::string::npos, 40).out, program.run(wide).out);
+    }
+    const std::string list =
+        program.run({"processes", "sample.beamdump"}, std::string::npos, 80).out;
+    EXPECT_LE(longest_line(list), 80U) << list;
+    EXPECT_THAT(list, HasSubstr("<0.4.0>"));
+    EXPECT_THAT(list, HasSubstr("running (void)"));
+}
+
 TEST(CommandLine, ProcessesAreFoundByAnySpelling) {
     Program program;
     const std::string answer = program.run({"process", "sample.beamdump", "alpha"}).out;

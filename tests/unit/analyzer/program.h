@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,10 @@ namespace beamdump::test {
 /// Keeps what is written, up to a limit, after which it is a reader that has gone away.
 class KeptOutput final : public render::Output {
   public:
-    explicit KeptOutput(std::size_t limit = std::string::npos) : limit_(limit) {}
+    explicit KeptOutput(std::size_t limit = std::string::npos,
+                        std::optional<std::size_t> columns = std::nullopt)
+        : limit_(limit), columns_(columns) {}
+    [[nodiscard]] std::optional<std::size_t> columns() const override { return columns_; }
     [[nodiscard]] const std::string& text() const { return text_; }
     [[nodiscard]] std::size_t largest_piece() const { return largest_; }
 
@@ -32,6 +36,7 @@ class KeptOutput final : public render::Output {
 
   private:
     std::size_t limit_;
+    std::optional<std::size_t> columns_;
     std::size_t largest_ = 0;
     std::string text_;
 };
@@ -62,13 +67,14 @@ class Program {
 
     /// Arguments that end in .beamdump are files of the directory; their directory is left out of
     /// the texts.
-    Ran run(std::vector<std::string> arguments, std::size_t limit = std::string::npos) {
+    Ran run(std::vector<std::string> arguments, std::size_t limit = std::string::npos,
+            std::optional<std::size_t> columns = std::nullopt) {
         for (std::string& argument : arguments) {
             if (argument.ends_with(".beamdump")) {
                 argument = path(argument);
             }
         }
-        KeptOutput out(limit);
+        KeptOutput out(limit, columns);
         KeptOutput err;
         const auto status = cli::run(arguments, out, err);
         return {static_cast<int>(status), without_directory(out.text()),

@@ -56,6 +56,23 @@ TEST(Table, AlignsByCharactersNotBytes) {
     EXPECT_EQ(output.text(), "> NAME      N\n> \xC3\xA5\xC3\xA4        1\n> abcdef  100\n");
 }
 
+TEST(CutText, CountsCharacters) {
+    EXPECT_EQ(cut_text("abcdef", 6), "abcdef");
+    EXPECT_EQ(cut_text("abcdefg", 6), "abc...");
+    EXPECT_EQ(cut_text("\xC3\xA5\xC3\xA5\xC3\xA5\xC3\xA5\xC3\xA5", 4), "\xC3\xA5...");
+    EXPECT_EQ(cut_text("abc", 2), "..");
+}
+
+TEST(Table, ShrinksColumnsThatMayAndCutsTheRest) {
+    KeptOutput output(std::string::npos, 30);
+    output.fit_terminal();
+    Table table({{"ID"}, {"NAME", Align::kLeft, true}, {"N", Align::kRight}, {"TEXT"}});
+    table.add({"<0.1.0>", "a_name_of_25_characters__", "1", "and_more"});
+    table.print(output);
+    output.flush();
+    EXPECT_EQ(output.text(), "ID       NAME        N  TEXT\n<0.1.0>  a_name_...  1  and...\n");
+}
+
 TEST(OneLine, KeepsATerminalSafe) {
     EXPECT_EQ(one_line("plain \xC3\xA5"), "plain \xC3\xA5");
     EXPECT_EQ(one_line("\x1B[31m\n\x7F\xFF"), "\\x1B[31m\\x0A\\x7F\\xFF");

@@ -20,11 +20,10 @@ class DictionaryCommand final : public Command {
         add_dump_and_process(app, dump_, process_);
         add_count(app, "--from", options_.from, "Start at entry N (default 0, the first)");
         add_count(app, "--limit", options_.limit, "Show at most N (0: all; default 20)");
-        add_count(app, "--term-bytes", options_.term_bytes,
-                  "Truncate each key and value to N bytes (0: never; default 200)");
+        add_term_bytes(app, options_.term_bytes, answer_, "key and value");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the dictionary of a process that is flagged sensitive");
-        add_json(app, json_);
+        add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
@@ -36,8 +35,8 @@ class DictionaryCommand final : public Command {
         if (!listing) {
             return std::unexpected(listing.error());
         }
-        const auto render = json_ ? render::dictionary_json : render::dictionary_text;
-        if (auto done = render(invocation.out(), **listing); !done) {
+        const auto render = answer_.json ? render::dictionary_json : render::dictionary_text;
+        if (auto done = render(fitted(invocation.out(), answer_), **listing); !done) {
             return std::unexpected(done.error());
         }
         return tell_listing(invocation, **listing, "dictionary's entries are");
@@ -46,7 +45,7 @@ class DictionaryCommand final : public Command {
   private:
     std::string dump_;
     std::string process_;
-    bool json_ = false;
+    AnswerOptions answer_;
     query::DictionaryOptions options_;
 };
 

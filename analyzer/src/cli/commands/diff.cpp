@@ -20,7 +20,7 @@ class DiffCommand final : public Command {
         app.add_option("AFTER", after_, "The later dump")->required();
         add_count(app, "--limit", limit_,
                   "Show at most N processes of each kind (0: all; default 20)");
-        add_json(app, json_);
+        add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
@@ -36,14 +36,15 @@ class DiffCommand final : public Command {
         if (!diff) {
             return std::unexpected(diff.error());
         }
-        (json_ ? render::diff_json : render::diff_text)(invocation.out(), *diff);
+        (answer_.json ? render::diff_json : render::diff_text)(fitted(invocation.out(), answer_),
+                                                               *diff);
         return Outcome{};
     }
 
   private:
     std::string before_;
     std::string after_;
-    bool json_ = false;
+    AnswerOptions answer_;
     std::uint64_t limit_ = 20;
 };
 

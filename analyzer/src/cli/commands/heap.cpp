@@ -22,15 +22,14 @@ class HeapCommand final : public Command {
         add_dump_and_process(app, dump_, process_);
         add_count(app, "--limit", options_.limit,
                   "Show at most N lines of each list (0: all roots; default 20)");
-        add_count(app, "--term-bytes", options_.term_bytes,
-                  "Truncate each term to N bytes (0: never; default 80)");
+        add_term_bytes(app, options_.term_bytes, answer_, "term");
         app.add_flag("--retained", options_.retained, "Also compute retained sizes");
         app.add_flag("--terms", options_.terms,
                      "Also list the heap's top-level terms in address order, dead ones marked");
         add_max_memory(app, options_.max_memory, "tables");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the terms of a process that is flagged sensitive");
-        add_json(app, json_);
+        add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
@@ -42,7 +41,8 @@ class HeapCommand final : public Command {
         if (!report) {
             return std::unexpected(report.error());
         }
-        (json_ ? render::heap_json : render::heap_text)(invocation.out(), *report);
+        (answer_.json ? render::heap_json : render::heap_text)(fitted(invocation.out(), answer_),
+                                                               *report);
         if (report->unreadable > 0) {
             invocation.tell(
                 fmt::format("the sizes leave out {} whose words are not in the dump or "
@@ -55,7 +55,7 @@ class HeapCommand final : public Command {
   private:
     std::string dump_;
     std::string process_;
-    bool json_ = false;
+    AnswerOptions answer_;
     query::HeapOptions options_;
 };
 

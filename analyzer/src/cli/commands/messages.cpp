@@ -21,14 +21,13 @@ class MessagesCommand final : public Command {
         add_count(app, "--from", options_.from,
                   "Start at entry N of its message queues (default 0, the first)");
         add_count(app, "--limit", options_.limit, "Show at most N (0: all; default 20)");
-        add_count(app, "--term-bytes", options_.term_bytes,
-                  "Truncate each message to N bytes (0: never; default 200)");
+        add_term_bytes(app, options_.term_bytes, answer_, "message");
         app.add_flag_callback(
             "--no-histogram", [this] { options_.histogram = false; },
             "Do not count all messages by shape; read only those that are shown");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the messages of a process that is flagged sensitive");
-        add_json(app, json_);
+        add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
@@ -40,8 +39,8 @@ class MessagesCommand final : public Command {
         if (!listing) {
             return std::unexpected(listing.error());
         }
-        const auto render = json_ ? render::messages_json : render::messages_text;
-        if (auto done = render(invocation.out(), **listing); !done) {
+        const auto render = answer_.json ? render::messages_json : render::messages_text;
+        if (auto done = render(fitted(invocation.out(), answer_), **listing); !done) {
             return std::unexpected(done.error());
         }
         return tell_listing(invocation, **listing, "messages are");
@@ -50,7 +49,7 @@ class MessagesCommand final : public Command {
   private:
     std::string dump_;
     std::string process_;
-    bool json_ = false;
+    AnswerOptions answer_;
     query::MessagesOptions options_;
 };
 

@@ -19,11 +19,10 @@ class ProcessCommand final : public Command {
         add_dump_and_process(app, dump_, process_);
         add_count(app, "--limit", options_.limit,
                   "Show at most N items of each list (0: all; default 20)");
-        add_count(app, "--term-bytes", options_.term_bytes,
-                  "Truncate each term to N bytes (0: never; default 200)");
+        add_term_bytes(app, options_.term_bytes, answer_, "term");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the terms of a process that is flagged sensitive");
-        add_json(app, json_);
+        add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
@@ -35,8 +34,8 @@ class ProcessCommand final : public Command {
         if (!details) {
             return std::unexpected(details.error());
         }
-        (json_ ? render::process_details_json : render::process_details_text)(invocation.out(),
-                                                                              *details);
+        (answer_.json ? render::process_details_json : render::process_details_text)(
+            fitted(invocation.out(), answer_), *details);
         tell_placeholders(invocation, details->placeholders);
         return Outcome{details->line.void_reason.has_value() || details->withheld ||
                        details->placeholders > 0};
@@ -45,7 +44,7 @@ class ProcessCommand final : public Command {
   private:
     std::string dump_;
     std::string process_;
-    bool json_ = false;
+    AnswerOptions answer_;
     query::DetailsOptions options_;
 };
 

@@ -28,7 +28,7 @@ class ProcessesCommand final : public Command {
             ->allow_extra_args(false)
             ->option_text("TEXT");
         add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
-        add_json(app, json_);
+        add_answer(app, answer_);
     }
 
     Result<void> check_options() override {
@@ -56,14 +56,15 @@ class ProcessesCommand final : public Command {
         if (!listing) {
             return std::unexpected(listing.error());
         }
-        const auto render = json_ ? render::processes_json : render::processes_text;
-        auto done = render(invocation.out(), *listing, query::dump_facts(**dump, dump_));
+        const auto render = answer_.json ? render::processes_json : render::processes_text;
+        auto done =
+            render(fitted(invocation.out(), answer_), *listing, query::dump_facts(**dump, dump_));
         return done ? Result<Outcome>(Outcome{}) : std::unexpected(done.error());
     }
 
   private:
     std::string dump_;
-    bool json_ = false;
+    AnswerOptions answer_;
     std::string sort_ = "memory";
     std::vector<std::string> filters_;
     query::ProcessQuery query_;

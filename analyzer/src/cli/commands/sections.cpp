@@ -25,7 +25,7 @@ class SectionsCommand final : public Command {
         add_count(app, "--limit", options_.limit,
                   "Show at most N sections, or N lines of a kind with one section (0: all; "
                   "default 20)");
-        add_json(app, json_);
+        add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
@@ -39,14 +39,14 @@ class SectionsCommand final : public Command {
         if (!listing) {
             return std::unexpected(listing.error());
         }
-        const auto render = json_ ? render::sections_json : render::sections_text;
-        auto done = render(invocation.out(), **listing);
+        const auto render = answer_.json ? render::sections_json : render::sections_text;
+        auto done = render(fitted(invocation.out(), answer_), **listing);
         return done ? Result<Outcome>(Outcome{}) : std::unexpected(done.error());
     }
 
   private:
     std::string dump_;
-    bool json_ = false;
+    AnswerOptions answer_;
     query::SectionsOptions options_;
 };
 

@@ -17,7 +17,7 @@ class SummaryCommand final : public Command {
 
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
-        add_json(app, json_);
+        add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
@@ -29,13 +29,14 @@ class SummaryCommand final : public Command {
         if (!summary) {
             return std::unexpected(summary.error());
         }
-        (json_ ? render::summary_json : render::summary_text)(invocation.out(), *summary);
+        (answer_.json ? render::summary_json : render::summary_text)(
+            fitted(invocation.out(), answer_), *summary);
         return Outcome{};
     }
 
   private:
     std::string dump_;
-    bool json_ = false;
+    AnswerOptions answer_;
 };
 
 }  // namespace
