@@ -28,7 +28,8 @@ void ProgressLine::update(std::string_view phase, std::uint64_t done,
         bar = fmt::format("[{:=<{}}{: <{}}] ", "", full, "", kWidth - full);
         count = fmt::format(" {} of {}", render::count_text(done), render::count_text(*total));
     }
-    err_.print("\r\x1b[K{}{}{}{}", bar, phase, count, remark ? remark() : std::string());
+    err_.write_control("\r\x1b[K");
+    err_.print("{}{}{}{}", bar, phase, count, remark ? remark() : std::string());
     err_.flush();
     shown_ = true;
 }
@@ -43,7 +44,7 @@ void ProgressLine::say(std::string_view sentence) {
 
 void ProgressLine::clear() {
     if (shown_) {
-        err_.write("\r\x1b[K");
+        err_.write_control("\r\x1b[K");
         err_.flush();
         shown_ = false;
     }

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <optional>
-#include <utility>
+#include <string>
+#include <vector>
 
 namespace beamdump::cli {
 
@@ -29,6 +29,33 @@ void tell_stats(render::Output& err, const input::OpenedDump& opened) {
     }
 }
 
+/// What of a dump could not be read, a sentence each; without what `ended` says, the error that
+/// ended the answer, if one did.
+std::vector<std::string> unread(const input::OpenedDump& opened, const std::string& ended) {
+    auto sentences = opened.missing();
+    const DumpReader& reader = opened.dump().reader();
+    if (const auto& damage = reader.damage()) {
+        sentences.push_back(damage->what);
+    }
+    std::string said = ended;
+    if (const auto& fault = opened.dump().faults().first(); fault && fault->message != ended) {
+        sentences.push_back(fault->message);
+        said += fault->message;
+    }
+    if (const auto& frames = reader.unreadable()) {
+        const std::string& first = frames->first.message;
+        if (frames->frames > 1) {
+            sentences.push_back(
+                fmt::format("the answer lacks data of {} frames of the dump that "
+                            "cannot be read; the first: {}",
+                            frames->frames, first));
+        } else if (!said.contains(first)) {
+            sentences.push_back("the answer lacks data of the dump: " + first);
+        }
+    }
+    return sentences;
+}
+
 ExitStatus run_request(const Request& request, Invocation& invocation) {
     render::Output& out = invocation.out();
     auto outcome = request.command->run(invocation);
@@ -39,19 +66,10 @@ ExitStatus run_request(const Request& request, Invocation& invocation) {
                                                      : fail_with(invocation, *error);
     }
     bool incomplete = outcome && outcome->incomplete;
-    std::optional<Error> fault;
     for (const input::OpenedDump& opened : invocation.opened()) {
-        for (const auto& sentence : opened.missing()) {
+        for (const auto& sentence : unread(opened, outcome ? "" : outcome.error().message)) {
             invocation.tell(sentence);
             incomplete = true;
-        }
-        Dump& dump = opened.dump();
-        if (const auto& damage = dump.reader().damage()) {
-            invocation.tell(damage->what);
-            incomplete = true;
-        }
-        if (dump.faults().first() && !fault) {
-            fault = dump.faults().first();
         }
         if (request.stats) {
             tell_stats(invocation.err(), opened);
@@ -59,9 +77,6 @@ ExitStatus run_request(const Request& request, Invocation& invocation) {
     }
     if (!outcome) {
         return fail_with(invocation, outcome.error());
-    }
-    if (fault) {
-        return fail_with(invocation, *fault);
     }
     return incomplete ? ExitStatus::kIncomplete : ExitStatus::kDone;
 }

@@ -1,5 +1,6 @@
 #include "crash_dump/node_sections.h"
 
+#include <libdump/base/terminal_text.h>
 #include <libdump/term/atom_text.h>
 
 #include <fmt/chrono.h>
@@ -12,6 +13,7 @@
 #include <map>
 #include <ranges>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace beamdump::crash_dump {
@@ -21,7 +23,11 @@ namespace {
 constexpr std::int64_t kMicroseconds = 1'000'000;
 
 std::string time_text(fmt::format_string<std::tm> format, std::int64_t microseconds) {
-    return fmt::format(format, fmt::gmtime(static_cast<std::time_t>(microseconds / kMicroseconds)));
+    const auto seconds = static_cast<std::time_t>(microseconds / kMicroseconds);
+    std::tm parts{};
+    // A forged dump's year may have no number.
+    return ::gmtime_r(&seconds, &parts) == nullptr ? std::string("at no time that is known")
+                                                   : fmt::format(format, std::move(parts));
 }
 
 std::string slogan(Dump& dump, std::string_view version) {
@@ -118,8 +124,8 @@ void write_header(Dump& dump, std::string_view version, Text& out) {
     out.put("=erl_crash_dump:0.5\n");
     out.put(time_text("{:%a %b %e %H:%M:%S %Y}", dump.capture().started_us()));
     out.put('\n');
-    out.put(fmt::format("Slogan: {}\nSystem version: {}\n", slogan(dump, version),
-                        system_version(dump.node())));
+    out.put(fmt::format("Slogan: {}\nSystem version: {}\n", one_line(slogan(dump, version)),
+                        one_line(system_version(dump.node()))));
     if (const records::Totals& totals = dump.trailer().totals(); totals.has_atoms()) {
         out.put(fmt::format("Atoms: {}\n", totals.atoms()));
     }

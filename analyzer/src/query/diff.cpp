@@ -1,5 +1,7 @@
 #include "query/diff.h"
 
+#include "query/time_span.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -254,7 +256,7 @@ Result<DumpDiff> diff_dumps(Dump& before, const std::string& before_file, Dump& 
     diff.before = dump_facts(before, before_file);
     diff.after = dump_facts(after, after_file);
     if (diff.before.captured_us && diff.after.captured_us) {
-        diff.elapsed_us = *diff.after.captured_us - *diff.before.captured_us;
+        diff.elapsed_us = span_us(*diff.before.captured_us, *diff.after.captured_us);
     }
     diff.same_run = same_run(before, after) && same_name(diff.before, diff.after);
     diff.totals = total_changes(before, after);

@@ -1,6 +1,7 @@
 #include "query/summary.h"
 
 #include "query/dump_facts.h"
+#include "query/time_span.h"
 
 #include <libdump/format/process_row.h>
 
@@ -45,7 +46,7 @@ NodeSummary node_summary(Dump& dump) {
     summary.jit = known(node.has_jit(), node.jit());
     summary.boot_us = known(node.has_boot_us(), node.boot_us());
     if (node.has_boot_us() && capture.has_started_us()) {
-        summary.uptime_us = capture.started_us() - node.boot_us();
+        summary.uptime_us = span_us(node.boot_us(), capture.started_us());
     }
     summary.process_limit = known<std::uint64_t>(node.has_process_limit(), node.process_limit());
     summary.schedulers = known<std::uint64_t>(node.has_schedulers(), node.schedulers());

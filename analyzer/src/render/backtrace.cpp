@@ -2,6 +2,7 @@
 
 #include "render/json.h"
 #include "render/layout.h"
+#include "render/table.h"
 
 #include <fmt/format.h>
 
@@ -54,14 +55,15 @@ constexpr auto of_text() {
 
 std::string frame_text(const query::FrameLine& frame, const Marks& marks) {
     std::string text = fmt::format("#{:<3} ", frame.index);
-    text += frame.function ? marks({"frames", "function"}, *frame.function)
+    text += frame.function ? marks({"frames", "function"}, one_line(*frame.function))
                            : marks("frames", fmt::format("{:#x}", frame.code_address));
     if (frame.offset) {
         text += fmt::format(" + {}", *frame.offset);
     }
     if (frame.file && frame.line) {
-        text += fmt::format("  ({})", marks({"frames", "file", "line"},
-                                            fmt::format("{}:{}", *frame.file, *frame.line)));
+        text +=
+            fmt::format("  ({})", marks({"frames", "file", "line"},
+                                        one_line(fmt::format("{}:{}", *frame.file, *frame.line))));
     }
     return text + (frame.continued ? "  (continued)\n" : "\n");
 }
@@ -76,7 +78,8 @@ bool put_register(Output& output, query::Backtrace& backtrace, Allowance& allowa
     }
     if (shown.is_catch) {
         return put(output, allowance,
-                   fmt::format("catch {}\n", shown.catch_function.value_or("(not in the dump)")));
+                   fmt::format("catch {}\n",
+                               one_line(shown.catch_function.value_or("(not in the dump)"))));
     }
     backtrace.start_term(shown);
     std::string chunk;

@@ -1,7 +1,11 @@
 #include "render/json.h"
 
+#include <libdump/base/terminal_text.h>
+#include <libdump/base/utf8.h>
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace beamdump::render {
@@ -33,8 +37,9 @@ void JsonWriter::begin_array(std::string_view name) {
 }
 
 void JsonWriter::value(std::string_view text) {
-    const std::string valid = valid_utf8(text);
-    writer_.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
+    writer_.RawValue("\"", 1, rapidjson::kStringType);
+    put_escaped(valid_utf8(text));
+    stream_.output.write("\"");
 }
 
 void JsonWriter::hex_member(std::string_view name, std::uint64_t number) {
@@ -48,18 +53,27 @@ void JsonWriter::begin_text(std::string_view name) {
 }
 
 void JsonWriter::put_escaped(std::string_view text) {
+    const auto is_special = [](char c) { return c < ' ' || c > '~' || c == '"' || c == '\\'; };
     std::string escaped;
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            escaped += '\\';
-            escaped += c;
-        } else if (c == '\n') {
-            escaped += "\\n";
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            escaped += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
-        } else {
-            escaped += c;
+    while (!text.empty()) {
+        const auto plain =
+            static_cast<std::size_t>(std::ranges::find_if(text, is_special) - text.begin());
+        escaped += text.substr(0, plain);
+        text.remove_prefix(plain);
+        if (text.empty()) {
+            break;
         }
+        const std::size_t length = utf8_length(text);
+        const char32_t character = utf8_character(text.substr(0, length));
+        if (character == '\n') {
+            escaped += "\\n";
+        } else if (is_terminal_control(character)) {
+            escaped += fmt::format("\\u{:04X}", static_cast<std::uint32_t>(character));
+        } else {
+            escaped += length > 1 ? "" : "\\";
+            escaped += text.substr(0, length);
+        }
+        text.remove_prefix(length);
     }
     stream_.output.write(escaped);
 }

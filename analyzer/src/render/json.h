@@ -5,7 +5,8 @@
 #include "query/process_details.h"
 #include "query/process_line.h"
 #include "render/output.h"
-#include "render/utf8.h"
+
+#include <libdump/base/utf8.h>
 
 #include <rapidjson/prettywriter.h>
 

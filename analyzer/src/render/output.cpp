@@ -14,6 +14,19 @@ constexpr std::size_t kBufferBytes = 64U << 10U;
 }
 
 void Output::write(std::string_view text) {
+    if (!terminal_) {
+        terminal_ = is_terminal();
+    }
+    if (!*terminal_) {
+        write_control(text);
+        return;
+    }
+    std::string shown;
+    terminal_text_.add(text, shown);
+    write_control(shown);
+}
+
+void Output::write_control(std::string_view text) {
     if (error_) {
         return;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/base/error.h>
+#include <libdump/base/terminal_text.h>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,10 @@ class Output {
     Output& operator=(const Output&) = delete;
     virtual ~Output() = default;
 
+    /// On a terminal, whatever would control it is escaped (TerminalText).
     void write(std::string_view text);
+    /// Passes on bytes as they are, on a terminal too: for what is meant to control it.
+    void write_control(std::string_view text);
     template <typename... Arguments>
     void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
         write(fmt::format(format, std::forward<Arguments>(arguments)...));
@@ -46,6 +50,8 @@ class Output {
   private:
     void pass_on(std::string_view text);
 
+    std::optional<bool> terminal_;  ///< once known
+    TerminalText terminal_text_;
     std::string buffer_;
     std::optional<Error> error_;
     std::optional<std::size_t> line_width_;

@@ -1,7 +1,5 @@
 #include "render/table.h"
 
-#include "render/utf8.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,22 +9,6 @@ namespace beamdump::render {
 std::size_t text_width(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-std::string one_line(std::string_view text) {
-    std::string result;
-    while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
-        const auto first = static_cast<unsigned char>(text.front());
-        if (length == 0 || first < 0x20 || first == 0x7F) {
-            result += fmt::format("\\x{:02X}", first);
-            text.remove_prefix(1);
-        } else {
-            result += text.substr(0, length);
-            text.remove_prefix(length);
-        }
-    }
-    return result;
 }
 
 std::string cut_text(std::string_view text, std::size_t width) {

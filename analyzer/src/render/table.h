@@ -2,6 +2,8 @@
 
 #include "render/output.h"
 
+#include <libdump/base/terminal_text.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -54,8 +56,6 @@ void print_line(Output& output, std::string_view line);
 /// Text of at most that width; "..." at its end stands for what was cut.
 std::string cut_text(std::string_view text, std::size_t width);
 
-/// Text that fits one line of a terminal and is UTF-8: control characters and bytes that are not
-/// UTF-8 stand as \x1B.
-std::string one_line(std::string_view text);
+using beamdump::one_line;
 
 }  // namespace beamdump::render

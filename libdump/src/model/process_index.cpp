@@ -28,9 +28,10 @@ ProcessIndex::ProcessIndex(DumpReader& reader) : reader_(reader) {
         return;
     }
     for (const auto& ref : reader.trailer().process_pages()) {
-        pages_.push_back(
-            {rows_, ref.rows(), {ref.column_offset().begin(), ref.column_offset().end()}});
-        rows_ += ref.rows();
+        // A row takes a byte or more of its owner's column.
+        const std::uint64_t rows = std::min(ref.rows(), reader.flat_bytes());
+        pages_.push_back({rows_, rows, {ref.column_offset().begin(), ref.column_offset().end()}});
+        rows_ += rows;
     }
 }
 

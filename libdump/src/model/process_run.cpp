@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace beamdump {
 
@@ -30,6 +31,12 @@ Result<void> add_page(const records::RunDirectory& page, Directory& into) {
     add_packs(page.relations(), into.relations);
     add_packs(page.binaries(), into.binaries);
     return {};
+}
+
+/// A forged directory may name a record many times.
+void keep_distinct(std::vector<Pack>& packs) {
+    std::unordered_set<std::uint64_t> seen;
+    std::erase_if(packs, [&seen](const Pack& pack) { return !seen.insert(pack.offset).second; });
 }
 
 }  // namespace
@@ -62,10 +69,12 @@ Result<Directory> read_directory(DumpReader& reader, const records::RunDirectory
     }
     for (auto* packs : {&directory.packed_regions, &directory.relations, &directory.binaries}) {
         std::ranges::sort(*packs, {}, &Pack::offset);
+        keep_distinct(*packs);
     }
     std::ranges::sort(directory.messages, [](const Pack& a, const Pack& b) {
         return std::pair(a.first_index, a.offset) < std::pair(b.first_index, b.offset);
     });
+    keep_distinct(directory.messages);
     return directory;
 }
 

@@ -1,3 +1,4 @@
+#include "distinct_pages.h"
 #include "file_header.h"
 #include "flat_device.h"
 #include "frame_store.h"
@@ -132,7 +133,11 @@ Result<void> DumpReader::Impl::read_trailer(std::uint64_t offset) {
                                 "no record starts",
                                 store.file().name(), offset));
     }
-    return parse_into(view(*frame, position), RecordKind::kTrailer, trailer);
+    if (auto parsed = parse_into(view(*frame, position), RecordKind::kTrailer, trailer); !parsed) {
+        return parsed;
+    }
+    keep_distinct_pages(trailer);
+    return {};
 }
 
 /// The first record from `position` on that is neither FrameStart nor padding.
@@ -191,6 +196,9 @@ const records::Trailer& DumpReader::trailer() const {
 }
 const std::optional<Damage>& DumpReader::damage() const {
     return impl_->damage;
+}
+const std::optional<UnreadableFrames>& DumpReader::unreadable() const {
+    return impl_->store.unreadable();
 }
 const RecoveredIndex* DumpReader::recovered() const {
     const auto& recovered = impl_->recovered;

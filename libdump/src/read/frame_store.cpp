@@ -39,12 +39,25 @@ Result<std::shared_ptr<const Frame>> FrameStore::by_position(std::size_t positio
     if (auto held = cache_.find(position)) {
         return held;
     }
+    if (const auto known = failed_.find(position); known != failed_.end()) {
+        return std::unexpected(known->second);
+    }
     auto loaded = load(position);
     read_on(position);
     if (loaded) {
         cache_.insert(position, *loaded);
+    } else {
+        remember(position, loaded.error());
     }
     return loaded;
+}
+
+void FrameStore::remember(std::size_t position, const Error& error) {
+    failed_.emplace(position, error);
+    if (!unreadable_) {
+        unreadable_ = UnreadableFrames{.frames = 0, .first = error};
+    }
+    unreadable_->frames = failed_.size();
 }
 
 Result<std::shared_ptr<const Frame>> FrameStore::load(std::size_t position) {

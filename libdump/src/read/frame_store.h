@@ -10,13 +10,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 
 namespace beamdump {
 
 /// Gives a dump's frames by flat offset, through the cache. Where frames are asked for one after
 /// the other, forwards or backwards, the next is loaded in the meantime (FrameAhead). An error met
-/// there is told only to who asks for that frame.
+/// there is told only to who asks for that frame. A frame that cannot be read is remembered with
+/// its error, and not read again.
 class FrameStore {
   public:
     FrameStore(FileSource file, FrameLoader loader, FrameIndex index, std::size_t cache_bytes)
@@ -36,10 +39,13 @@ class FrameStore {
     /// What was read so far, ahead too.
     [[nodiscard]] ReadStats stats() const;
     [[nodiscard]] const FrameCache& cache() const { return cache_; }
+    /// The frames that were asked for and cannot be read.
+    [[nodiscard]] const std::optional<UnreadableFrames>& unreadable() const { return unreadable_; }
 
   private:
     Result<std::shared_ptr<const Frame>> load(std::size_t position);
     void read_on(std::size_t position);
+    void remember(std::size_t position, const Error& error);
     [[nodiscard]] FrameAhead* ahead();
 
     /// Misses of the cache at neighbouring positions, one after the other.
@@ -53,6 +59,8 @@ class FrameStore {
     FrameLoader loader_;
     FrameIndex index_;
     FrameCache cache_;
+    std::map<std::size_t, Error> failed_;  ///< by position
+    std::optional<UnreadableFrames> unreadable_;
     Run run_;
     std::unique_ptr<FrameAhead> ahead_;  ///< null before it is first needed
     bool ahead_failed_ = false;

@@ -77,22 +77,30 @@ constexpr std::uint64_t dictionary_of(std::uint64_t number) {
     return heap_of(number) + 0xC0000;
 }
 
-/// What the dump says of the layout that it was read by. The node is one of OTP 25.
+/// What the dump says of the layout that it was read by, and how it is written. The node is one of
+/// OTP 25.
 struct SampleLayout {
     std::string name = "otp-25";
     std::optional<std::string> release = {};
     std::vector<std::string> inferred_from = {};
     std::vector<std::string> unverified_fields = {};
     std::vector<std::string> left_out = {};
+    std::string erts_version = "13.1.5";
+    std::string module_name = kSampleAtoms[kModuleAtom];
+    std::uint32_t frame_bytes = 4096;
 };
 
 /// Writes a dump like one that beamdump-capture writes of a very small node.
 class SampleDump {
   public:
     explicit SampleDump(std::int64_t captured_us = 1'700'000'100'000'000, SampleLayout layout = {})
-        : builder_(options()), captured_us_(captured_us), layout_(std::move(layout)) {
+        : builder_(options(layout.frame_bytes)),
+          captured_us_(captured_us),
+          layout_(std::move(layout)) {
         add_node();
-        builder_.add_atoms(0, kSampleAtoms);
+        std::vector<std::string> atoms = kSampleAtoms;
+        atoms[kModuleAtom] = layout_.module_name;
+        builder_.add_atoms(0, atoms);
         add_code();
     }
 
@@ -129,10 +137,10 @@ class SampleDump {
     }
 
   private:
-    static DumpWriterOptions options() {
+    static DumpWriterOptions options(std::uint32_t frame_bytes) {
         DumpWriterOptions options;
         options.threads = 1;
-        options.frame_bytes = 4096;
+        options.frame_bytes = frame_bytes;
         return options;
     }
 
@@ -161,7 +169,7 @@ class SampleDump {
             builder_.append(format::RecordKind::kCapture, capture));
         records::Node node;
         node.set_otp_release("25");
-        node.set_erts_version("13.1.5");
+        node.set_erts_version(layout_.erts_version);
         node.set_jit(true);
         node.set_word_size(8);
         node.set_little_endian(true);

@@ -160,5 +160,23 @@ TEST_F(FrameAheadTest, AStoreIsMovedWhileItReadsAhead) {
     EXPECT_EQ(store.stats().frames_decompressed, count_);
 }
 
+TEST_F(FrameAheadTest, ADamagedFrameIsReadOnceAndTold) {
+    damage(2);
+    FrameStore store = open();
+    EXPECT_FALSE(store.unreadable());
+    const auto first = store.by_position(2);
+    ASSERT_FALSE(first);
+    const auto read_once = store.stats().file_bytes_read;
+    for (int i = 0; i < 10; ++i) {
+        const auto again = store.by_position(2);
+        ASSERT_FALSE(again);
+        EXPECT_EQ(again.error().message, first.error().message);
+    }
+    EXPECT_EQ(store.stats().file_bytes_read, read_once);
+    ASSERT_TRUE(store.unreadable());
+    EXPECT_EQ(store.unreadable()->frames, 1U);
+    EXPECT_EQ(store.unreadable()->first.message, first.error().message);
+}
+
 }  // namespace
 }  // namespace beamdump::test

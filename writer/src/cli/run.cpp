@@ -6,6 +6,8 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 
+#include <libdump/base/terminal_text.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +27,7 @@ constexpr int kIncomplete = 3;
 int give_up(Streams& streams, const Error& error) {
     auto sentence = error.message;
     std::ranges::replace(sentence, '\n', ' ');
-    streams.err << fmt::format("beamdump-capture: {}\n", sentence) << std::flush;
+    streams.err << fmt::format("beamdump-capture: {}\n", one_line(sentence)) << std::flush;
     return error.code == ErrorCode::kUsage ? kWrongUsage : kFailed;
 }
 
@@ -64,7 +66,8 @@ int capture_and_report(const Options& options, Streams& streams, const CaptureFu
         auto writer = make_writer(options, streams);
         writer_made = writer.has_value();
         if (writer_made && !options.output_named && !options.quiet && streams.err_ready()) {
-            streams.err << fmt::format("writing to {}\n", options.output.native()) << std::flush;
+            streams.err << fmt::format("writing to {}\n", one_line(options.output.native()))
+                        << std::flush;
         }
         return writer;
     };
@@ -76,7 +79,7 @@ int capture_and_report(const Options& options, Streams& streams, const CaptureFu
         return give_up(streams, partial ? with_partial(report.error(), options) : report.error());
     }
     for (const auto& warning : report->warnings) {
-        streams.err << fmt::format("beamdump-capture: warning: {}\n", warning);
+        streams.err << fmt::format("beamdump-capture: warning: {}\n", one_line(warning));
     }
     if (!options.quiet) {
         const auto output = options.to_stdout ? "standard output" : options.output.native();

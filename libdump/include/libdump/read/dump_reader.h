@@ -40,6 +40,13 @@ struct Damage {
     std::string what;              ///< one sentence
 };
 
+/// Frames that somebody asked for and that cannot be read: whatever was answered lacks what was in
+/// them.
+struct UnreadableFrames {
+    std::uint64_t frames = 0;
+    Error first;  ///< why the first of them cannot be read
+};
+
 /// Random access to a dump's records through a bounded cache of decompressed frames. Opening reads
 /// the header, the tail, the seek table and the trailer. Without a valid tail (cut file) the frames
 /// are walked once and the trailer is rebuilt from the records: costs one pass over the file and
@@ -62,6 +69,8 @@ class DumpReader {
     [[nodiscard]] const format::FileHeader& header() const;
     [[nodiscard]] const records::Trailer& trailer() const;
     [[nodiscard]] const std::optional<Damage>& damage() const;
+    /// Frames of the index that could not be read until now, when they were asked for.
+    [[nodiscard]] const std::optional<UnreadableFrames>& unreadable() const;
     /// Set where the dump has no trailer of its own: trailer() is rebuilt then, its index pages
     /// (processes, modules, binaries) are empty, and this stands in for them. Otherwise null.
     [[nodiscard]] const RecoveredIndex* recovered() const;

@@ -1,13 +1,12 @@
-#include "render/utf8.h"
+#include <libdump/base/utf8.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
-namespace beamdump::render {
+namespace beamdump {
 
 namespace {
-
-constexpr std::size_t kLongestCharacter = 4;
 
 std::size_t announced_length(unsigned char first) {
     if (first < 0x80) {
@@ -32,12 +31,6 @@ bool bad_second(unsigned char first, unsigned char second) {
            (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
 }
 
-/// Whether `text`, shorter than its first byte announces, may be the start of a character.
-bool may_go_on(std::string_view text) {
-    const std::size_t length = announced_length(static_cast<unsigned char>(text.front()));
-    return text.size() < length && std::ranges::all_of(text.substr(1), is_tail);
-}
-
 void append_latin1(unsigned char byte, std::string& out) {
     out += static_cast<char>(0xC0U | (byte >> 6U));
     out += static_cast<char>(0x80U | (byte & 0x3FU));
@@ -56,6 +49,20 @@ std::size_t utf8_length(std::string_view text) {
         return 0;
     }
     return length > 1 && bad_second(first, static_cast<unsigned char>(text[1])) ? 0 : length;
+}
+
+char32_t utf8_character(std::string_view text) {
+    constexpr std::array<unsigned char, 5> kBitsOfFirst = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    char32_t character = static_cast<unsigned char>(text.front()) & kBitsOfFirst.at(text.size());
+    for (const char c : text.substr(1)) {
+        character = character << 6U | (static_cast<unsigned char>(c) & 0x3FU);
+    }
+    return character;
+}
+
+bool may_become_utf8(std::string_view text) {
+    const std::size_t length = announced_length(static_cast<unsigned char>(text.front()));
+    return text.size() < length && std::ranges::all_of(text.substr(1), is_tail);
 }
 
 std::string valid_utf8(std::string_view text) {
@@ -87,7 +94,7 @@ void Utf8Pieces::add(std::string_view piece, std::string& out) {
         if (const std::size_t length = utf8_length(piece)) {
             out.append(piece.substr(0, length));
             piece.remove_prefix(length);
-        } else if (piece.size() < kLongestCharacter && may_go_on(piece)) {
+        } else if (may_become_utf8(piece)) {
             rest_ = piece;
             return;
         } else {
@@ -104,4 +111,4 @@ void Utf8Pieces::end(std::string& out) {
     rest_.clear();
 }
 
-}  // namespace beamdump::render
+}  // namespace beamdump

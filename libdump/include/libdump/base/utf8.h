@@ -4,10 +4,16 @@
 #include <string>
 #include <string_view>
 
-namespace beamdump::render {
+namespace beamdump {
 
 /// Length in bytes of the UTF-8 character that `text` begins with; 0 if it begins with none.
 std::size_t utf8_length(std::string_view text);
+
+/// The character of `text`, which must be the bytes of one: utf8_length() of it is its size.
+char32_t utf8_character(std::string_view text);
+
+/// Whether all of `text`, which is not empty, is the beginning of one character that is cut.
+bool may_become_utf8(std::string_view text);
 
 /// Text as UTF-8: bytes that are part of no character stand for the Latin-1 character of their
 /// value.
@@ -26,4 +32,4 @@ class Utf8Pieces {
     std::string rest_;
 };
 
-}  // namespace beamdump::render
+}  // namespace beamdump

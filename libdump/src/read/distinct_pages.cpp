@@ -1,0 +1,64 @@
+#include "distinct_pages.h"
+
+#include <cstdint>
+#include <unordered_set>
+
+namespace beamdump {
+
+namespace {
+
+/// A FrameStart is there, in every dump.
+constexpr std::uint64_t kNoPage = 0;
+
+/// Keeps of the items of one list the first that names each place, and none that names no place.
+template <typename Items, typename OffsetOf>
+void keep_first_of_each(Items& items, const OffsetOf& offset_of) {
+    std::unordered_set<std::uint64_t> seen = {kNoPage};
+    int kept = 0;
+    for (int i = 0; i < items.size(); ++i) {
+        if (seen.insert(offset_of(items.at(i))).second) {
+            if (kept != i) {
+                items.SwapElements(kept, i);
+            }
+            ++kept;
+        }
+    }
+    items.DeleteSubrange(kept, items.size() - kept);
+}
+
+void keep_first_of_each(google::protobuf::RepeatedField<std::uint64_t>& offsets) {
+    std::unordered_set<std::uint64_t> seen = {kNoPage};
+    int kept = 0;
+    for (const std::uint64_t offset : offsets) {
+        if (seen.insert(offset).second) {
+            offsets.Set(kept++, offset);
+        }
+    }
+    offsets.Truncate(kept);
+}
+
+/// Every row has an owner, so a page is told by where that column stands.
+std::uint64_t owner_column(const records::ProcessPageRef& page) {
+    return page.column_offset_size() > records::PROCESS_COLUMN_OWNER_ID
+               ? page.column_offset(records::PROCESS_COLUMN_OWNER_ID)
+               : kNoPage;
+}
+
+}  // namespace
+
+void keep_distinct_pages(records::Trailer& trailer) {
+    keep_first_of_each(*trailer.mutable_atoms(),
+                       [](const records::AtomPageRef& page) { return page.offset(); });
+    keep_first_of_each(*trailer.mutable_binary_pages(),
+                       [](const records::BinaryPageRef& page) { return page.offset(); });
+    keep_first_of_each(*trailer.mutable_process_pages(), owner_column);
+    for (auto* offsets :
+         {trailer.mutable_module_index_offset(), trailer.mutable_exports_offset(),
+          trailer.mutable_fun_entries_offset(), trailer.mutable_node_entries_offset(),
+          trailer.mutable_catches_offset(), trailer.mutable_code_points_offset(),
+          trailer.mutable_epoch_offset(), trailer.mutable_crash_sections_offset()}) {
+        keep_first_of_each(*offsets);
+    }
+}
+
+}  // namespace beamdump

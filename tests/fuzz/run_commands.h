@@ -1,0 +1,59 @@
+#pragma once
+
+#include "cli/run.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace beamdump::test {
+
+/// A reader that goes away after some text: a term may be printed without end where pointers make a
+/// circle of what is no list.
+class ShortOutput final : public render::Output {
+  public:
+    [[nodiscard]] const std::string& text() const { return text_; }
+
+  protected:
+    Result<void> put(std::string_view text) override {
+        constexpr std::size_t kMostText = 256U << 10U;
+        text_ += text;
+        return text_.size() < kMostText ? Result<void>()
+                                        : fail(ErrorCode::kClosedPipe, "the reader is gone");
+    }
+
+  private:
+    std::string text_;
+};
+
+/// The program, as a function: every command that asks a dump, about the node and about the process
+/// that `processes` lists first.
+inline void run_commands(const std::filesystem::path& dump) {
+    const std::string path = dump.string();
+    const auto run = [](const std::vector<std::string>& arguments) {
+        ShortOutput out;
+        ShortOutput err;
+        cli::run(arguments, out, err);
+        return out.text();
+    };
+    const std::string listed = run({"processes", path});
+    const auto begin = listed.find('<');
+    const auto end = listed.find('>', begin);
+    const std::string pid =
+        end == std::string::npos ? "<0.1.0>" : listed.substr(begin, end - begin + 1);
+    run({"summary", path});
+    run({"summary", path, "--json"});
+    run({"processes", path, "--sort", "name", "--json"});
+    run({"process", path, pid});
+    run({"process", path, pid, "--json", "--sensitive"});
+    run({"messages", path, pid, "--json"});
+    run({"dictionary", path, pid});
+    run({"backtrace", path, pid});
+    run({"backtrace", path, pid, "--lines", "--json"});
+    run({"heap", path, pid, "--terms", "--retained"});
+    run({"sections", path});
+    run({"diff", path, path});
+    run({"crash-dump", path});
+}
+
+}  // namespace beamdump::test
