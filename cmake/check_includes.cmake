@@ -61,6 +61,15 @@ check(writer/src/capture "${folders}" memory/ target/ beam/ fit/ capture/)
 check(writer/src/check   "${folders}" memory/ target/ beam/ fit/ capture/ check/)
 check(writer/src/cli     "${folders}" memory/ target/ beam/ fit/ capture/ check/ cli/)
 
+# Inside beam: layout <- vm <- tables <- search <- locate, and tables <- processes <- checks.
+check(writer/src/beam/layout    "beam/" beam/layout/)
+check(writer/src/beam/vm        "beam/" beam/layout/ beam/vm/)
+check(writer/src/beam/tables    "beam/" beam/layout/ beam/vm/ beam/tables/)
+check(writer/src/beam/search    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/search/)
+check(writer/src/beam/locate    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/search/ beam/locate/)
+check(writer/src/beam/processes "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/)
+check(writer/src/beam/checks    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/checks/)
+
 # Inside the analyzer: query knows no renderer, render knows no dump; input alone knows that there is
 # more than one kind of file; crash_dump writes the VM's own text of all that there is, and asks query.
 set(folders "(input|query|render|crash_dump|cli)/")

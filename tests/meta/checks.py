@@ -187,7 +187,7 @@ class Layers(unittest.TestCase):
 
     def test_a_layout_tool_that_captures_is_refused(self):
         self.refuses("layout/src/cli/bad.cpp", "capture/capture.h")
-        self.refuses("layout/src/extract/bad.cpp", "beam/vm.h")
+        self.refuses("layout/src/extract/bad.cpp", "beam/vm/vm.h")
 
     def refuses(self, place, header):
         with tempfile.TemporaryDirectory() as root:

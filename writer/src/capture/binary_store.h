@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/binary_reader.h"
+#include "beam/tables/binary_reader.h"
 #include "capture/address_map.h"
 #include "capture/run_writer.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/vm.h"
+#include "beam/locate/locate.h"
 #include "target/holds.h"
 
 #include <libdump/write/dump_writer.h>

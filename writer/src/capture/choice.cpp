@@ -1,8 +1,8 @@
 #include "capture/choice.h"
 
-#include "beam/atoms.h"
-#include "beam/process.h"
-#include "beam/process_table.h"
+#include "beam/processes/process.h"
+#include "beam/tables/atoms.h"
+#include "beam/tables/process_table.h"
 
 #include <libdump/format/process_name.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/process_size.h"
+#include "beam/processes/process_size.h"
 #include "capture/capture.h"
 
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/atoms.h"
+#include "beam/tables/atoms.h"
 #include "capture/secret_texts.h"
 
 #include <functional>

@@ -1,9 +1,9 @@
 #include "capture/cookie_search.h"
 
-#include "beam/off_heap.h"
-#include "beam/owned_table.h"
-#include "beam/process.h"
-#include "beam/process_table.h"
+#include "beam/processes/off_heap.h"
+#include "beam/processes/process.h"
+#include "beam/tables/owned_table.h"
+#include "beam/tables/process_table.h"
 
 #include <functional>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/code_lookup.h"
+#include "beam/tables/code_lookup.h"
 #include "capture/cookie.h"
 
 namespace beamdump::capture {

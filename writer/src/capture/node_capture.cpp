@@ -1,8 +1,8 @@
 #include "capture/node_capture.h"
 
-#include "beam/literal_sweep.h"
-#include "beam/node_tables.h"
-#include "beam/process_table.h"
+#include "beam/tables/literal_sweep.h"
+#include "beam/tables/node_tables.h"
+#include "beam/tables/process_table.h"
 #include "target/clock.h"
 
 #include <libdump/write/append.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "beam/process_proof.h"
-#include "beam/process_size.h"
+#include "beam/processes/process_proof.h"
+#include "beam/processes/process_size.h"
 #include "capture/session.h"
 
 #include <span>

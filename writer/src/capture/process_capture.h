@@ -1,8 +1,8 @@
 #pragma once
 
-#include "beam/messages.h"
-#include "beam/off_heap.h"
-#include "beam/relations.h"
+#include "beam/processes/messages.h"
+#include "beam/processes/off_heap.h"
+#include "beam/processes/relations.h"
 #include "capture/binary_store.h"
 
 #include <libdump/write/process_index_writer.h>

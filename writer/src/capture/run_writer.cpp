@@ -1,6 +1,6 @@
 #include "capture/run_writer.h"
 
-#include "beam/struct_view.h"
+#include "beam/layout/struct_view.h"
 
 #include <libdump/write/record_limits.h>
 

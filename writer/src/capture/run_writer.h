@@ -1,7 +1,7 @@
 #pragma once
 
-#include "beam/fragments.h"
-#include "beam/messages.h"
+#include "beam/processes/fragments.h"
+#include "beam/processes/messages.h"
 #include "capture/region_copier.h"
 
 #include <libdump/write/run_record_writer.h>

@@ -1,6 +1,6 @@
 #include "capture/secret_texts.h"
 
-#include "beam/term_bits.h"
+#include "beam/layout/term_bits.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "capture/session.h"
 
-#include "beam/node_tables.h"
+#include "beam/tables/node_tables.h"
 #include "capture/cookie_search.h"
 #include "target/clock.h"
 #include "target/raised_priority.h"

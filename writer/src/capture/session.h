@@ -1,8 +1,8 @@
 #pragma once
 
-#include "beam/process_proof.h"
-#include "beam/process_table.h"
-#include "beam/set_aside.h"
+#include "beam/processes/process_proof.h"
+#include "beam/processes/set_aside.h"
+#include "beam/tables/process_table.h"
 #include "capture/capture.h"
 #include "capture/choice.h"
 #include "capture/cookie.h"

@@ -1,6 +1,6 @@
 #include "capture/slots.h"
 
-#include "beam/process_size.h"
+#include "beam/processes/process_size.h"
 
 #include <algorithm>
 

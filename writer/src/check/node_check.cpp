@@ -1,8 +1,8 @@
 #include "check/node_check.h"
 
-#include "beam/atoms.h"
-#include "beam/node_tables.h"
-#include "beam/process_table.h"
+#include "beam/tables/atoms.h"
+#include "beam/tables/node_tables.h"
+#include "beam/tables/process_table.h"
 #include "capture/snapshot.h"
 #include "target/live_target.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/vm.h"
+#include "beam/vm/vm.h"
 #include "capture/capture.h"
 #include "check/dump_estimate.h"
 #include "fit/layout_check.h"

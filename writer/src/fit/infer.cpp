@@ -1,6 +1,6 @@
 #include "fit/infer.h"
 
-#include "beam/vm_check.h"
+#include "beam/checks/vm_check.h"
 #include "fit/variants.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/vm.h"
+#include "beam/vm/vm.h"
 
 #include <atomic>
 #include <functional>

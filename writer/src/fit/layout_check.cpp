@@ -11,7 +11,7 @@ constexpr int kProbeTries = 2;
 
 Result<std::unique_ptr<beam::Vm>> locate(const OpenTarget& open, const beam::LocateOptions& how) {
     auto target = open();
-    return target ? beam::Vm::locate(std::move(*target), how)
+    return target ? beam::locate_vm(std::move(*target), how)
                   : Result<std::unique_ptr<beam::Vm>>(std::unexpected(target.error()));
 }
 
@@ -23,7 +23,7 @@ Result<CheckedVm> infer(const OpenTarget& open, const beam::LocateOptions& how, 
     if (!known || !target) {
         return std::unexpected(!known ? known.error() : target.error());
     }
-    auto release = beam::Vm::release(**target, how);
+    auto release = beam::find_release(**target, how);
     if (!release) {
         return std::unexpected(release.error());
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "beam/vm.h"
-#include "beam/vm_check.h"
+#include "beam/checks/vm_check.h"
+#include "beam/locate/locate.h"
 #include "fit/field_probe.h"
 #include "fit/infer.h"
 
@@ -44,7 +44,7 @@ struct LayoutFit {
 
 /// Finds the VM and checks the layout, as often as `tries` where the node runs. Where there is none
 /// for the release, one is inferred, which takes some seconds. Reads only; nothing is stopped.
-/// Errors are those of `open`, Vm::locate(), infer_layout(), which `cancelled` ends, and
+/// Errors are those of `open`, locate_vm(), infer_layout(), which `cancelled` ends, and
 /// check_vm().
 Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how, int tries,
                                  const std::atomic<bool>& cancelled);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/vm_check.h"
+#include "beam/checks/vm_check.h"
 
 #include <optional>
 #include <span>

@@ -1,8 +1,8 @@
-#include "beam/binary_reader.h"
-#include "beam/fragments.h"
-#include "beam/literal_sweep.h"
-#include "beam/off_heap.h"
-#include "beam/owned_table.h"
+#include "beam/processes/fragments.h"
+#include "beam/processes/off_heap.h"
+#include "beam/tables/binary_reader.h"
+#include "beam/tables/literal_sweep.h"
+#include "beam/tables/owned_table.h"
 #include "fake_vm/each_layout.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "beam/checks.h"
+#include "beam/checks/checks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "beam/layout.h"
+#include "beam/layout/layout.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

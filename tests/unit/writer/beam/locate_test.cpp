@@ -1,4 +1,4 @@
-#include "beam/vm_check.h"
+#include "beam/checks/vm_check.h"
 #include "fake_vm/each_layout.h"
 
 #include <gmock/gmock.h>
@@ -144,10 +144,10 @@ TEST_P(Locate, RefusesLiteralsSchedulersAndCatchesThatAreNowhere) {
 
 TEST_P(Locate, NamesTheReleaseThatHasNoLayout) {
     StandardNode node(layout, "26");
-    const auto vm = Vm::locate(node.vm.open(), {});
+    const auto vm = locate_vm(node.vm.open(), {});
     EXPECT_EQ(vm.error().code, ErrorCode::kNoLayout);
     EXPECT_THAT(vm.error().message, HasSubstr("the node runs OTP 26"));
-    EXPECT_EQ(Vm::release(*node.vm.open(FakeVm::Symbols::kNone), {}).value(), "26");
+    EXPECT_EQ(find_release(*node.vm.open(FakeVm::Symbols::kNone), {}).value(), "26");
 }
 
 TEST_P(Locate, TellsMemoryFromWhatIsNot) {

@@ -1,4 +1,4 @@
-#include "beam/modules.h"
+#include "beam/tables/modules.h"
 
 #include "fake_vm/each_layout.h"
 

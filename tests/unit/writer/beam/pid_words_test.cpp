@@ -1,6 +1,6 @@
-#include "beam/pid_words.h"
+#include "beam/tables/pid_words.h"
 
-#include "beam/atoms.h"
+#include "beam/tables/atoms.h"
 
 #include <gtest/gtest.h>
 

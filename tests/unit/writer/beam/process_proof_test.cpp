@@ -1,4 +1,4 @@
-#include "beam/process_proof.h"
+#include "beam/processes/process_proof.h"
 
 #include "support/fake_memory.h"
 

@@ -1,6 +1,6 @@
-#include "beam/process.h"
+#include "beam/processes/process.h"
 
-#include "beam/process_size.h"
+#include "beam/processes/process_size.h"
 #include "fake_vm/each_layout.h"
 
 #include <gmock/gmock.h>

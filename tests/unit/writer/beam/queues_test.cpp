@@ -1,4 +1,4 @@
-#include "beam/messages.h"
+#include "beam/processes/messages.h"
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_queue.h"
 

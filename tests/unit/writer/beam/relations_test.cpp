@@ -1,4 +1,4 @@
-#include "beam/relations.h"
+#include "beam/processes/relations.h"
 
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_relations.h"

@@ -1,4 +1,4 @@
-#include "beam/set_aside.h"
+#include "beam/processes/set_aside.h"
 
 #include "support/fake_memory.h"
 

@@ -1,5 +1,5 @@
-#include "beam/node_tables.h"
-#include "beam/process_table.h"
+#include "beam/tables/node_tables.h"
+#include "beam/tables/process_table.h"
 #include "fake_vm/each_layout.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "beam/search/version_text.h"
+#include "beam/locate/version_text.h"
 
 #include <gtest/gtest.h>
 

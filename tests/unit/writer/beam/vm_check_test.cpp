@@ -1,6 +1,6 @@
-#include "beam/vm_check.h"
+#include "beam/checks/vm_check.h"
 
-#include "beam/process_sample.h"
+#include "beam/checks/process_sample.h"
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_queue.h"
 #include "fake_vm/fake_relations.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/process.h"
+#include "beam/processes/process.h"
 #include "fake_vm/standard_node.h"
 
 #include <gtest/gtest.h>

@@ -84,7 +84,7 @@ std::unique_ptr<target::Target> FakeVm::open(Symbols symbols) {
 Result<std::unique_ptr<beam::Vm>> FakeVm::locate(Symbols symbols) {
     beam::LocateOptions options;
     options.layout = layout_;
-    return beam::Vm::locate(open(symbols), options);
+    return beam::locate_vm(open(symbols), options);
 }
 
 std::unique_ptr<beam::Vm> FakeVm::located(Symbols symbols) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/vm.h"
+#include "beam/locate/locate.h"
 #include "fake_vm/fake_image.h"
 #include "fake_vm/fake_space.h"
 #include "fake_vm/fake_target.h"

@@ -30,7 +30,7 @@ class Infer : public ::testing::Test {
         const Locate locate = [&](const beam::Layout& layout) {
             beam::LocateOptions how;
             how.layout = layout;
-            return beam::Vm::locate(node.vm.open(), how);
+            return beam::locate_vm(node.vm.open(), how);
         };
         return infer_layout(release, layouts, locate, cancelled);
     }

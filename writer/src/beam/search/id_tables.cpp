@@ -1,8 +1,8 @@
 #include "beam/search/id_tables.h"
 
-#include "beam/pid_words.h"
+#include "beam/layout/struct_view.h"
 #include "beam/search/candidates.h"
-#include "beam/struct_view.h"
+#include "beam/tables/pid_words.h"
 
 #include <algorithm>
 #include <bit>

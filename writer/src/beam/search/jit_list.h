@@ -1,6 +1,7 @@
 #pragma once
 
-#include "beam/vm.h"
+#include "beam/search/image_search.h"
+#include "beam/vm/vm.h"
 
 namespace beamdump::beam {
 

@@ -1,8 +1,8 @@
 #include "beam/search/literals.h"
 
-#include "beam/modules.h"
+#include "beam/layout/struct_view.h"
 #include "beam/search/candidates.h"
-#include "beam/struct_view.h"
+#include "beam/tables/modules.h"
 
 #include <algorithm>
 

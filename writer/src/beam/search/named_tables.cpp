@@ -1,7 +1,7 @@
 #include "beam/search/named_tables.h"
 
+#include "beam/layout/struct_view.h"
 #include "beam/search/candidates.h"
-#include "beam/struct_view.h"
 
 #include <fmt/format.h>
 

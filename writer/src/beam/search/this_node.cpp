@@ -1,8 +1,8 @@
 #include "beam/search/this_node.h"
 
-#include "beam/index_table.h"
+#include "beam/layout/struct_view.h"
 #include "beam/search/candidates.h"
-#include "beam/struct_view.h"
+#include "beam/tables/index_table.h"
 
 #include <unordered_set>
 

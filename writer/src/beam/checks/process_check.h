@@ -1,0 +1,40 @@
+#pragma once
+
+#include "beam/checks/checks.h"
+#include "beam/processes/process.h"
+
+namespace beamdump::beam {
+
+/// Checks single processes against what must hold for any process that holds still: heap bounds,
+/// stack words, code pointers, names, argument registers, dictionary.
+class ProcessCheck {
+  public:
+    static Result<ProcessCheck> open(Vm& vm, CodeLookup& code);
+
+    /// Whether it could be judged: a process in motion is passed over.
+    bool check(const ProcessView& process, const StructView& view, Checks& checks);
+
+  private:
+    ProcessCheck(Vm& vm, CodeLookup& code, AtomWords atoms, PidWords pids)
+        : vm_(&vm), code_(&code), atoms_(atoms), pids_(pids) {}
+    void heap(const ProcessView& process, const StructView& view, Checks& checks);
+    void stack(const ProcessView& process, Checks& checks);
+    void identity(const ProcessView& process, const StructView& view, Checks& checks);
+    void arguments(const ProcessView& process, const StructView& view, Checks& checks);
+    void pointers(const ProcessView& process, const StructView& view, Checks& checks);
+    void dictionary(const ProcessView& process, const StructView& view, Checks& checks);
+    [[nodiscard]] bool code_address(Address address) const;
+
+    Vm* vm_;
+    CodeLookup* code_;
+    AtomWords atoms_;
+    PidWords pids_;
+    Field reg_, reg_process_, reg_name_, initial_, arg_reg_, def_arg_reg_, high_water_, old_htop_;
+    Field reds_, rcount_, queue_length_, outer_length_, catches_, gen_gcs_, max_gen_gcs_, flags_;
+    Field dictionary_, dict_used_, dict_array_, dict_elements_, dict_data_;
+    Field mbuf_, off_heap_, psd_, min_heap_, mbuf_size_, min_vheap_, state_;
+    std::uint32_t dictionary_bytes_ = 0, reg_bytes_ = 0;
+    std::uint64_t nil_ = 0;
+};
+
+}  // namespace beamdump::beam

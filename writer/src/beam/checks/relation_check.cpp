@@ -1,0 +1,237 @@
+#include "beam/checks/relation_check.h"
+
+#include "beam/layout/term_bits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::size_t kNodesEach = 32;
+constexpr std::uint64_t kMaxRelationReferences =
+    16;  // each half holds one, its maker another for a while
+constexpr std::uint64_t kImmediateMask = 0x3f;
+constexpr std::uint64_t kPortMask = 0xf;
+constexpr std::uint64_t kColour = 1;
+
+}  // namespace
+
+void RelationCheck::resolve(LayoutNames& names) {
+    node_bytes_ = names.bytes("ErtsMonLnkNode");
+    right_ = names.field("ErtsMonLnkNode", "tree.right");
+    left_ = names.field("ErtsMonLnkNode", "tree.left");
+    next_ = names.field("ErtsMonLnkNode", "list.next");
+    other_ = names.field("ErtsMonLnkNode", "other");
+    offset_ = names.field("ErtsMonLnkNode", "offset");
+    flags_ = names.field("ErtsMonLnkNode", "flags");
+    type_ = RelationType::resolve(names);
+    data_bytes_ = names.bytes("ErtsMonitorData");
+    origin_other_ = names.field("ErtsMonitorData", "origin.other");
+    target_other_ = names.field("ErtsMonitorData", "target.other");
+    ref_ = names.field("ErtsMonitorData", "ref");
+    refc_ = names.field("ErtsMonitorData", "refc");
+    heap_bytes_ = names.bytes("ErtsMonitorDataHeap");
+    heap_ref_ = names.field("ErtsMonitorDataHeap", "ref_heap");
+    extended_bytes_ = names.bytes("ErtsMonitorDataExtended");
+    name_ = names.field("ErtsMonitorDataExtended", "name");
+    suspend_state_ = names.field("ErtsMonitorSuspend", "state");
+    ilink_unlinking_ = names.field("ErtsILink", "unlinking");
+    flag_target_ = names.constant("relation_flag_target");
+    flag_name_ = names.constant("relation_flag_name");
+    flag_extended_ = names.constant("relation_flag_extended");
+    monitor_process_ = names.constant("monitor_process");
+    last_monitor_ = names.constant("monitor_alias");
+    first_link_ = names.constant("link_process");
+    last_link_ = names.constant({"link_dist_port", "link_dist_process"});
+    port_tag_ = names.constant("port_tag");
+    atom_tag_ = names.constant("atom_tag");
+    reference_tag_ = names.constant("reference_subtag");
+}
+
+Result<RelationCheck> RelationCheck::open(Vm& vm) {
+    auto pids = PidWords::of(vm);
+    if (!pids) {
+        return std::unexpected(pids.error());
+    }
+    RelationCheck check(vm, *pids);
+    LayoutNames names(vm.layout());
+    check.resolve(names);
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    // A monitor's data begins with its two halves, which are nodes; what is more than them comes
+    // after it.
+    if (check.target_other_.offset != check.origin_other_.offset + check.node_bytes_ ||
+        check.origin_other_.offset != check.other_.offset ||
+        check.ref_.offset < 2 * check.node_bytes_ || check.heap_ref_.offset != check.data_bytes_ ||
+        check.name_.offset != check.data_bytes_ ||
+        check.suspend_state_.offset < check.data_bytes_ ||
+        check.ilink_unlinking_.offset != check.node_bytes_) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("expected ErtsMonitorData to hold two nodes of {} bytes, and what "
+                                "extends them to begin behind them",
+                                check.node_bytes_));
+    }
+    return check;
+}
+
+bool RelationCheck::check(const ProcessView& process, Checks& checks) {
+    if (process.void_reason != records::VOID_REASON_NONE) {
+        return false;
+    }
+    tree(process.links, Kind::kLink, checks);
+    tree(process.monitors, Kind::kMonitor, checks);
+    targets(process.local_targets, checks);
+    return true;
+}
+
+void RelationCheck::tree(Address root, Kind kind, Checks& checks) {
+    struct Reached {
+        Address address;
+        Address parent;
+        bool only_child;
+    };
+    std::vector<Reached> pending;
+    if (root != 0) {
+        pending.push_back({root, 0, false});
+    }
+    for (std::size_t seen = 0; seen < kNodesEach && !pending.empty(); ++seen) {
+        const auto [address, parent, only_child] = pending.back();
+        pending.pop_back();
+        auto node = OwnedStruct::read(vm_->memory(), address, node_bytes_);
+        checks.expect(kCounted, node.has_value(), [&] { return node.error().message; });
+        if (!node) {
+            return;
+        }
+        if (kind == Kind::kLink) {
+            link(node->view(), checks);
+        } else {
+            monitor(address, node->view(), kind, checks);
+        }
+        // In a tree a node's parent stands where in a list its next one does (erl_monitor_link.h),
+        // the colour in its lowest bit.
+        const auto above = node->view().get(next_) & ~kColour;
+        checks.expect("parents in trees of relations", above == parent, [&] {
+            return fmt::format("expected {:#x} as parent of {:#x}, found {:#x}", parent, address,
+                               above);
+        });
+        const std::array children = {node->view().get(left_), node->view().get(right_)};
+        const auto count = std::ranges::count_if(children, [](Address it) { return it != 0; });
+        // Red-black: who is alone below another is red, and has none below.
+        if (only_child) {
+            checks.expect("balance of trees of relations", count == 0, [&] {
+                return fmt::format("expected nothing below {:#x}, the only one below {:#x}",
+                                   address, parent);
+            });
+        }
+        for (const auto child : children) {
+            checks.expect("trees of relations",
+                          child == 0 || (vm_->plausible(child, 8) && children[0] != children[1]),
+                          [&] { return fmt::format("expected a node, found {:#x}", child); });
+            if (child != 0) {
+                pending.push_back({child, address, count == 1});
+            }
+        }
+    }
+}
+
+void RelationCheck::targets(Address first, Checks& checks) {
+    auto address = first;
+    for (std::size_t seen = 0; seen < kNodesEach && address != 0; ++seen) {
+        auto node = OwnedStruct::read(vm_->memory(), address, node_bytes_);
+        checks.expect(kCounted, node.has_value(), [&] { return node.error().message; });
+        if (!node) {
+            return;
+        }
+        monitor(address, node->view(), Kind::kTarget, checks);
+        address = node->view().get(next_);
+        if (address == first) {
+            return;
+        }
+    }
+}
+
+bool RelationCheck::party(std::uint64_t word) const {
+    return pids_.owner_id(word).has_value() || (word & kPortMask) == port_tag_ || is_boxed(word);
+}
+
+void RelationCheck::link(const StructView& node, Checks& checks) {
+    const auto type = type_.of(node);
+    const auto other = node.get(other_);
+    checks.expect("links", type >= first_link_ && type <= last_link_ && party(other), [&] {
+        return fmt::format(
+            "expected a link of type {} to {} to a pid or port, found type {} to "
+            "{:#x}",
+            first_link_, last_link_, type, other);
+    });
+    // Of this node's processes a link is a structure of its own, which is no monitor's half.
+    if (type == first_link_) {
+        checks.expect("links' offsets", node.get(offset_) == 0, [&] {
+            return fmt::format("expected offset 0 for a link, found {}", node.get(offset_));
+        });
+    }
+}
+
+void RelationCheck::monitor(Address address, const StructView& node, Kind kind, Checks& checks) {
+    const auto type = type_.of(node);
+    checks.expect("monitors", type <= last_monitor_, [&] {
+        return fmt::format("expected a monitor's type, at most {}, found {}", last_monitor_, type);
+    });
+    if (type != monitor_process_) {
+        return;
+    }
+    const bool target = (node.get(flags_) & flag_target_) != 0;
+    const auto expected = kind == Kind::kTarget ? node_bytes_ : 0U;
+    checks.expect("halves of monitors",
+                  target == (kind == Kind::kTarget) && node.get(offset_) == expected, [&] {
+                      return fmt::format(
+                          "expected {} of a monitor, {} bytes into it, found flags "
+                          "{:#x} and {} bytes",
+                          target ? "the target" : "the origin", expected, node.get(flags_),
+                          node.get(offset_));
+                  });
+    halves(address - node.get(offset_), node, checks);
+}
+
+void RelationCheck::halves(Address data, const StructView& node, Checks& checks) {
+    const bool extended = (node.get(flags_) & flag_extended_) != 0;
+    auto read = OwnedStruct::read(vm_->memory(), data, extended ? extended_bytes_ : heap_bytes_);
+    checks.expect("monitors' data", read.has_value(), [&] { return read.error().message; });
+    if (!read) {
+        return;
+    }
+    const auto whole = read->view();
+    const bool named = (node.get(flags_) & flag_name_) != 0;
+    const auto monitored = whole.get(origin_other_);
+    const auto monitors = whole.get(target_other_);
+    const auto count = whole.get(refc_);
+    checks.expect("parties of monitors",
+                  pids_.owner_id(monitors).has_value() && pids_.owner_id(monitored).has_value() &&
+                      count >= 1 && count <= kMaxRelationReferences,
+                  [&] {
+                      return fmt::format(
+                          "expected two pids and a few references, found {:#x}, "
+                          "{:#x} and {}",
+                          monitors, monitored, count);
+                  });
+    if (named) {
+        const auto name = extended ? whole.get(name_) : 0;
+        checks.expect("named monitors", (name & kImmediateMask) == atom_tag_, [&] {
+            return fmt::format("expected an extended monitor with a name, found {:#x}", name);
+        });
+    }
+    const auto ref = whole.get(ref_);
+    const auto header = is_boxed(ref) ? vm_->memory().word(boxed_address(ref))
+                                      : fail(ErrorCode::kImplausible, "no reference");
+    const bool stands = extended || boxed_address(ref) == data + heap_ref_.offset;
+    checks.expect("references of monitors",
+                  header && (*header & kHeaderTagMask) == reference_tag_ && stands, [&] {
+                      return fmt::format("expected a reference{}, found {:#x}",
+                                         extended ? "" : " behind the monitor's data", ref);
+                  });
+}
+
+}  // namespace beamdump::beam

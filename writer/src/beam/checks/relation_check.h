@@ -1,0 +1,47 @@
+#pragma once
+
+#include "beam/checks/checks.h"
+#include "beam/processes/process.h"
+#include "beam/processes/relation_type.h"
+#include "beam/tables/pid_words.h"
+
+namespace beamdump::beam {
+
+/// Checks a process's links and monitors (erl_monitor_link.h; OTP 25, 27, 29): their types are
+/// those of the tree or list that they stand in, monitors of this node lead to both of their halves
+/// and to a reference, and only those that others made are marked as targets.
+class RelationCheck {
+  public:
+    static Result<RelationCheck> open(Vm& vm);
+
+    /// The check that tells how many relations were looked at.
+    static constexpr auto kCounted = "relations";
+
+    /// Whether it could be judged. At most some dozens of each kind are looked at.
+    bool check(const ProcessView& process, Checks& checks);
+
+  private:
+    RelationCheck(Vm& vm, PidWords pids) : vm_(&vm), pids_(pids) {}
+    void resolve(LayoutNames& names);
+    enum class Kind { kLink, kMonitor, kTarget };
+    void tree(Address root, Kind kind, Checks& checks);
+    void targets(Address first, Checks& checks);
+    void link(const StructView& node, Checks& checks);
+    void monitor(Address address, const StructView& node, Kind kind, Checks& checks);
+    void halves(Address data, const StructView& node, Checks& checks);
+    [[nodiscard]] bool party(std::uint64_t word) const;
+
+    Vm* vm_;
+    PidWords pids_;
+    Field right_, left_, next_, other_, offset_, flags_;
+    RelationType type_;
+    Field origin_other_, target_other_, ref_, refc_, heap_ref_, name_, ilink_unlinking_,
+        suspend_state_;
+    std::uint32_t node_bytes_ = 0, data_bytes_ = 0, extended_bytes_ = 0;
+    std::uint32_t heap_bytes_ = 0;
+    std::uint64_t flag_target_ = 0, flag_name_ = 0, flag_extended_ = 0;
+    std::uint64_t first_link_ = 0, last_link_ = 0, last_monitor_ = 0, monitor_process_ = 0;
+    std::uint64_t port_tag_ = 0, atom_tag_ = 0, reference_tag_ = 0;
+};
+
+}  // namespace beamdump::beam

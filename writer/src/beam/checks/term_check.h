@@ -1,0 +1,48 @@
+#pragma once
+
+#include "beam/checks/checks.h"
+#include "beam/processes/process.h"
+
+#include <libdump/term/term_scheme.h>
+
+#include <deque>
+#include <unordered_set>
+
+namespace beamdump::beam {
+
+/// Checks that terms are those of the layout's scheme: from a process's stack and dictionary on,
+/// each pointer leads to an object whose header the scheme has, of a size that it allows; binaries
+/// to a Binary, funs to an entry that names a module.
+class TermCheck {
+  public:
+    static Result<TermCheck> open(Vm& vm);
+
+    /// The check that tells how many objects were looked at.
+    static constexpr auto kCounted = "terms";
+
+    /// Whether it could be judged. At most some hundreds of objects are looked at.
+    bool check(const ProcessView& process, Checks& checks);
+
+  private:
+    TermCheck(Vm& vm, TagScheme scheme) : vm_(&vm), scheme_(scheme) {}
+    void resolve(LayoutNames& names);
+    void queue(Span words, bool with_headers);
+    void queue_terms(std::span<const std::uint64_t> words);
+    void follow(std::uint64_t word, Checks& checks);
+    void cell(Address address, Checks& checks);
+    void object(Address address, Checks& checks);
+    void binary(Address address, std::span<const std::uint64_t> words, Checks& checks);
+    void fun(Address address, std::span<const std::uint64_t> words, Checks& checks);
+    void fun_reference(Address address, std::span<const std::uint64_t> words, Checks& checks);
+    [[nodiscard]] bool fun_entry(Address entry) const;
+    [[nodiscard]] bool atom(std::uint64_t word) const;
+
+    Vm* vm_;
+    TagScheme scheme_;
+    Field refc_, size_, bytes_, entry_module_, export_mfa_;
+    std::uint32_t binary_bytes_ = 0, entry_bytes_ = 0, export_bytes_ = 0;
+    std::deque<std::uint64_t> pending_;
+    std::unordered_set<std::uint64_t> seen_;
+};
+
+}  // namespace beamdump::beam

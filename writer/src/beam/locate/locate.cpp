@@ -1,0 +1,86 @@
+#include "beam/locate/locate.h"
+
+#include "beam/locate/symbols.h"
+#include "beam/locate/vm_finder.h"
+
+#include <fmt/format.h>
+
+#include <builtin_layouts.h>
+#include <utility>
+
+namespace beamdump::beam {
+namespace {
+
+Result<Layout> choose_layout(const std::string& release, const LocateOptions& options) {
+    if (options.layout) {
+        return *options.layout;
+    }
+    auto layouts = known_layouts(options);
+    if (!layouts) {
+        return std::unexpected(layouts.error());
+    }
+    std::string known;
+    for (auto& layout : *layouts) {
+        if (layout.release() == release) {
+            return std::move(layout);
+        }
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", layout.release());
+    }
+    return fail(ErrorCode::kNoLayout,
+                fmt::format("the node runs OTP {}, for which there is no layout (known: {}); "
+                            "--layout FILE gives one",
+                            release, known));
+}
+
+}  // namespace
+
+Result<std::vector<Layout>> known_layouts(const LocateOptions& options) {
+    if (!options.layouts.empty()) {
+        return options.layouts;
+    }
+    std::vector<Layout> layouts;
+    for (const auto& builtin : builtin_layouts()) {
+        auto layout = Layout::parse(builtin.json);
+        if (!layout) {
+            return std::unexpected(layout.error());
+        }
+        layouts.push_back(std::move(*layout));
+    }
+    return layouts;
+}
+
+Result<std::string> find_release(target::Target& target, const LocateOptions& options) {
+    const auto symbols = Symbols::of(target, options.no_symbols);
+    const auto search = ImageSearch::read(target);
+    if (!search) {
+        return std::unexpected(search.error());
+    }
+    auto version = find_version(target, symbols, *search);
+    return version ? Result<std::string>(std::move(version->otp_release))
+                   : std::unexpected(version.error());
+}
+
+Result<std::unique_ptr<Vm>> locate_vm(std::unique_ptr<target::Target> target,
+                                      const LocateOptions& options) {
+    const auto symbols = Symbols::of(*target, options.no_symbols);
+    const auto search = ImageSearch::read(*target);
+    if (!search) {
+        return std::unexpected(search.error());
+    }
+    const auto version = find_version(*target, symbols, *search);
+    if (!version) {
+        return std::unexpected(version.error());
+    }
+    auto layout = choose_layout(version->otp_release, options);
+    if (!layout) {
+        return std::unexpected(layout.error());
+    }
+    auto vm = std::make_unique<Vm>(std::move(target), std::move(*layout));
+    VmFinder finder(*vm, symbols, *search);
+    if (auto done = finder.find(*version); !done) {
+        return std::unexpected(done.error());
+    }
+    return vm;
+}
+
+}  // namespace beamdump::beam

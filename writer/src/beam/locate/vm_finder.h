@@ -1,0 +1,60 @@
+#pragma once
+
+#include "beam/locate/symbols.h"
+#include "beam/search/jit_list.h"
+#include "beam/vm/vm.h"
+
+#include <functional>
+
+namespace beamdump::beam {
+
+/// Which runtime it is, and by what that was found.
+struct RuntimeVersion {
+    std::string otp_release;
+    std::string erts_version;
+    bool jit = false;
+    std::vector<Found> found;
+};
+
+/// By the etp_* constants (erl_etp.c), or where one has no name by the text of the version. Needs
+/// no layout. kUnsupported: not 64 bits.
+Result<RuntimeVersion> find_version(target::Target& target, const Symbols& symbols,
+                                    const ImageSearch& search);
+
+/// Finds a VM's globals: by name, or, each that has none, by a search of the image's data. What one
+/// step finds the VM knows in the next.
+class VmFinder {
+  public:
+    /// Non-owning.
+    VmFinder(Vm& vm, const Symbols& symbols, const ImageSearch& search)
+        : vm_(vm), symbols_(symbols), search_(search) {}
+
+    Result<void> find(const RuntimeVersion& version);
+
+  private:
+    using Search = std::function<Result<Address>()>;
+
+    /// A name's address, else that which `search` finds by `how`. Either is noted down.
+    Result<Address> global(std::string_view name, std::string_view how, const Search& search);
+    void note(std::string_view name, Address address, std::string_view how);
+    Result<std::uint64_t> word(std::string_view name, Address address);
+
+    Result<void> find_tables_by_name();
+    Result<void> find_id_tables();
+    Result<void> find_active_code_index();
+    Result<void> find_this_node();
+    Result<void> find_literals();
+    Result<void> count_schedulers();
+    Result<void> find_code_points();
+    Result<const JitSelf*> jit();
+
+    Vm& vm_;
+    const Symbols& symbols_;
+    const ImageSearch& search_;
+    VmFacts facts_;
+    VmTables tables_;
+    std::vector<Found> found_;
+    std::optional<JitSelf> jit_;
+};
+
+}  // namespace beamdump::beam

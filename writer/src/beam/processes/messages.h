@@ -1,0 +1,69 @@
+#pragma once
+
+#include "beam/processes/fragments.h"
+
+namespace beamdump::beam {
+
+/// One entry of a process's queues and the fragments that belong to it alone.
+struct QueueEntry {
+    records::Message message;         ///< without fragments
+    std::vector<Fragment> fragments;  ///< whose words hold the message's term
+    std::vector<Span> external;       ///< parts of an undecoded message, in order: bytes
+    std::uint64_t bytes = 0;          ///< as process_info(memory) counts it
+};
+
+/// Walks the signal queues of a process in order: inner, middle, outer, parallel buffers
+/// (erl_message.h, erl_proc_sig_queue.h).
+class MessageWalker {
+  public:
+    static Result<MessageWalker> open(Vm& vm);
+
+    using Visit = std::function<Result<void>(QueueEntry&)>;
+
+    /// All queues; at most `limit` entries in all, then kImplausible. Of the outer ones, to which
+    /// others append, what was linked when the structure, or the buffers, were read: what came
+    /// later may lie in memory that was read before it was written there.
+    Result<void> walk(const ProcessView& process, std::uint64_t limit, const Visit& visit);
+
+    /// Received messages whose fragments are part of the process's heap until the next collection
+    /// (msg_frag).
+    Result<void> received(const ProcessView& process, std::uint64_t limit,
+                          const std::function<Result<void>(const Fragment&)>& visit);
+
+  private:
+    MessageWalker(Vm& vm, FragmentReader fragments, AtomWords atoms)
+        : vm_(&vm), fragments_(fragments), atoms_(atoms) {}
+    void resolve(LayoutNames& names);
+    /// `last`: the address of the last entry's link; 0: the one that links to nothing.
+    struct Queue {
+        Address first = 0;
+        Address last = 0;
+        records::QueueKind kind = records::QUEUE_KIND_INNER;
+    };
+    Result<void> queue(const Queue& which, std::uint64_t& left, const Visit& visit);
+    Result<void> buffers(Address array, std::uint64_t& left, const Visit& visit);
+    Result<void> entry(Address address, const StructView& head, QueueEntry& into);
+    Result<void> signal(Address address, std::uint64_t tag, QueueEntry& into);
+    Result<void> external(const Fragment& fragment, QueueEntry& into);
+    Result<void> external_atoms(Address translation, records::External& into);
+    Result<void> fragments_of(Address address, std::uint64_t attached, QueueEntry& into);
+
+    Vm* vm_;
+    FragmentReader fragments_;
+    AtomWords atoms_;
+    Field next_, data_, terms_, combined_;
+    Field slots_, slot_first_, slot_last_;
+    /// Of undecoded messages (external.h).
+    struct Undecoded {
+        Field flags, data, atoms, table_size, table_atoms, fragment_id, begin, end;
+        std::uint32_t data_bytes = 0;
+        std::uint64_t has_atoms = 0;
+    };
+    /// Nothing where the layout leaves them out: such a message is listed without its parts.
+    std::optional<Undecoded> undecoded_;
+    std::uint32_t message_bytes_ = 0, marker_bytes_ = 0, slot_bytes_ = 0;
+    std::uint64_t marker_combined_ = 0, signal_tag_ = 0, op_receive_mark_ = 0, arity_shift_ = 0;
+    std::optional<std::uint64_t> type_generic_exit_, type_off_heap_;  ///< as above
+};
+
+}  // namespace beamdump::beam

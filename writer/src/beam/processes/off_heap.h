@@ -1,0 +1,28 @@
+#pragma once
+
+#include "beam/processes/process.h"
+
+#include <functional>
+
+namespace beamdump::beam {
+
+/// Walks off-heap lists: reference-counted binaries, funs, external things and magic references of
+/// one owner, linked through the heap (erl_message.h, erl_off_heap_header).
+class OffHeapWalker {
+  public:
+    static Result<OffHeapWalker> open(Vm& vm);
+
+    /// Hands over the address of each Binary (magic ones too) in the list from `first` on; at most
+    /// `limit` members, then kImplausible.
+    Result<void> binaries(Address first, std::uint64_t limit,
+                          const std::function<Result<void>(Address binary)>& visit);
+
+  private:
+    explicit OffHeapWalker(Vm& vm) : vm_(&vm) {}
+    Vm* vm_;
+    Field thing_word_, next_, binary_, magic_;
+    std::uint64_t tag_binary_ = 0, tag_reference_ = 0;
+    std::uint32_t bytes_ = 0;
+};
+
+}  // namespace beamdump::beam

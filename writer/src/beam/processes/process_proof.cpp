@@ -1,0 +1,134 @@
+#include "beam/processes/process_proof.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace beamdump::beam {
+namespace {
+
+/// Whatever moves or replaces a term of the process changes one of these: bounds and tops, chains
+/// and queues that only the process itself alters, and the traces that running leaves.
+constexpr std::array kFields = {"htop",
+                                "stop",
+                                "heap",
+                                "hend",
+                                "heap_sz",
+                                "abandoned_heap",
+                                "old_heap",
+                                "old_htop",
+                                "old_hend",
+                                "mbuf",
+                                "mbuf_sz",
+                                "msg_frag",
+                                "wrt_bins",
+                                "off_heap.first",
+                                "i",
+                                "reds",
+                                "fcalls",
+                                "catches",
+                                "arity",
+                                "arg_reg",
+                                "dictionary",
+                                "psd",
+                                "gen_gcs",
+                                "sig_qs.first",
+                                "sig_qs.cont",
+                                "common.links",
+                                "common.monitors",
+                                "common.id",
+                                "common.lt_monitors",
+                                "sig_inq_buffers"};
+
+}  // namespace
+
+Result<std::vector<Field>> ProcessProof::watched_fields(const Layout& layout) {
+    LayoutNames names(layout);
+    std::vector<Field> fields;
+    for (const auto* name : kFields) {
+        fields.push_back(names.field("Process", name));
+    }
+    fields.push_back(names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}}));
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    return fields;
+}
+
+Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySource& source) {
+    auto watched = watched_fields(layout);
+    return watched ? open(layout, source, std::move(*watched)) : std::unexpected(watched.error());
+}
+
+Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySource& source,
+                                        std::vector<Field> watched) {
+    ProcessProof proof(source);
+    LayoutNames names(layout);
+    proof.fields_ = std::move(watched);
+    proof.bytes_ = names.bytes("Process");
+    proof.state_ = names.field("Process", "state");
+    proof.lock_ = names.field("Process", "lock.flags");
+    proof.free_ = names.constant("state_free");
+    proof.exiting_ = names.constant("state_exiting");
+    proof.gc_ = names.constant("state_gc");
+    // Not one on a dirty scheduler: its code works on a shadow of it (docs/live.md).
+    proof.running_ = names.constant("state_running") | names.constant("state_running_sys") |
+                     names.constant("state_dirty_running_sys");
+    proof.lock_main_ = names.constant("lock_main");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    return proof;
+}
+
+Result<bool> ProcessProof::read(Address process, ProcessReading& into) {
+    into.structure.resize(bytes_);
+    into.lock = 0;
+    into.state = 0;
+    const auto word = [](std::uint64_t& value, Field field) {
+        return std::as_writable_bytes(std::span(&value, 1)).first(field.bytes);
+    };
+    // In this order: whoever has taken the lock and already moved a top shows in the later reading
+    // of the lock, wherever the two lie in the structure.
+    std::array<memory::BatchRead, 3> reads = {
+        {{process, into.structure, false},
+         {process + lock_.offset, word(into.lock, lock_), false},
+         {process + state_.offset, word(into.state, state_), false}}};
+    if (auto done = source_->read_batch(reads); !done) {
+        return std::unexpected(done.error());
+    }
+    return std::ranges::all_of(reads, &memory::BatchRead::done);
+}
+
+records::VoidReason ProcessProof::busy(const ProcessReading& reading) const {
+    const StructView view(reading.structure);
+    for (const auto state : {view.get(state_), reading.state}) {
+        if ((state & (free_ | exiting_)) != 0) {
+            return records::VOID_REASON_EXITING;
+        }
+        if ((state & gc_) != 0) {
+            return records::VOID_REASON_COLLECTING;
+        }
+        if ((state & running_) != 0) {
+            return records::VOID_REASON_RUNNING;
+        }
+    }
+    if (((view.get(lock_) | reading.lock) & lock_main_) != 0) {
+        return records::VOID_REASON_LOCKED;
+    }
+    return records::VOID_REASON_NONE;
+}
+
+records::VoidReason ProcessProof::changed(const ProcessReading& before,
+                                          const ProcessReading& after) const {
+    if (const auto reason = busy(after); reason != records::VOID_REASON_NONE) {
+        return reason;
+    }
+    const StructView first(before.structure);
+    const StructView second(after.structure);
+    const bool same = std::ranges::all_of(
+        fields_, [&](Field field) { return first.get(field) == second.get(field); });
+    return same ? records::VOID_REASON_NONE : records::VOID_REASON_CHANGED;
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "beam/layout/struct_view.h"
+
+#include <records.pb.h>
+
+#include <vector>
+
+namespace beamdump::beam {
+
+/// A process's structure as it was read at one moment, and its lock and state words, read after it.
+struct ProcessReading {
+    std::vector<std::byte> structure;
+    std::uint64_t lock = 0;
+    std::uint64_t state = 0;
+};
+
+/// Tells whether a process held still between two readings of its structure, so that what was
+/// copied between them is consistent. docs/capture.md says why these fields suffice (erl_process.c,
+/// erl_message.c and erl_proc_sig_queue.c of OTP 25).
+class ProcessProof {
+  public:
+    /// Fields of Process of which each changes when a term of the process moves or is replaced.
+    /// Error: the layout lacks one.
+    static Result<std::vector<Field>> watched_fields(const Layout& layout);
+
+    /// Non-owning. `source` must give memory as it is at the moment, not what was cached.
+    static Result<ProcessProof> open(const Layout& layout, memory::MemorySource& source);
+    /// The same with other fields watched: to see what a missing one lets through.
+    static Result<ProcessProof> open(const Layout& layout, memory::MemorySource& source,
+                                     std::vector<Field> watched);
+
+    /// False: it cannot be read.
+    Result<bool> read(Address process, ProcessReading& into);
+
+    /// Why a copy that begins after this reading would not be consistent; NONE if it may be.
+    [[nodiscard]] records::VoidReason busy(const ProcessReading& reading) const;
+
+    /// NONE: nothing that was copied between the readings changed meanwhile.
+    [[nodiscard]] records::VoidReason changed(const ProcessReading& before,
+                                              const ProcessReading& after) const;
+
+  private:
+    explicit ProcessProof(memory::MemorySource& source) : source_(&source) {}
+    memory::MemorySource* source_;
+    std::uint32_t bytes_ = 0;
+    Field state_{}, lock_{};
+    std::vector<Field> fields_;
+    std::uint64_t free_ = 0, exiting_ = 0, gc_ = 0, running_ = 0, lock_main_ = 0;
+};
+
+}  // namespace beamdump::beam

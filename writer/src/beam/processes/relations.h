@@ -1,0 +1,77 @@
+#pragma once
+
+#include "beam/processes/process.h"
+#include "beam/processes/relation_type.h"
+
+#include <functional>
+
+namespace beamdump::beam {
+
+/// Walks a process's links and monitors (erl_monitor_link.h): red-black trees and a circular list.
+class RelationWalker {
+  public:
+    static Result<RelationWalker> open(Vm& vm);
+
+    /// Bytes that process_info(memory) counts for what was walked.
+    struct Walked {
+        std::uint64_t links = 0;
+        std::uint64_t monitors = 0;
+        std::uint64_t bytes = 0;
+    };
+
+    /// Hands over pages of at most `most` links and monitors. Bounded: a torn list ends with
+    /// kImplausible after `limit` nodes.
+    Result<Walked> walk(const ProcessView& process, std::size_t most, std::uint64_t limit,
+                        const std::function<Result<void>(records::Relations&)>& page);
+
+    /// Where a remote pid's words stand, given its term word, and how many they are.
+    [[nodiscard]] static Address remote_thing(std::uint64_t word);
+    [[nodiscard]] std::uint64_t remote_words() const { return thing_bytes_ / 8; }
+
+  private:
+    class Pager;
+    explicit RelationWalker(Vm& vm, PidWords pids, AtomWords atoms)
+        : vm_(&vm), pids_(pids), atoms_(atoms) {}
+
+    Result<void> tree(Address root, std::uint64_t limit,
+                      const std::function<Result<void>(Address, StructView)>& visit);
+    Result<void> list(Address first, std::uint64_t limit,
+                      const std::function<Result<void>(Address, StructView)>& visit);
+    Result<void> link(Address address, StructView node, records::Link& into);
+    Result<void> monitor(Address address, StructView node, records::Monitor& into);
+    Result<void> reference(Address data, records::Monitor& into);
+    Result<void> resource(Address data, records::Monitor& into);
+    Result<void> suspension(Address data, records::Monitor& into);
+    /// Number, serial and node of a remote pid's term word.
+    struct Remote {
+        std::uint64_t owner_id = 0;
+        Address node = 0;
+    };
+    /// What process_info(memory) counts for one half of a monitor.
+    Result<std::uint64_t> monitor_bytes(Address address, StructView node);
+    /// Words of a reference or remote pid, 0 for an immediate.
+    Result<std::uint64_t> term_words(std::uint64_t word);
+    Result<std::optional<Remote>> remote(std::uint64_t word);
+    [[nodiscard]] bool is_remote_link(std::uint64_t type) const;
+    [[nodiscard]] records::MonitorKind monitor_kind(std::uint64_t type) const;
+    [[nodiscard]] records::LinkKind link_kind(std::uint64_t type) const;
+
+    Vm* vm_;
+    PidWords pids_;
+    AtomWords atoms_;
+    Field right_, left_, next_, other_, offset_, flags_;
+    RelationType type_;
+    Field suspend_state_;
+    Field data_ref_, data_refc_, data_origin_, data_target_, name_, dist_, dist_name_,
+        ilink_unlinking_, elink_unlinking_;
+    Field thing_header_, thing_node_, thing_data_, ref_numbers_, magic_numbers_, magic_data_;
+    std::uint32_t node_bytes_ = 0, thing_bytes_ = 0, ref_bytes_ = 0, data_bytes_ = 0;
+    std::uint32_t elink_bytes_ = 0, heap_block_bytes_ = 0, extended_bytes_ = 0, suspend_bytes_ = 0;
+    std::uint64_t flag_target_ = 0, flag_name_ = 0, flag_extended_ = 0;
+    std::uint64_t link_process_ = 0, link_port_ = 0, link_remote_ = 0;
+    std::optional<std::uint64_t> link_remote_port_;  // from OTP 29 on
+    std::vector<std::pair<std::uint64_t, records::MonitorKind>> monitor_kinds_;
+    std::uint64_t external_pid_tag_ = 0, external_ref_tag_ = 0, arity_shift_ = 0;
+};
+
+}  // namespace beamdump::beam

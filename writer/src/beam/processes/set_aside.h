@@ -1,0 +1,59 @@
+#pragma once
+
+#include "beam/layout/struct_view.h"
+#include "beam/tables/atoms.h"
+#include "beam/vm/vm.h"
+#include "target/thread_registers.h"
+
+#include <map>
+#include <span>
+
+namespace beamdump::beam {
+
+/// Processes that run in JIT-compiled code keep the tops of heap and stack in registers. Where a
+/// thread stands at the very beginning of an Erlang function, these are certain: the emulator
+/// itself may put the process aside there, when its reductions are used up
+/// (jit/x86/instr_common.cpp, i_test_yield; OTP 25 to 29). All frames are whole, the arguments are
+/// the function's, and nothing is half written. Anywhere else nothing is said.
+class SetAside {
+  public:
+    static Result<SetAside> open(const Layout& layout);
+
+    /// Whether a thread stands at the beginning of a function. `memory`: of the stopped process.
+    [[nodiscard]] bool certain(const target::ThreadRegisters& thread,
+                               memory::MemorySource& memory) const;
+
+    /// From here on these are known, and none but these.
+    void learn(std::span<const target::ThreadRegisters> threads, memory::MemorySource& memory);
+    void forget() { known_.clear(); }
+
+    /// Where the process at that address is among the known: puts into its structure, as it was
+    /// copied, what the emulator would put there (jit/x86/process_main.cpp,
+    /// context_switch_simplified). False: it is not, or it does not fit the structure.
+    [[nodiscard]] bool apply(Address process, std::span<std::byte> structure) const;
+
+  private:
+    struct State {
+        Address code_mfa = 0;
+        std::uint64_t arity = 0;
+        Address instruction = 0;
+        Address heap_top = 0;
+        Address stack_top = 0;
+        Address arguments = 0;
+        std::int64_t reductions_left = 0;
+    };
+    [[nodiscard]] std::optional<State> state_of(const target::ThreadRegisters& thread,
+                                                memory::MemorySource& memory) const;
+
+    explicit SetAside(AtomWords atoms) : atoms_(atoms) {}
+    [[nodiscard]] std::optional<std::uint64_t> arity_of(std::span<const std::byte> mfa) const;
+
+    AtomWords atoms_;
+    Field heap_, hend_, htop_, stop_, i_, current_, arity_, arg_reg_, fcalls_, state_;
+    Field mfa_module_, mfa_function_, mfa_arity_;
+    std::uint32_t mfa_bytes_ = 0;
+    std::uint64_t running_ = 0, otherwise_ = 0;
+    std::map<Address, State> known_;
+};
+
+}  // namespace beamdump::beam

@@ -1,0 +1,103 @@
+#include "beam/tables/binary_reader.h"
+
+#include "beam/layout/struct_view.h"
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint64_t kMaxBinaryBytes = std::uint64_t{1} << 47U;
+
+}  // namespace
+
+Result<BinaryReader> BinaryReader::open(Vm& vm, std::optional<std::uint64_t> keep,
+                                        std::uint64_t inline_bytes) {
+    BinaryReader reader(vm);
+    reader.keep_ = keep;
+    reader.inline_bytes_ = inline_bytes;
+    LayoutNames names(vm.layout());
+    reader.flags_ = names.field("Binary", "flags");
+    reader.references_ = names.field("Binary", "refc");
+    reader.size_ = names.field("Binary", "orig_size");
+    reader.bytes_ = names.field("Binary", "orig_bytes");
+    reader.magic_numbers_ = names.field("ErtsMagicBinary", "refn");
+    reader.flag_magic_ = names.constant("binary_flag_magic");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    return reader;
+}
+
+Result<std::vector<BinaryView>> BinaryReader::read(std::span<const Address> addresses) {
+    const std::size_t head_bytes = end_of({flags_, references_, size_});
+    std::vector<std::byte> heads(addresses.size() * head_bytes);
+    std::vector<memory::BatchRead> batch(addresses.size());
+    for (std::size_t index = 0; index < addresses.size(); ++index) {
+        batch[index] = {addresses[index], std::span(heads).subspan(index * head_bytes, head_bytes),
+                        false};
+    }
+    if (auto done = vm_->bulk().read_batch(batch); !done) {
+        return std::unexpected(done.error());
+    }
+    std::vector<BinaryView> result;
+    std::vector<memory::BatchRead> contents;
+    std::vector<std::size_t> magic;
+    result.reserve(addresses.size());
+    for (const auto& head : batch) {
+        const StructView view(head.into);
+        const auto size = head.done ? view.get(size_) : kMaxBinaryBytes + 1;
+        if (size > kMaxBinaryBytes) {
+            ++unreadable_;
+            continue;
+        }
+        auto& binary = result.emplace_back();
+        binary.address = head.address;
+        binary.data = head.address + bytes_.offset;
+        binary.size = size;
+        binary.facts.set_address(head.address);
+        binary.facts.set_data_address(binary.data);
+        binary.facts.set_size_bytes(size);
+        binary.facts.set_references(view.get(references_));
+        binary.facts.set_flags(static_cast<std::uint32_t>(view.get(flags_)));
+        if ((view.get(flags_) & flag_magic_) != 0) {
+            // Its content is a runtime's or a NIF's own data, not bytes of a term: left out.
+            binary.facts.set_magic(true);
+            magic.push_back(result.size() - 1);
+            continue;
+        }
+        binary.wanted = std::min(keep_.value_or(size), size);
+        binary.content_apart = binary.wanted > inline_bytes_;
+        if (!binary.content_apart && binary.wanted != 0) {
+            auto& prefix = *binary.facts.mutable_prefix();
+            prefix.resize(binary.wanted);
+            contents.push_back({binary.data, std::as_writable_bytes(std::span(prefix)), false});
+        }
+    }
+    std::vector<std::array<std::uint32_t, 3>> numbers(magic.size());
+    for (std::size_t index = 0; index < magic.size(); ++index) {
+        contents.push_back({result[magic[index]].address + magic_numbers_.offset,
+                            std::as_writable_bytes(std::span(numbers[index])), false});
+    }
+    if (auto done = vm_->bulk().read_batch(contents); !done) {
+        return std::unexpected(done.error());
+    }
+    const auto first_magic = contents.size() - magic.size();
+    for (std::size_t index = 0; index < magic.size(); ++index) {
+        if (contents[first_magic + index].done) {
+            result[magic[index]].facts.mutable_magic_reference()->Add(numbers[index].begin(),
+                                                                      numbers[index].end());
+        }
+    }
+    for (std::size_t index = 0; index < first_magic; ++index) {
+        if (!contents[index].done) {
+            ++unreadable_;
+            const auto found =
+                std::ranges::find(result, contents[index].address, &BinaryView::data);
+            found->facts.clear_prefix();
+        }
+    }
+    return result;
+}
+
+}  // namespace beamdump::beam

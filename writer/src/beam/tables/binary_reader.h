@@ -1,0 +1,44 @@
+#pragma once
+
+#include "beam/vm/vm.h"
+
+#include <records.pb.h>
+
+#include <optional>
+
+namespace beamdump::beam {
+
+/// What a Binary structure says (erl_binary.h), with the first part of its bytes.
+struct BinaryView {
+    Address address = 0;
+    Address data = 0;  ///< of its first byte
+    std::uint64_t size = 0;
+    records::Binary facts;       ///< with the prefix, unless the content is left to the caller
+    bool content_apart = false;  ///< asked-for content exceeds `inline_bytes`: read it from `data`
+    std::uint64_t wanted = 0;    ///< bytes of content that were asked for
+};
+
+/// Reads many Binary structures with few system calls.
+class BinaryReader {
+  public:
+    /// `keep`: bytes of content to keep, nothing for all. Contents of more than `inline_bytes` are
+    /// left to the caller.
+    static Result<BinaryReader> open(Vm& vm, std::optional<std::uint64_t> keep,
+                                     std::uint64_t inline_bytes);
+
+    /// In the order of `addresses`; structures that cannot be read are left out and counted.
+    Result<std::vector<BinaryView>> read(std::span<const Address> addresses);
+
+    [[nodiscard]] std::uint64_t unreadable() const { return unreadable_; }
+
+  private:
+    explicit BinaryReader(Vm& vm) : vm_(&vm) {}
+    Vm* vm_;
+    std::optional<std::uint64_t> keep_;
+    std::uint64_t inline_bytes_ = 0;
+    std::uint64_t unreadable_ = 0;
+    Field flags_, references_, size_, bytes_, magic_numbers_;
+    std::uint64_t flag_magic_ = 0;
+};
+
+}  // namespace beamdump::beam

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "beam/tables/modules.h"
+
+#include <unordered_map>
+
+namespace beamdump::beam {
+
+/// From code addresses to functions, over all loaded instances. Memory: 32 bytes a module, and a
+/// bounded number of answers kept (many processes wait at the same few addresses).
+class CodeLookup {
+  public:
+    /// Over the modules that are loaded at this moment.
+    static Result<CodeLookup> read(Vm& vm);
+    static Result<CodeLookup> build(Vm& vm, std::vector<ModuleCode> modules);
+
+    [[nodiscard]] const std::vector<ModuleCode>& modules() const { return modules_; }
+    [[nodiscard]] bool in_code(Address pc) const { return module_of(pc) != nullptr; }
+    /// The function at a code address; nothing where no loaded module holds it.
+    std::optional<CodeMfa> function_at(Address pc);
+    /// An ErtsCodeMFA inside some module's code or an export entry.
+    std::optional<CodeMfa> mfa_at(Address address);
+
+  private:
+    CodeLookup(ModuleReader reader, std::vector<ModuleCode> modules)
+        : reader_(reader), modules_(std::move(modules)) {}
+    [[nodiscard]] const ModuleCode* module_of(Address pc) const;
+
+    ModuleReader reader_;
+    std::vector<ModuleCode> modules_;  // by start address
+    std::unordered_map<Address, std::optional<CodeMfa>> known_;
+};
+
+}  // namespace beamdump::beam

@@ -1,0 +1,121 @@
+#include "beam/tables/index_table.h"
+
+#include "beam/layout/struct_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+/// No table of the runtime holds more: atoms are limited to 2^20 by default, 2^31 at most; beyond
+/// this a count is taken for garbage.
+constexpr std::uint32_t kMaxEntries = 1U << 28U;
+
+}  // namespace
+
+Result<IndexTableWalker> IndexTableWalker::open(Vm& vm, Address table) {
+    LayoutNames names(vm.layout());
+    const auto segments = names.field("IndexTable", "seg_table");
+    const auto entries = names.field("IndexTable", "entries");
+    const auto size = names.field("IndexTable", "size");
+    IndexTableWalker walker;
+    walker.vm_ = &vm;
+    walker.page_shift_ = static_cast<std::uint32_t>(names.constant("index_page_shift"));
+    const auto bytes = names.bytes("IndexTable");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    auto read = OwnedStruct::read(vm.memory(), table, bytes);
+    if (!read) {
+        return wrap("reading an index table", read.error());
+    }
+    walker.segments_ = read->view().get(segments);
+    walker.entries_ = read->view().u32(entries);
+    if (walker.entries_ > kMaxEntries || walker.entries_ > read->view().u32(size)) {
+        return fail(
+            ErrorCode::kImplausible,
+            fmt::format(
+                "index table at {:#x}: expected no more entries than are allocated, found {} of {}",
+                table, walker.entries_, read->view().u32(size)));
+    }
+    return walker;
+}
+
+Result<std::vector<Address>> IndexTableWalker::objects(std::uint32_t first, std::uint32_t count) {
+    std::vector<Address> result;
+    const auto end = std::min<std::uint64_t>(std::uint64_t{first} + count, entries_);
+    const std::uint32_t page = 1U << page_shift_;
+    for (std::uint64_t index = first; index < end;) {
+        auto segment = vm_->memory().word(segments_ + (index >> page_shift_) * sizeof(Address));
+        if (!segment) {
+            return std::unexpected(segment.error());
+        }
+        const auto within = index & (page - 1);
+        const auto take = std::min<std::uint64_t>(page - within, end - index);
+        auto slots = read_words(vm_->memory(), *segment + within * sizeof(Address), take);
+        if (!slots) {
+            return std::unexpected(slots.error());
+        }
+        result.insert(result.end(), slots->begin(), slots->end());
+        index += take;
+    }
+    return result;
+}
+
+Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
+    LayoutNames names(vm.layout());
+    const auto shift = names.field("Hash", "shift");
+    const auto count = names.field("Hash", "nobjs");
+    const auto bucket = names.field("Hash", "bucket");
+    const auto next = names.field("HashBucket", "next");
+    const auto bytes = names.bytes("Hash");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    auto read = OwnedStruct::read(vm.memory(), table, bytes);
+    if (!read) {
+        return wrap("reading a hash table", read.error());
+    }
+    // hash.h: the number of slots is 2^(64 - shift).
+    const auto shift_bits = read->view().u32(shift);
+    const auto objects = read->view().u32(count);
+    if (shift_bits < 64 - 28 || shift_bits > 63 || objects > kMaxEntries) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("hash table at {:#x}: expected a shift of 36 to 63 and a count of "
+                                "objects, found {} and {}",
+                                table, shift_bits, objects));
+    }
+    const std::uint64_t slots = std::uint64_t{1} << (64 - shift_bits);
+    auto heads = read_words(vm.memory(), read->view().get(bucket), slots);
+    if (!heads) {
+        return std::unexpected(heads.error());
+    }
+    std::vector<Address> result;
+    for (auto object : *heads) {
+        while (object != 0) {
+            if (result.size() >= objects) {
+                return fail(ErrorCode::kImplausible,
+                            fmt::format("hash table at {:#x}: expected {} objects, found more",
+                                        table, objects));
+            }
+            result.push_back(object);
+            auto following = vm.memory().word(object + next.offset);
+            if (!following) {
+                return std::unexpected(following.error());
+            }
+            object = *following;
+        }
+    }
+    // A thread may have been stopped between linking an object and counting it.
+    constexpr std::uint64_t kUncounted = 64;
+    if (objects > result.size() + kUncounted) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("hash table at {:#x}: expected {} objects, found {}", table,
+                                objects, result.size()));
+    }
+    return result;
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "beam/vm/vm.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace beamdump::beam {
+
+/// Walks the runtime's index tables (index.h): index -> object, through segments of 1024 pointers.
+class IndexTableWalker {
+  public:
+    /// `table`: address of the IndexTable.
+    static Result<IndexTableWalker> open(Vm& vm, Address table);
+
+    [[nodiscard]] std::uint32_t entries() const { return entries_; }
+
+    /// Addresses of objects first .. first+count-1 (fewer at the end).
+    Result<std::vector<Address>> objects(std::uint32_t first, std::uint32_t count);
+
+  private:
+    Vm* vm_ = nullptr;
+    Address segments_ = 0;
+    std::uint32_t entries_ = 0;
+    std::uint32_t page_shift_ = 0;
+};
+
+/// Addresses of all objects in a runtime hash table (hash.h), bucket by bucket. Bounded by the
+/// table's own object count, so that a torn chain ends; kImplausible when more are met.
+Result<std::vector<Address>> hash_objects(Vm& vm, Address table);
+
+}  // namespace beamdump::beam

@@ -1,0 +1,118 @@
+#include "beam/tables/literal_sweep.h"
+
+#include "beam/layout/struct_view.h"
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint64_t kBlockBytes = 256U << 10U;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47U;
+constexpr std::uint64_t kMostReferences = std::uint64_t{1} << 32U;
+constexpr std::uint32_t kOrdinaryReference = 0xffffffff;  // erl_term.h: ERTS_ORDINARY_REF_MARKER
+
+struct Names {
+    std::optional<Field> size, bytes;  // of a ProcBin; a BinRef has no such
+    Field binary, magic_binary, orig_size, orig_bytes, flags, references;
+    std::uint32_t refc_bytes = 0, magic_ref_bytes = 0;
+    std::uint64_t refc_header = 0, magic_ref_header = 0, flag_magic = 0;
+
+    static Result<Names> resolve(const Layout& layout) {
+        LayoutNames names(layout);
+        Names result;
+        result.size = names.field_if_any("ProcBin", "size");
+        result.bytes = names.field_if_any("ProcBin", "bytes");
+        result.binary = names.field({{"ProcBin", "val"}, {"BinRef", "val"}});
+        result.refc_bytes = names.bytes(names.has_structure("ProcBin") ? "ProcBin" : "BinRef");
+        result.references = names.field("Binary", "refc");
+        result.magic_binary = names.field("MagicRef", "mb");
+        result.magic_ref_bytes = names.bytes("MagicRef");
+        result.orig_size = names.field("Binary", "orig_size");
+        result.orig_bytes = names.field("Binary", "orig_bytes");
+        result.flags = names.field("Binary", "flags");
+        result.flag_magic = names.constant("binary_flag_magic");
+        // erl_term.h: a header's arity is the thing's size in words, the header not counted.
+        const auto shift = names.constant("header_arity_shift");
+        result.refc_header = (result.refc_bytes / 8 - 1) << shift |
+                             names.constant({"refc_binary_subtag", "bin_ref_subtag"});
+        result.magic_ref_header =
+            (result.magic_ref_bytes / 8 - 1) << shift | names.constant("reference_subtag");
+        if (auto known = names.outcome(); !known) {
+            return std::unexpected(known.error());
+        }
+        return result;
+    }
+};
+
+/// The Binary that a ProcBin or BinRef names, if it is one.
+std::optional<Address> from_refc(Vm& vm, const Names& names, const StructView& thing) {
+    const auto binary = thing.get(names.binary);
+    if (!vm.plausible(binary, names.orig_bytes.offset)) {
+        return std::nullopt;
+    }
+    const auto size = vm.memory().word(binary + names.orig_size.offset);
+    if (!size || *size > kMostBytes) {
+        return std::nullopt;
+    }
+    if (!names.size || !names.bytes) {
+        const auto references = vm.memory().word(binary + names.references.offset);
+        const bool alive = references && *references != 0 && *references < kMostReferences;
+        return alive && vm.plausible(binary, names.orig_bytes.offset + *size)
+                   ? std::optional(binary)
+                   : std::nullopt;
+    }
+    const auto first = binary + names.orig_bytes.offset;
+    const auto bytes = thing.get(*names.bytes);
+    const bool inside = bytes >= first && bytes - first <= *size &&
+                        thing.get(*names.size) <= *size - (bytes - first);
+    return inside ? std::optional(binary) : std::nullopt;
+}
+
+std::optional<Address> from_reference(Vm& vm, const Names& names, const StructView& thing) {
+    const auto binary = thing.get(names.magic_binary);
+    if ((binary & kOrdinaryReference) == kOrdinaryReference ||
+        !vm.plausible(binary, names.orig_bytes.offset)) {
+        return std::nullopt;
+    }
+    const auto flags = vm.memory().word(binary + names.flags.offset);
+    return flags && (*flags & names.flag_magic) != 0 ? std::optional(binary) : std::nullopt;
+}
+
+}  // namespace
+
+Result<void> sweep_literal_binaries(Vm& vm, memory::AddressRange part,
+                                    const std::function<Result<void>(Address)>& visit) {
+    auto names = Names::resolve(vm.layout());
+    if (!names) {
+        return std::unexpected(names.error());
+    }
+    const std::size_t longest = std::max(names->refc_bytes, names->magic_ref_bytes);
+    std::vector<std::byte> block;
+    for (auto begin = part.begin; begin < part.end; begin += kBlockBytes) {
+        // A thing may reach into the next block: read on that far.
+        block.resize(std::min(kBlockBytes + longest, part.end - begin));
+        if (auto done = vm.bulk().read(begin, block); !done) {
+            return wrap("literals", done.error());
+        }
+        const auto last = std::min<std::size_t>(kBlockBytes, block.size());
+        for (std::size_t at = 0; at + 8 <= last; at += 8) {
+            const auto rest = std::span<const std::byte>(block).subspan(at);
+            const auto header = StructView(rest).get(Field{0, 8});
+            std::optional<Address> binary;
+            if (header == names->refc_header && rest.size() >= names->refc_bytes) {
+                binary = from_refc(vm, *names, StructView(rest));
+            } else if (header == names->magic_ref_header && rest.size() >= names->magic_ref_bytes) {
+                binary = from_reference(vm, *names, StructView(rest));
+            }
+            if (binary) {
+                if (auto done = visit(*binary); !done) {
+                    return done;
+                }
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,361 @@
+#include "beam/tables/modules.h"
+
+#include "beam/layout/struct_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint64_t kMaxCodeBytes = std::uint64_t{1} << 31U;  // code_length is an int
+constexpr std::uint64_t kMaxFunctions = 1U << 24U;
+constexpr std::uint64_t kMaxLines = 1U << 26U;
+constexpr std::uint64_t kMaxFiles = 255;  // beam_code.h: a file number has 8 bits
+constexpr std::uint64_t kMaxArity = 255;
+
+}  // namespace
+
+Result<std::vector<ModuleCode>> read_modules(Vm& vm) {
+    LayoutNames names(vm.layout());
+    const auto table_bytes = names.bytes("IndexTable");
+    const auto module_bytes = names.bytes("Module");
+    const auto module = names.field("Module", "module");
+    const auto curr = names.field("Module", "curr");
+    const auto old = names.field("Module", "old");
+    const auto on_load = names.field("Module", "on_load");
+    const auto instance_bytes = names.bytes("ModuleInstance");
+    const auto header = names.field("ModuleInstance", "code_hdr");
+    const auto length = names.field("ModuleInstance", "code_length");
+    const auto catches = names.field("ModuleInstance", "catches");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    auto table = IndexTableWalker::open(
+        vm, vm.tables().modules + std::uint64_t{vm.facts().active_code_index} * table_bytes);
+    auto objects = table ? table->objects(0, table->entries())
+                         : Result<std::vector<Address>>(std::unexpected(table.error()));
+    if (!objects) {
+        return wrap("module table", objects.error());
+    }
+    std::vector<ModuleCode> result;
+    std::size_t without_length = 0;
+    const auto add = [&](StructView instance, std::uint64_t name, records::ModuleInstance kind) {
+        const ModuleCode code{static_cast<std::uint32_t>(name), kind, instance.get(header),
+                              instance.get(length), instance.u32(catches)};
+        if (code.header != 0 && code.bytes != 0 && code.bytes < kMaxCodeBytes) {
+            result.push_back(code);
+        } else if (code.header != 0) {
+            ++without_length;
+        }
+    };
+    for (const auto object : *objects) {
+        auto read = OwnedStruct::read(vm.memory(), object, module_bytes);
+        if (!read) {
+            return wrap("module table", read.error());
+        }
+        const auto view = read->view();
+        add(StructView(view.bytes().subspan(curr.offset, instance_bytes)), view.get(module),
+            records::MODULE_INSTANCE_CURRENT);
+        add(StructView(view.bytes().subspan(old.offset, instance_bytes)), view.get(module),
+            records::MODULE_INSTANCE_OLD);
+        if (const auto pending = view.get(on_load); pending != 0) {
+            if (auto loading = OwnedStruct::read(vm.memory(), pending, instance_bytes)) {
+                add(loading->view(), view.get(module), records::MODULE_INSTANCE_ON_LOAD);
+            }
+        }
+    }
+    // While the node runs, one may be caught as it is being loaded.
+    if (without_length * 10 > result.size()) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("module table: expected code of some length, found none for {} of "
+                                "{} instances",
+                                without_length, without_length + result.size()));
+    }
+    return result;
+}
+
+Result<ModuleReader> ModuleReader::open(Vm& vm) {
+    auto atoms = AtomWords::resolve(vm.layout());
+    if (!atoms) {
+        return std::unexpected(atoms.error());
+    }
+    ModuleReader reader(vm, *atoms);
+    LayoutNames names(vm.layout());
+    reader.num_functions_ = names.field("BeamCodeHeader", "num_functions");
+    reader.literal_area_ = names.field("BeamCodeHeader", "literal_area");
+    reader.line_table_ = names.field("BeamCodeHeader", "line_table");
+    reader.md5_ = names.field("BeamCodeHeader", "md5_ptr");
+    reader.functions_ = names.field("BeamCodeHeader", "functions");
+    reader.header_bytes_ = names.bytes("BeamCodeHeader");
+    reader.fname_ = names.field("BeamCodeLineTab", "fname_ptr");
+    reader.loc_size_ = names.field("BeamCodeLineTab", "loc_size");
+    reader.loc_tab_ = names.field("BeamCodeLineTab", "loc_tab");
+    reader.func_tab_ = names.field("BeamCodeLineTab", "func_tab");
+    reader.line_bytes_ = names.bytes("BeamCodeLineTab");
+    reader.info_mfa_ = names.field("ErtsCodeInfo", "mfa");
+    reader.mfa_module_ = names.field("ErtsCodeMFA", "module");
+    reader.mfa_function_ = names.field("ErtsCodeMFA", "function");
+    reader.mfa_arity_ = names.field("ErtsCodeMFA", "arity");
+    reader.mfa_bytes_ = names.bytes("ErtsCodeMFA");
+    reader.area_start_ = names.field("ErtsLiteralArea", "start");
+    reader.area_end_ = names.field("ErtsLiteralArea", "end");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    return reader;
+}
+
+Result<CodeMfa> ModuleReader::mfa_at(Address address) {
+    auto read = OwnedStruct::read(vm_->memory(), address, mfa_bytes_);
+    if (!read) {
+        return wrap("reading a function's name", read.error());
+    }
+    const auto view = read->view();
+    const auto module = atoms_.index(view.get(mfa_module_));
+    const auto function = atoms_.index(view.get(mfa_function_));
+    const auto arity = view.get(mfa_arity_);
+    if (!module || !function || arity > kMaxArity) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("expected module, function and arity at {:#x}, found {:#x}, {:#x}, "
+                                "{}",
+                                address, view.get(mfa_module_), view.get(mfa_function_), arity));
+    }
+    return CodeMfa{*module, *function, static_cast<std::uint32_t>(arity)};
+}
+
+Result<std::uint32_t> ModuleReader::function_count(const ModuleCode& code) {
+    auto count = vm_->memory().word(code.header + num_functions_.offset);
+    if (!count) {
+        return std::unexpected(count.error());
+    }
+    if (*count > kMaxFunctions || *count * sizeof(Address) > code.bytes) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("code header at {:#x}: expected functions inside the module's "
+                                "code, found {} in {} bytes",
+                                code.header, *count, code.bytes));
+    }
+    return static_cast<std::uint32_t>(*count);
+}
+
+Result<std::optional<ModuleReader::LineTable>> ModuleReader::line_table(const ModuleCode& code) {
+    auto address = vm_->memory().word(code.header + line_table_.offset);
+    auto count = function_count(code);
+    if (!address || !count) {
+        return std::unexpected(!address ? address.error() : count.error());
+    }
+    if (*address == 0) {
+        return std::nullopt;
+    }
+    auto read = OwnedStruct::read(vm_->memory(), *address, line_bytes_);
+    auto first = vm_->memory().word(*address + func_tab_.offset);
+    auto last = vm_->memory().word(*address + func_tab_.offset + *count * sizeof(Address));
+    if (!read || !first || !last) {
+        return fail(ErrorCode::kUnmapped, fmt::format("line table at {:#x}", *address));
+    }
+    LineTable table;
+    table.start = *first;
+    const auto lines = (*last - *first) / sizeof(Address);
+    table.location_bytes = read->view().u32(loc_size_);
+    table.locations = read->view().get(loc_tab_);
+    table.file_names = read->view().get(fname_);
+    if (*last < *first || lines > kMaxLines ||
+        (table.location_bytes != 2 && table.location_bytes != 4)) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("line table at {:#x}: {} lines, {} bytes each", *address, lines,
+                                table.location_bytes));
+    }
+    table.count = static_cast<std::uint32_t>(lines);
+    return table;
+}
+
+Result<records::Module> ModuleReader::module(const ModuleCode& code) {
+    auto header = OwnedStruct::read(vm_->memory(), code.header, header_bytes_);
+    auto count = function_count(code);
+    auto lines = line_table(code);
+    if (!header || !count || !lines) {
+        return std::unexpected(!header ? header.error() : !count ? count.error() : lines.error());
+    }
+    records::Module module;
+    module.set_name_atom(code.name_atom);
+    module.set_instance(code.instance);
+    module.set_header_address(code.header);
+    module.set_code_start(code.header);
+    module.set_code_end(code.end());
+    module.set_code_bytes(code.bytes);
+    module.set_function_count(*count);
+    module.set_first_catch(code.first_catch);
+    if (const auto md5 = header->view().get(md5_); md5 != 0) {
+        std::string sum(16, '\0');
+        if (vm_->memory().read(md5, std::as_writable_bytes(std::span(sum)))) {
+            module.set_md5(std::move(sum));
+        }
+    }
+    if (const auto area = header->view().get(literal_area_); area != 0) {
+        if (auto end = vm_->memory().word(area + area_end_.offset)) {
+            module.set_literal_area_address(area + area_start_.offset);
+            module.set_literal_area_end(*end);
+        }
+    }
+    if (*lines) {
+        module.set_line_count((*lines)->count);
+        module.set_location_bytes((*lines)->location_bytes);
+        // The file name table ends where the location table begins (asm_load.c, finish_line_table).
+        const auto names_end = (*lines)->locations;
+        const auto names = names_end > (*lines)->file_names
+                               ? (names_end - (*lines)->file_names) / sizeof(Address)
+                               : 0;
+        if (names != 0 && names <= kMaxFiles) {
+            if (auto words = read_words(vm_->memory(), (*lines)->file_names, names)) {
+                module.mutable_file_name_words()->Add(words->begin(), words->end());
+            }
+        }
+    }
+    return module;
+}
+
+// asm_load.c: an MD5 sum, where there is one, and the lines lie behind the code, in the same block.
+// A literal area holds its own bounds, and its terms follow (beam_load.c, erl_global_literals.c).
+Result<ModuleReader::HeaderParts> ModuleReader::check_header(const ModuleCode& code) {
+    auto header = OwnedStruct::read(vm_->memory(), code.header, header_bytes_);
+    auto lines = line_table(code);
+    if (!header || !lines) {
+        return std::unexpected(!header ? header.error() : lines.error());
+    }
+    const auto& facts = vm_->facts();
+    const Address literals_end = facts.literals_start + facts.literals_bytes;
+    const auto md5 = header->view().get(md5_);
+    const auto area = header->view().get(literal_area_);
+    struct Part {
+        std::string_view what;
+        Address address;
+        Address begin, end;
+    };
+    // The table of functions has one entry more than there are: where the last one ends.
+    const auto last = vm_->memory().word(code.header + functions_.offset +
+                                         header->view().get(num_functions_) * sizeof(Address));
+    std::vector<Part> parts = {
+        {"end of functions", last.value_or(~Address{0}), code.header + 1, code.end() + 1},
+        {"MD5 sum", md5, code.header, code.end()},
+        {"literals", area, facts.literals_start, literals_end}};
+    if (area != 0) {
+        const auto end = vm_->memory().word(area + area_end_.offset);
+        parts.push_back({"literals' end", end.value_or(~Address{0}), area + area_start_.offset,
+                         literals_end + 1});
+    }
+    if (*lines) {
+        const auto& table = **lines;
+        parts.push_back({"lines", table.start, code.header, code.end()});
+        parts.push_back({"lines' places", table.locations, table.start, code.end()});
+        // The names of files come before what they are the files of.
+        parts.push_back({"files", table.file_names, table.start, table.locations + 1});
+        const auto first = vm_->memory().word(table.start);
+        parts.push_back({"first line", table.count == 0 ? 0 : first.value_or(~Address{0}),
+                         code.header, code.end()});
+    }
+    for (const auto& part : parts) {
+        if (part.address != 0 && (part.address < part.begin || part.address >= part.end)) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("module at {:#x}: expected its {} between {:#x} and {:#x}, "
+                                    "found {:#x}",
+                                    code.header, part.what, part.begin, part.end, part.address));
+        }
+    }
+    return HeaderParts{md5 != 0, lines->has_value() && (*lines)->count != 0, area != 0};
+}
+
+Result<records::Functions> ModuleReader::functions(const ModuleCode& code, std::uint32_t first,
+                                                   std::uint32_t most) {
+    auto count = function_count(code);
+    if (!count) {
+        return std::unexpected(count.error());
+    }
+    const auto take = first < *count ? std::min(most, *count - first) : 0;
+    auto starts =
+        read_words(vm_->memory(), code.header + functions_.offset + std::uint64_t{first} * 8, take);
+    if (!starts) {
+        return std::unexpected(starts.error());
+    }
+    records::Functions page;
+    page.set_first(first);
+    for (const auto start : *starts) {
+        auto mfa = mfa_at(start + info_mfa_.offset);
+        if (!mfa) {
+            return std::unexpected(mfa.error());
+        }
+        page.add_start_address(start);
+        page.add_name_atom(mfa->function_atom);
+        page.add_arity(mfa->arity);
+    }
+    return page;
+}
+
+Result<records::Lines> ModuleReader::lines(const ModuleCode& code, std::uint32_t first,
+                                           std::uint32_t most) {
+    auto table = line_table(code);
+    if (!table) {
+        return std::unexpected(table.error());
+    }
+    records::Lines page;
+    page.set_first(first);
+    if (!*table || first >= (*table)->count) {
+        return page;
+    }
+    const auto take = std::min(most, (*table)->count - first);
+    auto addresses = read_words(vm_->memory(), (*table)->start + std::uint64_t{first} * 8, take);
+    const auto width = (*table)->location_bytes;
+    std::vector<std::byte> locations(std::size_t{take} * width);
+    auto done = vm_->memory().read((*table)->locations + std::uint64_t{first} * width, locations);
+    if (!addresses || !done) {
+        return std::unexpected(!addresses ? addresses.error() : done.error());
+    }
+    const StructView view(locations);
+    for (std::uint32_t index = 0; index < take; ++index) {
+        page.add_address((*addresses)[index]);
+        page.add_location(view.u32(Field{index * width, width}));
+    }
+    return page;
+}
+
+Result<std::optional<CodeMfa>> ModuleReader::function_at(const ModuleCode& code, Address pc) {
+    auto count = function_count(code);
+    if (!count) {
+        return std::unexpected(count.error());
+    }
+    const auto start_of = [&](std::uint64_t index) {
+        return vm_->memory().word(code.header + functions_.offset + index * sizeof(Address));
+    };
+    // The last function whose start is at or below pc; the table has one entry more than functions.
+    std::uint64_t low = 0;
+    std::uint64_t high = *count;
+    while (low < high) {
+        const auto middle = low + (high - low) / 2;
+        auto next = start_of(middle + 1);
+        if (!next) {
+            return std::unexpected(next.error());
+        }
+        if (*next <= pc) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low >= *count) {
+        return std::nullopt;
+    }
+    auto start = start_of(low);
+    if (!start) {
+        return std::unexpected(start.error());
+    }
+    if (pc < *start) {
+        return std::nullopt;
+    }
+    auto mfa = mfa_at(*start + info_mfa_.offset);
+    if (!mfa) {
+        return std::unexpected(mfa.error());
+    }
+    return *mfa;
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "beam/tables/atoms.h"
+
+namespace beamdump::beam {
+
+/// One instance of a loaded module: its code range and where its header is.
+struct ModuleCode {
+    std::uint32_t name_atom = 0;
+    records::ModuleInstance instance = records::MODULE_INSTANCE_UNKNOWN;
+    Address header = 0;  ///< BeamCodeHeader; also where the code range starts
+    std::uint64_t bytes = 0;
+    std::uint32_t first_catch = 0;
+    [[nodiscard]] Address end() const { return header + bytes; }
+};
+
+/// Reads the module table of the active code index (module.c): current and old instances, and an
+/// instance whose on_load function has not finished.
+Result<std::vector<ModuleCode>> read_modules(Vm& vm);
+
+/// A function's name as the code knows it.
+struct CodeMfa {
+    std::uint32_t module_atom = 0;
+    std::uint32_t function_atom = 0;
+    std::uint32_t arity = 0;
+};
+
+/// Reads one module's header, functions and line table (beam_code.h).
+class ModuleReader {
+  public:
+    static Result<ModuleReader> open(Vm& vm);
+
+    /// Everything but the functions and lines.
+    Result<records::Module> module(const ModuleCode& code);
+    /// Functions first .. first+most-1.
+    Result<records::Functions> functions(const ModuleCode& code, std::uint32_t first,
+                                         std::uint32_t most);
+    Result<records::Lines> lines(const ModuleCode& code, std::uint32_t first, std::uint32_t most);
+
+    /// What a module's header leads to.
+    struct HeaderParts {
+        bool md5 = false;
+        bool lines = false;
+        bool literals = false;
+    };
+    /// kImplausible where what the header points to is not the module's.
+    Result<HeaderParts> check_header(const ModuleCode& code);
+
+    /// The function that holds a code address inside this module, if any.
+    Result<std::optional<CodeMfa>> function_at(const ModuleCode& code, Address pc);
+
+    /// An ErtsCodeMFA; kImplausible where it does not hold two atoms and an arity.
+    Result<CodeMfa> mfa_at(Address address);
+
+  private:
+    explicit ModuleReader(Vm& vm, AtomWords atoms) : vm_(&vm), atoms_(atoms) {}
+    Result<std::uint32_t> function_count(const ModuleCode& code);
+    struct LineTable {
+        Address start = 0;  // first of the line addresses
+        std::uint32_t count = 0;
+        Address locations = 0;
+        std::uint32_t location_bytes = 0;
+        Address file_names = 0;
+    };
+    Result<std::optional<LineTable>> line_table(const ModuleCode& code);
+
+    Vm* vm_;
+    AtomWords atoms_;
+    Field num_functions_, literal_area_, line_table_, md5_, functions_;
+    Field fname_, loc_size_, loc_tab_, func_tab_;
+    Field info_mfa_, mfa_module_, mfa_function_, mfa_arity_;
+    Field area_start_, area_end_;
+    std::uint32_t header_bytes_ = 0, line_bytes_ = 0, mfa_bytes_ = 0;
+};
+
+}  // namespace beamdump::beam

@@ -1,0 +1,113 @@
+#include "beam/tables/owned_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::beam {
+namespace {
+
+// erl_db_hash.c, the same in OTP 25 to 29: the first segment has fewer slots than the others, and
+// they are numbered as if it had as many and lacked the first ones.
+constexpr std::uint64_t kSegmentSlots = 2048;
+constexpr std::uint64_t kMissingSlots = kSegmentSlots - 256;
+constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 20U;
+
+}  // namespace
+
+Result<OwnedTableReader> OwnedTableReader::open(Vm& vm) {
+    OwnedTableReader reader(vm);
+    LayoutNames names(vm.layout());
+    reader.flags_ = names.field("Binary", "flags");
+    reader.data_ = names.field("ErtsMagicBinary", "unaligned_data");
+    reader.owner_ = names.field("DbTableHash", "common.owner");
+    reader.binary_ = names.field("DbTableHash", "common.btid");
+    reader.active_ = names.field("DbTableHash", "nactive");
+    reader.segments_ = names.field("DbTableHash", "segtab");
+    reader.next_ = names.field("HashDbTerm", "next");
+    reader.tuple_ = names.field("HashDbTerm", "dbterm.tpl");
+    reader.flag_magic_ = names.constant("binary_flag_magic");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    return reader;
+}
+
+Result<std::optional<Address>> OwnedTableReader::table_of(Address binary, std::uint64_t owner) {
+    const auto flags = vm_->memory().word(binary + flags_.offset);
+    if (!flags) {
+        return std::unexpected(flags.error());
+    }
+    if ((*flags & flag_magic_) == 0) {
+        return std::nullopt;
+    }
+    // Magic binaries of other kinds hold anything there.
+    const auto table = vm_->memory().word(binary + data_.offset);
+    const auto bytes = end_of({owner_, binary_, active_, segments_});
+    if (!table || *table == 0 || !vm_->plausible(*table, bytes)) {
+        return std::nullopt;
+    }
+    const auto head = OwnedStruct::read(vm_->memory(), *table, bytes);
+    if (!head || head->view().get(binary_) != binary || head->view().get(owner_) != owner) {
+        return std::nullopt;
+    }
+    return *table;
+}
+
+Result<void> OwnedTableReader::rows(
+    Address table, std::size_t words,
+    const std::function<void(std::span<const std::uint64_t>)>& visit) {
+    const auto head = OwnedStruct::read(vm_->memory(), table, end_of({active_, segments_}));
+    if (!head) {
+        return std::unexpected(head.error());
+    }
+    const auto active = head->view().get(active_);
+    const auto segments = head->view().get(segments_);
+    if (active > kMostSlots) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("the ETS table at {:#x} would have {} slots", table, active));
+    }
+    std::uint64_t seen = 0;
+    for (std::uint64_t slot = 0; slot < active;) {
+        const auto number = (slot + kMissingSlots) / kSegmentSlots;
+        const auto segment = vm_->memory().word(segments + number * 8);
+        // From the second segment on slots begin in its midst, and wrap around.
+        const auto first = slot % kSegmentSlots;
+        const auto here = std::min({(number + 1) * kSegmentSlots - kMissingSlots - slot,
+                                    kSegmentSlots - first, active - slot});
+        const auto buckets =
+            segment ? read_words(vm_->memory(), *segment + first * 8, here)
+                    : Result<std::vector<std::uint64_t>>(std::unexpected(segment.error()));
+        if (!buckets) {
+            return wrap("an ETS table", buckets.error());
+        }
+        for (const auto bucket : *buckets) {
+            if (auto done = chain(bucket, words, seen, visit); !done) {
+                return done;
+            }
+        }
+        slot += here;
+    }
+    return {};
+}
+
+Result<void> OwnedTableReader::chain(
+    Address first, std::size_t words, std::uint64_t& rows,
+    const std::function<void(std::span<const std::uint64_t>)>& visit) {
+    for (auto row = first; row != 0;) {
+        if (++rows > kMostRows) {
+            return fail(ErrorCode::kImplausible, "an ETS table's rows do not end");
+        }
+        const auto next = vm_->memory().word(row + next_.offset);
+        const auto tuple = read_words(vm_->memory(), row + tuple_.offset, words);
+        if (!next || !tuple) {
+            return wrap("a row of an ETS table", next ? tuple.error() : next.error());
+        }
+        visit(*tuple);
+        row = *next;
+    }
+    return {};
+}
+
+}  // namespace beamdump::beam

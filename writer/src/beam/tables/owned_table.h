@@ -1,0 +1,36 @@
+#pragma once
+
+#include "beam/layout/struct_view.h"
+#include "beam/vm/vm.h"
+
+#include <functional>
+#include <optional>
+
+namespace beamdump::beam {
+
+/// Reads the rows of an ETS table of type set, bag or duplicate_bag (erl_db_hash.c) that one
+/// process owns and refers to.
+class OwnedTableReader {
+  public:
+    static Result<OwnedTableReader> open(Vm& vm);
+
+    /// The table that a reference's magic binary stands for, if it is one of `owner`'s, a pid's
+    /// word. It is known by leading back to the binary.
+    Result<std::optional<Address>> table_of(Address binary, std::uint64_t owner);
+
+    /// Hands over the words of each row's tuple, its header first and at most `words` of them.
+    /// kImplausible where the table is not whole, as when it changes meanwhile.
+    Result<void> rows(Address table, std::size_t words,
+                      const std::function<void(std::span<const std::uint64_t>)>& visit);
+
+  private:
+    explicit OwnedTableReader(Vm& vm) : vm_(&vm) {}
+    Result<void> chain(Address first, std::size_t words, std::uint64_t& rows,
+                       const std::function<void(std::span<const std::uint64_t>)>& visit);
+
+    Vm* vm_;
+    Field flags_, data_, owner_, binary_, active_, segments_, next_, tuple_;
+    std::uint64_t flag_magic_ = 0;
+};
+
+}  // namespace beamdump::beam

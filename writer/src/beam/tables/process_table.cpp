@@ -1,0 +1,123 @@
+#include "beam/tables/process_table.h"
+
+#include "beam/layout/struct_view.h"
+#include "beam/tables/index_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint32_t kMaxSlots = 1U << 27U;  // ERTS_PTAB_MAX_SIZE
+
+}  // namespace
+
+Result<std::uint32_t> ProcessTable::port_slots(Vm& vm) {
+    auto max = vm.layout().field("ErtsPTab", "max");
+    if (!max) {
+        return std::unexpected(max.error());
+    }
+    auto slots = vm.memory().value<std::uint32_t>(vm.tables().ports + max->offset);
+    if (!slots) {
+        return wrap("port table", slots.error());
+    }
+    if (!std::has_single_bit(*slots) || *slots > kMaxSlots) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("port table at {:#x}: expected a power of two of slots, found {}",
+                                vm.tables().ports, *slots));
+    }
+    return slots;
+}
+
+Result<ProcessTable> ProcessTable::open(Vm& vm) {
+    LayoutNames names(vm.layout());
+    const auto bytes = names.bytes("ErtsPTab");
+    const auto tab = names.field("ErtsPTab", "tab");
+    const auto max = names.field("ErtsPTab", "max");
+    const auto mask = names.field("ErtsPTab", "pix_mask");
+    const auto count = names.field("ErtsPTab", "vola.count");
+    const auto invalid = names.field("ErtsPTab", "invalid_element");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    auto read = OwnedStruct::read(vm.memory(), vm.tables().processes, bytes);
+    if (!read) {
+        return wrap("process table", read.error());
+    }
+    const auto view = read->view();
+    ProcessTable table;
+    table.vm_ = &vm;
+    table.tab_ = view.get(tab);
+    table.slots_ = view.u32(max);
+    table.count_ = view.u32(count);
+    table.invalid_ = view.get(invalid);
+    const bool power_of_two = table.slots_ != 0 && (table.slots_ & (table.slots_ - 1)) == 0;
+    if (!power_of_two || table.slots_ > kMaxSlots || view.u32(mask) != table.slots_ - 1 ||
+        table.count_ > table.slots_ ||
+        !vm.plausible(table.tab_, std::uint64_t{table.slots_} * sizeof(Address))) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("process table at {:#x}: expected a power of two of slots, its "
+                                "mask and a mapped array, found {} slots, mask {:#x}, {} "
+                                "processes, array at {:#x}",
+                                vm.tables().processes, table.slots_, view.u32(mask), table.count_,
+                                table.tab_));
+    }
+    return table;
+}
+
+Result<std::vector<ProcessSlot>> ProcessTable::used(std::uint32_t first, std::uint32_t most) {
+    std::vector<ProcessSlot> result;
+    if (first >= slots_) {
+        return result;
+    }
+    const auto take = std::min(most, slots_ - first);
+    const Address begin = tab_ + std::uint64_t{first} * sizeof(Address);
+    // A node that never had many processes never touched most of its table.
+    auto present = vm_->target().pages().present({begin, begin + take * sizeof(Address)});
+    if (!present) {
+        return wrap("process table", present.error());
+    }
+    for (const auto& part : *present) {
+        auto pointers = read_words(vm_->bulk(), part.begin, part.bytes() / sizeof(Address));
+        if (!pointers) {
+            return wrap("process table", pointers.error());
+        }
+        auto slot = static_cast<std::uint32_t>((part.begin - tab_) / sizeof(Address));
+        for (const auto pointer : *pointers) {
+            if (pointer != 0 && pointer != invalid_) {
+                result.push_back({slot, pointer});
+            }
+            ++slot;
+        }
+    }
+    return result;
+}
+
+Result<Address> registered_process(Vm& vm, std::uint64_t name_word) {
+    LayoutNames names(vm.layout());
+    const auto name = names.field("RegProc", "name");
+    const auto process = names.field("RegProc", "p");
+    const auto bytes = names.bytes("RegProc");
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
+    }
+    auto entries = hash_objects(vm, vm.tables().registered);
+    if (!entries) {
+        return wrap("registered names", entries.error());
+    }
+    for (const auto address : *entries) {
+        auto entry = OwnedStruct::read(vm.memory(), address, bytes);
+        if (!entry) {
+            return wrap("registered names", entry.error());
+        }
+        if (entry->view().get(name) == name_word) {
+            return entry->view().get(process);
+        }
+    }
+    return Address{0};
+}
+
+}  // namespace beamdump::beam

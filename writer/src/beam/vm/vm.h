@@ -1,0 +1,103 @@
+#pragma once
+
+#include "beam/layout/layout.h"
+#include "memory/block_cache.h"
+#include "memory/prefetched.h"
+#include "target/target.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace beamdump::beam {
+
+using memory::Address;
+
+inline constexpr std::size_t kCodeIndexes = 3;  ///< ERTS_NUM_CODE_IX (code_ix.h, OTP 16 to 29)
+
+/// Where one of the runtime's structures was found, and by what.
+struct Found {
+    std::string name;
+    Address address = 0;
+    std::string how;  ///< see docs/capture.md, "How things are found"
+};
+
+/// What is known of the VM as a whole: by its etp_* constants, or its version's text, and by a few
+/// globals.
+struct VmFacts {
+    std::string otp_release;
+    std::string erts_version;
+    bool jit = false;
+    Address literals_start = 0;
+    std::uint64_t literals_bytes = 0;
+    std::uint32_t active_code_index = 0;
+    Address this_node = 0;
+    std::uint64_t non_value = 0;
+    std::uint32_t schedulers = 0;
+    std::uint32_t dirty_cpu_schedulers = 0;
+    std::uint32_t dirty_io_schedulers = 0;
+};
+
+/// Addresses of the tables.
+struct VmTables {
+    Address processes = 0;           ///< erts_proc
+    Address atoms = 0;               ///< erts_atom_table
+    Address modules = 0;             ///< module_tables[0]; the other code indexes follow
+    Address exports = 0;             ///< export_tables[0]
+    Address funs = 0;                ///< erts_fun_table
+    Address nodes = 0;               ///< erts_node_table
+    Address registered = 0;          ///< process_reg
+    Address ports = 0;               ///< erts_port
+    Address catches = 0;             ///< bccix[0]
+    Address active_code_index = 0;   ///< the_active_code_index
+    std::vector<Found> code_points;  ///< beam_normal_exit and its kin: code addresses, not tables
+};
+
+/// A VM: the target, the layout that fits its release, and where its tables are (locate_vm() finds
+/// them). Read again after a stop what may have changed (refresh()).
+class Vm {
+  public:
+    Vm(std::unique_ptr<target::Target> target, Layout layout);
+
+    /// From here on this is what is known of it: facts and tables lead to one another, so that they
+    /// are found one by one.
+    void know(VmFacts facts, VmTables tables, std::vector<Found> found);
+
+    [[nodiscard]] target::Target& target() { return *target_; }
+    [[nodiscard]] const Layout& layout() const { return layout_; }
+    [[nodiscard]] const VmFacts& facts() const { return facts_; }
+    [[nodiscard]] const VmTables& tables() const { return tables_; }
+    [[nodiscard]] const std::vector<Found>& found() const { return found_; }
+
+    /// For following pointers; may be as old as the last refresh() or forget().
+    [[nodiscard]] memory::MemorySource& memory() { return memory_; }
+    /// For bulk data: straight from the target, but for what is prefetched.
+    [[nodiscard]] memory::MemorySource& bulk() { return bulk_; }
+    /// What is read ahead; memory() and bulk() serve from it.
+    [[nodiscard]] memory::Prefetched& prefetched() { return prefetched_; }
+    /// Forgets cached memory: what is read next is as it is then.
+    void forget();
+
+    /// Forgets cached memory, reads mappings and the active code index again.
+    Result<void> refresh();
+
+    /// From here on by another layout, that leads to the same tables.
+    void assume(Layout layout) { layout_ = std::move(layout); }
+
+    /// Whether an address can be that of a structure: word-aligned, in readable memory.
+    [[nodiscard]] bool plausible(Address address, std::uint64_t bytes) const;
+
+  private:
+    std::unique_ptr<target::Target> target_;
+    Layout layout_;
+    memory::BlockCache cache_;
+    memory::Prefetched prefetched_;
+    memory::PrefetchedMemory memory_;
+    memory::PrefetchedMemory bulk_;
+    VmFacts facts_;
+    VmTables tables_;
+    std::vector<Found> found_;
+};
+
+}  // namespace beamdump::beam
