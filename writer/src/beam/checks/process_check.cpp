@@ -26,13 +26,10 @@ Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
     if (!atoms || !pids) {
         return std::unexpected(!atoms ? atoms.error() : pids.error());
     }
-    ProcessCheck check(vm, code, *atoms, *pids);
     LayoutNames names(vm.layout());
+    ProcessCheck check(vm, code, *atoms, *pids, names);
     const auto process = [&](std::string_view name) { return names.field("Process", name); };
     check.reg_ = process("common.reg");
-    check.reg_process_ = names.field("RegProc", "p");
-    check.reg_name_ = names.field("RegProc", "name");
-    check.reg_bytes_ = names.bytes("RegProc");
     check.initial_ = process("u.initial");
     check.arg_reg_ = process("arg_reg");
     check.def_arg_reg_ = process("def_arg_reg");
@@ -55,11 +52,6 @@ Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
     check.off_heap_ = process("off_heap.first");
     check.psd_ = process("psd");
     check.dictionary_ = process("dictionary");
-    check.dictionary_bytes_ = names.bytes("ProcDict");
-    check.dict_used_ = names.field("ProcDict", "usedSlots");
-    check.dict_array_ = names.field("ProcDict", "arraySize");
-    check.dict_elements_ = names.field("ProcDict", "numElements");
-    check.dict_data_ = names.field("ProcDict", "data");
     check.nil_ = names.constant("nil");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
@@ -158,9 +150,9 @@ void ProcessCheck::identity(const ProcessView& process, const StructView& view, 
                       leader == nil_,
                   [&] { return fmt::format("expected a pid, found {:#x}", leader); });
     if (const auto reg = view.get(reg_); reg != 0) {
-        auto entry = OwnedStruct::read(vm_->memory(), reg, reg_bytes_);
-        const bool fits = entry && entry->view().get(reg_process_) == process.address &&
-                          atoms_.index(entry->view().get(reg_name_)).has_value();
+        auto entry = OwnedStruct::read(vm_->memory(), reg, registered_.bytes);
+        const bool fits = entry && entry->view().get(registered_.process) == process.address &&
+                          atoms_.index(entry->view().get(registered_.name)).has_value();
         checks.expect("registered name", fits, [&] {
             return fmt::format("expected an entry that names process {:#x} at {:#x}",
                                process.address, reg);
@@ -234,23 +226,23 @@ void ProcessCheck::pointers(const ProcessView& process, const StructView& view, 
 void ProcessCheck::dictionary(const ProcessView& /*process*/, const StructView& view,
                               Checks& checks) {
     const auto address = view.get(dictionary_);
-    checks.expect("dictionary", address == 0 || vm_->plausible(address, dictionary_bytes_),
+    checks.expect("dictionary", address == 0 || vm_->plausible(address, dictionary_fields_.bytes),
                   [&] { return fmt::format("expected a pointer or 0, found {:#x}", address); });
-    auto read = OwnedStruct::read(vm_->memory(), address, dictionary_bytes_);
+    auto read = OwnedStruct::read(vm_->memory(), address, dictionary_fields_.bytes);
     if (address == 0 || !read) {
         return;
     }
-    const auto used = read->view().get(dict_used_);
-    const auto array = read->view().get(dict_array_);
-    checks.expect(
-        "dictionary sizes",
-        used <= array && array < (1U << 28U) && read->view().get(dict_elements_) < (1U << 28U),
-        [&] {
-            return fmt::format(
-                "expected no more slots used than there are, found {} of {}, {} elements", used,
-                array, read->view().get(dict_elements_));
-        });
-    auto slots = read_words(vm_->memory(), address + dict_data_.offset,
+    const auto used = read->view().get(dictionary_fields_.used);
+    const auto array = read->view().get(dictionary_fields_.array);
+    checks.expect("dictionary sizes",
+                  used <= array && array < (1U << 28U) &&
+                      read->view().get(dictionary_fields_.elements) < (1U << 28U),
+                  [&] {
+                      return fmt::format(
+                          "expected no more slots used than there are, found {} of {}, {} elements",
+                          used, array, read->view().get(dictionary_fields_.elements));
+                  });
+    auto slots = read_words(vm_->memory(), address + dictionary_fields_.data.offset,
                             std::min<std::uint64_t>(used, kDictionarySlots));
     for (const auto slot : slots.value_or(std::vector<std::uint64_t>())) {
         const auto tag = slot & kPrimaryMask;

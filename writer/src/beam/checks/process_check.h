@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/checks/checks.h"
+#include "beam/layout/structs.h"
 #include "beam/processes/process.h"
 
 namespace beamdump::beam {
@@ -15,8 +16,13 @@ class ProcessCheck {
     bool check(const ProcessView& process, const StructView& view, Checks& checks);
 
   private:
-    ProcessCheck(Vm& vm, CodeLookup& code, AtomWords atoms, PidWords pids)
-        : vm_(&vm), code_(&code), atoms_(atoms), pids_(pids) {}
+    ProcessCheck(Vm& vm, CodeLookup& code, AtomWords atoms, PidWords pids, LayoutNames& names)
+        : vm_(&vm),
+          code_(&code),
+          atoms_(atoms),
+          pids_(pids),
+          registered_(names),
+          dictionary_fields_(names) {}
     void heap(const ProcessView& process, const StructView& view, Checks& checks);
     void stack(const ProcessView& process, Checks& checks);
     void identity(const ProcessView& process, const StructView& view, Checks& checks);
@@ -29,11 +35,12 @@ class ProcessCheck {
     CodeLookup* code_;
     AtomWords atoms_;
     PidWords pids_;
-    Field reg_, reg_process_, reg_name_, initial_, arg_reg_, def_arg_reg_, high_water_, old_htop_;
+    RegisteredFields registered_;
+    DictionaryFields dictionary_fields_;
+    Field reg_, initial_, arg_reg_, def_arg_reg_, high_water_, old_htop_;
     Field reds_, rcount_, queue_length_, outer_length_, catches_, gen_gcs_, max_gen_gcs_, flags_;
-    Field dictionary_, dict_used_, dict_array_, dict_elements_, dict_data_;
+    Field dictionary_;
     Field mbuf_, off_heap_, psd_, min_heap_, mbuf_size_, min_vheap_, state_;
-    std::uint32_t dictionary_bytes_ = 0, reg_bytes_ = 0;
     std::uint64_t nil_ = 0;
 };
 

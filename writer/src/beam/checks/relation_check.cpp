@@ -20,28 +20,8 @@ constexpr std::uint64_t kColour = 1;
 }  // namespace
 
 void RelationCheck::resolve(LayoutNames& names) {
-    node_bytes_ = names.bytes("ErtsMonLnkNode");
-    right_ = names.field("ErtsMonLnkNode", "tree.right");
-    left_ = names.field("ErtsMonLnkNode", "tree.left");
-    next_ = names.field("ErtsMonLnkNode", "list.next");
-    other_ = names.field("ErtsMonLnkNode", "other");
-    offset_ = names.field("ErtsMonLnkNode", "offset");
-    flags_ = names.field("ErtsMonLnkNode", "flags");
     type_ = RelationType::resolve(names);
-    data_bytes_ = names.bytes("ErtsMonitorData");
-    origin_other_ = names.field("ErtsMonitorData", "origin.other");
-    target_other_ = names.field("ErtsMonitorData", "target.other");
-    ref_ = names.field("ErtsMonitorData", "ref");
-    refc_ = names.field("ErtsMonitorData", "refc");
-    heap_bytes_ = names.bytes("ErtsMonitorDataHeap");
     heap_ref_ = names.field("ErtsMonitorDataHeap", "ref_heap");
-    extended_bytes_ = names.bytes("ErtsMonitorDataExtended");
-    name_ = names.field("ErtsMonitorDataExtended", "name");
-    suspend_state_ = names.field("ErtsMonitorSuspend", "state");
-    ilink_unlinking_ = names.field("ErtsILink", "unlinking");
-    flag_target_ = names.constant("relation_flag_target");
-    flag_name_ = names.constant("relation_flag_name");
-    flag_extended_ = names.constant("relation_flag_extended");
     monitor_process_ = names.constant("monitor_process");
     last_monitor_ = names.constant("monitor_alias");
     first_link_ = names.constant("link_process");
@@ -56,24 +36,26 @@ Result<RelationCheck> RelationCheck::open(Vm& vm) {
     if (!pids) {
         return std::unexpected(pids.error());
     }
-    RelationCheck check(vm, *pids);
     LayoutNames names(vm.layout());
+    RelationCheck check(vm, *pids, names);
     check.resolve(names);
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
     // A monitor's data begins with its two halves, which are nodes; what is more than them comes
     // after it.
-    if (check.target_other_.offset != check.origin_other_.offset + check.node_bytes_ ||
-        check.origin_other_.offset != check.other_.offset ||
-        check.ref_.offset < 2 * check.node_bytes_ || check.heap_ref_.offset != check.data_bytes_ ||
-        check.name_.offset != check.data_bytes_ ||
-        check.suspend_state_.offset < check.data_bytes_ ||
-        check.ilink_unlinking_.offset != check.node_bytes_) {
+    if (check.monitor_.target_other.offset !=
+            check.monitor_.origin_other.offset + check.node_.bytes ||
+        check.monitor_.origin_other.offset != check.node_.other.offset ||
+        check.monitor_.reference.offset < 2 * check.node_.bytes ||
+        check.heap_ref_.offset != check.monitor_.bytes ||
+        check.monitor_.name.offset != check.monitor_.bytes ||
+        check.monitor_.suspend_state.offset < check.monitor_.bytes ||
+        check.monitor_.link_unlinking.offset != check.node_.bytes) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("expected ErtsMonitorData to hold two nodes of {} bytes, and what "
                                 "extends them to begin behind them",
-                                check.node_bytes_));
+                                check.node_.bytes));
     }
     return check;
 }
@@ -101,7 +83,7 @@ void RelationCheck::tree(Address root, Kind kind, Checks& checks) {
     for (std::size_t seen = 0; seen < kNodesEach && !pending.empty(); ++seen) {
         const auto [address, parent, only_child] = pending.back();
         pending.pop_back();
-        auto node = OwnedStruct::read(vm_->memory(), address, node_bytes_);
+        auto node = OwnedStruct::read(vm_->memory(), address, node_.bytes);
         checks.expect(kCounted, node.has_value(), [&] { return node.error().message; });
         if (!node) {
             return;
@@ -113,12 +95,12 @@ void RelationCheck::tree(Address root, Kind kind, Checks& checks) {
         }
         // In a tree a node's parent stands where in a list its next one does (erl_monitor_link.h),
         // the colour in its lowest bit.
-        const auto above = node->view().get(next_) & ~kColour;
+        const auto above = node->view().get(node_.next) & ~kColour;
         checks.expect("parents in trees of relations", above == parent, [&] {
             return fmt::format("expected {:#x} as parent of {:#x}, found {:#x}", parent, address,
                                above);
         });
-        const std::array children = {node->view().get(left_), node->view().get(right_)};
+        const std::array children = {node->view().get(node_.left), node->view().get(node_.right)};
         const auto count = std::ranges::count_if(children, [](Address it) { return it != 0; });
         // Red-black: who is alone below another is red, and has none below.
         if (only_child) {
@@ -141,13 +123,13 @@ void RelationCheck::tree(Address root, Kind kind, Checks& checks) {
 void RelationCheck::targets(Address first, Checks& checks) {
     auto address = first;
     for (std::size_t seen = 0; seen < kNodesEach && address != 0; ++seen) {
-        auto node = OwnedStruct::read(vm_->memory(), address, node_bytes_);
+        auto node = OwnedStruct::read(vm_->memory(), address, node_.bytes);
         checks.expect(kCounted, node.has_value(), [&] { return node.error().message; });
         if (!node) {
             return;
         }
         monitor(address, node->view(), Kind::kTarget, checks);
-        address = node->view().get(next_);
+        address = node->view().get(node_.next);
         if (address == first) {
             return;
         }
@@ -160,7 +142,7 @@ bool RelationCheck::party(std::uint64_t word) const {
 
 void RelationCheck::link(const StructView& node, Checks& checks) {
     const auto type = type_.of(node);
-    const auto other = node.get(other_);
+    const auto other = node.get(node_.other);
     checks.expect("links", type >= first_link_ && type <= last_link_ && party(other), [&] {
         return fmt::format(
             "expected a link of type {} to {} to a pid or port, found type {} to "
@@ -169,8 +151,8 @@ void RelationCheck::link(const StructView& node, Checks& checks) {
     });
     // Of this node's processes a link is a structure of its own, which is no monitor's half.
     if (type == first_link_) {
-        checks.expect("links' offsets", node.get(offset_) == 0, [&] {
-            return fmt::format("expected offset 0 for a link, found {}", node.get(offset_));
+        checks.expect("links' offsets", node.get(node_.offset) == 0, [&] {
+            return fmt::format("expected offset 0 for a link, found {}", node.get(node_.offset));
         });
     }
 }
@@ -183,31 +165,32 @@ void RelationCheck::monitor(Address address, const StructView& node, Kind kind, 
     if (type != monitor_process_) {
         return;
     }
-    const bool target = (node.get(flags_) & flag_target_) != 0;
-    const auto expected = kind == Kind::kTarget ? node_bytes_ : 0U;
+    const bool target = (node.get(node_.flags) & node_.flag_target) != 0;
+    const auto expected = kind == Kind::kTarget ? node_.bytes : 0U;
     checks.expect("halves of monitors",
-                  target == (kind == Kind::kTarget) && node.get(offset_) == expected, [&] {
+                  target == (kind == Kind::kTarget) && node.get(node_.offset) == expected, [&] {
                       return fmt::format(
                           "expected {} of a monitor, {} bytes into it, found flags "
                           "{:#x} and {} bytes",
-                          target ? "the target" : "the origin", expected, node.get(flags_),
-                          node.get(offset_));
+                          target ? "the target" : "the origin", expected, node.get(node_.flags),
+                          node.get(node_.offset));
                   });
-    halves(address - node.get(offset_), node, checks);
+    halves(address - node.get(node_.offset), node, checks);
 }
 
 void RelationCheck::halves(Address data, const StructView& node, Checks& checks) {
-    const bool extended = (node.get(flags_) & flag_extended_) != 0;
-    auto read = OwnedStruct::read(vm_->memory(), data, extended ? extended_bytes_ : heap_bytes_);
+    const bool extended = (node.get(node_.flags) & node_.flag_extended) != 0;
+    auto read = OwnedStruct::read(vm_->memory(), data,
+                                  extended ? monitor_.extended_bytes : monitor_.heap_bytes);
     checks.expect("monitors' data", read.has_value(), [&] { return read.error().message; });
     if (!read) {
         return;
     }
     const auto whole = read->view();
-    const bool named = (node.get(flags_) & flag_name_) != 0;
-    const auto monitored = whole.get(origin_other_);
-    const auto monitors = whole.get(target_other_);
-    const auto count = whole.get(refc_);
+    const bool named = (node.get(node_.flags) & node_.flag_name) != 0;
+    const auto monitored = whole.get(monitor_.origin_other);
+    const auto monitors = whole.get(monitor_.target_other);
+    const auto count = whole.get(monitor_.references);
     checks.expect("parties of monitors",
                   pids_.owner_id(monitors).has_value() && pids_.owner_id(monitored).has_value() &&
                       count >= 1 && count <= kMaxRelationReferences,
@@ -218,12 +201,12 @@ void RelationCheck::halves(Address data, const StructView& node, Checks& checks)
                           monitors, monitored, count);
                   });
     if (named) {
-        const auto name = extended ? whole.get(name_) : 0;
+        const auto name = extended ? whole.get(monitor_.name) : 0;
         checks.expect("named monitors", (name & kImmediateMask) == atom_tag_, [&] {
             return fmt::format("expected an extended monitor with a name, found {:#x}", name);
         });
     }
-    const auto ref = whole.get(ref_);
+    const auto ref = whole.get(monitor_.reference);
     const auto header = is_boxed(ref) ? vm_->memory().word(boxed_address(ref))
                                       : fail(ErrorCode::kImplausible, "no reference");
     const bool stands = extended || boxed_address(ref) == data + heap_ref_.offset;

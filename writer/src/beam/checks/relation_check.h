@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/checks/checks.h"
+#include "beam/layout/structs.h"
 #include "beam/processes/process.h"
 #include "beam/processes/relation_type.h"
 #include "beam/tables/pid_words.h"
@@ -21,7 +22,8 @@ class RelationCheck {
     bool check(const ProcessView& process, Checks& checks);
 
   private:
-    RelationCheck(Vm& vm, PidWords pids) : vm_(&vm), pids_(pids) {}
+    RelationCheck(Vm& vm, PidWords pids, LayoutNames& names)
+        : vm_(&vm), pids_(pids), node_(names), monitor_(names) {}
     void resolve(LayoutNames& names);
     enum class Kind { kLink, kMonitor, kTarget };
     void tree(Address root, Kind kind, Checks& checks);
@@ -33,13 +35,10 @@ class RelationCheck {
 
     Vm* vm_;
     PidWords pids_;
-    Field right_, left_, next_, other_, offset_, flags_;
+    RelationNodeFields node_;
+    MonitorFields monitor_;
     RelationType type_;
-    Field origin_other_, target_other_, ref_, refc_, heap_ref_, name_, ilink_unlinking_,
-        suspend_state_;
-    std::uint32_t node_bytes_ = 0, data_bytes_ = 0, extended_bytes_ = 0;
-    std::uint32_t heap_bytes_ = 0;
-    std::uint64_t flag_target_ = 0, flag_name_ = 0, flag_extended_ = 0;
+    Field heap_ref_;
     std::uint64_t first_link_ = 0, last_link_ = 0, last_monitor_ = 0, monitor_process_ = 0;
     std::uint64_t port_tag_ = 0, atom_tag_ = 0, reference_tag_ = 0;
 };

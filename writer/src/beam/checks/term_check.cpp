@@ -20,14 +20,9 @@ constexpr std::uint64_t kMaxBinaryReferences = std::uint64_t{1} << 32U;
 }  // namespace
 
 void TermCheck::resolve(LayoutNames& names) {
-    binary_bytes_ = names.bytes("Binary");
-    refc_ = names.field("Binary", "refc");
-    size_ = names.field("Binary", "orig_size");
-    bytes_ = names.field("Binary", "orig_bytes");
-    entry_bytes_ = names.bytes("ErlFunEntry");
-    entry_module_ = names.field("ErlFunEntry", "module");
-    export_bytes_ = names.bytes("Export");
-    export_mfa_ = names.field("Export", "info.mfa");
+    binary_.emplace(names);
+    entry_.emplace(names);
+    export_.emplace(names);
 }
 
 namespace {
@@ -188,13 +183,13 @@ void TermCheck::object(Address address, Checks& checks) {
 
 void TermCheck::binary(Address address, std::span<const std::uint64_t> words, Checks& checks) {
     const auto place = words[scheme_.refc_binary];
-    const auto read = OwnedStruct::read(vm_->memory(), place, binary_bytes_);
-    const auto references = read ? read->view().get(refc_) : 0;
-    const auto size = read ? read->view().get(size_) : 0;
+    const auto read = OwnedStruct::read(vm_->memory(), place, binary_->bytes);
+    const auto references = read ? read->view().get(binary_->references) : 0;
+    const auto size = read ? read->view().get(binary_->size) : 0;
     // Where a reference holds an address of its own, that lies inside the Binary's bytes.
     const bool part = scheme_.refc_words <= otp25::kRefcBytes ||
-                      (words[otp25::kRefcBytes] >= place + bytes_.offset &&
-                       words[otp25::kRefcBytes] <= place + bytes_.offset + size);
+                      (words[otp25::kRefcBytes] >= place + binary_->content.offset &&
+                       words[otp25::kRefcBytes] <= place + binary_->content.offset + size);
     checks.expect("binaries",
                   references >= 1 && references < kMaxBinaryReferences && size < kMaxSize && part,
                   [&] {
@@ -206,17 +201,17 @@ void TermCheck::binary(Address address, std::span<const std::uint64_t> words, Ch
 }
 
 bool TermCheck::fun_entry(Address entry) const {
-    const auto read = OwnedStruct::read(vm_->memory(), entry, entry_bytes_);
-    return read && atom(read->view().get(entry_module_));
+    const auto read = OwnedStruct::read(vm_->memory(), entry, entry_->bytes);
+    return read && atom(read->view().get(entry_->module));
 }
 
 void TermCheck::fun(Address address, std::span<const std::uint64_t> words, Checks& checks) {
     const auto entry = words[otp25::kFunEntry];
     bool fits = false;
     if (is_external_fun(scheme_, words)) {
-        const auto read = OwnedStruct::read(vm_->memory(), entry, export_bytes_);
-        fits = read && atom(read->view().word(export_mfa_, 0)) &&
-               atom(read->view().word(export_mfa_, 1));
+        const auto read = OwnedStruct::read(vm_->memory(), entry, export_->bytes);
+        fits = read && atom(read->view().word(export_->mfa, 0)) &&
+               atom(read->view().word(export_->mfa, 1));
     } else {
         fits = fun_entry(entry);
         // The environment of a local one ends with its FunRef, where the scheme has those.

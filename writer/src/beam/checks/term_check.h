@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/checks/checks.h"
+#include "beam/layout/structs.h"
 #include "beam/processes/process.h"
 
 #include <libdump/term/term_scheme.h>
@@ -39,8 +40,9 @@ class TermCheck {
 
     Vm* vm_;
     TagScheme scheme_;
-    Field refc_, size_, bytes_, entry_module_, export_mfa_;
-    std::uint32_t binary_bytes_ = 0, entry_bytes_ = 0, export_bytes_ = 0;
+    std::optional<BinaryFields> binary_;  ///< these three are there once the names are resolved
+    std::optional<FunEntryFields> entry_;
+    std::optional<ExportFields> export_;
     std::deque<std::uint64_t> pending_;
     std::unordered_set<std::uint64_t> seen_;
 };

@@ -24,10 +24,7 @@ void MessageWalker::resolve(LayoutNames& names) {
     combined_ = names.field("ErtsMessage", "hfrag");
     message_bytes_ = names.bytes("ErtsMessage");
     marker_bytes_ = names.bytes("ErtsRecvMarker");
-    slots_ = names.field("ErtsSignalInQueueBufferArray", "slots");
-    slot_first_ = names.field("ErtsSignalInQueueBuffer", "queue.first");
-    slot_last_ = names.field("ErtsSignalInQueueBuffer", "queue.last");
-    slot_bytes_ = names.bytes("ErtsSignalInQueueBuffer");
+    buffers_.emplace(names);
     if (names.has_structure("ErtsDistExternal")) {
         undecoded_ = Undecoded{
             .flags = names.field("ErtsDistExternal", "flags"),
@@ -80,16 +77,17 @@ Result<void> MessageWalker::walk(const ProcessView& process, std::uint64_t limit
 }
 
 Result<void> MessageWalker::buffers(Address array, std::uint64_t& left, const Visit& visit) {
-    std::vector<std::byte> slots(kSignalBuffers * slot_bytes_);
-    if (auto done = vm_->bulk().read(array + slots_.offset, slots); !done) {
+    std::vector<std::byte> slots(kSignalBuffers * buffers_->slot_bytes);
+    if (auto done = vm_->bulk().read(array + buffers_->slots.offset, slots); !done) {
         return wrap("a message queue's buffers", done.error());
     }
     const std::span<const std::byte> all(slots);
     // Entries are read after the ends of their queues, never from memory held since before.
     vm_->forget();
     for (std::uint64_t slot = 0; slot < kSignalBuffers; ++slot) {
-        const StructView view(all.subspan(slot * slot_bytes_, slot_bytes_));
-        const Queue which{view.get(slot_first_), view.get(slot_last_), records::QUEUE_KIND_BUFFER};
+        const StructView view(all.subspan(slot * buffers_->slot_bytes, buffers_->slot_bytes));
+        const Queue which{view.get(buffers_->first), view.get(buffers_->last),
+                          records::QUEUE_KIND_BUFFER};
         if (auto done = queue(which, left, visit); !done) {
             return done;
         }

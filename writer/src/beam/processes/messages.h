@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/layout/structs.h"
 #include "beam/processes/fragments.h"
 
 namespace beamdump::beam {
@@ -52,7 +53,7 @@ class MessageWalker {
     FragmentReader fragments_;
     AtomWords atoms_;
     Field next_, data_, terms_, combined_;
-    Field slots_, slot_first_, slot_last_;
+    std::optional<QueueBufferFields> buffers_;  ///< there once the names are resolved
     /// Of undecoded messages (external.h).
     struct Undecoded {
         Field flags, data, atoms, table_size, table_atoms, fragment_id, begin, end;
@@ -61,7 +62,7 @@ class MessageWalker {
     };
     /// Nothing where the layout leaves them out: such a message is listed without its parts.
     std::optional<Undecoded> undecoded_;
-    std::uint32_t message_bytes_ = 0, marker_bytes_ = 0, slot_bytes_ = 0;
+    std::uint32_t message_bytes_ = 0, marker_bytes_ = 0;
     std::uint64_t marker_combined_ = 0, signal_tag_ = 0, op_receive_mark_ = 0, arity_shift_ = 0;
     std::optional<std::uint64_t> type_generic_exit_, type_off_heap_;  ///< as above
 };

@@ -6,15 +6,11 @@
 
 namespace beamdump::beam {
 Result<OffHeapWalker> OffHeapWalker::open(Vm& vm) {
-    OffHeapWalker walker(vm);
     LayoutNames names(vm.layout());
+    OffHeapWalker walker(vm, BinaryReferenceFields(names));
     walker.thing_word_ = names.field("OffHeapHeader", "thing_word");
     walker.next_ = names.field("OffHeapHeader", "next");
     walker.bytes_ = names.bytes("OffHeapHeader");
-    walker.binary_ = names.field({{"ProcBin", "val"}, {"BinRef", "val"}});
-    walker.magic_ = names.field("MagicRef", "mb");
-    walker.tag_binary_ = names.constant({"refc_binary_subtag", "bin_ref_subtag"});
-    walker.tag_reference_ = names.constant("reference_subtag");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
@@ -35,8 +31,9 @@ Result<void> OffHeapWalker::binaries(Address first, std::uint64_t limit,
             return wrap("an off-heap list", head.error());
         }
         const auto tag = head->view().get(thing_word_) & kHeaderTagMask;
-        if (tag == tag_binary_ || tag == tag_reference_) {
-            const auto field = tag == tag_binary_ ? binary_ : magic_;
+        if (tag == reference_.subtag || tag == reference_.magic_subtag) {
+            const auto field =
+                tag == reference_.subtag ? reference_.binary : reference_.magic_binary;
             auto binary = vm_->memory().word(address + field.offset);
             if (!binary) {
                 return wrap("an off-heap list", binary.error());

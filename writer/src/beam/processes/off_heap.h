@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/layout/structs.h"
 #include "beam/processes/process.h"
 
 #include <functional>
@@ -18,10 +19,11 @@ class OffHeapWalker {
                           const std::function<Result<void>(Address binary)>& visit);
 
   private:
-    explicit OffHeapWalker(Vm& vm) : vm_(&vm) {}
+    OffHeapWalker(Vm& vm, const BinaryReferenceFields& reference)
+        : vm_(&vm), reference_(reference) {}
     Vm* vm_;
-    Field thing_word_, next_, binary_, magic_;
-    std::uint64_t tag_binary_ = 0, tag_reference_ = 0;
+    BinaryReferenceFields reference_;
+    Field thing_word_, next_;
     std::uint32_t bytes_ = 0;
 };
 

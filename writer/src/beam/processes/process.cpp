@@ -136,7 +136,7 @@ void ProcessReader::identity(const StructView& view, ProcessView& process) {
     }
     if (const auto reg = view.get(f_.reg);
         reg != 0 && process.void_reason != records::VOID_REASON_EXITING) {
-        const auto name = vm_->memory().word(reg + f_.reg_name.offset);
+        const auto name = vm_->memory().word(reg + registered_->name.offset);
         if (const auto atom = name ? atoms_.index(*name) : std::nullopt) {
             facts.set_registered_name_atom(*atom);
         }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 #include "beam/processes/queue_lengths.h"
 #include "beam/tables/code_lookup.h"
 #include "beam/tables/pid_words.h"
@@ -92,7 +93,7 @@ class ProcessReader {
         Field off_heap_first, off_heap_overhead, wrt_bins, mbuf, msg_frag, mbuf_sz, psd;
         Field bin_vheap_sz, bin_old_vheap, bin_old_vheap_sz, state, inq_first, inq_last,
             inq_buffers, lock;
-        Field reg_name, dict_used, dict_elements, dict_array, dict_data, psd_data;
+        Field psd_data;
         Field native_argc, native_argv;
     };
     struct Constants {
@@ -109,8 +110,10 @@ class ProcessReader {
     PidWords pids_;
     Fields f_{};
     Constants c_{};
-    std::optional<QueueCounter> queue_counter_;  ///< there once the names are resolved
-    std::uint32_t bytes_ = 0, dictionary_bytes_ = 0, psd_bytes_ = 0;
+    std::optional<QueueCounter> queue_counter_;  ///< these are there once the names are resolved
+    std::optional<RegisteredFields> registered_;
+    std::optional<DictionaryFields> dictionary_fields_;
+    std::uint32_t bytes_ = 0, psd_bytes_ = 0;
 };
 
 }  // namespace beamdump::beam

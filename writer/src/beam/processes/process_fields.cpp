@@ -75,12 +75,8 @@ void ProcessReader::resolve(LayoutNames& names) {
     f_.inq_last = process("sig_inq.last");
     f_.inq_buffers = process("sig_inq_buffers");
     f_.lock = process("lock.flags");
-    f_.reg_name = names.field("RegProc", "name");
-    f_.dict_used = names.field("ProcDict", "usedSlots");
-    f_.dict_elements = names.field("ProcDict", "numElements");
-    f_.dict_array = names.field("ProcDict", "arraySize");
-    f_.dict_data = names.field("ProcDict", "data");
-    dictionary_bytes_ = names.bytes("ProcDict");
+    registered_.emplace(names);
+    dictionary_fields_.emplace(names);
     f_.psd_data = names.field("ErtsPSD", "data");
     psd_bytes_ = names.bytes("ErtsPSD");
     f_.native_argc = names.field("ErtsNativeFunc", "argc");
@@ -146,14 +142,15 @@ void ProcessReader::beside(const StructView& view, ProcessView& process) {
         return;
     }
     if (const auto dictionary = view.get(f_.dictionary); dictionary != 0) {
-        if (auto read = OwnedStruct::read(vm_->memory(), dictionary, dictionary_bytes_)) {
-            const auto used = read->view().get(f_.dict_used);
-            facts.set_dictionary_entries(read->view().get(f_.dict_elements));
+        if (auto read = OwnedStruct::read(vm_->memory(), dictionary, dictionary_fields_->bytes)) {
+            const auto used = read->view().get(dictionary_fields_->used);
+            facts.set_dictionary_entries(read->view().get(dictionary_fields_->elements));
             if (used <= kMaxDictionary) {
-                const auto data = dictionary + f_.dict_data.offset;
+                const auto data = dictionary + dictionary_fields_->data.offset;
                 process.dictionary = {data, data + used * 8};
             }
-            process.fixed_bytes += f_.dict_data.offset + read->view().get(f_.dict_array) * 8;
+            process.fixed_bytes +=
+                dictionary_fields_->data.offset + read->view().get(dictionary_fields_->array) * 8;
         }
     } else {
         facts.set_dictionary_entries(0);

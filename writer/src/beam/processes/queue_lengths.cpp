@@ -17,10 +17,7 @@ QueueCounter::QueueCounter(LayoutNames& names)
     : own_(names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}})),
       outer_(names.field({{"Process", "sig_inq.len"}, {"Process", "sig_inq.mlenoffs"}})),
       buffers_(names.field("Process", "sig_inq_buffers")),
-      slots_(names.field("ErtsSignalInQueueBufferArray", "slots")),
-      slot_(names.field({{"ErtsSignalInQueueBuffer", "queue.len"},
-                         {"ErtsSignalInQueueBuffer", "queue.mlenoffs"}})),
-      slot_bytes_(names.bytes("ErtsSignalInQueueBuffer")),
+      buffer_(names),
       after_last_(names.field_if_any("Process", "sig_qs.mlenoffs")) {
     if (!after_last_) {
         return;
@@ -80,11 +77,12 @@ std::optional<std::uint64_t> QueueCounter::buffered(Vm& vm, Address buffers) con
     std::optional<std::uint64_t> total = 0;
     for (std::uint64_t slot = 0; buffers != 0 && total && slot < kSignalBuffers; ++slot) {
         const auto read = OwnedStruct::read(
-            vm.memory(), buffers + slots_.offset + slot * slot_bytes_, slot_bytes_);
+            vm.memory(), buffers + buffer_.slots.offset + slot * buffer_.slot_bytes,
+            buffer_.slot_bytes);
         if (!read) {
             return std::nullopt;
         }
-        total = sum(total, read->view().get(slot_));
+        total = sum(total, read->view().get(buffer_.length));
         const auto before = after_last_ ? before_signals(vm, read->view(), slot_signals_)
                                         : std::optional(std::uint64_t{0});
         total = before ? sum(total, *before) : std::nullopt;

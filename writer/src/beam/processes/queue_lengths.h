@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 #include "beam/vm/vm.h"
 
 #include <cstdint>
@@ -44,8 +45,8 @@ class QueueCounter {
                                                               const Signals& signals) const;
     [[nodiscard]] std::optional<std::uint64_t> buffered(Vm& vm, Address buffers) const;
 
-    Field own_{}, outer_{}, buffers_{}, slots_{}, slot_{};
-    std::uint32_t slot_bytes_ = 0;
+    Field own_{}, outer_{}, buffers_{};
+    QueueBufferFields buffer_;
     std::optional<Field> after_last_;  ///< of the middle queue, where signals count
     Signals own_signals_{}, outer_signals_{}, slot_signals_{};
     Field signal_count_{}, signal_next_{};

@@ -57,29 +57,12 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     if (!pids || !atoms) {
         return std::unexpected(!pids ? pids.error() : atoms.error());
     }
-    RelationWalker walker(vm, *pids, *atoms);
     LayoutNames names(vm.layout());
-    walker.node_bytes_ = names.bytes("ErtsMonLnkNode");
-    walker.right_ = names.field("ErtsMonLnkNode", "tree.right");
-    walker.left_ = names.field("ErtsMonLnkNode", "tree.left");
-    walker.next_ = names.field("ErtsMonLnkNode", "list.next");
-    walker.other_ = names.field("ErtsMonLnkNode", "other");
-    walker.offset_ = names.field("ErtsMonLnkNode", "offset");
-    walker.flags_ = names.field("ErtsMonLnkNode", "flags");
+    RelationWalker walker(vm, *pids, *atoms, names);
     walker.type_ = RelationType::resolve(names);
-    walker.data_ref_ = names.field("ErtsMonitorData", "ref");
-    walker.data_refc_ = names.field("ErtsMonitorData", "refc");
-    walker.data_origin_ = names.field("ErtsMonitorData", "origin.other");
-    walker.data_target_ = names.field("ErtsMonitorData", "target.other");
-    walker.data_bytes_ = names.bytes("ErtsMonitorData");
-    walker.suspend_state_ = names.field("ErtsMonitorSuspend", "state");
     walker.suspend_bytes_ = names.bytes("ErtsMonitorSuspend");
-    walker.extended_bytes_ = names.bytes("ErtsMonitorDataExtended");
-    walker.heap_block_bytes_ = names.bytes("ErtsMonitorDataHeap");
-    walker.name_ = names.field("ErtsMonitorDataExtended", "name");
     walker.dist_ = names.field("ErtsMonitorDataExtended", "dist");
     walker.dist_name_ = names.field("ErtsMonLnkDist", "nodename");
-    walker.ilink_unlinking_ = names.field("ErtsILink", "unlinking");
     walker.elink_unlinking_ = names.field("ErtsELink", "unlinking");
     walker.elink_bytes_ = names.bytes("ErtsELink");
     walker.thing_bytes_ = names.bytes("ExternalThing");
@@ -88,11 +71,6 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
     walker.thing_data_ = names.field("ExternalThing", "data");
     walker.ref_bytes_ = names.bytes("ErtsORefThing");
     walker.ref_numbers_ = names.field("ErtsORefThing", "numbers");
-    walker.magic_numbers_ = names.field("ErtsMagicBinary", "refn");
-    walker.magic_data_ = names.field("ErtsMagicBinary", "unaligned_data");
-    walker.flag_target_ = names.constant("relation_flag_target");
-    walker.flag_name_ = names.constant("relation_flag_name");
-    walker.flag_extended_ = names.constant("relation_flag_extended");
     walker.link_process_ = names.constant("link_process");
     walker.link_port_ = names.constant("link_port");
     walker.link_remote_ = names.constant("link_dist_process");
@@ -152,14 +130,14 @@ Result<void> RelationWalker::tree(Address root, std::uint64_t limit,
             return fail(ErrorCode::kImplausible,
                         fmt::format("the tree at {:#x} does not end after {} nodes", root, seen));
         }
-        auto node = OwnedStruct::read(vm_->memory(), address, node_bytes_);
+        auto node = OwnedStruct::read(vm_->memory(), address, node_.bytes);
         if (!node) {
             return wrap("a link or monitor", node.error());
         }
         if (auto done = visit(address, node->view()); !done) {
             return done;
         }
-        for (const auto child : {node->view().get(right_), node->view().get(left_)}) {
+        for (const auto child : {node->view().get(node_.right), node->view().get(node_.left)}) {
             if (child != 0) {
                 pending.push_back(child);
             }
@@ -176,14 +154,14 @@ Result<void> RelationWalker::list(Address first, std::uint64_t limit,
             return fail(ErrorCode::kImplausible,
                         fmt::format("the list at {:#x} does not end after {} nodes", first, limit));
         }
-        auto node = OwnedStruct::read(vm_->memory(), address, node_bytes_);
+        auto node = OwnedStruct::read(vm_->memory(), address, node_.bytes);
         if (!node) {
             return wrap("a monitor", node.error());
         }
         if (auto done = visit(address, node->view()); !done) {
             return done;
         }
-        address = node->view().get(next_);
+        address = node->view().get(node_.next);
         if (address == first) {
             break;
         }
@@ -210,16 +188,16 @@ Result<std::optional<RelationWalker::Remote>> RelationWalker::remote(std::uint64
 Result<void> RelationWalker::link(Address address, StructView node, records::Link& into) {
     const auto type = type_.of(node);
     into.set_kind(link_kind(type));
-    into.set_other_word(node.get(other_));
+    into.set_other_word(node.get(node_.other));
     const bool extended = is_remote_link(type);
-    const auto main_struct = extended ? address - node.get(offset_) : address;
+    const auto main_struct = extended ? address - node.get(node_.offset) : address;
     const auto unlinking = vm_->memory().word(
-        main_struct + (extended ? elink_unlinking_.offset : ilink_unlinking_.offset));
+        main_struct + (extended ? elink_unlinking_.offset : monitor_.link_unlinking.offset));
     if (!unlinking) {
         return wrap("a link", unlinking.error());
     }
     into.set_unlinking(*unlinking != 0);
-    auto other = remote(node.get(other_));
+    auto other = remote(node.get(node_.other));
     if (!other) {
         return std::unexpected(other.error());
     }
@@ -231,7 +209,7 @@ Result<void> RelationWalker::link(Address address, StructView node, records::Lin
 }
 
 Result<void> RelationWalker::reference(Address data, records::Monitor& into) {
-    auto word = vm_->memory().word(data + data_ref_.offset);
+    auto word = vm_->memory().word(data + monitor_.reference.offset);
     if (!word) {
         return wrap("a monitor's reference", word.error());
     }
@@ -264,8 +242,9 @@ Result<void> RelationWalker::reference(Address data, records::Monitor& into) {
 // (erl_nif.c), which process_info shows as the magic binary's reference.
 Result<void> RelationWalker::resource(Address data, records::Monitor& into) {
     std::array<std::uint32_t, kReferenceNumbers> numbers{};
-    if (auto done = vm_->memory().read(data - magic_data_.offset + magic_numbers_.offset,
-                                       std::as_writable_bytes(std::span(numbers)));
+    if (auto done =
+            vm_->memory().read(data - magic_.magic_data.offset + magic_.magic_numbers.offset,
+                               std::as_writable_bytes(std::span(numbers)));
         !done) {
         return wrap("a resource that monitors", done.error());
     }
@@ -275,7 +254,7 @@ Result<void> RelationWalker::resource(Address data, records::Monitor& into) {
 
 // erl_monitor_link.h, ERTS_MSUSPEND_STATE_*: the highest bit says "active", the others count.
 Result<void> RelationWalker::suspension(Address data, records::Monitor& into) {
-    const auto state = vm_->memory().word(data + suspend_state_.offset);
+    const auto state = vm_->memory().word(data + monitor_.suspend_state.offset);
     if (!state) {
         return wrap("a process's suspension of another", state.error());
     }
@@ -285,28 +264,28 @@ Result<void> RelationWalker::suspension(Address data, records::Monitor& into) {
 }
 
 Result<void> RelationWalker::monitor(Address address, StructView node, records::Monitor& into) {
-    const auto flags = node.get(flags_);
+    const auto flags = node.get(node_.flags);
     const auto kind = monitor_kind(type_.of(node));
-    const auto data = address - node.get(offset_);
+    const auto data = address - node.get(node_.offset);
     into.set_kind(kind);
     into.set_flags(static_cast<std::uint32_t>(flags));
-    into.set_is_target((flags & flag_target_) != 0);
+    into.set_is_target((flags & node_.flag_target) != 0);
     if (kind == records::MONITOR_KIND_RESOURCE && into.is_target()) {
-        return resource(node.get(other_), into);
+        return resource(node.get(node_.other), into);
     }
-    into.set_other_word(node.get(other_));
+    into.set_other_word(node.get(node_.other));
     if (kind == records::MONITOR_KIND_SUSPEND) {
         return suspension(data, into);
     }
     if (auto done = reference(data, into); !done) {
         return done;
     }
-    if ((flags & flag_name_) != 0) {
-        auto extended = OwnedStruct::read(vm_->memory(), data, extended_bytes_);
+    if ((flags & node_.flag_name) != 0) {
+        auto extended = OwnedStruct::read(vm_->memory(), data, monitor_.extended_bytes);
         if (!extended) {
             return wrap("a monitor by name", extended.error());
         }
-        if (const auto atom = atoms_.index(extended->view().get(name_))) {
+        if (const auto atom = atoms_.index(extended->view().get(monitor_.name))) {
             into.set_name_atom(*atom);
         }
         if (const auto dist = extended->view().get(dist_); dist != 0) {
@@ -316,7 +295,7 @@ Result<void> RelationWalker::monitor(Address address, StructView node, records::
             }
         }
     }
-    auto other = remote(node.get(other_));
+    auto other = remote(node.get(node_.other));
     if (!other) {
         return std::unexpected(other.error());
     }
@@ -342,28 +321,28 @@ Result<std::uint64_t> RelationWalker::term_words(std::uint64_t word) {
 // erts_monitor_size() (erl_monitor_link.c, OTP 25.2.3): the whole block, shared by its halves.
 Result<std::uint64_t> RelationWalker::monitor_bytes(Address address, StructView node) {
     const auto kind = monitor_kind(type_.of(node));
-    auto read = OwnedStruct::read(vm_->memory(), address - node.get(offset_), data_bytes_);
+    auto read = OwnedStruct::read(vm_->memory(), address - node.get(node_.offset), monitor_.bytes);
     if (!read) {
         return wrap("a monitor", read.error());
     }
     const auto data = read->view();
-    const auto halves = std::max<std::uint64_t>(data.u32(data_refc_), 1);
+    const auto halves = std::max<std::uint64_t>(data.u32(monitor_.references), 1);
     if (kind == records::MONITOR_KIND_ALIAS) {
-        return data_bytes_ / halves;
+        return monitor_.bytes / halves;
     }
     if (kind == records::MONITOR_KIND_SUSPEND) {
         return suspend_bytes_ / halves;
     }
-    if ((node.get(flags_) & flag_extended_) == 0) {
-        return heap_block_bytes_ / halves;
+    if ((node.get(node_.flags) & node_.flag_extended) == 0) {
+        return monitor_.heap_bytes / halves;
     }
     std::vector<std::uint64_t> terms;
     if (kind != records::MONITOR_KIND_NODE && kind != records::MONITOR_KIND_NODES) {
-        terms.push_back(data.get(data_ref_));
+        terms.push_back(data.get(monitor_.reference));
     }
     if (kind == records::MONITOR_KIND_REMOTE) {
-        terms.push_back(data.get(data_origin_));
-        terms.push_back(data.get(data_target_));
+        terms.push_back(data.get(monitor_.origin_other));
+        terms.push_back(data.get(monitor_.target_other));
     }
     std::uint64_t words = 0;
     for (const auto term : terms) {
@@ -373,7 +352,8 @@ Result<std::uint64_t> RelationWalker::monitor_bytes(Address address, StructView 
         }
         words += *counted;
     }
-    return (extended_bytes_ - sizeof(std::uint64_t) + words * sizeof(std::uint64_t)) / halves;
+    return (monitor_.extended_bytes - sizeof(std::uint64_t) + words * sizeof(std::uint64_t)) /
+           halves;
 }
 
 Result<RelationWalker::Walked> RelationWalker::walk(
@@ -387,7 +367,7 @@ Result<RelationWalker::Walked> RelationWalker::walk(
         }
         ++walked.links;
         // erts_link_size(): a link to a remote process is shared by its two halves.
-        walked.bytes += is_remote_link(type_.of(node)) ? (elink_bytes_ + 24) / 2 : node_bytes_;
+        walked.bytes += is_remote_link(type_.of(node)) ? (elink_bytes_ + 24) / 2 : node_.bytes;
         return pager.added();
     };
     const auto visit_monitor = [&](Address address, StructView node) -> Result<void> {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/layout/structs.h"
 #include "beam/processes/process.h"
 #include "beam/processes/relation_type.h"
 
@@ -30,8 +31,8 @@ class RelationWalker {
 
   private:
     class Pager;
-    explicit RelationWalker(Vm& vm, PidWords pids, AtomWords atoms)
-        : vm_(&vm), pids_(pids), atoms_(atoms) {}
+    RelationWalker(Vm& vm, PidWords pids, AtomWords atoms, LayoutNames& names)
+        : vm_(&vm), pids_(pids), atoms_(atoms), node_(names), monitor_(names), magic_(names) {}
 
     Result<void> tree(Address root, std::uint64_t limit,
                       const std::function<Result<void>(Address, StructView)>& visit);
@@ -59,15 +60,13 @@ class RelationWalker {
     Vm* vm_;
     PidWords pids_;
     AtomWords atoms_;
-    Field right_, left_, next_, other_, offset_, flags_;
+    RelationNodeFields node_;
+    MonitorFields monitor_;
+    BinaryFields magic_;
     RelationType type_;
-    Field suspend_state_;
-    Field data_ref_, data_refc_, data_origin_, data_target_, name_, dist_, dist_name_,
-        ilink_unlinking_, elink_unlinking_;
-    Field thing_header_, thing_node_, thing_data_, ref_numbers_, magic_numbers_, magic_data_;
-    std::uint32_t node_bytes_ = 0, thing_bytes_ = 0, ref_bytes_ = 0, data_bytes_ = 0;
-    std::uint32_t elink_bytes_ = 0, heap_block_bytes_ = 0, extended_bytes_ = 0, suspend_bytes_ = 0;
-    std::uint64_t flag_target_ = 0, flag_name_ = 0, flag_extended_ = 0;
+    Field dist_, dist_name_, elink_unlinking_;
+    Field thing_header_, thing_node_, thing_data_, ref_numbers_;
+    std::uint32_t thing_bytes_ = 0, ref_bytes_ = 0, elink_bytes_ = 0, suspend_bytes_ = 0;
     std::uint64_t link_process_ = 0, link_port_ = 0, link_remote_ = 0;
     std::optional<std::uint64_t> link_remote_port_;  // from OTP 29 on
     std::vector<std::pair<std::uint64_t, records::MonitorKind>> monitor_kinds_;

@@ -44,8 +44,8 @@ Result<SetAside> SetAside::open(const Layout& layout) {
     if (!atoms) {
         return std::unexpected(atoms.error());
     }
-    SetAside result(*atoms);
     LayoutNames names(layout);
+    SetAside result(*atoms, MfaFields(names));
     const auto process = [&](std::string_view name) { return names.field("Process", name); };
     result.heap_ = process("heap");
     result.hend_ = process("hend");
@@ -57,10 +57,6 @@ Result<SetAside> SetAside::open(const Layout& layout) {
     result.arg_reg_ = process("arg_reg");
     result.fcalls_ = process("fcalls");
     result.state_ = process("state");
-    result.mfa_module_ = names.field("ErtsCodeMFA", "module");
-    result.mfa_function_ = names.field("ErtsCodeMFA", "function");
-    result.mfa_arity_ = names.field("ErtsCodeMFA", "arity");
-    result.mfa_bytes_ = names.bytes("ErtsCodeMFA");
     result.running_ = names.constant("state_running");
     result.otherwise_ = names.constant("state_free") | names.constant("state_exiting") |
                         names.constant("state_gc") | names.constant("state_running_sys") |
@@ -74,8 +70,8 @@ Result<SetAside> SetAside::open(const Layout& layout) {
 
 std::optional<std::uint64_t> SetAside::arity_of(std::span<const std::byte> mfa) const {
     const StructView view(mfa);
-    const auto arity = view.get(mfa_arity_);
-    const bool named = atoms_.index(view.get(mfa_module_)) && atoms_.index(view.get(mfa_function_));
+    const auto arity = view.get(mfa_.arity);
+    const bool named = atoms_.index(view.get(mfa_.module)) && atoms_.index(view.get(mfa_.function));
     return named && arity <= 255 ? std::optional(arity) : std::nullopt;
 }
 
@@ -85,7 +81,7 @@ std::optional<SetAside::State> SetAside::state_of(const target::ThreadRegisters&
         return std::nullopt;
     }
     // The ErtsCodeMFA stands right before the function's code.
-    const std::size_t before = kInstructions.back() + mfa_bytes_;
+    const std::size_t before = kInstructions.back() + mfa_.bytes;
     std::vector<std::byte> bytes(before + kBeginning.size());
     const auto first = thread.rip - before;
     if (thread.rip < before || !memory.read(first, bytes)) {
@@ -97,9 +93,9 @@ std::optional<SetAside::State> SetAside::state_of(const target::ThreadRegisters&
         if (!is_beginning(code)) {
             continue;
         }
-        const auto arity = arity_of(std::span(bytes).subspan(beginning - mfa_bytes_, mfa_bytes_));
+        const auto arity = arity_of(std::span(bytes).subspan(beginning - mfa_.bytes, mfa_.bytes));
         if (arity) {
-            return State{first + beginning - mfa_bytes_,
+            return State{first + beginning - mfa_.bytes,
                          *arity,
                          thread.rip,
                          thread.r15,

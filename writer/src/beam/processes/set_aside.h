@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 #include "beam/tables/atoms.h"
 #include "beam/vm/vm.h"
 #include "target/thread_registers.h"
@@ -45,13 +46,12 @@ class SetAside {
     [[nodiscard]] std::optional<State> state_of(const target::ThreadRegisters& thread,
                                                 memory::MemorySource& memory) const;
 
-    explicit SetAside(AtomWords atoms) : atoms_(atoms) {}
+    SetAside(AtomWords atoms, const MfaFields& mfa) : atoms_(atoms), mfa_(mfa) {}
     [[nodiscard]] std::optional<std::uint64_t> arity_of(std::span<const std::byte> mfa) const;
 
     AtomWords atoms_;
     Field heap_, hend_, htop_, stop_, i_, current_, arity_, arg_reg_, fcalls_, state_;
-    Field mfa_module_, mfa_function_, mfa_arity_;
-    std::uint32_t mfa_bytes_ = 0;
+    MfaFields mfa_;
     std::uint64_t running_ = 0, otherwise_ = 0;
     std::map<Address, State> known_;
 };

@@ -1,6 +1,7 @@
 #include "beam/search/catch_pools.h"
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 #include "beam/search/candidates.h"
 
 #include <algorithm>
@@ -9,30 +10,25 @@ namespace beamdump::beam {
 
 Result<Address> find_catch_pools(Vm& vm, const ImageSearch& search) {
     LayoutNames names(vm.layout());
-    const auto free_list = names.field("CatchPool", "free_list");
-    const auto high_mark = names.field("CatchPool", "high_mark");
-    const auto tabsize = names.field("CatchPool", "tabsize");
-    const auto vector = names.field("CatchPool", "beam_catches");
-    const auto pool_bytes = names.bytes("CatchPool");
-    const auto entry_bytes = names.bytes("BeamCatch");
-    const auto cp = names.field("BeamCatch", "cp");
+    const CatchFields fields(names);
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
     // beam_catches.c: the table starts with 1024 entries and doubles; all pools share entries that
     // are in use; a kernel's worth of modules has more than 300 catches.
     const auto is_pool = [&](StructView pool) {
-        const auto size = pool.u32(tabsize);
-        const auto used = pool.u32(high_mark);
-        const auto free_index = static_cast<std::int32_t>(pool.u32(free_list));
+        const auto size = pool.u32(fields.size);
+        const auto used = pool.u32(fields.high_mark);
+        const auto free_index = static_cast<std::int32_t>(pool.u32(fields.free_list));
         return size >= 1024 && size <= (1U << 26U) && (size & (size - 1)) == 0 && used > 0 &&
                used <= size && free_index >= -1 && free_index < static_cast<std::int64_t>(used) &&
-               vm.plausible(pool.get(vector), std::uint64_t{size} * entry_bytes);
+               vm.plausible(pool.get(fields.entries), std::uint64_t{size} * fields.entry_bytes);
     };
     const auto leads_to_code = [&](StructView pool) {
-        for (std::uint32_t index = 0; index < std::min(pool.u32(high_mark), 16U); ++index) {
-            const auto code = vm.target().memory().word(
-                pool.get(vector) + std::uint64_t{index} * entry_bytes + cp.offset);
+        for (std::uint32_t index = 0; index < std::min(pool.u32(fields.high_mark), 16U); ++index) {
+            const auto code = vm.target().memory().word(pool.get(fields.entries) +
+                                                        std::uint64_t{index} * fields.entry_bytes +
+                                                        fields.code.offset);
             const auto* mapping = code ? vm.target().mappings().find(*code) : nullptr;
             if (!code || (*code != 0 && (mapping == nullptr || !mapping->readable))) {
                 return false;
@@ -40,14 +36,15 @@ Result<Address> find_catch_pools(Vm& vm, const ImageSearch& search) {
         }
         return true;
     };
-    const auto candidates =
-        search.matching(pool_bytes * kCodeIndexes, [&](Address, std::span<const std::byte> bytes) {
+    const auto candidates = search.matching(
+        fields.pool_bytes * kCodeIndexes, [&](Address, std::span<const std::byte> bytes) {
             for (std::size_t index = 0; index < kCodeIndexes; ++index) {
-                if (!is_pool(StructView(bytes.subspan(index * pool_bytes, pool_bytes)))) {
+                if (!is_pool(
+                        StructView(bytes.subspan(index * fields.pool_bytes, fields.pool_bytes)))) {
                     return false;
                 }
             }
-            return leads_to_code(StructView(bytes.first(pool_bytes)));
+            return leads_to_code(StructView(bytes.first(fields.pool_bytes)));
         });
     return only_one("bccix", "one place with the catch tables' shape", candidates);
 }

@@ -1,6 +1,7 @@
 #include "beam/search/id_tables.h"
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 #include "beam/search/candidates.h"
 #include "beam/tables/pid_words.h"
 
@@ -17,20 +18,14 @@ constexpr std::size_t kMostMembers = 16;
 // A slot may be emptied or filled between two reads.
 constexpr std::size_t kMostSlotsInMotion = 2;
 
-struct TableFields {
-    Field tab, max, mask, count, invalid, id;
+struct TableFields : IdTableFields {
+    explicit TableFields(LayoutNames& names) : IdTableFields(names) {}
+    Field id;
     std::uint64_t pid_tag = 0, port_tag = 0, tag_mask = 0;
-    std::uint32_t bytes = 0;
 
     static Result<TableFields> resolve(const Layout& layout) {
         LayoutNames names(layout);
-        TableFields fields;
-        fields.tab = names.field("ErtsPTab", "tab");
-        fields.max = names.field("ErtsPTab", "max");
-        fields.mask = names.field("ErtsPTab", "pix_mask");
-        fields.count = names.field("ErtsPTab", "vola.count");
-        fields.invalid = names.field("ErtsPTab", "invalid_element");
-        fields.bytes = names.bytes("ErtsPTab");
+        TableFields fields(names);
         fields.id = names.field("Process", "common.id");
         fields.pid_tag = names.constant("pid_tag");
         fields.port_tag = names.constant("port_tag");

@@ -1,6 +1,7 @@
 #include "beam/search/literals.h"
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 #include "beam/search/candidates.h"
 #include "beam/tables/modules.h"
 
@@ -16,9 +17,8 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40U;
 /// From the first module's literal area to the end of the last.
 Result<memory::AddressRange> literal_areas(Vm& vm) {
     LayoutNames names(vm.layout());
-    const auto area = names.field("BeamCodeHeader", "literal_area");
-    const auto begin = names.field("ErtsLiteralArea", "start");
-    const auto end = names.field("ErtsLiteralArea", "end");
+    const CodeHeaderFields header(names);
+    const LiteralAreaFields area(names);
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
@@ -28,18 +28,18 @@ Result<memory::AddressRange> literal_areas(Vm& vm) {
     }
     memory::AddressRange all{~Address{0}, 0};
     for (const auto& module : *modules) {
-        const auto address = vm.memory().word(module.header + area.offset);
+        const auto address = vm.memory().word(module.header + header.literal_area.offset);
         if (!address) {
             return std::unexpected(address.error());
         }
         if (*address == 0) {
             continue;
         }
-        const auto last = vm.memory().word(*address + end.offset);
+        const auto last = vm.memory().word(*address + area.end.offset);
         if (!last) {
             return std::unexpected(last.error());
         }
-        all.begin = std::min(all.begin, *address + begin.offset);
+        all.begin = std::min(all.begin, *address + area.start.offset);
         all.end = std::max(all.end, *last);
     }
     if (all.end <= all.begin) {

@@ -1,6 +1,7 @@
 #include "beam/search/named_tables.h"
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 #include "beam/search/candidates.h"
 
 #include <fmt/format.h>
@@ -15,26 +16,16 @@ constexpr std::uint32_t kMostEntriesInMotion = 64;
 
 /// The fields of a hash table and of the index table that begins with one.
 struct HashTableFields {
-    Field name, shift, count, bucket, entries, size, segments;
-    std::uint32_t hash_bytes = 0, index_bytes = 0;
+    HashFields hash;
+    IndexTableFields index;
 
     static Result<HashTableFields> resolve(const Layout& layout) {
         LayoutNames names(layout);
-        HashTableFields fields;
-        fields.name = names.field("Hash", "name");
-        fields.shift = names.field("Hash", "shift");
-        fields.count = names.field("Hash", "nobjs");
-        fields.bucket = names.field("Hash", "bucket");
-        fields.hash_bytes = names.bytes("Hash");
-        fields.entries = names.field("IndexTable", "entries");
-        fields.size = names.field("IndexTable", "size");
-        fields.segments = names.field("IndexTable", "seg_table");
-        fields.index_bytes = names.bytes("IndexTable");
-        const auto of_index = names.field("IndexTable", "htable.name");
+        const HashTableFields fields{HashFields(names), IndexTableFields(names)};
         if (auto known = names.outcome(); !known) {
             return std::unexpected(known.error());
         }
-        if (of_index.offset != fields.name.offset) {
+        if (fields.index.name.offset != fields.hash.name.offset) {
             return fail(ErrorCode::kUnsupported,
                         fmt::format("layout: {}.IndexTable does not begin with its hash table",
                                     layout.name()));
@@ -45,18 +36,18 @@ struct HashTableFields {
 
 bool is_hash(const Vm& vm, const HashTableFields& fields, StructView table) {
     // hash.h: the number of slots is 2^(64 - shift).
-    const auto shift = table.u32(fields.shift);
+    const auto shift = table.u32(fields.hash.shift);
     return shift >= 36 && shift < 64 &&
-           vm.plausible(table.get(fields.bucket),
+           vm.plausible(table.get(fields.hash.bucket),
                         (std::uint64_t{1} << (64 - shift)) * sizeof(Address));
 }
 
 bool is_index(const Vm& vm, const HashTableFields& fields, StructView table) {
-    const auto entries = table.u32(fields.entries);
-    const auto members = table.u32(fields.count);
-    return is_hash(vm, fields, table) && entries <= table.u32(fields.size) &&
+    const auto entries = table.u32(fields.index.entries);
+    const auto members = table.u32(fields.hash.count);
+    return is_hash(vm, fields, table) && entries <= table.u32(fields.index.size) &&
            std::max(entries, members) - std::min(entries, members) <= kMostEntriesInMotion &&
-           vm.plausible(table.get(fields.segments), sizeof(Address));
+           vm.plausible(table.get(fields.index.segments), sizeof(Address));
 }
 
 /// Where tables of that name and shape begin, ascending.
@@ -65,7 +56,7 @@ std::vector<Address> tables(const ImageSearch& search, const HashTableFields& fi
                             const std::function<bool(StructView)>& has_shape) {
     std::vector<Address> candidates;
     for (const auto pointer : search.pointers_to_string(name)) {
-        const auto start = pointer - fields.name.offset;
+        const auto start = pointer - fields.hash.name.offset;
         const auto table = search.at(start, bytes);
         if (table && has_shape(StructView(*table))) {
             candidates.push_back(start);
@@ -81,7 +72,7 @@ Result<std::vector<Address>> index_tables(const Vm& vm, const ImageSearch& searc
     if (!fields) {
         return std::unexpected(fields.error());
     }
-    return tables(search, *fields, name, fields->index_bytes,
+    return tables(search, *fields, name, fields->index.bytes,
                   [&](StructView table) { return is_index(vm, *fields, table); });
 }
 
@@ -93,7 +84,7 @@ Result<Address> find_hash(const Vm& vm, const ImageSearch& search, std::string_v
     if (!fields) {
         return std::unexpected(fields.error());
     }
-    const auto candidates = tables(search, *fields, name, fields->hash_bytes,
+    const auto candidates = tables(search, *fields, name, fields->hash.bytes,
                                    [&](StructView table) { return is_hash(vm, *fields, table); });
     return only_one(what, fmt::format("one hash table named \"{}\"", name), candidates);
 }

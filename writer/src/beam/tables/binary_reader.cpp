@@ -13,16 +13,10 @@ constexpr std::uint64_t kMaxBinaryBytes = std::uint64_t{1} << 47U;
 
 Result<BinaryReader> BinaryReader::open(Vm& vm, std::optional<std::uint64_t> keep,
                                         std::uint64_t inline_bytes) {
-    BinaryReader reader(vm);
+    LayoutNames names(vm.layout());
+    BinaryReader reader(vm, BinaryFields(names));
     reader.keep_ = keep;
     reader.inline_bytes_ = inline_bytes;
-    LayoutNames names(vm.layout());
-    reader.flags_ = names.field("Binary", "flags");
-    reader.references_ = names.field("Binary", "refc");
-    reader.size_ = names.field("Binary", "orig_size");
-    reader.bytes_ = names.field("Binary", "orig_bytes");
-    reader.magic_numbers_ = names.field("ErtsMagicBinary", "refn");
-    reader.flag_magic_ = names.constant("binary_flag_magic");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
@@ -30,7 +24,7 @@ Result<BinaryReader> BinaryReader::open(Vm& vm, std::optional<std::uint64_t> kee
 }
 
 Result<std::vector<BinaryView>> BinaryReader::read(std::span<const Address> addresses) {
-    const std::size_t head_bytes = end_of({flags_, references_, size_});
+    const std::size_t head_bytes = end_of({fields_.flags, fields_.references, fields_.size});
     std::vector<std::byte> heads(addresses.size() * head_bytes);
     std::vector<memory::BatchRead> batch(addresses.size());
     for (std::size_t index = 0; index < addresses.size(); ++index) {
@@ -46,21 +40,21 @@ Result<std::vector<BinaryView>> BinaryReader::read(std::span<const Address> addr
     result.reserve(addresses.size());
     for (const auto& head : batch) {
         const StructView view(head.into);
-        const auto size = head.done ? view.get(size_) : kMaxBinaryBytes + 1;
+        const auto size = head.done ? view.get(fields_.size) : kMaxBinaryBytes + 1;
         if (size > kMaxBinaryBytes) {
             ++unreadable_;
             continue;
         }
         auto& binary = result.emplace_back();
         binary.address = head.address;
-        binary.data = head.address + bytes_.offset;
+        binary.data = head.address + fields_.content.offset;
         binary.size = size;
         binary.facts.set_address(head.address);
         binary.facts.set_data_address(binary.data);
         binary.facts.set_size_bytes(size);
-        binary.facts.set_references(view.get(references_));
-        binary.facts.set_flags(static_cast<std::uint32_t>(view.get(flags_)));
-        if ((view.get(flags_) & flag_magic_) != 0) {
+        binary.facts.set_references(view.get(fields_.references));
+        binary.facts.set_flags(static_cast<std::uint32_t>(view.get(fields_.flags)));
+        if ((view.get(fields_.flags) & fields_.flag_magic) != 0) {
             // Its content is a runtime's or a NIF's own data, not bytes of a term: left out.
             binary.facts.set_magic(true);
             magic.push_back(result.size() - 1);
@@ -76,7 +70,7 @@ Result<std::vector<BinaryView>> BinaryReader::read(std::span<const Address> addr
     }
     std::vector<std::array<std::uint32_t, 3>> numbers(magic.size());
     for (std::size_t index = 0; index < magic.size(); ++index) {
-        contents.push_back({result[magic[index]].address + magic_numbers_.offset,
+        contents.push_back({result[magic[index]].address + fields_.magic_numbers.offset,
                             std::as_writable_bytes(std::span(numbers[index])), false});
     }
     if (auto done = vm_->bulk().read_batch(contents); !done) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/layout/structs.h"
 #include "beam/vm/vm.h"
 
 #include <records.pb.h>
@@ -32,13 +33,12 @@ class BinaryReader {
     [[nodiscard]] std::uint64_t unreadable() const { return unreadable_; }
 
   private:
-    explicit BinaryReader(Vm& vm) : vm_(&vm) {}
+    BinaryReader(Vm& vm, const BinaryFields& fields) : vm_(&vm), fields_(fields) {}
     Vm* vm_;
+    BinaryFields fields_;
     std::optional<std::uint64_t> keep_;
     std::uint64_t inline_bytes_ = 0;
     std::uint64_t unreadable_ = 0;
-    Field flags_, references_, size_, bytes_, magic_numbers_;
-    std::uint64_t flag_magic_ = 0;
 };
 
 }  // namespace beamdump::beam

@@ -1,6 +1,7 @@
 #include "beam/tables/index_table.h"
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 
 #include <fmt/format.h>
 
@@ -17,28 +18,25 @@ constexpr std::uint32_t kMaxEntries = 1U << 28U;
 
 Result<IndexTableWalker> IndexTableWalker::open(Vm& vm, Address table) {
     LayoutNames names(vm.layout());
-    const auto segments = names.field("IndexTable", "seg_table");
-    const auto entries = names.field("IndexTable", "entries");
-    const auto size = names.field("IndexTable", "size");
+    const IndexTableFields fields(names);
     IndexTableWalker walker;
     walker.vm_ = &vm;
     walker.page_shift_ = static_cast<std::uint32_t>(names.constant("index_page_shift"));
-    const auto bytes = names.bytes("IndexTable");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
-    auto read = OwnedStruct::read(vm.memory(), table, bytes);
+    auto read = OwnedStruct::read(vm.memory(), table, fields.bytes);
     if (!read) {
         return wrap("reading an index table", read.error());
     }
-    walker.segments_ = read->view().get(segments);
-    walker.entries_ = read->view().u32(entries);
-    if (walker.entries_ > kMaxEntries || walker.entries_ > read->view().u32(size)) {
+    walker.segments_ = read->view().get(fields.segments);
+    walker.entries_ = read->view().u32(fields.entries);
+    if (walker.entries_ > kMaxEntries || walker.entries_ > read->view().u32(fields.size)) {
         return fail(
             ErrorCode::kImplausible,
             fmt::format(
                 "index table at {:#x}: expected no more entries than are allocated, found {} of {}",
-                table, walker.entries_, read->view().u32(size)));
+                table, walker.entries_, read->view().u32(fields.size)));
     }
     return walker;
 }
@@ -66,21 +64,17 @@ Result<std::vector<Address>> IndexTableWalker::objects(std::uint32_t first, std:
 
 Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
     LayoutNames names(vm.layout());
-    const auto shift = names.field("Hash", "shift");
-    const auto count = names.field("Hash", "nobjs");
-    const auto bucket = names.field("Hash", "bucket");
-    const auto next = names.field("HashBucket", "next");
-    const auto bytes = names.bytes("Hash");
+    const HashFields fields(names);
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
-    auto read = OwnedStruct::read(vm.memory(), table, bytes);
+    auto read = OwnedStruct::read(vm.memory(), table, fields.bytes);
     if (!read) {
         return wrap("reading a hash table", read.error());
     }
     // hash.h: the number of slots is 2^(64 - shift).
-    const auto shift_bits = read->view().u32(shift);
-    const auto objects = read->view().u32(count);
+    const auto shift_bits = read->view().u32(fields.shift);
+    const auto objects = read->view().u32(fields.count);
     if (shift_bits < 64 - 28 || shift_bits > 63 || objects > kMaxEntries) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("hash table at {:#x}: expected a shift of 36 to 63 and a count of "
@@ -88,7 +82,7 @@ Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
                                 table, shift_bits, objects));
     }
     const std::uint64_t slots = std::uint64_t{1} << (64 - shift_bits);
-    auto heads = read_words(vm.memory(), read->view().get(bucket), slots);
+    auto heads = read_words(vm.memory(), read->view().get(fields.bucket), slots);
     if (!heads) {
         return std::unexpected(heads.error());
     }
@@ -101,7 +95,7 @@ Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
                                         table, objects));
             }
             result.push_back(object);
-            auto following = vm.memory().word(object + next.offset);
+            auto following = vm.memory().word(object + fields.next.offset);
             if (!following) {
                 return std::unexpected(following.error());
             }

@@ -1,6 +1,7 @@
 #include "beam/tables/literal_sweep.h"
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 
 #include <algorithm>
 
@@ -13,31 +14,19 @@ constexpr std::uint64_t kMostReferences = std::uint64_t{1} << 32U;
 constexpr std::uint32_t kOrdinaryReference = 0xffffffff;  // erl_term.h: ERTS_ORDINARY_REF_MARKER
 
 struct Names {
-    std::optional<Field> size, bytes;  // of a ProcBin; a BinRef has no such
-    Field binary, magic_binary, orig_size, orig_bytes, flags, references;
-    std::uint32_t refc_bytes = 0, magic_ref_bytes = 0;
-    std::uint64_t refc_header = 0, magic_ref_header = 0, flag_magic = 0;
+    explicit Names(LayoutNames& names) : reference(names), binary(names) {}
+    BinaryReferenceFields reference;
+    BinaryFields binary;
+    std::uint64_t refc_header = 0, magic_ref_header = 0;
 
     static Result<Names> resolve(const Layout& layout) {
         LayoutNames names(layout);
-        Names result;
-        result.size = names.field_if_any("ProcBin", "size");
-        result.bytes = names.field_if_any("ProcBin", "bytes");
-        result.binary = names.field({{"ProcBin", "val"}, {"BinRef", "val"}});
-        result.refc_bytes = names.bytes(names.has_structure("ProcBin") ? "ProcBin" : "BinRef");
-        result.references = names.field("Binary", "refc");
-        result.magic_binary = names.field("MagicRef", "mb");
-        result.magic_ref_bytes = names.bytes("MagicRef");
-        result.orig_size = names.field("Binary", "orig_size");
-        result.orig_bytes = names.field("Binary", "orig_bytes");
-        result.flags = names.field("Binary", "flags");
-        result.flag_magic = names.constant("binary_flag_magic");
+        Names result(names);
+        const auto& reference = result.reference;
         // erl_term.h: a header's arity is the thing's size in words, the header not counted.
         const auto shift = names.constant("header_arity_shift");
-        result.refc_header = (result.refc_bytes / 8 - 1) << shift |
-                             names.constant({"refc_binary_subtag", "bin_ref_subtag"});
-        result.magic_ref_header =
-            (result.magic_ref_bytes / 8 - 1) << shift | names.constant("reference_subtag");
+        result.refc_header = (reference.bytes / 8 - 1) << shift | reference.subtag;
+        result.magic_ref_header = (reference.magic_bytes / 8 - 1) << shift | reference.magic_subtag;
         if (auto known = names.outcome(); !known) {
             return std::unexpected(known.error());
         }
@@ -47,36 +36,36 @@ struct Names {
 
 /// The Binary that a ProcBin or BinRef names, if it is one.
 std::optional<Address> from_refc(Vm& vm, const Names& names, const StructView& thing) {
-    const auto binary = thing.get(names.binary);
-    if (!vm.plausible(binary, names.orig_bytes.offset)) {
+    const auto binary = thing.get(names.reference.binary);
+    if (!vm.plausible(binary, names.binary.content.offset)) {
         return std::nullopt;
     }
-    const auto size = vm.memory().word(binary + names.orig_size.offset);
+    const auto size = vm.memory().word(binary + names.binary.size.offset);
     if (!size || *size > kMostBytes) {
         return std::nullopt;
     }
-    if (!names.size || !names.bytes) {
-        const auto references = vm.memory().word(binary + names.references.offset);
+    if (!names.reference.size || !names.reference.content) {
+        const auto references = vm.memory().word(binary + names.binary.references.offset);
         const bool alive = references && *references != 0 && *references < kMostReferences;
-        return alive && vm.plausible(binary, names.orig_bytes.offset + *size)
+        return alive && vm.plausible(binary, names.binary.content.offset + *size)
                    ? std::optional(binary)
                    : std::nullopt;
     }
-    const auto first = binary + names.orig_bytes.offset;
-    const auto bytes = thing.get(*names.bytes);
+    const auto first = binary + names.binary.content.offset;
+    const auto bytes = thing.get(*names.reference.content);
     const bool inside = bytes >= first && bytes - first <= *size &&
-                        thing.get(*names.size) <= *size - (bytes - first);
+                        thing.get(*names.reference.size) <= *size - (bytes - first);
     return inside ? std::optional(binary) : std::nullopt;
 }
 
 std::optional<Address> from_reference(Vm& vm, const Names& names, const StructView& thing) {
-    const auto binary = thing.get(names.magic_binary);
+    const auto binary = thing.get(names.reference.magic_binary);
     if ((binary & kOrdinaryReference) == kOrdinaryReference ||
-        !vm.plausible(binary, names.orig_bytes.offset)) {
+        !vm.plausible(binary, names.binary.content.offset)) {
         return std::nullopt;
     }
-    const auto flags = vm.memory().word(binary + names.flags.offset);
-    return flags && (*flags & names.flag_magic) != 0 ? std::optional(binary) : std::nullopt;
+    const auto flags = vm.memory().word(binary + names.binary.flags.offset);
+    return flags && (*flags & names.binary.flag_magic) != 0 ? std::optional(binary) : std::nullopt;
 }
 
 }  // namespace
@@ -87,7 +76,7 @@ Result<void> sweep_literal_binaries(Vm& vm, memory::AddressRange part,
     if (!names) {
         return std::unexpected(names.error());
     }
-    const std::size_t longest = std::max(names->refc_bytes, names->magic_ref_bytes);
+    const std::size_t longest = std::max(names->reference.bytes, names->reference.magic_bytes);
     std::vector<std::byte> block;
     for (auto begin = part.begin; begin < part.end; begin += kBlockBytes) {
         // A thing may reach into the next block: read on that far.
@@ -100,9 +89,10 @@ Result<void> sweep_literal_binaries(Vm& vm, memory::AddressRange part,
             const auto rest = std::span<const std::byte>(block).subspan(at);
             const auto header = StructView(rest).get(Field{0, 8});
             std::optional<Address> binary;
-            if (header == names->refc_header && rest.size() >= names->refc_bytes) {
+            if (header == names->refc_header && rest.size() >= names->reference.bytes) {
                 binary = from_refc(vm, *names, StructView(rest));
-            } else if (header == names->magic_ref_header && rest.size() >= names->magic_ref_bytes) {
+            } else if (header == names->magic_ref_header &&
+                       rest.size() >= names->reference.magic_bytes) {
                 binary = from_reference(vm, *names, StructView(rest));
             }
             if (binary) {

@@ -81,26 +81,14 @@ Result<ModuleReader> ModuleReader::open(Vm& vm) {
     if (!atoms) {
         return std::unexpected(atoms.error());
     }
-    ModuleReader reader(vm, *atoms);
     LayoutNames names(vm.layout());
-    reader.num_functions_ = names.field("BeamCodeHeader", "num_functions");
-    reader.literal_area_ = names.field("BeamCodeHeader", "literal_area");
-    reader.line_table_ = names.field("BeamCodeHeader", "line_table");
-    reader.md5_ = names.field("BeamCodeHeader", "md5_ptr");
-    reader.functions_ = names.field("BeamCodeHeader", "functions");
-    reader.header_bytes_ = names.bytes("BeamCodeHeader");
+    ModuleReader reader(vm, *atoms, names);
     reader.fname_ = names.field("BeamCodeLineTab", "fname_ptr");
     reader.loc_size_ = names.field("BeamCodeLineTab", "loc_size");
     reader.loc_tab_ = names.field("BeamCodeLineTab", "loc_tab");
     reader.func_tab_ = names.field("BeamCodeLineTab", "func_tab");
     reader.line_bytes_ = names.bytes("BeamCodeLineTab");
     reader.info_mfa_ = names.field("ErtsCodeInfo", "mfa");
-    reader.mfa_module_ = names.field("ErtsCodeMFA", "module");
-    reader.mfa_function_ = names.field("ErtsCodeMFA", "function");
-    reader.mfa_arity_ = names.field("ErtsCodeMFA", "arity");
-    reader.mfa_bytes_ = names.bytes("ErtsCodeMFA");
-    reader.area_start_ = names.field("ErtsLiteralArea", "start");
-    reader.area_end_ = names.field("ErtsLiteralArea", "end");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
@@ -108,25 +96,25 @@ Result<ModuleReader> ModuleReader::open(Vm& vm) {
 }
 
 Result<CodeMfa> ModuleReader::mfa_at(Address address) {
-    auto read = OwnedStruct::read(vm_->memory(), address, mfa_bytes_);
+    auto read = OwnedStruct::read(vm_->memory(), address, mfa_.bytes);
     if (!read) {
         return wrap("reading a function's name", read.error());
     }
     const auto view = read->view();
-    const auto module = atoms_.index(view.get(mfa_module_));
-    const auto function = atoms_.index(view.get(mfa_function_));
-    const auto arity = view.get(mfa_arity_);
+    const auto module = atoms_.index(view.get(mfa_.module));
+    const auto function = atoms_.index(view.get(mfa_.function));
+    const auto arity = view.get(mfa_.arity);
     if (!module || !function || arity > kMaxArity) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("expected module, function and arity at {:#x}, found {:#x}, {:#x}, "
                                 "{}",
-                                address, view.get(mfa_module_), view.get(mfa_function_), arity));
+                                address, view.get(mfa_.module), view.get(mfa_.function), arity));
     }
     return CodeMfa{*module, *function, static_cast<std::uint32_t>(arity)};
 }
 
 Result<std::uint32_t> ModuleReader::function_count(const ModuleCode& code) {
-    auto count = vm_->memory().word(code.header + num_functions_.offset);
+    auto count = vm_->memory().word(code.header + header_.num_functions.offset);
     if (!count) {
         return std::unexpected(count.error());
     }
@@ -140,7 +128,7 @@ Result<std::uint32_t> ModuleReader::function_count(const ModuleCode& code) {
 }
 
 Result<std::optional<ModuleReader::LineTable>> ModuleReader::line_table(const ModuleCode& code) {
-    auto address = vm_->memory().word(code.header + line_table_.offset);
+    auto address = vm_->memory().word(code.header + header_.line_table.offset);
     auto count = function_count(code);
     if (!address || !count) {
         return std::unexpected(!address ? address.error() : count.error());
@@ -171,7 +159,7 @@ Result<std::optional<ModuleReader::LineTable>> ModuleReader::line_table(const Mo
 }
 
 Result<records::Module> ModuleReader::module(const ModuleCode& code) {
-    auto header = OwnedStruct::read(vm_->memory(), code.header, header_bytes_);
+    auto header = OwnedStruct::read(vm_->memory(), code.header, header_.bytes);
     auto count = function_count(code);
     auto lines = line_table(code);
     if (!header || !count || !lines) {
@@ -186,15 +174,15 @@ Result<records::Module> ModuleReader::module(const ModuleCode& code) {
     module.set_code_bytes(code.bytes);
     module.set_function_count(*count);
     module.set_first_catch(code.first_catch);
-    if (const auto md5 = header->view().get(md5_); md5 != 0) {
+    if (const auto md5 = header->view().get(header_.md5); md5 != 0) {
         std::string sum(16, '\0');
         if (vm_->memory().read(md5, std::as_writable_bytes(std::span(sum)))) {
             module.set_md5(std::move(sum));
         }
     }
-    if (const auto area = header->view().get(literal_area_); area != 0) {
-        if (auto end = vm_->memory().word(area + area_end_.offset)) {
-            module.set_literal_area_address(area + area_start_.offset);
+    if (const auto area = header->view().get(header_.literal_area); area != 0) {
+        if (auto end = vm_->memory().word(area + area_.end.offset)) {
+            module.set_literal_area_address(area + area_.start.offset);
             module.set_literal_area_end(*end);
         }
     }
@@ -218,30 +206,31 @@ Result<records::Module> ModuleReader::module(const ModuleCode& code) {
 // asm_load.c: an MD5 sum, where there is one, and the lines lie behind the code, in the same block.
 // A literal area holds its own bounds, and its terms follow (beam_load.c, erl_global_literals.c).
 Result<ModuleReader::HeaderParts> ModuleReader::check_header(const ModuleCode& code) {
-    auto header = OwnedStruct::read(vm_->memory(), code.header, header_bytes_);
+    auto header = OwnedStruct::read(vm_->memory(), code.header, header_.bytes);
     auto lines = line_table(code);
     if (!header || !lines) {
         return std::unexpected(!header ? header.error() : lines.error());
     }
     const auto& facts = vm_->facts();
     const Address literals_end = facts.literals_start + facts.literals_bytes;
-    const auto md5 = header->view().get(md5_);
-    const auto area = header->view().get(literal_area_);
+    const auto md5 = header->view().get(header_.md5);
+    const auto area = header->view().get(header_.literal_area);
     struct Part {
         std::string_view what;
         Address address;
         Address begin, end;
     };
     // The table of functions has one entry more than there are: where the last one ends.
-    const auto last = vm_->memory().word(code.header + functions_.offset +
-                                         header->view().get(num_functions_) * sizeof(Address));
+    const auto last =
+        vm_->memory().word(code.header + header_.functions.offset +
+                           header->view().get(header_.num_functions) * sizeof(Address));
     std::vector<Part> parts = {
         {"end of functions", last.value_or(~Address{0}), code.header + 1, code.end() + 1},
         {"MD5 sum", md5, code.header, code.end()},
         {"literals", area, facts.literals_start, literals_end}};
     if (area != 0) {
-        const auto end = vm_->memory().word(area + area_end_.offset);
-        parts.push_back({"literals' end", end.value_or(~Address{0}), area + area_start_.offset,
+        const auto end = vm_->memory().word(area + area_.end.offset);
+        parts.push_back({"literals' end", end.value_or(~Address{0}), area + area_.start.offset,
                          literals_end + 1});
     }
     if (*lines) {
@@ -272,8 +261,8 @@ Result<records::Functions> ModuleReader::functions(const ModuleCode& code, std::
         return std::unexpected(count.error());
     }
     const auto take = first < *count ? std::min(most, *count - first) : 0;
-    auto starts =
-        read_words(vm_->memory(), code.header + functions_.offset + std::uint64_t{first} * 8, take);
+    auto starts = read_words(
+        vm_->memory(), code.header + header_.functions.offset + std::uint64_t{first} * 8, take);
     if (!starts) {
         return std::unexpected(starts.error());
     }
@@ -324,7 +313,7 @@ Result<std::optional<CodeMfa>> ModuleReader::function_at(const ModuleCode& code,
         return std::unexpected(count.error());
     }
     const auto start_of = [&](std::uint64_t index) {
-        return vm_->memory().word(code.header + functions_.offset + index * sizeof(Address));
+        return vm_->memory().word(code.header + header_.functions.offset + index * sizeof(Address));
     };
     // The last function whose start is at or below pc; the table has one entry more than functions.
     std::uint64_t low = 0;

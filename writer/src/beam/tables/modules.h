@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/layout/structs.h"
 #include "beam/tables/atoms.h"
 
 namespace beamdump::beam {
@@ -53,7 +54,8 @@ class ModuleReader {
     Result<CodeMfa> mfa_at(Address address);
 
   private:
-    explicit ModuleReader(Vm& vm, AtomWords atoms) : vm_(&vm), atoms_(atoms) {}
+    ModuleReader(Vm& vm, AtomWords atoms, LayoutNames& names)
+        : vm_(&vm), atoms_(atoms), header_(names), area_(names), mfa_(names) {}
     Result<std::uint32_t> function_count(const ModuleCode& code);
     struct LineTable {
         Address start = 0;  // first of the line addresses
@@ -66,11 +68,11 @@ class ModuleReader {
 
     Vm* vm_;
     AtomWords atoms_;
-    Field num_functions_, literal_area_, line_table_, md5_, functions_;
-    Field fname_, loc_size_, loc_tab_, func_tab_;
-    Field info_mfa_, mfa_module_, mfa_function_, mfa_arity_;
-    Field area_start_, area_end_;
-    std::uint32_t header_bytes_ = 0, line_bytes_ = 0, mfa_bytes_ = 0;
+    CodeHeaderFields header_;
+    LiteralAreaFields area_;
+    MfaFields mfa_;
+    Field fname_, loc_size_, loc_tab_, func_tab_, info_mfa_;
+    std::uint32_t line_bytes_ = 0;
 };
 
 }  // namespace beamdump::beam

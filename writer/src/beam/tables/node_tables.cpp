@@ -1,6 +1,7 @@
 #include "beam/tables/node_tables.h"
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 
 #include <fmt/format.h>
 
@@ -74,9 +75,7 @@ Result<ExportReader> ExportReader::open(Vm& vm) {
     }
     ExportReader reader(vm, *table, *atoms);
     reader.entry_export_ = names.field("ExportEntry", "ep");
-    reader.dispatch_ = names.field("Export", "dispatch");
-    reader.mfa_ = names.field("Export", "info.mfa");
-    reader.export_bytes_ = names.bytes("Export");
+    reader.export_ = ExportFields(names);
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
@@ -91,39 +90,32 @@ Result<records::Exports> ExportReader::page(std::uint32_t first, std::uint32_t m
     records::Exports page;
     for (const auto object : *objects) {
         auto address = vm_->memory().word(object + entry_export_.offset);
-        auto read = address ? OwnedStruct::read(vm_->memory(), *address, export_bytes_)
+        auto read = address ? OwnedStruct::read(vm_->memory(), *address, export_->bytes)
                             : Result<OwnedStruct>(std::unexpected(address.error()));
         if (!read) {
             return wrap("export table", read.error());
         }
         const auto view = read->view();
-        const auto module = atoms_.index(view.word(mfa_, 0));
-        const auto function = atoms_.index(view.word(mfa_, 1));
+        const auto module = atoms_.index(view.word(export_->mfa, 0));
+        const auto function = atoms_.index(view.word(export_->mfa, 1));
         if (!module || !function) {
-            return fail(ErrorCode::kImplausible,
-                        fmt::format("export at {:#x}: expected two atoms, found {:#x} and {:#x}",
-                                    *address, view.word(mfa_, 0), view.word(mfa_, 1)));
+            return fail(
+                ErrorCode::kImplausible,
+                fmt::format("export at {:#x}: expected two atoms, found {:#x} and {:#x}", *address,
+                            view.word(export_->mfa, 0), view.word(export_->mfa, 1)));
         }
         page.add_address(*address);
         page.add_module_atom(*module);
         page.add_function_atom(*function);
-        page.add_arity(static_cast<std::uint32_t>(view.word(mfa_, 2)));
-        page.add_code_address(view.word(dispatch_, vm_->facts().active_code_index));
+        page.add_arity(static_cast<std::uint32_t>(view.word(export_->mfa, 2)));
+        page.add_code_address(view.word(export_->dispatch, vm_->facts().active_code_index));
     }
     return page;
 }
 
 Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t most) {
     LayoutNames names(vm.layout());
-    const auto bytes = names.bytes("ErlFunEntry");
-    const auto dispatch = names.field("ErlFunEntry", "dispatch");
-    const auto module = names.field("ErlFunEntry", "module");
-    const auto arity = names.field("ErlFunEntry", "arity");
-    const auto index = names.field("ErlFunEntry", "index");
-    const auto uniq = names.field("ErlFunEntry", "uniq");
-    const auto old_uniq = names.field("ErlFunEntry", "old_uniq");
-    const auto old_index = names.field("ErlFunEntry", "old_index");
-    const auto references = names.field_if_any("ErlFunEntry", "refc");
+    const FunEntryFields fields(names);
     auto atoms = AtomWords::resolve(vm.layout());
     auto known = names.outcome();
     auto entries = fun_entries(vm);
@@ -132,41 +124,38 @@ Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t mo
     }
     std::vector<records::FunEntries> pages;
     for (const auto address : *entries) {
-        auto read = OwnedStruct::read(vm.memory(), address, bytes);
+        auto read = OwnedStruct::read(vm.memory(), address, fields.bytes);
         if (!read) {
             return wrap("fun table", read.error());
         }
         const auto view = read->view();
-        const auto name = atoms->index(view.get(module));
+        const auto name = atoms->index(view.get(fields.module));
         if (!name) {
             return fail(ErrorCode::kImplausible,
                         fmt::format("fun entry at {:#x}: expected a module's atom, found {:#x}",
-                                    address, view.get(module)));
+                                    address, view.get(fields.module)));
         }
         auto& page = page_for(pages, pages.empty() ? 0 : pages.back().entry_size(), most);
         auto& entry = *page.add_entry();
         entry.set_address(address);
         entry.set_module_atom(*name);
-        entry.set_arity(static_cast<std::uint32_t>(view.get(arity)));
-        entry.set_index(view.u32(index));
-        entry.set_old_index(view.u32(old_index));
-        entry.set_old_uniq(static_cast<std::int32_t>(view.u32(old_uniq)));
-        const auto sum = view.bytes().subspan(uniq.offset, uniq.bytes);
+        entry.set_arity(static_cast<std::uint32_t>(view.get(fields.arity)));
+        entry.set_index(view.u32(fields.index));
+        entry.set_old_index(view.u32(fields.old_index));
+        entry.set_old_uniq(static_cast<std::int32_t>(view.u32(fields.old_uniq)));
+        const auto sum = view.bytes().subspan(fields.uniq.offset, fields.uniq.bytes);
         entry.set_uniq(std::string(reinterpret_cast<const char*>(sum.data()), sum.size()));
-        if (references) {
-            entry.set_references(view.get(*references));
+        if (fields.references) {
+            entry.set_references(view.get(*fields.references));
         }
-        entry.set_code_address(view.word(dispatch, vm.facts().active_code_index));
+        entry.set_code_address(view.word(fields.dispatch, vm.facts().active_code_index));
     }
     return pages;
 }
 
 Result<std::vector<records::NodeEntries>> read_node_entries(Vm& vm, std::size_t most) {
     LayoutNames names(vm.layout());
-    const auto bytes = names.bytes("ErlNode");
-    const auto references = names.field("ErlNode", "refc");
-    const auto sysname = names.field("ErlNode", "sysname");
-    const auto creation = names.field("ErlNode", "creation");
+    const NodeFields fields(names);
     auto atoms = AtomWords::resolve(vm.layout());
     auto known = names.outcome();
     auto objects = hash_objects(vm, vm.tables().nodes);
@@ -180,24 +169,24 @@ Result<std::vector<records::NodeEntries>> read_node_entries(Vm& vm, std::size_t 
     }
     std::vector<records::NodeEntries> pages;
     for (const auto address : *objects) {
-        auto read = OwnedStruct::read(vm.memory(), address, bytes);
+        auto read = OwnedStruct::read(vm.memory(), address, fields.bytes);
         if (!read) {
             return wrap("node table", read.error());
         }
         const auto view = read->view();
-        const auto name = atoms->index(view.get(sysname));
+        const auto name = atoms->index(view.get(fields.name));
         if (!name) {
             return fail(ErrorCode::kImplausible,
                         fmt::format("node entry at {:#x}: expected the name's atom, found {:#x}",
-                                    address, view.get(sysname)));
+                                    address, view.get(fields.name)));
         }
         auto& page = page_for(pages, pages.empty() ? 0 : pages.back().entry_size(), most);
         auto& entry = *page.add_entry();
         entry.set_address(address);
         entry.set_name_atom(*name);
         entry.set_channel(*name);
-        entry.set_creation(view.u32(creation));
-        entry.set_references(view.get(references));
+        entry.set_creation(view.u32(fields.creation));
+        entry.set_references(view.get(fields.references));
         entry.set_is_self(address == vm.facts().this_node);
     }
     return pages;
@@ -205,31 +194,28 @@ Result<std::vector<records::NodeEntries>> read_node_entries(Vm& vm, std::size_t 
 
 Result<std::vector<records::Catches>> read_catches(Vm& vm, std::size_t most) {
     LayoutNames names(vm.layout());
-    const auto pool_bytes = names.bytes("CatchPool");
-    const auto high_mark = names.field("CatchPool", "high_mark");
-    const auto vector = names.field("CatchPool", "beam_catches");
-    const auto entry_bytes = names.bytes("BeamCatch");
-    const auto cp = names.field("BeamCatch", "cp");
+    const CatchFields fields(names);
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
     auto pool = OwnedStruct::read(
-        vm.memory(), vm.tables().catches + std::uint64_t{vm.facts().active_code_index} * pool_bytes,
-        pool_bytes);
+        vm.memory(),
+        vm.tables().catches + std::uint64_t{vm.facts().active_code_index} * fields.pool_bytes,
+        fields.pool_bytes);
     if (!pool) {
         return wrap("catch table", pool.error());
     }
-    const auto count = pool->view().u32(high_mark);
+    const auto count = pool->view().u32(fields.high_mark);
     if (count > kMaxCatches) {
         return fail(ErrorCode::kImplausible, fmt::format("catch table of {} entries", count));
     }
     std::vector<records::Catches> pages;
-    std::vector<std::byte> bytes(most * entry_bytes);
+    std::vector<std::byte> bytes(most * fields.entry_bytes);
     for (std::uint32_t first = 0; first < count; first += static_cast<std::uint32_t>(most)) {
         const auto take = std::min<std::size_t>(most, count - first);
-        const auto part = std::span(bytes).first(take * entry_bytes);
+        const auto part = std::span(bytes).first(take * fields.entry_bytes);
         if (auto done = vm.memory().read(
-                pool->view().get(vector) + std::uint64_t{first} * entry_bytes, part);
+                pool->view().get(fields.entries) + std::uint64_t{first} * fields.entry_bytes, part);
             !done) {
             return wrap("catch table", done.error());
         }
@@ -237,7 +223,8 @@ Result<std::vector<records::Catches>> read_catches(Vm& vm, std::size_t most) {
         page.set_first_index(first);
         for (std::size_t index = 0; index < take; ++index) {
             page.add_code_address(
-                StructView(part.subspan(index * entry_bytes, entry_bytes)).get(cp));
+                StructView(part.subspan(index * fields.entry_bytes, fields.entry_bytes))
+                    .get(fields.code));
         }
     }
     return pages;
@@ -259,24 +246,22 @@ records::CodePoints code_points(const Vm& vm) {
 
 Result<NodeName> read_node_name(Vm& vm) {
     LayoutNames names(vm.layout());
-    const auto bytes = names.bytes("ErlNode");
-    const auto sysname = names.field("ErlNode", "sysname");
-    const auto creation = names.field("ErlNode", "creation");
+    const NodeFields fields(names);
     auto atoms = AtomWords::resolve(vm.layout());
     if (auto known = names.outcome(); !known || !atoms) {
         return std::unexpected(!known ? known.error() : atoms.error());
     }
-    auto read = OwnedStruct::read(vm.memory(), vm.facts().this_node, bytes);
+    auto read = OwnedStruct::read(vm.memory(), vm.facts().this_node, fields.bytes);
     if (!read) {
         return wrap("the node's own name", read.error());
     }
-    const auto atom = atoms->index(read->view().get(sysname));
+    const auto atom = atoms->index(read->view().get(fields.name));
     if (!atom) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("the node's own name at {:#x}: expected an atom, found {:#x}",
-                                vm.facts().this_node, read->view().get(sysname)));
+                                vm.facts().this_node, read->view().get(fields.name)));
     }
-    return NodeName{*atom, read->view().u32(creation)};
+    return NodeName{*atom, read->view().u32(fields.creation)};
 }
 
 }  // namespace beamdump::beam

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/layout/structs.h"
 #include "beam/tables/atoms.h"
 #include "beam/tables/modules.h"
 
@@ -18,8 +19,8 @@ class ExportReader {
     Vm* vm_;
     IndexTableWalker table_;
     AtomWords atoms_;
-    Field entry_export_, dispatch_, mfa_;
-    std::uint32_t export_bytes_ = 0;
+    Field entry_export_;
+    std::optional<ExportFields> export_;  ///< there once the names are resolved
 };
 
 /// All fun entries (erl_fun.c) as pages of at most `most`.

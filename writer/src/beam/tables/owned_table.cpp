@@ -17,17 +17,14 @@ constexpr std::uint64_t kMostRows = std::uint64_t{1} << 20U;
 }  // namespace
 
 Result<OwnedTableReader> OwnedTableReader::open(Vm& vm) {
-    OwnedTableReader reader(vm);
     LayoutNames names(vm.layout());
-    reader.flags_ = names.field("Binary", "flags");
-    reader.data_ = names.field("ErtsMagicBinary", "unaligned_data");
+    OwnedTableReader reader(vm, BinaryFields(names));
     reader.owner_ = names.field("DbTableHash", "common.owner");
-    reader.binary_ = names.field("DbTableHash", "common.btid");
+    reader.of_binary_ = names.field("DbTableHash", "common.btid");
     reader.active_ = names.field("DbTableHash", "nactive");
     reader.segments_ = names.field("DbTableHash", "segtab");
     reader.next_ = names.field("HashDbTerm", "next");
     reader.tuple_ = names.field("HashDbTerm", "dbterm.tpl");
-    reader.flag_magic_ = names.constant("binary_flag_magic");
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
@@ -35,21 +32,21 @@ Result<OwnedTableReader> OwnedTableReader::open(Vm& vm) {
 }
 
 Result<std::optional<Address>> OwnedTableReader::table_of(Address binary, std::uint64_t owner) {
-    const auto flags = vm_->memory().word(binary + flags_.offset);
+    const auto flags = vm_->memory().word(binary + binary_.flags.offset);
     if (!flags) {
         return std::unexpected(flags.error());
     }
-    if ((*flags & flag_magic_) == 0) {
+    if ((*flags & binary_.flag_magic) == 0) {
         return std::nullopt;
     }
     // Magic binaries of other kinds hold anything there.
-    const auto table = vm_->memory().word(binary + data_.offset);
-    const auto bytes = end_of({owner_, binary_, active_, segments_});
+    const auto table = vm_->memory().word(binary + binary_.magic_data.offset);
+    const auto bytes = end_of({owner_, of_binary_, active_, segments_});
     if (!table || *table == 0 || !vm_->plausible(*table, bytes)) {
         return std::nullopt;
     }
     const auto head = OwnedStruct::read(vm_->memory(), *table, bytes);
-    if (!head || head->view().get(binary_) != binary || head->view().get(owner_) != owner) {
+    if (!head || head->view().get(of_binary_) != binary || head->view().get(owner_) != owner) {
         return std::nullopt;
     }
     return *table;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 #include "beam/vm/vm.h"
 
 #include <functional>
@@ -24,13 +25,13 @@ class OwnedTableReader {
                       const std::function<void(std::span<const std::uint64_t>)>& visit);
 
   private:
-    explicit OwnedTableReader(Vm& vm) : vm_(&vm) {}
+    OwnedTableReader(Vm& vm, const BinaryFields& binary) : vm_(&vm), binary_(binary) {}
     Result<void> chain(Address first, std::size_t words, std::uint64_t& rows,
                        const std::function<void(std::span<const std::uint64_t>)>& visit);
 
     Vm* vm_;
-    Field flags_, data_, owner_, binary_, active_, segments_, next_, tuple_;
-    std::uint64_t flag_magic_ = 0;
+    BinaryFields binary_;
+    Field owner_, of_binary_, active_, segments_, next_, tuple_;
 };
 
 }  // namespace beamdump::beam

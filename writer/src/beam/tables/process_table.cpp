@@ -1,6 +1,7 @@
 #include "beam/tables/process_table.h"
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/structs.h"
 #include "beam/tables/index_table.h"
 
 #include <fmt/format.h>
@@ -16,11 +17,12 @@ constexpr std::uint32_t kMaxSlots = 1U << 27U;  // ERTS_PTAB_MAX_SIZE
 }  // namespace
 
 Result<std::uint32_t> ProcessTable::port_slots(Vm& vm) {
-    auto max = vm.layout().field("ErtsPTab", "max");
-    if (!max) {
-        return std::unexpected(max.error());
+    LayoutNames names(vm.layout());
+    const IdTableFields fields(names);
+    if (auto known = names.outcome(); !known) {
+        return std::unexpected(known.error());
     }
-    auto slots = vm.memory().value<std::uint32_t>(vm.tables().ports + max->offset);
+    auto slots = vm.memory().value<std::uint32_t>(vm.tables().ports + fields.max.offset);
     if (!slots) {
         return wrap("port table", slots.error());
     }
@@ -34,36 +36,31 @@ Result<std::uint32_t> ProcessTable::port_slots(Vm& vm) {
 
 Result<ProcessTable> ProcessTable::open(Vm& vm) {
     LayoutNames names(vm.layout());
-    const auto bytes = names.bytes("ErtsPTab");
-    const auto tab = names.field("ErtsPTab", "tab");
-    const auto max = names.field("ErtsPTab", "max");
-    const auto mask = names.field("ErtsPTab", "pix_mask");
-    const auto count = names.field("ErtsPTab", "vola.count");
-    const auto invalid = names.field("ErtsPTab", "invalid_element");
+    const IdTableFields fields(names);
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
-    auto read = OwnedStruct::read(vm.memory(), vm.tables().processes, bytes);
+    auto read = OwnedStruct::read(vm.memory(), vm.tables().processes, fields.bytes);
     if (!read) {
         return wrap("process table", read.error());
     }
     const auto view = read->view();
     ProcessTable table;
     table.vm_ = &vm;
-    table.tab_ = view.get(tab);
-    table.slots_ = view.u32(max);
-    table.count_ = view.u32(count);
-    table.invalid_ = view.get(invalid);
+    table.tab_ = view.get(fields.tab);
+    table.slots_ = view.u32(fields.max);
+    table.count_ = view.u32(fields.count);
+    table.invalid_ = view.get(fields.invalid);
     const bool power_of_two = table.slots_ != 0 && (table.slots_ & (table.slots_ - 1)) == 0;
-    if (!power_of_two || table.slots_ > kMaxSlots || view.u32(mask) != table.slots_ - 1 ||
+    if (!power_of_two || table.slots_ > kMaxSlots || view.u32(fields.mask) != table.slots_ - 1 ||
         table.count_ > table.slots_ ||
         !vm.plausible(table.tab_, std::uint64_t{table.slots_} * sizeof(Address))) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("process table at {:#x}: expected a power of two of slots, its "
                                 "mask and a mapped array, found {} slots, mask {:#x}, {} "
                                 "processes, array at {:#x}",
-                                vm.tables().processes, table.slots_, view.u32(mask), table.count_,
-                                table.tab_));
+                                vm.tables().processes, table.slots_, view.u32(fields.mask),
+                                table.count_, table.tab_));
     }
     return table;
 }
@@ -98,9 +95,7 @@ Result<std::vector<ProcessSlot>> ProcessTable::used(std::uint32_t first, std::ui
 
 Result<Address> registered_process(Vm& vm, std::uint64_t name_word) {
     LayoutNames names(vm.layout());
-    const auto name = names.field("RegProc", "name");
-    const auto process = names.field("RegProc", "p");
-    const auto bytes = names.bytes("RegProc");
+    const RegisteredFields fields(names);
     if (auto known = names.outcome(); !known) {
         return std::unexpected(known.error());
     }
@@ -109,12 +104,12 @@ Result<Address> registered_process(Vm& vm, std::uint64_t name_word) {
         return wrap("registered names", entries.error());
     }
     for (const auto address : *entries) {
-        auto entry = OwnedStruct::read(vm.memory(), address, bytes);
+        auto entry = OwnedStruct::read(vm.memory(), address, fields.bytes);
         if (!entry) {
             return wrap("registered names", entry.error());
         }
-        if (entry->view().get(name) == name_word) {
-            return entry->view().get(process);
+        if (entry->view().get(fields.name) == name_word) {
+            return entry->view().get(fields.process);
         }
     }
     return Address{0};
