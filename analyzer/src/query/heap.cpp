@@ -111,11 +111,11 @@ class RootWalk {
         for (const KeptBinary& binary : census_.largest_binaries()) {
             const auto info = reading_.process().context.binary_at(binary.address);
             into_.largest_binaries.push_back(
-                {binary.address, binary.bytes,
-                 info ? std::optional(info->references) : std::nullopt});
+                {binary.address, binary.bytes, info ? info->references : std::nullopt});
         }
         into_.binaries = census_.binaries();
         into_.binary_bytes = census_.binary_bytes();
+        into_.unsized_binaries = census_.unsized_binaries();
     }
 
     HeapReading& reading_;

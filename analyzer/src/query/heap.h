@@ -66,7 +66,7 @@ struct LargeTermLine {
 
 struct BinaryLine {
     std::uint64_t address = 0;
-    std::uint64_t bytes = 0;
+    std::optional<std::uint64_t> bytes;  ///< nothing: the dump lacks the binary
     std::optional<std::uint64_t> references;
 };
 
@@ -114,7 +114,8 @@ struct HeapReport {
     std::optional<std::vector<LargeTermLine>> retained;
     std::optional<TopLevelTermList> terms;  ///< only where asked for
     std::uint64_t binaries = 0;             ///< distinct reference-counted ones
-    std::uint64_t binary_bytes = 0;
+    std::uint64_t binary_bytes = 0;         ///< of those whose size is known
+    std::uint64_t unsized_binaries = 0;     ///< those whose size the dump lacks
     std::vector<BinaryLine> largest_binaries;
     std::uint64_t unreadable = 0;  ///< places whose words are not here or make no term
 };

@@ -104,6 +104,7 @@ void write_binaries(JsonWriter& json, const query::HeapReport& report) {
     json.begin_object("binaries");
     json.member("total", report.binaries);
     json.member("bytes", report.binary_bytes);
+    json.member("without_size", report.unsized_binaries);
     write_objects(json, "largest", report.largest_binaries, [&json](const query::BinaryLine& line) {
         json.member("bytes", line.bytes);
         json.member("references", line.references);

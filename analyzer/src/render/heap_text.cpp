@@ -153,13 +153,20 @@ void print_binaries(Output& output, const query::HeapReport& report, const Marks
     if (report.binaries == 0) {
         return;
     }
-    output.print(
-        "\nReference-counted binaries kept ({}, {})\n",
-        marks("heap.binaries.largest", count_text(report.binaries)),
-        marks({"heap.binaries.largest", "heap.binaries.bytes"}, bytes_text(report.binary_bytes)));
+    const bool any_size = report.unsized_binaries < report.binaries;
+    output.print("\nReference-counted binaries kept ({}, {}{})\n",
+                 marks("heap.binaries.largest", count_text(report.binaries)),
+                 any_size ? marks({"heap.binaries.largest", "heap.binaries.bytes"},
+                                  bytes_text(report.binary_bytes))
+                          : "size not in the dump",
+                 any_size && report.unsized_binaries > 0
+                     ? fmt::format(" without {} whose size is not in the dump",
+                                   count_text(report.unsized_binaries))
+                     : "");
     Table table({{"SIZE", Align::kRight}, {"REFERENCES", Align::kRight}, {"ADDRESS"}});
     for (const query::BinaryLine& line : report.largest_binaries) {
-        table.add({marks({"heap.binaries.largest", "heap.binaries.bytes"}, bytes_text(line.bytes)),
+        table.add({marks({"heap.binaries.largest", "heap.binaries.bytes"},
+                         line.bytes ? bytes_text(*line.bytes) : "?"),
                    marks({"heap.binaries.largest", "references"},
                          line.references ? count_text(*line.references) : "?"),
                    marks("heap.binaries.largest", fmt::format("{:#x}", line.address))});

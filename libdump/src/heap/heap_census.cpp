@@ -127,23 +127,18 @@ ObjectCount& HeapCensus::key_set_of(std::uint64_t keys_word) {
 }
 
 void HeapCensus::count_binary(const HeapObject& object) {
-    std::uint64_t bytes = 0;
     std::uint64_t address = 0;
-    const auto at = [&object](std::uint64_t word) { return object.address + word * kWordBytes; };
-    if (reader_.read(at(scheme_.refc_binary), address) != WordStatus::kHere) {
+    if (reader_.read(object.address + scheme_.refc_binary * kWordBytes, address) !=
+            WordStatus::kHere ||
+        !binaries_seen_.add(address)) {
         return;
     }
-    if (scheme_.heap_binary_in_bits) {
-        const auto info = reader_.context().binary_at(address);
-        bytes = info ? info->size_bytes : 0;
-    } else if (reader_.read(at(otp25::kBinarySize), bytes) != WordStatus::kHere) {
-        return;
-    }
-    if (!binaries_seen_.add(address)) {
-        return;
-    }
+    // The size in a ProcBin (OTP 25) is that of the part which it shows.
+    const auto info = reader_.context().binary_at(address);
+    const auto bytes = info ? std::optional(info->size_bytes) : std::nullopt;
     ++binary_count_;
-    binary_bytes_ += bytes;
+    binary_bytes_ += bytes.value_or(0);
+    unsized_binaries_ += bytes ? 0 : 1;
     if (largest_binaries_.size() == options_.largest) {
         if (largest_binaries_.empty() || largest_binaries_.front().bytes >= bytes) {
             return;

@@ -206,8 +206,9 @@ Result<BinaryInfo> ProcessContext::binary_at(std::uint64_t address) {
         }
         return std::unexpected(record.error());
     }
-    return BinaryInfo{(*record)->data_address(), (*record)->size_bytes(), captured_bytes(**record),
-                      (*record)->references()};
+    return BinaryInfo{
+        (*record)->data_address(), (*record)->size_bytes(), captured_bytes(**record),
+        (*record)->has_references() ? std::optional((*record)->references()) : std::nullopt};
 }
 
 std::optional<std::array<std::uint32_t, 3>> ProcessContext::magic_reference(std::uint64_t address) {

@@ -88,5 +88,25 @@ TEST_F(HeapCensusTest, BinariesCountOnceAndByWhatTheyHold) {
     EXPECT_EQ(largest[2].bytes, 100U);
 }
 
+TEST_F(HeapCensusTest, ABinaryCountsWholeHoweverLittleOfItIsShown) {
+    const auto shown = b.refc_binary(std::string(5000, 'x'));
+    // The size of what a ProcBin shows (OTP 25).
+    context.regions.at(pointer_of(shown))[otp25::kBinarySize] = 10;
+    visit(0, shown);
+    EXPECT_EQ(census.binary_bytes(), 5000U);
+}
+
+TEST_F(HeapCensusTest, ABinaryThatTheDumpLacksHasNoSize) {
+    const auto known = b.refc_binary(std::string(300, 'z'));
+    const auto lacking = b.refc_binary(std::string(5000, 'x'));
+    const auto of_binary = pointer_of(lacking) + scheme.refc_binary * kWordBytes;
+    context.binaries.erase(*context.word(of_binary));
+    visit(0, b.tuple({lacking, known}));
+    EXPECT_EQ(census.binaries(), 2U);
+    EXPECT_EQ(census.binary_bytes(), 300U);
+    EXPECT_EQ(census.unsized_binaries(), 1U);
+    EXPECT_EQ(census.largest_binaries().back().bytes, std::nullopt);
+}
+
 }  // namespace
 }  // namespace beamdump::testing

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct ObjectCount {
 /// A reference-counted binary that a process keeps.
 struct KeptBinary {
     std::uint64_t address = 0;
-    std::uint64_t bytes = 0;
+    /// Of the whole binary, however little of it a term uses. Nothing: the dump lacks the binary.
+    std::optional<std::uint64_t> bytes;
 };
 
 /// Counts what the roots of a process reach: each object once over all roots, by area, by kind, by
@@ -80,7 +82,9 @@ class HeapCensus final : public WalkObserver {
     [[nodiscard]] std::vector<LargeTerm> largest_of_root() const { return largest_.of_root(root_); }
     [[nodiscard]] std::vector<KeptBinary> largest_binaries() const;
     [[nodiscard]] std::uint64_t binaries() const { return binary_count_; }
+    /// The sizes that are known, added up; and how many are not known.
     [[nodiscard]] std::uint64_t binary_bytes() const { return binary_bytes_; }
+    [[nodiscard]] std::uint64_t unsized_binaries() const { return unsized_binaries_; }
 
   private:
     void count(const HeapObject& object);
@@ -110,6 +114,7 @@ class HeapCensus final : public WalkObserver {
     std::vector<KeptBinary> largest_binaries_;
     std::uint64_t binary_count_ = 0;
     std::uint64_t binary_bytes_ = 0;
+    std::uint64_t unsized_binaries_ = 0;
 };
 
 }  // namespace beamdump

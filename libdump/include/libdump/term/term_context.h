@@ -41,7 +41,7 @@ struct BinaryInfo {
     std::uint64_t data_address = 0;
     std::uint64_t size_bytes = 0;
     std::uint64_t captured_bytes = 0;
-    std::uint64_t references = 0;
+    std::optional<std::uint64_t> references;  ///< nothing: a crash dump does not tell
 };
 
 /// What a code address (a return address, an instruction pointer) belongs to.
