@@ -134,7 +134,7 @@ Result<void> fill(HeapReading& reading, HeapReport& report) {
         return done;
     }
     list_counts(reading, walk.census(), report);
-    list_areas(reading.process(), walk.census(), report);
+    list_areas(reading, walk.census(), report);
     if (reading.options().terms) {
         report.terms = top_level_terms(reading, walk.census());
     }
@@ -175,6 +175,7 @@ Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_
     HeapReport report;
     report.dump = dump_facts(dump, file);
     report.line = (*process)->line;
+    report.of_crash_dump = is_of_crash_dump(dump);
     if ((*process)->run.end.has_detail()) {
         report.void_detail = (*process)->run.end.detail();
     }

@@ -42,13 +42,11 @@ struct AreaUse {
     std::string name;  ///< heap, old_heap, fragments
     std::optional<std::uint64_t> block_words;
     std::optional<std::uint64_t> used_words;
-    std::uint64_t live_words = 0;    ///< reached from a root
-    std::uint64_t live_objects = 0;  ///< cells and boxed objects
-    /// Used and reached from no root.
-    [[nodiscard]] std::optional<std::uint64_t> dead_words() const {
-        return used_words && *used_words >= live_words ? std::optional(*used_words - live_words)
-                                                       : std::nullopt;
-    }
+    /// Reached from a root. Of a crash dump: of those that it has, a lower bound; nothing where it
+    /// does not tell the area.
+    std::optional<std::uint64_t> live_words;
+    std::optional<std::uint64_t> live_objects;  ///< cells and boxed objects
+    std::optional<std::uint64_t> dead_words;    ///< the others in use; nothing: a crash dump's
 };
 
 struct KindCount {
@@ -72,7 +70,7 @@ struct BinaryLine {
 
 /// A term that no other object of the heap refers to, or words that make no term.
 struct TopLevelLine {
-    std::string area;  ///< heap, old_heap, fragments
+    std::string area;  ///< heap, old_heap, abandoned_heap, fragments, unplaced
     std::uint64_t address = 0;
     /// First reached through it, in address order; through a dead one, dead words only.
     std::uint64_t words = 0;
@@ -83,8 +81,9 @@ struct TopLevelLine {
 
 struct TopLevelTermList {
     std::uint64_t total = 0;
-    std::uint64_t dead = 0;
-    std::uint64_t dead_words = 0;  ///< of all dead terms
+    // Nothing: a crash dump does not tell; it has what the VM's own walk from the roots met.
+    std::optional<std::uint64_t> dead;
+    std::optional<std::uint64_t> dead_words;  ///< of all dead terms
     std::uint64_t unreadable_words = 0;
     std::vector<TopLevelLine> lines;  ///< in address order, area by area
 };
@@ -96,7 +95,11 @@ struct HeapReport {
     std::optional<std::string> void_detail;
     bool withheld = false;  ///< flagged sensitive, or void
 
+    bool of_crash_dump = false;
     std::vector<AreaUse> areas;
+    /// Of a crash dump: live in heap, old heap or fragments, it does not tell in which.
+    std::uint64_t unplaced_words = 0;
+    std::uint64_t unplaced_objects = 0;
     std::optional<std::uint64_t> stack_words;
     /// Between heap and stack: used up, the heap is collected.
     std::optional<std::uint64_t> free_words;

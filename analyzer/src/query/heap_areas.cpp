@@ -16,21 +16,39 @@ constexpr std::uint32_t kHeapGrowFlag = 1U << 3U;
 
 }  // namespace
 
-void list_areas(const OpenedProcess& process, const HeapCensus& census, HeapReport& report) {
-    const records::Process& facts = process.run.process;
+void list_areas(const HeapReading& reading, const HeapCensus& census, HeapReport& report) {
+    const ProcessRun& run = reading.process().run;
+    const records::Process& facts = run.process;
     using Words = std::optional<std::uint64_t>;
     const auto known = [](bool has, std::uint64_t words) {
         return has ? Words(words) : std::nullopt;
     };
+    const ObjectCount& unplaced = census.in(HeapArea::kUnplaced);
+    report.unplaced_words = unplaced.words;
+    report.unplaced_objects = unplaced.objects;
+    const bool crash = reading.is_of_crash_dump();
+    const bool heap_bounds = facts.has_heap_address() && facts.has_heap_end_address();
     const auto area = [&](HeapArea which, std::string name, Words block, Words used) {
-        const ObjectCount& live = census.in(which);
-        report.areas.push_back({std::move(name), block, used, live.words, live.objects});
+        AreaUse use{std::move(name), block, used, {}, {}, {}};
+        if (unplaced.objects == 0 || (which == HeapArea::kHeap && heap_bounds)) {
+            const ObjectCount& live = census.in(which);
+            use.live_words = live.words;
+            use.live_objects = live.objects;
+            // A crash dump lacks roots (saved x registers) and objects (what funs close over).
+            if (!crash && used && *used >= live.words) {
+                use.dead_words = *used - live.words;
+            }
+        }
+        report.areas.push_back(std::move(use));
     };
     const Words heap = known(facts.has_heap_words(), facts.heap_words());
     const Words used = known(facts.has_heap_used_words(), facts.heap_used_words());
     const Words old_used = known(facts.has_old_heap_used_words(), facts.old_heap_used_words());
+    // A crash dump does not tell what the messages take.
+    const bool fragments_known =
+        facts.has_fragment_words() && (!crash || facts.message_queue_length() == 0);
     const Words fragments =
-        known(facts.has_fragment_words(), facts.fragment_words() + process.run.end.message_words());
+        known(fragments_known, facts.fragment_words() + run.end.message_words());
     area(HeapArea::kHeap, "heap", heap, used);
     area(HeapArea::kOldHeap, "old_heap", known(facts.has_old_heap_words(), facts.old_heap_words()),
          old_used);

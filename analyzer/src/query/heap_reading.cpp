@@ -1,6 +1,9 @@
 #include "query/heap_reading.h"
 
+#include "query/dump_facts.h"
 #include "query/term_path.h"
+
+#include <libdump/format/crash_regions.h>
 
 namespace beamdump::query {
 
@@ -10,10 +13,14 @@ HeapReading::HeapReading(Dump& dump, OpenedProcess& process, const HeapOptions& 
       options_(options),
       space_({.max_memory_bytes = options.max_memory, .directory = {}}),
       words_(process.context),
-      printer_(process.context, process.scheme) {}
+      printer_(process.context, process.scheme),
+      of_crash_dump_(query::is_of_crash_dump(dump)) {}
 
 HeapArea HeapReading::area_of(std::uint64_t address) {
     const records::Process& facts = process_.run.process;
+    if (of_crash_dump_) {
+        return area_in_crash_dump(address);
+    }
     const auto within = [address](std::uint64_t from, std::uint64_t to) {
         return from <= address && address < to;
     };
@@ -24,6 +31,23 @@ HeapArea HeapReading::area_of(std::uint64_t address) {
         return HeapArea::kOldHeap;
     }
     return dump_.literals().covers(address) ? HeapArea::kLiteral : HeapArea::kFragment;
+}
+
+HeapArea HeapReading::area_in_crash_dump(std::uint64_t address) {
+    RegionMap& literals = dump_.literals();
+    if (literals.covers(address)) {
+        return HeapArea::kLiteral;
+    }
+    switch (place_in_crash_dump(process_.run.process, !literals.regions().empty(), address)) {
+        case format::RegionKind::kHeap:
+            return HeapArea::kHeap;
+        case format::RegionKind::kOldHeap:
+            return HeapArea::kOldHeap;
+        case format::RegionKind::kHeapFragment:
+            return HeapArea::kFragment;
+        default:
+            return HeapArea::kUnplaced;
+    }
 }
 
 std::size_t HeapReading::most_lines() const {

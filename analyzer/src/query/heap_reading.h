@@ -24,12 +24,14 @@ class HeapReading {
 
     [[nodiscard]] Dump& dump() { return dump_; }
     [[nodiscard]] OpenedProcess& process() { return process_; }
+    [[nodiscard]] const OpenedProcess& process() const { return process_; }
     [[nodiscard]] const HeapOptions& options() const { return options_; }
     [[nodiscard]] ScratchSpace& space() { return space_; }
     [[nodiscard]] WordReader& words() { return words_; }
     [[nodiscard]] TermPrinter& printer() { return printer_; }
 
     [[nodiscard]] HeapArea area_of(std::uint64_t address);
+    [[nodiscard]] bool is_of_crash_dump() const { return of_crash_dump_; }
     [[nodiscard]] bool is_literal(std::uint64_t address) {
         return area_of(address) == HeapArea::kLiteral;
     }
@@ -42,12 +44,15 @@ class HeapReading {
     LargeTermLine line_of(const LargeTerm& term, const RootLine& root);
 
   private:
+    HeapArea area_in_crash_dump(std::uint64_t address);
+
     Dump& dump_;
     OpenedProcess& process_;
     const HeapOptions& options_;
     ScratchSpace space_;
     WordReader words_;
     TermPrinter printer_;
+    bool of_crash_dump_;
 };
 
 }  // namespace beamdump::query

@@ -11,7 +11,8 @@ namespace beamdump::query {
 
 namespace {
 
-/// The blocks of the heap that collections sweep; fragments of messages are not among them.
+/// The blocks of the heap that collections sweep; of live dumps, fragments of messages are not
+/// among them.
 std::vector<std::pair<std::string_view, HeapBlock>> heap_blocks(const ProcessRun& run) {
     std::vector<std::pair<std::string_view, HeapBlock>> blocks;
     const auto add = [&](std::string_view area, format::RegionKind kind) {
@@ -27,6 +28,7 @@ std::vector<std::pair<std::string_view, HeapBlock>> heap_blocks(const ProcessRun
     add("abandoned_heap", format::RegionKind::kAbandonedHeap);
     add("fragments", format::RegionKind::kHeapFragment);
     add("fragments", format::RegionKind::kReceivedFragment);
+    add("unplaced", format::RegionKind::kUnplaced);
     return blocks;
 }
 
@@ -40,27 +42,37 @@ TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census)
     TopLevelTerms terms(
         reading.process().scheme, reading.words(),
         [&](std::uint64_t address) {
-            return census.is_live(address) || reading.is_literal(address);
+            return reading.is_of_crash_dump() || census.is_live(address) ||
+                   reading.is_literal(address);
         },
         &reading.space());
     for (const auto& [area, block] : blocks) {
         terms.add(block);
     }
     TopLevelTermList list;
+    if (!reading.is_of_crash_dump()) {
+        list.dead = 0;
+        list.dead_words = 0;
+    }
     const auto has_room = [&] { return list.lines.size() < options.limit || options.limit == 0; };
     for (const auto& [area, block] : blocks) {
         terms.visit(
             block,
             [&](const TopLevelTerms::Term& term) {
                 ++list.total;
-                list.dead += term.dead ? 1 : 0;
-                list.dead_words += term.dead ? term.words : 0;
+                if (term.dead) {
+                    ++*list.dead;
+                    *list.dead_words += term.words;
+                }
                 if (has_room()) {
                     list.lines.push_back({std::string(area), term.address, term.words, term.dead,
                                           false, reading.text(term.word)});
                 }
             },
             [&](const UnreadableStretch& stretch) {
+                if (stretch.absent && reading.is_of_crash_dump()) {
+                    return;  // What the VM does not print may be anything, or nothing.
+                }
                 list.unreadable_words += stretch.words;
                 if (has_room()) {
                     list.lines.push_back(

@@ -15,7 +15,13 @@ void write_memory(JsonWriter& json, const query::HeapReport& report) {
         json.member("used_words", area.used_words);
         json.member("live_words", area.live_words);
         json.member("live_objects", area.live_objects);
-        json.member("dead_words", area.dead_words());
+        json.member("dead_words", area.dead_words);
+        json.end_object();
+    }
+    if (report.unplaced_objects > 0) {
+        json.begin_object("unplaced");
+        json.member("live_words", report.unplaced_words);
+        json.member("live_objects", report.unplaced_objects);
         json.end_object();
     }
     json.member("stack_words", report.stack_words);

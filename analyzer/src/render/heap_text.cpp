@@ -44,18 +44,27 @@ void print_areas(Output& output, const query::HeapReport& report, const Marks& m
                  {"DEAD", Align::kRight},
                  {"DEAD BYTES", Align::kRight}});
     for (const query::AreaUse& area : report.areas) {
-        const auto dead = area.dead_words();
+        const auto dead = area.dead_words;
         const std::string used = fmt::format("heap.memory.{}.used_words", area.name);
         table.add({area.name,
                    marks(fmt::format("heap.memory.{}.block_words", area.name),
                          known_text(area.block_words)),
                    marks(used, known_text(area.used_words)),
-                   marks("live_words", count_text(area.live_words)),
+                   marks("live_words", known_text(area.live_words)),
                    marks({"dead_words", used}, known_text(dead)),
                    marks({"dead_words", used}, dead ? bytes_text(*dead * kWordBytes) : "?")});
     }
     table.add({"stack", "", marks("stack_words", known_text(report.stack_words)), "", "", ""});
     table.print(output, "  ");
+    if (report.unplaced_objects > 0) {
+        output.print("  {} live, of which the crash dump does not tell where {}\n",
+                     words_and_bytes(report.unplaced_words),
+                     report.unplaced_objects == 1 ? "it lies" : "they lie");
+    }
+    if (report.of_crash_dump) {
+        output.write(
+            "  The crash dump does not have all that is live, so nothing is said to be dead\n");
+    }
     if (report.free_words) {
         output.print("  {} free before the heap is collected\n",
                      marks("free_words", words_and_bytes(*report.free_words)));
@@ -133,9 +142,11 @@ void print_terms(Output& output, std::string_view title, std::string_view name,
 }
 
 void print_top_level(Output& output, const query::TopLevelTermList& list, const Marks& marks) {
-    output.print("\nTop-level terms ({}, of which {} dead: {})\n",
-                 marks("terms", count_text(list.total)), marks("dead_words", count_text(list.dead)),
-                 marks("dead_words", words_and_bytes(list.dead_words)));
+    output.print("\nTop-level terms ({}{})\n", marks("terms", count_text(list.total)),
+                 list.dead ? fmt::format(", of which {} dead: {}",
+                                         marks("dead_words", count_text(*list.dead)),
+                                         marks("dead_words", words_and_bytes(*list.dead_words)))
+                           : ", as far as the crash dump has them");
     Table table({{"ADDRESS"}, {"AREA"}, {"WORDS", Align::kRight}, {""}, {"TERM"}});
     for (const query::TopLevelLine& line : list.lines) {
         table.add(

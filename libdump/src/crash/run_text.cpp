@@ -2,6 +2,8 @@
 
 #include "byte_text.h"
 
+#include <libdump/format/crash_regions.h>
+
 #include <algorithm>
 
 namespace beamdump::crash {
@@ -147,9 +149,8 @@ Result<void> RunText::write_region(format::RegionKind kind, std::uint64_t addres
     return records_.region(std::move(*ref));
 }
 
-/// What lies in the new heap, is known by its bounds. Of what does not, it is not: that is taken
-/// for the old heap where the process has one. A stretch may reach over the stack, which has words
-/// of its own: what lies behind it (messages' fragments) can be nearer than a gap.
+/// A stretch may reach over the heap's bounds, and over the stack, which has words of its own: what
+/// lies behind it (messages' fragments) can be nearer than a gap.
 Result<void> RunText::write_regions(const ProcessText& facts) {
     const auto& process = facts.process;
     if (auto done = write_region(format::RegionKind::kStack, process.stack_top_address(), stack_, 0,
@@ -169,10 +170,7 @@ Result<void> RunText::write_regions(const ProcessText& facts) {
     if (!stretches) {
         return std::unexpected(stretches.error());
     }
-    const auto outside = process.old_heap_words() != 0 ? format::RegionKind::kOldHeap
-                                                       : format::RegionKind::kHeapFragment;
     const auto heap = process.heap_address();
-    const auto top = process.has_heap_address() ? process.heap_end_address() : 0;
     const auto stack = process.stack_top_address();
     const auto stack_end = stack + stack_words_ * kRunWordBytes;
     for (const auto& stretch : *stretches) {
@@ -183,12 +181,11 @@ Result<void> RunText::write_regions(const ProcessText& facts) {
                 at = stack_end;
                 continue;
             }
-            const bool inside = at >= heap && at < top;
             auto stop = end;
             for (const auto border : {heap, stack}) {
                 stop = border > at ? std::min(stop, border) : stop;
             }
-            const auto kind = inside || top == 0 ? format::RegionKind::kHeap : outside;
+            const auto kind = place_in_crash_dump(process, !node_.literals.empty(), at);
             if (auto done = write_region(kind, at, heap_, at, (stop - at) / kRunWordBytes); !done) {
                 return done;
             }

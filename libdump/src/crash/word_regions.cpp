@@ -31,7 +31,7 @@ Result<records::RegionRef> append_words(DumpWriter& writer, format::RegionHeader
         header, [&](std::uint64_t first, std::span<std::byte> into) -> Result<std::uint64_t> {
             const auto count = into.size() / kWord;
             part.resize(count);
-            if (auto done = image.read(from + first * kWord, part, words.nil()); !done) {
+            if (auto done = image.read(from + first * kWord, part, format::kLackingWord); !done) {
                 return std::unexpected(done.error());
             }
             for (std::size_t index = 0; index < count; ++index) {

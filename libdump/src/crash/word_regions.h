@@ -6,8 +6,7 @@
 
 namespace beamdump::crash {
 
-/// Fewer missing words than this do not end a region: they are what a collection would have
-/// dropped.
+/// Fewer missing words than this do not end a region: they stand there as format::kLackingWord.
 inline constexpr std::uint64_t kGapWords = 512;
 
 /// The objects that words may lead to: a process's own, and the literals.

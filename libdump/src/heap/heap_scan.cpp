@@ -64,8 +64,13 @@ void scan_block(const TagScheme& scheme, WordReader& reader, const HeapBlock& bl
             at += found->words * kWordBytes;
             continue;
         }
+        std::uint64_t word = 0;
+        const bool absent = reader.read(at, word) != WordStatus::kHere;
+        if (absent != stretch.absent) {
+            end_stretch();
+        }
         if (stretch.words == 0) {
-            stretch.address = at;
+            stretch = {.address = at, .absent = absent};
         }
         ++stretch.words;
         at += kWordBytes;

@@ -78,6 +78,11 @@ Result<std::unique_ptr<Dump>> Dump::open(const std::filesystem::path& path,
     return std::unique_ptr<Dump>(new Dump(std::move(*reader), std::move(capture), std::move(node)));
 }
 
+RegionMap::Gaps Dump::gaps() const {
+    return capture_.mode() == records::CAPTURE_MODE_CRASH_DUMP ? RegionMap::Gaps::kMarked
+                                                               : RegionMap::Gaps::kNone;
+}
+
 RegionMap& Dump::literals() {
     if (!literals_) {
         auto regions = literal_regions(reader_);
@@ -85,7 +90,7 @@ RegionMap& Dump::literals() {
             faults_.note(regions.error());
             regions.emplace();
         }
-        literals_.emplace(reader_, std::move(*regions));
+        literals_.emplace(reader_, std::move(*regions), gaps());
     }
     return *literals_;
 }

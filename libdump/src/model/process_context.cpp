@@ -44,7 +44,7 @@ Found or_late(Found found, TermContext* late, Found (TermContext::*ask)(Key), Ke
 ProcessContext::ProcessContext(Dump& dump, const ProcessRun& run)
     : dump_(dump),
       run_(run),
-      regions_(dump.reader(), run.directory.regions),
+      regions_(dump.reader(), run.directory.regions, dump.gaps()),
       packs_(kRegionPacksHeld),
       binaries_(kBinariesHeld) {}
 
@@ -102,10 +102,12 @@ Result<std::size_t> ProcessContext::words(std::uint64_t address, std::span<std::
     }
     if (regions_.covers(address)) {
         auto got = regions_.words(address, into);
-        if (!got) {
-            dump_.faults().note(got.error());
+        if (got || got.error().code != ErrorCode::kUnmapped) {
+            if (!got) {
+                dump_.faults().note(got.error());
+            }
+            return got;
         }
-        return got;
     }
     if (TermContext* const late = dump_.late_terms()) {
         auto got = late->words(address, into);

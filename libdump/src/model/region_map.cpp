@@ -13,8 +13,8 @@ constexpr std::uint64_t kBlockWords = 8192;
 constexpr std::size_t kBlocksHeld = 64;
 }  // namespace
 
-RegionMap::RegionMap(DumpReader& reader, std::vector<Region> regions)
-    : reader_(reader), regions_(std::move(regions)), blocks_(kBlocksHeld) {
+RegionMap::RegionMap(DumpReader& reader, std::vector<Region> regions, Gaps gaps)
+    : reader_(reader), regions_(std::move(regions)), gaps_(gaps), blocks_(kBlocksHeld) {
     std::erase_if(regions_, [](const Region& region) { return region.unit_bytes() != kWordBytes; });
     std::ranges::sort(regions_, {}, &Region::address);
     std::uint64_t end = 0;
@@ -104,6 +104,15 @@ Result<std::size_t> RegionMap::words(std::uint64_t address, std::span<std::uint6
                     into.begin() + static_cast<std::ptrdiff_t>(given));
         given += step;
         index += step;
+    }
+    if (gaps_ == Gaps::kMarked) {
+        const auto here = into.first(given);
+        given =
+            static_cast<std::size_t>(std::ranges::find(here, format::kLackingWord) - here.begin());
+        if (given == 0 && !into.empty()) {
+            return fail(ErrorCode::kUnmapped,
+                        fmt::format("the crash dump does not have the word at {:#x}", address));
+        }
     }
     return given;
 }

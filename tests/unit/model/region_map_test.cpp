@@ -46,6 +46,23 @@ TEST(RegionMap, ReadsWordsOfAStripedRegion) {
     EXPECT_EQ(expect_value(map.words(kBase + (kWords - 1) * 8, some)), 1U);
 }
 
+TEST(RegionMap, WordsThatACrashDumpLacksAreInNoRegion) {
+    DumpBuilder builder(small_frames());
+    builder.add_node();
+    const auto ref = builder.add_region(format::OwnerKind::kProcess, 1, format::RegionKind::kHeap,
+                                        kBase, {1, 2, format::kLackingWord, 4});
+    const auto bytes = builder.finish();
+    OpenedBytes opened(bytes);
+    std::array<std::uint64_t, 4> some{};
+    RegionMap plain(opened.dump().reader(), {expect_value(region_of(ref))});
+    EXPECT_EQ(expect_value(plain.words(kBase, some)), 4U);
+    RegionMap map(opened.dump().reader(), {expect_value(region_of(ref))}, RegionMap::Gaps::kMarked);
+    EXPECT_EQ(expect_value(map.words(kBase, some)), 2U);
+    EXPECT_EQ(map.words(kBase + 16, some).error().code, ErrorCode::kUnmapped);
+    EXPECT_EQ(expect_value(map.words(kBase + 24, some)), 1U);
+    EXPECT_EQ(some[0], 4U);
+}
+
 TEST(RegionMap, OfOverlappingRegionsTheLastWrittenCounts) {
     DumpBuilder builder(small_frames());
     builder.add_node();

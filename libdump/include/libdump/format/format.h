@@ -167,7 +167,12 @@ enum class RegionKind : std::uint8_t {
     kSpecificData = 14,     ///< words that process-specific data points to
     kSignalData = 15,       ///< fragment of a signal that is not a message
     kRemoteIdentifiers = 16,  ///< external pids and references of links and monitors
+    kUnplaced = 17,  ///< of a crash dump: heap, old heap or fragments; its text does not tell which
 };
+
+/// In the regions of a dump that was made of a crash dump: a word that the text lacks, between
+/// others that it has. No release's terms have these low bits, and data nearly never this value.
+inline constexpr std::uint64_t kLackingWord = 0xB5'C7'1D'93'6A'E8'F4'2B;
 
 enum class RegionState : std::uint8_t {
     kWhole = 0,

@@ -20,8 +20,9 @@ enum class HeapArea : std::uint8_t {
     kOldHeap,
     kFragment,  ///< heap fragments and the fragments of messages
     kLiteral,
+    kUnplaced,  ///< heap, old heap or fragment: a crash dump does not tell
 };
-inline constexpr std::size_t kHeapAreas = 4;
+inline constexpr std::size_t kHeapAreas = 5;
 
 struct ObjectCount {
     std::uint64_t objects = 0;

@@ -18,6 +18,7 @@ struct HeapBlock {
 struct UnreadableStretch {
     std::uint64_t address = 0;
     std::uint64_t words = 0;
+    bool absent = false;  ///< they are not in the dump
 };
 
 /// Calls `object` for each object of a block in address order, as a collector sweeps: a word that

@@ -44,6 +44,8 @@ class Dump {
     /// The literals, loaded (their directory, not their words) at the first call.
     [[nodiscard]] RegionMap& literals();
     [[nodiscard]] CodeIndex& code();
+    /// Of the regions in this dump.
+    [[nodiscard]] RegionMap::Gaps gaps() const;
     /// What a code address belongs to; shared code addresses included.
     std::optional<CodeLocation> code_at(std::uint64_t address);
 

@@ -19,11 +19,14 @@ namespace beamdump {
 /// written last counts.
 class RegionMap {
   public:
-    /// Non-owning reader. Byte regions are left out: they hold no terms.
-    RegionMap(DumpReader& reader, std::vector<Region> regions);
+    enum class Gaps : bool { kNone, kMarked };
+    /// Non-owning reader. Byte regions are left out: they hold no terms. `gaps`: whether
+    /// format::kLackingWord stands for words that are not there.
+    RegionMap(DumpReader& reader, std::vector<Region> regions, Gaps gaps = Gaps::kNone);
 
     /// Copies words from `address` on, as many as `into` takes and the region has here. kAbsent
-    /// where a region is known but the word is not in the dump; kUnmapped outside all regions.
+    /// where a region is known but the word is not in the dump; kUnmapped outside all regions and
+    /// in their gaps.
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into);
 
     [[nodiscard]] bool covers(std::uint64_t address) const { return find(address) != nullptr; }
@@ -43,6 +46,7 @@ class RegionMap {
 
     DumpReader& reader_;
     std::vector<Region> regions_;  // by address
+    Gaps gaps_;
     std::uint64_t longest_bytes_ = 0;
     bool overlapping_ = false;
     RecentCache<std::pair<std::uint64_t, std::uint64_t>, Block> blocks_;
