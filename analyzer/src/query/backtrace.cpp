@@ -1,5 +1,7 @@
 #include "query/backtrace.h"
 
+#include "query/term_text.h"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -71,7 +73,45 @@ Result<std::unique_ptr<Backtrace>> Backtrace::open(Dump& dump, const std::string
     }
     std::unique_ptr<Backtrace> backtrace(new Backtrace(dump, std::move(*process), options));
     backtrace->facts_ = query::dump_facts(dump, file);
+    if (auto done = backtrace->prepare(); !done) {
+        return std::unexpected(done.error());
+    }
     return backtrace;
+}
+
+Result<void> Backtrace::show_as_the_vm() {
+    auto scheme = node_scheme(*dump_);
+    if (!scheme) {
+        return std::unexpected(scheme.error());
+    }
+    process_->scheme = *scheme;
+    return {};
+}
+
+Result<void> Backtrace::load_arguments() {
+    const auto words = process_->arguments();
+    if (!words) {
+        return std::unexpected(words.error());
+    }
+    auto& lines = arguments_.emplace();
+    for (const std::uint64_t word : *words) {
+        lines.push_back({.index = lines.size(), .word = word, .catch_function = {}});
+    }
+    return {};
+}
+
+Result<void> Backtrace::prepare() {
+    if (withheld_ != Withheld::kNo) {
+        return {};
+    }
+    if (!is_of_crash_dump(*dump_)) {
+        auto done = options_.term_limit == kClassicTermLimit ? show_as_the_vm() : load_arguments();
+        if (!done) {
+            return done;
+        }
+    }
+    terms_.emplace(process_->context, process_->scheme, options_.term_limit);
+    return {};
 }
 
 std::optional<std::uint64_t> Backtrace::binary_prefix_bytes() const {
@@ -85,7 +125,13 @@ std::size_t Backtrace::next_text(std::size_t max_bytes, std::string& out) {
         return 0;
     }
     if (!text_) {
-        text_.emplace(process_->context, process_->scheme, process_->stack(), options_.term_limit);
+        BeyondTheVm beyond{.arguments = {},
+                           .code_points = options_.term_limit != kClassicTermLimit};
+        for (const RegisterLine& argument : arguments_.value_or(std::vector<RegisterLine>())) {
+            beyond.arguments.push_back(argument.word);
+        }
+        text_.emplace(process_->context, process_->scheme, process_->stack(), options_.term_limit,
+                      std::move(beyond));
     }
     return text_->next(max_bytes, out);
 }
@@ -96,7 +142,6 @@ std::optional<FrameLine> Backtrace::next_frame() {
     }
     if (!frames_) {
         frames_.emplace(process_->context, process_->scheme, process_->stack());
-        terms_.emplace(process_->context, process_->scheme, options_.term_limit);
     }
     const auto frame = frames_->next();
     if (!frame) {

@@ -19,8 +19,8 @@
 namespace beamdump::query {
 
 struct BacktraceOptions {
-    std::int64_t term_limit = kNoTermLimit;
-    bool sensitive = false;  ///< show the stack of a process flagged sensitive
+    std::int64_t term_limit = kNoTermLimit;  ///< kClassicTermLimit: the VM's own text
+    bool sensitive = false;                  ///< show the stack of a process flagged sensitive
 };
 
 /// What could not be shown of the terms.
@@ -70,6 +70,11 @@ class Backtrace {
     /// The VM's text: appends at most `max_bytes` to `out` and gives how many, 0 at the end.
     std::size_t next_text(std::size_t max_bytes, std::string& out);
 
+    /// The x registers that are saved for the function in which the process goes on. Nothing: a
+    /// crash dump does not tell, the VM's own text does not show them, or they are withheld.
+    [[nodiscard]] const std::optional<std::vector<RegisterLine>>& arguments() const {
+        return arguments_;
+    }
     /// The next frame; nothing after the last.
     std::optional<FrameLine> next_frame();
     /// Begins the text of a register's term; next_term() gives it, 0 at its end.
@@ -83,6 +88,9 @@ class Backtrace {
 
   private:
     Backtrace(Dump& dump, std::unique_ptr<OpenedProcess> process, BacktraceOptions options);
+    Result<void> prepare();
+    Result<void> show_as_the_vm();
+    Result<void> load_arguments();
 
     Dump* dump_;  // non-owning
     DumpFacts facts_;
@@ -91,7 +99,8 @@ class Backtrace {
     Withheld withheld_ = Withheld::kNo;
     std::optional<BacktraceCursor> text_;
     std::optional<FrameCursor> frames_;
-    std::optional<TermPrinter> terms_;
+    std::optional<TermPrinter> terms_;  ///< none of what is withheld
+    std::optional<std::vector<RegisterLine>> arguments_;
     bool cut_short_ = false;
 };
 

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
 namespace beamdump::query {
@@ -49,32 +48,16 @@ void visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& visit, Roo
 }
 
 Result<void> visit_arguments(OpenedProcess& process, const VisitRoot& visit) {
-    const records::Process& facts = process.run.process;
-    std::vector<std::uint64_t> words(facts.argument_words().begin(), facts.argument_words().end());
-    const auto& regions = process.run.directory.regions;
-    const auto more = std::ranges::find_if(regions, [&facts](const Region& region) {
-        return region.kind == format::RegionKind::kArguments &&
-               region.address == facts.argument_array_address();
-    });
-    if (more != regions.end()) {
-        words.resize(more->here);
-        std::size_t got = 0;
-        while (got < words.size()) {
-            auto some = process.context.words(more->address + got * kWordBytes,
-                                              std::span(words).subspan(got));
-            if (!some) {
-                return std::unexpected(some.error());
-            }
-            got += *some;
-        }
+    const auto words = process.arguments();
+    if (!words) {
+        return std::unexpected(words.error());
     }
-    words.resize(std::min<std::size_t>(words.size(), facts.arity()));
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        if (leads_to_object(process.scheme, words[i])) {
+    for (std::size_t i = 0; i < words->size(); ++i) {
+        if (leads_to_object(process.scheme, (*words)[i])) {
             HeapRoot root;
             root.kind = RootKind::kArgument;
             root.index = i;
-            root.word = words[i];
+            root.word = (*words)[i];
             visit(root);
         }
     }

@@ -182,6 +182,7 @@ constexpr std::array kValues = std::to_array<Entry>({
      "@#live Process.heap_sz Process.mbuf_sz Process.min_heap_size Process.flags"},
     {"heap.roots.stack", "@#stack"},
     {"heap.roots.argument", "@#arguments"},
+    {"arguments", "@#arguments"},
     {"heap.roots.dictionary", "@#dictionary"},
     {"heap.roots.message", "@messages"},
     {"heap.roots.other", "@#other_roots"},

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace beamdump::query {
 
@@ -26,11 +27,16 @@ struct OpenedProcess {
 
     ProcessRun run;
     ProcessContext context;
-    TagScheme scheme;
+    TagScheme scheme;  ///< the node's, but for large maps: as pairs in every release
     ProcessLine line;
 
     /// Where the process would go on, and its stack.
     [[nodiscard]] ProcessStack stack() const;
+    /// The x registers that are saved for the function in which it goes on; none where it goes on
+    /// elsewhere than at a function's start. Of a hibernating process: module, function and list of
+    /// arguments that it wakes up in (erl_process.c, hibernate; OTP 25.2.3). Those that the dump
+    /// has: a crash dump has none.
+    Result<std::vector<std::uint64_t>> arguments();
 };
 
 /// The process that `name` means: `<0.123.0>`, `0.123.0` or a registered name.

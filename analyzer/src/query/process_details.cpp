@@ -50,6 +50,8 @@ std::string region_kind_text(format::RegionKind kind) {
             return "remote_identifiers";
         case format::RegionKind::kExternalData:
             return "external_data";
+        case format::RegionKind::kUnplaced:
+            return "unplaced";
         default:
             return fmt::format("kind_{}", static_cast<int>(kind));
     }
@@ -77,6 +79,9 @@ class Reading {
         }
         into_.groups = process_facts(dump_, run_, printer_, marks_);
         into_.stacktrace = current_stacktrace(dump_, process_);
+        if (auto done = terms ? arguments() : Result<void>(); !done) {
+            return done;
+        }
         if (auto done = read_relations(dump_, run_, printer_, options_.limit, into_); !done) {
             return done;
         }
@@ -94,6 +99,23 @@ class Reading {
   private:
     [[nodiscard]] bool room_for(std::size_t items) const {
         return options_.limit == 0 || items < options_.limit;
+    }
+
+    Result<void> arguments() {
+        if (is_of_crash_dump(dump_)) {
+            return {};
+        }
+        const auto words = process_.arguments();
+        if (!words) {
+            return std::unexpected(words.error());
+        }
+        auto& list = into_.arguments.emplace();
+        list.total = words->size();
+        for (std::size_t index = 0; index < words->size() && room_for(index); ++index) {
+            list.items.push_back(
+                {index, term_text(printer_, (*words)[index], options_.term_bytes)});
+        }
+        return {};
     }
 
     void regions() {

@@ -55,6 +55,12 @@ struct DictionaryLine {
     TermText value;
 };
 
+/// An x register that is saved for the function in which the process goes on.
+struct ArgumentLine {
+    std::uint64_t index = 0;
+    TermText term;
+};
+
 struct MessageLine {
     std::uint64_t index = 0;  ///< among all entries of the queues
     std::string queue;        ///< inner, middle, outer, buffer
@@ -100,6 +106,7 @@ struct ProcessDetails {
     Excerpt<MonitorLine> monitors;      ///< that this process holds
     Excerpt<MonitorLine> monitored_by;  ///< that others hold on it
     // Nothing: a crash dump does not tell.
+    std::optional<Excerpt<ArgumentLine>> arguments;
     std::optional<Excerpt<SuspendLine>> suspending;
     std::optional<Excerpt<ReferencedBinary>> binaries;
     Excerpt<DictionaryLine> dictionary;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 namespace beamdump::render {
 
@@ -47,9 +48,9 @@ bool put(Output& output, Allowance& allowance, std::string_view text) {
 
 /// What a stack is made of: no mark can stand in the VM's own text.
 constexpr auto of_text() {
-    std::array<std::string_view, kPartsOfTerms.size() + 4> values{"frames", "function", "catch",
-                                                                  "registers"};
-    std::ranges::copy(kPartsOfTerms, values.begin() + 4);
+    std::array<std::string_view, kPartsOfTerms.size() + 5> values{"frames", "function", "catch",
+                                                                  "registers", "arguments"};
+    std::ranges::copy(kPartsOfTerms, values.begin() + 5);
     return values;
 }
 
@@ -68,12 +69,13 @@ std::string frame_text(const query::FrameLine& frame, const Marks& marks) {
     return text + (frame.continued ? "  (continued)\n" : "\n");
 }
 
-/// One register's line. Says whether it was cut.
-bool put_register(Output& output, query::Backtrace& backtrace, Allowance& allowance,
+/// One register's line: x or y. Says whether it was cut.
+bool put_register(Output& output, query::Backtrace& backtrace, Allowance& allowance, char kind,
                   const query::RegisterLine& shown, const Marks& marks) {
-    const std::string_view mark =
-        shown.is_catch ? marks.mark({"registers", "catch"}) : marks.mark({"registers"});
-    if (put(output, allowance, fmt::format("     y({}) = {}", shown.index, mark))) {
+    const std::string_view mark = kind == 'x'      ? marks.mark({"arguments"})
+                                  : shown.is_catch ? marks.mark({"registers", "catch"})
+                                                   : marks.mark({"registers"});
+    if (put(output, allowance, fmt::format("     {}({}) = {}", kind, shown.index, mark))) {
         return true;
     }
     if (shown.is_catch) {
@@ -154,6 +156,7 @@ bool backtrace_lines(Output& output, query::Backtrace& backtrace, const Backtrac
     print_layout_notice(output, backtrace.dump_facts().layout, kPartsOfTerms);
     const Marks marks(backtrace.dump_facts().layout);
     Allowance allowance(format);
+    auto arguments = backtrace.arguments().value_or(std::vector<query::RegisterLine>());
     while (output.ok()) {
         const auto frame = backtrace.next_frame();
         if (!frame) {
@@ -162,8 +165,14 @@ bool backtrace_lines(Output& output, query::Backtrace& backtrace, const Backtrac
         if (put(output, allowance, frame_text(*frame, marks))) {
             return true;
         }
+        for (const query::RegisterLine& shown : arguments) {
+            if (put_register(output, backtrace, allowance, 'x', shown, marks)) {
+                return true;
+            }
+        }
+        arguments.clear();
         for (const query::RegisterLine& shown : frame->registers) {
-            if (put_register(output, backtrace, allowance, shown, marks)) {
+            if (put_register(output, backtrace, allowance, 'y', shown, marks)) {
                 return true;
             }
         }
@@ -180,6 +189,13 @@ bool backtrace_json(Output& output, query::Backtrace& backtrace, const Backtrace
     JsonWriter json(output, "beamdump.backtrace/1");
     write_dump(json, "dump", backtrace.dump_facts());
     write_process(json, backtrace.line(), backtrace.withheld());
+    if (const auto& arguments = backtrace.arguments()) {
+        json.begin_array("arguments");
+        for (const query::RegisterLine& shown : *arguments) {
+            cut = cut || write_register(json, output, backtrace, allowance, shown);
+        }
+        json.end_array();
+    }
     json.begin_array("frames");
     while (output.ok() && !cut) {
         const auto frame = backtrace.next_frame();

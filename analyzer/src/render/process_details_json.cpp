@@ -72,6 +72,16 @@ void write_binaries(JsonWriter& json, const query::ProcessDetails& details) {
     });
 }
 
+void write_arguments(JsonWriter& json, const query::ProcessDetails& details) {
+    if (!details.arguments) {
+        return;
+    }
+    write_list(json, "arguments", *details.arguments, [&json](const query::ArgumentLine& line) {
+        json.member("index", line.index);
+        write_term(json, "term", line.term);
+    });
+}
+
 void write_terms(JsonWriter& json, const query::ProcessDetails& details) {
     if (details.withheld) {
         return;
@@ -102,6 +112,7 @@ void process_details_json(Output& output, const query::ProcessDetails& details) 
     write_stacktrace(json, details);
     write_relations(json, details);
     write_suspending(json, details);
+    write_arguments(json, details);
     write_binaries(json, details);
     json.member("withheld", details.withheld);
     write_terms(json, details);

@@ -116,8 +116,20 @@ void print_binaries(Output& output, const query::ProcessDetails& details, const 
                });
 }
 
+void print_arguments(Output& output, const query::ProcessDetails& details, const Marks& marks) {
+    if (!details.arguments) {
+        return;
+    }
+    print_list(output, "Saved x registers", *details.arguments, {{""}, {""}},
+               [&](const query::ArgumentLine& line) {
+                   return std::vector{fmt::format("x({})", line.index),
+                                      marks("arguments", term_line(line.term))};
+               });
+}
+
 void print_lists(Output& output, const query::ProcessDetails& details, const Marks& marks) {
     print_stacktrace(output, details, marks);
+    print_arguments(output, details, marks);
     print_list(output, "Links", details.links, {{""}, {""}, {""}},
                [&](const query::LinkLine& line) {
                    return std::vector<std::string>{marks("links", line.kind),

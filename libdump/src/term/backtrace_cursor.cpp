@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 namespace beamdump {
 
@@ -17,10 +18,12 @@ constexpr std::size_t kLocations = 256;
 }  // namespace
 
 BacktraceCursor::BacktraceCursor(TermContext& context, const TagScheme& scheme,
-                                 const ProcessStack& stack, std::int64_t term_limit)
+                                 const ProcessStack& stack, std::int64_t term_limit,
+                                 BeyondTheVm beyond)
     : context_(&context),
       stack_(stack),
       walk_(context, scheme, stack),
+      beyond_(std::move(beyond)),
       printer_(context, scheme, term_limit),
       locations_(kLocations) {}
 
@@ -66,7 +69,10 @@ void BacktraceCursor::advance() {
         in_term_ = false;
         line_ = "\n";
     }
-    if (const auto entry = walk_.next()) {
+    if (argument_ < beyond_.arguments.size()) {
+        append_register('x', argument_);
+        start_term(beyond_.arguments[argument_++]);
+    } else if (const auto entry = walk_.next()) {
         append_entry(*entry);
     } else {
         at_end_ = true;
@@ -82,7 +88,7 @@ void BacktraceCursor::append_entry(const StackEntry& entry) {
             append_code(entry.word);
             return;
         case StackEntry::Kind::kCatch:
-            append_register(entry.register_index);
+            append_register('y', entry.register_index);
             line_ += "Catch ";
             if (entry.code_address) {
                 append_code(*entry.code_address);
@@ -94,9 +100,8 @@ void BacktraceCursor::append_entry(const StackEntry& entry) {
             }
             return;
         case StackEntry::Kind::kRegister:
-            append_register(entry.register_index);
-            printer_.start(entry.word);
-            in_term_ = true;
+            append_register('y', entry.register_index);
+            start_term(entry.word);
             return;
         case StackEntry::Kind::kMissing:
             ++missing_;
@@ -126,13 +131,19 @@ void BacktraceCursor::append_pointer(std::uint64_t address) {
     line_.append(text.data(), text.size());
 }
 
+void BacktraceCursor::start_term(std::uint64_t word) {
+    printer_.start(word);
+    in_term_ = true;
+}
+
 /// "y(0)" and spaces up to the column of the term.
-void BacktraceCursor::append_register(std::uint64_t index) {
+void BacktraceCursor::append_register(char kind, std::uint64_t index) {
     constexpr std::size_t kColumn = 8;
     const std::size_t begin = line_.size();
     std::array<char, 24> digits{};
     const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), index);
-    line_ += "y(";
+    line_ += kind;
+    line_ += '(';
     line_.append(digits.data(), done.ptr);
     line_ += ')';
     line_.resize(std::max(line_.size(), begin + kColumn), ' ');
@@ -150,7 +161,8 @@ std::string BacktraceCursor::location_text(std::uint64_t address) {
                        static_cast<std::int64_t>(address - location->mfa_start));
         return text;
     }
-    if (location && location->code_point && location->code_point->starts_with('<')) {
+    if (location && location->code_point &&
+        (beyond_.code_points || location->code_point->starts_with('<'))) {
         return *location->code_point;
     }
     return address == 0 ? "invalid" : "unknown function";

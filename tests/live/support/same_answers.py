@@ -1,7 +1,6 @@
 """What the analyzer says of a live dump of a node against what it says of the node's crash dump."""
 
 import collections
-import re
 
 from support import tools
 from support.canonical import TOKENS
@@ -32,7 +31,7 @@ NOT_IN_TEXT = {
     "process.state.catchlevel", "process.state.current_location", "process.state.flags",
     "process.state.hibernated", "process.state.sensitive", "process.state.sequential_trace_token",
     "process.state.state_bits", "process.state.suspend_count", "process.state.trace_flags",
-    "process.state.trap_exit", "process.suspending", "process.binary"}
+    "process.state.trap_exit", "process.suspending", "process.binary", "process.arguments"}
 # What a dump has under another name, or not at all.
 NOT_IN_DUMP = {"process.memory.fragment_count"}
 UNTOLD_MONITORS = ("alias", "suspend", "nodes")
@@ -153,8 +152,6 @@ class SameAnswers:
             self.known["the cookie, which a capture redacts"] += 1
         elif live == MATCH_CONTEXT and crash.startswith("#Unreadable<"):
             self.known["match contexts of OTP 25"] += 1
-        elif bits_set(live) == bits_set(crash) is not None:
-            self.known["nodes of large maps, of whose places the text has only how many"] += 1
         elif octets(live) is not None and crash == f"#Bin<{octets(live)} bytes>":
             self.known["binaries that only sub binaries refer to"] += 1
         elif ((ends_with_bits or self._name.endswith(OF_BITS)) and whole is not None and
@@ -177,12 +174,6 @@ def tokens(text):
             return
         yield token[0]
         at = token.end()
-
-
-def bits_set(token):
-    """Of what the VM of OTP 25 prints of a large map's node; nothing of any other token."""
-    node = re.fullmatch(r"#?<([0-9a-f]+)>\{", token)
-    return int(node[1], 16).bit_count() if node else None
 
 
 def octets(token):

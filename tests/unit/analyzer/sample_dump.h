@@ -65,6 +65,7 @@ struct SampleProcess {
     std::uint32_t initial_arity = 1;
     std::uint64_t instruction_address = 0x7050;
     std::optional<std::uint32_t> monitored_name = {};  ///< an atom
+    std::vector<std::uint64_t> arguments = {};         ///< saved x registers
 };
 
 constexpr std::uint64_t heap_of(std::uint64_t number) {
@@ -210,6 +211,11 @@ class SampleDump {
         process.set_message_queue_length(sample.messages.size());
         if (sample.off_heap != 0) {
             process.set_off_heap_first_address(sample.off_heap);
+        }
+        if (!sample.arguments.empty()) {
+            process.set_arity(static_cast<std::uint32_t>(sample.arguments.size()));
+            process.mutable_argument_words()->Assign(sample.arguments.begin(),
+                                                     sample.arguments.end());
         }
         process.set_heap_words(233);
         process.set_stack_words(sample.stack.size());

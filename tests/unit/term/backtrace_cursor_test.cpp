@@ -94,6 +94,29 @@ TEST_F(BacktraceCursorTest, NamesCodeThatBelongsToNoFunction) {
               "\n0x00007fc207a12b10 Return addr 0x0000000000000000 (invalid)\n");
 }
 
+TEST_F(BacktraceCursorTest, ShowsSavedArgumentsAndNamesOfSharedCodeWhereAsked) {
+    context.regions[stack.top] = {0x1000};
+    context.code.clear();
+    stack.instruction = 0x00007fc235000ba8;
+    context.code_points[stack.instruction] = "beam_run_process";
+    stack.bottom = stack.top + 8;
+    const std::string expected =
+        "Program counter: 0x00007fc235000ba8 (beam_run_process)\n"
+        "x(0)     foo\n"
+        "x(1)     {1,2}\n"
+        "\n0x00007fc207a12b08 Return addr 0x0000000000001000 (unknown function)\n";
+    const BeyondTheVm beyond{
+        .arguments = {b.atom("foo"), b.tuple({TermBuilder::small(1), TermBuilder::small(2)})},
+        .code_points = true};
+    for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
+        BacktraceCursor cursor(context, otp25_scheme(), stack, kNoTermLimit, beyond);
+        std::string text;
+        while (cursor.next(chunk, text) != 0) {
+        }
+        EXPECT_EQ(text, expected);
+    }
+}
+
 TEST_F(BacktraceCursorTest, PadsRegistersLikeTheVm) {
     context.regions[stack.top] = std::vector<std::uint64_t>(1001, TermBuilder::small(1));
     stack.bottom = stack.top + 1001U * kWordBytes;

@@ -67,7 +67,8 @@ class BacktraceCommand final : public Command {
             ->check(CLI::Range(std::size_t{1}, kLargestChunk))
             ->option_text("BYTES");
         app.add_option("--term-limit", term_limit_,
-                       "none (default), or classic: truncate each term as the VM does")
+                       "none (default), or classic: the VM's own text, with long terms truncated "
+                       "and without saved x registers")
             ->check(CLI::IsMember({"none", "classic"}))
             ->option_text("LIMIT");
         add_count(app, "--max-bytes", format_.max_bytes,

@@ -12,6 +12,12 @@
 
 namespace beamdump {
 
+/// What a backtrace shows that the VM's own text does not.
+struct BeyondTheVm {
+    std::vector<std::uint64_t> arguments;  ///< x registers that are saved: lines before the stack
+    bool code_points = false;  ///< names of shared code, for which the VM has "unknown function"
+};
+
 /// The text of process_info(P, backtrace), byte for byte (erl_process.c, erts_stack_dump, OTP
 /// 25.2.3; a process asked by another has no arguments to show), in pieces of any size. A process
 /// that is flagged sensitive prints nothing there: that is the caller's to heed.
@@ -23,7 +29,7 @@ namespace beamdump {
 class BacktraceCursor {
   public:
     BacktraceCursor(TermContext& context, const TagScheme& scheme, const ProcessStack& stack,
-                    std::int64_t term_limit = kNoTermLimit);
+                    std::int64_t term_limit = kNoTermLimit, BeyondTheVm beyond = {});
 
     /// Appends at most `max_bytes` of the text to `out` and gives how many; 0 only when done (or
     /// for max_bytes 0).
@@ -42,12 +48,15 @@ class BacktraceCursor {
     void append_entry(const StackEntry& entry);
     void append_code(std::uint64_t address);
     void append_pointer(std::uint64_t address);
-    void append_register(std::uint64_t index);
+    void append_register(char kind, std::uint64_t index);
+    void start_term(std::uint64_t word);
     [[nodiscard]] std::string location_text(std::uint64_t address);
 
     TermContext* context_;  ///< non-owning
     ProcessStack stack_;
     StackWalk walk_;
+    BeyondTheVm beyond_;
+    std::size_t argument_ = 0;  ///< the next of them
     TermPrinter printer_;
     std::vector<Location> locations_;  ///< recent ones, by address
     std::string line_;                 ///< text around terms, not yet taken
