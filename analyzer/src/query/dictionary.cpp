@@ -32,22 +32,28 @@ std::optional<std::uint64_t> DictionaryListing::entries() const {
 
 Result<void> DictionaryListing::each(
     const std::function<void(std::uint64_t, const DictionaryLine&)>& show) {
-    TermPrinter printer(process_->context, process_->scheme);
+    // One each: a key may still be on its way when the value's text begins.
+    TermPrinter keys(process_->context, process_->scheme);
+    TermPrinter values(process_->context, process_->scheme);
+    const auto text = [this](TermPrinter& printer, std::uint64_t word) {
+        printer.start(word);
+        return drain_in_pieces(printer, options_.term_bytes);
+    };
     std::uint64_t index = 0;
     std::uint64_t shown = 0;
     const auto visit = [&](std::uint64_t key, std::uint64_t value) {
         if (index++ < options_.from) {
             return true;
         }
-        show(index - 1, {term_text(printer, key, options_.term_bytes),
-                         term_text(printer, value, options_.term_bytes)});
+        show(index - 1, {text(keys, key), text(values, value)});
         return ++shown != options_.limit;
     };
     auto malformed = walk_dictionary(process_->context, process_->run, process_->scheme, visit);
     if (!malformed) {
         return wrap("reading the dictionary", std::move(malformed.error()));
     }
-    placeholders_ = *malformed + query::placeholders(printer.statistics());
+    placeholders_ = *malformed + query::placeholders(keys.statistics()) +
+                    query::placeholders(values.statistics());
     return {};
 }
 

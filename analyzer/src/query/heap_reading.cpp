@@ -56,7 +56,7 @@ std::size_t HeapReading::most_lines() const {
 }
 
 TermText HeapReading::text(std::uint64_t word) {
-    return term_text(printer_, word, options_.term_bytes);
+    return allowance_.use(term_text(printer_, word, allowance_.of(options_.term_bytes)));
 }
 
 RootLine HeapReading::line_of(const HeapRoot& root, const TermSizes& sizes) {

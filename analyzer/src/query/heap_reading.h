@@ -52,6 +52,7 @@ class HeapReading {
     ScratchSpace space_;
     WordReader words_;
     TermPrinter printer_;
+    TextAllowance allowance_;
     bool of_crash_dump_;
 };
 

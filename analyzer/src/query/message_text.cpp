@@ -1,5 +1,7 @@
 #include "query/message_text.h"
 
+#include <utility>
+
 namespace beamdump::query {
 
 MessagePrinter::MessagePrinter(Dump& dump, OpenedProcess& process)
@@ -9,20 +11,43 @@ MessagePrinter::MessagePrinter(Dump& dump, OpenedProcess& process)
       names_(dump),
       external_(names_, process.scheme) {}
 
-Result<TermText> MessagePrinter::text(const records::Message& entry, std::size_t max_bytes) {
+template <typename Drain>
+Result<TermText> MessagePrinter::drain(const records::Message& entry, Drain drain) {
+    context_.set_message(nullptr);
     if (entry.kind() == records::MESSAGE_KIND_EXTERNAL) {
         auto message = ExternalMessage::open(dump_, entry.external());
         if (!message) {
             return std::unexpected(message.error());
         }
-        external_.start((*message)->term());
-        return drain_text(external_, max_bytes);
+        undecoded_ = std::move(*message);
+        external_.start(undecoded_->term());
+        return drain(external_);
     }
     context_.set_message(&entry);
     // Fragments of different messages may have lain at the same place.
     printer_.forget();
-    auto text = term_text(printer_, entry.term_word(), max_bytes);
+    printer_.start(entry.term_word());
+    return drain(printer_);
+}
+
+Result<TermText> MessagePrinter::text(const records::Message& entry, std::size_t max_bytes) {
+    auto text = drain(entry, [&](auto& printer) { return drain_text(printer, max_bytes); });
     context_.set_message(nullptr);
+    return text;
+}
+
+Result<TermText> MessagePrinter::text_in_pieces(const records::Message& entry,
+                                                std::size_t max_bytes) {
+    auto text = drain(entry, [&](auto& printer) { return drain_in_pieces(printer, max_bytes); });
+    if (!text || !text->more) {
+        context_.set_message(nullptr);
+        return text;
+    }
+    text->more = [this, rest = std::move(text->more)](const TextSink& sink) {
+        const bool cut = rest(sink);
+        context_.set_message(nullptr);
+        return cut;
+    };
     return text;
 }
 

@@ -85,7 +85,7 @@ Result<std::optional<MessageLine>> MessageListing::next() {
         if (!is_message(**entry)) {
             continue;
         }
-        auto text = printer_.text(**entry, options_.term_bytes);
+        auto text = printer_.text_in_pieces(**entry, options_.term_bytes);
         if (!text) {
             return std::unexpected(text.error());
         }

@@ -112,10 +112,13 @@ class Reading {
         auto& list = into_.arguments.emplace();
         list.total = words->size();
         for (std::size_t index = 0; index < words->size() && room_for(index); ++index) {
-            list.items.push_back(
-                {index, term_text(printer_, (*words)[index], options_.term_bytes)});
+            list.items.push_back({index, text((*words)[index])});
         }
         return {};
+    }
+
+    TermText text(std::uint64_t word) {
+        return allowance_.use(term_text(printer_, word, allowance_.of(options_.term_bytes)));
     }
 
     void regions() {
@@ -152,9 +155,7 @@ class Reading {
                 ++into_.dictionary.total;
                 mark(key, value);
                 if (room_for(into_.dictionary.items.size())) {
-                    into_.dictionary.items.push_back(
-                        {term_text(printer_, key, options_.term_bytes),
-                         term_text(printer_, value, options_.term_bytes)});
+                    into_.dictionary.items.push_back({text(key), text(value)});
                 }
             });
         if (!malformed) {
@@ -229,11 +230,12 @@ class Reading {
     }
 
     Result<void> message(const records::Message& entry, std::uint64_t index) {
-        auto text = messages_.text(entry, options_.term_bytes);
-        if (!text) {
-            return std::unexpected(text.error());
+        auto message = messages_.text(entry, allowance_.of(options_.term_bytes));
+        if (!message) {
+            return std::unexpected(message.error());
         }
-        into_.messages.items.push_back({index, queue_text(entry.queue()), std::move(*text)});
+        into_.messages.items.push_back(
+            {index, queue_text(entry.queue()), allowance_.use(std::move(*message))});
         return {};
     }
 
@@ -246,6 +248,7 @@ class Reading {
     ProcessDetails& into_;
     TermPrinter printer_;
     MessagePrinter messages_;
+    TextAllowance allowance_;
     DictionaryMarks marks_;
 };
 

@@ -119,7 +119,7 @@ struct ProcessDetails {
 
 struct DetailsOptions {
     std::uint64_t limit = 20;      ///< items of each list; 0: all, held in memory
-    std::size_t term_bytes = 200;  ///< of each term's text; 0: all
+    std::size_t term_bytes = 200;  ///< of each term's text; 0: as many as a TextAllowance has
     bool sensitive = false;        ///< show the terms of a process flagged sensitive
 };
 

@@ -8,15 +8,46 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace beamdump::query {
 
-/// A term as text, of bounded length.
+/// Is given a text in pieces of whole characters; says whether more is wanted.
+using TextSink = std::function<bool(std::string_view)>;
+
+/// A term as text, or the beginning of one that is too long to be held.
 struct TermText {
     std::string text;
     bool cut = false;  ///< the text goes on, beyond what was asked for
+    /// Where `text` is only the beginning of what was asked for: gives what follows, once, and says
+    /// whether that is cut. Only until the next term is asked for.
+    std::function<bool(const TextSink&)> more = {};
+};
+
+inline constexpr std::size_t kTextPiece = 16U << 10U;
+/// Bytes of one text that are held where what follows can be given in pieces.
+inline constexpr std::size_t kHeldText = 64U << 10U;
+
+/// Bounds the texts of an answer that holds all of its terms: what goes beyond is cut.
+class TextAllowance {
+  public:
+    static constexpr std::size_t kBytes = 64U << 20U;
+
+    /// What the next text may have at most, of `max_bytes` (0: all) that were asked for.
+    [[nodiscard]] std::size_t of(std::size_t max_bytes) const {
+        return max_bytes == 0 ? left_ : std::min(max_bytes, left_);
+    }
+    TermText use(TermText text) {
+        left_ -= std::min(left_ - 1, text.text.size());
+        return text;
+    }
+
+  private:
+    std::size_t left_ = kBytes;  ///< never 0, which would be all
 };
 
 /// Length of the longest start of `text` that does not end inside a UTF-8 character.
@@ -38,6 +69,42 @@ TermText drain_text(Printer& printer, std::size_t max_bytes) {
     if (result.cut) {
         result.text.resize(whole_characters(result.text));
     }
+    return result;
+}
+
+/// The same of a text that may be long: `text` has no more than kHeldText bytes, `more` gives what
+/// follows. The printer must outlive that, and print nothing else before.
+template <typename Printer>
+TermText drain_in_pieces(Printer& printer, std::size_t max_bytes) {
+    if (max_bytes != 0 && max_bytes <= kHeldText) {
+        return drain_text(printer, max_bytes);
+    }
+    TermText result;
+    while (result.text.size() < kHeldText &&
+           printer.next(std::min(kTextPiece, kHeldText - result.text.size()), result.text) > 0) {
+    }
+    if (printer.done()) {
+        return result;
+    }
+    const std::size_t limit = max_bytes == 0 ? std::numeric_limits<std::size_t>::max() : max_bytes;
+    std::string part = result.text.substr(whole_characters(result.text));
+    result.text.resize(result.text.size() - part.size());
+    result.more = [&printer, left = limit - kHeldText,
+                   part = std::move(part)](const TextSink& sink) mutable {
+        while (left > 0) {
+            const std::size_t got = printer.next(std::min(kTextPiece, left), part);
+            if (got == 0) {
+                break;
+            }
+            left -= got;
+            const std::size_t whole = printer.done() ? part.size() : whole_characters(part);
+            if (!sink(std::string_view(part).substr(0, whole))) {
+                return true;
+            }
+            part.erase(0, whole);
+        }
+        return !printer.done();
+    };
     return result;
 }
 

@@ -57,9 +57,8 @@ void print_areas(Output& output, const query::HeapReport& report, const Marks& m
     table.add({"stack", "", marks("stack_words", known_text(report.stack_words)), "", "", ""});
     table.print(output, "  ");
     if (report.unplaced_objects > 0) {
-        output.print("  {} live, of which the crash dump does not tell where {}\n",
-                     words_and_bytes(report.unplaced_words),
-                     report.unplaced_objects == 1 ? "it lies" : "they lie");
+        output.print("  {} live in areas that the crash dump does not tell\n",
+                     words_and_bytes(report.unplaced_words));
     }
     if (report.of_crash_dump) {
         output.write(

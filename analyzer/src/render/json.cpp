@@ -133,8 +133,19 @@ void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts&
 
 void write_term(JsonWriter& json, std::string_view name, const query::TermText& term) {
     json.begin_object(name);
-    json.member("text", term.text);
-    json.member("cut", term.cut);
+    bool cut = term.cut;
+    if (term.more) {
+        json.begin_text("text");
+        json.text_piece(term.text);
+        cut = term.more([&json](std::string_view piece) {
+            json.text_piece(piece);
+            return json.ok();
+        });
+        json.end_text();
+    } else {
+        json.member("text", term.text);
+    }
+    json.member("cut", cut);
     json.end_object();
 }
 

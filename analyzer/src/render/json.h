@@ -58,6 +58,8 @@ class JsonWriter {
     void begin_text(std::string_view name);
     void text_piece(std::string_view piece);
     void end_text();
+    /// Whether what is written still arrives.
+    [[nodiscard]] bool ok() const { return stream_.output.ok(); }
 
   private:
     /// What RapidJSON writes to.

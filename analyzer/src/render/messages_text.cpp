@@ -99,9 +99,16 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
         if (shown++ == 0) {
             output.write("\nMessages\n");
         }
-        print_line(output,
-                   fmt::format("  {:>{}}  {:<6}  {}", count_text((*message)->index), width,
-                               (*message)->queue, marks("messages", term_line((*message)->term))));
+        if (output.line_width() || !(*message)->term.more) {
+            print_line(output, fmt::format("  {:>{}}  {:<6}  {}", count_text((*message)->index),
+                                           width, (*message)->queue,
+                                           marks("messages", term_line((*message)->term))));
+        } else {
+            output.print("  {:>{}}  {:<6}  {}", count_text((*message)->index), width,
+                         (*message)->queue, marks.mark({"messages"}));
+            put_term_line(output, (*message)->term);
+            output.write("\n");
+        }
     }
     const auto reading = listing.reading();
     output.print(
@@ -126,9 +133,17 @@ Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) 
     }
     const auto width = number_width(options.from, options.limit, listing.entries().value_or(0));
     return listing.each([&](std::uint64_t index, const query::DictionaryLine& entry) {
-        print_line(output, fmt::format("  {:>{}}  {} => {}", count_text(index), width,
-                                       marks("dictionary", term_line(entry.key)),
-                                       marks("dictionary", term_line(entry.value))));
+        if (output.line_width() || (!entry.key.more && !entry.value.more)) {
+            print_line(output, fmt::format("  {:>{}}  {} => {}", count_text(index), width,
+                                           marks("dictionary", term_line(entry.key)),
+                                           marks("dictionary", term_line(entry.value))));
+        } else {
+            output.print("  {:>{}}  {}", count_text(index), width, marks.mark({"dictionary"}));
+            put_term_line(output, entry.key);
+            output.print(" => {}", marks.mark({"dictionary"}));
+            put_term_line(output, entry.value);
+            output.write("\n");
+        }
     });
 }
 

@@ -74,12 +74,12 @@ TEST_F(HeapOfCrashDump, OrOfFragments) {
 
 TEST_F(HeapOfCrashDump, OrOfNeitherWhereTheTextDoesNotTell) {
     const Ran ran = heap({.old_heap = 100, .fragments = 50});
-    EXPECT_THAT(ran.out,
-                AllOf(HasSubstr("  heap         512   100     9     ?           ?\n"
-                                "  old_heap     100   100     ?     ?           ?\n"
-                                "  fragments     50    50     ?     ?           ?\n"),
-                      HasSubstr("  2 words (16 B) live, of which the crash dump does not tell "
-                                "where they lie\n")));
+    EXPECT_THAT(
+        ran.out,
+        AllOf(HasSubstr("  heap         512   100     9     ?           ?\n"
+                        "  old_heap     100   100     ?     ?           ?\n"
+                        "  fragments     50    50     ?     ?           ?\n"),
+              HasSubstr("  2 words (16 B) live in areas that the crash dump does not tell\n")));
     const Ran json = heap({.old_heap = 100, .fragments = 50}, {"--json"});
     EXPECT_THAT(json.out, AllOf(HasSubstr("\"unplaced\": {\n      \"live_words\": 2,"),
                                 Not(HasSubstr("dead_words"))));
