@@ -253,7 +253,7 @@ bool ExternalEncoder::hash_items(const HeapObject& object, unsigned level) {
 
 bool ExternalEncoder::fun(const HeapObject& object) {
     std::array<std::uint64_t, otp25::kFunEnvironment> words{};
-    for (std::uint64_t i = 0; i < scheme_.fun_environment; ++i) {
+    for (std::uint64_t i = 0; i < fun_head_words(scheme_); ++i) {
         if (!read(object.address + i * kWordBytes, words[i])) {
             return false;
         }

@@ -29,14 +29,16 @@ bool is_crash_dump(const std::string& path) {
     if (!S_ISREG(status.st_mode)) {
         return false;
     }
-    constexpr std::array kStarts = {"=erl_crash_dump"sv, "\x1f\x8b"sv,
+    // Before R10 crash dumps had no sections: that is told apart from what is no crash dump.
+    constexpr std::array kStarts = {"=erl_crash_dump"sv, "<Erlang crash dump>"sv, "\x1f\x8b"sv,
                                     "\xfd"
                                     "7zXZ\0"sv,
                                     "\x28\xb5\x2f\xfd"sv};
-    std::array<char, 16> bytes{};
+    std::array<char, 32> bytes{};
     std::ifstream file(path, std::ios::binary);
     file.read(bytes.data(), bytes.size());
-    const std::string_view start(bytes.data(), static_cast<std::size_t>(file.gcount()));
+    std::string_view start(bytes.data(), static_cast<std::size_t>(file.gcount()));
+    start.remove_prefix(std::min(start.find_first_not_of("\r\n"), start.size()));
     return std::ranges::any_of(
         kStarts, [start](std::string_view known) { return start.starts_with(known); });
 }

@@ -1,3 +1,4 @@
+#include "heap_lines.h"
 #include "late_context.h"
 #include "node_text.h"
 #include "other_sections.h"
@@ -7,6 +8,9 @@
 #include <libdump/crash/convert.h>
 #include <libdump/format/process_name.h>
 #include <libdump/write/process_index_writer.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include <algorithm>
 
@@ -70,6 +74,11 @@ Result<void> Converter::literals() {
     HeapText objects(terms_->format, terms_->names, literals, literals,
                      [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text);
+    if (counts && counts->overlaps != 0) {
+        counts = read_again(dump_.text(), *dump_.literals(), terms_->format, terms_->names,
+                            literals, literals,
+                            [this](std::uint64_t address) { return binaries_.want(address); });
+    }
     if (!counts) {
         return std::unexpected(counts.error());
     }
@@ -201,8 +210,8 @@ Result<void> Converter::finish() {
     if (!dump_.cut_off().empty()) {
         trailer_.add_warning(dump_.cut_off());
     }
-    if (counts_.malformed != 0) {
-        trailer_.add_warning(counts_.text());
+    for (auto& sentence : counts_.sentences()) {
+        trailer_.add_warning(std::move(sentence));
     }
     auto written = writer_.finish(trailer_);
     return written ? Result<void>() : std::unexpected(written.error());
@@ -230,9 +239,7 @@ Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
     if (!dump_.cut_off().empty()) {
         outcome.missing.push_back(dump_.cut_off());
     }
-    if (counts_.malformed != 0) {
-        outcome.missing.push_back(counts_.text());
-    }
+    std::ranges::move(counts_.sentences(), std::back_inserter(outcome.missing));
     if (choice.heaps == ConvertChoice::Heaps::kOneLate) {
         outcome.late_terms =
             std::make_unique<LateContext>(dump_, std::move(terms_), std::move(late_heap_));
@@ -261,7 +268,7 @@ Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> 
     std::string_view own = dump.node_name();
     const auto name = parse_atom(own);
     TextFormat format{WordMaker(*scheme), node->base64, node->node.word_size(),
-                      name.value_or("nonode@nohost"), name.has_value()};
+                      name.value_or("nonode@nohost"), name.has_value(), dump.has_returns()};
     return Converter(dump, *writer, std::move(format), std::move(*node)).run(choice, told);
 }
 

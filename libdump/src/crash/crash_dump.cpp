@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -68,10 +69,33 @@ Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progr
         return std::unexpected(text.error());
     }
     CrashDump dump(std::move(*text));
+    if (auto done = dump.check_begin(); !done) {
+        return std::unexpected(done.error());
+    }
     if (auto done = dump.scan(progress, header_seen); !done) {
         return std::unexpected(done.error());
     }
     return dump;
+}
+
+/// Whether its sections can be told; which line ends it has.
+Result<void> CrashDump::check_begin() {
+    constexpr std::size_t kLooked = 512;
+    std::array<char, kLooked> bytes{};
+    const auto got = text_.read(0, bytes);
+    if (!got) {
+        return std::unexpected(got.error());
+    }
+    std::string_view start(bytes.data(), *got);
+    start.remove_prefix(std::min(start.find_first_not_of("\r\n"), start.size()));
+    if (start.starts_with("<Erlang crash dump>")) {
+        return fail(ErrorCode::kUnsupported,
+                    text_.name() + " is a crash dump of a release before R10: its text has no "
+                                   "sections, and cannot be read");
+    }
+    const auto end = start.find('\n');
+    has_returns_ = end != std::string_view::npos && end != 0 && start[end - 1] == '\r';
+    return {};
 }
 
 Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_seen) {

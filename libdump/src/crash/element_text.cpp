@@ -27,17 +27,21 @@ bool ends_element(char next) {
 
 }  // namespace
 
-std::optional<std::string> take_atom(TextCursor& text) {
+std::optional<std::string> take_atom(TextCursor& text, const TextFormat& format) {
     const auto length = text.take_hex();
     if (!length || *length > kLongestAtom || !text.take(':')) {
         return std::nullopt;
     }
-    const auto ahead = text.look(*length);
-    if (ahead.size() < *length) {
-        return std::nullopt;
+    std::string name;
+    while (name.size() < *length) {
+        const auto ahead = text.look(2);
+        if (ahead.empty()) {
+            return std::nullopt;
+        }
+        text.skip(format.has_returns && ahead.starts_with("\r\n") ? 1 : 0);
+        name += text.peek();
+        text.skip(1);
     }
-    std::string name(ahead.substr(0, *length));
-    text.skip(*length);
     return name;
 }
 
@@ -92,7 +96,7 @@ std::optional<WordImage::Word> take_element(TextCursor& text, const TextFormat& 
                        : std::nullopt;
         }
         case 'A': {
-            const auto name = take_atom(text);
+            const auto name = take_atom(text, format);
             return name ? std::optional(Word{format.words.atom(names.atom(*name))}) : std::nullopt;
         }
         case 'P': {

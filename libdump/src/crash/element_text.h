@@ -16,6 +16,7 @@ struct TextFormat {
     std::uint64_t word_bytes = 8;  ///< of the node
     std::string node_name;         ///< of the node itself
     bool names_node = true;        ///< whether the text says it
+    bool has_returns = false;      ///< its lines end with a carriage return before the newline
 
     /// The place of an address of the node: those of a node with words of four bytes are doubled,
     /// so that its words do not overlap where words have eight.
@@ -40,6 +41,7 @@ struct IdentifierText {
 std::optional<IdentifierText> take_identifier(TextCursor& text);
 
 /// An atom's name in an element, after its `A`: its length in hexadecimal, a colon, its bytes.
-std::optional<std::string> take_atom(TextCursor& text);
+/// A line end in it is one character, however the text writes line ends.
+std::optional<std::string> take_atom(TextCursor& text, const TextFormat& format);
 
 }  // namespace beamdump::crash

@@ -98,8 +98,7 @@ Result<std::unique_ptr<HeapLines>> HeapLines::find(const TextSource& source, Spa
         TextCursor text(source, section.begin, section.end);
         while (!text.at_end()) {
             const auto begin = text.position();
-            while (begin >= section.begin + lines->begins_.size() * kPartBytes) {
-                lines->end_part();
+            if (lines->begins_.empty()) {
                 lines->begins_.push_back(begin);
             }
             const auto address = text.take_hex();
@@ -110,6 +109,11 @@ Result<std::unique_ptr<HeapLines>> HeapLines::find(const TextSource& source, Spa
                 continue;
             }
             const auto start = take_start(text);
+            // Not at what an atom with a line end has behind that.
+            while (begin >= section.begin + lines->begins_.size() * kPartBytes) {
+                lines->end_part();
+                lines->begins_.push_back(begin);
+            }
             text.skip_line();
             const auto object = object_of(start, text.position() - begin);
             if (object.start != ObjectStart::kNone) {
@@ -126,6 +130,19 @@ Result<std::unique_ptr<HeapLines>> HeapLines::find(const TextSource& source, Spa
         return std::unexpected(error.error());
     }
     return lines;
+}
+
+Result<TextCounts> read_again(const TextSource& source, Span section, const TextFormat& format,
+                              Names& names, WordImage& image, WordImage& literals,
+                              const std::function<bool(std::uint64_t)>& binary) {
+    image.clear();
+    auto lines = HeapLines::find(source, section, format, image);
+    if (!lines) {
+        return std::unexpected(lines.error());
+    }
+    TextCursor text(source, section.begin, section.end);
+    HeapText objects(format, names, image, literals, binary, HeapText::Starts::kKnown);
+    return objects.read(text);
 }
 
 std::span<const HeapLines::Place> HeapLines::parts_of(std::uint64_t page) const {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "element_text.h"
+#include "heap_text.h"
 
 #include <libdump/crash/crash_dump.h>
 #include <libdump/heap/scratch_array.h>
@@ -52,5 +52,11 @@ class HeapLines {
     ScratchSpace space_;
     ScratchArray<Place> places_;
 };
+
+/// Reads a section of heap lines, some objects of which reach into others, from the beginning:
+/// which of them are left out is then the same as where its parts are read in any order.
+Result<TextCounts> read_again(const TextSource& source, Span section, const TextFormat& format,
+                              Names& names, WordImage& image, WordImage& literals,
+                              const std::function<bool(std::uint64_t)>& binary);
 
 }  // namespace beamdump::crash

@@ -18,26 +18,46 @@ constexpr std::uint64_t kHeapWordBytes = WordImage::kWordBytes;
 // Above all addresses of a user process. Those of literals lie apart: a region's gaps are filled.
 constexpr std::uint64_t kHolders = 0x0F30'0000'0000'0000;
 constexpr std::uint64_t kLiteralHolders = 0x0F60'0000'0000'0000;
+constexpr std::uint64_t kExternalParts = 0x0F70'0000'0000'0000;
 constexpr std::uint64_t kMostTuple = (1U << 24U) - 1;
 
 }  // namespace
 
 void TextCounts::add_malformed(std::uint64_t offset) {
-    add({1, offset});
+    add({.malformed = 1, .first_malformed = offset});
+}
+
+void TextCounts::add_overlap(std::uint64_t offset) {
+    add({.overlaps = 1, .first_overlap = offset});
 }
 
 void TextCounts::add(const TextCounts& more) {
-    if (more.malformed == 0) {
-        return;
-    }
-    first_malformed =
-        malformed == 0 ? more.first_malformed : std::min(first_malformed, more.first_malformed);
-    malformed += more.malformed;
+    const auto add_one = [](std::uint64_t& count, std::uint64_t& first, std::uint64_t more_count,
+                            std::uint64_t more_first) {
+        if (more_count != 0) {
+            first = count == 0 ? more_first : std::min(first, more_first);
+            count += more_count;
+        }
+    };
+    add_one(malformed, first_malformed, more.malformed, more.first_malformed);
+    add_one(overlaps, first_overlap, more.overlaps, more.first_overlap);
 }
 
-std::string TextCounts::text() const {
-    return fmt::format("{} line{} of the crash dump could not be read, the first at byte {}",
-                       malformed, malformed == 1 ? "" : "s", first_malformed);
+std::vector<std::string> TextCounts::sentences() const {
+    std::vector<std::string> all;
+    if (malformed != 0) {
+        all.push_back(
+            fmt::format("{} line{} of the crash dump could not be read, the first at byte {}",
+                        malformed, malformed == 1 ? "" : "s", first_malformed));
+    }
+    if (overlaps != 0) {
+        all.push_back(fmt::format(
+            "{} object{} of the crash dump left out, for {} would reach into others at the sizes of "
+            "this release, the first at byte {}",
+            overlaps, overlaps == 1 ? " is" : "s are", overlaps == 1 ? "it" : "they",
+            first_overlap));
+    }
+    return all;
 }
 
 Result<TextCounts> HeapText::read(TextCursor& text) {
@@ -47,18 +67,24 @@ Result<TextCounts> HeapText::read(TextCursor& text) {
         const auto address = text.take_hex();
         const auto at = format_.place_of(address.value_or(1));
         Outcome outcome = Outcome::kMalformed;
+        line_ = begin;
         if (address && is_aligned(at) && text.take(':')) {
             auto parsed = object(text, at);
             if (!parsed) {
                 return std::unexpected(parsed.error());
             }
             outcome = *parsed;
+            if (outcome != Outcome::kDone) {
+                image_.begin(at, ObjectStart::kNone);
+            }
         }
         const bool ends = text.take_line_end();
         if (!ends) {
             text.skip_line();
         }
-        if (outcome == Outcome::kMalformed || !ends) {
+        if (outcome == Outcome::kOverlap) {
+            counts.add_overlap(begin);
+        } else if (outcome == Outcome::kMalformed || !ends) {
             counts.add_malformed(begin);
         }
     }
@@ -134,6 +160,33 @@ Result<void> HeapText::put(std::uint64_t at, std::span<const std::uint64_t> word
     return {};
 }
 
+Result<void> HeapText::put_words(std::uint64_t at, std::span<const WordImage::Word> words) {
+    for (const auto& word : words) {
+        if (auto done = image_.put(at, word); !done) {
+            return done;
+        }
+        at += kHeapWordBytes;
+    }
+    return {};
+}
+
+/// Whether an object of so many words may be put there: none reaches into another.
+Result<bool> HeapText::has_room(std::uint64_t at, std::uint64_t words) {
+    if (starts_ == Starts::kKnown && image_.begins_within(at, words)) {
+        return false;
+    }
+    return image_.is_free(at, words);
+}
+
+/// A whole boxed object.
+HeapText::Parsed HeapText::whole(std::uint64_t at, std::span<const std::uint64_t> words) {
+    const auto room = has_room(at, words.size());
+    if (!room) {
+        return std::unexpected(room.error());
+    }
+    return *room ? boxed(at, words) : Parsed(Outcome::kOverlap);
+}
+
 /// A boxed object's first words, behind which the others were put before: from now on it is one.
 HeapText::Parsed HeapText::boxed(std::uint64_t at, std::span<const std::uint64_t> words) {
     if (auto done = put(at, words); !done) {
@@ -152,6 +205,13 @@ HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
     if (!tail) {
         return Outcome::kMalformed;
     }
+    const auto room = has_room(at, 2);
+    if (!room) {
+        return std::unexpected(room.error());
+    }
+    if (!*room) {
+        return Outcome::kOverlap;
+    }
     auto done = image_.put(at, *head);
     if (done) {
         done = image_.put(at + kHeapWordBytes, *tail);
@@ -163,8 +223,18 @@ HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
     return Outcome::kDone;
 }
 
-/// `count` elements with commas between them.
-HeapText::Parsed HeapText::elements(TextCursor& text, std::uint64_t at, std::uint64_t count) {
+/// `count` elements with commas between them, behind `before` other words of the object at `object`.
+HeapText::Parsed HeapText::elements(TextCursor& text, std::uint64_t object, std::uint64_t before,
+                                    std::uint64_t count) {
+    const auto room = has_room(object, before + count);
+    if (!room) {
+        return std::unexpected(room.error());
+    }
+    if (!*room) {
+        text.skip_to_line_end();
+        return Outcome::kOverlap;
+    }
+    const auto at = object + before * kHeapWordBytes;
     for (std::uint64_t index = 0; index < count; ++index) {
         if (index != 0 && !text.take(',')) {
             return Outcome::kMalformed;
@@ -185,8 +255,8 @@ HeapText::Parsed HeapText::tuple(TextCursor& text, std::uint64_t at) {
     if (!arity || *arity > kMostTuple || !text.take(':')) {
         return Outcome::kMalformed;
     }
-    auto parsed = elements(text, at + kHeapWordBytes, *arity);
-    if (!parsed || *parsed == Outcome::kMalformed) {
+    auto parsed = elements(text, at, 1, *arity);
+    if (!parsed || *parsed != Outcome::kDone) {
         return parsed;
     }
     return boxed(at, std::array{format_.words.header(BoxedKind::kTuple, *arity)});
@@ -207,7 +277,7 @@ HeapText::Parsed HeapText::floating(TextCursor& text, std::uint64_t at) {
     text.skip(*length);
     const std::array words = {format_.words.header(BoxedKind::kFloat, 1),
                               std::bit_cast<std::uint64_t>(value)};
-    return boxed(at, words);
+    return whole(at, words);
 }
 
 HeapText::Parsed HeapText::big(TextCursor& text, std::uint64_t at) {
@@ -219,7 +289,7 @@ HeapText::Parsed HeapText::big(TextCursor& text, std::uint64_t at) {
         1, format_.words.header(value->negative ? BoxedKind::kNegativeBig : BoxedKind::kPositiveBig,
                                 value->words.size()));
     words_.insert(words_.end(), value->words.begin(), value->words.end());
-    return boxed(at, words_);
+    return whole(at, words_);
 }
 
 HeapText::Parsed HeapText::flat_map(TextCursor& text, std::uint64_t at) {
@@ -231,8 +301,8 @@ HeapText::Parsed HeapText::flat_map(TextCursor& text, std::uint64_t at) {
     if (!keys || !text.take(':')) {
         return Outcome::kMalformed;
     }
-    auto parsed = elements(text, at + otp25::kFlatMapValues * kHeapWordBytes, *size);
-    if (!parsed || *parsed == Outcome::kMalformed) {
+    auto parsed = elements(text, at, otp25::kFlatMapValues, *size);
+    if (!parsed || *parsed != Outcome::kDone) {
         return parsed;
     }
     // The arity of a small map's header counts all its words but the header and one (erl_map.h).
@@ -275,8 +345,8 @@ HeapText::Parsed HeapText::map(TextCursor& text, std::uint64_t at) {
         return Outcome::kMalformed;
     }
     const auto first = head ? otp25::kHashHeadItems : otp25::kHashNodeItems;
-    auto parsed = elements(text, at + first * kHeapWordBytes, *items);
-    if (!parsed || *parsed == Outcome::kMalformed) {
+    auto parsed = elements(text, at, first, *items);
+    if (!parsed || *parsed != Outcome::kDone) {
         return parsed;
     }
     auto done =
@@ -326,7 +396,7 @@ HeapText::Parsed HeapText::heap_binary(TextCursor& text, std::uint64_t at) {
     if (!content.empty()) {
         std::memcpy(words_.data() + otp25::kHeapBinaryData, content.data(), content.size());
     }
-    return boxed(at, words_);
+    return whole(at, words_);
 }
 
 HeapText::Parsed HeapText::off_heap_binary(TextCursor& text, std::uint64_t at, bool sub) {
@@ -346,6 +416,17 @@ HeapText::Parsed HeapText::off_heap_binary(TextCursor& text, std::uint64_t at, b
     constexpr std::uint64_t kTagBits = 3;
     // The VM's own address of the Binary in one form; of an object on a heap, tagged, in the other.
     const bool is_binary = binary_(*owner);
+    const bool keeps = !sub && (!in_bits || *offset >= *owner);
+    const auto& scheme = format_.words.scheme();
+    const auto room = has_room(at, keeps     ? scheme.refc_words
+                                   : in_bits ? otp27::kSubWords
+                                             : otp25::kSubWords);
+    if (!room) {
+        return std::unexpected(room.error());
+    }
+    if (!*room) {
+        return Outcome::kOverlap;
+    }
     Result<void> done;
     if (sub && !is_binary) {
         const auto original = format_.place_of(*owner & ~kTagBits);
@@ -431,7 +512,7 @@ HeapText::Parsed HeapText::identifier(TextCursor& text, std::uint64_t at, bool p
                              otp25::kExternalData),
         names_.node_of_channel(numbers->channel), std::uint64_t{0},
         pid ? numbers->number | numbers->serial << kSerialShift : numbers->number};
-    return boxed(at, words);
+    return whole(at, words);
 }
 
 HeapText::Parsed HeapText::external(TextCursor& text, std::uint64_t at) {
@@ -445,11 +526,32 @@ HeapText::Parsed HeapText::external(TextCursor& text, std::uint64_t at) {
     if (ByteText(text, format_.base64).read(content) != content.size()) {
         return Outcome::kMalformed;
     }
-    auto words = words_of_external(content, format_, names_);
-    if (!words) {
+    // More words than its text has characters, no two terms' at one place.
+    constexpr std::uint64_t kBytesOfCharacter = 32;
+    const auto terms =
+        words_of_external(content, format_, names_, kExternalParts + line_ * kBytesOfCharacter);
+    if (!terms) {
         return Outcome::kMalformed;
     }
-    return boxed(at, *words);
+    const auto room = has_room(at, terms->root.size());
+    if (!room) {
+        return std::unexpected(room.error());
+    }
+    if (!*room) {
+        return Outcome::kOverlap;
+    }
+    auto done = put_words(at, terms->root);
+    for (const auto& part : terms->parts) {
+        if (done) {
+            done = put_words(part.at, part.words);
+            image_.begin(part.at, part.is_cell ? ObjectStart::kCell : ObjectStart::kBoxed);
+        }
+    }
+    if (!done) {
+        return std::unexpected(done.error());
+    }
+    image_.begin(at, ObjectStart::kBoxed);
+    return Outcome::kDone;
 }
 
 }  // namespace beamdump::crash

@@ -11,11 +11,14 @@ namespace beamdump::crash {
 struct TextCounts {
     std::uint64_t malformed = 0;
     std::uint64_t first_malformed = 0;  ///< offset in the text
+    std::uint64_t overlaps = 0;         ///< objects left out: they reach into others
+    std::uint64_t first_overlap = 0;    ///< offset in the text
 
     void add_malformed(std::uint64_t offset);
+    void add_overlap(std::uint64_t offset);
     void add(const TextCounts& more);
-    /// A sentence about the lines that could not be read.
-    [[nodiscard]] std::string text() const;
+    /// A sentence about each kind of lines that are missing.
+    [[nodiscard]] std::vector<std::string> sentences() const;
 };
 
 /// Puts the objects of a section of heap lines, `ADDRESS:...` each (erl_process_dump.c, heap_dump
@@ -26,22 +29,28 @@ class HeapText {
   public:
     /// Non-owning. `literals`: what else may be referred to, or `image` itself. `binary`: told of
     /// each Binary that is referred to; says whether the dump has one there.
+    /// An object that would reach into another is left out and counted: where the image knows the
+    /// beginnings of all, the one that is too long; else the one that is met later.
+    enum class Starts : std::uint8_t { kUnknown, kKnown };
     HeapText(const TextFormat& format, Names& names, WordImage& image, WordImage& literals,
-             std::function<bool(std::uint64_t)> binary)
+             std::function<bool(std::uint64_t)> binary, Starts starts = Starts::kUnknown)
         : format_(format),
           names_(names),
           image_(image),
           literals_(literals),
-          binary_(std::move(binary)) {}
+          binary_(std::move(binary)),
+          starts_(starts) {}
 
     /// Reads to the end of `text`. A line that is none is counted and passed over.
     Result<TextCounts> read(TextCursor& text);
 
   private:
-    enum class Outcome : std::uint8_t { kDone, kMalformed };
+    enum class Outcome : std::uint8_t { kDone, kMalformed, kOverlap };
     using Parsed = Result<Outcome>;
 
     Parsed object(TextCursor& text, std::uint64_t at);
+    Parsed whole(std::uint64_t at, std::span<const std::uint64_t> words);
+    Result<bool> has_room(std::uint64_t at, std::uint64_t words);
     Parsed boxed(std::uint64_t at, std::span<const std::uint64_t> words);
     Parsed cell(TextCursor& text, std::uint64_t at);
     Parsed tuple(TextCursor& text, std::uint64_t at);
@@ -54,7 +63,8 @@ class HeapText {
     Parsed off_heap_binary(TextCursor& text, std::uint64_t at, bool sub);
     Parsed identifier(TextCursor& text, std::uint64_t at, bool pid);
     Parsed external(TextCursor& text, std::uint64_t at);
-    Parsed elements(TextCursor& text, std::uint64_t at, std::uint64_t count);
+    Parsed elements(TextCursor& text, std::uint64_t object, std::uint64_t before,
+                    std::uint64_t count);
 
     Result<void> reference_to(std::uint64_t at, std::uint64_t binary, std::uint64_t offset,
                               std::uint64_t bytes);
@@ -63,6 +73,7 @@ class HeapText {
     /// The address of a made-up object that holds a Binary.
     Result<std::uint64_t> holder_of(std::uint64_t binary);
     Result<void> put(std::uint64_t at, std::span<const std::uint64_t> words);
+    Result<void> put_words(std::uint64_t at, std::span<const WordImage::Word> words);
     Result<void> settle_parts();
 
     /// A part of something that was no object when it was met.
@@ -78,6 +89,8 @@ class HeapText {
     WordImage& literals_;
     std::vector<Part> parts_;
     std::function<bool(std::uint64_t)> binary_;
+    Starts starts_;
+    std::uint64_t line_ = 0;  // where the one at hand begins
     std::vector<std::uint64_t> words_;
 };
 

@@ -15,10 +15,7 @@ constexpr std::uint64_t kLongestSize = 18;
 }  // namespace
 
 std::vector<std::string> LateContext::missing() const {
-    if (!heap_ || heap_->counts().malformed == 0) {
-        return {};
-    }
-    return {heap_->counts().text()};
+    return heap_ ? heap_->counts().sentences() : std::vector<std::string>();
 }
 
 Result<std::size_t> LateContext::words(std::uint64_t address, std::span<std::uint64_t> into) {

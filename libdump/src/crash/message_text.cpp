@@ -76,7 +76,7 @@ Result<bool> RunText::take_external(TextCursor& text, records::External& into) {
         return false;
     }
     for (std::uint64_t index = 0; index < *atoms; ++index) {
-        const auto name = text.take('A') ? take_atom(text) : std::nullopt;
+        const auto name = text.take('A') ? take_atom(text, format_) : std::nullopt;
         if (!name) {
             return false;
         }

@@ -2,6 +2,7 @@
 
 #include "process_text.h"
 
+#include <array>
 #include <charconv>
 
 namespace beamdump::crash {
@@ -69,13 +70,31 @@ void read_version(std::string_view version, records::Node& node) {
     }
 }
 
+/// The scheme whose objects are as large as the node's; of a node that the text does not name, one
+/// whose objects are no larger than any release's.
 format::TermScheme scheme_for(const records::Node& node) {
-    const auto release = number_after(node.otp_release(), "").value_or(0);
-    constexpr std::uint64_t kWithBitsOnHeap = 27;
-    constexpr std::uint64_t kWithRecords = 29;
-    return release >= kWithRecords      ? format::TermScheme::kOtp29
-           : release >= kWithBitsOnHeap ? format::TermScheme::kOtp27
-                                        : format::TermScheme::kOtp25;
+    using format::TermScheme;
+    struct From {
+        std::uint64_t erts = 0;  // the first version that has it: major and minor
+        TermScheme scheme = TermScheme::kUnknown;
+    };
+    constexpr std::uint64_t kMinors = 1000;
+    // OTP 28, 27, 25 and R12B.
+    constexpr std::array kSchemes = {
+        From{16 * kMinors, TermScheme::kOtp29}, From{15 * kMinors, TermScheme::kOtp27},
+        From{13 * kMinors, TermScheme::kOtp25}, From{5 * kMinors + 6, TermScheme::kOtp24}};
+    const std::string_view version = node.erts_version();
+    const auto major = number_after(version, "");
+    if (!major) {
+        return TermScheme::kOtp29;
+    }
+    const auto erts = *major * kMinors + number_after(version, ".").value_or(0);
+    for (const auto& [from, scheme] : kSchemes) {
+        if (erts >= from) {
+            return scheme;
+        }
+    }
+    return TermScheme::kR11;
 }
 
 bool has_base64(std::string_view version) {

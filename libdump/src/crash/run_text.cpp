@@ -1,6 +1,7 @@
 #include "run_text.h"
 
 #include "byte_text.h"
+#include "heap_lines.h"
 
 #include <libdump/format/crash_regions.h>
 
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::uint64_t kRunWordBytes = WordImage::kWordBytes;
 constexpr std::uint64_t kMostLine = 4096;
+constexpr std::string_view kReturn = "Return addr ";
+constexpr std::string_view kCatch = "Catch ";
 // Where no return address tells where the stack was, and for the dictionary's slots, whose place
 // the text does not tell: nothing refers to them.
 constexpr std::uint64_t kStackPlace = 0x0F40'0000'0000'0000;
@@ -27,6 +30,10 @@ Result<void> RunText::read_heap(const ProcessSections& sections) {
     HeapText objects(format_, names_, heap_, node_.literals,
                      [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text);
+    if (counts && counts->overlaps != 0) {
+        counts = read_again(dump_.text(), *sections.heap, format_, names_, heap_, node_.literals,
+                            [this](std::uint64_t address) { return binaries_.want(address); });
+    }
     if (!counts) {
         return std::unexpected(counts.error());
     }
@@ -52,19 +59,22 @@ Result<void> RunText::read_stack(const ProcessSections& sections, records::Proce
         std::optional<std::uint64_t> address;
         if (text.take('y')) {
             text.take_decimal();
-        } else if (text.take('0') && text.take('x')) {
+        } else {
+            // ERTS 5.4 and older print addresses without 0x.
+            text.skip(text.look(2).starts_with("0x") ? 2 : 0);
             address = text.take_hex();
         }
         if (text.take(':')) {
             if (text.peek() == 'S') {
                 text.skip(1);
                 const auto line = text.take_line(kMostLine);
-                const auto prefix = std::string_view(line).find("0x");
-                const auto code = prefix == std::string::npos
+                const bool is_catch = line.starts_with(kCatch);
+                const auto code = !is_catch && !line.starts_with(kReturn)
                                       ? std::nullopt
-                                      : note_code(std::string_view(line).substr(prefix),
+                                      : note_code(std::string_view(line).substr(
+                                                      is_catch ? kCatch.size() : kReturn.size()),
                                                   process.instruction_address(), names_);
-                if (code && line.starts_with("Catch")) {
+                if (code && is_catch) {
                     word = WordImage::Word{format_.words.catch_word(names_.catch_at(*code))};
                 } else if (code) {
                     word = WordImage::Word{*code};

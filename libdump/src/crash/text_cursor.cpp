@@ -112,6 +112,18 @@ std::string TextCursor::take_line(std::size_t most) {
     return line;
 }
 
+void TextCursor::skip_to_line_end() {
+    while (true) {
+        const auto ahead = look(1);
+        const auto end = ahead.find_first_of("\r\n");
+        if (end != std::string_view::npos || ahead.empty()) {
+            skip(end == std::string_view::npos ? 0 : end);
+            return;
+        }
+        skip(ahead.size());
+    }
+}
+
 void TextCursor::skip_line() {
     while (true) {
         const auto ahead = look(1);

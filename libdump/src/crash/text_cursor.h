@@ -64,6 +64,7 @@ class TextCursor {
     /// What stands before the line's end, at most `most` bytes of it; passes over the whole line.
     std::string take_line(std::size_t most);
     void skip_line();
+    void skip_to_line_end();
     /// Whether nothing but a line's end (or the text's) follows; passes over it.
     bool take_line_end();
 

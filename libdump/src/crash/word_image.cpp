@@ -129,6 +129,9 @@ Result<void> WordImage::put(std::uint64_t address, Word word) {
 void WordImage::begin(std::uint64_t address, ObjectStart what) {
     const auto index = address / kWordBytes;
     auto* known = place_of(index / kBlockWords);
+    if (known == nullptr && what == ObjectStart::kNone) {
+        return;
+    }
     auto& place = known != nullptr ? *known : blocks_[index / kBlockWords];
     place.cells[index % kBlockWords] = what == ObjectStart::kCell;
     place.boxed[index % kBlockWords] = what == ObjectStart::kBoxed;
@@ -144,6 +147,36 @@ ObjectStart WordImage::object_at(std::uint64_t address) {
     return place->cells[slot]   ? ObjectStart::kCell
            : place->boxed[slot] ? ObjectStart::kBoxed
                                 : ObjectStart::kNone;
+}
+
+Result<bool> WordImage::is_free(std::uint64_t address, std::uint64_t words) {
+    for (auto index = address / kWordBytes, end = index + words; index < end;) {
+        const auto stop = std::min(end, (index / kBlockWords + 1) * kBlockWords);
+        auto held = block(index / kBlockWords, false);
+        if (!held) {
+            return std::unexpected(held.error());
+        }
+        for (; index < stop; ++index) {
+            if (*held != nullptr && (*held)->present[index % kBlockWords]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool WordImage::begins_within(std::uint64_t address, std::uint64_t words) {
+    for (auto index = address / kWordBytes + 1, end = index - 1 + words; index < end;) {
+        const auto stop = std::min(end, (index / kBlockWords + 1) * kBlockWords);
+        const auto* const place = place_of(index / kBlockWords);
+        for (; index < stop; ++index) {
+            if (place != nullptr && (place->cells[index % kBlockWords] ||
+                                     place->boxed[index % kBlockWords])) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 Result<std::vector<WordImage::Stretch>> WordImage::stretches(std::uint64_t gap) {

@@ -40,6 +40,11 @@ class WordImage {
     Result<void> put(std::uint64_t address, Word word);
     void begin(std::uint64_t address, ObjectStart what);
 
+    /// Whether none of so many words was put.
+    Result<bool> is_free(std::uint64_t address, std::uint64_t words);
+    /// Whether an object begins behind the first of so many words.
+    bool begins_within(std::uint64_t address, std::uint64_t words);
+
     [[nodiscard]] ObjectStart object_at(std::uint64_t address);
     [[nodiscard]] bool empty() const { return blocks_.empty(); }
     /// Words that were put, one put twice counted once.

@@ -188,7 +188,7 @@ void TermPrinter::print_external(std::uint64_t address, std::uint64_t header, Bo
 
 void TermPrinter::print_fun(std::uint64_t address) {
     std::array<std::uint64_t, otp25::kFunEnvironment> words{};
-    if (!read_words(address, std::span(words).first(scheme_.fun_environment))) {
+    if (!read_words(address, std::span(words).first(fun_head_words(scheme_)))) {
         return;
     }
     const std::uint64_t entry = words[otp25::kFunEntry];

@@ -43,6 +43,7 @@ constexpr TagScheme kOtp25Scheme = {
     .refc_binary = 3,
     .fun_in_header = false,
     .fun_environment = otp25::kFunEnvironment,
+    .export_words = otp25::kFunEnvironment,
     .pid_in_reference = false,
     .large_maps_as_pairs = false,
 };
@@ -66,6 +67,7 @@ constexpr TagScheme otp27_scheme() {
     scheme.refc_binary = 1;
     scheme.fun_in_header = true;
     scheme.fun_environment = otp27::kFunEnvironment;
+    scheme.export_words = otp27::kFunEnvironment;
     scheme.pid_in_reference = true;
     scheme.large_maps_as_pairs = true;
     scheme.atom_keys_by_index = true;
@@ -80,6 +82,27 @@ constexpr TagScheme otp29_scheme() {
     scheme.by_subtag[7] = BoxedKind::kRecord;
     scheme.fun_kind_in_header = true;
     scheme.prints_no_value = true;
+    return scheme;
+}
+
+/// For words made from a crash dump's text: as many words an object as the node's had, tags of our
+/// own where those of OTP 25 do not fit. erl_fun.h and export.h of R12B-5 to OTP 24.3.4: an
+/// ErlFunThing has six words before its environment, and an export fun has two.
+constexpr TagScheme otp24_scheme() {
+    TagScheme scheme = kOtp25Scheme;
+    scheme.id = format::TermScheme::kOtp24;
+    scheme.fun_in_header = true;
+    scheme.fun_kind_in_header = true;
+    scheme.fun_environment = otp24::kFunEnvironment;
+    scheme.export_words = otp24::kExportWords;
+    return scheme;
+}
+
+/// global.h of R10B-10 and R11B-5: a ProcBin has no flags.
+constexpr TagScheme r11_scheme() {
+    TagScheme scheme = otp24_scheme();
+    scheme.id = format::TermScheme::kR11;
+    scheme.refc_words = otp24::kRefcWordsOfR11;
     return scheme;
 }
 
@@ -125,7 +148,7 @@ std::optional<std::uint64_t> fun_words(const TagScheme& scheme,
         // MAKE_FUN_HEADER: subtag, arity and environment, a byte each; then the kind, or nothing.
         const std::uint64_t environment = words[0] >> 16U;
         if (scheme.fun_kind_in_header && environment == otp29::kFunExternal) {
-            return scheme.fun_environment;
+            return scheme.export_words;
         }
         const std::uint64_t most = scheme.fun_kind_in_header ? 0xFFU : 0xFFFU;
         return environment <= most ? std::optional(scheme.fun_environment + environment)
@@ -152,6 +175,12 @@ Result<TagScheme> scheme_of(format::TermScheme id) {
     }
     if (id == format::TermScheme::kOtp29) {
         return otp29_scheme();
+    }
+    if (id == format::TermScheme::kOtp24) {
+        return otp24_scheme();
+    }
+    if (id == format::TermScheme::kR11) {
+        return r11_scheme();
     }
     return fail(ErrorCode::kUnsupported,
                 fmt::format("term scheme {} is not known to this version: its words cannot be read "
@@ -231,7 +260,7 @@ std::optional<TermRange> boxed_terms(const TagScheme& scheme,
             return TermRange{1, *size - 1};
         case BoxedKind::kFun: {
             const auto first = scheme.fun_in_header ? scheme.fun_environment : otp25::kFunCreator;
-            return TermRange{first, *size - first};
+            return *size > first ? TermRange{first, *size - first} : TermRange{};
         }
         case BoxedKind::kSubBits:
             return TermRange{otp27::kSubOriginal, 1};

@@ -79,6 +79,8 @@ class CrashDump {
     [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& counts() const {
         return counts_;
     }
+    /// Whether its lines end as those of Windows: in an atom, too, such an end is one character.
+    [[nodiscard]] bool has_returns() const { return has_returns_; }
     /// Where and why the text breaks off, one sentence; empty for a whole dump.
     [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
 
@@ -87,6 +89,7 @@ class CrashDump {
 
   private:
     explicit CrashDump(TextSource text) : text_(std::move(text)) {}
+    Result<void> check_begin();
     Result<void> scan(const Progress& progress, const HeaderSeen& header_seen);
     Result<void> read_header(Span lines);
     void add(const Section& section);
@@ -108,6 +111,7 @@ class CrashDump {
     std::string last_section_;
     std::string cut_off_;
     bool ended_ = false;
+    bool has_returns_ = false;
 };
 
 }  // namespace beamdump::crash

@@ -188,7 +188,9 @@ enum class TermScheme : std::uint16_t {
     kUnknown = 0,
     kOtp25 = 1,     ///< 64-bit, OTP 24 and 25: ProcBin, ErlSubBin, ErlHeapBin, ErlFunThing
     kOtp27 = 2,     ///< 64-bit, BinRef, ErlHeapBits, ErlSubBits, FunRef
-    kOtp29 = 3,     ///< 64-bit, as kOtp27 without FunRef, with native records
+    kOtp29 = 3,     ///< 64-bit, OTP 28 and 29: as kOtp27 without FunRef; native records (29)
+    kOtp24 = 4,     ///< as kOtp25 with a fun's counts in its header: of R12 to OTP 24, text only
+    kR11 = 5,       ///< as kOtp24 with a ProcBin of five words: of R10 and R11, text only
     kNeutral = 64,  ///< reserved: words made from a crash dump's text
 };
 

@@ -74,6 +74,7 @@ struct TagScheme {
     bool fun_in_header = false;         ///< arity and size of the environment
     bool fun_kind_in_header = false;    ///< whether it is external; else it has no environment
     std::uint64_t fun_environment = 0;  ///< word that it begins at
+    std::uint64_t export_words = 0;     ///< size of an external fun
     bool pid_in_reference = false;      ///< the pid of an alias is printed as two more numbers
     bool large_maps_as_pairs = false;   ///< printed so, without their inner nodes
     bool prints_no_value = false;       ///< the catch with index 0, as a default that is missing
@@ -185,6 +186,13 @@ inline constexpr std::uint64_t kPidReferenceWords = 4;
 inline constexpr std::uint64_t kMaxFlatMapSize = 32;
 }  // namespace otp25
 
+/// Of releases up to 24: sizes, which crash dumps' text does not tell.
+namespace otp24 {
+inline constexpr std::uint64_t kFunEnvironment = 6;  ///< erl_fun.h, ErlFunThing (R10B to OTP 24)
+inline constexpr std::uint64_t kExportWords = 2;     ///< a header and the Export's address
+inline constexpr std::uint64_t kRefcWordsOfR11 = 5;
+}  // namespace otp24
+
 /// Word positions that are others in OTP 27 (erl_bits.h ErlSubBits and BinRef, erl_fun.h; 27.3.4).
 namespace otp27 {
 inline constexpr std::uint64_t kSubBase = 1;   ///< address of a byte, flags in the two lowest bits
@@ -212,7 +220,12 @@ inline constexpr std::uint64_t kDefinitionName = 4;
 inline constexpr std::uint64_t kDefinitionKeys = 6;
 }  // namespace otp29
 
-/// Whether a fun is an external one, fun M:F/A. `words`: all before its environment.
+/// As many of a fun's words as is_external_fun() looks at; every fun has them.
+constexpr std::uint64_t fun_head_words(const TagScheme& scheme) {
+    return scheme.fun_in_header ? otp27::kFunEnvironment : otp25::kFunEnvironment;
+}
+
+/// Whether a fun is an external one, fun M:F/A. `words`: the first fun_head_words().
 bool is_external_fun(const TagScheme& scheme, std::span<const std::uint64_t> words);
 
 /// First word that a boxed object of that kind holds terms in, and how many follow.
