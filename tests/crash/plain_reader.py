@@ -48,7 +48,7 @@ class CrashText:
         self._text = text
         head = re.match(rb"=erl_crash_dump:(\d+)\.(\d+)\n", text)
         if not head:
-            raise Malformed("no crash dump of R10 or later")
+            raise Malformed("no sections: a crash dump of a release before R10")
         self.base64 = (int(head[1]), int(head[2])) >= (0, 5)
         system = re.search(rb"System version: (Erlang[^\n]*)", text[:20000])
         self.system_version = system[1].decode() if system else ""
@@ -114,7 +114,8 @@ def facts_of(body):
             if function and "/" in function[1]:
                 facts["in function"] = function[1]
         elif key == "Link list":
-            facts["links"] = len(re.findall(r"(?:^|[\[, ])(?=<|#Port<|\"|\{from|\{to)", value))
+            inner = re.sub(r"\{[^{}]*\}", "{}", value.strip().strip("[]"))
+            facts["links"] = len(inner.split(", ")) if inner else 0
     return facts
 
 
@@ -246,7 +247,7 @@ class Heap:
             return "{" + ",".join(map(self.term, items)) + "}"
         line = body[begin:end]
         if tag == b"F":
-            return f"{float(line.split(b':', 1)[1]):.20e}"
+            return f"{float(line.split(b':', 1)[1]):.6e}"
         if tag == b"B":
             return str(big(line[1:].decode()))
         if tag == b"P" or tag == b"p":
@@ -387,9 +388,9 @@ class External:
             value = int.from_bytes(self._bytes(size), "little")
             return str(-value if sign else value)
         if tag == 70:
-            return f"{self._take('d'):.20e}"
+            return f"{self._take('d'):.6e}"
         if tag == 99:
-            return f"{float(self._bytes(31).rstrip(bytes(1))):.20e}"
+            return f"{float(self._bytes(31).rstrip(bytes(1))):.6e}"
         if tag == 106:
             return "[]"
         if tag == 107:

@@ -126,6 +126,11 @@ class CrashDumps(unittest.TestCase):
         self.assertEqual(summary["crash"]["slogan"], "Crash dump requested by user")
         self.assertEqual(summary["node"]["otp_release"], RELEASE)
         self.assertGreater(summary["node"]["schedulers"], 0)
+        # The same node's text, by a reader that shares nothing with the analyzer.
+        compared = subprocess.run([sys.executable, "-B", ROOT / "tests" / "crash" /
+                                   "compare_crash_dumps.py", dump],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        self.assertEqual(compared.returncode, 0, compared.stdout + compared.stderr)
 
     def compare(self, dump):
         viewed = crashdump_viewer.view(dump, left_out=[ENDLESS_WHEN_FLAT])

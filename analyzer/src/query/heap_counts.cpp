@@ -61,7 +61,10 @@ std::string_view boxed_kind_text(BoxedKind kind) {
 }
 
 void sort_by_words(std::vector<KindCount>& counts, std::size_t most) {
-    std::ranges::stable_sort(counts, std::ranges::greater(), &KindCount::words);
+    // Ties by name: a node's tables, which the same dump may number in two ways, decide nothing.
+    std::ranges::sort(counts, [](const KindCount& a, const KindCount& b) {
+        return a.words != b.words ? a.words > b.words : a.name < b.name;
+    });
     counts.resize(std::min(counts.size(), most));
 }
 

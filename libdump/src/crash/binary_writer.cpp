@@ -99,15 +99,37 @@ Result<void> BinaryWriter::finish(records::Trailer& trailer, bool all) {
     if (auto done = flush(); !done) {
         return done;
     }
-    if (all) {
-        auto& totals = *trailer.mutable_totals();
-        totals.set_binaries(written_.size());
-        totals.set_binary_bytes(bytes_);
-        totals.set_binary_bytes_captured(captured_bytes_);
+    if (auto done = all ? Result<void>() : count(); !done) {
+        return done;
     }
+    auto& totals = *trailer.mutable_totals();
+    totals.set_binaries(dump_.binaries().size());
+    totals.set_binary_bytes(bytes_);
+    totals.set_binary_bytes_captured(captured_bytes_);
     const std::vector<std::pair<std::uint64_t, std::uint64_t>> entries(written_.begin(),
                                                                        written_.end());
     return append_binary_index(writer_, 0, entries, *trailer.mutable_binary_pages());
+}
+
+/// What all would add up to, from their sections' first characters.
+Result<void> BinaryWriter::count() {
+    constexpr std::uint64_t kLongestHead = 18;  // a size in hexadecimal and a colon
+    bytes_ = 0;
+    captured_bytes_ = 0;
+    for (const auto& [address, lines] : dump_.binaries()) {
+        TextCursor text(dump_.text(), lines.begin, std::min(lines.begin + kLongestHead, lines.end));
+        const auto size = text.take_hex();
+        if (size && text.take(':')) {
+            const auto group = ByteText::group(format_.base64);
+            const auto here = (lines.end - text.position()) / group.characters * group.bytes;
+            bytes_ += *size;
+            captured_bytes_ += std::min<std::uint64_t>(*size, here);
+        }
+        if (text.error()) {
+            return std::unexpected(*text.error());
+        }
+    }
+    return {};
 }
 
 }  // namespace beamdump::crash

@@ -19,12 +19,13 @@ class BinaryWriter {
     bool want(std::uint64_t address);
     /// Writes those that were wanted since the last call.
     Result<void> flush();
-    /// Writes the index. `all`: those that were wanted are all that the node had.
+    /// Writes the index, and how many the node had. `all`: those are the ones that were wanted.
     Result<void> finish(records::Trailer& trailer, bool all);
 
   private:
     Result<void> write(std::uint64_t address, const Span& lines);
     Result<void> flush_page();
+    Result<void> count();
 
     const CrashDump& dump_;
     const TextFormat& format_;

@@ -12,8 +12,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include <algorithm>
-
 namespace beamdump::crash {
 namespace {
 
@@ -75,9 +73,9 @@ Result<void> Converter::literals() {
                      [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text);
     if (counts && counts->overlaps != 0) {
-        counts = read_again(dump_.text(), *dump_.literals(), terms_->format, terms_->names,
-                            literals, literals,
-                            [this](std::uint64_t address) { return binaries_.want(address); });
+        counts =
+            read_again(dump_.text(), *dump_.literals(), terms_->format, terms_->names, literals,
+                       literals, [this](std::uint64_t address) { return binaries_.want(address); });
     }
     if (!counts) {
         return std::unexpected(counts.error());
@@ -267,8 +265,9 @@ Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> 
     }
     std::string_view own = dump.node_name();
     const auto name = parse_atom(own);
-    TextFormat format{WordMaker(*scheme), node->base64, node->node.word_size(),
-                      name.value_or("nonode@nohost"), name.has_value(), dump.has_returns()};
+    TextFormat format{WordMaker(*scheme),     node->base64,
+                      node->node.word_size(), name.value_or("nonode@nohost"),
+                      name.has_value(),       dump.has_returns()};
     return Converter(dump, *writer, std::move(format), std::move(*node)).run(choice, told);
 }
 

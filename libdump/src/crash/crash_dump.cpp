@@ -90,8 +90,9 @@ Result<void> CrashDump::check_begin() {
     start.remove_prefix(std::min(start.find_first_not_of("\r\n"), start.size()));
     if (start.starts_with("<Erlang crash dump>")) {
         return fail(ErrorCode::kUnsupported,
-                    text_.name() + " is a crash dump of a release before R10: its text has no "
-                                   "sections, and cannot be read");
+                    text_.name() +
+                        " is a crash dump of a release before R10: its text has no "
+                        "sections, and cannot be read");
     }
     const auto end = start.find('\n');
     has_returns_ = end != std::string_view::npos && end != 0 && start[end - 1] == '\r';

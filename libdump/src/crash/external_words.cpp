@@ -242,11 +242,11 @@ class Builder {
                 break;
             }
             case ExternalKind::kInteger:
-                words = plain({words_.header(item.value < 0 ? BoxedKind::kNegativeBig
-                                                            : BoxedKind::kPositiveBig,
-                                             1),
-                               item.value < 0 ? 0 - static_cast<std::uint64_t>(item.value)
-                                              : static_cast<std::uint64_t>(item.value)});
+                words = plain(
+                    {words_.header(
+                         item.value < 0 ? BoxedKind::kNegativeBig : BoxedKind::kPositiveBig, 1),
+                     item.value < 0 ? 0 - static_cast<std::uint64_t>(item.value)
+                                    : static_cast<std::uint64_t>(item.value)});
                 break;
             case ExternalKind::kBig:
                 words = big(item);
@@ -316,8 +316,7 @@ class Builder {
         auto whole = item;
         whole.count -= item.last_bits < 8 && item.count > 0 ? 1 : 0;
         auto values = octets(whole);
-        const auto size =
-            words_.scheme().heap_binary_in_bits ? whole.count * 8 : whole.count;
+        const auto size = words_.scheme().heap_binary_in_bits ? whole.count * 8 : whole.count;
         values.insert(values.begin(),
                       {words_.header(BoxedKind::kHeapBinary, values.size() + 1), size});
         return plain(values);
@@ -356,7 +355,8 @@ class Builder {
     Words flat_map(const Words& pairs) {
         const auto count = pairs.size() / 2;
         Words keys = {{words_.header(BoxedKind::kTuple, count), false}};
-        // The arity of a small map's header counts all its words but the header and one (erl_map.h).
+        // The arity of a small map's header counts all its words but the header and one
+        // (erl_map.h).
         constexpr unsigned kTypeBits = 2;
         Words words = {{words_.header(BoxedKind::kFlatMap, std::uint64_t{1} << kTypeBits), false},
                        {count, false},
@@ -380,8 +380,8 @@ class Builder {
         while (items.size() > kItems) {
             Words nodes;
             for (std::size_t first = 0; first < items.size(); first += kItems) {
-                const auto some = std::span(items).subspan(first).first(
-                    std::min(kItems, items.size() - first));
+                const auto some =
+                    std::span(items).subspan(first).first(std::min(kItems, items.size() - first));
                 Words node = {{words_.map_header(BoxedKind::kHashMapNode, some.size()), false}};
                 node.insert(node.end(), some.begin(), some.end());
                 nodes.push_back(put(std::move(node), false));

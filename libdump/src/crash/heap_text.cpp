@@ -51,11 +51,12 @@ std::vector<std::string> TextCounts::sentences() const {
                         malformed, malformed == 1 ? "" : "s", first_malformed));
     }
     if (overlaps != 0) {
-        all.push_back(fmt::format(
-            "{} object{} of the crash dump left out, for {} would reach into others at the sizes of "
-            "this release, the first at byte {}",
-            overlaps, overlaps == 1 ? " is" : "s are", overlaps == 1 ? "it" : "they",
-            first_overlap));
+        all.push_back(
+            fmt::format("{} object{} of the crash dump left out, for {} would reach into others at "
+                        "the sizes of "
+                        "this release, the first at byte {}",
+                        overlaps, overlaps == 1 ? " is" : "s are", overlaps == 1 ? "it" : "they",
+                        first_overlap));
     }
     return all;
 }
@@ -223,7 +224,8 @@ HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
     return Outcome::kDone;
 }
 
-/// `count` elements with commas between them, behind `before` other words of the object at `object`.
+/// `count` elements with commas between them, behind `before` other words of the object at
+/// `object`.
 HeapText::Parsed HeapText::elements(TextCursor& text, std::uint64_t object, std::uint64_t before,
                                     std::uint64_t count) {
     const auto room = has_room(object, before + count);

@@ -21,9 +21,10 @@ Result<void> LateHeap::open(Span section) {
 Result<void> LateHeap::read_part(std::uint64_t number) {
     const auto lines = lines_->part(number);
     TextCursor text(dump_.text(), lines.begin, lines.end);
-    HeapText objects(node_.format, node_.names, image_, node_.literals,
-                     [this](std::uint64_t address) { return dump_.binary(address) != nullptr; },
-                     HeapText::Starts::kKnown);
+    HeapText objects(
+        node_.format, node_.names, image_, node_.literals,
+        [this](std::uint64_t address) { return dump_.binary(address) != nullptr; },
+        HeapText::Starts::kKnown);
     auto counts = objects.read(text);
     if (!counts) {
         return std::unexpected(counts.error());

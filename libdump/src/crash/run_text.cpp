@@ -246,7 +246,6 @@ Result<records::ProcessRow> RunText::write(const ProcessSections& sections, Proc
         end.set_words_captured(run_words_);
         end.set_queue_entries(records_.messages());
         words_ += run_words_;
-        facts.row.set_stack_words(facts.process.stack_words());
     }
     for (const auto& page : facts.relations) {
         if (auto done = records_.relations(page); !done) {

@@ -170,8 +170,8 @@ bool WordImage::begins_within(std::uint64_t address, std::uint64_t words) {
         const auto stop = std::min(end, (index / kBlockWords + 1) * kBlockWords);
         const auto* const place = place_of(index / kBlockWords);
         for (; index < stop; ++index) {
-            if (place != nullptr && (place->cells[index % kBlockWords] ||
-                                     place->boxed[index % kBlockWords])) {
+            if (place != nullptr &&
+                (place->cells[index % kBlockWords] || place->boxed[index % kBlockWords])) {
                 return true;
             }
         }

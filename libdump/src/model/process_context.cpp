@@ -91,7 +91,9 @@ Result<std::size_t> ProcessContext::packed_words(std::uint64_t address,
             }
         }
     }
-    return fail(ErrorCode::kUnmapped,
+    // Of a crash dump, the text has what the VM printed: a pointer to anything else is no bad one.
+    const bool of_text = dump_.capture().mode() == records::CAPTURE_MODE_CRASH_DUMP;
+    return fail(of_text ? ErrorCode::kAbsent : ErrorCode::kUnmapped,
                 fmt::format("address {:#x} lies in none of the captured regions", address));
 }
 
