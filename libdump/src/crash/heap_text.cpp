@@ -51,12 +51,11 @@ std::vector<std::string> TextCounts::sentences() const {
                         malformed, malformed == 1 ? "" : "s", first_malformed));
     }
     if (overlaps != 0) {
-        all.push_back(
-            fmt::format("{} object{} of the crash dump left out, for {} would reach into others at "
-                        "the sizes of "
-                        "this release, the first at byte {}",
-                        overlaps, overlaps == 1 ? " is" : "s are", overlaps == 1 ? "it" : "they",
-                        first_overlap));
+        all.push_back(fmt::format(
+            "{} object{} of the crash dump {} left out, which would reach into others at the sizes "
+            "of "
+            "its release, the first at byte {}",
+            overlaps, overlaps == 1 ? "" : "s", overlaps == 1 ? "is" : "are", first_overlap));
     }
     return all;
 }
