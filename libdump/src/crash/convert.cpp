@@ -86,7 +86,6 @@ Result<void> Converter::literals() {
         return std::unexpected(stretches.error());
     }
     RunRecordWriter run(writer_);
-    std::uint64_t words = 0;
     for (const auto& stretch : *stretches) {
         format::RegionHeader header;
         header.owner_kind = format::OwnerKind::kNode;
@@ -98,12 +97,10 @@ Result<void> Converter::literals() {
         if (!ref) {
             return std::unexpected(ref.error());
         }
-        words += ref->here();
         if (auto done = run.region(std::move(*ref)); !done) {
             return done;
         }
     }
-    trailer_.mutable_totals()->set_literal_words(words);
     const auto offset = run.finish_as_record();
     if (!offset) {
         return std::unexpected(offset.error());
