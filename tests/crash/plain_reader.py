@@ -7,6 +7,8 @@ import re
 import struct
 
 ABSENT = "%CDVIncompleteHeap"
+# The atom undefined in external format stands for a map (erl_process_dump.c of OTP 18 to 20).
+MAP_LEFT_OUT = b"\x83d\0\x09undefined"
 SECTION = re.compile(rb"^=([a-z_]+)(?::([^\n]*))?\n", re.MULTILINE)
 LINE = re.compile(rb"([0-9A-Fa-f]+):")
 ATOM = re.compile(rb"(?<=[:,|l])A([0-9A-F]+):")
@@ -257,6 +259,8 @@ class Heap:
             octets = self._text.octets(line.split(b":", 1)[1])
             if octets[0] != 131:
                 raise Malformed("no external format")
+            if octets == MAP_LEFT_OUT:
+                return ABSENT
             return External(octets[1:], self._text.node).term()
         if tag == b"M":
             pairs = []

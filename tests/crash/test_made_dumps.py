@@ -2,6 +2,7 @@
 on a node, so that one too large would write over the next; old forms of the text."""
 
 import base64
+import json
 import pathlib
 import struct
 import tempfile
@@ -132,6 +133,23 @@ class MadeDumps(unittest.TestCase):
             comparison = compare_crash_dumps.Comparison(path)
             comparison.run(directory, 0)
         self.assertIn("before R10", comparison.refused)
+
+    def test_maps_left_out(self):
+        """OTP 18 to 20 print the atom undefined in place of a map: absent, and no unreadable line."""
+        text = dump(*RELEASES[4]).replace(
+            b"=node:", b"7FFFFFF0:ED:83640009756E646566696E6564\n=node:")
+        self.compare(text)
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "made.dump"
+            path.write_bytes(text)
+            converted = path.with_suffix(".beamdump")
+            tools.expect(tools.ask("convert", path, "-o", converted), 0)
+            for one in (path, converted):
+                ended = tools.ask("backtrace", one, "<0.1.0>", "--json")
+                self.assertEqual(ended.status, 3)
+                self.assertNotIn("could not be read", ended.diagnostics)
+                shown = json.loads(ended.output)["frames"][0]["registers"][0]["term"]
+                self.assertEqual(canonical(shown).count(ABSENT), 3)
 
     def test_overlaps(self):
         """Funs as close together as no node of the release has them: one that would reach into the

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -20,6 +21,11 @@ constexpr std::uint64_t kHolders = 0x0F30'0000'0000'0000;
 constexpr std::uint64_t kLiteralHolders = 0x0F60'0000'0000'0000;
 constexpr std::uint64_t kExternalParts = 0x0F70'0000'0000'0000;
 constexpr std::uint64_t kMostTuple = (1U << 24U) - 1;
+
+/// The atom undefined in the external term format, which OTP 18 to 20 print in place of a map
+/// (dump_externally() of erl_process_dump.c): an atom is no object, so nothing else is printed so.
+constexpr std::array<std::uint8_t, 13> kMapLeftOut = {131, 100, 0,   9,   'u', 'n', 'd',
+                                                      'e', 'f', 'i', 'n', 'e', 'd'};
 
 }  // namespace
 
@@ -526,6 +532,9 @@ HeapText::Parsed HeapText::external(TextCursor& text, std::uint64_t at) {
     std::vector<std::uint8_t> content(*bytes);
     if (ByteText(text, format_.base64).read(content) != content.size()) {
         return Outcome::kMalformed;
+    }
+    if (std::ranges::equal(content, kMapLeftOut)) {
+        return Outcome::kDone;  // without words: the text lacks it
     }
     // More words than its text has characters, no two terms' at one place.
     constexpr std::uint64_t kBytesOfCharacter = 32;
