@@ -95,7 +95,7 @@ TEST(LateTerms, CountTheLinesThatMakeNoSenseWhenTheyAreRead) {
                    kLate);
     auto& terms = *late.outcome().late_terms;
     EXPECT_THAT(terms.missing(), ElementsAre());
-    EXPECT_THAT(late.messages("<0.9.1>"), ElementsAre(HasSubstr("Unreadable")));
+    EXPECT_THAT(late.messages("<0.9.1>"), ElementsAre(HasSubstr("#Absent")));
     EXPECT_THAT(terms.missing(), ElementsAre(HasSubstr("2 lines of the crash dump")));
 }
 
