@@ -34,6 +34,18 @@ void member(Line& line, const char* name, std::uint64_t number) {
     line.Uint64(number);
 }
 
+/// A long text comes in pieces.
+void whole_text(Line& line, const query::TermText& term) {
+    std::string text = term.text;
+    if (term.more) {
+        term.more([&text](std::string_view piece) {
+            text += piece;
+            return true;
+        });
+    }
+    line.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
 Result<void> message_texts(Line& line, query::MessageListing& messages) {
     line.Key("messages");
     line.StartArray();
@@ -45,8 +57,7 @@ Result<void> message_texts(Line& line, query::MessageListing& messages) {
         if (!*message) {
             break;
         }
-        const auto& text = (*message)->term.text;
-        line.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+        whole_text(line, (*message)->term);
     }
     line.EndArray();
     member(line, "message_placeholders", messages.placeholders());
@@ -78,8 +89,7 @@ Result<void> texts(Line& line, Dump& dump, const std::string& file, const std::s
     line.Key("dictionary");
     line.StartArray();
     auto shown = (*dictionary)->each([&](std::uint64_t, const query::DictionaryLine& entry) {
-        line.String(entry.value.text.data(),
-                    static_cast<rapidjson::SizeType>(entry.value.text.size()));
+        whole_text(line, entry.value);
     });
     line.EndArray();
     if (!shown) {

@@ -134,8 +134,13 @@ void set_column(records::ProcessRow& row, records::ProcessColumnKind column, std
 
 void add_to_totals(const records::ProcessRow& row, records::Totals& totals) {
     totals.set_processes(totals.processes() + 1);
-    totals.set_process_memory_bytes(totals.process_memory_bytes() + row.memory_bytes());
-    totals.set_heap_words(totals.heap_words() + row.heap_words());
+    // A sum of what no process tells is not known: crash dumps before R16 lack the memory.
+    if (row.has_memory_bytes()) {
+        totals.set_process_memory_bytes(totals.process_memory_bytes() + row.memory_bytes());
+    }
+    if (row.has_heap_words()) {
+        totals.set_heap_words(totals.heap_words() + row.heap_words());
+    }
     totals.set_messages(totals.messages() + row.message_queue_length());
     totals.set_reductions(totals.reductions() + row.reductions());
     const auto reason = row.void_reason();

@@ -150,7 +150,7 @@ class SameAnswers:
         ends_with_bits = ":" in live
         if live.startswith(REDACTED):
             self.known["the cookie, which a capture redacts"] += 1
-        elif live == MATCH_CONTEXT and crash.startswith("#Unreadable<"):
+        elif live == MATCH_CONTEXT and crash.startswith("#Absent<"):
             self.known["match contexts of OTP 25"] += 1
         elif octets(live) is not None and crash == f"#Bin<{octets(live)} bytes>":
             self.known["binaries that only sub binaries refer to"] += 1

@@ -1,6 +1,7 @@
 #include "support/memory_sink.h"
 #include "support/temporary_directory.h"
 
+#include <libdump/format/process_row.h>
 #include <libdump/read/dump_reader.h>
 #include <libdump/write/process_index_writer.h>
 
@@ -95,6 +96,18 @@ TEST_F(ProcessIndexWriterTest, TotalsAddUp) {
     EXPECT_EQ(totals.processes_void(), kRows / 100);
     EXPECT_EQ(totals.void_by_reason(records::VOID_REASON_RUNNING), kRows / 100);
     EXPECT_EQ(totals.process_memory_bytes(), kRows * (kRows - 1) / 2);
+}
+
+TEST(ProcessTotals, OfWhatNoProcessTellsAreAbsent) {
+    records::Totals totals;
+    add_to_totals({}, totals);
+    EXPECT_EQ(totals.processes(), 1U);
+    EXPECT_FALSE(totals.has_process_memory_bytes());
+    EXPECT_FALSE(totals.has_heap_words());
+    records::ProcessRow row;
+    row.set_memory_bytes(0);
+    add_to_totals(row, totals);
+    EXPECT_TRUE(totals.has_process_memory_bytes());
 }
 
 }  // namespace

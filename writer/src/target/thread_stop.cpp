@@ -15,6 +15,7 @@
 #include <csignal>
 #include <ctime>
 #include <filesystem>
+#include <new>
 #include <span>
 #include <sys/ptrace.h>
 #include <utility>
@@ -50,8 +51,15 @@ Result<std::vector<pid_t>> list_threads(pid_t pid) {
     if (threads.empty() && ::kill(pid, 0) != 0 && errno == ESRCH) {
         return fail(ErrorCode::kNotFound, fmt::format("there is no process {}", pid));
     }
-    if (error) {
+    if (error == std::errc::not_enough_memory) {
+        return std::unexpected(error_of(std::bad_alloc()));
+    }
+    if (error == std::errc::no_such_file_or_directory || error == std::errc::no_such_process) {
         return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", pid));
+    }
+    if (error) {
+        return fail(ErrorCode::kIo, fmt::format("cannot list the threads of process {}: {}", pid,
+                                                system_error_text(error.value())));
     }
     return threads;
 }
