@@ -228,11 +228,17 @@ Result<void> RelationWalker::reference(Address data, records::Monitor& into) {
     if (external) {
         count = std::min<std::size_t>(view.u32(Field{thing_data_.offset, 4}), kMaxReferenceNumbers);
     }
-    std::vector<std::uint32_t> numbers(count);
-    if (auto done = vm_->memory().read(boxed_address(*word) + first,
-                                       std::as_writable_bytes(std::span(numbers)));
-        !done) {
+    if (auto done = numbers(boxed_address(*word) + first, count, into); !done) {
         return wrap("a monitor's reference", done.error());
+    }
+    return {};
+}
+
+Result<void> RelationWalker::numbers(Address address, std::size_t count, records::Monitor& into) {
+    std::vector<std::uint32_t> numbers(count);
+    if (auto done = vm_->memory().read(address, std::as_writable_bytes(std::span(numbers)));
+        !done) {
+        return done;
     }
     into.mutable_reference()->Add(numbers.begin(), numbers.end());
     return {};
@@ -241,14 +247,10 @@ Result<void> RelationWalker::reference(Address data, records::Monitor& into) {
 // The other side of a resource's monitor is no term but the resource: data of a magic binary
 // (erl_nif.c), which process_info shows as the magic binary's reference.
 Result<void> RelationWalker::resource(Address data, records::Monitor& into) {
-    std::array<std::uint32_t, kReferenceNumbers> numbers{};
-    if (auto done =
-            vm_->memory().read(data - magic_.magic_data.offset + magic_.magic_numbers.offset,
-                               std::as_writable_bytes(std::span(numbers)));
-        !done) {
+    const auto address = data - magic_.magic_data.offset + magic_.magic_numbers.offset;
+    if (auto done = numbers(address, kReferenceNumbers, into); !done) {
         return wrap("a resource that monitors", done.error());
     }
-    into.mutable_reference()->Add(numbers.begin(), numbers.end());
     return {};
 }
 
