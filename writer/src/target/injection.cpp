@@ -7,6 +7,7 @@
 #include "target/injection_ptrace.h"
 #include "target/injection_threads.h"
 #include "target/proc_directory.h"
+#include "target/threads_of.h"
 
 #include <libdump/base/system_error.h>
 
@@ -46,8 +47,12 @@ std::vector<std::string> borrowable_threads() {
 
 /// Sorts the process's threads by whether they may be borrowed.
 Result<void> Injection::find_threads(std::span<const std::string> names) {
+    const auto threads = threads_of(pid_);
+    if (!threads) {
+        return std::unexpected(threads.error());
+    }
     std::vector<std::pair<std::size_t, pid_t>> found;
-    for (const auto thread : numbers_in(fmt::format("/proc/{}/task", pid_))) {
+    for (const auto thread : *threads) {
         const auto facts = process_facts(thread);
         const auto name = facts ? std::ranges::find(names, facts->name) : names.end();
         if (name != names.end()) {
@@ -89,14 +94,17 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
                                 pid));
     }
     const auto seccomp = strictest_seccomp(pid);
-    if (seccomp == Seccomp::kStrict) {
+    if (!seccomp) {
+        return std::unexpected(seccomp.error());
+    }
+    if (*seccomp == Seccomp::kStrict) {
         return fail(
             ErrorCode::kUnsupported,
             fmt::format("process {} runs under strict seccomp, which ends it when a twin is "
                         "made",
                         pid));
     }
-    injection.filtered_ = seccomp == Seccomp::kFiltered;
+    injection.filtered_ = *seccomp == Seccomp::kFiltered;
     if (injection.filtered_ && !filtered_too) {
         return fail(
             ErrorCode::kUnsupported,

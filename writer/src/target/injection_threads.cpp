@@ -2,13 +2,12 @@
 
 #include "target/clock.h"
 #include "target/thread_look.h"
+#include "target/threads_of.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <unistd.h>
@@ -25,7 +24,11 @@ std::string status_of(pid_t id) {
 }
 
 /// A process's threads and their children that are traced by this thread.
-std::vector<pid_t> traced_by_us(pid_t pid) {
+Result<std::vector<pid_t>> traced_by_us(pid_t pid) {
+    const auto threads = threads_of(pid);
+    if (!threads) {
+        return threads;
+    }
     const auto us = fmt::format("\t{}", ::gettid());
     std::vector<pid_t> traced;
     const auto add_if_traced = [&](pid_t thread) {
@@ -33,7 +36,7 @@ std::vector<pid_t> traced_by_us(pid_t pid) {
             traced.push_back(thread);
         }
     };
-    for (const auto thread : numbers_in(fmt::format("/proc/{}/task", pid))) {
+    for (const auto thread : *threads) {
         add_if_traced(thread);
         std::ifstream children(fmt::format("/proc/{}/task/{}/children", pid, thread));
         for (pid_t child = 0; children >> child;) {
@@ -54,19 +57,6 @@ std::string_view status_text(std::string_view status, std::string_view name) {
     return rest.substr(0, rest.find('\n'));
 }
 
-std::vector<pid_t> numbers_in(const std::string& directory) {
-    std::vector<pid_t> numbers;
-    std::error_code error;
-    std::filesystem::directory_iterator entry(directory, error);
-    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-        const auto text = entry->path().filename().native();
-        pid_t number = 0;
-        std::from_chars(text.data(), text.data() + text.size(), number);
-        numbers.push_back(number);
-    }
-    return numbers;
-}
-
 Seccomp seccomp_of(pid_t thread) {
     const auto status = status_of(thread);
     const auto mode = status_text(status, "Seccomp");
@@ -78,9 +68,13 @@ Seccomp seccomp_of(pid_t thread) {
                                 : Seccomp::kFiltered;
 }
 
-Seccomp strictest_seccomp(pid_t pid) {
+Result<Seccomp> strictest_seccomp(pid_t pid) {
+    const auto threads = threads_of(pid);
+    if (!threads) {
+        return std::unexpected(threads.error());
+    }
     auto strictest = Seccomp::kNone;
-    for (const auto thread : numbers_in(fmt::format("/proc/{}/task", pid))) {
+    for (const auto thread : *threads) {
         strictest = std::max(strictest, seccomp_of(thread));
     }
     return strictest;
@@ -89,8 +83,11 @@ Seccomp strictest_seccomp(pid_t pid) {
 bool let_go_of_traced(pid_t pid) {
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kLetGoDeadlineNs;
     while (true) {
-        bool all = true;
-        for (const auto made : traced_by_us(pid)) {
+        const auto traced = traced_by_us(pid);
+        // Of a process that is gone there is nothing to let go.
+        bool all = traced || traced.error().code == ErrorCode::kNotFound ||
+                   traced.error().code == ErrorCode::kTargetDied;
+        for (const auto made : traced.value_or(std::vector<pid_t>())) {
             const auto look = look_at_thread(made);
             all = (look.ended() || (look.stopped() && detach(made, look))) && all;
         }

@@ -4,6 +4,7 @@
 #include "target/clock.h"
 #include "target/patience.h"
 #include "target/proc_directory.h"
+#include "target/threads_of.h"
 
 #include <libdump/base/system_error.h>
 
@@ -11,11 +12,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <ctime>
-#include <filesystem>
-#include <new>
 #include <span>
 #include <sys/ptrace.h>
 #include <utility>
@@ -34,34 +32,6 @@ void busy_for(std::int64_t ns, const std::function<bool()>& done) {
     const auto end = clock_ns(CLOCK_MONOTONIC) + ns;
     while (!done() && clock_ns(CLOCK_MONOTONIC) < end) {
     }
-}
-
-Result<std::vector<pid_t>> list_threads(pid_t pid) {
-    std::vector<pid_t> threads;
-    std::error_code error;
-    std::filesystem::directory_iterator entry(fmt::format("/proc/{}/task", pid), error);
-    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-        const auto name = entry->path().filename().native();
-        pid_t thread = 0;
-        std::from_chars(name.data(), name.data() + name.size(), thread);
-        if (thread > 0) {
-            threads.push_back(thread);
-        }
-    }
-    if (threads.empty() && ::kill(pid, 0) != 0 && errno == ESRCH) {
-        return fail(ErrorCode::kNotFound, fmt::format("there is no process {}", pid));
-    }
-    if (error == std::errc::not_enough_memory) {
-        return std::unexpected(error_of(std::bad_alloc()));
-    }
-    if (error == std::errc::no_such_file_or_directory || error == std::errc::no_such_process) {
-        return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", pid));
-    }
-    if (error) {
-        return fail(ErrorCode::kIo, fmt::format("cannot list the threads of process {}: {}", pid,
-                                                system_error_text(error.value())));
-    }
-    return threads;
 }
 
 /// Whether a thread exists that could still run.
@@ -84,7 +54,7 @@ std::unexpected<Error> seize_denied(pid_t pid, pid_t thread) {
 }  // namespace
 
 bool has_hanging_thread(pid_t pid) {
-    const auto threads = list_threads(pid);
+    const auto threads = threads_of(pid);
     return threads && std::ranges::any_of(*threads, [](pid_t thread) {
                const auto facts = process_facts(thread);
                return facts && facts->state == 'D';
@@ -189,7 +159,7 @@ Result<void> ThreadStop::run_on(std::span<const pid_t> threads, std::chrono::nan
 
 /// Seizes every thread that is not yet; those that are about to end are left out.
 Result<void> ThreadStop::seize_threads() {
-    const auto listed = list_threads(pid_);
+    const auto listed = threads_of(pid_);
     if (!listed) {
         return std::unexpected(listed.error());
     }
