@@ -1,6 +1,7 @@
 #include "target/guardian.h"
 
 #include "target/clock.h"
+#include "target/raised_priority.h"
 
 #include <libdump/base/system_error.h>
 
@@ -14,11 +15,9 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,11 +83,7 @@ void send(int process, int signal) {
 void become_small(int keep) {
     ::setsid();
     ::prctl(PR_SET_NAME, "beamdump-guard");
-    sched_param parameters{};
-    parameters.sched_priority = 1;
-    if (::sched_setscheduler(0, SCHED_RR, &parameters) != 0) {
-        ::setpriority(PRIO_PROCESS, 0, -20);
-    }
+    raise_priority();
     if (keep > 0) {
         ::syscall(SYS_close_range, 0, keep - 1, 0);
     }

@@ -18,16 +18,21 @@ bool schedule(int policy, int priority) {
 
 }  // namespace
 
+bool raise_priority() {
+    const bool real_time = schedule(SCHED_RR | SCHED_RESET_ON_FORK, kLowestRealTime);
+    if (!real_time) {
+        ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kBestNice);
+    }
+    return real_time;
+}
+
 RaisedPriority::RaisedPriority() {
     sched_param before{};
     ::sched_getparam(0, &before);
     policy_ = ::sched_getscheduler(0);
     priority_ = before.sched_priority;
     nice_ = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()));
-    real_time_ = schedule(SCHED_RR | SCHED_RESET_ON_FORK, kLowestRealTime);
-    if (!real_time_) {
-        ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kBestNice);
-    }
+    real_time_ = raise_priority();
 }
 
 RaisedPriority::~RaisedPriority() {

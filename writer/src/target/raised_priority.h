@@ -2,10 +2,12 @@
 
 namespace beamdump::target {
 
-/// The calling thread comes before others, as long as this lives: by real-time priority, which no
-/// quota of a cgroup's processor time holds back either, else by the best nice value that is
-/// allowed. For the short time in which a node waits for this thread. Where neither is allowed
-/// nothing changes.
+/// Lets the calling thread come before others: by real-time priority, which no quota of a cgroup's
+/// processor time holds back either, else by the best nice value that is allowed. Where neither is
+/// allowed nothing changes. Whether it is real-time priority. Makes system calls only.
+bool raise_priority();
+
+/// The same as long as this lives: for the short time in which a node waits for this thread.
 class RaisedPriority {
   public:
     RaisedPriority();
