@@ -61,6 +61,17 @@ check(writer/src/capture "${folders}" memory/ target/ beam/ fit/ capture/)
 check(writer/src/check   "${folders}" memory/ target/ beam/ fit/ capture/ check/)
 check(writer/src/cli     "${folders}" memory/ target/ beam/ fit/ capture/ check/ cli/)
 
+# Inside target: process <- image <- core, and process <- stop <- twin.
+check(writer/src/target/process "target/" target/process/)
+check(writer/src/target/image   "target/" target/process/ target/image/)
+check(writer/src/target/core    "target/" target/process/ target/image/ target/core/ target/target\\.h)
+check(writer/src/target/stop    "target/" target/process/ target/stop/)
+check(writer/src/target/twin    "target/" target/process/ target/image/ target/stop/ target/twin/)
+
+# Inside capture: secrets <- copy <- (the session of a capture) <- modes.
+check(writer/src/capture/secrets "capture/" capture/secrets/)
+check(writer/src/capture/copy    "capture/" capture/secrets/ capture/copy/)
+
 # Inside beam: layout <- vm <- tables <- search <- locate, and tables <- processes <- checks.
 check(writer/src/beam/layout    "beam/" beam/layout/)
 check(writer/src/beam/vm        "beam/" beam/layout/ beam/vm/)

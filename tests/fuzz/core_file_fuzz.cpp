@@ -2,9 +2,9 @@
 // files that it names are not opened.
 
 #include "support/memory_file.h"
-#include "target/core_arguments.h"
-#include "target/core_file.h"
-#include "target/core_memory.h"
+#include "target/core/core_arguments.h"
+#include "target/core/core_file.h"
+#include "target/core/core_memory.h"
 
 #include <cstdint>
 #include <cstdlib>

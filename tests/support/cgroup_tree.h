@@ -1,7 +1,7 @@
 #pragma once
 
 #include "support/temporary_directory.h"
-#include "target/head_room.h"
+#include "target/process/head_room.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,9 +1,9 @@
 // Makes twins of a process, reads them and removes them; prints one JSON object a twin.
 #include "memory/pagemap.h"
 #include "memory/process_memory.h"
-#include "target/mappings.h"
-#include "target/thread_stop.h"
-#include "target/twin.h"
+#include "target/image/mappings.h"
+#include "target/stop/thread_stop.h"
+#include "target/twin/twin.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

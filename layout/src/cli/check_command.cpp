@@ -2,7 +2,7 @@
 
 #include "file/text_file.h"
 #include "fit/layout_text.h"
-#include "target/core_target.h"
+#include "target/core/core_target.h"
 #include "target/live_target.h"
 
 #include <fmt/format.h>

@@ -1,14 +1,14 @@
 #include "capture/capture.h"
 
-#include "capture/at_rest.h"
 #include "capture/layout_doubts.h"
-#include "capture/live.h"
-#include "capture/snapshot.h"
-#include "capture/stops.h"
+#include "capture/modes/at_rest.h"
+#include "capture/modes/live.h"
+#include "capture/modes/snapshot.h"
+#include "capture/modes/stops.h"
 #include "fit/layout_check.h"
-#include "target/core_target.h"
+#include "target/core/core_target.h"
 #include "target/live_target.h"
-#include "target/timed_stop.h"
+#include "target/stop/timed_stop.h"
 
 #include <libdump/base/system_error.h>
 

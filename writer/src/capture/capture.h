@@ -1,7 +1,7 @@
 #pragma once
 
 #include "beam/locate/locate.h"
-#include "target/holds.h"
+#include "target/stop/holds.h"
 
 #include <libdump/write/dump_writer.h>
 

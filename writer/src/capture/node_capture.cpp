@@ -3,7 +3,7 @@
 #include "beam/tables/literal_sweep.h"
 #include "beam/tables/node_tables.h"
 #include "beam/tables/process_table.h"
-#include "target/clock.h"
+#include "target/process/clock.h"
 
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>

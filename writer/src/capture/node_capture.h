@@ -1,11 +1,11 @@
 #pragma once
 
 #include "beam/tables/code_lookup.h"
-#include "capture/binary_store.h"
 #include "capture/capture.h"
-#include "capture/cookie.h"
+#include "capture/copy/binary_store.h"
+#include "capture/copy/run_writer.h"
 #include "capture/layout_doubts.h"
-#include "capture/run_writer.h"
+#include "capture/secrets/cookie.h"
 
 #include <map>
 #include <set>

@@ -3,7 +3,7 @@
 #include "beam/processes/messages.h"
 #include "beam/processes/off_heap.h"
 #include "beam/processes/relations.h"
-#include "capture/binary_store.h"
+#include "capture/copy/binary_store.h"
 
 #include <libdump/write/process_index_writer.h>
 

@@ -1,9 +1,9 @@
 #include "capture/session.h"
 
 #include "beam/tables/node_tables.h"
-#include "capture/cookie_search.h"
-#include "target/clock.h"
-#include "target/raised_priority.h"
+#include "capture/secrets/cookie_search.h"
+#include "target/process/clock.h"
+#include "target/stop/raised_priority.h"
 
 #include <fmt/format.h>
 

@@ -5,11 +5,11 @@
 #include "beam/tables/process_table.h"
 #include "capture/capture.h"
 #include "capture/choice.h"
-#include "capture/cookie.h"
 #include "capture/node_capture.h"
 #include "capture/process_capture.h"
-#include "target/cpu_quota.h"
-#include "target/timed_stop.h"
+#include "capture/secrets/cookie.h"
+#include "target/process/cpu_quota.h"
+#include "target/stop/timed_stop.h"
 
 #include <memory>
 #include <optional>

@@ -3,7 +3,7 @@
 #include "beam/tables/atoms.h"
 #include "beam/tables/node_tables.h"
 #include "beam/tables/process_table.h"
-#include "capture/snapshot.h"
+#include "capture/modes/snapshot.h"
 #include "target/live_target.h"
 
 #include <fmt/format.h>

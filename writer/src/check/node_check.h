@@ -4,9 +4,9 @@
 #include "capture/capture.h"
 #include "check/dump_estimate.h"
 #include "fit/layout_check.h"
-#include "target/access.h"
-#include "target/head_room.h"
-#include "target/twin.h"
+#include "target/process/access.h"
+#include "target/process/head_room.h"
+#include "target/twin/twin.h"
 
 #include <atomic>
 #include <chrono>

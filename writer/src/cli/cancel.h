@@ -1,6 +1,6 @@
 #pragma once
 
-#include "target/holds.h"
+#include "target/stop/holds.h"
 
 #include <libdump/base/descriptor.h>
 #include <libdump/base/error.h>

@@ -1,7 +1,7 @@
 #include "cli/check_text.h"
 
+#include "capture/modes/stops.h"
 #include "capture/session.h"
-#include "capture/stops.h"
 #include "cli/progress.h"
 #include "fit/layout_text.h"
 

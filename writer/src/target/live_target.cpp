@@ -2,9 +2,9 @@
 
 #include "memory/pagemap.h"
 #include "memory/process_memory.h"
-#include "target/access.h"
-#include "target/relatives.h"
-#include "target/vm_image.h"
+#include "target/image/vm_image.h"
+#include "target/process/access.h"
+#include "target/process/relatives.h"
 
 #include <fmt/format.h>
 

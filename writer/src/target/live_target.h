@@ -1,7 +1,7 @@
 #pragma once
 
 #include "memory/switched_memory.h"
-#include "target/proc_directory.h"
+#include "target/process/proc_directory.h"
 #include "target/target.h"
 
 #include <memory>

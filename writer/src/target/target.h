@@ -2,8 +2,8 @@
 
 #include "memory/memory_source.h"
 #include "memory/present_pages.h"
-#include "target/elf_image.h"
-#include "target/mappings.h"
+#include "target/image/elf_image.h"
+#include "target/image/mappings.h"
 
 #include <string>
 #include <sys/types.h>

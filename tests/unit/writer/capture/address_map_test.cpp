@@ -1,4 +1,4 @@
-#include "capture/address_map.h"
+#include "capture/copy/address_map.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "capture/cookie.h"
+#include "capture/secrets/cookie.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

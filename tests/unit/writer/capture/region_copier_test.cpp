@@ -1,4 +1,4 @@
-#include "capture/run_writer.h"
+#include "capture/copy/run_writer.h"
 #include "support/fake_memory.h"
 #include "support/memory_sink.h"
 

@@ -1,4 +1,4 @@
-#include "capture/secret_texts.h"
+#include "capture/secrets/secret_texts.h"
 
 #include <gtest/gtest.h>
 

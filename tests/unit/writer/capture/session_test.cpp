@@ -1,5 +1,5 @@
-#include "capture/at_rest.h"
-#include "capture/live.h"
+#include "capture/modes/at_rest.h"
+#include "capture/modes/live.h"
 #include "fake_vm/captured.h"
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_queue.h"

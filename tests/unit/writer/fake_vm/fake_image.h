@@ -1,6 +1,6 @@
 #pragma once
 
-#include "target/elf_image.h"
+#include "target/image/elf_image.h"
 
 #include <map>
 #include <string>

@@ -1,4 +1,4 @@
-#include "target/access.h"
+#include "target/process/access.h"
 
 #include "support/child_process.h"
 

@@ -1,4 +1,4 @@
-#include "target/core_file.h"
+#include "target/core/core_file.h"
 
 #include "support/core_builder.h"
 #include "support/memory_file.h"

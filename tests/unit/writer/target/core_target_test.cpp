@@ -1,8 +1,8 @@
-#include "target/core_target.h"
+#include "target/core/core_target.h"
 
 #include "support/core_builder.h"
 #include "support/memory_file.h"
-#include "target/core_arguments.h"
+#include "target/core/core_arguments.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

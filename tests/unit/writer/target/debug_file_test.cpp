@@ -1,4 +1,4 @@
-#include "target/debug_file.h"
+#include "target/image/debug_file.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

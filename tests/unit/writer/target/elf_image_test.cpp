@@ -1,6 +1,6 @@
-#include "target/elf_image.h"
+#include "target/image/elf_image.h"
 
-#include "target/vm_image.h"
+#include "target/image/vm_image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

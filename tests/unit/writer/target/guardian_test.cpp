@@ -1,9 +1,9 @@
-#include "target/guardian.h"
+#include "target/stop/guardian.h"
 
 #include "support/child_process.h"
-#include "target/clock.h"
-#include "target/holds.h"
-#include "target/proc_directory.h"
+#include "target/process/clock.h"
+#include "target/process/proc_directory.h"
+#include "target/stop/holds.h"
 
 #include <gtest/gtest.h>
 

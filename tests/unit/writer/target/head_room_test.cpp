@@ -1,8 +1,8 @@
-#include "target/head_room.h"
+#include "target/process/head_room.h"
 
 #include "support/cgroup_tree.h"
-#include "target/cgroup_paths.h"
-#include "target/twin_needs.h"
+#include "target/process/cgroup_paths.h"
+#include "target/twin/twin_needs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

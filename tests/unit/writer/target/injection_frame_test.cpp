@@ -1,4 +1,4 @@
-#include "target/injection_frame.h"
+#include "target/twin/injection_frame.h"
 
 #include <libdump/base/bytes.h>
 

@@ -1,8 +1,8 @@
-#include "target/injection_gadgets.h"
+#include "target/twin/injection_gadgets.h"
 
 #include "memory/pagemap.h"
 #include "memory/process_memory.h"
-#include "target/proc_directory.h"
+#include "target/process/proc_directory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "target/mappings.h"
+#include "target/image/mappings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

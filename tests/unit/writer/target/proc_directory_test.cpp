@@ -1,4 +1,4 @@
-#include "target/proc_directory.h"
+#include "target/process/proc_directory.h"
 
 #include "support/child_process.h"
 

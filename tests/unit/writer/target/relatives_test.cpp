@@ -1,4 +1,4 @@
-#include "target/relatives.h"
+#include "target/process/relatives.h"
 
 #include "support/child_process.h"
 

@@ -1,4 +1,4 @@
-#include "target/thread_look.h"
+#include "target/process/thread_look.h"
 
 #include "support/child_process.h"
 

@@ -1,7 +1,7 @@
-#include "target/thread_stop.h"
+#include "target/stop/thread_stop.h"
 
 #include "support/child_process.h"
-#include "target/proc_directory.h"
+#include "target/process/proc_directory.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
-#include "target/timed_stop.h"
+#include "target/stop/timed_stop.h"
 
 #include "support/child_process.h"
-#include "target/proc_directory.h"
+#include "target/process/proc_directory.h"
 
 #include <gtest/gtest.h>
 

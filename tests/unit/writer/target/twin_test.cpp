@@ -1,8 +1,8 @@
-#include "target/twin.h"
+#include "target/twin/twin.h"
 
 #include "memory/process_memory.h"
 #include "support/child_process.h"
-#include "target/injection.h"
+#include "target/twin/injection.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

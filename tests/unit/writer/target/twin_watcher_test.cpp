@@ -1,8 +1,8 @@
-#include "target/twin_watcher.h"
+#include "target/twin/twin_watcher.h"
 
 #include "support/cgroup_tree.h"
 #include "support/child_process.h"
-#include "target/proc_directory.h"
+#include "target/process/proc_directory.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

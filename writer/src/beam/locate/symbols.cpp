@@ -1,6 +1,6 @@
 #include "beam/locate/symbols.h"
 
-#include "target/debug_file.h"
+#include "target/image/debug_file.h"
 
 #include <fmt/format.h>
 

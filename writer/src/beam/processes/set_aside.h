@@ -4,7 +4,7 @@
 #include "beam/layout/structs.h"
 #include "beam/tables/atoms.h"
 #include "beam/vm/vm.h"
-#include "target/thread_registers.h"
+#include "target/process/thread_registers.h"
 
 #include <map>
 #include <span>

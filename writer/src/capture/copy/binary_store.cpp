@@ -1,0 +1,246 @@
+#include "capture/copy/binary_store.h"
+
+#include <libdump/write/append.h>
+#include <libdump/write/record_limits.h>
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+namespace beamdump::capture {
+namespace {
+
+constexpr std::size_t kContentBatch = 1024;
+constexpr std::size_t kMostReplaced = 64U << 10U;  // held until they are written: 16 bytes each
+
+/// By size, flags, the bytes that stand in the record itself and a reference's numbers; never 0.
+std::uint64_t print_of_record(const beam::BinaryView& binary) {
+    const std::hash<std::string_view> hash;
+    std::uint64_t print = hash(binary.facts.prefix());
+    for (const std::uint64_t part :
+         {binary.size, std::uint64_t{binary.facts.flags()}, binary.facts.magic() ? 1UL : 0UL}) {
+        print = print * 0x9e3779b97f4a7c15U + part;
+    }
+    for (const auto number : binary.facts.magic_reference()) {
+        print = print * 0x9e3779b97f4a7c15U + number;
+    }
+    return print | 1U;
+}
+
+}  // namespace
+
+Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
+                                      std::optional<std::uint64_t> keep) {
+    auto reader = beam::BinaryReader::open(vm, keep, limits::kInlineBytes);
+    if (!reader) {
+        return std::unexpected(reader.error());
+    }
+    return BinaryStore(std::move(*reader), copier);
+}
+
+Result<void> BinaryStore::add(Address binary) {
+    if (binary == 0 || (!known_.insert(binary) && !moving_)) {
+        return {};
+    }
+    waiting_.push_back(binary);
+    if (waiting_.size() < kContentBatch && !known_.full()) {
+        return {};
+    }
+    if (auto done = settle(); !done) {
+        return done;
+    }
+    return known_.full() ? write_index() : Result<void>();
+}
+
+/// Tells one binary from another that came to stand in its place: two that agree in size, flags and
+/// all bytes that are kept are the same to whoever reads the dump.
+Result<std::uint64_t> BinaryStore::print_of(const beam::BinaryView& binary) {
+    const auto print = print_of_record(binary);
+    if (!binary.content_apart) {
+        return print;
+    }
+    const auto content = copier_->digest(content_of(binary));
+    return content ? Result<std::uint64_t>((print ^ *content) | 1U) : content;
+}
+
+RegionCopier::Request BinaryStore::content_of(const beam::BinaryView& binary) const {
+    RegionCopier::Request request;
+    request.owner_kind = format::OwnerKind::kBinary;
+    request.owner_id = binary.address;
+    request.kind = format::RegionKind::kBinaryContent;
+    request.unit = format::RegionUnit::kBytes;
+    request.address = binary.data;
+    request.total = binary.wanted;
+    request.is_part = binary.wanted < binary.size;
+    return request;
+}
+
+Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
+    bool first = true;
+    return copier_->copy(content_of(binary), [&](records::RegionRef& ref) {
+        // Of a content with absent pages inside, the part before the first gap is kept.
+        if (first && ref.address() == binary.data && ref.here() != 0) {
+            binary.facts.set_content_offset(ref.offset());
+            binary.facts.set_content_bytes(ref.here());
+            binary.facts.set_content_striped(ref.striped());
+        }
+        first = false;
+        return Result<void>();
+    });
+}
+
+Result<void> BinaryStore::settle() {
+    auto done = write_waiting();
+    waiting_.clear();
+    // After a failure: what was read, but not written, is another's by the next page.
+    clear_page();
+    return done;
+}
+
+void BinaryStore::drop() {
+    if (moving_) {
+        waiting_.clear();
+    }
+}
+
+Result<void> BinaryStore::write_waiting() {
+    std::ranges::sort(waiting_);
+    const auto repeated = std::ranges::unique(waiting_);
+    waiting_.erase(repeated.begin(), repeated.end());
+    auto views = reader_.read(waiting_);
+    if (!views) {
+        return std::unexpected(views.error());
+    }
+    for (auto& binary : *views) {
+        const auto print = moving_ ? print_of(binary) : Result<std::uint64_t>(0);
+        if (!print) {
+            return std::unexpected(print.error());
+        }
+        if (moving_ && is_written(binary.address, *print)) {
+            continue;
+        }
+        if (binary.content_apart) {
+            if (auto done = write_content(binary); !done) {
+                return done;
+            }
+        }
+        if (binary.facts.has_prefix()) {
+            scrub_prefix(binary);
+        }
+        ++count_;
+        bytes_ += binary.size;
+        captured_bytes_ += binary.facts.prefix().size() + binary.facts.content_bytes();
+        page_bytes_ += binary.facts.prefix().size() + limits::kEntryBytes;
+        *page_.add_binary() = std::move(binary.facts);
+        page_prints_.push_back(*print);
+        if (page_bytes_ >= limits::kPackBytes) {
+            if (auto done = flush_page(); !done) {
+                return done;
+            }
+        }
+    }
+    if (auto done = flush_page(); !done) {
+        return done;
+    }
+    return replaced_.size() >= kMostReplaced ? write_replaced() : Result<void>();
+}
+
+void BinaryStore::scrub_prefix(beam::BinaryView& binary) const {
+    const auto& secrets = copier_->secrets();
+    auto& prefix = *binary.facts.mutable_prefix();
+    secrets.scrub(prefix);
+    if (prefix.size() < binary.size) {
+        secrets.scrub_cut_end(std::as_writable_bytes(std::span(prefix)));
+    }
+}
+
+void BinaryStore::set_moving(bool moving) {
+    moving_ = moving;
+    if (moving && !prints_) {
+        prints_.emplace(kSlots);
+    }
+}
+
+/// Whether the binary stands in the dump as it is; else what stood at its address is another.
+bool BinaryStore::is_written(Address binary, std::uint64_t print) const {
+    return known_.get(binary) != 0 && prints_->get(binary) == print;
+}
+
+/// Only what stands in the dump is known: nothing is noted before its page is written.
+Result<void> BinaryStore::flush_page() {
+    if (page_.binary_size() == 0) {
+        return {};
+    }
+    auto offset = copier_->writer().append(format::RecordKind::kBinaries, page_);
+    if (!offset) {
+        return std::unexpected(offset.error());
+    }
+    for (int index = 0; index < page_.binary_size(); ++index) {
+        const auto address = page_.binary(index).address();
+        if (const auto before = known_.get(address); before != 0) {
+            replaced_.emplace_back(address, before);
+        }
+        known_.set(address, *offset);
+        if (prints_) {
+            prints_->insert(address);
+            prints_->set(address, page_prints_[static_cast<std::size_t>(index)]);
+        }
+    }
+    clear_page();
+    return {};
+}
+
+void BinaryStore::clear_page() {
+    page_.Clear();
+    page_prints_.clear();
+    page_bytes_ = 0;
+}
+
+Result<void> BinaryStore::write_index() {
+    if (auto done = write_run(known_.sort()); !done) {
+        return done;
+    }
+    known_.clear();
+    if (prints_) {
+        prints_->clear();
+    }
+    return {};
+}
+
+/// Those that were replaced, in runs without an address twice.
+Result<void> BinaryStore::write_replaced() {
+    std::ranges::stable_sort(replaced_, {}, &AddressMap::Entry::first);
+    while (!replaced_.empty()) {
+        std::vector<AddressMap::Entry> run;
+        std::vector<AddressMap::Entry> rest;
+        for (const auto& entry : replaced_) {
+            const bool repeated = !run.empty() && run.back().first == entry.first;
+            (repeated ? rest : run).push_back(entry);
+        }
+        if (auto done = write_run(run); !done) {
+            return done;
+        }
+        replaced_ = std::move(rest);
+    }
+    return {};
+}
+
+Result<void> BinaryStore::write_run(std::span<const AddressMap::Entry> entries) {
+    return append_binary_index(copier_->writer(), run_++, entries, index_pages_);
+}
+
+Result<void> BinaryStore::finish(records::Trailer& trailer) {
+    if (auto done = settle(); !done) {
+        return done;
+    }
+    if (auto done = write_index(); !done) {
+        return done;
+    }
+    if (auto done = write_replaced(); !done) {
+        return done;
+    }
+    trailer.mutable_binary_pages()->Add(index_pages_.begin(), index_pages_.end());
+    return {};
+}
+
+}  // namespace beamdump::capture

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "beam/tables/binary_reader.h"
+#include "capture/copy/address_map.h"
+#include "capture/copy/run_writer.h"
+
+namespace beamdump::capture {
+
+/// Writes every reference-counted binary once, however many owners name it, and the sorted index
+/// that finds it again. While the node runs (moving()), memory that one process's binary left may
+/// hold another's by the time it is named again: then each is looked at again wherever it is named,
+/// and written again if it is another. Of several at one address the one that counts for a process
+/// is the last before the end of its run. Memory: a table of 8 MiB, two while the node runs. When
+/// it has taken in 393,216 binaries, a sorted run of the index is written and the table starts
+/// anew: a binary that is named again after that stands twice.
+class BinaryStore {
+  public:
+    static constexpr std::size_t kSlots = 512U << 10U;
+
+    static Result<BinaryStore> open(beam::Vm& vm, RegionCopier& copier,
+                                    std::optional<std::uint64_t> keep);
+
+    /// From here on the node runs while it is read, or no longer.
+    void set_moving(bool moving);
+
+    /// Notes a binary; writes a batch when enough are waiting.
+    Result<void> add(Address binary);
+
+    /// Reads and writes all that wait, while they are what their owner meant.
+    Result<void> settle();
+
+    /// The copy of the process that named what waits is void: while the node runs, what it named
+    /// means nothing any more.
+    void drop();
+
+    /// Writes what waits and the rest of the index.
+    Result<void> finish(records::Trailer& trailer);
+
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+    [[nodiscard]] std::uint64_t captured_bytes() const { return captured_bytes_; }
+    [[nodiscard]] std::uint64_t unreadable() const { return reader_.unreadable(); }
+
+  private:
+    BinaryStore(beam::BinaryReader reader, RegionCopier& copier)
+        : reader_(std::move(reader)), copier_(&copier) {}
+    void scrub_prefix(beam::BinaryView& binary) const;
+    Result<void> write_waiting();
+    [[nodiscard]] RegionCopier::Request content_of(const beam::BinaryView& binary) const;
+    Result<std::uint64_t> print_of(const beam::BinaryView& binary);
+    Result<void> write_content(beam::BinaryView& binary);
+    [[nodiscard]] bool is_written(Address binary, std::uint64_t print) const;
+    Result<void> flush_page();
+    void clear_page();
+    Result<void> write_index();
+    Result<void> write_replaced();
+    Result<void> write_run(std::span<const AddressMap::Entry> entries);
+
+    beam::BinaryReader reader_;
+    RegionCopier* copier_;
+    std::vector<Address> waiting_;
+    AddressMap known_{kSlots};          // to the record's offset, 0 while waiting
+    std::optional<AddressMap> prints_;  // while the node runs: to what the binary looked like
+    std::vector<AddressMap::Entry> replaced_;  // records whose place in known_ was taken
+    bool moving_ = false;
+    records::Binaries page_;
+    std::vector<std::uint64_t> page_prints_;  // of the page's binaries, while the node runs
+    std::size_t page_bytes_ = 0;
+    google::protobuf::RepeatedPtrField<records::BinaryPageRef> index_pages_;
+    std::uint32_t run_ = 0;
+    std::uint64_t count_ = 0;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t captured_bytes_ = 0;
+};
+
+}  // namespace beamdump::capture

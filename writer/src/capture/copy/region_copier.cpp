@@ -1,0 +1,304 @@
+#include "capture/copy/region_copier.h"
+
+#include <libdump/write/append.h>
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace beamdump::capture {
+namespace {
+
+using memory::AddressRange;
+
+constexpr std::size_t kWatchEvery = 1U << 20U;  // bytes
+constexpr std::size_t kDigestBytes = 256U << 10U;
+
+std::uint64_t width_of(format::RegionUnit unit) {
+    return unit == format::RegionUnit::kWords ? 8 : 1;
+}
+
+}  // namespace
+
+/// Read in blocks: the garbage collector puts cells of many lists side by side, so that from
+/// neighbours it is not far to their next ones.
+class RegionCopier::Around final : public SecretTexts::Beyond {
+  public:
+    explicit Around(RegionCopier& copier) : copier_(copier) {}
+
+    std::optional<std::uint64_t> word(Address address) override {
+        if (address % 8 != 0 || address >= memory::kUserEnd) {
+            return std::nullopt;
+        }
+        const auto begin = address / kBlockBytes * kBlockBytes;
+        blocks_.resize(kBlocks);
+        auto& block = blocks_[begin / kBlockBytes * kSpread >> kSpreadShift];
+        if (!block.read || block.begin != begin) {
+            block = read_block(begin);
+        }
+        const auto at = address - begin;
+        if (at + 8 > block.bytes.size()) {
+            return std::nullopt;
+        }
+        std::uint64_t value = 0;
+        std::memcpy(&value, block.bytes.data() + at, 8);
+        return value;
+    }
+    void overwrite(Address address, std::uint64_t from, std::uint64_t to) override {
+        copier_.to_overwrite_[address] = {from, to};
+    }
+
+  private:
+    static constexpr std::size_t kBlockBytes = memory::kPageBytes;
+    static constexpr std::size_t kBlocks = 256;
+    static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
+    static constexpr unsigned kSpreadShift = 56;  // leaves a number below kBlocks
+    struct Block {
+        bool read = false;
+        Address begin = 0;
+        std::vector<std::byte> bytes;  // as far as they can be read
+    };
+
+    Block read_block(Address begin) {
+        Block block{true, begin, {}};
+        auto end = begin + kBlockBytes;
+        if (copier_.pages_ != nullptr) {
+            const auto present = copier_.pages_->present({begin, end});
+            const bool any = present && !present->empty() && present->front().begin == begin;
+            end = any ? present->front().end : begin;
+        }
+        block.bytes.resize(end - begin);
+        const auto have = copier_.read(begin, block.bytes);
+        block.bytes.resize(have ? *have : 0);
+        return block;
+    }
+
+    RegionCopier& copier_;
+    std::vector<Block> blocks_;  // by a hash of their addresses; none until one is read
+};
+
+/// A text that crosses from one piece to the next is found by looking at the ends of both together.
+class RegionCopier::Scrubber {
+  public:
+    Scrubber(RegionCopier& copier, const Request& request, AddressRange part)
+        : copier_(copier), request_(request), part_(part), beyond_(copier) {}
+
+    Result<void> scrub(Address at, std::span<std::byte> piece) {
+        const auto& secrets = copier_.secrets_;
+        if (secrets.empty() || piece.empty()) {
+            return {};
+        }
+        const auto reach = (secrets.reach() + 7) / 8 * 8;
+        if (at == part_.begin && request_.is_part) {
+            auto before = around(at - std::min<Address>(at, reach), std::min<Address>(at, reach));
+            if (!before) {
+                return std::unexpected(before.error());
+            }
+            before_ = std::move(*before);
+        }
+        const auto end = at + piece.size();
+        const auto more = request_.is_part ? reach : std::min(reach, part_.end - end);
+        auto after = around(end, more);
+        if (!after) {
+            return std::unexpected(after.error());
+        }
+        const auto head = piece.first(std::min(piece.size(), reach));
+        const auto tail = piece.last(std::min(piece.size(), reach));
+        auto left = joined(before_, before_.empty() ? std::span<std::byte>() : head);
+        auto right = joined(after->empty() ? std::span<std::byte>() : tail, *after);
+        const auto tail_offset = piece.size() - tail.size();
+        const auto before_bytes = before_.size();
+        before_.assign(tail.begin(), tail.end());
+        secrets.scrub(piece, at, request_.unit == format::RegionUnit::kWords ? &beyond_ : nullptr);
+        overwrite_noted(at, piece);
+        take_over(left, at - before_bytes, before_bytes, head);
+        take_over(right, at + tail_offset, 0, tail);
+        return {};
+    }
+
+  private:
+    /// What can be read of so many bytes; nothing where a part of them is not there.
+    Result<std::vector<std::byte>> around(Address begin, std::size_t bytes) {
+        std::vector<std::byte> result(bytes);
+        const auto have = copier_.read(begin, result);
+        if (!have) {
+            return std::unexpected(have.error());
+        }
+        result.resize(*have == bytes ? bytes : 0);
+        return result;
+    }
+    static std::vector<std::byte> joined(std::span<const std::byte> one,
+                                         std::span<const std::byte> other) {
+        std::vector<std::byte> both(one.begin(), one.end());
+        both.insert(both.end(), other.begin(), other.end());
+        return both;
+    }
+    void overwrite_noted(Address begin, std::span<std::byte> piece) {
+        auto& noted = copier_.to_overwrite_;
+        auto at = noted.lower_bound(begin);
+        while (at != noted.end() && at->first + 8 <= begin + piece.size()) {
+            auto* word = piece.data() + (at->first - begin);
+            const auto [from, to] = at->second;
+            // Its owner may have gone on, and something else stand there.
+            if (std::memcmp(word, &from, sizeof from) == 0) {
+                std::memcpy(word, &to, sizeof to);
+            }
+            at = noted.erase(at);
+        }
+    }
+    /// Scrubs a border, and takes what that changed from `offset` on over into `piece`.
+    void take_over(std::vector<std::byte>& border, Address address, std::size_t offset,
+                   std::span<std::byte> piece) {
+        const auto before = border;
+        copier_.secrets_.scrub(border, address);
+        for (std::size_t at = offset; at < std::min(border.size(), offset + piece.size()); ++at) {
+            if (border[at] != before[at]) {
+                piece[at - offset] = border[at];
+            }
+        }
+    }
+
+    RegionCopier& copier_;
+    const Request& request_;
+    AddressRange part_;
+    Around beyond_;
+    std::vector<std::byte> before_;  // as it was read
+};
+
+Result<void> RegionCopier::copy(const Request& request,
+                                const std::function<Result<void>(records::RegionRef&)>& placed) {
+    const std::uint64_t width = width_of(request.unit);
+    if (request.owner_id != owner_id_) {
+        to_overwrite_.clear();
+        owner_id_ = request.owner_id;
+    }
+    if (request.total == 0) {
+        return {};
+    }
+    if (pages_ == nullptr) {
+        return copy_part(request, request.address, request.total, placed);
+    }
+    const auto end = request.address + request.total * width;
+    auto present = pages_->present({request.address, end});
+    if (!present) {
+        return std::unexpected(present.error());
+    }
+    auto at = request.address;
+    const auto absent_until = [&](Address until) -> Result<void> {
+        if (until <= at) {
+            return {};
+        }
+        records::RegionRef ref;
+        ref.set_kind(static_cast<std::uint32_t>(request.kind));
+        ref.set_state(static_cast<std::uint32_t>(format::RegionState::kNotPresent));
+        ref.set_address(at);
+        ref.set_total((until - at) / width);
+        ref.set_here(0);
+        return placed(ref);
+    };
+    for (const auto& part : *present) {
+        if (auto done = absent_until(part.begin); !done) {
+            return done;
+        }
+        if (auto done = copy_part(request, part.begin, part.bytes() / width, placed); !done) {
+            return done;
+        }
+        at = part.end;
+    }
+    return absent_until(end);
+}
+
+/// As many bytes as can be read, from the front.
+Result<std::size_t> RegionCopier::read(Address begin, std::span<std::byte> into) {
+    std::size_t have = 0;
+    while (have < into.size()) {
+        auto got = source_.read_some(begin + have, into.subspan(have));
+        if (!got) {
+            if (got.error().code != ErrorCode::kUnmapped) {
+                return got;
+            }
+            break;
+        }
+        have += *got;
+    }
+    return have;
+}
+
+Result<std::uint64_t> RegionCopier::digest(const Request& request) {
+    const auto end = request.address + request.total * width_of(request.unit);
+    std::vector<AddressRange> parts{{request.address, end}};
+    if (pages_ != nullptr) {
+        auto present = pages_->present(parts.front());
+        if (!present) {
+            return std::unexpected(present.error());
+        }
+        parts = std::move(*present);
+    }
+    std::uint64_t digest = 0;
+    std::vector<std::byte> piece(std::min<std::size_t>(kDigestBytes, end - request.address));
+    for (const auto& part : parts) {
+        for (auto at = part.begin; at < part.end;) {
+            const auto into = std::span(piece).first(std::min(piece.size(), part.end - at));
+            auto have = read(at, into);
+            if (!have) {
+                return have;
+            }
+            digest = XXH64(piece.data(), *have, digest);
+            if (*have < into.size()) {
+                break;
+            }
+            at += *have;
+            if (auto still = watch(*have); !still) {
+                return std::unexpected(still.error());
+            }
+        }
+    }
+    return digest | 1U;
+}
+
+Result<void> RegionCopier::watch(std::size_t bytes) {
+    unwatched_ += bytes;
+    if (watch_ == nullptr || unwatched_ < kWatchEvery) {
+        return {};
+    }
+    unwatched_ = 0;
+    return (*watch_)();
+}
+
+Result<void> RegionCopier::copy_part(
+    const Request& request, Address begin, std::uint64_t units,
+    const std::function<Result<void>(records::RegionRef&)>& placed) {
+    const std::uint64_t width = width_of(request.unit);
+    format::RegionHeader header;
+    header.owner_kind = request.owner_kind;
+    header.owner_id = request.owner_id;
+    header.region_kind = request.kind;
+    header.unit = request.unit;
+    header.term_scheme = scheme_;
+    header.address = begin;
+    header.total = units;
+    Scrubber scrubber(*this, request, {begin, begin + units * width});
+    const auto fill = [&](std::uint64_t first, std::span<std::byte> into) -> Result<std::uint64_t> {
+        auto have = read(begin + first * width, into);
+        if (!have) {
+            return have;
+        }
+        if (auto done = scrubber.scrub(begin + first * width, into.first(*have)); !done) {
+            return std::unexpected(done.error());
+        }
+        if (auto still = watch(*have); !still) {
+            return std::unexpected(still.error());
+        }
+        return *have / width;
+    };
+    auto placement = writer_.append_region(header, fill);
+    if (!placement) {
+        return std::unexpected(placement.error());
+    }
+    auto ref = region_ref(header, *placement);
+    return placed(ref);
+}
+
+}  // namespace beamdump::capture

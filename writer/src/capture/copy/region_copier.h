@@ -1,0 +1,76 @@
+#pragma once
+
+#include "capture/secrets/secret_texts.h"
+#include "memory/memory_source.h"
+#include "memory/present_pages.h"
+
+#include <libdump/write/dump_writer.h>
+
+#include <records.pb.h>
+
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace beamdump::capture {
+
+using memory::Address;
+
+/// Copies regions of the target into the dump.
+class RegionCopier {
+  public:
+    /// Non-owning. `pages` may be null: then every page counts as present (nothing is swapped out).
+    /// `secrets` are overwritten in all that is copied.
+    RegionCopier(DumpWriter& writer, memory::MemorySource& source, memory::PresentPages* pages,
+                 format::TermScheme scheme, const SecretTexts& secrets)
+        : writer_(writer), source_(source), pages_(pages), scheme_(scheme), secrets_(secrets) {}
+
+    struct Request {
+        format::OwnerKind owner_kind = format::OwnerKind::kUnknown;
+        std::uint64_t owner_id = 0;
+        format::RegionKind kind = format::RegionKind::kUnknown;
+        format::RegionUnit unit = format::RegionUnit::kWords;
+        Address address = 0;
+        std::uint64_t total = 0;  ///< units
+        bool is_part = false;     ///< what stands around it may be the rest of a text inside
+    };
+
+    /// Writes the region; hands a reference to each part: one where all is present, else one for
+    /// each present part and each absent one between. An unreadable tail is marked, not an error.
+    Result<void> copy(const Request& request,
+                      const std::function<Result<void>(records::RegionRef&)>& placed);
+
+    /// A hash of what copy() would write now, with the secrets in it; never 0.
+    Result<std::uint64_t> digest(const Request& request);
+
+    [[nodiscard]] DumpWriter& writer() { return writer_; }
+    [[nodiscard]] const SecretTexts& secrets() const { return secrets_; }
+
+    /// Asked after each MiB of a region; an error ends the copy. Null: nobody is asked.
+    using Watch = std::function<Result<void>()>;
+    void set_watch(const Watch* watch) { watch_ = watch; }
+
+  private:
+    /// The pieces of a region, one after another, with what stands before and after each.
+    class Scrubber;
+    /// Cells of lists outside the piece in which the list begins.
+    class Around;
+
+    Result<std::size_t> read(Address begin, std::span<std::byte> into);
+    Result<void> watch(std::size_t bytes);
+    Result<void> copy_part(const Request& request, Address begin, std::uint64_t units,
+                           const std::function<Result<void>(records::RegionRef&)>& placed);
+
+    DumpWriter& writer_;
+    memory::MemorySource& source_;
+    memory::PresentPages* pages_;
+    format::TermScheme scheme_;
+    const SecretTexts& secrets_;
+    /// Words of the present owner that are still to be overwritten: from what to what.
+    std::map<Address, std::pair<std::uint64_t, std::uint64_t>> to_overwrite_;
+    std::uint64_t owner_id_ = 0;
+    const Watch* watch_ = nullptr;
+    std::size_t unwatched_ = 0;  // bytes since it was asked
+};
+
+}  // namespace beamdump::capture

@@ -1,0 +1,75 @@
+#include "capture/modes/at_rest.h"
+
+#include "capture/modes/slots.h"
+
+namespace beamdump::capture {
+namespace {
+
+/// Reads many structures at once and tries their processes one by one.
+class AtRest {
+  public:
+    AtRest(Session& session, bool last, const std::function<Result<records::VoidReason>()>* watch)
+        : session_(session), last_(last), watch_(watch) {}
+
+    Result<void> batch(std::span<const beam::ProcessSlot> slots) {
+        auto& capture = session_.processes();
+        const std::size_t bytes = capture.structure_bytes();
+        structures_.resize(slots.size() * bytes);
+        reads_.resize(slots.size());
+        for (std::size_t index = 0; index < slots.size(); ++index) {
+            reads_[index] = {slots[index].process,
+                             std::span(structures_).subspan(index * bytes, bytes), false};
+        }
+        if (auto done = session_.vm().bulk().read_batch(reads_); !done) {
+            return done;
+        }
+        for (std::size_t index = 0; index < slots.size(); ++index) {
+            if (!reads_[index].done) {
+                continue;
+            }
+            Try request{slots[index], reads_[index].into, session_.epoch_number()};
+            request.set_aside =
+                session_.set_aside().apply(slots[index].process, reads_[index].into);
+            request.watch = watch_;
+            request.leave_out = session_.leave_out(reads_[index].into);
+            request.last = last_ || request.leave_out != records::VOID_REASON_NONE;
+            auto outcome = capture.capture(request);
+            if (!outcome) {
+                return std::unexpected(outcome.error());
+            }
+            if (!request.last && outcome->reason != records::VOID_REASON_NONE) {
+                left_.push_back(slots[index]);
+            }
+        }
+        return {};
+    }
+
+    std::vector<beam::ProcessSlot> left() { return std::move(left_); }
+
+  private:
+    Session& session_;
+    bool last_;
+    const std::function<Result<records::VoidReason>()>* watch_;
+    std::vector<std::byte> structures_;
+    std::vector<memory::BatchRead> reads_;
+    std::vector<beam::ProcessSlot> left_;
+};
+
+}  // namespace
+
+Result<std::vector<beam::ProcessSlot>> capture_at_rest(
+    Session& session, bool last, const std::function<Result<records::VoidReason>()>* watch) {
+    AtRest at_rest(session, last, watch);
+    auto done = for_each_batch(
+        session, [&](std::span<const beam::ProcessSlot> slots) { return at_rest.batch(slots); });
+    if (done) {
+        // While nothing moves: a binary that is read later may be another.
+        done = session.binaries().settle();
+    }
+    if (!done) {
+        return std::unexpected(done.error());
+    }
+    return at_rest.left();
+}
+
+}  // namespace beamdump::capture

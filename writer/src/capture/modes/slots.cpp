@@ -1,0 +1,98 @@
+#include "capture/modes/slots.h"
+
+#include "beam/processes/process_size.h"
+
+#include <algorithm>
+
+namespace beamdump::capture {
+namespace {
+
+constexpr std::uint32_t kSlotsAtOnce = 1024;
+constexpr std::size_t kSlotBatch = 64;
+
+using VisitSlots = std::function<Result<void>(std::span<const beam::ProcessSlot>)>;
+
+struct SizedSlot {
+    std::uint64_t bytes = 0;
+    beam::ProcessSlot slot;
+};
+
+/// Cuts slots into batches and counts them.
+class Batches {
+  public:
+    Batches(Session& session, const VisitSlots& visit) : session_(session), visit_(visit) {}
+
+    Result<void> hand_over(std::span<const beam::ProcessSlot> slots) {
+        for (std::size_t at = 0; at < slots.size(); at += kSlotBatch) {
+            const auto batch = slots.subspan(at, std::min(kSlotBatch, slots.size() - at));
+            seen_ += batch.size();
+            if (auto done = session_.checkpoint("processes", seen_,
+                                                std::max<std::uint64_t>(seen_, total()));
+                !done) {
+                return done;
+            }
+            if (auto done = visit_(batch); !done) {
+                return done;
+            }
+        }
+        return {};
+    }
+
+  private:
+    [[nodiscard]] std::uint64_t total() const { return session_.table().count(); }
+
+    Session& session_;
+    const VisitSlots& visit_;
+    std::uint64_t seen_ = 0;
+};
+
+Result<void> in_table_order(Session& session, const VisitSlots& visit) {
+    auto& table = session.table();
+    for (std::uint32_t first = 0; first < table.slots(); first += kSlotsAtOnce) {
+        auto used = table.used(first, kSlotsAtOnce);
+        if (!used) {
+            return std::unexpected(used.error());
+        }
+        if (auto done = visit(*used); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> for_each_batch(Session& session, const VisitSlots& visit) {
+    Batches batches(session, visit);
+    if (!session.options().max_bytes) {
+        return in_table_order(session, [&](std::span<const beam::ProcessSlot> slots) {
+            return batches.hand_over(slots);
+        });
+    }
+    auto sizer = beam::ProcessSizer::open(session.vm());
+    if (!sizer) {
+        return std::unexpected(sizer.error());
+    }
+    std::vector<SizedSlot> sized;
+    std::vector<std::byte> structure(sizer->structure_bytes());
+    auto done = in_table_order(session, [&](std::span<const beam::ProcessSlot> slots) {
+        for (const auto& slot : slots) {
+            if (session.vm().bulk().read(slot.process, structure)) {
+                sized.push_back({sizer->size(structure).bytes, slot});
+            }
+        }
+        return Result<void>();
+    });
+    if (!done) {
+        return done;
+    }
+    std::ranges::sort(sized, {}, &SizedSlot::bytes);
+    std::vector<beam::ProcessSlot> slots;
+    slots.reserve(sized.size());
+    for (const auto& one : sized) {
+        slots.push_back(one.slot);
+    }
+    return batches.hand_over(slots);
+}
+
+}  // namespace beamdump::capture

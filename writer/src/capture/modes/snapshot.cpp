@@ -1,0 +1,217 @@
+#include "capture/modes/snapshot.h"
+
+#include "capture/modes/at_rest.h"
+#include "target/stop/tracer_thread.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+namespace beamdump::capture {
+namespace {
+
+/// The twin does not change: how often the node's health is looked at is a matter of that alone.
+constexpr std::chrono::milliseconds kBetweenLooks{2};
+
+/// On a busy machine a stop may take many times as long as it should.
+constexpr int kTriesInTime = 3;
+constexpr std::chrono::milliseconds kAfterLate{50};
+
+/// A twin, made by `tracer`, which is its own. Tries again where it was not there in time for a
+/// limit that is short.
+Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
+                               target::TwinLimits limits,
+                               std::unique_ptr<target::TracerThread>& tracer) {
+    limits.holds = &session.holds();
+    for (int attempt = 1;; ++attempt) {
+        auto started = target::TracerThread::start();
+        if (!started) {
+            return std::unexpected(started.error());
+        }
+        tracer = std::move(*started);
+        session.await_quota();
+        target::StopCost cost;
+        std::optional<Result<target::Twin>> made;
+        tracer->run([&] {
+            made.emplace(target::Twin::make(target.pid(), limits, session.settling(), &cost));
+        });
+        if (*made) {
+            return std::move(*made);
+        }
+        // What hangs in the kernel is let go when its tracer ends.
+        tracer.reset();
+        session.holds().end();
+        const bool late = made->error().code == ErrorCode::kLimit && limits.longest_stop &&
+                          cost.length_ns >= limits.longest_stop->count();
+        if (!late || attempt == kTriesInTime) {
+            return std::unexpected(made->error());
+        }
+        std::this_thread::sleep_for(kAfterLate);
+    }
+}
+
+/// A twin, and the target's memory being the twin's as long as it is there.
+class TwinReading {
+  public:
+    static Result<std::unique_ptr<TwinReading>> begin(Session& session, target::LiveTarget& target,
+                                                      const target::TwinLimits& limits) {
+        std::unique_ptr<target::TracerThread> tracer;
+        auto twin = make_twin(session, target, limits, tracer);
+        if (!twin) {
+            return std::unexpected(twin.error());
+        }
+        session.stands(twin->registers());
+        if (auto done = target.read_twin(twin->pid()); !done) {
+            return std::unexpected(done.error());
+        }
+        session.vm().forget();
+        return std::unique_ptr<TwinReading>(
+            new TwinReading(session, target, std::move(tracer), std::move(*twin)));
+    }
+    TwinReading(const TwinReading&) = delete;
+    TwinReading& operator=(const TwinReading&) = delete;
+    ~TwinReading() { target_.read_itself(); }
+
+    /// LIMIT once the twin was given up: from then on the node itself is read, which does not hold
+    /// still.
+    Result<records::VoidReason> watch() {
+        if (given_up_) {
+            return records::VOID_REASON_LIMIT;
+        }
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_look_) {
+            return records::VOID_REASON_NONE;
+        }
+        next_look_ = now + kBetweenLooks;
+        auto sound = twin_.check();
+        if (sound) {
+            return records::VOID_REASON_NONE;
+        }
+        if (!give_up(sound.error())) {
+            return std::unexpected(sound.error());
+        }
+        return records::VOID_REASON_LIMIT;
+    }
+
+    /// Whether the node itself can go on being read after that error of its twin.
+    bool give_up(const Error& error) {
+        if (!target_.alive()) {
+            return false;
+        }
+        given_up_ = true;
+        session_.warn(fmt::format("the node's twin was given up: {}", error.message));
+        end();
+        return true;
+    }
+
+    /// What was read from the twin counts, whatever becomes of its remains.
+    void end() {
+        target_.read_itself();
+        session_.moves_on();
+        session_.vm().forget();
+        Result<target::Twin::Remains> remains = target::Twin::Remains::kNone;
+        tracer_->run([&] { remains = twin_.remove(); });
+        if (!remains) {
+            session_.warn(remains.error().message);
+        } else if (*remains == target::Twin::Remains::kUntilNodeGoesOn) {
+            session_.warn(fmt::format(
+                "process {} stands still (stopped by a signal or a debugger): a thread of it, {}, "
+                "and its ended twin, process {}, go when it is continued",
+                target_.pid(), twin_.reaper(), twin_.pid()));
+        }
+    }
+
+  private:
+    TwinReading(Session& session, target::LiveTarget& target,
+                std::unique_ptr<target::TracerThread> tracer, target::Twin twin)
+        : session_(session), target_(target), tracer_(std::move(tracer)), twin_(std::move(twin)) {}
+
+    Session& session_;
+    target::LiveTarget& target_;
+    std::unique_ptr<target::TracerThread> tracer_;  // ends after the twin
+    target::Twin twin_;
+    std::chrono::steady_clock::time_point next_look_;
+    bool given_up_ = false;
+};
+
+bool is_refusal(const Error& error) {
+    return error.code == ErrorCode::kLimit || error.code == ErrorCode::kUnsupported ||
+           error.code == ErrorCode::kPermission || error.code == ErrorCode::kExists;
+}
+
+}  // namespace
+
+target::TwinLimits snapshot_limits(const CaptureOptions& options) {
+    target::TwinLimits limits;
+    limits.filtered_too = options.force_twin;
+    return limits;
+}
+
+target::TwinLimits short_twin_limits(std::chrono::nanoseconds longest_stop) {
+    target::TwinLimits limits;
+    limits.longest_stop = longest_stop;
+    return limits;
+}
+
+Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarget& target) {
+    auto twin = TwinReading::begin(session, target, snapshot_limits(session.options()));
+    if (!twin) {
+        return std::unexpected(twin.error());
+    }
+    if (auto done = session.node_facts(records::MEMORY_SOURCE_TWIN, Session::never); !done) {
+        return std::unexpected(done.error());
+    }
+    const std::function<Result<records::VoidReason>()> watch = [&] { return (*twin)->watch(); };
+    auto left = capture_at_rest(session, false, &watch);
+    if (!left) {
+        return std::unexpected(left.error());
+    }
+    (*twin)->end();
+    // What is still to come is read from the node as it runs.
+    session.binaries().set_moving(true);
+    std::vector<Pending> pending;
+    for (const auto& slot : *left) {
+        pending.push_back({slot, 1, records::VOID_REASON_CHANGED});
+    }
+    return pending;
+}
+
+Result<void> capture_from_twin(Session& session, Tries& tries, target::LiveTarget& target,
+                               std::vector<Pending>& pending, std::chrono::nanoseconds longest) {
+    auto twin = TwinReading::begin(session, target, short_twin_limits(longest));
+    if (!twin && is_refusal(twin.error())) {
+        session.warn(
+            fmt::format("{} processes are too large for a stop of the node, and no twin of "
+                        "it was made: {}",
+                        pending.size(), twin.error().message));
+        return {};
+    }
+    if (!twin) {
+        return std::unexpected(twin.error());
+    }
+    if (auto done = session.epoch(records::MEMORY_SOURCE_TWIN); !done) {
+        return done;
+    }
+    const Tries::Watch watch = [&] { return (*twin)->watch(); };
+    std::vector<Pending> left;
+    session.count_retries(pending.size());
+    for (auto& process : pending) {
+        auto done = tries.attempt(process, &watch);
+        // The kernel may have ended the twin while it was read.
+        const bool lost =
+            !done && done.error().code == ErrorCode::kTargetDied && (*twin)->give_up(done.error());
+        if (!done && !lost) {
+            return std::unexpected(done.error());
+        }
+        if (lost || !*done) {
+            left.push_back(process);
+        }
+    }
+    pending = std::move(left);
+    (*twin)->end();
+    return {};
+}
+
+}  // namespace beamdump::capture

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "capture/modes/pending.h"
+#include "target/live_target.h"
+#include "target/twin/twin.h"
+
+namespace beamdump::capture {
+
+/// What the twin of a snapshot may cost, by the options.
+target::TwinLimits snapshot_limits(const CaptureOptions& options);
+/// What a twin beside short stops may cost.
+target::TwinLimits short_twin_limits(std::chrono::nanoseconds longest_stop);
+
+/// The whole node from a copy-on-write twin of it, made in one short stop. Hands back the processes
+/// that ran, collected or were being written to in that moment, and those that were left when the
+/// twin had to be given up.
+Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarget& target);
+
+/// Captures from a twin what is too large for a stop; takes out of `pending` what was captured.
+/// The stop in which it is made is no longer than `longest`. Where no twin can be made all are
+/// left, with a warning that says why.
+Result<void> capture_from_twin(Session& session, Tries& tries, target::LiveTarget& target,
+                               std::vector<Pending>& pending, std::chrono::nanoseconds longest);
+
+}  // namespace beamdump::capture

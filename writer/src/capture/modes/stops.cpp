@@ -1,0 +1,126 @@
+#include "capture/modes/stops.h"
+
+#include "target/stop/timed_stop.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace beamdump::capture {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// What is copied in one stop beside other processes. With the stopping of the threads it stays
+/// within a few milliseconds.
+constexpr nanoseconds kSlice = std::chrono::microseconds(2500);
+/// Stops in a row that capture nothing: what is left runs all the time.
+constexpr int kVainStops = 12;
+constexpr std::chrono::milliseconds kFirstStopWait{2};
+constexpr std::chrono::milliseconds kLongestWait{50};
+
+/// How long copying takes, from above: measured on slow machines, with following of pointers.
+nanoseconds estimate(const beam::ProcessSize& size) {
+    return nanoseconds(60'000 + size.bytes + size.messages * 1'500);
+}
+
+struct SizedProcess {
+    Pending process;
+    nanoseconds estimate;
+};
+
+/// Smallest first. Those too large for a stop go to `too_large`.
+Result<std::vector<SizedProcess>> by_size(Tries& tries, std::vector<Pending>& pending,
+                                          nanoseconds longest, std::vector<Pending>& too_large) {
+    std::vector<SizedProcess> sized;
+    for (const auto& process : pending) {
+        auto size = tries.size(process);
+        if (!size) {
+            return std::unexpected(size.error());
+        }
+        if (*size && estimate(**size) > longest) {
+            too_large.push_back(process);
+        } else if (*size) {
+            sized.push_back({process, estimate(**size)});
+        }
+    }
+    std::ranges::sort(sized, {}, &SizedProcess::estimate);
+    return sized;
+}
+
+/// In one stop: as many of `sized` as fit, from the front, but one at least. Gives those that are
+/// left.
+Result<std::vector<Pending>> one_stop(Session& session, Tries& tries,
+                                      std::vector<SizedProcess>& sized, nanoseconds longest,
+                                      target::TimedStop& stop) {
+    session.stands(stop.registers());
+    const Tries::Watch watch = [&]() -> Result<records::VoidReason> {
+        return stop.expired() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
+    };
+    std::vector<Pending> left;
+    bool first = true;
+    Result<void> failure;
+    for (auto& [process, needed] : sized) {
+        const bool fits = first || stop.elapsed() + needed < std::min(kSlice, longest);
+        if (!fits || stop.expired() || !failure) {
+            left.push_back(process);
+            continue;
+        }
+        auto done = tries.attempt(process, &watch);
+        if (!done) {
+            failure = std::unexpected(done.error());
+        } else if (!*done) {
+            left.push_back(process);
+        } else {
+            first = false;
+        }
+    }
+    stop.end();
+    session.stop_ended();
+    return failure ? Result<std::vector<Pending>>(std::move(left))
+                   : std::unexpected(failure.error());
+}
+
+}  // namespace
+
+Result<bool> capture_in_stops(Session& session, Tries& tries, std::vector<Pending>& pending,
+                              std::vector<Pending>& too_large, std::chrono::nanoseconds longest) {
+    std::chrono::milliseconds wait = kFirstStopWait;
+    int vain = 0;
+    for (int stops = 0; stops < kMostStops && vain < kVainStops && !pending.empty(); ++stops) {
+        if (auto on = session.checkpoint("restless processes", 0, pending.size()); !on) {
+            return std::unexpected(on.error());
+        }
+        auto sized = by_size(tries, pending, longest, too_large);
+        if (!sized) {
+            return std::unexpected(sized.error());
+        }
+        if (sized->empty()) {
+            pending.clear();
+            break;
+        }
+        if (auto done = session.epoch(records::MEMORY_SOURCE_STOPPED); !done) {
+            return std::unexpected(done.error());
+        }
+        auto stop = session.stop(longest, session.settling());
+        if (!stop && session.go_on_without_stops(stop.error(), pending.size())) {
+            return false;
+        }
+        if (!stop) {
+            return std::unexpected(stop.error());
+        }
+        session.count_retries(sized->size());
+        auto left = one_stop(session, tries, *sized, longest, *stop);
+        if (!left) {
+            return std::unexpected(left.error());
+        }
+        vain = left->size() < sized->size() ? 0 : vain + 1;
+        pending = std::move(*left);
+        if (!pending.empty()) {
+            std::this_thread::sleep_for(wait);
+            wait = std::min(wait * 2, kLongestWait);
+        }
+    }
+    return true;
+}
+
+}  // namespace beamdump::capture

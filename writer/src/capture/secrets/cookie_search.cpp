@@ -1,0 +1,158 @@
+#include "capture/secrets/cookie_search.h"
+
+#include "beam/processes/off_heap.h"
+#include "beam/processes/process.h"
+#include "beam/tables/owned_table.h"
+#include "beam/tables/process_table.h"
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace beamdump::capture {
+namespace {
+
+/// auth holds a name and a table: more than this is no heap of its.
+constexpr std::uint64_t kMostHeapWords = 1U << 20U;
+constexpr std::uint32_t kAtomsAtOnce = 1024;
+constexpr std::size_t kAtomTextAtOnce = 64U << 10U;
+constexpr std::string_view kAuth = "auth";
+constexpr std::uint64_t kPairHeader = 2U << 6U;  // erl_term.h: a tuple of two
+constexpr std::size_t kPairWords = 3;
+
+/// The atom `auth`, and all that came before it: the runtime's own, and those of modules that are
+/// loaded before it. No cookie makes one of them.
+struct FirstAtoms {
+    std::optional<std::uint32_t> auth;
+    std::set<std::string, std::less<>> before;
+};
+
+Result<FirstAtoms> read_first_atoms(beam::AtomReader& atoms) {
+    FirstAtoms first;
+    for (std::uint32_t at = 0; at < atoms.count();) {
+        auto page = atoms.page(at, kAtomsAtOnce, kAtomTextAtOnce);
+        if (!page) {
+            return std::unexpected(page.error());
+        }
+        for (auto& text : *page->mutable_text()) {
+            if (text == kAuth) {
+                first.auth = at;
+                return first;
+            }
+            first.before.insert(std::move(text));
+            ++at;
+        }
+    }
+    // No node is without it: nothing is known of the others then.
+    return FirstAtoms{};
+}
+
+/// Reads what `auth` holds.
+class AuthReader {
+  public:
+    AuthReader(beam::Vm& vm, beam::AtomReader& atoms, const beam::AtomWords& words,
+               Cookies& cookies)
+        : vm_(vm), words_(words), cookies_(cookies), text_of_([&atoms](std::uint32_t index) {
+              auto text = atoms.text(index);
+              return text ? std::optional(*text) : std::nullopt;
+          }) {}
+
+    Result<void> read(beam::Address auth, const beam::ProcessReader& reader) {
+        const auto raw = beam::OwnedStruct::read(vm_.memory(), auth, reader.bytes());
+        if (!raw) {
+            return std::unexpected(raw.error());
+        }
+        const auto heaps = reader.heap_of(raw->view());
+        const auto state = read_state(heaps);
+        const auto others = read_table(heaps);
+        return state ? others : state;
+    }
+
+  private:
+    Result<void> read_state(const beam::ProcessReader::Heaps& heaps) {
+        bool any = false;
+        for (const auto& span : {heaps.young, heaps.old}) {
+            if (span.words() > kMostHeapWords) {
+                continue;
+            }
+            const auto words = beam::read_words(vm_.bulk(), span.begin, span.words());
+            if (!words) {
+                return std::unexpected(words.error());
+            }
+            any |= cookies_.take_auth_heap(*words, words_, text_of_);
+        }
+        return any ? Result<void>()
+                   : fail(ErrorCode::kImplausible, "no state is on the heap of the process auth");
+    }
+
+    /// The cookies for other nodes: rows {Node, Cookie} of the table that the state refers to.
+    Result<void> read_table(const beam::ProcessReader::Heaps& heaps) {
+        auto off_heap = beam::OffHeapWalker::open(vm_);
+        auto tables = beam::OwnedTableReader::open(vm_);
+        if (!off_heap || !tables) {
+            return std::unexpected(!off_heap ? off_heap.error() : tables.error());
+        }
+        bool any = false;
+        const auto visit = [&](beam::Address binary) -> Result<void> {
+            const auto table = tables->table_of(binary, heaps.pid_word);
+            if (!table || !*table) {
+                return table ? Result<void>() : std::unexpected(table.error());
+            }
+            any = true;
+            return tables->rows(**table, kPairWords,
+                                [&](std::span<const std::uint64_t> row) { take(row); });
+        };
+        if (auto done = off_heap->binaries(heaps.off_heap, kMostHeapWords, visit); !done) {
+            return done;
+        }
+        return any ? Result<void>()
+                   : fail(ErrorCode::kImplausible,
+                          "the process auth refers to no table of its own");
+    }
+
+    void take(std::span<const std::uint64_t> row) {
+        const auto cookie = row[0] == kPairHeader ? words_.index(row[2]) : std::nullopt;
+        if (auto text = cookie ? text_of_(*cookie) : std::nullopt) {
+            cookies_.add(std::move(*text));
+        }
+    }
+
+    beam::Vm& vm_;
+    const beam::AtomWords& words_;
+    Cookies& cookies_;
+    std::function<std::optional<std::string>(std::uint32_t)> text_of_;
+};
+
+}  // namespace
+
+Result<void> find_cookies(beam::Vm& vm, beam::CodeLookup& code, Cookies& cookies) {
+    auto atoms = beam::AtomReader::open(vm);
+    auto words = beam::AtomWords::resolve(vm.layout());
+    auto reader = beam::ProcessReader::open(vm, code);
+    if (!atoms || !words || !reader) {
+        return std::unexpected(!atoms ? atoms.error() : !words ? words.error() : reader.error());
+    }
+    auto first = read_first_atoms(*atoms);
+    if (!first) {
+        return std::unexpected(first.error());
+    }
+    cookies.set_ordinary(std::move(first->before));
+    if (const auto arguments = vm.target().arguments()) {
+        cookies.take_arguments(*arguments);
+    }
+    if (const auto environment = vm.target().environment()) {
+        cookies.take_environment(*environment);
+    }
+    if (!first->auth) {
+        return {};
+    }
+    const auto auth = beam::registered_process(vm, words->word(*first->auth));
+    if (!auth) {
+        return std::unexpected(auth.error());
+    }
+    return *auth == 0 ? Result<void>()
+                      : AuthReader(vm, *atoms, *words, cookies).read(*auth, *reader);
+}
+
+}  // namespace beamdump::capture

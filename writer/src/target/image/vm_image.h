@@ -1,0 +1,34 @@
+#pragma once
+
+#include "target/image/elf_image.h"
+#include "target/image/mappings.h"
+#include "target/process/proc_directory.h"
+
+#include <optional>
+#include <string>
+
+namespace beamdump::target {
+
+/// The file in a process that is an Erlang VM, at the addresses where it is loaded.
+struct VmImage {
+    std::string path;  ///< as the target sees it
+    ElfImage image;
+};
+
+/// Whether an executable is an Erlang VM: it defines names that only a VM does (etp_otp_release
+/// and its kin, exported so that debuggers find them, erl_etp.c of OTP 25; the enif_ and driver_
+/// functions from OTP 29 on), or, where it has no symbols, holds the VM's own strings. Its file's
+/// name proves nothing.
+bool is_vm(const ElfImage& image, const std::string& file);
+
+/// Finds the VM among the executable files mapped by a process: its own program, or, where that is
+/// a loader such as ld.so, another. Nothing: none of them is one. kPermission. kImplausible: it is
+/// not mapped as its headers say.
+Result<std::optional<VmImage>> find_vm_image(const ProcDirectory& process,
+                                             const Mappings& mappings);
+
+/// Whether a process's own program defines a VM's names: cheap enough to ask of many processes.
+/// False also where that cannot be found out.
+bool runs_vm(pid_t pid);
+
+}  // namespace beamdump::target

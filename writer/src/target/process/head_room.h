@@ -1,0 +1,55 @@
+#pragma once
+
+#include "target/process/cgroup_paths.h"
+
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace beamdump::target {
+
+/// The least that may still be had of something, and which limit says so.
+struct Room {
+    std::uint64_t amount = std::numeric_limits<std::uint64_t>::max();  ///< bytes, or tasks
+    std::string limit;        ///< for a sentence: "memory.max of cgroup /system.slice is 512 MiB"
+    bool ends_group = false;  ///< memory.oom.group: running out ends every process of the cgroup
+};
+
+/// The limits under which a process allocates memory and makes tasks: its cgroups and all above
+/// them that are visible here, of version 1 and 2 (Linux' Documentation/admin-guide/cgroup-v2.rst
+/// and cgroup-v1/memory.rst, pids.rst), and the machine's.
+class HeadRoom {
+  public:
+    /// Finds the cgroups. Those that are not mounted here are unknown and left out. `root` is where
+    /// /proc and the cgroups are looked up: "/" but in tests. kTargetDied, kNotFound.
+    static Result<HeadRoom> of(pid_t pid, const std::filesystem::path& root = "/");
+
+    /// Bytes that can still be charged, at the tightest place: inactive page cache counts as free,
+    /// for the kernel takes it back. Reads a few small files; the larger memory.stat only where
+    /// less than `enough` is left without it. kImplausible: a file is not as documented.
+    [[nodiscard]] Result<Room> memory(
+        std::uint64_t enough = std::numeric_limits<std::uint64_t>::max()) const;
+    /// Threads and processes that can still be made.
+    [[nodiscard]] Result<Room> tasks() const;
+    /// Bytes that can still be promised where vm.overcommit_memory is 2; else no limit.
+    [[nodiscard]] Result<Room> promises() const;
+
+    /// The limits that hold for both processes together.
+    [[nodiscard]] HeadRoom shared_with(const HeadRoom& other) const;
+
+  private:
+    std::filesystem::path root_;
+    std::vector<CgroupDirectory> memory_;  // from the process's own up
+    std::vector<CgroupDirectory> tasks_;
+};
+
+/// "512.0 MiB"
+std::string in_mebibytes(std::uint64_t bytes);
+
+}  // namespace beamdump::target

@@ -1,0 +1,28 @@
+#include "target/stop/ptrace_calls.h"
+
+#include <libdump/base/system_error.h>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <sys/ptrace.h>
+
+namespace beamdump::target {
+
+std::unexpected<Error> ptrace_failed(const char* doing, pid_t thread, int error) {
+    if (error == ESRCH) {
+        return fail(ErrorCode::kTargetDied, fmt::format("thread {} has ended", thread));
+    }
+    return fail(ErrorCode::kIo,
+                fmt::format("cannot {} of thread {}: {}", doing, thread, system_error_text(error)));
+}
+
+Result<user_regs_struct> read_registers(pid_t thread) {
+    user_regs_struct registers{};
+    if (::ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) {
+        return ptrace_failed("read the registers", thread, errno);
+    }
+    return registers;
+}
+
+}  // namespace beamdump::target

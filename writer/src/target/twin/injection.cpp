@@ -1,0 +1,345 @@
+#include "target/twin/injection.h"
+
+#include "memory/pagemap.h"
+#include "memory/process_memory.h"
+#include "target/process/clock.h"
+#include "target/process/proc_directory.h"
+#include "target/process/threads_of.h"
+#include "target/twin/injection_gadgets.h"
+#include "target/twin/injection_ptrace.h"
+#include "target/twin/injection_threads.h"
+
+#include <libdump/base/system_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace beamdump::target {
+namespace {
+
+using memory::Address;
+
+// x86-64's ABI: a function may use this much below its stack pointer.
+constexpr std::uint64_t kRedZoneBytes = 128;
+// Room for the borrowed thread, which runs on, above the reaper's frames, which stay.
+constexpr std::uint64_t kStackBetween = std::uint64_t{64} << 10U;
+// A guard is looked for no further below a stack pointer: no stack of the runtime is as large.
+constexpr std::uint64_t kMostThreadStackBytes = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kChainAlignment = 64;
+constexpr std::uint64_t kUserCode64 = 0x33;  // Linux' __USER_CS
+constexpr std::uint64_t kThreadFlags =
+    CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+
+}  // namespace
+
+std::vector<std::string> borrowable_threads() {
+    return {"sys_sig_dispatc", "erts_ssig_disp", "sys_msg_dispatc", "erts_smsg_disp"};
+}
+
+/// Sorts the process's threads by whether they may be borrowed.
+Result<void> Injection::find_threads(std::span<const std::string> names) {
+    const auto threads = threads_of(pid_);
+    if (!threads) {
+        return std::unexpected(threads.error());
+    }
+    std::vector<std::pair<std::size_t, pid_t>> found;
+    for (const auto thread : *threads) {
+        const auto facts = process_facts(thread);
+        const auto name = facts ? std::ranges::find(names, facts->name) : names.end();
+        if (name != names.end()) {
+            found.emplace_back(name - names.begin(), thread);
+        } else {
+            others_.push_back(thread);
+        }
+    }
+    if (found.empty()) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("process {} has no thread named {}: none can be borrowed to make a "
+                                "twin",
+                                pid_, fmt::join(names, " or ")));
+    }
+    std::ranges::sort(found);
+    for (const auto& [order, thread] : found) {
+        candidates_.push_back(thread);
+    }
+    std::ranges::sort(others_);
+    return {};
+}
+
+Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> threads,
+                                     bool filtered_too) {
+    const auto process = ProcDirectory::open(pid);
+    if (!process) {
+        return std::unexpected(process.error());
+    }
+    const auto status = process->read("status");
+    if (!status) {
+        return std::unexpected(status.error());
+    }
+    Injection injection;
+    injection.pid_ = pid;
+    if (status_text(*status, "x86_Thread_features").find("shstk") != std::string_view::npos) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("process {} runs with a shadow stack: no thread of it can be "
+                                "borrowed to make a twin",
+                                pid));
+    }
+    const auto seccomp = strictest_seccomp(pid);
+    if (!seccomp) {
+        return std::unexpected(seccomp.error());
+    }
+    if (*seccomp == Seccomp::kStrict) {
+        return fail(
+            ErrorCode::kUnsupported,
+            fmt::format("process {} runs under strict seccomp, which ends it when a twin is "
+                        "made",
+                        pid));
+    }
+    injection.filtered_ = *seccomp == Seccomp::kFiltered;
+    if (injection.filtered_ && !filtered_too) {
+        return fail(
+            ErrorCode::kUnsupported,
+            fmt::format("system calls of process {} are filtered (Seccomp: 2), and whether the "
+                        "filter would end it for making a twin (clone, wait4, exit, exit_group) "
+                        "cannot be known from outside: use mode live or freeze, or, where the "
+                        "filter is known to allow them, mode snapshot with --force-twin",
+                        pid));
+    }
+    if (auto found = injection.find_threads(threads); !found) {
+        return std::unexpected(found.error());
+    }
+    const auto maps = process->read("maps", std::size_t{256} << 20U);
+    if (!maps) {
+        return std::unexpected(maps.error());
+    }
+    auto mappings = Mappings::parse(*maps);
+    if (!mappings) {
+        return std::unexpected(mappings.error());
+    }
+    injection.mappings_ = std::move(*mappings);
+    auto memory = memory::ProcessMemory::open(pid, memory::ReadWay::kProcMem);
+    auto pages = memory::Pagemap::open(pid);
+    if (!memory || !pages) {
+        return std::unexpected(memory ? pages.error() : memory.error());
+    }
+    injection.memory_ = std::move(*memory);
+    injection.pages_ = std::move(*pages);
+    const auto gadgets = find_gadgets(*injection.memory_, *injection.pages_, injection.mappings_);
+    if (!gadgets) {
+        return std::unexpected(gadgets.error());
+    }
+    injection.gadgets_ = *gadgets;
+    injection.writable_memory_ =
+        Descriptor(::open(process->path("mem").c_str(), O_RDWR | O_CLOEXEC));
+    if (!injection.writable_memory_.valid()) {
+        return fail(errno == EACCES || errno == EPERM ? ErrorCode::kPermission : ErrorCode::kIo,
+                    fmt::format("cannot open {} for writing: {}", process->path("mem"),
+                                system_error_text(errno)));
+    }
+    return injection;
+}
+
+/// The lowest end of a thread's own stack, seen by the guard below it, without which that might be
+/// something else's: a mapping without permissions, or pages of the same one (glibc from 2.42 on).
+Result<Address> Injection::own_stack(Address stack_pointer) const {
+    const Mapping* stack = mappings_.find(stack_pointer);
+    const bool fit = stack != nullptr && stack->writable && !stack->executable && !stack->shared &&
+                     stack->inode == 0 && stack->path.empty();
+    if (fit) {
+        const auto begin = stack->range.begin;
+        const auto lowest = stack_pointer - std::min(stack_pointer - begin, kMostThreadStackBytes);
+        const auto guards = pages_->guards({lowest, stack_pointer});
+        if (!guards) {
+            return std::unexpected(guards.error());
+        }
+        if (!guards->empty()) {
+            return guards->back().end;
+        }
+        const Mapping* below = begin > 0 ? mappings_.find(begin - 1) : nullptr;
+        if (below != nullptr && !below->readable && !below->writable && !below->executable) {
+            return begin;
+        }
+    }
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("its stack pointer {:#x} is not in a guarded stack of its own", stack_pointer));
+}
+
+std::vector<FrameChain> Injection::reaper_chains(Address at,
+                                                 const user_regs_struct& selectors) const {
+    FrameChain twin(at, gadgets_, selectors);
+    // Its parent is the reaper, which ends with the node: the kernel then ends the twin at once,
+    // whatever we do at the time, and closes what the node had open. Where calls are filtered, one
+    // that the VM never makes might be answered by a signal.
+    if (!filtered_) {
+        twin.call({SYS_prctl, {PR_SET_PDEATHSIG, SIGKILL}});
+    }
+    twin.call({SYS_exit_group, {0}});
+
+    FrameChain reaper(
+        at + (twin.bytes().size() + kChainAlignment - 1) / kChainAlignment * kChainAlignment,
+        gadgets_, selectors);
+    // The twin shares the node's table of descriptors. A table of its own would be closed file by
+    // file when the twin ends, and each file's flush be waited for: on FUSE or a network, for as
+    // long as a server likes. No exit signal: nobody is told of its end but who waits with
+    // __WCLONE.
+    reaper.call({SYS_clone, {CLONE_FILES | CLONE_FS, twin.entry()}});
+    reaper.call({SYS_wait4, {~std::uint64_t{0}, 0, __WCLONE | __WNOTHREAD}});
+    reaper.call({SYS_exit, {0}});
+    return {std::move(twin), std::move(reaper)};
+}
+
+Result<void> Injection::write(const FrameChain& chain) {
+    const auto& bytes = chain.bytes();
+    const auto done = ::pwrite(writable_memory_.get(), bytes.data(), bytes.size(),
+                               static_cast<off_t>(chain.begin()));
+    if (done == static_cast<ssize_t>(bytes.size())) {
+        return {};
+    }
+    return fail(ErrorCode::kIo,
+                fmt::format("cannot write {} bytes to the stack of process {} at {:#x}: {}",
+                            bytes.size(), pid_, chain.begin(),
+                            done < 0 ? system_error_text(errno) : "only a part was taken"));
+}
+
+/// Whether a thread stands in or after a call at the lowest end of a stack: where a reaper's frames
+/// are.
+bool Injection::reaps_a_twin(const user_regs_struct& registers) const {
+    const auto stack = own_stack(registers.rsp);
+    return stack && registers.rsp - *stack < memory::kPageBytes &&
+           registers.rip >= gadgets_.syscall_return && registers.rip <= gadgets_.syscall_return + 2;
+}
+
+/// A reaper has the name of the thread that made it, and was perhaps made since prepare().
+Result<void> Injection::refuse_second_twin(const ThreadStop& stop) {
+    for (const auto thread : stop.threads()) {
+        if (std::ranges::binary_search(others_, thread)) {
+            continue;
+        }
+        const auto registers = read_registers(thread);
+        if (!registers) {
+            return std::unexpected(registers.error());
+        }
+        if (reaps_a_twin(*registers)) {
+            return fail(ErrorCode::kExists,
+                        fmt::format("there is a twin of process {} already: wait until the other "
+                                    "capture has ended",
+                                    pid_));
+        }
+    }
+    return {};
+}
+
+Result<void> Injection::plant_in(pid_t thread) {
+    auto state = read_thread_state(thread);
+    if (!state) {
+        return std::unexpected(state.error());
+    }
+    const auto stopped = state->registers;
+    if (seccomp_of(thread) != Seccomp::kNone && !filtered_) {
+        return fail(ErrorCode::kUnsupported, "its system calls are filtered since a moment ago");
+    }
+    if (stopped.cs != kUserCode64) {
+        return fail(ErrorCode::kUnsupported, "it does not run x86-64 code");
+    }
+    const auto stack = own_stack(stopped.rsp);
+    if (!stack) {
+        return std::unexpected(stack.error());
+    }
+    const auto going_on = restarted(stopped);
+    if (!going_on) {
+        return std::unexpected(going_on.error());
+    }
+    state->registers = *going_on;
+    const auto reaper = reaper_chains(*stack, stopped);
+    const auto build = [&](Address at) {
+        FrameChain chain(at, gadgets_, stopped);
+        chain.call({SYS_clone, {kThreadFlags, reaper.back().entry()}});
+        chain.resume(*state);
+        return chain;
+    };
+    const auto bytes = build(0).bytes().size();
+    const auto lowest = *stack + kStackBetween;
+    if (stopped.rsp < lowest + kRedZoneBytes + bytes + kChainAlignment) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("only {} bytes of its stack are free", stopped.rsp - *stack));
+    }
+    const auto at = (stopped.rsp - kRedZoneBytes - bytes) / kChainAlignment * kChainAlignment;
+    const auto borrowed = build(at);
+    for (const auto* chain : {&reaper.front(), &reaper.back(), &borrowed}) {
+        if (auto written = write(*chain); !written) {
+            return written;
+        }
+    }
+    if (auto followed = follow_clones(thread); !followed) {
+        return followed;
+    }
+    auto start = stopped;
+    start.orig_rax = ~std::uint64_t{0};  // or the kernel would restart the call by itself
+    start.rip = gadgets_.sigreturn;
+    start.rsp = borrowed.sigreturn_entry();
+    borrowed_ = thread;
+    return set_running_point(thread, start);
+}
+
+Result<void> Injection::plant(const ThreadStop& stop) {
+    if (auto still = verify_gadgets(*memory_, gadgets_); !still) {
+        return still;
+    }
+    if (auto alone = refuse_second_twin(stop); !alone) {
+        return alone;
+    }
+    std::string reasons;
+    for (const auto thread : candidates_) {
+        if (!stop.at_rest(thread)) {
+            reasons += fmt::format("; thread {} is handling a signal or has ended", thread);
+            continue;
+        }
+        auto planted = plant_in(thread);
+        if (planted || borrowed_ != 0) {
+            return planted;
+        }
+        reasons += fmt::format("; thread {}: {}", thread, planted.error().message);
+    }
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("no thread of process {} can be borrowed to make a twin{}", pid_, reasons));
+}
+
+Result<BornTwin> Injection::run(std::int64_t deadline_ns) {
+    BornTwin born;
+    const auto reaper = run_to_clone(borrowed_, Watch::kEachCall, deadline_ns);
+    if (!reaper) {
+        // If it still runs, it has to stand for being let go with the others.
+        ::ptrace(PTRACE_INTERRUPT, borrowed_, nullptr, nullptr);
+        return std::unexpected(reaper.error());
+    }
+    born.reaper = *reaper;
+    if (auto there = await_birth(born.reaper, deadline_ns); !there) {
+        return std::unexpected(there.error());
+    }
+    const auto begin_ns = clock_ns(CLOCK_MONOTONIC);
+    const auto twin = run_to_clone(born.reaper, Watch::kClone, deadline_ns);
+    if (!twin) {
+        return std::unexpected(twin.error());
+    }
+    born.twin = *twin;
+    born.fork_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
+    return born;
+}
+
+bool Injection::let_go() const {
+    // Where nothing was made, what we trace is another twin.
+    return borrowed_ == 0 || let_go_of_traced(pid_);
+}
+
+}  // namespace beamdump::target

@@ -1,0 +1,93 @@
+#pragma once
+
+#include "memory/memory_source.h"
+#include "memory/pagemap.h"
+#include "memory/present_pages.h"
+#include "target/image/mappings.h"
+#include "target/stop/thread_stop.h"
+#include "target/twin/injection_frame.h"
+
+#include <libdump/base/descriptor.h>
+#include <libdump/base/error.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace beamdump::target {
+
+/// Threads of an Erlang VM that wait outside of the schedulers on stacks of their own, the best
+/// first, by the 15 characters that the kernel keeps of their names: the dispatchers of signals and
+/// of system messages (erts/emulator/sys/unix/sys.c and beam/erl_trace.c: sys_sig_dispatcher and
+/// sys_msg_dispatcher of OTP 25, erts_ssig_disp and erts_smsg_disp later).
+std::vector<std::string> borrowable_threads();
+
+/// What an injection made. Both are ours to trace and stopped: the reaper in its clone, the twin
+/// at its birth.
+struct BornTwin {
+    pid_t twin = 0;
+    pid_t reaper = 0;  ///< a thread of the node, which waits for the twin's end and goes
+    /// How long the kernel's fork took: from letting the reaper go until the twin was there.
+    std::int64_t fork_ns = 0;
+};
+
+/// Makes a running process fork without a SIGCHLD, a zombie or a handle left behind: system calls
+/// of a borrowed thread, started by one change of its registers. From then on everything happens
+/// by itself, whether we live or not: the borrowed thread makes a thread (the reaper) and goes back
+/// to where it was; the reaper makes the twin, waits for its end and ends; the twin ends unless it
+/// is held. The twin is traced from birth and held there by its tracer; it never runs otherwise.
+///
+/// All calls on the thread that made the ThreadStop.
+class Injection {
+  public:
+    /// Finds out what can be known while the process runs. Changes nothing. kUnsupported: a shadow
+    /// stack, strict seccomp, a seccomp filter on any thread unless `filtered_too`, no thread of
+    /// these names, no code to borrow. kPermission.
+    static Result<Injection> prepare(pid_t pid, std::span<const std::string> threads,
+                                     bool filtered_too = false);
+
+    /// Writes the frames into dead stack memory and points a borrowed thread to them. Nothing runs
+    /// before it is resumed; if we die, it runs by itself. kUnsupported: no thread is fit (at work
+    /// on a signal, asleep with a time-out, too little stack). kExists: there is a twin already.
+    Result<void> plant(const ThreadStop& stop);
+
+    /// Lets the planted thread run until the twin is born. kLimit: the kernel refused a thread or a
+    /// process (its reason is told), or it took beyond the deadline (CLOCK_MONOTONIC). After a
+    /// failure let `stop` be resumed first, then let_go().
+    Result<BornTwin> run(std::int64_t deadline_ns);
+
+    /// After a failure of run(): lets go what was made until then or still is being made, so that
+    /// it ends. The node is as before then. False: it still hangs in the kernel after two seconds.
+    [[nodiscard]] bool let_go() const;
+
+    /// Whether the process's system calls are filtered: whether a twin of it does not end with it
+    /// by itself.
+    [[nodiscard]] bool filtered() const { return filtered_; }
+    [[nodiscard]] pid_t borrowed() const { return borrowed_; }
+
+  private:
+    Injection() = default;
+    Result<void> plant_in(pid_t thread);
+    Result<void> refuse_second_twin(const ThreadStop& stop);
+    [[nodiscard]] bool reaps_a_twin(const user_regs_struct& registers) const;
+    Result<void> find_threads(std::span<const std::string> names);
+    Result<void> write(const FrameChain& chain);
+    Result<memory::Address> own_stack(memory::Address stack_pointer) const;
+    [[nodiscard]] std::vector<FrameChain> reaper_chains(memory::Address at,
+                                                        const user_regs_struct& selectors) const;
+
+    pid_t pid_ = 0;
+    bool filtered_ = false;          // system calls are, by seccomp
+    std::vector<pid_t> candidates_;  // the best first
+    std::vector<pid_t> others_;      // threads of other names, ascending
+    Mappings mappings_;
+    Gadgets gadgets_;
+    std::unique_ptr<memory::MemorySource> memory_;
+    std::unique_ptr<memory::Pagemap> pages_;
+    Descriptor writable_memory_;
+    pid_t borrowed_ = 0;
+};
+
+}  // namespace beamdump::target

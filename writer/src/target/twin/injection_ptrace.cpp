@@ -1,0 +1,211 @@
+#include "target/twin/injection_ptrace.h"
+
+#include "target/process/clock.h"
+#include "target/process/thread_look.h"
+
+#include <libdump/base/bytes.h>
+#include <libdump/base/system_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <elf.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+namespace beamdump::target {
+namespace {
+
+constexpr std::size_t kMostXsaveBytes = std::size_t{64} << 10U;
+constexpr int kMostStops = 1000;
+
+/// Waits until a thread stops or ends. Turns of the processor first: most stops come within
+/// microseconds, and the whole node waits.
+Result<ThreadLook> await_change(pid_t thread, std::int64_t deadline_ns) {
+    long pause_ns = 10'000;
+    for (int turn = 0;; ++turn) {
+        const auto look = look_at_thread(thread);
+        if (look.stopped() || look.ended()) {
+            return look;
+        }
+        if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
+            return fail(ErrorCode::kLimit,
+                        fmt::format("thread {} did not get through a system call in time", thread));
+        }
+        constexpr int kTurns = 200;
+        if (turn < kTurns) {
+            ::sched_yield();
+            continue;
+        }
+        const timespec time{0, pause_ns};
+        ::nanosleep(&time, nullptr);
+        pause_ns = std::min(pause_ns * 2, 500'000L);
+    }
+}
+
+/// Whether a system call gave up for a signal, to be begun anew by the kernel: no refusal
+/// (ERESTARTSYS and its kin; Linux' include/linux/errno.h). fork does so for SIGSTOP.
+bool begins_anew(std::int64_t result) {
+    constexpr std::int64_t kFirst = -512;
+    constexpr std::int64_t kLast = -516;
+    return result <= kFirst && result >= kLast;
+}
+
+/// Resumes a stopped thread with the signal that is on its way to it. Only SIGSTOP can be, where
+/// all others are blocked: the node is under it from then on, and the thread can still be resumed.
+bool resume(pid_t thread, __ptrace_request request, const ThreadLook& look) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the signal as a pointer.
+    auto* const signal = reinterpret_cast<void*>(static_cast<std::intptr_t>(look.on_its_way()));
+    return ::ptrace(request, thread, nullptr, signal) == 0;
+}
+
+}  // namespace
+
+Result<ThreadState> read_thread_state(pid_t thread) {
+    const auto registers = read_registers(thread);
+    if (!registers) {
+        return std::unexpected(registers.error());
+    }
+    ThreadState state;
+    state.registers = *registers;
+    std::vector<std::byte> xsave(kMostXsaveBytes);
+    iovec room{xsave.data(), xsave.size()};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the register set's number so.
+    auto* const kind = reinterpret_cast<void*>(static_cast<std::uintptr_t>(NT_X86_XSTATE));
+    if (::ptrace(PTRACE_GETREGSET, thread, kind, &room) != 0) {
+        return ptrace_failed("read the extended registers", thread, errno);
+    }
+    xsave.resize(room.iov_len);
+    auto extended = xsave_for_frame(xsave, xsave_shape(xsave_features(xsave)));
+    if (!extended) {
+        return std::unexpected(extended.error());
+    }
+    state.extended = std::move(*extended);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the mask's size so.
+    auto* const mask_bytes = reinterpret_cast<void*>(sizeof(state.signal_mask));
+    if (::ptrace(PTRACE_GETSIGMASK, thread, mask_bytes, &state.signal_mask) != 0) {
+        return ptrace_failed("read the signal mask", thread, errno);
+    }
+    return state;
+}
+
+Result<void> follow_clones(pid_t thread) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the options so.
+    auto* const options = reinterpret_cast<void*>(
+        static_cast<std::uintptr_t>(PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD));
+    if (::ptrace(PTRACE_SETOPTIONS, thread, nullptr, options) != 0) {
+        return ptrace_failed("follow the clones", thread, errno);
+    }
+    return {};
+}
+
+Result<void> set_running_point(pid_t thread, const user_regs_struct& registers) {
+    // The registers first: the frames that they lead to restore the mask, if we die in between.
+    if (::ptrace(PTRACE_SETREGS, thread, nullptr, &registers) != 0) {
+        return ptrace_failed("set the registers", thread, errno);
+    }
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the mask's size so.
+    auto* const mask_bytes = reinterpret_cast<void*>(sizeof(kAllSignals));
+    if (::ptrace(PTRACE_SETSIGMASK, thread, mask_bytes, &kAllSignals) != 0) {
+        return ptrace_failed("set the signal mask", thread, errno);
+    }
+    return {};
+}
+
+Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) {
+    const auto request = watch == Watch::kEachCall ? PTRACE_SYSCALL : PTRACE_CONT;
+    ThreadLook look;
+    for (int stops = 0; stops < kMostStops; ++stops) {
+        if (!resume(thread, request, look)) {
+            return ptrace_failed("continue the run", thread, errno);
+        }
+        const auto changed = await_change(thread, deadline_ns);
+        if (!changed) {
+            return std::unexpected(changed.error());
+        }
+        look = *changed;
+        if (look.is == ThreadLook::Is::kExited) {
+            return fail(ErrorCode::kLimit,
+                        "the kernel refuses to make a twin of the node: too little memory can be "
+                        "promised, or too many processes run (look at the limits of the node's "
+                        "user and cgroup)");
+        }
+        if (look.ended()) {
+            return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
+        }
+        if (look.event == PTRACE_EVENT_CLONE) {
+            unsigned long made = 0;
+            if (::ptrace(PTRACE_GETEVENTMSG, thread, nullptr, &made) != 0) {
+                return ptrace_failed("read the event", thread, errno);
+            }
+            return static_cast<pid_t>(made);
+        }
+        if (!look.at_system_call()) {
+            continue;
+        }
+        const auto registers = read_registers(thread);
+        if (!registers) {
+            return std::unexpected(registers.error());
+        }
+        const auto result = static_cast<std::int64_t>(registers->rax);
+        if (registers->orig_rax == SYS_clone && result < 0 && result != -ENOSYS &&
+            !begins_anew(result)) {
+            return fail(ErrorCode::kLimit,
+                        fmt::format("the kernel refuses to make a thread in the node: {} (look at "
+                                    "the limits on processes of its user and cgroup)",
+                                    system_error_text(static_cast<int>(-result))));
+        }
+    }
+    return fail(ErrorCode::kImplausible,
+                fmt::format("thread {} was stopped {} times without making a thread or process",
+                            thread, kMostStops));
+}
+
+Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns) {
+    ThreadLook look;
+    for (int stops = 0; stops < kMostStops; ++stops) {
+        if (!resume(thread, PTRACE_SYSCALL, look)) {
+            return ptrace_failed("continue the run", thread, errno);
+        }
+        const auto changed = await_change(thread, deadline_ns);
+        if (!changed) {
+            return std::unexpected(changed.error());
+        }
+        look = *changed;
+        if (look.ended()) {
+            return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
+        }
+        if (!look.at_system_call()) {
+            continue;
+        }
+        const auto registers = read_registers(thread);
+        if (!registers) {
+            return std::unexpected(registers.error());
+        }
+        if (registers->orig_rax == static_cast<std::uint64_t>(call) &&
+            static_cast<std::int64_t>(registers->rax) != -ENOSYS) {
+            return {};
+        }
+    }
+    return fail(ErrorCode::kImplausible, fmt::format("thread {} was stopped {} times on its way "
+                                                     "through system call {}",
+                                                     thread, kMostStops, call));
+}
+
+Result<void> await_birth(pid_t thread, std::int64_t deadline_ns) {
+    const auto look = await_change(thread, deadline_ns);
+    if (!look) {
+        return std::unexpected(look.error());
+    }
+    if (!look->stopped()) {
+        return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
+    }
+    return {};
+}
+
+}  // namespace beamdump::target
