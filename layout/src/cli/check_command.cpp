@@ -5,6 +5,8 @@
 #include "target/core/core_target.h"
 #include "target/live_target.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,14 +37,11 @@ Result<Subject> open_core(const CheckOptions& options) {
     if (!options.executable.empty()) {
         executable = options.executable;
     }
-    const auto core = target::CoreTarget::open(options.target, executable);
-    if (!core) {
-        return std::unexpected(core.error());
-    }
+    ASSIGN_OR_RETURN(const auto core, target::CoreTarget::open(options.target, executable));
     const auto again = [path = options.target, executable] {
         return target::CoreTarget::open(path, executable);
     };
-    return Subject{again, (*core)->incomplete()};
+    return Subject{again, core->incomplete()};
 }
 
 Result<Subject> open_subject(const CheckOptions& options) {
@@ -54,9 +53,7 @@ Result<Subject> open_subject(const CheckOptions& options) {
         return fail(ErrorCode::kUsage,
                     "--exe has no meaning with a process: its executable is known");
     }
-    if (const auto node = target::LiveTarget::open(*pid); !node) {
-        return std::unexpected(node.error());
-    }
+    RETURN_IF_ERROR(target::LiveTarget::open(*pid));
     return Subject{[pid = *pid] { return target::LiveTarget::open(pid); }};
 }
 
@@ -65,11 +62,8 @@ Result<beam::LocateOptions> layout_of(const CheckOptions& options) {
     if (options.layout.empty()) {
         return how;
     }
-    const auto text = read_text(options.layout);
-    if (!text) {
-        return std::unexpected(text.error());
-    }
-    auto layout = beam::Layout::parse(*text);
+    ASSIGN_OR_RETURN(const auto text, read_text(options.layout));
+    auto layout = beam::Layout::parse(text);
     if (!layout) {
         return wrap(options.layout, layout.error());
     }
@@ -93,26 +87,20 @@ std::string refusal(const beam::LocateOptions& how, const Error& error) {
 }  // namespace
 
 Result<std::optional<std::string>> check_layout(const CheckOptions& options, std::ostream& out) {
-    const auto how = layout_of(options);
-    if (!how) {
-        return std::unexpected(how.error());
-    }
-    const auto subject = open_subject(options);
-    if (!subject) {
-        return std::unexpected(subject.error());
-    }
+    ASSIGN_OR_RETURN(const auto how, layout_of(options));
+    ASSIGN_OR_RETURN(const auto subject, open_subject(options));
     const std::atomic<bool> cancelled(false);
-    const auto checked = fit::locate_checked(subject->open, *how, beam::kCheckTries, cancelled);
-    if (!checked && !subject->incomplete.empty()) {
-        return wrap(subject->incomplete, checked.error());
+    const auto checked = fit::locate_checked(subject.open, how, beam::kCheckTries, cancelled);
+    if (!checked && !subject.incomplete.empty()) {
+        return wrap(subject.incomplete, checked.error());
     }
     if (!checked) {
         return of_the_layout(checked.error().code)
-                   ? Result<std::optional<std::string>>(refusal(*how, checked.error()))
+                   ? Result<std::optional<std::string>>(refusal(how, checked.error()))
                    : std::unexpected(checked.error());
     }
-    const auto fit = fit::probe_layout(
-        *checked, subject->open, *how, [](std::size_t, std::size_t) {}, cancelled);
+    const auto fit =
+        fit::probe_layout(*checked, subject.open, how, [](std::size_t, std::size_t) {}, cancelled);
     if (!fit) {
         return std::unexpected(fit.error());
     }

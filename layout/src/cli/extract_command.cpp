@@ -4,6 +4,8 @@
 #include "file/layout_file.h"
 #include "file/text_file.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +16,8 @@ namespace {
 Result<Names> wanted_names(const ExtractOptions& options) {
     auto names = options.names.empty() ? builtin_names() : read_names(options.names);
     if (names && !options.like.empty()) {
-        const auto like = read_layout(options.like);
-        if (!like) {
-            return std::unexpected(like.error());
-        }
-        add_names_of(*like, *names);
+        ASSIGN_OR_RETURN(const auto like, read_layout(options.like));
+        add_names_of(like, *names);
     }
     return names;
 }
@@ -57,27 +56,15 @@ std::string source_of(const ExtractOptions& options, const DebugTypes& types,
 }  // namespace
 
 Result<void> extract_to_file(const ExtractOptions& options, std::ostream& err) {
-    const auto names = wanted_names(options);
-    if (!names) {
-        return std::unexpected(names.error());
-    }
+    ASSIGN_OR_RETURN(const auto names, wanted_names(options));
     ConstantsObject constants;
     if (!options.constants.empty()) {
-        auto read = read_constants(options.constants);
-        if (!read) {
-            return std::unexpected(read.error());
-        }
-        constants = std::move(*read);
+        ASSIGN_OR_RETURN(auto read, read_constants(options.constants));
+        constants = std::move(read);
     }
-    const auto release = release_of(options, constants);
-    if (!release) {
-        return std::unexpected(release.error());
-    }
-    const auto types = DebugTypes::open(options.program);
-    if (!types) {
-        return std::unexpected(types.error());
-    }
-    auto extracted = extract(*types, constants, *names);
+    ASSIGN_OR_RETURN(const auto release, release_of(options, constants));
+    ASSIGN_OR_RETURN(const auto types, DebugTypes::open(options.program));
+    auto extracted = extract(types, constants, names);
     if (!extracted) {
         return wrap(options.program, extracted.error());
     }
@@ -91,12 +78,12 @@ Result<void> extract_to_file(const ExtractOptions& options, std::ostream& err) {
         err << line << '\n';
     }
     LayoutFile layout;
-    layout.name = fmt::format("otp-{}", *release);
-    layout.otp_release = *release;
-    layout.word_bytes = types->word_bytes();
-    layout.source = source_of(options, *types, constants, *release);
+    layout.name = fmt::format("otp-{}", release);
+    layout.otp_release = release;
+    layout.word_bytes = types.word_bytes();
+    layout.source = source_of(options, types, constants, release);
     if (!extracted->constants.empty()) {
-        layout.constants_source = names->constants_source;
+        layout.constants_source = names.constants_source;
     }
     layout.constants = std::move(extracted->constants);
     layout.structs = std::move(extracted->structs);

@@ -2,6 +2,7 @@
 
 #include <libdump/base/bytes.h>
 #include <libdump/base/descriptor.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -82,10 +83,7 @@ Result<void> read_symbols(Elf* elf, Elf_Scn* section, const GElf_Shdr& table, bo
         if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT) {
             continue;
         }
-        const auto kept = keep(name, symbol_bytes(elf, symbol, relocatable), path, result);
-        if (!kept) {
-            return kept;
-        }
+        RETURN_IF_ERROR(keep(name, symbol_bytes(elf, symbol, relocatable), path, result));
     }
     return {};
 }
@@ -114,11 +112,8 @@ Result<ConstantsObject> read_constants(const std::string& path) {
         if (gelf_getshdr(section, &table) == nullptr || table.sh_type != SHT_SYMTAB) {
             continue;
         }
-        const auto read =
-            read_symbols(elf.get(), section, table, header.e_type == ET_REL, path, result);
-        if (!read) {
-            return std::unexpected(read.error());
-        }
+        RETURN_IF_ERROR(
+            read_symbols(elf.get(), section, table, header.e_type == ET_REL, path, result));
     }
     if (result.constants.empty()) {
         return bad(path, fmt::format("no symbol begins with {}: compile layout/constants.c",

@@ -1,5 +1,6 @@
 #include "dwarf/debug_types.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -45,9 +46,7 @@ Result<DebugTypes> DebugTypes::open(const std::string& path) {
                     fmt::format("{} has no DWARF ({}): build it with -g and do not strip it", path,
                                 dwarf_errmsg(-1)));
     }
-    if (const auto header = types.read_header(path); !header) {
-        return std::unexpected(header.error());
-    }
+    RETURN_IF_ERROR(types.read_header(path));
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
     while (dwarf_get_units(types.dwarf_.get(), unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {

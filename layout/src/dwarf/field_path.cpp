@@ -2,6 +2,8 @@
 
 #include "dwarf/debug_types.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <dwarf.h>
@@ -62,12 +64,9 @@ Result<Member> find_member(Dwarf_Die structure, std::string_view name, int depth
             if (its_name != nullptr && name != its_name) {
                 continue;
             }
-            const auto offset = offset_of(die);
-            if (!offset) {
-                return std::unexpected(offset.error());
-            }
+            ASSIGN_OR_RETURN(const auto offset, offset_of(die));
             if (its_name != nullptr) {
-                return Member{die, *offset};
+                return Member{die, offset};
             }
             const auto type = type_of(die);
             if (!type) {
@@ -75,7 +74,7 @@ Result<Member> find_member(Dwarf_Die structure, std::string_view name, int depth
             }
             auto inner = find_member(*type, name, depth + 1);
             if (inner) {
-                inner->offset += *offset;
+                inner->offset += offset;
                 return inner;
             }
             if (inner.error().code != ErrorCode::kNotFound) {
@@ -92,11 +91,8 @@ Result<Place> place_of(Dwarf_Die type, std::uint64_t offset) {
         return Place{{offset, bytes}, false};
     }
     if (dwarf_tag(&type) == DW_TAG_array_type) {
-        auto element = type_of(type);
-        if (!element) {
-            return std::unexpected(element.error());
-        }
-        if (dwarf_aggregate_size(&*element, &bytes) == 0 && bytes > 0) {
+        ASSIGN_OR_RETURN(auto element, type_of(type));
+        if (dwarf_aggregate_size(&element, &bytes) == 0 && bytes > 0) {
             return Place{{offset, bytes}, true};
         }
     }

@@ -2,6 +2,8 @@
 
 #include "dwarf/field_path.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -86,12 +88,9 @@ Result<void> extract_structure(const DebugTypes& types, const std::string& name,
         if (definitions.empty()) {
             continue;
         }
-        auto measured = measure_all(definitions, name, names, types.word_bytes());
-        if (!measured) {
-            return std::unexpected(measured.error());
-        }
-        result.structs.emplace_back(name, std::move(measured->structure));
-        std::ranges::move(measured->missing, std::back_inserter(result.missing));
+        ASSIGN_OR_RETURN(auto measured, measure_all(definitions, name, names, types.word_bytes()));
+        result.structs.emplace_back(name, std::move(measured.structure));
+        std::ranges::move(measured.missing, std::back_inserter(result.missing));
         return {};
     }
     result.missing.push_back(
@@ -121,10 +120,7 @@ Result<Extracted> extract(const DebugTypes& types, const ConstantsObject& consta
                           const Names& names) {
     Extracted result;
     for (const auto& [name, structure] : names.structures) {
-        const auto done = extract_structure(types, name, structure, result);
-        if (!done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(extract_structure(types, name, structure, result));
     }
     extract_constants(constants, names, result);
     return result;

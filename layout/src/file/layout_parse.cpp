@@ -1,6 +1,8 @@
 #include "file/layout_file.h"
 #include "file/text_file.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 #include <simdjson.h>
 
@@ -40,27 +42,21 @@ Result<Structure> parse_structure(std::string_view name, const element& value) {
         body["fields"].get_object().get(fields) != simdjson::SUCCESS) {
         return bad_layout(fmt::format("structure {} has no \"fields\"", name));
     }
-    const auto bytes = number(body, "bytes", name, kMaxStructBytes);
-    if (!bytes) {
-        return std::unexpected(bytes.error());
-    }
-    Structure result{*bytes, {}};
+    ASSIGN_OR_RETURN(const auto bytes, number(body, "bytes", name, kMaxStructBytes));
+    Structure result{bytes, {}};
     for (const auto& [key, place] : fields) {
         const auto where = fmt::format("{}.{}", name, key);
         object field;
         if (place.get_object().get(field) != simdjson::SUCCESS) {
             return bad_layout(fmt::format("{} is not an object", where));
         }
-        const auto offset = number(field, "offset", where, kMaxStructBytes);
-        const auto size = number(field, "bytes", where, kMaxStructBytes);
-        if (!offset || !size) {
-            return std::unexpected(!offset ? offset.error() : size.error());
-        }
-        if (*offset + *size > *bytes) {
+        ASSIGN_OR_RETURN(const auto offset, number(field, "offset", where, kMaxStructBytes));
+        ASSIGN_OR_RETURN(const auto size, number(field, "bytes", where, kMaxStructBytes));
+        if (offset + size > bytes) {
             return bad_layout(
-                fmt::format("{} reaches beyond the structure's {} bytes", where, *bytes));
+                fmt::format("{} reaches beyond the structure's {} bytes", where, bytes));
         }
-        result.fields.emplace_back(key, Field{*offset, *size});
+        result.fields.emplace_back(key, Field{offset, size});
     }
     return result;
 }
@@ -121,32 +117,22 @@ Result<LayoutFile> parse_layout(std::string_view json) {
         return bad_layout(fmt::format("not a JSON object: {}", simdjson::error_message(error)));
     }
     LayoutFile layout;
-    if (const auto heading = parse_heading(top, layout); !heading) {
-        return std::unexpected(heading.error());
-    }
-    if (const auto constants = parse_constants(top, layout); !constants) {
-        return std::unexpected(constants.error());
-    }
+    RETURN_IF_ERROR(parse_heading(top, layout));
+    RETURN_IF_ERROR(parse_constants(top, layout));
     object structs;
     if (top["structs"].get_object().get(structs) != simdjson::SUCCESS) {
         return bad_layout("no \"structs\"");
     }
     for (const auto& [key, value] : structs) {
-        auto parsed = parse_structure(key, value);
-        if (!parsed) {
-            return std::unexpected(parsed.error());
-        }
-        layout.structs.emplace_back(key, std::move(*parsed));
+        ASSIGN_OR_RETURN(auto parsed, parse_structure(key, value));
+        layout.structs.emplace_back(key, std::move(parsed));
     }
     return layout;
 }
 
 Result<LayoutFile> read_layout(const std::string& path) {
-    const auto text = read_text(path);
-    if (!text) {
-        return std::unexpected(text.error());
-    }
-    auto layout = parse_layout(*text);
+    ASSIGN_OR_RETURN(const auto text, read_text(path));
+    auto layout = parse_layout(text);
     if (!layout) {
         return wrap(path, layout.error());
     }

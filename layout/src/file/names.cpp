@@ -2,6 +2,8 @@
 
 #include "file/text_file.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 #include <simdjson.h>
 
@@ -43,17 +45,11 @@ Result<StructureNames> parse_structure_names(std::string_view name, const elemen
         return bad_names(fmt::format("structure {} lacks \"types\" or \"fields\"", name));
     }
     StructureNames result;
-    auto candidates = texts(types, name);
-    if (!candidates) {
-        return std::unexpected(candidates.error());
-    }
-    result.types = std::move(*candidates);
+    ASSIGN_OR_RETURN(auto candidates, texts(types, name));
+    result.types = std::move(candidates);
     for (const auto& [key, paths] : fields) {
-        auto parsed = texts(paths, key);
-        if (!parsed) {
-            return std::unexpected(parsed.error());
-        }
-        result.fields.emplace_back(key, std::move(*parsed));
+        ASSIGN_OR_RETURN(auto parsed, texts(paths, key));
+        result.fields.emplace_back(key, std::move(parsed));
     }
     return result;
 }
@@ -75,17 +71,11 @@ Result<Names> parse_names(std::string_view json) {
     }
     Names names;
     for (const auto& [key, value] : structures) {
-        auto parsed = parse_structure_names(key, value);
-        if (!parsed) {
-            return std::unexpected(parsed.error());
-        }
-        names.structures.emplace_back(key, std::move(*parsed));
+        ASSIGN_OR_RETURN(auto parsed, parse_structure_names(key, value));
+        names.structures.emplace_back(key, std::move(parsed));
     }
-    auto listed = texts(constants, "constants");
-    if (!listed) {
-        return std::unexpected(listed.error());
-    }
-    names.constants = std::move(*listed);
+    ASSIGN_OR_RETURN(auto listed, texts(constants, "constants"));
+    names.constants = std::move(listed);
     for (const auto& [key, value] : sources) {
         std::string_view source;
         if (value.get_string().get(source) != simdjson::SUCCESS) {
@@ -97,11 +87,8 @@ Result<Names> parse_names(std::string_view json) {
 }
 
 Result<Names> read_names(const std::string& path) {
-    const auto text = read_text(path);
-    if (!text) {
-        return std::unexpected(text.error());
-    }
-    auto names = parse_names(*text);
+    ASSIGN_OR_RETURN(const auto text, read_text(path));
+    auto names = parse_names(text);
     if (!names) {
         return wrap(path, names.error());
     }

@@ -10,6 +10,7 @@
 #include "target/live_target.h"
 #include "target/stop/timed_stop.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -49,9 +50,7 @@ Tries::Watch unless_expired(const target::TimedStop& stop) {
 /// All in one stop, tables too: the node as it was in one moment. Where the stop ends by itself
 /// what is left is read as in freeze_for().
 Result<void> freeze(Session& session) {
-    if (auto done = session.find_cookies(Session::always); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(session.find_cookies(Session::always));
     auto stop = session.stop(std::nullopt, session.settling(kLongestSettling));
     if (!stop) {
         return std::unexpected(stop.error());
@@ -73,21 +72,14 @@ Result<void> freeze(Session& session) {
 
 /// The node's tables before and after the stop, the processes in it, until the time is up.
 Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
-    if (auto done = session.node_facts(records::MEMORY_SOURCE_LIVE, Session::always); !done) {
-        return done;
-    }
-    if (auto done = session.epoch(records::MEMORY_SOURCE_STOPPED); !done) {
-        return done;
-    }
-    auto stop = session.stop(longest, session.settling(longest / 4));
-    if (!stop) {
-        return std::unexpected(stop.error());
-    }
-    session.stands(stop->registers());
+    RETURN_IF_ERROR(session.node_facts(records::MEMORY_SOURCE_LIVE, Session::always));
+    RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
+    ASSIGN_OR_RETURN(auto stop, session.stop(longest, session.settling(longest / 4)));
+    session.stands(stop.registers());
     session.vm().forget();
-    const auto watch = unless_expired(*stop);
+    const auto watch = unless_expired(stop);
     auto copied = capture_at_rest(session, true, &watch);
-    stop->end();
+    stop.end();
     session.stop_ended();
     return copied ? session.node_growth() : std::unexpected(copied.error());
 }
@@ -96,70 +88,38 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
 /// from a twin. What is left is listed as void.
 Result<void> restless(Session& session, Tries& tries, target::LiveTarget& target,
                       std::vector<Pending> pending, bool with_twin) {
-    if (auto done = try_again(session, tries, pending, kRoundsBeforeAStop); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(try_again(session, tries, pending, kRoundsBeforeAStop));
     const auto longest = session.options().max_pause.value_or(kDefaultPause);
     std::vector<Pending> too_large;
-    const auto stoppable = capture_in_stops(session, tries, pending, too_large, longest);
-    if (!stoppable) {
-        return std::unexpected(stoppable.error());
-    }
-    if (*stoppable && with_twin && !too_large.empty()) {
-        if (auto done = capture_from_twin(session, tries, target, too_large, longest); !done) {
-            return done;
-        }
+    ASSIGN_OR_RETURN(const auto stoppable,
+                     capture_in_stops(session, tries, pending, too_large, longest));
+    if (stoppable && with_twin && !too_large.empty()) {
+        RETURN_IF_ERROR(capture_from_twin(session, tries, target, too_large, longest));
     }
     pending.insert(pending.end(), too_large.begin(), too_large.end());
     return tries.list(pending);
 }
 
 Result<void> snapshot(Session& session, target::LiveTarget& target) {
-    if (auto done = session.find_cookies(Session::always); !done) {
-        return done;
+    RETURN_IF_ERROR(session.find_cookies(Session::always));
+    ASSIGN_OR_RETURN(auto pending, capture_snapshot(session, target));
+    if (!pending.empty()) {
+        RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_LIVE));
     }
-    auto pending = capture_snapshot(session, target);
-    if (!pending) {
-        return std::unexpected(pending.error());
-    }
-    if (!pending->empty()) {
-        if (auto done = session.epoch(records::MEMORY_SOURCE_LIVE); !done) {
-            return done;
-        }
-    }
-    auto tries = Tries::open(session);
-    if (!tries) {
-        return std::unexpected(tries.error());
-    }
-    if (auto done = restless(session, *tries, target, std::move(*pending), false); !done) {
-        return done;
-    }
+    ASSIGN_OR_RETURN(auto tries, Tries::open(session));
+    RETURN_IF_ERROR(restless(session, tries, target, std::move(pending), false));
     return session.node_growth();
 }
 
 Result<void> live(Session& session, target::LiveTarget& target, bool with_stops) {
-    if (auto done = session.node_facts(records::MEMORY_SOURCE_LIVE, Session::always); !done) {
-        return done;
-    }
-    auto tries = Tries::open(session);
-    if (!tries) {
-        return std::unexpected(tries.error());
-    }
-    auto pending = capture_live(session, *tries);
-    if (!pending) {
-        return std::unexpected(pending.error());
-    }
+    RETURN_IF_ERROR(session.node_facts(records::MEMORY_SOURCE_LIVE, Session::always));
+    ASSIGN_OR_RETURN(auto tries, Tries::open(session));
+    ASSIGN_OR_RETURN(auto pending, capture_live(session, tries));
     if (with_stops) {
-        if (auto done = restless(session, *tries, target, std::move(*pending), true); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(restless(session, tries, target, std::move(pending), true));
     } else {
-        if (auto done = try_again(session, *tries, *pending, kRoundsLive); !done) {
-            return done;
-        }
-        if (auto done = tries->list(*pending); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(try_again(session, tries, pending, kRoundsLive));
+        RETURN_IF_ERROR(tries.list(pending));
     }
     return session.node_growth();
 }
@@ -198,11 +158,8 @@ Result<LayoutDoubts> doubts(const Request& request, const fit::CheckedVm& checke
     const auto told = [&](std::size_t done, std::size_t total) {
         request.listener.update({"fields", done, total, 0, 0});
     };
-    auto fit = fit::probe_layout(checked, open, how, told, request.cancelled);
-    if (!fit) {
-        return std::unexpected(fit.error());
-    }
-    doubts.unverified_fields = std::move(fit->fields.unseen);
+    ASSIGN_OR_RETURN(auto fit, fit::probe_layout(checked, open, how, told, request.cancelled));
+    doubts.unverified_fields = std::move(fit.fields.unseen);
     if (checked.inferred) {
         doubts.inferred_from = checked.inferred->from;
         doubts.left_out = checked.inferred->left_out;
@@ -214,28 +171,13 @@ Result<LayoutDoubts> doubts(const Request& request, const fit::CheckedVm& checke
 Result<std::unique_ptr<Session>> begin(const Request& request, const fit::OpenTarget& open,
                                        int tries) {
     const auto& options = request.options;
-    auto how = locate_options(options);
-    if (!how) {
-        return std::unexpected(how.error());
-    }
-    auto checked = fit::locate_checked(open, *how, tries, request.cancelled);
-    if (!checked) {
-        return std::unexpected(checked.error());
-    }
-    auto doubtful = doubts(request, *checked, open, *how);
-    if (!doubtful) {
-        return std::unexpected(doubtful.error());
-    }
-    auto& vm = checked->vm;
-    auto choice = Choice::make(*vm, options);
-    if (!choice) {
-        return std::unexpected(choice.error());
-    }
-    auto writer = request.make_writer();
-    if (!writer) {
-        return std::unexpected(writer.error());
-    }
-    return Session::begin(options, std::move(vm), *doubtful, std::move(*choice), std::move(*writer),
+    ASSIGN_OR_RETURN(auto how, locate_options(options));
+    ASSIGN_OR_RETURN(auto checked, fit::locate_checked(open, how, tries, request.cancelled));
+    ASSIGN_OR_RETURN(auto doubtful, doubts(request, checked, open, how));
+    auto& vm = checked.vm;
+    ASSIGN_OR_RETURN(auto choice, Choice::make(*vm, options));
+    ASSIGN_OR_RETURN(auto writer, request.make_writer());
+    return Session::begin(options, std::move(vm), doubtful, std::move(choice), std::move(writer),
                           request.listener, request.cancelled);
 }
 
@@ -280,13 +222,11 @@ Result<CaptureReport> capture_core(const Request& request) {
 
 Result<CaptureReport> capture_live_node(const Request& request) {
     const auto pid = request.options.pid;
-    auto session =
-        begin(request, [pid] { return target::LiveTarget::open(pid); }, beam::kCheckTries);
-    if (!session) {
-        return std::unexpected(session.error());
-    }
-    auto& node = dynamic_cast<target::LiveTarget&>((*session)->vm().target());
-    if (auto done = capture_by_mode(**session, node); !done) {
+    ASSIGN_OR_RETURN(
+        auto session,
+        begin(request, [pid] { return target::LiveTarget::open(pid); }, beam::kCheckTries));
+    auto& node = dynamic_cast<target::LiveTarget&>(session->vm().target());
+    if (auto done = capture_by_mode(*session, node); !done) {
         if (has_ended(node, done.error())) {
             return fail(ErrorCode::kTargetDied,
                         fmt::format("process {} ended while it was being captured; what was "
@@ -295,7 +235,7 @@ Result<CaptureReport> capture_live_node(const Request& request) {
         }
         return std::unexpected(done.error());
     }
-    return (*session)->finish();
+    return session->finish();
 }
 
 Result<beam::Layout> read_layout(const std::filesystem::path& path) {
@@ -319,11 +259,8 @@ Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
     }
     std::error_code error;
     if (!std::filesystem::is_directory(*options.layout, error)) {
-        auto layout = read_layout(*options.layout);
-        if (!layout) {
-            return std::unexpected(layout.error());
-        }
-        how.layout = std::move(*layout);
+        ASSIGN_OR_RETURN(auto layout, read_layout(*options.layout));
+        how.layout = std::move(layout);
         return how;
     }
     for (const auto& entry : std::filesystem::directory_iterator(*options.layout, error)) {
@@ -331,11 +268,8 @@ Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
         if (!name.starts_with("otp-") || !name.ends_with(".json")) {
             continue;
         }
-        auto layout = read_layout(entry.path());
-        if (!layout) {
-            return std::unexpected(layout.error());
-        }
-        how.layouts.push_back(std::move(*layout));
+        ASSIGN_OR_RETURN(auto layout, read_layout(entry.path()));
+        how.layouts.push_back(std::move(layout));
     }
     if (how.layouts.empty()) {
         return fail(ErrorCode::kNotFound,

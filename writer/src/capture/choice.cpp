@@ -4,6 +4,7 @@
 #include "beam/tables/atoms.h"
 #include "beam/tables/process_table.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>
 
 #include <fmt/format.h>
@@ -22,30 +23,22 @@ using Visit = std::function<void(const beam::ProcessSize&)>;
 
 /// The sizes of all processes in the table.
 Result<void> for_each_process(beam::Vm& vm, const beam::ProcessSizer& sizer, const Visit& visit) {
-    auto table = beam::ProcessTable::open(vm);
-    if (!table) {
-        return std::unexpected(table.error());
-    }
+    ASSIGN_OR_RETURN(auto table, beam::ProcessTable::open(vm));
     std::vector<std::byte> structures(kStructuresAtOnce * sizer.structure_bytes());
     std::vector<memory::BatchRead> reads;
-    for (std::uint32_t first = 0; first < table->slots(); first += kSampledSlotsAtOnce) {
-        auto used = table->used(first, kSampledSlotsAtOnce);
-        if (!used) {
-            return std::unexpected(used.error());
-        }
-        for (std::size_t at = 0; at < used->size(); at += kStructuresAtOnce) {
+    for (std::uint32_t first = 0; first < table.slots(); first += kSampledSlotsAtOnce) {
+        ASSIGN_OR_RETURN(auto used, table.used(first, kSampledSlotsAtOnce));
+        for (std::size_t at = 0; at < used.size(); at += kStructuresAtOnce) {
             reads.clear();
-            const auto end = std::min(at + kStructuresAtOnce, used->size());
+            const auto end = std::min(at + kStructuresAtOnce, used.size());
             for (auto index = at; index < end; ++index) {
                 reads.push_back(
-                    {(*used)[index].process,
+                    {(used)[index].process,
                      std::span(structures)
                          .subspan((index - at) * sizer.structure_bytes(), sizer.structure_bytes()),
                      false});
             }
-            if (auto done = vm.bulk().read_batch(reads); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(vm.bulk().read_batch(reads));
             for (const auto& read : reads) {
                 if (read.done) {
                     visit(sizer.size(read.into));
@@ -59,21 +52,14 @@ Result<void> for_each_process(beam::Vm& vm, const beam::ProcessSizer& sizer, con
 }  // namespace
 
 Result<Choice> Choice::make(beam::Vm& vm, const CaptureOptions& options) {
-    auto sizer = beam::ProcessSizer::open(vm);
-    if (!sizer) {
-        return std::unexpected(sizer.error());
-    }
-    Choice choice(*sizer);
+    ASSIGN_OR_RETURN(auto sizer, beam::ProcessSizer::open(vm));
+    Choice choice(sizer);
     choice.limited_ = !options.processes.empty() || options.top;
     for (const auto& name : options.processes) {
-        if (auto done = choice.add_named(vm, name); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(choice.add_named(vm, name));
     }
     if (options.top) {
-        if (auto done = choice.add_largest(vm, *options.top, options.by); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(choice.add_largest(vm, *options.top, options.by));
     }
     return choice;
 }
@@ -81,13 +67,10 @@ Result<Choice> Choice::make(beam::Vm& vm, const CaptureOptions& options) {
 Result<void> Choice::add_named(beam::Vm& vm, const std::string& name) {
     const ProcessName parsed = parse_process_name(name);
     if (const auto owner = parsed.owner_id) {
-        auto pids = beam::PidWords::of(vm);
-        if (!pids) {
-            return std::unexpected(pids.error());
-        }
+        ASSIGN_OR_RETURN(auto pids, beam::PidWords::of(vm));
         bool found = false;
         auto done = for_each_process(vm, sizer_, [&](const beam::ProcessSize& process) {
-            if (pids->owner_id(process.pid_word) == owner) {
+            if (pids.owner_id(process.pid_word) == owner) {
                 pids_.insert(process.pid_word);
                 found = true;
             }
@@ -97,22 +80,16 @@ Result<void> Choice::add_named(beam::Vm& vm, const std::string& name) {
         }
         return fail(ErrorCode::kNotFound, fmt::format("the node has no process {}", name));
     }
-    auto atoms = beam::AtomReader::open(vm);
-    auto words = beam::AtomWords::resolve(vm.layout());
-    if (!atoms || !words) {
-        return std::unexpected(!atoms ? atoms.error() : words.error());
-    }
+    ASSIGN_OR_RETURN(auto atoms, beam::AtomReader::open(vm));
+    ASSIGN_OR_RETURN(auto words, beam::AtomWords::resolve(vm.layout()));
     for (const std::string& registered : parsed.registered) {
-        for (std::uint32_t index = 0; index < atoms->count(); ++index) {
-            if (auto text = atoms->text(index); !text || *text != registered) {
+        for (std::uint32_t index = 0; index < atoms.count(); ++index) {
+            if (auto text = atoms.text(index); !text || *text != registered) {
                 continue;
             }
-            auto process = beam::registered_process(vm, words->word(index));
-            if (!process) {
-                return std::unexpected(process.error());
-            }
-            if (*process != 0) {
-                return add_structure(vm, *process);
+            ASSIGN_OR_RETURN(auto process, beam::registered_process(vm, words.word(index)));
+            if (process != 0) {
+                return add_structure(vm, process);
             }
             break;
         }
@@ -122,11 +99,9 @@ Result<void> Choice::add_named(beam::Vm& vm, const std::string& name) {
 }
 
 Result<void> Choice::add_structure(beam::Vm& vm, beam::Address process) {
-    auto read = beam::OwnedStruct::read(vm.bulk(), process, sizer_.structure_bytes());
-    if (!read) {
-        return std::unexpected(read.error());
-    }
-    pids_.insert(sizer_.size(read->view().bytes()).pid_word);
+    ASSIGN_OR_RETURN(auto read,
+                     beam::OwnedStruct::read(vm.bulk(), process, sizer_.structure_bytes()));
+    pids_.insert(sizer_.size(read.view().bytes()).pid_word);
     return {};
 }
 

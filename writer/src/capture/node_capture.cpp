@@ -5,6 +5,7 @@
 #include "beam/tables/process_table.h"
 #include "target/process/clock.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
@@ -26,11 +27,8 @@ Result<std::vector<memory::AddressRange>> literal_parts(beam::Vm& vm, memory::Ad
         if (!mapping.readable || open.begin >= open.end) {
             continue;
         }
-        auto present = vm.target().pages().present(open);
-        if (!present) {
-            return present;
-        }
-        parts.insert(parts.end(), present->begin(), present->end());
+        ASSIGN_OR_RETURN(auto present, vm.target().pages().present(open));
+        parts.insert(parts.end(), present.begin(), present.end());
     }
     return parts;
 }
@@ -76,11 +74,8 @@ Result<void> NodeCapture::capture_record(const CaptureOptions& options, const La
         capture.set_os_release(std::string(system.sysname) + " " + system.release);
         capture.set_host_name(system.nodename);
     }
-    auto offset = append(format::RecordKind::kCapture, capture);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    trailer_.set_capture_offset(*offset);
+    ASSIGN_OR_RETURN(auto offset, append(format::RecordKind::kCapture, capture));
+    trailer_.set_capture_offset(offset);
     return {};
 }
 
@@ -91,38 +86,29 @@ Result<void> NodeCapture::epoch(std::uint32_t number, records::MemorySourceKind 
     epoch.set_pass(1);
     epoch.set_monotonic_ns(target::clock_ns(CLOCK_MONOTONIC));
     epoch.set_wall_us(target::clock_ns(CLOCK_REALTIME) / 1000);
-    auto offset = append(format::RecordKind::kEpoch, epoch);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    trailer_.add_epoch_offset(*offset);
+    ASSIGN_OR_RETURN(auto offset, append(format::RecordKind::kEpoch, epoch));
+    trailer_.add_epoch_offset(offset);
     return {};
 }
 
 Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules) {
     const auto& facts = vm_.facts();
-    auto name = beam::read_node_name(vm_);
-    auto scheme = vm_.layout().constant("term_scheme");
-    auto processes = beam::ProcessTable::open(vm_);
-    auto ports = beam::ProcessTable::port_slots(vm_);
-    if (!name || !scheme || !processes || !ports) {
-        return std::unexpected(!name        ? name.error()
-                               : !scheme    ? scheme.error()
-                               : !processes ? processes.error()
-                                            : ports.error());
-    }
+    ASSIGN_OR_RETURN(auto name, beam::read_node_name(vm_));
+    ASSIGN_OR_RETURN(auto scheme, vm_.layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(auto processes, beam::ProcessTable::open(vm_));
+    ASSIGN_OR_RETURN(auto ports, beam::ProcessTable::port_slots(vm_));
     records::Node node;
     node.set_otp_release(facts.otp_release);
     node.set_erts_version(facts.erts_version);
     node.set_jit(facts.jit);
     node.set_word_size(8);
     node.set_little_endian(true);
-    node.set_term_scheme(static_cast<std::uint32_t>(*scheme));
+    node.set_term_scheme(static_cast<std::uint32_t>(scheme));
     if (auto atoms = beam::AtomReader::open(vm_)) {
-        name_ = atoms->text(name->atom).value_or("");
+        name_ = atoms->text(name.atom).value_or("");
     }
-    node.set_name_atom(name->atom);
-    node.set_creation(name->creation);
+    node.set_name_atom(name.atom);
+    node.set_creation(name.creation);
     if (auto boot = vm_.target().boot_us()) {
         node.set_boot_us(*boot);
     }
@@ -131,8 +117,8 @@ Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules) {
             node.add_arguments(std::move(argument));
         }
     }
-    node.set_process_limit(processes->slots());
-    node.set_port_limit(*ports);
+    node.set_process_limit(processes.slots());
+    node.set_port_limit(ports);
     node.set_schedulers(facts.schedulers);
     node.set_dirty_cpu_schedulers(facts.dirty_cpu_schedulers);
     node.set_dirty_io_schedulers(facts.dirty_io_schedulers);
@@ -149,33 +135,23 @@ Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules) {
     }
     node.set_code_bytes(code_bytes);
     trailer_.mutable_totals()->set_code_bytes(code_bytes);
-    auto offset = append(format::RecordKind::kNode, node);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    trailer_.set_node_offset(*offset);
+    ASSIGN_OR_RETURN(auto offset, append(format::RecordKind::kNode, node));
+    trailer_.set_node_offset(offset);
     return {};
 }
 
 Result<void> NodeCapture::atoms() {
-    auto reader = beam::AtomReader::open(vm_);
-    if (!reader) {
-        return std::unexpected(reader.error());
-    }
+    ASSIGN_OR_RETURN(auto reader, beam::AtomReader::open(vm_));
     auto& totals = *trailer_.mutable_totals();
-    for (std::uint32_t first = atoms_; first < reader->count();) {
-        auto page = reader->page(first, limits::kAtomsOfAPage, limits::kAtomTextOfAPage);
-        if (!page) {
-            return std::unexpected(page.error());
-        }
-        for (auto& text : *page->mutable_text()) {
+    for (std::uint32_t first = atoms_; first < reader.count();) {
+        ASSIGN_OR_RETURN(auto page,
+                         reader.page(first, limits::kAtomsOfAPage, limits::kAtomTextOfAPage));
+        for (auto& text : *page.mutable_text()) {
             totals.set_atom_text_bytes(totals.atom_text_bytes() + text.size());
             text = cookies_.atom_without_cookies(std::move(text));
         }
-        if (auto done = append_atoms(copier_.writer(), *page, trailer_); !done) {
-            return done;
-        }
-        first += static_cast<std::uint32_t>(page->text_size());
+        RETURN_IF_ERROR(append_atoms(copier_.writer(), page, trailer_));
+        first += static_cast<std::uint32_t>(page.text_size());
         atoms_ = first;
     }
     totals.set_atoms(atoms_);
@@ -183,10 +159,7 @@ Result<void> NodeCapture::atoms() {
 }
 
 Result<void> NodeCapture::modules(const std::vector<beam::ModuleCode>& modules) {
-    auto reader = beam::ModuleReader::open(vm_);
-    if (!reader) {
-        return std::unexpected(reader.error());
-    }
+    ASSIGN_OR_RETURN(auto reader, beam::ModuleReader::open(vm_));
     records::ModuleIndexPage index;
     const auto flush = [&]() -> Result<void> {
         if (index.module_size() == 0) {
@@ -201,13 +174,9 @@ Result<void> NodeCapture::modules(const std::vector<beam::ModuleCode>& modules) 
         if (!modules_.emplace(code.header, code.instance).second) {
             continue;
         }
-        if (auto done = module(code, *reader, index); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(module(code, reader, index));
         if (index.module_size() >= limits::kModulesOfAPage) {
-            if (auto done = flush(); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(flush());
         }
     }
     trailer_.mutable_totals()->set_modules(modules_.size());
@@ -222,9 +191,7 @@ Result<void> NodeCapture::module(const beam::ModuleCode& code, beam::ModuleReade
         trailer_.add_warning("module tables: " + record.error().message);
         return {};
     }
-    if (auto done = append_module(copier_.writer(), *record, index); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(append_module(copier_.writer(), *record, index));
     for (std::uint32_t first = 0; first < record->function_count();
          first += limits::kFunctionsOfAPage) {
         auto page = reader.functions(code, first, limits::kFunctionsOfAPage);
@@ -232,9 +199,7 @@ Result<void> NodeCapture::module(const beam::ModuleCode& code, beam::ModuleReade
             trailer_.add_warning("module functions: " + page.error().message);
             return {};
         }
-        if (auto done = append(format::RecordKind::kFunctions, *page); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(append(format::RecordKind::kFunctions, *page));
     }
     for (std::uint32_t first = 0; first < record->line_count(); first += limits::kLinesOfAPage) {
         auto page = reader.lines(code, first, limits::kLinesOfAPage);
@@ -242,9 +207,7 @@ Result<void> NodeCapture::module(const beam::ModuleCode& code, beam::ModuleReade
             trailer_.add_warning("module lines: " + page.error().message);
             return {};
         }
-        if (auto done = append(format::RecordKind::kLines, *page); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(append(format::RecordKind::kLines, *page));
     }
     return {};
 }
@@ -265,53 +228,31 @@ Result<void> NodeCapture::pages(const Result<std::vector<Page>>& pages, format::
     }
     written->second = print;
     for (const auto& page : *pages) {
-        if (auto done = append_noted(copier_.writer(), kind, page, offsets); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(append_noted(copier_.writer(), kind, page, offsets));
     }
     return {};
 }
 
 Result<void> NodeCapture::exports() {
-    auto exports = beam::ExportReader::open(vm_);
-    if (!exports) {
-        return std::unexpected(exports.error());
-    }
-    while (exports_ < exports->count()) {
-        auto page = exports->page(exports_, limits::kExportsOfAPage);
-        if (!page) {
-            return std::unexpected(page.error());
-        }
-        if (auto done = append_noted(copier_.writer(), format::RecordKind::kExports, *page,
-                                     *trailer_.mutable_exports_offset());
-            !done) {
-            return done;
-        }
-        exports_ = std::min(exports_ + limits::kExportsOfAPage, exports->count());
+    ASSIGN_OR_RETURN(auto exports, beam::ExportReader::open(vm_));
+    while (exports_ < exports.count()) {
+        ASSIGN_OR_RETURN(auto page, exports.page(exports_, limits::kExportsOfAPage));
+        RETURN_IF_ERROR(append_noted(copier_.writer(), format::RecordKind::kExports, page,
+                                     *trailer_.mutable_exports_offset()));
+        exports_ = std::min(exports_ + limits::kExportsOfAPage, exports.count());
     }
     return {};
 }
 
 Result<void> NodeCapture::tables() {
-    if (auto done = exports(); !done) {
-        return done;
-    }
-    if (auto done = pages(beam::read_fun_entries(vm_, limits::kEntriesOfAPage),
-                          format::RecordKind::kFunEntries, *trailer_.mutable_fun_entries_offset());
-        !done) {
-        return done;
-    }
-    if (auto done =
-            pages(beam::read_node_entries(vm_, limits::kEntriesOfAPage),
-                  format::RecordKind::kNodeEntries, *trailer_.mutable_node_entries_offset());
-        !done) {
-        return done;
-    }
-    if (auto done = pages(beam::read_catches(vm_, limits::kFunctionsOfAPage),
-                          format::RecordKind::kCatches, *trailer_.mutable_catches_offset());
-        !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(exports());
+    RETURN_IF_ERROR(pages(beam::read_fun_entries(vm_, limits::kEntriesOfAPage),
+                          format::RecordKind::kFunEntries, *trailer_.mutable_fun_entries_offset()));
+    RETURN_IF_ERROR(pages(beam::read_node_entries(vm_, limits::kEntriesOfAPage),
+                          format::RecordKind::kNodeEntries,
+                          *trailer_.mutable_node_entries_offset()));
+    RETURN_IF_ERROR(pages(beam::read_catches(vm_, limits::kFunctionsOfAPage),
+                          format::RecordKind::kCatches, *trailer_.mutable_catches_offset()));
     const Result<std::vector<records::CodePoints>> points(std::in_place, 1, beam::code_points(vm_));
     return pages(points, format::RecordKind::kCodePoints, *trailer_.mutable_code_points_offset());
 }
@@ -339,9 +280,7 @@ Result<std::vector<memory::AddressRange>> NodeCapture::changed_pages(
     for (const auto& part : parts) {
         for (auto at = part.begin; at < part.end; at += memory::kPageBytes) {
             bytes.resize(std::min(memory::kPageBytes, part.end - at));
-            if (auto done = vm_.bulk().read(at, bytes); !done) {
-                return std::unexpected(done.error());
-            }
+            RETURN_IF_ERROR(vm_.bulk().read(at, bytes));
             look_at({at, at + bytes.size()});
         }
     }
@@ -363,18 +302,11 @@ Result<void> NodeCapture::literals(BinaryStore& binaries) {
         run.follow(trailer_.literals_directory_offset());
     }
     for (const auto& part : *changed) {
-        if (auto done = run.region(format::RegionKind::kLiterals, {part.begin, part.end}); !done) {
-            return done;
-        }
-        auto swept = beam::sweep_literal_binaries(
-            vm_, part, [&](Address binary) { return binaries.add(binary); });
-        if (!swept) {
-            return swept;
-        }
+        RETURN_IF_ERROR(run.region(format::RegionKind::kLiterals, {part.begin, part.end}));
+        RETURN_IF_ERROR(beam::sweep_literal_binaries(
+            vm_, part, [&](Address binary) { return binaries.add(binary); }));
     }
-    if (auto done = literals_directory(run); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(literals_directory(run));
     auto& totals = *trailer_.mutable_totals();
     totals.set_literal_words(totals.literal_words() + run.words());
     return {};
@@ -383,20 +315,14 @@ Result<void> NodeCapture::literals(BinaryStore& binaries) {
 Result<void> NodeCapture::no_literals() {
     RunWriter run(copier_, vm_, format::OwnerKind::kNode, 0);
     const auto start = vm_.facts().literals_start;
-    if (auto done = run.left_out(format::RegionKind::kLiterals,
-                                 {start, start + vm_.facts().literals_bytes});
-        !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(
+        run.left_out(format::RegionKind::kLiterals, {start, start + vm_.facts().literals_bytes}));
     return literals_directory(run);
 }
 
 Result<void> NodeCapture::literals_directory(RunWriter& run) {
-    const auto offset = run.finish_as_record();
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    trailer_.set_literals_directory_offset(*offset);
+    ASSIGN_OR_RETURN(const auto offset, run.finish_as_record());
+    trailer_.set_literals_directory_offset(offset);
     return {};
 }
 

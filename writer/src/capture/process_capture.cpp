@@ -1,5 +1,6 @@
 #include "capture/process_capture.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/record_limits.h>
 
 #include <fmt/format.h>
@@ -21,31 +22,21 @@ bool is_about_the_process(const Error& error) {
 }  // namespace
 
 Result<ProcessCapture> ProcessCapture::open(const Parts& parts) {
-    auto reader = beam::ProcessReader::open(parts.vm, parts.code);
-    auto relations = beam::RelationWalker::open(parts.vm);
-    auto messages = beam::MessageWalker::open(parts.vm);
-    auto fragments = beam::FragmentReader::open(parts.vm);
-    auto off_heap = beam::OffHeapWalker::open(parts.vm);
-    if (!reader || !relations || !messages || !fragments || !off_heap) {
-        return std::unexpected(!reader      ? reader.error()
-                               : !relations ? relations.error()
-                               : !messages  ? messages.error()
-                               : !fragments ? fragments.error()
-                                            : off_heap.error());
-    }
-    return ProcessCapture(parts, std::move(*reader), std::move(*relations), std::move(*messages),
-                          std::move(*fragments), std::move(*off_heap));
+    ASSIGN_OR_RETURN(auto reader, beam::ProcessReader::open(parts.vm, parts.code));
+    ASSIGN_OR_RETURN(auto relations, beam::RelationWalker::open(parts.vm));
+    ASSIGN_OR_RETURN(auto messages, beam::MessageWalker::open(parts.vm));
+    ASSIGN_OR_RETURN(auto fragments, beam::FragmentReader::open(parts.vm));
+    ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(parts.vm));
+    return ProcessCapture(parts, std::move(reader), std::move(relations), std::move(messages),
+                          std::move(fragments), std::move(off_heap));
 }
 
 Result<void> ProcessCapture::still(const Try& request) {
     if (request.watch == nullptr) {
         return {};
     }
-    auto reason = (*request.watch)();
-    if (!reason) {
-        return std::unexpected(reason.error());
-    }
-    changed_ = *reason;
+    ASSIGN_OR_RETURN(auto reason, (*request.watch)());
+    changed_ = reason;
     return changed_ == records::VOID_REASON_NONE
                ? Result<void>()
                : fail(ErrorCode::kChanged, "it changed while it was being copied");
@@ -89,19 +80,15 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
     }
     if (process->void_reason == records::VOID_REASON_NONE || request.last) {
         process->facts.set_epoch(request.epoch);
-        if (auto done = write(request, *process); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(write(request, *process));
     }
     parts_.vm.prefetched().drop();
     return TryOutcome{process->void_reason, false};
 }
 
 Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& process) {
-    auto begin = parts_.copier.writer().append(format::RecordKind::kProcess, process.facts);
-    if (!begin) {
-        return std::unexpected(begin.error());
-    }
+    ASSIGN_OR_RETURN(auto begin,
+                     parts_.copier.writer().append(format::RecordKind::kProcess, process.facts));
     RunWriter run(parts_.copier, parts_.vm, format::OwnerKind::kProcess, process.facts.owner_id());
     Outcome outcome;
     outcome.memory_bytes = process.fixed_bytes;
@@ -133,48 +120,39 @@ Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& proces
             process.void_detail = "a region could not be read to its end";
         }
     }
-    auto directory = run.finish();
-    if (!directory) {
-        return std::unexpected(directory.error());
-    }
-    *outcome.end.mutable_directory() = std::move(*directory);
+    ASSIGN_OR_RETURN(auto directory, run.finish());
+    *outcome.end.mutable_directory() = std::move(directory);
     outcome.end.set_words_captured(run.words());
     outcome.end.set_queue_entries(run.queue_entries());
     words_ += run.words();
-    return finish(request, process, *begin, outcome);
+    return finish(request, process, begin, outcome);
 }
 
 Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessView& process,
                                       RunWriter& run, Outcome& outcome) {
-    auto walked = relations_.walk(process, limits::kRelationsOfAPage, parts_.chain_limit,
-                                  [&](records::Relations& page) { return relations(page, run); });
-    if (!walked) {
-        return std::unexpected(walked.error());
-    }
-    outcome.memory_bytes += walked->bytes;
-    outcome.end.set_links(walked->links);
-    outcome.end.set_monitors(walked->monitors);
-    if (auto done = heaps(process, run); !done) {
-        return done;
-    }
-    auto queues = messages_.walk(process, parts_.chain_limit, [&](beam::QueueEntry& entry) {
-        if (run.queue_entries() % kMessagesBetweenWatches == kMessagesBetweenWatches - 1) {
-            if (auto same = still(request); !same) {
-                return same;
+    ASSIGN_OR_RETURN(
+        auto walked,
+        relations_.walk(process, limits::kRelationsOfAPage, parts_.chain_limit,
+                        [&](records::Relations& page) { return relations(page, run); }));
+    outcome.memory_bytes += walked.bytes;
+    outcome.end.set_links(walked.links);
+    outcome.end.set_monitors(walked.monitors);
+    RETURN_IF_ERROR(heaps(process, run));
+    auto queues =
+        messages_.walk(process, parts_.chain_limit, [&](beam::QueueEntry& entry) -> Result<void> {
+            if (run.queue_entries() % kMessagesBetweenWatches == kMessagesBetweenWatches - 1) {
+                RETURN_IF_ERROR(still(request));
             }
-        }
-        outcome.memory_bytes += entry.bytes;
-        for (const auto& fragment : entry.fragments) {
-            if (entry.message.kind() != records::MESSAGE_KIND_SIGNAL &&
-                !process.facts.off_heap_message_queue()) {
-                outcome.message_words += fragment.used_words;
+            outcome.memory_bytes += entry.bytes;
+            for (const auto& fragment : entry.fragments) {
+                if (entry.message.kind() != records::MESSAGE_KIND_SIGNAL &&
+                    !process.facts.off_heap_message_queue()) {
+                    outcome.message_words += fragment.used_words;
+                }
+                RETURN_IF_ERROR(list(fragment.off_heap, fragment.used_words));
             }
-            if (auto done = list(fragment.off_heap, fragment.used_words); !done) {
-                return done;
-            }
-        }
-        return run.message(entry);
-    });
+            return run.message(entry);
+        });
     if (!queues) {
         return queues;
     }
@@ -190,15 +168,13 @@ Result<void> ProcessCapture::relations(const records::Relations& page, RunWriter
             {0, address, relations_.remote_words(), relations_.remote_words(), 0, 0});
     };
     for (const auto& link : page.link()) {
-        if (auto done = link.has_remote_owner_id() ? keep(link.other_word()) : Result<void>();
-            !done) {
-            return done;
+        if (link.has_remote_owner_id()) {
+            RETURN_IF_ERROR(keep(link.other_word()));
         }
     }
     for (const auto& monitor : page.monitor()) {
-        if (auto done = monitor.has_remote_owner_id() ? keep(monitor.other_word()) : Result<void>();
-            !done) {
-            return done;
+        if (monitor.has_remote_owner_id()) {
+            RETURN_IF_ERROR(keep(monitor.other_word()));
         }
     }
     return run.relations(page);
@@ -213,14 +189,11 @@ Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& 
           std::pair{RegionKind::kArguments, process.arguments},
           std::pair{RegionKind::kArguments, process.native_arguments},
           std::pair{RegionKind::kDictionary, process.dictionary}}) {
-        if (auto done = run.region(kind, span); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(run.region(kind, span));
     }
-    const auto with_binaries = [&](RegionKind kind, const beam::Fragment& fragment) {
-        if (auto done = list(fragment.off_heap, fragment.used_words); !done) {
-            return done;
-        }
+    const auto with_binaries = [&](RegionKind kind,
+                                   const beam::Fragment& fragment) -> Result<void> {
+        RETURN_IF_ERROR(list(fragment.off_heap, fragment.used_words));
         return run.fragment(kind, fragment);
     };
     auto chained =
@@ -243,9 +216,7 @@ Result<void> ProcessCapture::list(beam::Address first, std::uint64_t limit) {
 Result<void> ProcessCapture::off_heap(const beam::ProcessView& process, const RunWriter& run) {
     // A member of an off-heap list has three words at least, all of them in the captured regions.
     const auto limit = run.words() / 3 + 1;
-    if (auto done = list(process.off_heap, limit); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(list(process.off_heap, limit));
     return list(process.writable_binaries, limit);
 }
 
@@ -261,10 +232,8 @@ Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView&
     end.set_attempt(request.number);
     end.set_memory_bytes(outcome.memory_bytes);
     end.set_message_words(outcome.message_words);
-    auto offset = parts_.copier.writer().append(format::RecordKind::kProcessEnd, end);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
+    ASSIGN_OR_RETURN(auto offset,
+                     parts_.copier.writer().append(format::RecordKind::kProcessEnd, end));
     if (process.void_reason != records::VOID_REASON_NONE && !request.last) {
         return {};
     }
@@ -272,7 +241,7 @@ Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView&
     records::ProcessRow row;
     row.set_owner_id(facts.owner_id());
     row.set_begin_offset(begin);
-    row.set_end_offset(*offset);
+    row.set_end_offset(offset);
     row.set_void_reason(process.void_reason);
     row.set_memory_bytes(outcome.memory_bytes);
     row.set_reductions(facts.reductions());

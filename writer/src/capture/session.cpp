@@ -5,6 +5,8 @@
 #include "target/process/clock.h"
 #include "target/stop/raised_priority.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,30 +82,24 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                                                 const LayoutDoubts& doubts, Choice choice,
                                                 DumpWriter writer, ProgressListener& listener,
                                                 const std::atomic<bool>& cancelled) {
-    auto scheme = vm->layout().constant("term_scheme");
-    auto set_aside = beam::SetAside::open(vm->layout());
-    if (!scheme || !set_aside) {
-        return std::unexpected(!scheme ? scheme.error() : set_aside.error());
-    }
+    ASSIGN_OR_RETURN(auto scheme, vm->layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(auto set_aside, beam::SetAside::open(vm->layout()));
     std::unique_ptr<Session> session(new Session(options, std::move(vm), std::move(choice),
                                                  std::move(writer), listener, cancelled));
     auto& self = *session;
     auto& target = self.vm_->target();
-    self.set_aside_.emplace(*set_aside);
+    self.set_aside_.emplace(set_aside);
     self.copier_.emplace(self.writer_, self.vm_->bulk(),
                          target.has_swapped_pages() ? &target.pages() : nullptr,
-                         static_cast<format::TermScheme>(*scheme), self.cookies_.texts());
+                         static_cast<format::TermScheme>(scheme), self.cookies_.texts());
     self.node_.emplace(*self.vm_, *self.copier_, self.cookies_, self.trailer_);
     self.started_ns_ = target::clock_ns(CLOCK_MONOTONIC);
     // A thread of real-time priority is not held back.
     if (!target::RaisedPriority().real_time()) {
         self.quota_ = target::CpuQuota::of_this_process();
     }
-    if (auto done = self.node_->capture_record(
-            options, doubts, target::clock_ns(CLOCK_REALTIME) / 1000, self.started_ns_);
-        !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(self.node_->capture_record(
+        options, doubts, target::clock_ns(CLOCK_REALTIME) / 1000, self.started_ns_));
     if (auto said = doubts.sentence(self.vm_->facts().otp_release, self.vm_->layout())) {
         self.warn(std::move(*said));
     }
@@ -158,14 +154,9 @@ Result<void> Session::epoch(records::MemorySourceKind source) {
 
 Result<void> Session::find_code() {
     // The node ran since its tables were found: look again.
-    if (auto done = vm_->refresh(); !done) {
-        return done;
-    }
-    auto code = beam::CodeLookup::read(*vm_);
-    if (!code) {
-        return std::unexpected(code.error());
-    }
-    code_.emplace(std::move(*code));
+    RETURN_IF_ERROR(vm_->refresh());
+    ASSIGN_OR_RETURN(auto code, beam::CodeLookup::read(*vm_));
+    code_.emplace(std::move(code));
     return {};
 }
 
@@ -193,29 +184,18 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const Moving&
     if (auto done = steadily(moving, *vm_, [this] { return find_code(); }); !done) {
         return done;
     }
-    if (auto done = find_cookies(moving); !done) {
-        return done;
-    }
-    if (auto done = epoch(source); !done) {
-        return done;
-    }
-    if (auto done = node_->node(code_->modules()); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(find_cookies(moving));
+    RETURN_IF_ERROR(epoch(source));
+    RETURN_IF_ERROR(node_->node(code_->modules()));
     if (auto done = steadily(moving, *vm_, [this] { return node_->atoms(); }); !done) {
         return done;
     }
-    if (auto done = node_->modules(code_->modules()); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(node_->modules(code_->modules()));
     if (auto done = steadily(moving, *vm_, [this] { return node_->tables(); }); !done) {
         return done;
     }
-    auto binaries = BinaryStore::open(*vm_, *copier_, options_.binary_bytes);
-    if (!binaries) {
-        return std::unexpected(binaries.error());
-    }
-    binaries_.emplace(std::move(*binaries));
+    ASSIGN_OR_RETURN(auto binaries, BinaryStore::open(*vm_, *copier_, options_.binary_bytes));
+    binaries_.emplace(std::move(binaries));
     binaries_->set_moving(moving());
     const auto literals = [this]() -> Result<void> {
         if (options_.no_literals) {
@@ -224,60 +204,38 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const Moving&
         auto done = node_->literals(*binaries_);
         return done ? binaries_->settle() : done;
     };
-    if (auto done = steadily(moving, *vm_, literals); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(steadily(moving, *vm_, literals));
     return open_processes();
 }
 
 Result<void> Session::node_growth() {
     // A cookie that was set meanwhile is among the atoms that are written now.
-    if (auto done = find_cookies(always); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(find_cookies(always));
     const auto look_again = [this]() -> Result<void> {
-        if (auto done = vm_->refresh(); !done) {
-            return done;
-        }
-        auto modules = beam::read_modules(*vm_);
-        if (!modules) {
-            return std::unexpected(modules.error());
-        }
-        if (auto done = node_->atoms(); !done) {
-            return done;
-        }
-        if (auto done = node_->modules(*modules); !done) {
-            return done;
-        }
-        if (auto done = node_->tables(); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(vm_->refresh());
+        ASSIGN_OR_RETURN(auto modules, beam::read_modules(*vm_));
+        RETURN_IF_ERROR(node_->atoms());
+        RETURN_IF_ERROR(node_->modules(modules));
+        RETURN_IF_ERROR(node_->tables());
         if (options_.no_literals) {
             return {};
         }
-        if (auto done = node_->literals(*binaries_); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(node_->literals(*binaries_));
         return binaries_->settle();
     };
     return steadily(always, *vm_, look_again);
 }
 
 Result<void> Session::open_processes() {
-    auto table = beam::ProcessTable::open(*vm_);
-    if (!table) {
-        return std::unexpected(table.error());
-    }
-    table_.emplace(*table);
+    ASSIGN_OR_RETURN(auto table, beam::ProcessTable::open(*vm_));
+    table_.emplace(table);
     index_.emplace(writer_);
     auto& target = vm_->target();
-    auto processes = ProcessCapture::open({*vm_, *code_, *copier_, *binaries_, *index_,
+    ASSIGN_OR_RETURN(auto processes,
+                     ProcessCapture::open({*vm_, *code_, *copier_, *binaries_, *index_,
                                            most_bytes(target) / kSmallestMemberBytes,
-                                           !target.has_swapped_pages()});
-    if (!processes) {
-        return std::unexpected(processes.error());
-    }
-    processes_.emplace(std::move(*processes));
+                                           !target.has_swapped_pages()}));
+    processes_.emplace(std::move(processes));
     return {};
 }
 
@@ -368,9 +326,7 @@ bool Session::go_on_without_stops(const Error& error, std::size_t left) {
 }
 
 Result<void> Session::totals() {
-    if (auto done = binaries_->finish(trailer_); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(binaries_->finish(trailer_));
     auto& totals = *trailer_.mutable_totals();
     totals.MergeFrom(index_->totals());
     totals.set_binaries(binaries_->count());
@@ -399,9 +355,7 @@ Result<void> Session::totals() {
 }
 
 Result<CaptureReport> Session::finish() {
-    if (auto done = totals(); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(totals());
     auto& cost = *trailer_.mutable_cost();
     add_stops(holds().costs(), cost);
     cost.set_elapsed_ns(target::clock_ns(CLOCK_MONOTONIC) - started_ns_);
@@ -416,11 +370,8 @@ Result<CaptureReport> Session::finish() {
     report.warnings.assign(trailer_.warning().begin(), trailer_.warning().end());
     report.otp_release = vm_->facts().otp_release;
     report.node_name = node_->name();
-    auto written = writer_.finish(trailer_);
-    if (!written) {
-        return std::unexpected(written.error());
-    }
-    report.written = *written;
+    ASSIGN_OR_RETURN(auto written, writer_.finish(trailer_));
+    report.written = written;
     return report;
 }
 

@@ -1,5 +1,7 @@
 #include "check/dump_estimate.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <zstd.h>
 
 #include <algorithm>
@@ -20,11 +22,8 @@ Result<std::vector<memory::AddressRange>> anonymous_parts(target::Target& target
         if (!mapping.readable || !mapping.writable || mapping.shared || named) {
             continue;
         }
-        const auto present = target.pages().present(mapping.range);
-        if (!present) {
-            return std::unexpected(present.error());
-        }
-        parts.insert(parts.end(), present->begin(), present->end());
+        ASSIGN_OR_RETURN(const auto present, target.pages().present(mapping.range));
+        parts.insert(parts.end(), present.begin(), present.end());
     }
     return parts;
 }
@@ -55,12 +54,9 @@ std::uint64_t compressed(std::span<const std::byte> bytes, int level) {
 }  // namespace
 
 Result<DumpEstimate> estimate_dump(target::Target& target, int level) {
-    const auto parts = anonymous_parts(target);
-    if (!parts) {
-        return std::unexpected(parts.error());
-    }
+    ASSIGN_OR_RETURN(const auto parts, anonymous_parts(target));
     DumpEstimate estimate;
-    for (const auto& part : *parts) {
+    for (const auto& part : parts) {
         estimate.resident_bytes += part.bytes();
     }
     std::vector<std::byte> together;
@@ -69,7 +65,7 @@ Result<DumpEstimate> estimate_dump(target::Target& target, int level) {
         estimate.compressed_bytes += compressed(together, level);
         together.clear();
     };
-    for (const auto& block : sample(*parts, estimate.resident_bytes)) {
+    for (const auto& block : sample(parts, estimate.resident_bytes)) {
         const auto begin = together.size();
         together.resize(begin + block.bytes());
         // What was unmapped meanwhile is no loss to an estimate.

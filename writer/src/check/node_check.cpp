@@ -6,6 +6,8 @@
 #include "capture/modes/snapshot.h"
 #include "target/live_target.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -14,27 +16,18 @@ namespace beamdump::check {
 namespace {
 
 Result<std::string> name_of(beam::Vm& vm) {
-    auto name = beam::read_node_name(vm);
-    auto atoms = beam::AtomReader::open(vm);
-    if (!name || !atoms) {
-        return std::unexpected(!name ? name.error() : atoms.error());
-    }
-    return atoms->text(name->atom);
+    ASSIGN_OR_RETURN(auto name, beam::read_node_name(vm));
+    ASSIGN_OR_RETURN(auto atoms, beam::AtomReader::open(vm));
+    return atoms.text(name.atom);
 }
 
 Result<void> count_processes(beam::Vm& vm, NodeCheck& check) {
     constexpr std::uint32_t kSlots = 65536;
-    auto table = beam::ProcessTable::open(vm);
-    if (!table) {
-        return std::unexpected(table.error());
-    }
-    check.process_limit = table->slots();
-    for (std::uint32_t first = 0; first < table->slots(); first += kSlots) {
-        const auto used = table->used(first, kSlots);
-        if (!used) {
-            return std::unexpected(used.error());
-        }
-        check.processes += used->size();
+    ASSIGN_OR_RETURN(auto table, beam::ProcessTable::open(vm));
+    check.process_limit = table.slots();
+    for (std::uint32_t first = 0; first < table.slots(); first += kSlots) {
+        ASSIGN_OR_RETURN(const auto used, table.used(first, kSlots));
+        check.processes += used.size();
     }
     return {};
 }
@@ -50,23 +43,15 @@ std::uint64_t count_threads(pid_t pid) {
 Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
                              capture::ProgressListener& listener,
                              const std::atomic<bool>& cancelled) {
-    auto how = capture::locate_options(options);
-    if (!how) {
-        return std::unexpected(how.error());
-    }
+    ASSIGN_OR_RETURN(auto how, capture::locate_options(options));
     const auto open = [&] { return target::LiveTarget::open(options.pid); };
-    const auto checked = fit::locate_checked(open, *how, beam::kCheckTries, cancelled);
-    if (!checked) {
-        return std::unexpected(checked.error());
-    }
-    const auto& vm = checked->vm;
-    const auto process = target::ProcDirectory::open(options.pid);
-    if (!process) {
-        return std::unexpected(process.error());
-    }
+    ASSIGN_OR_RETURN(const auto checked,
+                     fit::locate_checked(open, how, beam::kCheckTries, cancelled));
+    const auto& vm = checked.vm;
+    ASSIGN_OR_RETURN(const auto process, target::ProcDirectory::open(options.pid));
     NodeCheck check{.vm = vm->facts(),
                     .found = vm->found(),
-                    .access = target::access_facts(*process),
+                    .access = target::access_facts(process),
                     .executable = vm->target().executable(),
                     .swapped = vm->target().has_swapped_pages(),
                     .threads = count_threads(options.pid),
@@ -83,9 +68,7 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
     if (auto name = name_of(*vm)) {
         check.node_name = *name;
     }
-    if (auto counted = count_processes(*vm, check); !counted) {
-        return std::unexpected(counted.error());
-    }
+    RETURN_IF_ERROR(count_processes(*vm, check));
     const auto resident = vm->target().resident_bytes();
     const auto room = target::HeadRoom::of(options.pid);
     check.memory_left = room ? room->memory() : std::unexpected(room.error());
@@ -98,11 +81,8 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
     const auto told = [&](std::size_t done, std::size_t total) {
         listener.update({"fields", done, total, 0, 0});
     };
-    auto fit = fit::probe_layout(*checked, open, *how, told, cancelled);
-    if (!fit) {
-        return std::unexpected(fit.error());
-    }
-    check.layout = std::move(*fit);
+    ASSIGN_OR_RETURN(auto fit, fit::probe_layout(checked, open, how, told, cancelled));
+    check.layout = std::move(fit);
     return check;
 }
 

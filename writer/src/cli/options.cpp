@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -265,18 +267,10 @@ void set_output(const RawOptions& raw, Options& options) {
 
 Result<Options> checked(RawOptions raw) {
     Options options = std::move(raw.options);
-    if (auto target = set_target(raw, options); !target) {
-        return std::unexpected(target.error());
-    }
-    if (auto mode = set_mode(raw, options); !mode) {
-        return std::unexpected(mode.error());
-    }
-    if (auto choice = set_choice(raw, options); !choice) {
-        return std::unexpected(choice.error());
-    }
-    if (auto bytes = set_binary_bytes(raw, options); !bytes) {
-        return std::unexpected(bytes.error());
-    }
+    RETURN_IF_ERROR(set_target(raw, options));
+    RETURN_IF_ERROR(set_mode(raw, options));
+    RETURN_IF_ERROR(set_choice(raw, options));
+    RETURN_IF_ERROR(set_binary_bytes(raw, options));
     if (!raw.layout.empty()) {
         options.capture.layout = raw.layout;
     }
@@ -302,11 +296,8 @@ Result<std::variant<Options, Answer>> parse_options(const std::vector<std::strin
     } catch (const CLI::ParseError& error) {
         return fail(ErrorCode::kUsage, fmt::format("{}: see --help", error.what()));
     }
-    auto options = checked(std::move(raw));
-    if (!options) {
-        return std::unexpected(options.error());
-    }
-    return std::move(*options);
+    ASSIGN_OR_RETURN(auto options, checked(std::move(raw)));
+    return std::move(options);
 }
 
 }  // namespace beamdump::cli

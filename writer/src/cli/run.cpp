@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 
 #include <fmt/format.h>
@@ -36,11 +37,8 @@ Result<DumpWriter> make_writer(const Options& options, const Streams& streams) {
         return DumpWriter::create(streams.watched(descriptor_sink(streams.out_descriptor)),
                                   options.writer);
     }
-    auto sink = open_file_sink(options.output, options.force);
-    if (!sink) {
-        return std::unexpected(sink.error());
-    }
-    return DumpWriter::create(streams.watched(std::move(*sink)), options.writer);
+    ASSIGN_OR_RETURN(auto sink, open_file_sink(options.output, options.force));
+    return DumpWriter::create(streams.watched(std::move(sink)), options.writer);
 }
 
 /// Names what a failed capture left behind, where the sentence does not.

@@ -3,6 +3,8 @@
 #include "beam/checks/vm_check.h"
 #include "fit/variants.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -305,9 +307,7 @@ Result<void> Search::doubt(std::size_t part) {
 }
 
 Result<Inferred> Search::run() {
-    if (auto found = find_tables(); !found) {
-        return std::unexpected(found.error());
-    }
+    RETURN_IF_ERROR(find_tables());
     for (const auto stage : beam::kCheckStages) {
         auto settled = settle(stage);
         if (cancelled_) {
@@ -318,18 +318,13 @@ Result<Inferred> Search::run() {
         }
     }
     for (std::size_t part = 0; part < candidates_.size(); ++part) {
-        if (auto told = doubt(part); !told) {
-            return std::unexpected(told.error());
-        }
+        RETURN_IF_ERROR(doubt(part));
     }
     if (!fits(chosen_)) {
         return refuse(release_, last_error_);
     }
-    auto layout = layout_of(chosen_);
-    if (!layout) {
-        return std::unexpected(layout.error());
-    }
-    return Inferred{std::move(*layout), {from_, left_out_}};
+    ASSIGN_OR_RETURN(auto layout, layout_of(chosen_));
+    return Inferred{std::move(layout), {from_, left_out_}};
 }
 
 }  // namespace

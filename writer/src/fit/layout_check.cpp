@@ -1,5 +1,7 @@
 #include "fit/layout_check.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 
 namespace beamdump::fit {
@@ -18,18 +20,12 @@ Result<std::unique_ptr<beam::Vm>> locate(const OpenTarget& open, const beam::Loc
 /// By the layout that is made for lack of one.
 Result<CheckedVm> infer(const OpenTarget& open, const beam::LocateOptions& how, int tries,
                         const std::atomic<bool>& cancelled) {
-    auto known = beam::known_layouts(how);
-    auto target = open();
-    if (!known || !target) {
-        return std::unexpected(!known ? known.error() : target.error());
-    }
-    auto release = beam::find_release(**target, how);
-    if (!release) {
-        return std::unexpected(release.error());
-    }
+    ASSIGN_OR_RETURN(auto known, beam::known_layouts(how));
+    ASSIGN_OR_RETURN(auto target, open());
+    ASSIGN_OR_RETURN(auto release, beam::find_release(*target, how));
     auto given = how;
     auto inferred = infer_layout(
-        *release, *known,
+        release, known,
         [&](const beam::Layout& layout) {
             given.layout = layout;
             return locate(open, given);
@@ -63,11 +59,8 @@ Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptio
     if (!vm) {
         return std::unexpected(vm.error());
     }
-    auto checks = beam::check_steadily(**vm, tries);
-    if (!checks) {
-        return std::unexpected(checks.error());
-    }
-    return CheckedVm{std::move(*vm), *checks};
+    ASSIGN_OR_RETURN(auto checks, beam::check_steadily(**vm, tries));
+    return CheckedVm{std::move(*vm), checks};
 }
 
 Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,

@@ -1,5 +1,7 @@
 #include "memory/block_cache.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,19 +27,15 @@ Result<std::size_t> BlockCache::read_some(Address address, std::span<std::byte> 
         return source_.read_some(address, into);
     }
     const Address start = address & ~(Address{block_bytes_} - 1);
-    auto block = block_at(start, address);
-    if (!block) {
-        return std::unexpected(block.error());
-    }
+    ASSIGN_OR_RETURN(auto block, block_at(start, address));
     // As far as pages are here, one after the other.
     const auto offset = static_cast<std::size_t>(address - start);
     std::size_t end = offset;
-    while (end < offset + into.size() && end < block_bytes_ &&
-           (*block)->page_here[end / kPageBytes]) {
+    while (end < offset + into.size() && end < block_bytes_ && block->page_here[end / kPageBytes]) {
         end = (end / kPageBytes + 1) * kPageBytes;
     }
     const auto count = std::min(end - offset, into.size());
-    std::memcpy(into.data(), (*block)->bytes.data() + offset, count);
+    std::memcpy(into.data(), block->bytes.data() + offset, count);
     return count;
 }
 
@@ -56,10 +54,7 @@ Result<BlockCache::Block*> BlockCache::block_at(Address start, Address wanted) {
         blocks_.splice(blocks_.begin(), blocks_, known->second);
         Block& block = blocks_.front();
         if (!block.page_here[(wanted - start) / kPageBytes]) {
-            auto filled = fill(block, wanted);
-            if (!filled) {
-                return std::unexpected(filled.error());
-            }
+            RETURN_IF_ERROR(fill(block, wanted));
         }
         return &block;
     }
@@ -77,10 +72,7 @@ Result<BlockCache::Block*> BlockCache::block_at(Address start, Address wanted) {
     block.start = start;
     block.page_here.assign(block_bytes_ / kPageBytes, false);
     index_.emplace(start, blocks_.begin());
-    auto filled = fill(block, wanted);
-    if (!filled) {
-        return std::unexpected(filled.error());
-    }
+    RETURN_IF_ERROR(fill(block, wanted));
     return &block;
 }
 
@@ -89,11 +81,8 @@ Result<std::vector<AddressRange>> BlockCache::others_of(const Block& block, Addr
     const AddressRange whole{block.start, block.start + block_bytes_};
     std::vector<AddressRange> present{whole};
     if (pages_ != nullptr) {
-        auto known = pages_->present(whole);
-        if (!known) {
-            return known;
-        }
-        present = std::move(*known);
+        ASSIGN_OR_RETURN(auto known, pages_->present(whole));
+        present = std::move(known);
     }
     std::vector<AddressRange> parts;
     for (const auto& range : present) {
@@ -119,11 +108,8 @@ Result<void> BlockCache::fill(Block& block, Address address) {
     const Address page = address & ~(kPageBytes - 1);
     std::vector<AddressRange> parts{{page, page + kPageBytes}};
     if (std::ranges::count(block.page_here, true) == 1) {
-        auto others = others_of(block, parts.front());
-        if (!others) {
-            return std::unexpected(others.error());
-        }
-        parts.insert(parts.end(), others->begin(), others->end());
+        ASSIGN_OR_RETURN(auto others, others_of(block, parts.front()));
+        parts.insert(parts.end(), others.begin(), others.end());
     }
     std::vector<BatchRead> reads;
     reads.reserve(parts.size());
@@ -132,10 +118,7 @@ Result<void> BlockCache::fill(Block& block, Address address) {
             {.address = part.begin,
              .into = std::span(block.bytes).subspan(part.begin - block.start, part.bytes())});
     }
-    auto read = source_.read_batch(reads);
-    if (!read) {
-        return read;
-    }
+    RETURN_IF_ERROR(source_.read_batch(reads));
     for (const auto& one : reads) {
         if (one.done) {
             const auto first = (one.address - block.start) / kPageBytes;

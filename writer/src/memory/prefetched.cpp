@@ -1,5 +1,7 @@
 #include "memory/prefetched.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -21,9 +23,7 @@ Result<void> Prefetched::read(MemorySource& source, std::span<const AddressRange
         reads.push_back({part.begin, std::span(bytes_).subspan(offset, part.bytes()), false});
         offset += part.bytes();
     }
-    if (auto done = source.read_batch(reads); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(source.read_batch(reads));
     for (const auto& one : reads) {
         if (one.done && !one.into.empty()) {
             parts_.push_back({{one.address, one.address + one.into.size()},

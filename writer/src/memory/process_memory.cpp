@@ -1,5 +1,6 @@
 #include "memory/process_memory.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <climits>
@@ -170,10 +171,7 @@ Result<void> ProcessMemory::read_batch(std::span<BatchRead> reads) {
         }
         const auto count = reads_in_one_call(reads, limit);
         if (count == 0) {  // one that no call can take: too large, or not an address
-            auto alone = MemorySource::read_batch(reads.first(1));
-            if (!alone) {
-                return alone;
-            }
+            RETURN_IF_ERROR(MemorySource::read_batch(reads.first(1)));
             reads = reads.subspan(1);
             continue;
         }

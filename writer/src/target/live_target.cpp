@@ -6,6 +6,8 @@
 #include "target/process/access.h"
 #include "target/process/relatives.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -29,24 +31,21 @@ std::unexpected<Error> not_a_beam(std::string message) {
 
 /// Refuses what is no process with memory of its own.
 Result<void> check_kind(const ProcDirectory& process) {
-    const auto facts = process.facts();
-    if (!facts) {
-        return std::unexpected(facts.error());
-    }
+    ASSIGN_OR_RETURN(const auto facts, process.facts());
     const pid_t pid = process.pid();
-    if (facts->thread_group != pid) {
+    if (facts.thread_group != pid) {
         return not_a_beam(fmt::format("{} is a thread ({}) of process {}: use the process's id",
-                                      pid, facts->name, facts->thread_group));
+                                      pid, facts.name, facts.thread_group));
     }
-    if (facts->kernel_thread) {
+    if (facts.kernel_thread) {
         return not_a_beam(fmt::format(
-            "process {} is the kernel thread {}, not an Erlang VM (beam.smp)", pid, facts->name));
+            "process {} is the kernel thread {}, not an Erlang VM (beam.smp)", pid, facts.name));
     }
-    if (facts->dead()) {
+    if (facts.dead()) {
         return not_a_beam(
             fmt::format("process {} ({}) has exited and only waits for its parent, "
                         "process {}, to notice (a zombie): there is no memory left",
-                        pid, facts->name, facts->parent));
+                        pid, facts.name, facts.parent));
     }
     return {};
 }
@@ -112,22 +111,12 @@ std::int64_t clock_us(clockid_t clock) {
 Result<std::unique_ptr<LiveTarget>> LiveTarget::open(pid_t pid) {
     std::unique_ptr<LiveTarget> opened(new LiveTarget());
     auto& target = *opened;
-    auto process = ProcDirectory::open(pid);
-    if (!process) {
-        return std::unexpected(process.error());
-    }
-    target.process_ = std::move(*process);
-    if (auto kind = check_kind(target.process_); !kind) {
-        return std::unexpected(kind.error());
-    }
-    if (auto mapped = target.refresh_mappings(); !mapped) {
-        return std::unexpected(mapped.error());
-    }
-    auto found = find_vm_image(target.process_, target.mappings_);
-    if (!found) {
-        return std::unexpected(found.error());
-    }
-    std::optional<VmImage> vm = std::move(*found);
+    ASSIGN_OR_RETURN(auto process, ProcDirectory::open(pid));
+    target.process_ = std::move(process);
+    RETURN_IF_ERROR(check_kind(target.process_));
+    RETURN_IF_ERROR(target.refresh_mappings());
+    ASSIGN_OR_RETURN(auto found, find_vm_image(target.process_, target.mappings_));
+    std::optional<VmImage> vm = std::move(found);
     if (!vm) {
         return not_a_beam(describe_other_program(target.process_));
     }
@@ -135,17 +124,11 @@ Result<std::unique_ptr<LiveTarget>> LiveTarget::open(pid_t pid) {
     if (!memory) {
         return std::unexpected(memory.error());
     }
-    if (auto readable = check_readable(**memory, *vm, target.process_); !readable) {
-        return std::unexpected(readable.error());
-    }
-    auto pages = memory::Pagemap::open(pid);
-    if (!pages) {
-        return std::unexpected(pages.error());
-    }
+    RETURN_IF_ERROR(check_readable(**memory, *vm, target.process_));
+    ASSIGN_OR_RETURN(auto pages, memory::Pagemap::open(pid));
     target.executable_ = std::move(vm->path);
     target.image_ = std::move(vm->image);
-    target.memory_ =
-        std::make_unique<memory::SwitchedMemory>(std::move(*memory), std::move(*pages));
+    target.memory_ = std::make_unique<memory::SwitchedMemory>(std::move(*memory), std::move(pages));
     return opened;
 }
 
@@ -174,11 +157,8 @@ void LiveTarget::read_itself() {
 }
 
 Result<void> LiveTarget::refresh_mappings() {
-    auto mappings = read_mappings(own_memory_ ? twin_ : process_);
-    if (!mappings) {
-        return std::unexpected(mappings.error());
-    }
-    mappings_ = std::move(*mappings);
+    ASSIGN_OR_RETURN(auto mappings, read_mappings(own_memory_ ? twin_ : process_));
+    mappings_ = std::move(mappings);
     return {};
 }
 
@@ -192,40 +172,31 @@ Result<std::vector<std::string>> LiveTarget::environment() const {
 
 /// Of a file of the process, in which each text ends in a zero.
 Result<std::vector<std::string>> LiveTarget::texts(std::string_view file) const {
-    const auto text = process_.read(file);
-    if (!text) {
-        return std::unexpected(text.error());
-    }
+    ASSIGN_OR_RETURN(const auto text, process_.read(file));
     std::vector<std::string> texts;
-    for (std::size_t at = 0; at < text->size();) {
-        const auto end = std::min(text->find('\0', at), text->size());
-        texts.push_back(text->substr(at, end - at));
+    for (std::size_t at = 0; at < text.size();) {
+        const auto end = std::min(text.find('\0', at), text.size());
+        texts.push_back(text.substr(at, end - at));
         at = end + 1;
     }
     return texts;
 }
 
 Result<std::int64_t> LiveTarget::boot_us() const {
-    const auto facts = process_.facts();
-    if (!facts) {
-        return std::unexpected(facts.error());
-    }
+    ASSIGN_OR_RETURN(const auto facts, process_.facts());
     const auto ticks_a_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-    const auto since_boot_us = facts->start_ticks * (1'000'000 / ticks_a_second);
+    const auto since_boot_us = facts.start_ticks * (1'000'000 / ticks_a_second);
     // btime of /proc/stat is the same in whole seconds.
     const auto system_boot_us = clock_us(CLOCK_REALTIME) - clock_us(CLOCK_BOOTTIME);
     return system_boot_us + static_cast<std::int64_t>(since_boot_us);
 }
 
 Result<std::uint64_t> LiveTarget::resident_bytes() const {
-    const auto text = process_.read("statm");
-    if (!text) {
-        return std::unexpected(text.error());
-    }
+    ASSIGN_OR_RETURN(const auto text, process_.read("statm"));
     // "size resident shared ...", in pages
-    const auto begin = text->find(' ') + 1;
+    const auto begin = text.find(' ') + 1;
     std::uint64_t pages = 0;
-    const auto parsed = std::from_chars(text->data() + begin, text->data() + text->size(), pages);
+    const auto parsed = std::from_chars(text.data() + begin, text.data() + text.size(), pages);
     if (begin == 0 || parsed.ec != std::errc()) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("{} is not understood", process_.path("statm")));

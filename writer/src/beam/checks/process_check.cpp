@@ -2,6 +2,8 @@
 
 #include "beam/layout/term_bits.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,13 +23,10 @@ constexpr std::uint64_t kStateBits = 31;  // erl_process.h: ERTS_PSFLG_MAX is bi
 }  // namespace
 
 Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
-    auto atoms = AtomWords::resolve(vm.layout());
-    auto pids = PidWords::of(vm);
-    if (!atoms || !pids) {
-        return std::unexpected(!atoms ? atoms.error() : pids.error());
-    }
+    ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
+    ASSIGN_OR_RETURN(auto pids, PidWords::of(vm));
     LayoutNames names(vm.layout());
-    ProcessCheck check(vm, code, *atoms, *pids, names);
+    ProcessCheck check(vm, code, atoms, pids, names);
     const auto process = [&](std::string_view name) { return names.field("Process", name); };
     check.reg_ = process("common.reg");
     check.initial_ = process("u.initial");
@@ -53,9 +52,7 @@ Result<ProcessCheck> ProcessCheck::open(Vm& vm, CodeLookup& code) {
     check.psd_ = process("psd");
     check.dictionary_ = process("dictionary");
     check.nil_ = names.constant("nil");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return check;
 }
 

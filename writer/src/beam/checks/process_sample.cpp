@@ -1,5 +1,7 @@
 #include "beam/checks/process_sample.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::beam {
 
 Result<std::uint32_t> sample_processes(
@@ -7,32 +9,24 @@ Result<std::uint32_t> sample_processes(
     const std::function<bool(Result<ProcessView>& process, const StructView& structure)>& visit) {
     // A busy node maps and unmaps heaps all the time: what is mapped must be as young as they are.
     vm.forget();
-    if (auto mapped = vm.target().refresh_mappings(); !mapped) {
-        return std::unexpected(mapped.error());
-    }
-    auto table = ProcessTable::open(vm);
-    auto reader = ProcessReader::open(vm, code);
-    if (!table || !reader) {
-        return std::unexpected(!table ? table.error() : reader.error());
-    }
+    RETURN_IF_ERROR(vm.target().refresh_mappings());
+    ASSIGN_OR_RETURN(auto table, ProcessTable::open(vm));
+    ASSIGN_OR_RETURN(auto reader, ProcessReader::open(vm, code));
     constexpr std::uint32_t kSlots = 4096;
-    const std::vector<std::byte> unread(reader->bytes());
+    const std::vector<std::byte> unread(reader.bytes());
     std::uint32_t counted = 0;
     std::uint32_t looked_at = 0;
     const auto enough = [&] { return counted >= sample.processes || looked_at >= sample.slots; };
-    for (std::uint32_t first = 0; first < table->slots() && !enough(); first += kSlots) {
-        auto used = table->used(first, kSlots);
-        if (!used) {
-            return std::unexpected(used.error());
-        }
-        for (const auto& slot : *used) {
+    for (std::uint32_t first = 0; first < table.slots() && !enough(); first += kSlots) {
+        ASSIGN_OR_RETURN(auto used, table.used(first, kSlots));
+        for (const auto& slot : used) {
             if (enough()) {
                 break;
             }
             ++looked_at;
-            auto raw = OwnedStruct::read(vm.memory(), slot.process, reader->bytes());
+            auto raw = OwnedStruct::read(vm.memory(), slot.process, reader.bytes());
             const StructView view = raw ? raw->view() : StructView(unread);
-            auto process = raw ? reader->decode(slot, view.bytes())
+            auto process = raw ? reader.decode(slot, view.bytes())
                                : Result<ProcessView>(std::unexpected(raw.error()));
             counted += visit(process, view) ? 1 : 0;
         }

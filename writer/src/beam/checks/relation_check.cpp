@@ -2,6 +2,8 @@
 
 #include "beam/layout/term_bits.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,16 +34,11 @@ void RelationCheck::resolve(LayoutNames& names) {
 }
 
 Result<RelationCheck> RelationCheck::open(Vm& vm) {
-    auto pids = PidWords::of(vm);
-    if (!pids) {
-        return std::unexpected(pids.error());
-    }
+    ASSIGN_OR_RETURN(auto pids, PidWords::of(vm));
     LayoutNames names(vm.layout());
-    RelationCheck check(vm, *pids, names);
+    RelationCheck check(vm, pids, names);
     check.resolve(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     // A monitor's data begins with its two halves, which are nodes; what is more than them comes
     // after it.
     if (check.monitor_.target_other.offset !=

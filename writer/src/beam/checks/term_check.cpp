@@ -2,6 +2,8 @@
 
 #include "beam/layout/term_bits.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,9 +55,7 @@ Result<void> check_subtags(const Layout& layout, const TagScheme& scheme) {
     }
     LayoutNames names(layout);
     const auto binary = names.field({{"BinRef", "val"}, {"ProcBin", "val"}});
-    if (auto known = names.outcome(); !known) {
-        return known;
-    }
+    RETURN_IF_ERROR(names.outcome());
     if (scheme.heap_binary_in_bits != said.back() ||
         binary.offset != scheme.refc_binary * sizeof(std::uint64_t)) {
         return fail(ErrorCode::kImplausible,
@@ -69,20 +69,13 @@ Result<void> check_subtags(const Layout& layout, const TagScheme& scheme) {
 
 Result<TermCheck> TermCheck::open(Vm& vm) {
     auto id = vm.layout().constant("term_scheme");
-    auto scheme = id ? scheme_of(static_cast<format::TermScheme>(*id))
-                     : Result<TagScheme>(std::unexpected(id.error()));
-    if (!scheme) {
-        return std::unexpected(scheme.error());
-    }
-    if (auto same = check_subtags(vm.layout(), *scheme); !same) {
-        return std::unexpected(same.error());
-    }
-    TermCheck check(vm, *scheme);
+    ASSIGN_OR_RETURN(auto scheme, id ? scheme_of(static_cast<format::TermScheme>(*id))
+                                     : Result<TagScheme>(std::unexpected(id.error())));
+    RETURN_IF_ERROR(check_subtags(vm.layout(), scheme));
+    TermCheck check(vm, scheme);
     LayoutNames names(vm.layout());
     check.resolve(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return check;
 }
 

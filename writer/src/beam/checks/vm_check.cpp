@@ -6,6 +6,8 @@
 #include "beam/checks/term_check.h"
 #include "beam/tables/node_tables.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,10 +66,7 @@ Result<void> check_atoms(Vm& vm, CheckReport& report) {
 }
 
 Result<void> check_modules(Vm& vm, const CodeLookup& code, CheckReport& report) {
-    auto reader = ModuleReader::open(vm);
-    if (!reader) {
-        return std::unexpected(reader.error());
-    }
+    ASSIGN_OR_RETURN(auto reader, ModuleReader::open(vm));
     if (code.modules().empty()) {
         return refuse(vm, "expected loaded modules, found none");
     }
@@ -75,11 +74,11 @@ Result<void> check_modules(Vm& vm, const CodeLookup& code, CheckReport& report) 
     const std::size_t step = std::max<std::size_t>(modules.size() / kSample, 1);
     for (std::size_t index = 0; index < modules.size(); index += step) {
         const auto& module = modules[index];
-        auto functions = reader->functions(module, 0, kFunctionsEach);
+        auto functions = reader.functions(module, 0, kFunctionsEach);
         if (!functions) {
             return refuse(vm, functions.error());
         }
-        auto parts = reader->check_header(module);
+        auto parts = reader.check_header(module);
         if (!parts) {
             return refuse(vm, parts.error());
         }
@@ -209,24 +208,18 @@ Result<Checks> check_beside(Vm& vm, CodeLookup& code) {
 }
 
 Result<void> check_relations(Vm& vm, CodeLookup& code, CheckReport& report) {
-    const auto checks = check_beside<RelationCheck>(vm, code);
-    if (!checks) {
-        return std::unexpected(checks.error());
-    }
-    report.links = checks->made("links");
-    report.monitors = checks->made("monitors");
-    report.monitor_halves = checks->made("halves of monitors");
+    ASSIGN_OR_RETURN(const auto checks, check_beside<RelationCheck>(vm, code));
+    report.links = checks.made("links");
+    report.monitors = checks.made("monitors");
+    report.monitor_halves = checks.made("halves of monitors");
     return {};
 }
 
 Result<void> check_terms(Vm& vm, CodeLookup& code, CheckReport& report) {
-    const auto checks = check_beside<TermCheck>(vm, code);
-    if (!checks) {
-        return std::unexpected(checks.error());
-    }
-    report.terms = checks->made("terms");
-    report.binaries = checks->made("binaries");
-    report.funs = checks->made("funs");
+    ASSIGN_OR_RETURN(const auto checks, check_beside<TermCheck>(vm, code));
+    report.terms = checks.made("terms");
+    report.binaries = checks.made("binaries");
+    report.funs = checks.made("funs");
     return {};
 }
 
@@ -283,9 +276,7 @@ std::optional<std::string_view> unseen_kind(CheckStage stage, const CheckReport&
 Result<CheckReport> check_vm(Vm& vm, CodeLookup& code) {
     CheckReport report;
     for (const auto stage : kCheckStages) {
-        if (auto done = check_stage(vm, code, stage, report); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(check_stage(vm, code, stage, report));
     }
     return report;
 }
@@ -299,9 +290,7 @@ Result<CheckReport> check_steadily(Vm& vm, int tries) {
             return checked;
         }
         std::this_thread::sleep_for(kBetweenTries * attempt);
-        if (auto again = vm.refresh(); !again) {
-            return std::unexpected(again.error());
-        }
+        RETURN_IF_ERROR(vm.refresh());
     }
 }
 

@@ -1,5 +1,7 @@
 #include "beam/layout/layout.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 #include <simdjson.h>
 
@@ -41,26 +43,20 @@ Result<StructLayout> parse_struct(std::string_view name, const element& value) {
         body["fields"].get_object().get(fields) != simdjson::SUCCESS) {
         return bad(fmt::format("structure {} has no \"fields\"", name));
     }
-    auto bytes = number(body, "bytes", name);
-    if (!bytes) {
-        return std::unexpected(bytes.error());
-    }
-    StructLayout result{std::string(name), *bytes, {}};
+    ASSIGN_OR_RETURN(auto bytes, number(body, "bytes", name));
+    StructLayout result{std::string(name), bytes, {}};
     for (const auto& [key, field_value] : fields) {
         object field;
         if (field_value.get_object().get(field) != simdjson::SUCCESS) {
             return bad(fmt::format("{}.{} is not an object", name, key));
         }
-        auto offset = number(field, "offset", key);
-        auto size = number(field, "bytes", key);
-        if (!offset || !size) {
-            return std::unexpected(!offset ? offset.error() : size.error());
-        }
-        if (std::uint64_t{*offset} + *size > *bytes) {
+        ASSIGN_OR_RETURN(auto offset, number(field, "offset", key));
+        ASSIGN_OR_RETURN(auto size, number(field, "bytes", key));
+        if (std::uint64_t{offset} + size > bytes) {
             return bad(
-                fmt::format("{}.{} reaches beyond the structure's {} bytes", name, key, *bytes));
+                fmt::format("{}.{} reaches beyond the structure's {} bytes", name, key, bytes));
         }
-        result.fields.emplace(std::string(key), Field{*offset, *size});
+        result.fields.emplace(std::string(key), Field{offset, size});
     }
     return result;
 }
@@ -84,13 +80,10 @@ Result<Layout> Layout::parse(std::string_view json) {
     }
     Layout layout;
     layout.json_ = std::string(json);
-    auto name = text(top, "name");
-    auto release = text(top, "otp_release");
-    if (!name || !release) {
-        return std::unexpected(!name ? name.error() : release.error());
-    }
-    layout.name_ = std::move(*name);
-    layout.release_ = std::move(*release);
+    ASSIGN_OR_RETURN(auto name, text(top, "name"));
+    ASSIGN_OR_RETURN(auto release, text(top, "otp_release"));
+    layout.name_ = std::move(name);
+    layout.release_ = std::move(release);
     std::uint64_t word_bytes = 0;
     if (top["word_bytes"].get_uint64().get(word_bytes) != simdjson::SUCCESS || word_bytes != 8) {
         return bad("only \"word_bytes\": 8 is supported");
@@ -102,11 +95,8 @@ Result<Layout> Layout::parse(std::string_view json) {
         return bad("no \"structs\" or no \"constants\"");
     }
     for (const auto& [key, value] : structs) {
-        auto parsed = parse_struct(key, value);
-        if (!parsed) {
-            return std::unexpected(parsed.error());
-        }
-        layout.structs_.emplace(std::string(key), std::move(*parsed));
+        ASSIGN_OR_RETURN(auto parsed, parse_struct(key, value));
+        layout.structs_.emplace(std::string(key), std::move(parsed));
     }
     for (const auto& [key, value] : constants) {
         std::uint64_t constant = 0;
@@ -137,12 +127,9 @@ Result<const StructLayout*> Layout::structure(std::string_view name) const {
 }
 
 Result<Field> Layout::field(std::string_view structure_name, std::string_view name) const {
-    auto found = structure(structure_name);
-    if (!found) {
-        return std::unexpected(found.error());
-    }
-    const auto field = (*found)->fields.find(name);
-    if (field == (*found)->fields.end()) {
+    ASSIGN_OR_RETURN(auto found, structure(structure_name));
+    const auto field = found->fields.find(name);
+    if (field == found->fields.end()) {
         return bad(fmt::format("{} lacks {}.{}", name_, structure_name, name));
     }
     return field->second;

@@ -3,6 +3,8 @@
 #include "beam/locate/symbols.h"
 #include "beam/locate/vm_finder.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <builtin_layouts.h>
@@ -15,12 +17,9 @@ Result<Layout> choose_layout(const std::string& release, const LocateOptions& op
     if (options.layout) {
         return *options.layout;
     }
-    auto layouts = known_layouts(options);
-    if (!layouts) {
-        return std::unexpected(layouts.error());
-    }
+    ASSIGN_OR_RETURN(auto layouts, known_layouts(options));
     std::string known;
-    for (auto& layout : *layouts) {
+    for (auto& layout : layouts) {
         if (layout.release() == release) {
             return std::move(layout);
         }
@@ -40,22 +39,16 @@ Result<std::vector<Layout>> known_layouts(const LocateOptions& options) {
     }
     std::vector<Layout> layouts;
     for (const auto& builtin : builtin_layouts()) {
-        auto layout = Layout::parse(builtin.json);
-        if (!layout) {
-            return std::unexpected(layout.error());
-        }
-        layouts.push_back(std::move(*layout));
+        ASSIGN_OR_RETURN(auto layout, Layout::parse(builtin.json));
+        layouts.push_back(std::move(layout));
     }
     return layouts;
 }
 
 Result<std::string> find_release(target::Target& target, const LocateOptions& options) {
     const auto symbols = Symbols::of(target, options.no_symbols);
-    const auto search = ImageSearch::read(target);
-    if (!search) {
-        return std::unexpected(search.error());
-    }
-    auto version = find_version(target, symbols, *search);
+    ASSIGN_OR_RETURN(const auto search, ImageSearch::read(target));
+    auto version = find_version(target, symbols, search);
     return version ? Result<std::string>(std::move(version->otp_release))
                    : std::unexpected(version.error());
 }
@@ -63,23 +56,12 @@ Result<std::string> find_release(target::Target& target, const LocateOptions& op
 Result<std::unique_ptr<Vm>> locate_vm(std::unique_ptr<target::Target> target,
                                       const LocateOptions& options) {
     const auto symbols = Symbols::of(*target, options.no_symbols);
-    const auto search = ImageSearch::read(*target);
-    if (!search) {
-        return std::unexpected(search.error());
-    }
-    const auto version = find_version(*target, symbols, *search);
-    if (!version) {
-        return std::unexpected(version.error());
-    }
-    auto layout = choose_layout(version->otp_release, options);
-    if (!layout) {
-        return std::unexpected(layout.error());
-    }
-    auto vm = std::make_unique<Vm>(std::move(target), std::move(*layout));
-    VmFinder finder(*vm, symbols, *search);
-    if (auto done = finder.find(*version); !done) {
-        return std::unexpected(done.error());
-    }
+    ASSIGN_OR_RETURN(const auto search, ImageSearch::read(*target));
+    ASSIGN_OR_RETURN(const auto version, find_version(*target, symbols, search));
+    ASSIGN_OR_RETURN(auto layout, choose_layout(version.otp_release, options));
+    auto vm = std::make_unique<Vm>(std::move(target), std::move(layout));
+    VmFinder finder(*vm, symbols, search);
+    RETURN_IF_ERROR(finder.find(version));
     return vm;
 }
 

@@ -1,6 +1,8 @@
 #include "beam/locate/version_text.h"
 #include "beam/locate/vm_finder.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 namespace beamdump::beam {
@@ -34,17 +36,14 @@ Result<RuntimeVersion> find_version(target::Target& target, const Symbols& symbo
     const auto jit = symbols.find("etp_beamasm");
     const auto bits = symbols.find("etp_arch_bits");
     if (!release || !version || !jit || !bits) {
-        auto text = find_version_text(search);
-        if (!text) {
-            return std::unexpected(text.error());
+        ASSIGN_OR_RETURN(auto text, find_version_text(search));
+        if (text.word_bits != kWordBits) {
+            return wrong_width(text.word_bits);
         }
-        if (text->word_bits != kWordBits) {
-            return wrong_width(text->word_bits);
-        }
-        return RuntimeVersion{text->otp_release,
-                              text->erts_version,
-                              text->jit,
-                              {{"erts_system_version", text->address, "text"}}};
+        return RuntimeVersion{text.otp_release,
+                              text.erts_version,
+                              text.jit,
+                              {{"erts_system_version", text.address, "text"}}};
     }
     auto release_text = text_at(target, "etp_otp_release", *release);
     auto version_text = text_at(target, "etp_erts_version", *version);

@@ -8,6 +8,8 @@
 #include "beam/search/scheduler_arrays.h"
 #include "beam/search/this_node.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 namespace beamdump::beam {
@@ -56,11 +58,8 @@ Result<const JitSelf*> VmFinder::jit() {
                         "list of its code is can a runtime be searched: it takes the runtime's "
                         "debug file, or one that is not stripped");
         }
-        auto self = find_jit_self(vm_, search_);
-        if (!self) {
-            return std::unexpected(self.error());
-        }
-        jit_ = std::move(*self);
+        ASSIGN_OR_RETURN(auto self, find_jit_self(vm_, search_));
+        jit_ = std::move(self);
         note("__jit_debug_descriptor", jit_->descriptor, kByShape);
     }
     return &*jit_;
@@ -71,19 +70,14 @@ Result<void> VmFinder::find(const RuntimeVersion& version) {
     facts_.erts_version = version.erts_version;
     facts_.jit = version.jit;
     found_ = version.found;
-    auto non_value = vm_.layout().constant("non_value");
-    if (!non_value) {
-        return std::unexpected(non_value.error());
-    }
-    facts_.non_value = *non_value;
+    ASSIGN_OR_RETURN(auto non_value, vm_.layout().constant("non_value"));
+    facts_.non_value = non_value;
     // In this order: modules are read through the active code index, literals through modules.
     for (const auto step :
          {&VmFinder::find_tables_by_name, &VmFinder::find_id_tables,
           &VmFinder::find_active_code_index, &VmFinder::find_this_node, &VmFinder::find_literals,
           &VmFinder::count_schedulers, &VmFinder::find_code_points}) {
-        if (auto done = (this->*step)(); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR((this->*step)());
         vm_.know(facts_, tables_, found_);
     }
     return {};
@@ -131,13 +125,12 @@ Result<void> VmFinder::find_id_tables() {
         }
         return *both ? Result<Address>(**both.*which) : std::unexpected(both->error());
     };
-    auto processes = global("erts_proc", kByShape, [&] { return search(&IdTables::processes); });
-    auto ports = global("erts_port", kByShape, [&] { return search(&IdTables::ports); });
-    if (!processes || !ports) {
-        return std::unexpected(!processes ? processes.error() : ports.error());
-    }
-    tables_.processes = *processes;
-    tables_.ports = *ports;
+    ASSIGN_OR_RETURN(auto processes,
+                     global("erts_proc", kByShape, [&] { return search(&IdTables::processes); }));
+    ASSIGN_OR_RETURN(auto ports,
+                     global("erts_port", kByShape, [&] { return search(&IdTables::ports); }));
+    tables_.processes = processes;
+    tables_.ports = ports;
     return {};
 }
 
@@ -167,11 +160,8 @@ Result<void> VmFinder::find_active_code_index() {
 Result<void> VmFinder::find_this_node() {
     auto address =
         global("erts_this_node", kByShape, [&] { return beam::find_this_node(vm_, search_); });
-    auto node = address ? word("erts_this_node", *address) : address;
-    if (!node) {
-        return std::unexpected(node.error());
-    }
-    facts_.this_node = *node;
+    ASSIGN_OR_RETURN(auto node, address ? word("erts_this_node", *address) : address);
+    facts_.this_node = node;
     return {};
 }
 
@@ -179,25 +169,19 @@ Result<void> VmFinder::find_literals() {
     const auto start = symbols_.find("erts_literals_start");
     const auto bytes = symbols_.find("erts_literals_size");
     if (!start || !bytes) {
-        auto range = beam::find_literals(vm_, search_);
-        if (!range) {
-            return std::unexpected(range.error());
-        }
-        note("erts_literals_start", range->start_at, kByShape);
-        note("erts_literals_size", range->bytes_at, kByShape);
-        facts_.literals_start = range->start;
-        facts_.literals_bytes = range->bytes;
+        ASSIGN_OR_RETURN(auto range, beam::find_literals(vm_, search_));
+        note("erts_literals_start", range.start_at, kByShape);
+        note("erts_literals_size", range.bytes_at, kByShape);
+        facts_.literals_start = range.start;
+        facts_.literals_bytes = range.bytes;
         return {};
     }
     note("erts_literals_start", start->address, start->table);
     note("erts_literals_size", bytes->address, bytes->table);
-    auto start_word = word("erts_literals_start", start->address);
-    auto bytes_word = word("erts_literals_size", bytes->address);
-    if (!start_word || !bytes_word) {
-        return std::unexpected(!start_word ? start_word.error() : bytes_word.error());
-    }
-    facts_.literals_start = *start_word;
-    facts_.literals_bytes = *bytes_word;
+    ASSIGN_OR_RETURN(auto start_word, word("erts_literals_start", start->address));
+    ASSIGN_OR_RETURN(auto bytes_word, word("erts_literals_size", bytes->address));
+    facts_.literals_start = start_word;
+    facts_.literals_bytes = bytes_word;
     return {};
 }
 
@@ -214,48 +198,36 @@ Result<void> VmFinder::count_schedulers() {
         const auto symbol = symbols_.find(count.name);
         all_named = all_named && symbol;
         if (symbol) {
-            auto value = word(count.name, symbol->address);
-            if (!value) {
-                return std::unexpected(value.error());
-            }
-            *count.into = static_cast<std::uint32_t>(*value);
+            ASSIGN_OR_RETURN(auto value, word(count.name, symbol->address));
+            *count.into = static_cast<std::uint32_t>(value);
             note(count.name, symbol->address, symbol->table);
         }
     }
     if (all_named) {
         return {};
     }
-    const auto arrays = find_scheduler_arrays(vm_, search_);
-    if (!arrays) {
-        return std::unexpected(arrays.error());
-    }
-    facts_.schedulers = arrays->normal.count;
-    facts_.dirty_cpu_schedulers = arrays->dirty_cpu.count;
-    facts_.dirty_io_schedulers = arrays->dirty_io.count;
-    note("erts_aligned_scheduler_data", arrays->normal.address, kByShape);
-    note("erts_aligned_dirty_cpu_scheduler_data", arrays->dirty_cpu.address, kByShape);
-    note("erts_aligned_dirty_io_scheduler_data", arrays->dirty_io.address, kByShape);
+    ASSIGN_OR_RETURN(const auto arrays, find_scheduler_arrays(vm_, search_));
+    facts_.schedulers = arrays.normal.count;
+    facts_.dirty_cpu_schedulers = arrays.dirty_cpu.count;
+    facts_.dirty_io_schedulers = arrays.dirty_io.count;
+    note("erts_aligned_scheduler_data", arrays.normal.address, kByShape);
+    note("erts_aligned_dirty_cpu_scheduler_data", arrays.dirty_cpu.address, kByShape);
+    note("erts_aligned_dirty_io_scheduler_data", arrays.dirty_io.address, kByShape);
     return {};
 }
 
 Result<void> VmFinder::find_code_points() {
     // The first of them always exists; without its name none of them has one.
     const bool named = symbols_.find(kCodePointNames.front()).has_value();
-    auto known = named ? Result<const JitSelf*>(nullptr) : jit();
-    if (!known) {
-        return std::unexpected(known.error());
-    }
+    ASSIGN_OR_RETURN(auto known, named ? Result<const JitSelf*>(nullptr) : jit());
     for (const auto* name : kCodePointNames) {
         const auto symbol = symbols_.find(name);
         std::optional<Address> code;
         if (symbol) {
-            auto value = word(name, symbol->address);
-            if (!value) {
-                return std::unexpected(value.error());
-            }
-            code = *value == 0 ? std::nullopt : std::optional(*value);
-        } else if (*known != nullptr) {
-            code = code_point(**known, name);
+            ASSIGN_OR_RETURN(auto value, word(name, symbol->address));
+            code = value == 0 ? std::nullopt : std::optional(value);
+        } else if (known != nullptr) {
+            code = code_point(*known, name);
         }
         if (code) {
             const auto how = symbol ? symbol->table : kByJitList;

@@ -1,5 +1,7 @@
 #include "beam/processes/fragments.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 namespace beamdump::beam {
@@ -18,9 +20,7 @@ Result<FragmentReader> FragmentReader::open(Vm& vm) {
     reader.used_ = names.field("ErlHeapFragment", "used_size");
     reader.mem_ = names.field("ErlHeapFragment", "mem");
     reader.bytes_ = names.bytes("ErlHeapFragment");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return reader;
 }
 
@@ -56,14 +56,9 @@ Result<void> FragmentReader::chain(Address first, std::uint64_t limit,
                         fmt::format("the chain of heap fragments at {:#x} does not end after {}",
                                     first, limit));
         }
-        auto fragment = read(address);
-        if (!fragment) {
-            return std::unexpected(fragment.error());
-        }
-        if (auto done = visit(*fragment); !done) {
-            return done;
-        }
-        address = fragment->next;
+        ASSIGN_OR_RETURN(auto fragment, read(address));
+        RETURN_IF_ERROR(visit(fragment));
+        address = fragment.next;
     }
     return {};
 }

@@ -3,6 +3,8 @@
 #include "beam/layout/term_bits.h"
 #include "beam/processes/queue_lengths.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,17 +50,12 @@ void MessageWalker::resolve(LayoutNames& names) {
 }
 
 Result<MessageWalker> MessageWalker::open(Vm& vm) {
-    auto fragments = FragmentReader::open(vm);
-    auto atoms = AtomWords::resolve(vm.layout());
-    if (!fragments || !atoms) {
-        return std::unexpected(!fragments ? fragments.error() : atoms.error());
-    }
-    MessageWalker walker(vm, *fragments, *atoms);
+    ASSIGN_OR_RETURN(auto fragments, FragmentReader::open(vm));
+    ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
+    MessageWalker walker(vm, fragments, atoms);
     LayoutNames names(vm.layout());
     walker.resolve(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return walker;
 }
 
@@ -69,9 +66,7 @@ Result<void> MessageWalker::walk(const ProcessView& process, std::uint64_t limit
          {Queue{process.inner, 0, records::QUEUE_KIND_INNER},
           Queue{process.middle, 0, records::QUEUE_KIND_MIDDLE},
           Queue{process.outer, process.outer_last, records::QUEUE_KIND_OUTER}}) {
-        if (auto done = queue(which, left, visit); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(queue(which, left, visit));
     }
     return process.buffers == 0 ? Result<void>() : buffers(process.buffers, left, visit);
 }
@@ -88,9 +83,7 @@ Result<void> MessageWalker::buffers(Address array, std::uint64_t& left, const Vi
         const StructView view(all.subspan(slot * buffers_->slot_bytes, buffers_->slot_bytes));
         const Queue which{view.get(buffers_->first), view.get(buffers_->last),
                           records::QUEUE_KIND_BUFFER};
-        if (auto done = queue(which, left, visit); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(queue(which, left, visit));
     }
     return {};
 }
@@ -113,12 +106,8 @@ Result<void> MessageWalker::queue(const Queue& which, std::uint64_t& left, const
         item.bytes = message_bytes_;
         item.message.set_address(address);
         item.message.set_queue(which.kind);
-        if (auto done = entry(address, head->view(), item); !done) {
-            return done;
-        }
-        if (auto done = visit(item); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(entry(address, head->view(), item));
+        RETURN_IF_ERROR(visit(item));
         address = address + next_.offset == which.last ? 0 : head->view().get(next_);
     }
     return {};
@@ -133,9 +122,7 @@ Result<void> MessageWalker::entry(Address address, const StructView& head, Queue
     }
     message.set_token_word(head.word(terms_, 1));
     message.set_from_word(head.word(terms_, 2));
-    if (auto done = fragments_of(address, attached, into); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(fragments_of(address, attached, into));
     if (term == vm_->facts().non_value) {
         message.set_kind(records::MESSAGE_KIND_EXTERNAL);
         if (into.fragments.empty()) {
@@ -220,9 +207,7 @@ Result<void> MessageWalker::external(const Fragment& fragment, QueueEntry& into)
         return fail(ErrorCode::kUnmapped, fmt::format("undecoded message at {:#x}", address));
     }
     facts.set_dist_flags(*flags);
-    if (auto done = external_atoms(address + undecoded_->atoms.offset, facts); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(external_atoms(address + undecoded_->atoms.offset, facts));
     std::uint64_t parts = 1;
     std::uint64_t total = 0;
     for (std::uint64_t part = 0; part < parts; ++part) {
@@ -268,13 +253,9 @@ Result<void> MessageWalker::received(const ProcessView& process, std::uint64_t l
             return wrap("a received message", !attached ? attached.error() : next.error());
         }
         QueueEntry item;
-        if (auto done = fragments_of(address, *attached, item); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(fragments_of(address, *attached, item));
         for (const auto& fragment : item.fragments) {
-            if (auto done = visit(fragment); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(visit(fragment));
         }
         address = *next;
     }

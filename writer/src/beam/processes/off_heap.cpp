@@ -2,6 +2,8 @@
 
 #include "beam/layout/term_bits.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 namespace beamdump::beam {
@@ -11,9 +13,7 @@ Result<OffHeapWalker> OffHeapWalker::open(Vm& vm) {
     walker.thing_word_ = names.field("OffHeapHeader", "thing_word");
     walker.next_ = names.field("OffHeapHeader", "next");
     walker.bytes_ = names.bytes("OffHeapHeader");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return walker;
 }
 
@@ -38,9 +38,7 @@ Result<void> OffHeapWalker::binaries(Address first, std::uint64_t limit,
             if (!binary) {
                 return wrap("an off-heap list", binary.error());
             }
-            if (auto done = visit(*binary); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(visit(*binary));
         }
         address = head->view().get(next_);
     }

@@ -1,5 +1,6 @@
 #include "beam/processes/process.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
 #include <libdump/format/process_row.h>
 
@@ -24,17 +25,12 @@ void set_mfa(records::Mfa& into, const CodeMfa& from) {
 }  // namespace
 
 Result<ProcessReader> ProcessReader::open(Vm& vm, CodeLookup& code) {
-    auto atoms = AtomWords::resolve(vm.layout());
-    auto pids = PidWords::of(vm);
-    if (!atoms || !pids) {
-        return std::unexpected(!atoms ? atoms.error() : pids.error());
-    }
-    ProcessReader reader(vm, code, *atoms, *pids);
+    ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
+    ASSIGN_OR_RETURN(auto pids, PidWords::of(vm));
+    ProcessReader reader(vm, code, atoms, pids);
     LayoutNames names(vm.layout());
     reader.resolve(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return reader;
 }
 

@@ -1,5 +1,7 @@
 #include "beam/processes/process_proof.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -49,9 +51,7 @@ Result<std::vector<Field>> ProcessProof::watched_fields(const Layout& layout) {
         fields.push_back(names.field("Process", name));
     }
     fields.push_back(names.field({{"Process", "sig_qs.len"}, {"Process", "sig_qs.mq_len"}}));
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return fields;
 }
 
@@ -75,9 +75,7 @@ Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySour
     proof.running_ = names.constant("state_running") | names.constant("state_running_sys") |
                      names.constant("state_dirty_running_sys");
     proof.lock_main_ = names.constant("lock_main");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return proof;
 }
 
@@ -94,9 +92,7 @@ Result<bool> ProcessProof::read(Address process, ProcessReading& into) {
         {{process, into.structure, false},
          {process + lock_.offset, word(into.lock, lock_), false},
          {process + state_.offset, word(into.state, state_), false}}};
-    if (auto done = source_->read_batch(reads); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(source_->read_batch(reads));
     return std::ranges::all_of(reads, &memory::BatchRead::done);
 }
 

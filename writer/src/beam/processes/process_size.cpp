@@ -1,5 +1,7 @@
 #include "beam/processes/process_size.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 
 namespace beamdump::beam {
@@ -19,9 +21,7 @@ Result<ProcessSizer> ProcessSizer::open(Vm& vm) {
     sizer.old_hend_ = names.field("Process", "old_hend");
     sizer.mbuf_sz_ = names.field("Process", "mbuf_sz");
     sizer.reds_ = names.field("Process", "reds");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return sizer;
 }
 

@@ -2,6 +2,7 @@
 
 #include "beam/layout/term_bits.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
 
 #include <fmt/format.h>
@@ -52,13 +53,10 @@ class RelationWalker::Pager {
 };
 
 Result<RelationWalker> RelationWalker::open(Vm& vm) {
-    auto pids = PidWords::of(vm);
-    auto atoms = AtomWords::resolve(vm.layout());
-    if (!pids || !atoms) {
-        return std::unexpected(!pids ? pids.error() : atoms.error());
-    }
+    ASSIGN_OR_RETURN(auto pids, PidWords::of(vm));
+    ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
     LayoutNames names(vm.layout());
-    RelationWalker walker(vm, *pids, *atoms, names);
+    RelationWalker walker(vm, pids, atoms, names);
     walker.type_ = RelationType::resolve(names);
     walker.suspend_bytes_ = names.bytes("ErtsMonitorSuspend");
     walker.dist_ = names.field("ErtsMonitorDataExtended", "dist");
@@ -89,9 +87,7 @@ Result<RelationWalker> RelationWalker::open(Vm& vm) {
         {names.constant("monitor_nodes"), records::MONITOR_KIND_NODES},
         {names.constant("monitor_suspend"), records::MONITOR_KIND_SUSPEND},
         {names.constant("monitor_alias"), records::MONITOR_KIND_ALIAS}};
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return walker;
 }
 
@@ -134,9 +130,7 @@ Result<void> RelationWalker::tree(Address root, std::uint64_t limit,
         if (!node) {
             return wrap("a link or monitor", node.error());
         }
-        if (auto done = visit(address, node->view()); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(visit(address, node->view()));
         for (const auto child : {node->view().get(node_.right), node->view().get(node_.left)}) {
             if (child != 0) {
                 pending.push_back(child);
@@ -158,9 +152,7 @@ Result<void> RelationWalker::list(Address first, std::uint64_t limit,
         if (!node) {
             return wrap("a monitor", node.error());
         }
-        if (auto done = visit(address, node->view()); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(visit(address, node->view()));
         address = node->view().get(node_.next);
         if (address == first) {
             break;
@@ -197,13 +189,10 @@ Result<void> RelationWalker::link(Address address, StructView node, records::Lin
         return wrap("a link", unlinking.error());
     }
     into.set_unlinking(*unlinking != 0);
-    auto other = remote(node.get(node_.other));
-    if (!other) {
-        return std::unexpected(other.error());
-    }
-    if (*other) {
-        into.set_remote_owner_id((*other)->owner_id);
-        into.set_remote_node_address((*other)->node);
+    ASSIGN_OR_RETURN(auto other, remote(node.get(node_.other)));
+    if (other) {
+        into.set_remote_owner_id(other->owner_id);
+        into.set_remote_node_address(other->node);
     }
     return {};
 }
@@ -236,10 +225,7 @@ Result<void> RelationWalker::reference(Address data, records::Monitor& into) {
 
 Result<void> RelationWalker::numbers(Address address, std::size_t count, records::Monitor& into) {
     std::vector<std::uint32_t> numbers(count);
-    if (auto done = vm_->memory().read(address, std::as_writable_bytes(std::span(numbers)));
-        !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(vm_->memory().read(address, std::as_writable_bytes(std::span(numbers))));
     into.mutable_reference()->Add(numbers.begin(), numbers.end());
     return {};
 }
@@ -279,9 +265,7 @@ Result<void> RelationWalker::monitor(Address address, StructView node, records::
     if (kind == records::MONITOR_KIND_SUSPEND) {
         return suspension(data, into);
     }
-    if (auto done = reference(data, into); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(reference(data, into));
     if ((flags & node_.flag_name) != 0) {
         auto extended = OwnedStruct::read(vm_->memory(), data, monitor_.extended_bytes);
         if (!extended) {
@@ -297,13 +281,10 @@ Result<void> RelationWalker::monitor(Address address, StructView node, records::
             }
         }
     }
-    auto other = remote(node.get(node_.other));
-    if (!other) {
-        return std::unexpected(other.error());
-    }
-    if (*other) {
-        into.set_remote_owner_id((*other)->owner_id);
-        into.set_remote_node_address((*other)->node);
+    ASSIGN_OR_RETURN(auto other, remote(node.get(node_.other)));
+    if (other) {
+        into.set_remote_owner_id(other->owner_id);
+        into.set_remote_node_address(other->node);
     }
     return {};
 }
@@ -348,11 +329,8 @@ Result<std::uint64_t> RelationWalker::monitor_bytes(Address address, StructView 
     }
     std::uint64_t words = 0;
     for (const auto term : terms) {
-        auto counted = term_words(term);
-        if (!counted) {
-            return std::unexpected(counted.error());
-        }
-        words += *counted;
+        ASSIGN_OR_RETURN(auto counted, term_words(term));
+        words += counted;
     }
     return (monitor_.extended_bytes - sizeof(std::uint64_t) + words * sizeof(std::uint64_t)) /
            halves;
@@ -364,38 +342,23 @@ Result<RelationWalker::Walked> RelationWalker::walk(
     Pager pager(most, page);
     Walked walked;
     const auto visit_link = [&](Address address, StructView node) -> Result<void> {
-        if (auto done = link(address, node, *pager.current().add_link()); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(link(address, node, *pager.current().add_link()));
         ++walked.links;
         // erts_link_size(): a link to a remote process is shared by its two halves.
         walked.bytes += is_remote_link(type_.of(node)) ? (elink_bytes_ + 24) / 2 : node_.bytes;
         return pager.added();
     };
     const auto visit_monitor = [&](Address address, StructView node) -> Result<void> {
-        if (auto done = monitor(address, node, *pager.current().add_monitor()); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(monitor(address, node, *pager.current().add_monitor()));
         ++walked.monitors;
-        auto bytes = monitor_bytes(address, node);
-        if (!bytes) {
-            return std::unexpected(bytes.error());
-        }
-        walked.bytes += *bytes;
+        ASSIGN_OR_RETURN(auto bytes, monitor_bytes(address, node));
+        walked.bytes += bytes;
         return pager.added();
     };
-    if (auto done = tree(process.links, limit, visit_link); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = tree(process.monitors, limit, visit_monitor); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = list(process.local_targets, limit, visit_monitor); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = pager.flush(); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(tree(process.links, limit, visit_link));
+    RETURN_IF_ERROR(tree(process.monitors, limit, visit_monitor));
+    RETURN_IF_ERROR(list(process.local_targets, limit, visit_monitor));
+    RETURN_IF_ERROR(pager.flush());
     return walked;
 }
 

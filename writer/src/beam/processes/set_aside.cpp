@@ -1,5 +1,7 @@
 #include "beam/processes/set_aside.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -40,12 +42,9 @@ void put(std::span<std::byte> structure, Field field, std::uint64_t value) {
 }  // namespace
 
 Result<SetAside> SetAside::open(const Layout& layout) {
-    auto atoms = AtomWords::resolve(layout);
-    if (!atoms) {
-        return std::unexpected(atoms.error());
-    }
+    ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(layout));
     LayoutNames names(layout);
-    SetAside result(*atoms, MfaFields(names));
+    SetAside result(atoms, MfaFields(names));
     const auto process = [&](std::string_view name) { return names.field("Process", name); };
     result.heap_ = process("heap");
     result.hend_ = process("hend");
@@ -62,9 +61,7 @@ Result<SetAside> SetAside::open(const Layout& layout) {
                         names.constant("state_gc") | names.constant("state_running_sys") |
                         names.constant("state_dirty_running") |
                         names.constant("state_dirty_running_sys");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return result;
 }
 

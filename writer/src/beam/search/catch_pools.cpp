@@ -4,6 +4,8 @@
 #include "beam/layout/structs.h"
 #include "beam/search/candidates.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 
 namespace beamdump::beam {
@@ -11,9 +13,7 @@ namespace beamdump::beam {
 Result<Address> find_catch_pools(Vm& vm, const ImageSearch& search) {
     LayoutNames names(vm.layout());
     const CatchFields fields(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     // beam_catches.c: the table starts with 1024 entries and doubles; all pools share entries that
     // are in use; a kernel's worth of modules has more than 300 catches.
     const auto is_pool = [&](StructView pool) {

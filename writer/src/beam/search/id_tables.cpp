@@ -5,6 +5,8 @@
 #include "beam/search/candidates.h"
 #include "beam/tables/pid_words.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -30,9 +32,7 @@ struct TableFields : IdTableFields {
         fields.pid_tag = names.constant("pid_tag");
         fields.port_tag = names.constant("port_tag");
         fields.tag_mask = (std::uint64_t{1} << names.constant("pid_shift")) - 1;
-        if (auto known = names.outcome(); !known) {
-            return std::unexpected(known.error());
-        }
+        RETURN_IF_ERROR(names.outcome());
         return fields;
     }
 };
@@ -47,33 +47,26 @@ bool has_shape(const Vm& vm, const TableFields& fields, StructView table) {
 
 /// Whether the members' identifiers have a tag and fit their slots.
 Result<bool> members_fit(Vm& vm, const TableFields& fields, StructView table, std::uint64_t tag) {
-    const auto words = PidWords::resolve(vm.layout(), table.u32(fields.max));
-    if (!words) {
-        return std::unexpected(words.error());
-    }
+    ASSIGN_OR_RETURN(const auto words, PidWords::resolve(vm.layout(), table.u32(fields.max)));
     const auto first = table.get(fields.tab);
     const auto slots = std::min(table.u32(fields.max), kSlotsLookedInto);
-    const auto present = vm.target().pages().present({first, first + slots * sizeof(Address)});
-    if (!present) {
-        return std::unexpected(present.error());
-    }
+    ASSIGN_OR_RETURN(const auto present,
+                     vm.target().pages().present({first, first + slots * sizeof(Address)}));
     std::size_t members = 0;
     std::size_t others = 0;
-    for (const auto& part : *present) {
-        const auto pointers = read_words(vm.memory(), part.begin, part.bytes() / sizeof(Address));
-        if (!pointers) {
-            return std::unexpected(pointers.error());
-        }
+    for (const auto& part : present) {
+        ASSIGN_OR_RETURN(const auto pointers,
+                         read_words(vm.memory(), part.begin, part.bytes() / sizeof(Address)));
         auto slot = (part.begin - first) / sizeof(Address);
-        for (std::size_t index = 0; index < pointers->size() && members < kMostMembers;
+        for (std::size_t index = 0; index < pointers.size() && members < kMostMembers;
              ++index, ++slot) {
-            const auto pointer = (*pointers)[index];
+            const auto pointer = (pointers)[index];
             if (pointer == 0 || pointer == table.get(fields.invalid)) {
                 continue;
             }
             const auto id = vm.memory().word(pointer + fields.id.offset);
             const bool fits = id && (*id & fields.tag_mask) == tag &&
-                              (tag != fields.pid_tag || words->slot(*id) == slot);
+                              (tag != fields.pid_tag || words.slot(*id) == slot);
             fits ? ++members : ++others;
         }
     }
@@ -83,37 +76,31 @@ Result<bool> members_fit(Vm& vm, const TableFields& fields, StructView table, st
 }  // namespace
 
 Result<IdTables> find_id_tables(Vm& vm, const ImageSearch& search) {
-    const auto fields = TableFields::resolve(vm.layout());
-    if (!fields) {
-        return std::unexpected(fields.error());
-    }
+    ASSIGN_OR_RETURN(const auto fields, TableFields::resolve(vm.layout()));
     const auto shaped =
-        search.matching(fields->bytes, [&](Address, std::span<const std::byte> bytes) {
-            return has_shape(vm, *fields, StructView(bytes));
+        search.matching(fields.bytes, [&](Address, std::span<const std::byte> bytes) {
+            return has_shape(vm, fields, StructView(bytes));
         });
     std::vector<Address> processes;
     std::vector<Address> ports;
     for (const auto address : shaped) {
-        const StructView table(*search.at(address, fields->bytes));
-        const auto id = vm.memory().word(table.get(fields->invalid) + fields->id.offset);
-        const auto tag = id ? *id & fields->tag_mask : 0;
-        if (tag != fields->pid_tag && tag != fields->port_tag) {
+        const StructView table(*search.at(address, fields.bytes));
+        const auto id = vm.memory().word(table.get(fields.invalid) + fields.id.offset);
+        const auto tag = id ? *id & fields.tag_mask : 0;
+        if (tag != fields.pid_tag && tag != fields.port_tag) {
             continue;
         }
-        const auto fit = members_fit(vm, *fields, table, tag);
+        const auto fit = members_fit(vm, fields, table, tag);
         if (!fit) {
             return wrap("looking for the tables of processes and ports", fit.error());
         }
         if (*fit) {
-            (tag == fields->pid_tag ? processes : ports).push_back(address);
+            (tag == fields.pid_tag ? processes : ports).push_back(address);
         }
     }
-    auto of_processes = only_one("erts_proc", "one table of processes", processes);
-    auto of_ports = only_one("erts_port", "one table of ports", ports);
-    if (!of_processes || !of_ports) {
-        return std::unexpected(!of_processes ? of_processes.error() : of_ports.error());
-    }
-    return IdTables{*of_processes, *of_ports};
+    ASSIGN_OR_RETURN(auto of_processes, only_one("erts_proc", "one table of processes", processes));
+    ASSIGN_OR_RETURN(auto of_ports, only_one("erts_port", "one table of ports", ports));
+    return IdTables{of_processes, of_ports};
 }
 
 }  // namespace beamdump::beam

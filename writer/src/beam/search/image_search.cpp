@@ -1,5 +1,7 @@
 #include "beam/search/image_search.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -22,12 +24,10 @@ Result<ImageSearch> ImageSearch::read(target::Target& target) {
             if (range.bytes() > kMaxSegmentBytes) {
                 continue;
             }
-            auto present = present_only ? target.pages().present(range)
-                                        : Result<std::vector<memory::AddressRange>>({range});
-            if (!present) {
-                return std::unexpected(present.error());
-            }
-            for (const auto& part : *present) {
+            ASSIGN_OR_RETURN(auto present,
+                             present_only ? target.pages().present(range)
+                                          : Result<std::vector<memory::AddressRange>>({range}));
+            for (const auto& part : present) {
                 Segment segment{part.begin, std::vector<std::byte>(part.bytes())};
                 if (auto done = target.memory().read(part.begin, segment.bytes); !done) {
                     return wrap("reading the VM's data segments", done.error());
@@ -37,12 +37,8 @@ Result<ImageSearch> ImageSearch::read(target::Target& target) {
         }
         return {};
     };
-    if (auto done = copy(target.image().read_only(), false, search.read_only_); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = copy(target.image().writable(), true, search.writable_); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(copy(target.image().read_only(), false, search.read_only_));
+    RETURN_IF_ERROR(copy(target.image().writable(), true, search.writable_));
     return search;
 }
 

@@ -3,6 +3,8 @@
 #include "beam/layout/struct_view.h"
 #include "beam/search/candidates.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,11 +60,8 @@ struct Entry {
 };
 
 Result<Entry> read_entry(Vm& vm, Address address) {
-    auto read = OwnedStruct::read(vm.memory(), address, kEntryBytes);
-    if (!read) {
-        return std::unexpected(read.error());
-    }
-    const auto view = read->view();
+    ASSIGN_OR_RETURN(auto read, OwnedStruct::read(vm.memory(), address, kEntryBytes));
+    const auto view = read.view();
     const Entry entry{view.get(kNext), view.get(kPrevious), view.get(kContents), view.get(kBytes)};
     if (entry.bytes < kEmulatorBytes || entry.bytes > kMostEntryBytes ||
         !vm.plausible(entry.contents, entry.bytes)) {
@@ -102,63 +101,46 @@ std::unexpected<Error> cut_off(std::string_view what) {
 
 /// All entries, from the first on: the oldest is the last. Their contents are not read.
 Result<std::vector<Entry>> read_list(Vm& vm, Address descriptor) {
-    auto first = vm.memory().word(descriptor + kFirst.offset);
-    if (!first) {
-        return std::unexpected(first.error());
-    }
+    ASSIGN_OR_RETURN(auto first, vm.memory().word(descriptor + kFirst.offset));
     std::vector<Entry> entries;
     Address previous = 0;
-    for (Address address = *first; address != 0;) {
-        auto entry = read_entry(vm, address);
-        if (!entry) {
-            return std::unexpected(entry.error());
-        }
-        if (entry->previous != previous || entries.size() >= kMostEntries) {
+    for (Address address = first; address != 0;) {
+        ASSIGN_OR_RETURN(auto entry, read_entry(vm, address));
+        if (entry.previous != previous || entries.size() >= kMostEntries) {
             return fail(ErrorCode::kImplausible,
                         fmt::format("the JIT's list: entry at {:#x} does not lead back to {:#x}",
                                     address, previous));
         }
         previous = address;
-        address = entry->next;
-        entries.push_back(*entry);
+        address = entry.next;
+        entries.push_back(entry);
     }
     return entries;
 }
 
 Result<std::vector<std::byte>> contents_of(Vm& vm, const Entry& entry) {
     std::vector<std::byte> bytes(entry.bytes);
-    if (auto done = vm.memory().read(entry.contents, bytes); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(vm.memory().read(entry.contents, bytes));
     return bytes;
 }
 
 /// From the list's end, the oldest entry, up to the emulator's.
 Result<JitSelf> read_self(Vm& vm, Address descriptor) {
-    auto entries = read_list(vm, descriptor);
-    if (!entries) {
-        return std::unexpected(entries.error());
-    }
+    ASSIGN_OR_RETURN(auto entries, read_list(vm, descriptor));
     JitSelf self;
     self.descriptor = descriptor;
-    for (auto entry = entries->rbegin(); entry != entries->rend(); ++entry) {
-        auto bytes = contents_of(vm, *entry);
-        if (!bytes) {
-            return std::unexpected(bytes.error());
-        }
-        if (const auto normal_exit = parse_jit_emulator(*bytes)) {
+    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+        ASSIGN_OR_RETURN(auto bytes, contents_of(vm, *entry));
+        if (const auto normal_exit = parse_jit_emulator(bytes)) {
             self.normal_exit = *normal_exit;
             return self;
         }
-        auto module = parse_jit_module(*bytes);
-        if (!module) {
-            return std::unexpected(module.error());
-        }
-        self.modules.push_back(std::move(*module));
+        ASSIGN_OR_RETURN(auto module, parse_jit_module(bytes));
+        self.modules.push_back(std::move(module));
     }
     return fail(ErrorCode::kImplausible,
                 fmt::format("the JIT's list: expected the emulator among {} entries, found none",
-                            entries->size()));
+                            entries.size()));
 }
 
 }  // namespace
@@ -218,14 +200,11 @@ Result<JitSelf> find_jit_self(Vm& vm, const ImageSearch& search) {
         search.matching(kDescriptorBytes, [&](Address, std::span<const std::byte> bytes) {
             return is_descriptor(vm, StructView(bytes));
         });
-    const auto descriptor =
-        only_one("__jit_debug_descriptor", "one place with its shape", candidates);
-    if (!descriptor) {
-        return std::unexpected(descriptor.error());
-    }
+    ASSIGN_OR_RETURN(const auto descriptor,
+                     only_one("__jit_debug_descriptor", "one place with its shape", candidates));
     // The list is being altered while modules are loaded and purged.
     for (int attempt = 1;; ++attempt) {
-        auto self = read_self(vm, *descriptor);
+        auto self = read_self(vm, descriptor);
         if (self || attempt == kTries) {
             return self;
         }

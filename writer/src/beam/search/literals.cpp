@@ -5,6 +5,8 @@
 #include "beam/search/candidates.h"
 #include "beam/tables/modules.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 
 namespace beamdump::beam {
@@ -19,28 +21,18 @@ Result<memory::AddressRange> literal_areas(Vm& vm) {
     LayoutNames names(vm.layout());
     const CodeHeaderFields header(names);
     const LiteralAreaFields area(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
-    auto modules = read_modules(vm);
-    if (!modules) {
-        return std::unexpected(modules.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
+    ASSIGN_OR_RETURN(auto modules, read_modules(vm));
     memory::AddressRange all{~Address{0}, 0};
-    for (const auto& module : *modules) {
-        const auto address = vm.memory().word(module.header + header.literal_area.offset);
-        if (!address) {
-            return std::unexpected(address.error());
-        }
-        if (*address == 0) {
+    for (const auto& module : modules) {
+        ASSIGN_OR_RETURN(const auto address,
+                         vm.memory().word(module.header + header.literal_area.offset));
+        if (address == 0) {
             continue;
         }
-        const auto last = vm.memory().word(*address + area.end.offset);
-        if (!last) {
-            return std::unexpected(last.error());
-        }
-        all.begin = std::min(all.begin, *address + area.start.offset);
-        all.end = std::max(all.end, *last);
+        ASSIGN_OR_RETURN(const auto last, vm.memory().word(address + area.end.offset));
+        all.begin = std::min(all.begin, address + area.start.offset);
+        all.end = std::max(all.end, last);
     }
     if (all.end <= all.begin) {
         return fail(ErrorCode::kImplausible,
@@ -80,13 +72,10 @@ Result<LiteralRange> find_literals(Vm& vm, const ImageSearch& search) {
             }
             return false;
         });
-    const auto one = only_one("erts_literals_start",
-                              "one pair of words, address and size, that holds the literals of all "
-                              "modules",
-                              candidates);
-    if (!one) {
-        return std::unexpected(one.error());
-    }
+    RETURN_IF_ERROR(only_one("erts_literals_start",
+                             "one pair of words, address and size, that holds the literals of all "
+                             "modules",
+                             candidates));
     return range;
 }
 

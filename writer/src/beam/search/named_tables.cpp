@@ -4,6 +4,8 @@
 #include "beam/layout/structs.h"
 #include "beam/search/candidates.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,9 +24,7 @@ struct HashTableFields {
     static Result<HashTableFields> resolve(const Layout& layout) {
         LayoutNames names(layout);
         const HashTableFields fields{HashFields(names), IndexTableFields(names)};
-        if (auto known = names.outcome(); !known) {
-            return std::unexpected(known.error());
-        }
+        RETURN_IF_ERROR(names.outcome());
         if (fields.index.name.offset != fields.hash.name.offset) {
             return fail(ErrorCode::kUnsupported,
                         fmt::format("layout: {}.IndexTable does not begin with its hash table",
@@ -68,50 +68,35 @@ std::vector<Address> tables(const ImageSearch& search, const HashTableFields& fi
 
 Result<std::vector<Address>> index_tables(const Vm& vm, const ImageSearch& search,
                                           std::string_view name) {
-    const auto fields = HashTableFields::resolve(vm.layout());
-    if (!fields) {
-        return std::unexpected(fields.error());
-    }
-    return tables(search, *fields, name, fields->index.bytes,
-                  [&](StructView table) { return is_index(vm, *fields, table); });
+    ASSIGN_OR_RETURN(const auto fields, HashTableFields::resolve(vm.layout()));
+    return tables(search, fields, name, fields.index.bytes,
+                  [&](StructView table) { return is_index(vm, fields, table); });
 }
 
 }  // namespace
 
 Result<Address> find_hash(const Vm& vm, const ImageSearch& search, std::string_view what,
                           std::string_view name) {
-    const auto fields = HashTableFields::resolve(vm.layout());
-    if (!fields) {
-        return std::unexpected(fields.error());
-    }
-    const auto candidates = tables(search, *fields, name, fields->hash.bytes,
-                                   [&](StructView table) { return is_hash(vm, *fields, table); });
+    ASSIGN_OR_RETURN(const auto fields, HashTableFields::resolve(vm.layout()));
+    const auto candidates = tables(search, fields, name, fields.hash.bytes,
+                                   [&](StructView table) { return is_hash(vm, fields, table); });
     return only_one(what, fmt::format("one hash table named \"{}\"", name), candidates);
 }
 
 Result<Address> find_index_table(const Vm& vm, const ImageSearch& search, std::string_view what,
                                  std::string_view name) {
-    auto candidates = index_tables(vm, search, name);
-    if (!candidates) {
-        return std::unexpected(candidates.error());
-    }
-    return only_one(what, fmt::format("one index table named \"{}\"", name), *candidates);
+    ASSIGN_OR_RETURN(auto candidates, index_tables(vm, search, name));
+    return only_one(what, fmt::format("one index table named \"{}\"", name), candidates);
 }
 
 Result<Address> find_staged_tables(const Vm& vm, const ImageSearch& search, std::string_view what,
                                    std::initializer_list<std::string_view> names) {
-    const auto table = vm.layout().structure("IndexTable");
-    if (!table) {
-        return std::unexpected(table.error());
-    }
-    const std::uint64_t bytes = (*table)->bytes;
+    ASSIGN_OR_RETURN(const auto table, vm.layout().structure("IndexTable"));
+    const std::uint64_t bytes = table->bytes;
     std::vector<Address> all;
     for (const auto name : names) {
-        auto candidates = index_tables(vm, search, name);
-        if (!candidates) {
-            return std::unexpected(candidates.error());
-        }
-        all.insert(all.end(), candidates->begin(), candidates->end());
+        ASSIGN_OR_RETURN(auto candidates, index_tables(vm, search, name));
+        all.insert(all.end(), candidates.begin(), candidates.end());
     }
     const bool in_a_row =
         all.size() == kCodeIndexes && all[1] - all[0] == bytes && all[2] - all[1] == bytes;

@@ -3,6 +3,8 @@
 #include "beam/layout/struct_view.h"
 #include "beam/search/candidates.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -29,9 +31,7 @@ struct SchedulerFields {
         fields.of_sleep_info = names.field("ErtsSchedulerSleepInfo", "esdp");
         fields.end = end_of({fields.type, fields.number, fields.dirty_number, fields.sleep_info});
         fields.stride = names.bytes("ErtsAlignedSchedulerData");
-        if (auto known = names.outcome(); !known) {
-            return std::unexpected(known.error());
-        }
+        RETURN_IF_ERROR(names.outcome());
         return fields;
     }
 };
@@ -72,20 +72,17 @@ std::uint32_t count_members(Vm& vm, const SchedulerFields& fields, Address array
 }  // namespace
 
 Result<SchedulerArrays> find_scheduler_arrays(Vm& vm, const ImageSearch& search) {
-    const auto fields = SchedulerFields::resolve(vm.layout());
-    if (!fields) {
-        return std::unexpected(fields.error());
-    }
+    ASSIGN_OR_RETURN(const auto fields, SchedulerFields::resolve(vm.layout()));
     std::array<std::set<Address>, 3> found;
     const auto pointers =
         search.matching(sizeof(Address), [&](Address, std::span<const std::byte> word) {
             const auto array = StructView(word).word({}, 0);
-            return array % kCacheLine == 0 && vm.plausible(array, fields->end);
+            return array % kCacheLine == 0 && vm.plausible(array, fields.end);
         });
     for (const auto pointer : pointers) {
         const auto array = StructView(*search.at(pointer, sizeof(Address))).word({}, 0);
         for (std::size_t type = 0; type < found.size(); ++type) {
-            if (count_members(vm, *fields, array, type) != 0) {
+            if (count_members(vm, fields, array, type) != 0) {
                 found.at(type).insert(array);
             }
         }
@@ -97,13 +94,10 @@ Result<SchedulerArrays> find_scheduler_arrays(Vm& vm, const ImageSearch& search)
     const std::array<SchedulerArray*, 3> into = {&arrays.normal, &arrays.dirty_cpu,
                                                  &arrays.dirty_io};
     for (std::size_t type = 0; type < found.size(); ++type) {
-        const auto array =
-            only_one(kNames.at(type), "one array of schedulers that number themselves",
-                     {found.at(type).begin(), found.at(type).end()});
-        if (!array) {
-            return std::unexpected(array.error());
-        }
-        *into.at(type) = {*array, count_members(vm, *fields, *array, type)};
+        ASSIGN_OR_RETURN(const auto array,
+                         only_one(kNames.at(type), "one array of schedulers that number themselves",
+                                  {found.at(type).begin(), found.at(type).end()}));
+        *into.at(type) = {array, count_members(vm, fields, array, type)};
     }
     return arrays;
 }

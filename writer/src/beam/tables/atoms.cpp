@@ -3,6 +3,8 @@
 #include "beam/layout/struct_view.h"
 #include "beam/layout/term_bits.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 namespace beamdump::beam {
@@ -39,9 +41,7 @@ Result<AtomReader> AtomReader::open(Vm& vm) {
         reader.name_ = names.field("Atom", "name");
     }
     reader.bytes_ = names.bytes("Atom");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return reader;
 }
 
@@ -74,22 +74,16 @@ Result<std::string> AtomReader::text_at(Address atom, std::uint32_t index) {
 // which the term is a part: all of it.
 Result<Address> AtomReader::bytes_of(std::uint64_t term, std::uint64_t length) {
     const auto address = boxed_address(term);
-    const auto header = vm_->memory().word(address);
-    if (!header) {
-        return std::unexpected(header.error());
-    }
-    const auto tag = *header & kHeaderTagMask;
+    ASSIGN_OR_RETURN(const auto header, vm_->memory().word(address));
+    const auto tag = header & kHeaderTagMask;
     const bool on_heap = tag == heap_bits_tag_;
     if (!is_boxed(term) || (!on_heap && tag != sub_bits_tag_)) {
         return fail(ErrorCode::kImplausible,
-                    fmt::format("expected a binary at {:#x}, found header {:#x}", term, *header));
+                    fmt::format("expected a binary at {:#x}, found header {:#x}", term, header));
     }
-    auto read =
-        OwnedStruct::read(vm_->memory(), address, on_heap ? heap_bits_bytes_ : sub_bits_bytes_);
-    if (!read) {
-        return std::unexpected(read.error());
-    }
-    const auto view = read->view();
+    ASSIGN_OR_RETURN(auto read, OwnedStruct::read(vm_->memory(), address,
+                                                  on_heap ? heap_bits_bytes_ : sub_bits_bytes_));
+    const auto view = read.view();
     const auto bits = on_heap ? view.get(bits_) : view.get(end_) - view.get(start_);
     if (bits != length * 8) {
         return fail(ErrorCode::kImplausible,
@@ -101,14 +95,11 @@ Result<Address> AtomReader::bytes_of(std::uint64_t term, std::uint64_t length) {
 }
 
 Result<std::string> AtomReader::text(std::uint32_t index) {
-    auto object = table_.objects(index, 1);
-    if (!object) {
-        return std::unexpected(object.error());
-    }
-    if (object->empty()) {
+    ASSIGN_OR_RETURN(auto object, table_.objects(index, 1));
+    if (object.empty()) {
         return fail(ErrorCode::kImplausible, fmt::format("atom {} of {}", index, table_.entries()));
     }
-    return text_at(object->front(), index);
+    return text_at(object.front(), index);
 }
 
 Result<records::Atoms> AtomReader::page(std::uint32_t first, std::uint32_t most,
@@ -122,12 +113,9 @@ Result<records::Atoms> AtomReader::page(std::uint32_t first, std::uint32_t most,
     std::size_t bytes = 0;
     std::uint32_t index = first;
     for (const auto object : *objects) {
-        auto text = text_at(object, index++);
-        if (!text) {
-            return std::unexpected(text.error());
-        }
-        bytes += text->size();
-        page.add_text(std::move(*text));
+        ASSIGN_OR_RETURN(auto text, text_at(object, index++));
+        bytes += text.size();
+        page.add_text(std::move(text));
         if (bytes >= text_bytes) {
             break;
         }
@@ -141,9 +129,7 @@ Result<AtomWords> AtomWords::resolve(const Layout& layout) {
     words.tag_ = names.constant("atom_tag");
     words.shift_ = static_cast<std::uint32_t>(names.constant("atom_shift"));
     words.mask_ = (std::uint64_t{1} << words.shift_) - 1;
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return words;
 }
 

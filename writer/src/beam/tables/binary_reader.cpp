@@ -2,6 +2,8 @@
 
 #include "beam/layout/struct_view.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 
 namespace beamdump::beam {
@@ -17,9 +19,7 @@ Result<BinaryReader> BinaryReader::open(Vm& vm, std::optional<std::uint64_t> kee
     BinaryReader reader(vm, BinaryFields(names));
     reader.keep_ = keep;
     reader.inline_bytes_ = inline_bytes;
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return reader;
 }
 
@@ -31,9 +31,7 @@ Result<std::vector<BinaryView>> BinaryReader::read(std::span<const Address> addr
         batch[index] = {addresses[index], std::span(heads).subspan(index * head_bytes, head_bytes),
                         false};
     }
-    if (auto done = vm_->bulk().read_batch(batch); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(vm_->bulk().read_batch(batch));
     std::vector<BinaryView> result;
     std::vector<memory::BatchRead> contents;
     std::vector<std::size_t> magic;
@@ -73,9 +71,7 @@ Result<std::vector<BinaryView>> BinaryReader::read(std::span<const Address> addr
         contents.push_back({result[magic[index]].address + fields_.magic_numbers.offset,
                             std::as_writable_bytes(std::span(numbers[index])), false});
     }
-    if (auto done = vm_->bulk().read_batch(contents); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(vm_->bulk().read_batch(contents));
     const auto first_magic = contents.size() - magic.size();
     for (std::size_t index = 0; index < magic.size(); ++index) {
         if (contents[first_magic + index].done) {

@@ -1,5 +1,7 @@
 #include "beam/tables/code_lookup.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 
 namespace beamdump::beam {
@@ -10,20 +12,14 @@ constexpr std::size_t kKnownAtMost = 8192;
 }  // namespace
 
 Result<CodeLookup> CodeLookup::read(Vm& vm) {
-    auto modules = read_modules(vm);
-    if (!modules) {
-        return std::unexpected(modules.error());
-    }
-    return build(vm, std::move(*modules));
+    ASSIGN_OR_RETURN(auto modules, read_modules(vm));
+    return build(vm, std::move(modules));
 }
 
 Result<CodeLookup> CodeLookup::build(Vm& vm, std::vector<ModuleCode> modules) {
-    auto reader = ModuleReader::open(vm);
-    if (!reader) {
-        return std::unexpected(reader.error());
-    }
+    ASSIGN_OR_RETURN(auto reader, ModuleReader::open(vm));
     std::ranges::sort(modules, {}, &ModuleCode::header);
-    return CodeLookup(*reader, std::move(modules));
+    return CodeLookup(reader, std::move(modules));
 }
 
 const ModuleCode* CodeLookup::module_of(Address pc) const {

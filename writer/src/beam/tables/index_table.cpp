@@ -3,6 +3,8 @@
 #include "beam/layout/struct_view.h"
 #include "beam/layout/structs.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,9 +24,7 @@ Result<IndexTableWalker> IndexTableWalker::open(Vm& vm, Address table) {
     IndexTableWalker walker;
     walker.vm_ = &vm;
     walker.page_shift_ = static_cast<std::uint32_t>(names.constant("index_page_shift"));
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     auto read = OwnedStruct::read(vm.memory(), table, fields.bytes);
     if (!read) {
         return wrap("reading an index table", read.error());
@@ -46,17 +46,13 @@ Result<std::vector<Address>> IndexTableWalker::objects(std::uint32_t first, std:
     const auto end = std::min<std::uint64_t>(std::uint64_t{first} + count, entries_);
     const std::uint32_t page = 1U << page_shift_;
     for (std::uint64_t index = first; index < end;) {
-        auto segment = vm_->memory().word(segments_ + (index >> page_shift_) * sizeof(Address));
-        if (!segment) {
-            return std::unexpected(segment.error());
-        }
+        ASSIGN_OR_RETURN(auto segment,
+                         vm_->memory().word(segments_ + (index >> page_shift_) * sizeof(Address)));
         const auto within = index & (page - 1);
         const auto take = std::min<std::uint64_t>(page - within, end - index);
-        auto slots = read_words(vm_->memory(), *segment + within * sizeof(Address), take);
-        if (!slots) {
-            return std::unexpected(slots.error());
-        }
-        result.insert(result.end(), slots->begin(), slots->end());
+        ASSIGN_OR_RETURN(auto slots,
+                         read_words(vm_->memory(), segment + within * sizeof(Address), take));
+        result.insert(result.end(), slots.begin(), slots.end());
         index += take;
     }
     return result;
@@ -65,9 +61,7 @@ Result<std::vector<Address>> IndexTableWalker::objects(std::uint32_t first, std:
 Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
     LayoutNames names(vm.layout());
     const HashFields fields(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     auto read = OwnedStruct::read(vm.memory(), table, fields.bytes);
     if (!read) {
         return wrap("reading a hash table", read.error());
@@ -82,12 +76,9 @@ Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
                                 table, shift_bits, objects));
     }
     const std::uint64_t slots = std::uint64_t{1} << (64 - shift_bits);
-    auto heads = read_words(vm.memory(), read->view().get(fields.bucket), slots);
-    if (!heads) {
-        return std::unexpected(heads.error());
-    }
+    ASSIGN_OR_RETURN(auto heads, read_words(vm.memory(), read->view().get(fields.bucket), slots));
     std::vector<Address> result;
-    for (auto object : *heads) {
+    for (auto object : heads) {
         while (object != 0) {
             if (result.size() >= objects) {
                 return fail(ErrorCode::kImplausible,
@@ -95,11 +86,8 @@ Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
                                         table, objects));
             }
             result.push_back(object);
-            auto following = vm.memory().word(object + fields.next.offset);
-            if (!following) {
-                return std::unexpected(following.error());
-            }
-            object = *following;
+            ASSIGN_OR_RETURN(auto following, vm.memory().word(object + fields.next.offset));
+            object = following;
         }
     }
     // A thread may have been stopped between linking an object and counting it.

@@ -3,6 +3,8 @@
 #include "beam/layout/struct_view.h"
 #include "beam/layout/structs.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 
 namespace beamdump::beam {
@@ -27,9 +29,7 @@ struct Names {
         const auto shift = names.constant("header_arity_shift");
         result.refc_header = (reference.bytes / 8 - 1) << shift | reference.subtag;
         result.magic_ref_header = (reference.magic_bytes / 8 - 1) << shift | reference.magic_subtag;
-        if (auto known = names.outcome(); !known) {
-            return std::unexpected(known.error());
-        }
+        RETURN_IF_ERROR(names.outcome());
         return result;
     }
 };
@@ -72,11 +72,8 @@ std::optional<Address> from_reference(Vm& vm, const Names& names, const StructVi
 
 Result<void> sweep_literal_binaries(Vm& vm, memory::AddressRange part,
                                     const std::function<Result<void>(Address)>& visit) {
-    auto names = Names::resolve(vm.layout());
-    if (!names) {
-        return std::unexpected(names.error());
-    }
-    const std::size_t longest = std::max(names->reference.bytes, names->reference.magic_bytes);
+    ASSIGN_OR_RETURN(auto names, Names::resolve(vm.layout()));
+    const std::size_t longest = std::max(names.reference.bytes, names.reference.magic_bytes);
     std::vector<std::byte> block;
     for (auto begin = part.begin; begin < part.end; begin += kBlockBytes) {
         // A thing may reach into the next block: read on that far.
@@ -89,16 +86,14 @@ Result<void> sweep_literal_binaries(Vm& vm, memory::AddressRange part,
             const auto rest = std::span<const std::byte>(block).subspan(at);
             const auto header = StructView(rest).get(Field{0, 8});
             std::optional<Address> binary;
-            if (header == names->refc_header && rest.size() >= names->reference.bytes) {
-                binary = from_refc(vm, *names, StructView(rest));
-            } else if (header == names->magic_ref_header &&
-                       rest.size() >= names->reference.magic_bytes) {
-                binary = from_reference(vm, *names, StructView(rest));
+            if (header == names.refc_header && rest.size() >= names.reference.bytes) {
+                binary = from_refc(vm, names, StructView(rest));
+            } else if (header == names.magic_ref_header &&
+                       rest.size() >= names.reference.magic_bytes) {
+                binary = from_reference(vm, names, StructView(rest));
             }
             if (binary) {
-                if (auto done = visit(*binary); !done) {
-                    return done;
-                }
+                RETURN_IF_ERROR(visit(*binary));
             }
         }
     }

@@ -2,6 +2,8 @@
 
 #include "beam/layout/struct_view.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +31,7 @@ Result<std::vector<ModuleCode>> read_modules(Vm& vm) {
     const auto header = names.field("ModuleInstance", "code_hdr");
     const auto length = names.field("ModuleInstance", "code_length");
     const auto catches = names.field("ModuleInstance", "catches");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     auto table = IndexTableWalker::open(
         vm, vm.tables().modules + std::uint64_t{vm.facts().active_code_index} * table_bytes);
     auto objects = table ? table->objects(0, table->entries())
@@ -77,21 +77,16 @@ Result<std::vector<ModuleCode>> read_modules(Vm& vm) {
 }
 
 Result<ModuleReader> ModuleReader::open(Vm& vm) {
-    auto atoms = AtomWords::resolve(vm.layout());
-    if (!atoms) {
-        return std::unexpected(atoms.error());
-    }
+    ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));
     LayoutNames names(vm.layout());
-    ModuleReader reader(vm, *atoms, names);
+    ModuleReader reader(vm, atoms, names);
     reader.fname_ = names.field("BeamCodeLineTab", "fname_ptr");
     reader.loc_size_ = names.field("BeamCodeLineTab", "loc_size");
     reader.loc_tab_ = names.field("BeamCodeLineTab", "loc_tab");
     reader.func_tab_ = names.field("BeamCodeLineTab", "func_tab");
     reader.line_bytes_ = names.bytes("BeamCodeLineTab");
     reader.info_mfa_ = names.field("ErtsCodeInfo", "mfa");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return reader;
 }
 
@@ -114,33 +109,27 @@ Result<CodeMfa> ModuleReader::mfa_at(Address address) {
 }
 
 Result<std::uint32_t> ModuleReader::function_count(const ModuleCode& code) {
-    auto count = vm_->memory().word(code.header + header_.num_functions.offset);
-    if (!count) {
-        return std::unexpected(count.error());
-    }
-    if (*count > kMaxFunctions || *count * sizeof(Address) > code.bytes) {
+    ASSIGN_OR_RETURN(auto count, vm_->memory().word(code.header + header_.num_functions.offset));
+    if (count > kMaxFunctions || count * sizeof(Address) > code.bytes) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("code header at {:#x}: expected functions inside the module's "
                                 "code, found {} in {} bytes",
-                                code.header, *count, code.bytes));
+                                code.header, count, code.bytes));
     }
-    return static_cast<std::uint32_t>(*count);
+    return static_cast<std::uint32_t>(count);
 }
 
 Result<std::optional<ModuleReader::LineTable>> ModuleReader::line_table(const ModuleCode& code) {
-    auto address = vm_->memory().word(code.header + header_.line_table.offset);
-    auto count = function_count(code);
-    if (!address || !count) {
-        return std::unexpected(!address ? address.error() : count.error());
-    }
-    if (*address == 0) {
+    ASSIGN_OR_RETURN(auto address, vm_->memory().word(code.header + header_.line_table.offset));
+    ASSIGN_OR_RETURN(auto count, function_count(code));
+    if (address == 0) {
         return std::nullopt;
     }
-    auto read = OwnedStruct::read(vm_->memory(), *address, line_bytes_);
-    auto first = vm_->memory().word(*address + func_tab_.offset);
-    auto last = vm_->memory().word(*address + func_tab_.offset + *count * sizeof(Address));
+    auto read = OwnedStruct::read(vm_->memory(), address, line_bytes_);
+    auto first = vm_->memory().word(address + func_tab_.offset);
+    auto last = vm_->memory().word(address + func_tab_.offset + count * sizeof(Address));
     if (!read || !first || !last) {
-        return fail(ErrorCode::kUnmapped, fmt::format("line table at {:#x}", *address));
+        return fail(ErrorCode::kUnmapped, fmt::format("line table at {:#x}", address));
     }
     LineTable table;
     table.start = *first;
@@ -151,7 +140,7 @@ Result<std::optional<ModuleReader::LineTable>> ModuleReader::line_table(const Mo
     if (*last < *first || lines > kMaxLines ||
         (table.location_bytes != 2 && table.location_bytes != 4)) {
         return fail(ErrorCode::kImplausible,
-                    fmt::format("line table at {:#x}: {} lines, {} bytes each", *address, lines,
+                    fmt::format("line table at {:#x}: {} lines, {} bytes each", address, lines,
                                 table.location_bytes));
     }
     table.count = static_cast<std::uint32_t>(lines);
@@ -159,12 +148,9 @@ Result<std::optional<ModuleReader::LineTable>> ModuleReader::line_table(const Mo
 }
 
 Result<records::Module> ModuleReader::module(const ModuleCode& code) {
-    auto header = OwnedStruct::read(vm_->memory(), code.header, header_.bytes);
-    auto count = function_count(code);
-    auto lines = line_table(code);
-    if (!header || !count || !lines) {
-        return std::unexpected(!header ? header.error() : !count ? count.error() : lines.error());
-    }
+    ASSIGN_OR_RETURN(auto header, OwnedStruct::read(vm_->memory(), code.header, header_.bytes));
+    ASSIGN_OR_RETURN(auto count, function_count(code));
+    ASSIGN_OR_RETURN(auto lines, line_table(code));
     records::Module module;
     module.set_name_atom(code.name_atom);
     module.set_instance(code.instance);
@@ -172,30 +158,29 @@ Result<records::Module> ModuleReader::module(const ModuleCode& code) {
     module.set_code_start(code.header);
     module.set_code_end(code.end());
     module.set_code_bytes(code.bytes);
-    module.set_function_count(*count);
+    module.set_function_count(count);
     module.set_first_catch(code.first_catch);
-    if (const auto md5 = header->view().get(header_.md5); md5 != 0) {
+    if (const auto md5 = header.view().get(header_.md5); md5 != 0) {
         std::string sum(16, '\0');
         if (vm_->memory().read(md5, std::as_writable_bytes(std::span(sum)))) {
             module.set_md5(std::move(sum));
         }
     }
-    if (const auto area = header->view().get(header_.literal_area); area != 0) {
+    if (const auto area = header.view().get(header_.literal_area); area != 0) {
         if (auto end = vm_->memory().word(area + area_.end.offset)) {
             module.set_literal_area_address(area + area_.start.offset);
             module.set_literal_area_end(*end);
         }
     }
-    if (*lines) {
-        module.set_line_count((*lines)->count);
-        module.set_location_bytes((*lines)->location_bytes);
+    if (lines) {
+        module.set_line_count(lines->count);
+        module.set_location_bytes(lines->location_bytes);
         // The file name table ends where the location table begins (asm_load.c, finish_line_table).
-        const auto names_end = (*lines)->locations;
-        const auto names = names_end > (*lines)->file_names
-                               ? (names_end - (*lines)->file_names) / sizeof(Address)
-                               : 0;
+        const auto names_end = lines->locations;
+        const auto names =
+            names_end > lines->file_names ? (names_end - lines->file_names) / sizeof(Address) : 0;
         if (names != 0 && names <= kMaxFiles) {
-            if (auto words = read_words(vm_->memory(), (*lines)->file_names, names)) {
+            if (auto words = read_words(vm_->memory(), lines->file_names, names)) {
                 module.mutable_file_name_words()->Add(words->begin(), words->end());
             }
         }
@@ -206,15 +191,12 @@ Result<records::Module> ModuleReader::module(const ModuleCode& code) {
 // asm_load.c: an MD5 sum, where there is one, and the lines lie behind the code, in the same block.
 // A literal area holds its own bounds, and its terms follow (beam_load.c, erl_global_literals.c).
 Result<ModuleReader::HeaderParts> ModuleReader::check_header(const ModuleCode& code) {
-    auto header = OwnedStruct::read(vm_->memory(), code.header, header_.bytes);
-    auto lines = line_table(code);
-    if (!header || !lines) {
-        return std::unexpected(!header ? header.error() : lines.error());
-    }
+    ASSIGN_OR_RETURN(auto header, OwnedStruct::read(vm_->memory(), code.header, header_.bytes));
+    ASSIGN_OR_RETURN(auto lines, line_table(code));
     const auto& facts = vm_->facts();
     const Address literals_end = facts.literals_start + facts.literals_bytes;
-    const auto md5 = header->view().get(header_.md5);
-    const auto area = header->view().get(header_.literal_area);
+    const auto md5 = header.view().get(header_.md5);
+    const auto area = header.view().get(header_.literal_area);
     struct Part {
         std::string_view what;
         Address address;
@@ -223,7 +205,7 @@ Result<ModuleReader::HeaderParts> ModuleReader::check_header(const ModuleCode& c
     // The table of functions has one entry more than there are: where the last one ends.
     const auto last =
         vm_->memory().word(code.header + header_.functions.offset +
-                           header->view().get(header_.num_functions) * sizeof(Address));
+                           header.view().get(header_.num_functions) * sizeof(Address));
     std::vector<Part> parts = {
         {"end of functions", last.value_or(~Address{0}), code.header + 1, code.end() + 1},
         {"MD5 sum", md5, code.header, code.end()},
@@ -233,8 +215,8 @@ Result<ModuleReader::HeaderParts> ModuleReader::check_header(const ModuleCode& c
         parts.push_back({"literals' end", end.value_or(~Address{0}), area + area_.start.offset,
                          literals_end + 1});
     }
-    if (*lines) {
-        const auto& table = **lines;
+    if (lines) {
+        const auto& table = *lines;
         parts.push_back({"lines", table.start, code.header, code.end()});
         parts.push_back({"lines' places", table.locations, table.start, code.end()});
         // The names of files come before what they are the files of.
@@ -251,51 +233,41 @@ Result<ModuleReader::HeaderParts> ModuleReader::check_header(const ModuleCode& c
                                     code.header, part.what, part.begin, part.end, part.address));
         }
     }
-    return HeaderParts{md5 != 0, lines->has_value() && (*lines)->count != 0, area != 0};
+    return HeaderParts{md5 != 0, lines.has_value() && lines->count != 0, area != 0};
 }
 
 Result<records::Functions> ModuleReader::functions(const ModuleCode& code, std::uint32_t first,
                                                    std::uint32_t most) {
-    auto count = function_count(code);
-    if (!count) {
-        return std::unexpected(count.error());
-    }
-    const auto take = first < *count ? std::min(most, *count - first) : 0;
-    auto starts = read_words(
-        vm_->memory(), code.header + header_.functions.offset + std::uint64_t{first} * 8, take);
-    if (!starts) {
-        return std::unexpected(starts.error());
-    }
+    ASSIGN_OR_RETURN(auto count, function_count(code));
+    const auto take = first < count ? std::min(most, count - first) : 0;
+    ASSIGN_OR_RETURN(
+        auto starts,
+        read_words(vm_->memory(), code.header + header_.functions.offset + std::uint64_t{first} * 8,
+                   take));
     records::Functions page;
     page.set_first(first);
-    for (const auto start : *starts) {
-        auto mfa = mfa_at(start + info_mfa_.offset);
-        if (!mfa) {
-            return std::unexpected(mfa.error());
-        }
+    for (const auto start : starts) {
+        ASSIGN_OR_RETURN(auto mfa, mfa_at(start + info_mfa_.offset));
         page.add_start_address(start);
-        page.add_name_atom(mfa->function_atom);
-        page.add_arity(mfa->arity);
+        page.add_name_atom(mfa.function_atom);
+        page.add_arity(mfa.arity);
     }
     return page;
 }
 
 Result<records::Lines> ModuleReader::lines(const ModuleCode& code, std::uint32_t first,
                                            std::uint32_t most) {
-    auto table = line_table(code);
-    if (!table) {
-        return std::unexpected(table.error());
-    }
+    ASSIGN_OR_RETURN(auto table, line_table(code));
     records::Lines page;
     page.set_first(first);
-    if (!*table || first >= (*table)->count) {
+    if (!table || first >= table->count) {
         return page;
     }
-    const auto take = std::min(most, (*table)->count - first);
-    auto addresses = read_words(vm_->memory(), (*table)->start + std::uint64_t{first} * 8, take);
-    const auto width = (*table)->location_bytes;
+    const auto take = std::min(most, table->count - first);
+    auto addresses = read_words(vm_->memory(), table->start + std::uint64_t{first} * 8, take);
+    const auto width = table->location_bytes;
     std::vector<std::byte> locations(std::size_t{take} * width);
-    auto done = vm_->memory().read((*table)->locations + std::uint64_t{first} * width, locations);
+    auto done = vm_->memory().read(table->locations + std::uint64_t{first} * width, locations);
     if (!addresses || !done) {
         return std::unexpected(!addresses ? addresses.error() : done.error());
     }
@@ -308,43 +280,31 @@ Result<records::Lines> ModuleReader::lines(const ModuleCode& code, std::uint32_t
 }
 
 Result<std::optional<CodeMfa>> ModuleReader::function_at(const ModuleCode& code, Address pc) {
-    auto count = function_count(code);
-    if (!count) {
-        return std::unexpected(count.error());
-    }
+    ASSIGN_OR_RETURN(auto count, function_count(code));
     const auto start_of = [&](std::uint64_t index) {
         return vm_->memory().word(code.header + header_.functions.offset + index * sizeof(Address));
     };
     // The last function whose start is at or below pc; the table has one entry more than functions.
     std::uint64_t low = 0;
-    std::uint64_t high = *count;
+    std::uint64_t high = count;
     while (low < high) {
         const auto middle = low + (high - low) / 2;
-        auto next = start_of(middle + 1);
-        if (!next) {
-            return std::unexpected(next.error());
-        }
-        if (*next <= pc) {
+        ASSIGN_OR_RETURN(auto next, start_of(middle + 1));
+        if (next <= pc) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    if (low >= *count) {
+    if (low >= count) {
         return std::nullopt;
     }
-    auto start = start_of(low);
-    if (!start) {
-        return std::unexpected(start.error());
-    }
-    if (pc < *start) {
+    ASSIGN_OR_RETURN(auto start, start_of(low));
+    if (pc < start) {
         return std::nullopt;
     }
-    auto mfa = mfa_at(*start + info_mfa_.offset);
-    if (!mfa) {
-        return std::unexpected(mfa.error());
-    }
-    return *mfa;
+    ASSIGN_OR_RETURN(auto mfa, mfa_at(start + info_mfa_.offset));
+    return mfa;
 }
 
 }  // namespace beamdump::beam

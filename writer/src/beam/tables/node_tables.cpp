@@ -3,6 +3,8 @@
 #include "beam/layout/struct_view.h"
 #include "beam/layout/structs.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,9 +41,7 @@ Result<std::vector<Address>> fun_entries(Vm& vm) {
     LayoutNames names(vm.layout());
     const auto table_bytes = names.bytes("IndexTable");
     const auto entry = names.field("FunTableEntry", "object");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     auto table = IndexTableWalker::open(
         vm, vm.tables().funs + std::uint64_t{vm.facts().active_code_index} * table_bytes);
     auto objects = table ? table->objects(0, table->entries())
@@ -50,11 +50,8 @@ Result<std::vector<Address>> fun_entries(Vm& vm) {
         return objects;
     }
     for (auto& object : *objects) {
-        auto address = vm.memory().word(object + entry.offset);
-        if (!address) {
-            return std::unexpected(address.error());
-        }
-        object = *address;
+        ASSIGN_OR_RETURN(auto address, vm.memory().word(object + entry.offset));
+        object = address;
     }
     return objects;
 }
@@ -64,9 +61,7 @@ Result<std::vector<Address>> fun_entries(Vm& vm) {
 Result<ExportReader> ExportReader::open(Vm& vm) {
     LayoutNames names(vm.layout());
     const auto table_bytes = names.bytes("IndexTable");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     auto atoms = AtomWords::resolve(vm.layout());
     auto table = IndexTableWalker::open(
         vm, vm.tables().exports + std::uint64_t{vm.facts().active_code_index} * table_bytes);
@@ -76,9 +71,7 @@ Result<ExportReader> ExportReader::open(Vm& vm) {
     ExportReader reader(vm, *table, *atoms);
     reader.entry_export_ = names.field("ExportEntry", "ep");
     reader.export_ = ExportFields(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return reader;
 }
 
@@ -195,9 +188,7 @@ Result<std::vector<records::NodeEntries>> read_node_entries(Vm& vm, std::size_t 
 Result<std::vector<records::Catches>> read_catches(Vm& vm, std::size_t most) {
     LayoutNames names(vm.layout());
     const CatchFields fields(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     auto pool = OwnedStruct::read(
         vm.memory(),
         vm.tables().catches + std::uint64_t{vm.facts().active_code_index} * fields.pool_bytes,

@@ -1,5 +1,7 @@
 #include "beam/tables/owned_table.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,18 +27,13 @@ Result<OwnedTableReader> OwnedTableReader::open(Vm& vm) {
     reader.segments_ = names.field("DbTableHash", "segtab");
     reader.next_ = names.field("HashDbTerm", "next");
     reader.tuple_ = names.field("HashDbTerm", "dbterm.tpl");
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return reader;
 }
 
 Result<std::optional<Address>> OwnedTableReader::table_of(Address binary, std::uint64_t owner) {
-    const auto flags = vm_->memory().word(binary + binary_.flags.offset);
-    if (!flags) {
-        return std::unexpected(flags.error());
-    }
-    if ((*flags & binary_.flag_magic) == 0) {
+    ASSIGN_OR_RETURN(const auto flags, vm_->memory().word(binary + binary_.flags.offset));
+    if ((flags & binary_.flag_magic) == 0) {
         return std::nullopt;
     }
     // Magic binaries of other kinds hold anything there.
@@ -55,12 +52,10 @@ Result<std::optional<Address>> OwnedTableReader::table_of(Address binary, std::u
 Result<void> OwnedTableReader::rows(
     Address table, std::size_t words,
     const std::function<void(std::span<const std::uint64_t>)>& visit) {
-    const auto head = OwnedStruct::read(vm_->memory(), table, end_of({active_, segments_}));
-    if (!head) {
-        return std::unexpected(head.error());
-    }
-    const auto active = head->view().get(active_);
-    const auto segments = head->view().get(segments_);
+    ASSIGN_OR_RETURN(const auto head,
+                     OwnedStruct::read(vm_->memory(), table, end_of({active_, segments_})));
+    const auto active = head.view().get(active_);
+    const auto segments = head.view().get(segments_);
     if (active > kMostSlots) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("the ETS table at {:#x} would have {} slots", table, active));
@@ -80,9 +75,7 @@ Result<void> OwnedTableReader::rows(
             return wrap("an ETS table", buckets.error());
         }
         for (const auto bucket : *buckets) {
-            if (auto done = chain(bucket, words, seen, visit); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(chain(bucket, words, seen, visit));
         }
         slot += here;
     }

@@ -2,6 +2,7 @@
 
 #include "beam/tables/process_table.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
 
 namespace beamdump::beam {
@@ -20,9 +21,7 @@ Result<PidWords> PidWords::resolve(const Layout& layout, std::uint32_t slots) {
     LayoutNames names(layout);
     PidWords words{names.constant("pid_tag"), names.constant("pid_shift"),
                    names.constant("pid_number_bits"), slots};
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     return words;
 }
 

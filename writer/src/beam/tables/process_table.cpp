@@ -4,6 +4,8 @@
 #include "beam/layout/structs.h"
 #include "beam/tables/index_table.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,9 +21,7 @@ constexpr std::uint32_t kMaxSlots = 1U << 27U;  // ERTS_PTAB_MAX_SIZE
 Result<std::uint32_t> ProcessTable::port_slots(Vm& vm) {
     LayoutNames names(vm.layout());
     const IdTableFields fields(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     auto slots = vm.memory().value<std::uint32_t>(vm.tables().ports + fields.max.offset);
     if (!slots) {
         return wrap("port table", slots.error());
@@ -37,9 +37,7 @@ Result<std::uint32_t> ProcessTable::port_slots(Vm& vm) {
 Result<ProcessTable> ProcessTable::open(Vm& vm) {
     LayoutNames names(vm.layout());
     const IdTableFields fields(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     auto read = OwnedStruct::read(vm.memory(), vm.tables().processes, fields.bytes);
     if (!read) {
         return wrap("process table", read.error());
@@ -96,9 +94,7 @@ Result<std::vector<ProcessSlot>> ProcessTable::used(std::uint32_t first, std::ui
 Result<Address> registered_process(Vm& vm, std::uint64_t name_word) {
     LayoutNames names(vm.layout());
     const RegisteredFields fields(names);
-    if (auto known = names.outcome(); !known) {
-        return std::unexpected(known.error());
-    }
+    RETURN_IF_ERROR(names.outcome());
     auto entries = hash_objects(vm, vm.tables().registered);
     if (!entries) {
         return wrap("registered names", entries.error());

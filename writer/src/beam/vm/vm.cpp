@@ -1,5 +1,7 @@
 #include "beam/vm/vm.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -34,9 +36,7 @@ void Vm::forget() {
 
 Result<void> Vm::refresh() {
     forget();
-    if (auto done = target_->refresh_mappings(); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(target_->refresh_mappings());
     auto active = memory_.value<std::uint32_t>(tables_.active_code_index);
     if (!active || *active >= kCodeIndexes) {
         return fail(

@@ -1,5 +1,6 @@
 #include "capture/copy/binary_store.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
@@ -31,11 +32,8 @@ std::uint64_t print_of_record(const beam::BinaryView& binary) {
 
 Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
                                       std::optional<std::uint64_t> keep) {
-    auto reader = beam::BinaryReader::open(vm, keep, limits::kInlineBytes);
-    if (!reader) {
-        return std::unexpected(reader.error());
-    }
-    return BinaryStore(std::move(*reader), copier);
+    ASSIGN_OR_RETURN(auto reader, beam::BinaryReader::open(vm, keep, limits::kInlineBytes));
+    return BinaryStore(std::move(reader), copier);
 }
 
 Result<void> BinaryStore::add(Address binary) {
@@ -46,9 +44,7 @@ Result<void> BinaryStore::add(Address binary) {
     if (waiting_.size() < kContentBatch && !known_.full()) {
         return {};
     }
-    if (auto done = settle(); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(settle());
     return known_.full() ? write_index() : Result<void>();
 }
 
@@ -107,22 +103,14 @@ Result<void> BinaryStore::write_waiting() {
     std::ranges::sort(waiting_);
     const auto repeated = std::ranges::unique(waiting_);
     waiting_.erase(repeated.begin(), repeated.end());
-    auto views = reader_.read(waiting_);
-    if (!views) {
-        return std::unexpected(views.error());
-    }
-    for (auto& binary : *views) {
-        const auto print = moving_ ? print_of(binary) : Result<std::uint64_t>(0);
-        if (!print) {
-            return std::unexpected(print.error());
-        }
-        if (moving_ && is_written(binary.address, *print)) {
+    ASSIGN_OR_RETURN(auto views, reader_.read(waiting_));
+    for (auto& binary : views) {
+        ASSIGN_OR_RETURN(const auto print, moving_ ? print_of(binary) : Result<std::uint64_t>(0));
+        if (moving_ && is_written(binary.address, print)) {
             continue;
         }
         if (binary.content_apart) {
-            if (auto done = write_content(binary); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(write_content(binary));
         }
         if (binary.facts.has_prefix()) {
             scrub_prefix(binary);
@@ -132,16 +120,12 @@ Result<void> BinaryStore::write_waiting() {
         captured_bytes_ += binary.facts.prefix().size() + binary.facts.content_bytes();
         page_bytes_ += binary.facts.prefix().size() + limits::kEntryBytes;
         *page_.add_binary() = std::move(binary.facts);
-        page_prints_.push_back(*print);
+        page_prints_.push_back(print);
         if (page_bytes_ >= limits::kPackBytes) {
-            if (auto done = flush_page(); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(flush_page());
         }
     }
-    if (auto done = flush_page(); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(flush_page());
     return replaced_.size() >= kMostReplaced ? write_replaced() : Result<void>();
 }
 
@@ -171,16 +155,13 @@ Result<void> BinaryStore::flush_page() {
     if (page_.binary_size() == 0) {
         return {};
     }
-    auto offset = copier_->writer().append(format::RecordKind::kBinaries, page_);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
+    ASSIGN_OR_RETURN(auto offset, copier_->writer().append(format::RecordKind::kBinaries, page_));
     for (int index = 0; index < page_.binary_size(); ++index) {
         const auto address = page_.binary(index).address();
         if (const auto before = known_.get(address); before != 0) {
             replaced_.emplace_back(address, before);
         }
-        known_.set(address, *offset);
+        known_.set(address, offset);
         if (prints_) {
             prints_->insert(address);
             prints_->set(address, page_prints_[static_cast<std::size_t>(index)]);
@@ -197,9 +178,7 @@ void BinaryStore::clear_page() {
 }
 
 Result<void> BinaryStore::write_index() {
-    if (auto done = write_run(known_.sort()); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(write_run(known_.sort()));
     known_.clear();
     if (prints_) {
         prints_->clear();
@@ -217,9 +196,7 @@ Result<void> BinaryStore::write_replaced() {
             const bool repeated = !run.empty() && run.back().first == entry.first;
             (repeated ? rest : run).push_back(entry);
         }
-        if (auto done = write_run(run); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(write_run(run));
         replaced_ = std::move(rest);
     }
     return {};
@@ -230,15 +207,9 @@ Result<void> BinaryStore::write_run(std::span<const AddressMap::Entry> entries) 
 }
 
 Result<void> BinaryStore::finish(records::Trailer& trailer) {
-    if (auto done = settle(); !done) {
-        return done;
-    }
-    if (auto done = write_index(); !done) {
-        return done;
-    }
-    if (auto done = write_replaced(); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(settle());
+    RETURN_IF_ERROR(write_index());
+    RETURN_IF_ERROR(write_replaced());
     trailer.mutable_binary_pages()->Add(index_pages_.begin(), index_pages_.end());
     return {};
 }

@@ -1,5 +1,6 @@
 #include "capture/copy/region_copier.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 
 #include <xxhash.h>
@@ -92,22 +93,17 @@ class RegionCopier::Scrubber {
         }
         const auto reach = (secrets.reach() + 7) / 8 * 8;
         if (at == part_.begin && request_.is_part) {
-            auto before = around(at - std::min<Address>(at, reach), std::min<Address>(at, reach));
-            if (!before) {
-                return std::unexpected(before.error());
-            }
-            before_ = std::move(*before);
+            ASSIGN_OR_RETURN(auto before, around(at - std::min<Address>(at, reach),
+                                                 std::min<Address>(at, reach)));
+            before_ = std::move(before);
         }
         const auto end = at + piece.size();
         const auto more = request_.is_part ? reach : std::min(reach, part_.end - end);
-        auto after = around(end, more);
-        if (!after) {
-            return std::unexpected(after.error());
-        }
+        ASSIGN_OR_RETURN(auto after, around(end, more));
         const auto head = piece.first(std::min(piece.size(), reach));
         const auto tail = piece.last(std::min(piece.size(), reach));
         auto left = joined(before_, before_.empty() ? std::span<std::byte>() : head);
-        auto right = joined(after->empty() ? std::span<std::byte>() : tail, *after);
+        auto right = joined(after.empty() ? std::span<std::byte>() : tail, after);
         const auto tail_offset = piece.size() - tail.size();
         const auto before_bytes = before_.size();
         before_.assign(tail.begin(), tail.end());
@@ -122,11 +118,8 @@ class RegionCopier::Scrubber {
     /// What can be read of so many bytes; nothing where a part of them is not there.
     Result<std::vector<std::byte>> around(Address begin, std::size_t bytes) {
         std::vector<std::byte> result(bytes);
-        const auto have = copier_.read(begin, result);
-        if (!have) {
-            return std::unexpected(have.error());
-        }
-        result.resize(*have == bytes ? bytes : 0);
+        ASSIGN_OR_RETURN(const auto have, copier_.read(begin, result));
+        result.resize(have == bytes ? bytes : 0);
         return result;
     }
     static std::vector<std::byte> joined(std::span<const std::byte> one,
@@ -181,10 +174,7 @@ Result<void> RegionCopier::copy(const Request& request,
         return copy_part(request, request.address, request.total, placed);
     }
     const auto end = request.address + request.total * width;
-    auto present = pages_->present({request.address, end});
-    if (!present) {
-        return std::unexpected(present.error());
-    }
+    ASSIGN_OR_RETURN(auto present, pages_->present({request.address, end}));
     auto at = request.address;
     const auto absent_until = [&](Address until) -> Result<void> {
         if (until <= at) {
@@ -198,13 +188,9 @@ Result<void> RegionCopier::copy(const Request& request,
         ref.set_here(0);
         return placed(ref);
     };
-    for (const auto& part : *present) {
-        if (auto done = absent_until(part.begin); !done) {
-            return done;
-        }
-        if (auto done = copy_part(request, part.begin, part.bytes() / width, placed); !done) {
-            return done;
-        }
+    for (const auto& part : present) {
+        RETURN_IF_ERROR(absent_until(part.begin));
+        RETURN_IF_ERROR(copy_part(request, part.begin, part.bytes() / width, placed));
         at = part.end;
     }
     return absent_until(end);
@@ -230,29 +216,21 @@ Result<std::uint64_t> RegionCopier::digest(const Request& request) {
     const auto end = request.address + request.total * width_of(request.unit);
     std::vector<AddressRange> parts{{request.address, end}};
     if (pages_ != nullptr) {
-        auto present = pages_->present(parts.front());
-        if (!present) {
-            return std::unexpected(present.error());
-        }
-        parts = std::move(*present);
+        ASSIGN_OR_RETURN(auto present, pages_->present(parts.front()));
+        parts = std::move(present);
     }
     std::uint64_t digest = 0;
     std::vector<std::byte> piece(std::min<std::size_t>(kDigestBytes, end - request.address));
     for (const auto& part : parts) {
         for (auto at = part.begin; at < part.end;) {
             const auto into = std::span(piece).first(std::min(piece.size(), part.end - at));
-            auto have = read(at, into);
-            if (!have) {
-                return have;
-            }
-            digest = XXH64(piece.data(), *have, digest);
-            if (*have < into.size()) {
+            ASSIGN_OR_RETURN(auto have, read(at, into));
+            digest = XXH64(piece.data(), have, digest);
+            if (have < into.size()) {
                 break;
             }
-            at += *have;
-            if (auto still = watch(*have); !still) {
-                return std::unexpected(still.error());
-            }
+            at += have;
+            RETURN_IF_ERROR(watch(have));
         }
     }
     return digest | 1U;
@@ -281,23 +259,13 @@ Result<void> RegionCopier::copy_part(
     header.total = units;
     Scrubber scrubber(*this, request, {begin, begin + units * width});
     const auto fill = [&](std::uint64_t first, std::span<std::byte> into) -> Result<std::uint64_t> {
-        auto have = read(begin + first * width, into);
-        if (!have) {
-            return have;
-        }
-        if (auto done = scrubber.scrub(begin + first * width, into.first(*have)); !done) {
-            return std::unexpected(done.error());
-        }
-        if (auto still = watch(*have); !still) {
-            return std::unexpected(still.error());
-        }
-        return *have / width;
+        ASSIGN_OR_RETURN(auto have, read(begin + first * width, into));
+        RETURN_IF_ERROR(scrubber.scrub(begin + first * width, into.first(have)));
+        RETURN_IF_ERROR(watch(have));
+        return have / width;
     };
-    auto placement = writer_.append_region(header, fill);
-    if (!placement) {
-        return std::unexpected(placement.error());
-    }
-    auto ref = region_ref(header, *placement);
+    ASSIGN_OR_RETURN(auto placement, writer_.append_region(header, fill));
+    auto ref = region_ref(header, placement);
     return placed(ref);
 }
 

@@ -2,6 +2,7 @@
 
 #include "beam/layout/struct_view.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/record_limits.h>
 
 namespace beamdump::capture {
@@ -50,9 +51,7 @@ Result<void> RunWriter::pack_words(const beam::Fragment& fragment, format::Regio
     words.Resize(static_cast<int>(fragment.used_words), 0);
     const auto bytes = std::as_writable_bytes(
         std::span(words.mutable_data(), static_cast<std::size_t>(words.size())));
-    if (auto done = vm_.memory().read(fragment.words_begin, bytes); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(vm_.memory().read(fragment.words_begin, bytes));
     copier_.secrets().scrub(bytes, fragment.words_begin);
     words_ += fragment.used_words;
     return {};
@@ -63,18 +62,14 @@ Result<void> RunWriter::fragment(format::RegionKind kind, const beam::Fragment& 
         return region(kind, {fragment.words_begin, fragment.words_begin + fragment.used_words * 8},
                       fragment.off_heap);
     }
-    if (auto done = pack_words(fragment, kind, packed_); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(pack_words(fragment, kind, packed_));
     return records_.packed_region(packed_);
 }
 
 Result<void> RunWriter::external(const beam::QueueEntry& entry, records::External& into) {
     if (into.total_bytes() > limits::kInlineBytes) {
         for (const auto& part : entry.external) {
-            if (auto done = external_part(part, into); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(external_part(part, into));
         }
         return {};
     }
@@ -112,25 +107,17 @@ Result<void> RunWriter::message(beam::QueueEntry& entry) {
     for (const auto& fragment : entry.fragments) {
         if (inline_words + fragment.used_words > kInlineWords) {
             entry.message.add_large_fragment_address(fragment.words_begin);
-            if (auto done =
-                    region(format::RegionKind::kMessageFragment,
-                           {fragment.words_begin, fragment.words_begin + fragment.used_words * 8});
-                !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(
+                region(format::RegionKind::kMessageFragment,
+                       {fragment.words_begin, fragment.words_begin + fragment.used_words * 8}));
             continue;
         }
         inline_words += fragment.used_words;
-        if (auto done = pack_words(fragment, format::RegionKind::kMessageFragment,
-                                   *entry.message.add_fragment());
-            !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(pack_words(fragment, format::RegionKind::kMessageFragment,
+                                   *entry.message.add_fragment()));
     }
     if (entry.message.has_external()) {
-        if (auto done = external(entry, *entry.message.mutable_external()); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(external(entry, *entry.message.mutable_external()));
     }
     return records_.message(std::move(entry.message));
 }

@@ -2,6 +2,8 @@
 
 #include "capture/modes/slots.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::capture {
 namespace {
 
@@ -20,9 +22,7 @@ class AtRest {
             reads_[index] = {slots[index].process,
                              std::span(structures_).subspan(index * bytes, bytes), false};
         }
-        if (auto done = session_.vm().bulk().read_batch(reads_); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(session_.vm().bulk().read_batch(reads_));
         for (std::size_t index = 0; index < slots.size(); ++index) {
             if (!reads_[index].done) {
                 continue;
@@ -33,11 +33,8 @@ class AtRest {
             request.watch = watch_;
             request.leave_out = session_.leave_out(reads_[index].into);
             request.last = last_ || request.leave_out != records::VOID_REASON_NONE;
-            auto outcome = capture.capture(request);
-            if (!outcome) {
-                return std::unexpected(outcome.error());
-            }
-            if (!request.last && outcome->reason != records::VOID_REASON_NONE) {
+            ASSIGN_OR_RETURN(auto outcome, capture.capture(request));
+            if (!request.last && outcome.reason != records::VOID_REASON_NONE) {
                 left_.push_back(slots[index]);
             }
         }

@@ -2,6 +2,8 @@
 
 #include "capture/modes/slots.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <chrono>
 #include <thread>
 
@@ -18,11 +20,8 @@ Result<std::vector<Pending>> capture_live(Session& session, Tries& tries) {
         for_each_batch(session, [&](std::span<const beam::ProcessSlot> slots) -> Result<void> {
             for (const auto& slot : slots) {
                 Pending process{slot};
-                auto captured = tries.attempt(process, nullptr);
+                ASSIGN_OR_RETURN(auto captured, tries.attempt(process, nullptr));
                 if (!captured) {
-                    return std::unexpected(captured.error());
-                }
-                if (!*captured) {
                     pending.push_back(process);
                 }
             }
@@ -35,17 +34,12 @@ Result<void> try_again(Session& session, Tries& tries, std::vector<Pending>& pen
     auto wait = kFirstWait;
     for (int round = 0; round < rounds && !pending.empty(); ++round, wait *= 2) {
         std::this_thread::sleep_for(wait);
-        if (auto on = session.checkpoint("restless processes", 0, pending.size()); !on) {
-            return on;
-        }
+        RETURN_IF_ERROR(session.checkpoint("restless processes", 0, pending.size()));
         std::vector<Pending> left;
         session.count_retries(pending.size());
         for (auto& process : pending) {
-            auto done = tries.attempt(process, nullptr);
+            ASSIGN_OR_RETURN(auto done, tries.attempt(process, nullptr));
             if (!done) {
-                return std::unexpected(done.error());
-            }
-            if (!*done) {
                 left.push_back(process);
             }
         }

@@ -1,37 +1,31 @@
 #include "capture/modes/pending.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::capture {
 
 Result<Tries> Tries::open(Session& session) {
-    auto proof = beam::ProcessProof::open(session.vm().layout(), session.vm().bulk());
-    auto sizer = beam::ProcessSizer::open(session.vm());
-    if (!proof || !sizer) {
-        return std::unexpected(!proof ? proof.error() : sizer.error());
-    }
-    return Tries(session, std::move(*proof), *sizer);
+    ASSIGN_OR_RETURN(auto proof,
+                     beam::ProcessProof::open(session.vm().layout(), session.vm().bulk()));
+    ASSIGN_OR_RETURN(auto sizer, beam::ProcessSizer::open(session.vm()));
+    return Tries(session, std::move(proof), sizer);
 }
 
 /// Reads the structure of the process that is in the slot at this moment. False: none is.
 Result<bool> Tries::look_at(Pending& pending) {
     if (pending.tries != 0) {
-        auto used = session_->table().used(pending.slot.slot, 1);
-        if (!used) {
-            return std::unexpected(used.error());
-        }
-        if (used->empty()) {
+        ASSIGN_OR_RETURN(auto used, session_->table().used(pending.slot.slot, 1));
+        if (used.empty()) {
             return false;
         }
-        pending.slot = used->front();
+        pending.slot = used.front();
     }
     return proof_.read(pending.slot.process, before_);
 }
 
 Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
-    auto here = look_at(pending);
+    ASSIGN_OR_RETURN(auto here, look_at(pending));
     if (!here) {
-        return std::unexpected(here.error());
-    }
-    if (!*here) {
         return true;
     }
     // What was read before the structure may be older than what it leads to.
@@ -41,11 +35,8 @@ Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
         if (session_->used_up()) {
             return records::VOID_REASON_LIMIT;
         }
-        auto read = proof_.read(pending.slot.process, after_);
-        if (!read) {
-            return std::unexpected(read.error());
-        }
-        return *read ? proof_.changed(before_, after_) : records::VOID_REASON_EXITING;
+        ASSIGN_OR_RETURN(auto read, proof_.read(pending.slot.process, after_));
+        return read ? proof_.changed(before_, after_) : records::VOID_REASON_EXITING;
     };
     Try request{pending.slot, before_.structure, session_->epoch_number(), pending.tries};
     request.set_aside = session_->set_aside().apply(pending.slot.process, before_.structure);
@@ -62,38 +53,26 @@ Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
             request.watch = &same;
         }
     }
-    auto outcome = session_->processes().capture(request);
-    if (!outcome) {
-        return std::unexpected(outcome.error());
-    }
-    pending.reason = outcome->reason;
-    return request.last || outcome->no_process || outcome->reason == records::VOID_REASON_NONE;
+    ASSIGN_OR_RETURN(auto outcome, session_->processes().capture(request));
+    pending.reason = outcome.reason;
+    return request.last || outcome.no_process || outcome.reason == records::VOID_REASON_NONE;
 }
 
 Result<std::optional<beam::ProcessSize>> Tries::size(const Pending& pending) {
-    auto read = proof_.read(pending.slot.process, after_);
-    if (!read) {
-        return std::unexpected(read.error());
-    }
-    return *read ? std::optional(sizer_.size(after_.structure)) : std::nullopt;
+    ASSIGN_OR_RETURN(auto read, proof_.read(pending.slot.process, after_));
+    return read ? std::optional(sizer_.size(after_.structure)) : std::nullopt;
 }
 
 Result<void> Tries::list(std::span<Pending> pending) {
     for (auto& process : pending) {
         session_->vm().forget();
-        auto here = look_at(process);
+        ASSIGN_OR_RETURN(auto here, look_at(process));
         if (!here) {
-            return std::unexpected(here.error());
-        }
-        if (!*here) {
             continue;
         }
         Try request{process.slot, before_.structure, session_->epoch_number(), process.tries};
         request.leave_out = process.reason;
-        auto outcome = session_->processes().capture(request);
-        if (!outcome) {
-            return std::unexpected(outcome.error());
-        }
+        RETURN_IF_ERROR(session_->processes().capture(request));
     }
     return {};
 }

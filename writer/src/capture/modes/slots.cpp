@@ -2,6 +2,8 @@
 
 #include "beam/processes/process_size.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 
 namespace beamdump::capture {
@@ -26,14 +28,9 @@ class Batches {
         for (std::size_t at = 0; at < slots.size(); at += kSlotBatch) {
             const auto batch = slots.subspan(at, std::min(kSlotBatch, slots.size() - at));
             seen_ += batch.size();
-            if (auto done = session_.checkpoint("processes", seen_,
-                                                std::max<std::uint64_t>(seen_, total()));
-                !done) {
-                return done;
-            }
-            if (auto done = visit_(batch); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(
+                session_.checkpoint("processes", seen_, std::max<std::uint64_t>(seen_, total())));
+            RETURN_IF_ERROR(visit_(batch));
         }
         return {};
     }
@@ -49,13 +46,8 @@ class Batches {
 Result<void> in_table_order(Session& session, const VisitSlots& visit) {
     auto& table = session.table();
     for (std::uint32_t first = 0; first < table.slots(); first += kSlotsAtOnce) {
-        auto used = table.used(first, kSlotsAtOnce);
-        if (!used) {
-            return std::unexpected(used.error());
-        }
-        if (auto done = visit(*used); !done) {
-            return done;
-        }
+        ASSIGN_OR_RETURN(auto used, table.used(first, kSlotsAtOnce));
+        RETURN_IF_ERROR(visit(used));
     }
     return {};
 }
@@ -69,16 +61,13 @@ Result<void> for_each_batch(Session& session, const VisitSlots& visit) {
             return batches.hand_over(slots);
         });
     }
-    auto sizer = beam::ProcessSizer::open(session.vm());
-    if (!sizer) {
-        return std::unexpected(sizer.error());
-    }
+    ASSIGN_OR_RETURN(auto sizer, beam::ProcessSizer::open(session.vm()));
     std::vector<SizedSlot> sized;
-    std::vector<std::byte> structure(sizer->structure_bytes());
+    std::vector<std::byte> structure(sizer.structure_bytes());
     auto done = in_table_order(session, [&](std::span<const beam::ProcessSlot> slots) {
         for (const auto& slot : slots) {
             if (session.vm().bulk().read(slot.process, structure)) {
-                sized.push_back({sizer->size(structure).bytes, slot});
+                sized.push_back({sizer.size(structure).bytes, slot});
             }
         }
         return Result<void>();

@@ -3,6 +3,8 @@
 #include "capture/modes/at_rest.h"
 #include "target/stop/tracer_thread.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -26,11 +28,8 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
                                std::unique_ptr<target::TracerThread>& tracer) {
     limits.holds = &session.holds();
     for (int attempt = 1;; ++attempt) {
-        auto started = target::TracerThread::start();
-        if (!started) {
-            return std::unexpected(started.error());
-        }
-        tracer = std::move(*started);
+        ASSIGN_OR_RETURN(auto started, target::TracerThread::start());
+        tracer = std::move(started);
         session.await_quota();
         target::StopCost cost;
         std::optional<Result<target::Twin>> made;
@@ -58,17 +57,12 @@ class TwinReading {
     static Result<std::unique_ptr<TwinReading>> begin(Session& session, target::LiveTarget& target,
                                                       const target::TwinLimits& limits) {
         std::unique_ptr<target::TracerThread> tracer;
-        auto twin = make_twin(session, target, limits, tracer);
-        if (!twin) {
-            return std::unexpected(twin.error());
-        }
-        session.stands(twin->registers());
-        if (auto done = target.read_twin(twin->pid()); !done) {
-            return std::unexpected(done.error());
-        }
+        ASSIGN_OR_RETURN(auto twin, make_twin(session, target, limits, tracer));
+        session.stands(twin.registers());
+        RETURN_IF_ERROR(target.read_twin(twin.pid()));
         session.vm().forget();
         return std::unique_ptr<TwinReading>(
-            new TwinReading(session, target, std::move(tracer), std::move(*twin)));
+            new TwinReading(session, target, std::move(tracer), std::move(twin)));
     }
     TwinReading(const TwinReading&) = delete;
     TwinReading& operator=(const TwinReading&) = delete;
@@ -156,23 +150,16 @@ target::TwinLimits short_twin_limits(std::chrono::nanoseconds longest_stop) {
 }
 
 Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarget& target) {
-    auto twin = TwinReading::begin(session, target, snapshot_limits(session.options()));
-    if (!twin) {
-        return std::unexpected(twin.error());
-    }
-    if (auto done = session.node_facts(records::MEMORY_SOURCE_TWIN, Session::never); !done) {
-        return std::unexpected(done.error());
-    }
-    const std::function<Result<records::VoidReason>()> watch = [&] { return (*twin)->watch(); };
-    auto left = capture_at_rest(session, false, &watch);
-    if (!left) {
-        return std::unexpected(left.error());
-    }
-    (*twin)->end();
+    ASSIGN_OR_RETURN(auto twin,
+                     TwinReading::begin(session, target, snapshot_limits(session.options())));
+    RETURN_IF_ERROR(session.node_facts(records::MEMORY_SOURCE_TWIN, Session::never));
+    const std::function<Result<records::VoidReason>()> watch = [&] { return twin->watch(); };
+    ASSIGN_OR_RETURN(auto left, capture_at_rest(session, false, &watch));
+    twin->end();
     // What is still to come is read from the node as it runs.
     session.binaries().set_moving(true);
     std::vector<Pending> pending;
-    for (const auto& slot : *left) {
+    for (const auto& slot : left) {
         pending.push_back({slot, 1, records::VOID_REASON_CHANGED});
     }
     return pending;
@@ -191,9 +178,7 @@ Result<void> capture_from_twin(Session& session, Tries& tries, target::LiveTarge
     if (!twin) {
         return std::unexpected(twin.error());
     }
-    if (auto done = session.epoch(records::MEMORY_SOURCE_TWIN); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_TWIN));
     const Tries::Watch watch = [&] { return (*twin)->watch(); };
     std::vector<Pending> left;
     session.count_retries(pending.size());

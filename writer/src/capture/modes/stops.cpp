@@ -2,6 +2,8 @@
 
 #include "target/stop/timed_stop.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -33,14 +35,11 @@ Result<std::vector<SizedProcess>> by_size(Tries& tries, std::vector<Pending>& pe
                                           nanoseconds longest, std::vector<Pending>& too_large) {
     std::vector<SizedProcess> sized;
     for (const auto& process : pending) {
-        auto size = tries.size(process);
-        if (!size) {
-            return std::unexpected(size.error());
-        }
-        if (*size && estimate(**size) > longest) {
+        ASSIGN_OR_RETURN(auto size, tries.size(process));
+        if (size && estimate(*size) > longest) {
             too_large.push_back(process);
-        } else if (*size) {
-            sized.push_back({process, estimate(**size)});
+        } else if (size) {
+            sized.push_back({process, estimate(*size)});
         }
     }
     std::ranges::sort(sized, {}, &SizedProcess::estimate);
@@ -87,20 +86,13 @@ Result<bool> capture_in_stops(Session& session, Tries& tries, std::vector<Pendin
     std::chrono::milliseconds wait = kFirstStopWait;
     int vain = 0;
     for (int stops = 0; stops < kMostStops && vain < kVainStops && !pending.empty(); ++stops) {
-        if (auto on = session.checkpoint("restless processes", 0, pending.size()); !on) {
-            return std::unexpected(on.error());
-        }
-        auto sized = by_size(tries, pending, longest, too_large);
-        if (!sized) {
-            return std::unexpected(sized.error());
-        }
-        if (sized->empty()) {
+        RETURN_IF_ERROR(session.checkpoint("restless processes", 0, pending.size()));
+        ASSIGN_OR_RETURN(auto sized, by_size(tries, pending, longest, too_large));
+        if (sized.empty()) {
             pending.clear();
             break;
         }
-        if (auto done = session.epoch(records::MEMORY_SOURCE_STOPPED); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
         auto stop = session.stop(longest, session.settling());
         if (!stop && session.go_on_without_stops(stop.error(), pending.size())) {
             return false;
@@ -108,13 +100,10 @@ Result<bool> capture_in_stops(Session& session, Tries& tries, std::vector<Pendin
         if (!stop) {
             return std::unexpected(stop.error());
         }
-        session.count_retries(sized->size());
-        auto left = one_stop(session, tries, *sized, longest, *stop);
-        if (!left) {
-            return std::unexpected(left.error());
-        }
-        vain = left->size() < sized->size() ? 0 : vain + 1;
-        pending = std::move(*left);
+        session.count_retries(sized.size());
+        ASSIGN_OR_RETURN(auto left, one_stop(session, tries, sized, longest, *stop));
+        vain = left.size() < sized.size() ? 0 : vain + 1;
+        pending = std::move(left);
         if (!pending.empty()) {
             std::this_thread::sleep_for(wait);
             wait = std::min(wait * 2, kLongestWait);

@@ -5,6 +5,8 @@
 #include "beam/tables/owned_table.h"
 #include "beam/tables/process_table.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <functional>
 #include <optional>
 #include <set>
@@ -31,11 +33,8 @@ struct FirstAtoms {
 Result<FirstAtoms> read_first_atoms(beam::AtomReader& atoms) {
     FirstAtoms first;
     for (std::uint32_t at = 0; at < atoms.count();) {
-        auto page = atoms.page(at, kAtomsAtOnce, kAtomTextAtOnce);
-        if (!page) {
-            return std::unexpected(page.error());
-        }
-        for (auto& text : *page->mutable_text()) {
+        ASSIGN_OR_RETURN(auto page, atoms.page(at, kAtomsAtOnce, kAtomTextAtOnce));
+        for (auto& text : *page.mutable_text()) {
             if (text == kAuth) {
                 first.auth = at;
                 return first;
@@ -59,11 +58,9 @@ class AuthReader {
           }) {}
 
     Result<void> read(beam::Address auth, const beam::ProcessReader& reader) {
-        const auto raw = beam::OwnedStruct::read(vm_.memory(), auth, reader.bytes());
-        if (!raw) {
-            return std::unexpected(raw.error());
-        }
-        const auto heaps = reader.heap_of(raw->view());
+        ASSIGN_OR_RETURN(const auto raw,
+                         beam::OwnedStruct::read(vm_.memory(), auth, reader.bytes()));
+        const auto heaps = reader.heap_of(raw.view());
         const auto state = read_state(heaps);
         const auto others = read_table(heaps);
         return state ? others : state;
@@ -76,11 +73,9 @@ class AuthReader {
             if (span.words() > kMostHeapWords) {
                 continue;
             }
-            const auto words = beam::read_words(vm_.bulk(), span.begin, span.words());
-            if (!words) {
-                return std::unexpected(words.error());
-            }
-            any |= cookies_.take_auth_heap(*words, words_, text_of_);
+            ASSIGN_OR_RETURN(const auto words,
+                             beam::read_words(vm_.bulk(), span.begin, span.words()));
+            any |= cookies_.take_auth_heap(words, words_, text_of_);
         }
         return any ? Result<void>()
                    : fail(ErrorCode::kImplausible, "no state is on the heap of the process auth");
@@ -88,24 +83,19 @@ class AuthReader {
 
     /// The cookies for other nodes: rows {Node, Cookie} of the table that the state refers to.
     Result<void> read_table(const beam::ProcessReader::Heaps& heaps) {
-        auto off_heap = beam::OffHeapWalker::open(vm_);
-        auto tables = beam::OwnedTableReader::open(vm_);
-        if (!off_heap || !tables) {
-            return std::unexpected(!off_heap ? off_heap.error() : tables.error());
-        }
+        ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(vm_));
+        ASSIGN_OR_RETURN(auto tables, beam::OwnedTableReader::open(vm_));
         bool any = false;
         const auto visit = [&](beam::Address binary) -> Result<void> {
-            const auto table = tables->table_of(binary, heaps.pid_word);
+            const auto table = tables.table_of(binary, heaps.pid_word);
             if (!table || !*table) {
                 return table ? Result<void>() : std::unexpected(table.error());
             }
             any = true;
-            return tables->rows(**table, kPairWords,
-                                [&](std::span<const std::uint64_t> row) { take(row); });
+            return tables.rows(**table, kPairWords,
+                               [&](std::span<const std::uint64_t> row) { take(row); });
         };
-        if (auto done = off_heap->binaries(heaps.off_heap, kMostHeapWords, visit); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(off_heap.binaries(heaps.off_heap, kMostHeapWords, visit));
         return any ? Result<void>()
                    : fail(ErrorCode::kImplausible,
                           "the process auth refers to no table of its own");
@@ -127,32 +117,22 @@ class AuthReader {
 }  // namespace
 
 Result<void> find_cookies(beam::Vm& vm, beam::CodeLookup& code, Cookies& cookies) {
-    auto atoms = beam::AtomReader::open(vm);
-    auto words = beam::AtomWords::resolve(vm.layout());
-    auto reader = beam::ProcessReader::open(vm, code);
-    if (!atoms || !words || !reader) {
-        return std::unexpected(!atoms ? atoms.error() : !words ? words.error() : reader.error());
-    }
-    auto first = read_first_atoms(*atoms);
-    if (!first) {
-        return std::unexpected(first.error());
-    }
-    cookies.set_ordinary(std::move(first->before));
+    ASSIGN_OR_RETURN(auto atoms, beam::AtomReader::open(vm));
+    ASSIGN_OR_RETURN(auto words, beam::AtomWords::resolve(vm.layout()));
+    ASSIGN_OR_RETURN(auto reader, beam::ProcessReader::open(vm, code));
+    ASSIGN_OR_RETURN(auto first, read_first_atoms(atoms));
+    cookies.set_ordinary(std::move(first.before));
     if (const auto arguments = vm.target().arguments()) {
         cookies.take_arguments(*arguments);
     }
     if (const auto environment = vm.target().environment()) {
         cookies.take_environment(*environment);
     }
-    if (!first->auth) {
+    if (!first.auth) {
         return {};
     }
-    const auto auth = beam::registered_process(vm, words->word(*first->auth));
-    if (!auth) {
-        return std::unexpected(auth.error());
-    }
-    return *auth == 0 ? Result<void>()
-                      : AuthReader(vm, *atoms, *words, cookies).read(*auth, *reader);
+    ASSIGN_OR_RETURN(const auto auth, beam::registered_process(vm, words.word(*first.auth)));
+    return auth == 0 ? Result<void>() : AuthReader(vm, atoms, words, cookies).read(auth, reader);
 }
 
 }  // namespace beamdump::capture

@@ -1,5 +1,7 @@
 #include "target/core/core_arguments.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
@@ -41,10 +43,7 @@ Result<Stack> read_stack(const CoreFile& core, memory::MemorySource& memory) {
     stack.begin =
         (lowest + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t);
     stack.words.resize((end - std::min(stack.begin, end)) / sizeof(std::uint64_t));
-    if (auto done = memory.read(stack.begin, std::as_writable_bytes(std::span(stack.words)));
-        !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(memory.read(stack.begin, std::as_writable_bytes(std::span(stack.words))));
     return stack;
 }
 
@@ -96,12 +95,10 @@ Result<std::string> text_at(Address address, std::size_t most_bytes, memory::Mem
     while (text.size() < most_bytes) {
         const auto before = text.size();
         text.resize(before + kTextAtOnce);
-        auto got = memory.read_some(address + before,
-                                    std::as_writable_bytes(std::span(text).subspan(before)));
-        if (!got) {
-            return std::unexpected(got.error());
-        }
-        text.resize(before + *got);
+        ASSIGN_OR_RETURN(auto got,
+                         memory.read_some(address + before,
+                                          std::as_writable_bytes(std::span(text).subspan(before))));
+        text.resize(before + got);
         if (const auto end = text.find('\0', before); end != std::string::npos) {
             text.resize(end);
             return text;
@@ -112,24 +109,18 @@ Result<std::string> text_at(Address address, std::size_t most_bytes, memory::Mem
 
 Result<std::vector<std::string>> texts_on_stack(const CoreFile& core, memory::MemorySource& memory,
                                                 std::span<const std::uint64_t> Pointers::* which) {
-    const auto stack = read_stack(core, memory);
-    if (!stack) {
-        return std::unexpected(stack.error());
-    }
-    const auto auxiliary = find_auxiliary(core, *stack);
-    const auto pointers = auxiliary ? find_pointers(*stack, *auxiliary) : std::nullopt;
+    ASSIGN_OR_RETURN(const auto stack, read_stack(core, memory));
+    const auto auxiliary = find_auxiliary(core, stack);
+    const auto pointers = auxiliary ? find_pointers(stack, *auxiliary) : std::nullopt;
     if (!pointers) {
         return not_found();
     }
     std::vector<std::string> texts;
     std::size_t room = kMostTextBytes;
     for (const auto pointer : (*pointers).*which) {
-        auto text = text_at(pointer, room, memory);
-        if (!text) {
-            return std::unexpected(text.error());
-        }
-        room -= std::min(room, text->size() + 1);
-        texts.push_back(std::move(*text));
+        ASSIGN_OR_RETURN(auto text, text_at(pointer, room, memory));
+        room -= std::min(room, text.size() + 1);
+        texts.push_back(std::move(text));
     }
     return texts;
 }

@@ -3,6 +3,7 @@
 #include "target/core/core_notes.h"
 #include "target/image/elf_handle.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -126,12 +127,9 @@ Result<Headers> read_headers(Elf* elf, std::size_t count, const std::filesystem:
         if (header.p_type != PT_LOAD || header.p_memsz == 0) {
             continue;
         }
-        auto segment = segment_of(header, file, bytes);
-        if (!segment) {
-            return std::unexpected(segment.error());
-        }
+        ASSIGN_OR_RETURN(auto segment, segment_of(header, file, bytes));
         headers.end = std::max(headers.end, header.p_offset + header.p_filesz);
-        headers.segments.push_back(*segment);
+        headers.segments.push_back(segment);
     }
     return headers;
 }
@@ -155,11 +153,8 @@ Result<void> read_notes(Elf* elf, const GElf_Phdr& segment, CoreNotes& notes) {
             std::memcmp(contents.data() + name_at, kOwner.data(), kOwner.size()) != 0) {
             continue;
         }
-        if (auto taken =
-                take_core_note(note.n_type, contents.subspan(contents_at, note.n_descsz), notes);
-            !taken) {
-            return taken;
-        }
+        RETURN_IF_ERROR(
+            take_core_note(note.n_type, contents.subspan(contents_at, note.n_descsz), notes));
     }
     return {};
 }
@@ -225,33 +220,21 @@ Result<CoreFile> CoreFile::open(const std::filesystem::path& file) {
     const auto bytes = static_cast<std::uint64_t>(status.st_size);
     elf_version(EV_CURRENT);
     const ElfHandle elf(elf_begin(core.descriptor_.get(), ELF_C_READ, nullptr));
-    const auto header = checked_header(elf.get(), file);
-    if (!header) {
-        return std::unexpected(header.error());
-    }
-    const auto count = header_count(elf.get(), *header, file, bytes);
-    if (!count) {
-        return std::unexpected(count.error());
-    }
-    auto headers = read_headers(elf.get(), *count, file, bytes);
-    if (!headers) {
-        return std::unexpected(headers.error());
-    }
-    auto notes = read_all_notes(elf.get(), *headers, file, bytes);
-    if (!notes) {
-        return std::unexpected(notes.error());
-    }
-    core.segments_ = std::move(headers->segments);
-    core.files_ = std::move(notes->files);
+    ASSIGN_OR_RETURN(const auto header, checked_header(elf.get(), file));
+    ASSIGN_OR_RETURN(const auto count, header_count(elf.get(), header, file, bytes));
+    ASSIGN_OR_RETURN(auto headers, read_headers(elf.get(), count, file, bytes));
+    ASSIGN_OR_RETURN(auto notes, read_all_notes(elf.get(), headers, file, bytes));
+    core.segments_ = std::move(headers.segments);
+    core.files_ = std::move(notes.files);
     for (auto done :
          {sort_parts(core.segments_, "segments"), sort_parts(core.files_, "mapped files")}) {
         if (!done) {
             return wrap(file.native(), done.error());
         }
     }
-    core.threads_ = std::move(notes->threads);
-    core.process_ = std::move(notes->process);
-    core.auxiliary_ = std::move(notes->auxiliary);
+    core.threads_ = std::move(notes.threads);
+    core.process_ = std::move(notes.process);
+    core.auxiliary_ = std::move(notes.auxiliary);
     for (const auto& segment : core.segments_) {
         core.dumped_bytes_ += segment.dumped_bytes;
         core.missing_bytes_ += segment.dumped_bytes - segment.here_bytes;

@@ -1,5 +1,6 @@
 #include "target/core/core_image.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -161,11 +162,8 @@ Result<ElfImage> open_mapped(const CoreFile& core, const Mapped& mapped,
 /// The VM by a file that was named: the one that was mapped with the same build.
 Result<VmImage> find_named(const CoreFile& core, const std::vector<Mapped>& files,
                            const std::filesystem::path& named, CoreMemory& memory) {
-    const auto plain = ElfImage::open(named, 0);
-    if (!plain) {
-        return std::unexpected(plain.error());
-    }
-    if (!is_vm(*plain, named)) {
+    ASSIGN_OR_RETURN(const auto plain, ElfImage::open(named, 0));
+    if (!is_vm(plain, named)) {
         return fail(ErrorCode::kNotABeam,
                     fmt::format("{} is not an Erlang VM (beam.smp)", named.native()));
     }
@@ -176,7 +174,7 @@ Result<VmImage> find_named(const CoreFile& core, const std::vector<Mapped>& file
                          : std::unexpected(added.error());
         }
     }
-    return other_build(core, files.front(), named, *plain);
+    return other_build(core, files.front(), named, plain);
 }
 
 std::unexpected<Error> no_vm(const CoreFile& core, const Mapped& program, const Error* unopened) {
@@ -203,12 +201,9 @@ Result<VmImage> find_by_path(const CoreFile& core, const std::vector<Mapped>& fi
             unopened = is_program && !plain ? std::optional(plain.error()) : unopened;
             continue;
         }
-        auto image = open_mapped(core, mapped, mapped.path);
-        if (!image) {
-            return std::unexpected(image.error());
-        }
-        auto added = add_from_file(*image, mapped, mapped.path, memory);
-        return added ? Result<VmImage>(VmImage{mapped.path, std::move(*image)})
+        ASSIGN_OR_RETURN(auto image, open_mapped(core, mapped, mapped.path));
+        auto added = add_from_file(image, mapped, mapped.path, memory);
+        return added ? Result<VmImage>(VmImage{mapped.path, std::move(image)})
                      : std::unexpected(added.error());
     }
     return no_vm(core, files.front(), unopened ? &*unopened : nullptr);

@@ -1,5 +1,6 @@
 #include "target/core/core_memory.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -125,15 +126,12 @@ Result<std::vector<AddressRange>> CoreMemory::present(AddressRange range) {
         for (auto at = std::max(part.range.begin, range.begin); at < end;) {
             const auto into =
                 std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), end - at));
-            auto got = read_part(part, at, into);
-            if (!got) {
-                return std::unexpected(got.error());
-            }
-            if (*got == 0) {
+            ASSIGN_OR_RETURN(auto got, read_part(part, at, into));
+            if (got == 0) {
                 break;  // the file is shorter than it was
             }
-            append_written(written, at, into.first(*got));
-            at += *got;
+            append_written(written, at, into.first(got));
+            at += got;
         }
     }
     return written;

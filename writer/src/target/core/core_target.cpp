@@ -3,6 +3,7 @@
 #include "target/core/core_arguments.h"
 #include "target/core/core_image.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -42,15 +43,10 @@ bool executes(const ElfImage& image, memory::Address address) {
 
 Result<std::unique_ptr<CoreTarget>> CoreTarget::open(
     const std::filesystem::path& core, const std::optional<std::filesystem::path>& executable) {
-    auto file = CoreFile::open(core);
-    if (!file) {
-        return std::unexpected(file.error());
-    }
-    std::unique_ptr<CoreTarget> opened(new CoreTarget(std::move(*file)));
+    ASSIGN_OR_RETURN(auto file, CoreFile::open(core));
+    std::unique_ptr<CoreTarget> opened(new CoreTarget(std::move(file)));
     auto& target = *opened;
-    if (auto added = target.add_dumped(); !added) {
-        return std::unexpected(added.error());
-    }
+    RETURN_IF_ERROR(target.add_dumped());
     auto vm = find_core_image(target.core_, target.memory_, executable);
     if (!vm) {
         const bool cut = !target.incomplete_.empty() && vm.error().code == ErrorCode::kImplausible;
@@ -58,9 +54,7 @@ Result<std::unique_ptr<CoreTarget>> CoreTarget::open(
     }
     target.executable_ = std::move(vm->path);
     target.image_ = std::move(vm->image);
-    if (auto made = target.make_mappings(); !made) {
-        return std::unexpected(made.error());
-    }
+    RETURN_IF_ERROR(target.make_mappings());
     target.find_arguments();
     return opened;
 }

@@ -1,5 +1,7 @@
 #include "target/image/vm_image.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -128,11 +130,8 @@ Result<std::optional<VmImage>> find_vm_image(const ProcDirectory& process,
         if (!image || !is_vm(*image, candidate.file)) {
             continue;
         }
-        auto placed = place(std::move(*image), *candidate.first, mappings);
-        if (!placed) {
-            return std::unexpected(placed.error());
-        }
-        return std::optional(std::move(*placed));
+        ASSIGN_OR_RETURN(auto placed, place(std::move(*image), *candidate.first, mappings));
+        return std::optional(std::move(placed));
     }
     return std::nullopt;
 }

@@ -2,6 +2,8 @@
 
 #include "target/process/cgroup_paths.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,30 +81,24 @@ struct Usage {
 /// Lowers `least` to what `usage` leaves, with `reclaimable` to be had beyond it.
 Result<void> consider(const CgroupDirectory& cgroup, const Usage& usage, bool bytes,
                       std::uint64_t enough, Room& least) {
-    const auto limit = read_number(cgroup.directory / usage.limit_file);
-    if (!limit) {
-        return std::unexpected(limit.error());
-    }
-    const auto used = read_number(cgroup.directory / usage.used_file);
-    if (!used) {
-        return std::unexpected(used.error());
-    }
-    if (!*limit || !*used || **limit == kNoLimit) {
+    ASSIGN_OR_RETURN(const auto limit, read_number(cgroup.directory / usage.limit_file));
+    ASSIGN_OR_RETURN(const auto used, read_number(cgroup.directory / usage.used_file));
+    if (!limit || !used || *limit == kNoLimit) {
         return {};
     }
-    auto room = **limit - std::min(**limit, **used);
+    auto room = *limit - std::min(*limit, *used);
     if (bytes && room < enough) {
         const auto stat = read_text(cgroup.directory / "memory.stat").value_or("");
         const auto cache =
             listed_number(stat, cgroup.unified ? "inactive_file" : "total_inactive_file");
-        const auto in_use = **used - std::min(**used, cache.value_or(0));
-        room = **limit - std::min(**limit, in_use);
+        const auto in_use = *used - std::min(*used, cache.value_or(0));
+        room = *limit - std::min(*limit, in_use);
     }
     if (room < least.amount) {
         const auto group = read_number(cgroup.directory / "memory.oom.group");
         least.amount = room;
         least.limit = fmt::format("{} of cgroup {} is {}", usage.limit_file, cgroup.name,
-                                  bytes ? in_mebibytes(**limit) : fmt::to_string(**limit));
+                                  bytes ? in_mebibytes(*limit) : fmt::to_string(*limit));
         least.ends_group = bytes && group && group->value_or(0) == 1;
     }
     return {};
@@ -152,9 +148,7 @@ Result<Room> HeadRoom::memory(std::uint64_t enough) const {
             cgroup.unified ? std::vector<std::string_view>{"memory.max", "memory.high"}
                            : std::vector<std::string_view>{"memory.limit_in_bytes"};
         for (const auto limit : limits) {
-            if (auto done = consider(cgroup, {limit, used}, true, enough, least); !done) {
-                return std::unexpected(done.error());
-            }
+            RETURN_IF_ERROR(consider(cgroup, {limit, used}, true, enough, least));
         }
     }
     const auto file = root_ / "proc/meminfo";
@@ -173,20 +167,15 @@ Result<Room> HeadRoom::memory(std::uint64_t enough) const {
 Result<Room> HeadRoom::tasks() const {
     Room least;
     for (const auto& cgroup : tasks_) {
-        if (auto done = consider(cgroup, {"pids.max", "pids.current"}, false, 0, least); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(consider(cgroup, {"pids.max", "pids.current"}, false, 0, least));
     }
     return least;
 }
 
 Result<Room> HeadRoom::promises() const {
     constexpr std::uint64_t kNeverOvercommit = 2;
-    const auto policy = read_number(root_ / "proc/sys/vm/overcommit_memory");
-    if (!policy) {
-        return std::unexpected(policy.error());
-    }
-    if (policy->value_or(0) != kNeverOvercommit) {
+    ASSIGN_OR_RETURN(const auto policy, read_number(root_ / "proc/sys/vm/overcommit_memory"));
+    if (policy.value_or(0) != kNeverOvercommit) {
         return Room{};
     }
     const auto file = root_ / "proc/meminfo";

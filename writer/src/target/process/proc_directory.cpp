@@ -1,5 +1,6 @@
 #include "target/process/proc_directory.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <climits>
@@ -106,11 +107,8 @@ Result<ProcessFacts> parse_process_facts(std::string_view stat, std::string_view
 }
 
 Result<ProcessFacts> process_facts(pid_t pid) {
-    const auto process = ProcDirectory::open(pid);
-    if (!process) {
-        return std::unexpected(process.error());
-    }
-    return process->facts();
+    ASSIGN_OR_RETURN(const auto process, ProcDirectory::open(pid));
+    return process.facts();
 }
 
 Result<ProcDirectory> ProcDirectory::open(pid_t pid) {
@@ -196,15 +194,9 @@ Result<uid_t> ProcDirectory::owner(std::string_view name) const {
 }
 
 Result<ProcessFacts> ProcDirectory::facts() const {
-    const auto stat = read("stat");
-    if (!stat) {
-        return std::unexpected(stat.error());
-    }
-    const auto status = read("status");
-    if (!status) {
-        return std::unexpected(status.error());
-    }
-    return parse_process_facts(*stat, *status);
+    ASSIGN_OR_RETURN(const auto stat, read("stat"));
+    ASSIGN_OR_RETURN(const auto status, read("status"));
+    return parse_process_facts(stat, status);
 }
 
 }  // namespace beamdump::target

@@ -1,5 +1,7 @@
 #include "target/stop/holds.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <csignal>
 #include <unistd.h>
 
@@ -12,9 +14,7 @@ Result<void> Holds::begin(std::int64_t deadline_ns) {
     }
     changed_.wait(lock, [this] { return !held_ && !kept_off_; });
     if (guardian_ != nullptr) {
-        if (auto watched = guardian_->begin(deadline_ns); !watched) {
-            return watched;
-        }
+        RETURN_IF_ERROR(guardian_->begin(deadline_ns));
     }
     held_ = true;
     return {};

@@ -3,6 +3,8 @@
 #include "target/process/clock.h"
 #include "target/stop/ptrace_calls.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,9 +67,7 @@ Result<std::vector<ThreadRegisters>> settle(ThreadStop& stop, const Settling& se
         if (restless.empty() || clock_ns(CLOCK_MONOTONIC) >= end) {
             return all;
         }
-        if (auto done = stop.run_on(restless, kMoment); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(stop.run_on(restless, kMoment));
     }
 }
 

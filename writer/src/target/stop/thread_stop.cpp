@@ -6,6 +6,7 @@
 #include "target/process/threads_of.h"
 #include "target/stop/patience.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -42,11 +43,8 @@ bool runnable(pid_t thread) {
 
 /// The error of a thread that the kernel does not let us seize.
 std::unexpected<Error> seize_denied(pid_t pid, pid_t thread) {
-    const auto directory = ProcDirectory::open(thread);
-    if (!directory) {
-        return std::unexpected(directory.error());
-    }
-    auto facts = access_facts(*directory);
+    ASSIGN_OR_RETURN(const auto directory, ProcDirectory::open(thread));
+    auto facts = access_facts(directory);
     facts.pid = pid;
     return fail(ErrorCode::kPermission, explain_denied(facts));
 }
@@ -68,9 +66,7 @@ Result<ThreadStop> ThreadStop::stop(pid_t pid, const StopTerms& terms) {
     ThreadStop stop(pid, terms);
     if (terms.holds != nullptr) {
         const auto end_ns = clock_ns(CLOCK_MONOTONIC) + terms.lasts.count();
-        if (auto held = terms.holds->begin(end_ns); !held) {
-            return std::unexpected(held.error());
-        }
+        RETURN_IF_ERROR(terms.holds->begin(end_ns));
     }
     stop.stopped_ = true;  // from here on the destructor resumes
     auto done = stop.stop_all();
@@ -94,9 +90,7 @@ std::unexpected<Error> ThreadStop::give_up(Error error) {
 Result<void> ThreadStop::stop_all() {
     for (int pass = 0; pass < kMostPasses; ++pass) {
         const auto first = threads_.size();
-        if (auto seized = seize_threads(); !seized) {
-            return seized;
-        }
+        RETURN_IF_ERROR(seize_threads());
         if (threads_.size() == first) {
             if (threads_.empty()) {
                 return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", pid_));
@@ -113,9 +107,7 @@ Result<void> ThreadStop::stop_all() {
             // A thread that is gone shows when it is waited for.
             ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
         }
-        if (auto stopped = await_stops(); !stopped) {
-            return stopped;
-        }
+        RETURN_IF_ERROR(await_stops());
     }
     return fail(ErrorCode::kLimit,
                 fmt::format("process {} makes threads faster than they can be stopped", pid_));
@@ -159,11 +151,8 @@ Result<void> ThreadStop::run_on(std::span<const pid_t> threads, std::chrono::nan
 
 /// Seizes every thread that is not yet; those that are about to end are left out.
 Result<void> ThreadStop::seize_threads() {
-    const auto listed = threads_of(pid_);
-    if (!listed) {
-        return std::unexpected(listed.error());
-    }
-    for (const auto thread : *listed) {
+    ASSIGN_OR_RETURN(const auto listed, threads_of(pid_));
+    for (const auto thread : listed) {
         if (std::ranges::find(threads_, thread) != threads_.end()) {
             continue;
         }

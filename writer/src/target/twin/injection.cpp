@@ -9,6 +9,7 @@
 #include "target/twin/injection_ptrace.h"
 #include "target/twin/injection_threads.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -47,12 +48,9 @@ std::vector<std::string> borrowable_threads() {
 
 /// Sorts the process's threads by whether they may be borrowed.
 Result<void> Injection::find_threads(std::span<const std::string> names) {
-    const auto threads = threads_of(pid_);
-    if (!threads) {
-        return std::unexpected(threads.error());
-    }
+    ASSIGN_OR_RETURN(const auto threads, threads_of(pid_));
     std::vector<std::pair<std::size_t, pid_t>> found;
-    for (const auto thread : *threads) {
+    for (const auto thread : threads) {
         const auto facts = process_facts(thread);
         const auto name = facts ? std::ranges::find(names, facts->name) : names.end();
         if (name != names.end()) {
@@ -77,34 +75,25 @@ Result<void> Injection::find_threads(std::span<const std::string> names) {
 
 Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> threads,
                                      bool filtered_too) {
-    const auto process = ProcDirectory::open(pid);
-    if (!process) {
-        return std::unexpected(process.error());
-    }
-    const auto status = process->read("status");
-    if (!status) {
-        return std::unexpected(status.error());
-    }
+    ASSIGN_OR_RETURN(const auto process, ProcDirectory::open(pid));
+    ASSIGN_OR_RETURN(const auto status, process.read("status"));
     Injection injection;
     injection.pid_ = pid;
-    if (status_text(*status, "x86_Thread_features").find("shstk") != std::string_view::npos) {
+    if (status_text(status, "x86_Thread_features").find("shstk") != std::string_view::npos) {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("process {} runs with a shadow stack: no thread of it can be "
                                 "borrowed to make a twin",
                                 pid));
     }
-    const auto seccomp = strictest_seccomp(pid);
-    if (!seccomp) {
-        return std::unexpected(seccomp.error());
-    }
-    if (*seccomp == Seccomp::kStrict) {
+    ASSIGN_OR_RETURN(const auto seccomp, strictest_seccomp(pid));
+    if (seccomp == Seccomp::kStrict) {
         return fail(
             ErrorCode::kUnsupported,
             fmt::format("process {} runs under strict seccomp, which ends it when a twin is "
                         "made",
                         pid));
     }
-    injection.filtered_ = *seccomp == Seccomp::kFiltered;
+    injection.filtered_ = seccomp == Seccomp::kFiltered;
     if (injection.filtered_ && !filtered_too) {
         return fail(
             ErrorCode::kUnsupported,
@@ -114,18 +103,10 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
                         "filter is known to allow them, mode snapshot with --force-twin",
                         pid));
     }
-    if (auto found = injection.find_threads(threads); !found) {
-        return std::unexpected(found.error());
-    }
-    const auto maps = process->read("maps", std::size_t{256} << 20U);
-    if (!maps) {
-        return std::unexpected(maps.error());
-    }
-    auto mappings = Mappings::parse(*maps);
-    if (!mappings) {
-        return std::unexpected(mappings.error());
-    }
-    injection.mappings_ = std::move(*mappings);
+    RETURN_IF_ERROR(injection.find_threads(threads));
+    ASSIGN_OR_RETURN(const auto maps, process.read("maps", std::size_t{256} << 20U));
+    ASSIGN_OR_RETURN(auto mappings, Mappings::parse(maps));
+    injection.mappings_ = std::move(mappings);
     auto memory = memory::ProcessMemory::open(pid, memory::ReadWay::kProcMem);
     auto pages = memory::Pagemap::open(pid);
     if (!memory || !pages) {
@@ -133,16 +114,14 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
     }
     injection.memory_ = std::move(*memory);
     injection.pages_ = std::move(*pages);
-    const auto gadgets = find_gadgets(*injection.memory_, *injection.pages_, injection.mappings_);
-    if (!gadgets) {
-        return std::unexpected(gadgets.error());
-    }
-    injection.gadgets_ = *gadgets;
+    ASSIGN_OR_RETURN(const auto gadgets,
+                     find_gadgets(*injection.memory_, *injection.pages_, injection.mappings_));
+    injection.gadgets_ = gadgets;
     injection.writable_memory_ =
-        Descriptor(::open(process->path("mem").c_str(), O_RDWR | O_CLOEXEC));
+        Descriptor(::open(process.path("mem").c_str(), O_RDWR | O_CLOEXEC));
     if (!injection.writable_memory_.valid()) {
         return fail(errno == EACCES || errno == EPERM ? ErrorCode::kPermission : ErrorCode::kIo,
-                    fmt::format("cannot open {} for writing: {}", process->path("mem"),
+                    fmt::format("cannot open {} for writing: {}", process.path("mem"),
                                 system_error_text(errno)));
     }
     return injection;
@@ -157,12 +136,9 @@ Result<Address> Injection::own_stack(Address stack_pointer) const {
     if (fit) {
         const auto begin = stack->range.begin;
         const auto lowest = stack_pointer - std::min(stack_pointer - begin, kMostThreadStackBytes);
-        const auto guards = pages_->guards({lowest, stack_pointer});
-        if (!guards) {
-            return std::unexpected(guards.error());
-        }
-        if (!guards->empty()) {
-            return guards->back().end;
+        ASSIGN_OR_RETURN(const auto guards, pages_->guards({lowest, stack_pointer}));
+        if (!guards.empty()) {
+            return guards.back().end;
         }
         const Mapping* below = begin > 0 ? mappings_.find(begin - 1) : nullptr;
         if (below != nullptr && !below->readable && !below->writable && !below->executable) {
@@ -225,11 +201,8 @@ Result<void> Injection::refuse_second_twin(const ThreadStop& stop) {
         if (std::ranges::binary_search(others_, thread)) {
             continue;
         }
-        const auto registers = read_registers(thread);
-        if (!registers) {
-            return std::unexpected(registers.error());
-        }
-        if (reaps_a_twin(*registers)) {
+        ASSIGN_OR_RETURN(const auto registers, read_registers(thread));
+        if (reaps_a_twin(registers)) {
             return fail(ErrorCode::kExists,
                         fmt::format("there is a twin of process {} already: wait until the other "
                                     "capture has ended",
@@ -240,49 +213,36 @@ Result<void> Injection::refuse_second_twin(const ThreadStop& stop) {
 }
 
 Result<void> Injection::plant_in(pid_t thread) {
-    auto state = read_thread_state(thread);
-    if (!state) {
-        return std::unexpected(state.error());
-    }
-    const auto stopped = state->registers;
+    ASSIGN_OR_RETURN(auto state, read_thread_state(thread));
+    const auto stopped = state.registers;
     if (seccomp_of(thread) != Seccomp::kNone && !filtered_) {
         return fail(ErrorCode::kUnsupported, "its system calls are filtered since a moment ago");
     }
     if (stopped.cs != kUserCode64) {
         return fail(ErrorCode::kUnsupported, "it does not run x86-64 code");
     }
-    const auto stack = own_stack(stopped.rsp);
-    if (!stack) {
-        return std::unexpected(stack.error());
-    }
-    const auto going_on = restarted(stopped);
-    if (!going_on) {
-        return std::unexpected(going_on.error());
-    }
-    state->registers = *going_on;
-    const auto reaper = reaper_chains(*stack, stopped);
+    ASSIGN_OR_RETURN(const auto stack, own_stack(stopped.rsp));
+    ASSIGN_OR_RETURN(const auto going_on, restarted(stopped));
+    state.registers = going_on;
+    const auto reaper = reaper_chains(stack, stopped);
     const auto build = [&](Address at) {
         FrameChain chain(at, gadgets_, stopped);
         chain.call({SYS_clone, {kThreadFlags, reaper.back().entry()}});
-        chain.resume(*state);
+        chain.resume(state);
         return chain;
     };
     const auto bytes = build(0).bytes().size();
-    const auto lowest = *stack + kStackBetween;
+    const auto lowest = stack + kStackBetween;
     if (stopped.rsp < lowest + kRedZoneBytes + bytes + kChainAlignment) {
         return fail(ErrorCode::kUnsupported,
-                    fmt::format("only {} bytes of its stack are free", stopped.rsp - *stack));
+                    fmt::format("only {} bytes of its stack are free", stopped.rsp - stack));
     }
     const auto at = (stopped.rsp - kRedZoneBytes - bytes) / kChainAlignment * kChainAlignment;
     const auto borrowed = build(at);
     for (const auto* chain : {&reaper.front(), &reaper.back(), &borrowed}) {
-        if (auto written = write(*chain); !written) {
-            return written;
-        }
+        RETURN_IF_ERROR(write(*chain));
     }
-    if (auto followed = follow_clones(thread); !followed) {
-        return followed;
-    }
+    RETURN_IF_ERROR(follow_clones(thread));
     auto start = stopped;
     start.orig_rax = ~std::uint64_t{0};  // or the kernel would restart the call by itself
     start.rip = gadgets_.sigreturn;
@@ -292,12 +252,8 @@ Result<void> Injection::plant_in(pid_t thread) {
 }
 
 Result<void> Injection::plant(const ThreadStop& stop) {
-    if (auto still = verify_gadgets(*memory_, gadgets_); !still) {
-        return still;
-    }
-    if (auto alone = refuse_second_twin(stop); !alone) {
-        return alone;
-    }
+    RETURN_IF_ERROR(verify_gadgets(*memory_, gadgets_));
+    RETURN_IF_ERROR(refuse_second_twin(stop));
     std::string reasons;
     for (const auto thread : candidates_) {
         if (!stop.at_rest(thread)) {
@@ -324,15 +280,10 @@ Result<BornTwin> Injection::run(std::int64_t deadline_ns) {
         return std::unexpected(reaper.error());
     }
     born.reaper = *reaper;
-    if (auto there = await_birth(born.reaper, deadline_ns); !there) {
-        return std::unexpected(there.error());
-    }
+    RETURN_IF_ERROR(await_birth(born.reaper, deadline_ns));
     const auto begin_ns = clock_ns(CLOCK_MONOTONIC);
-    const auto twin = run_to_clone(born.reaper, Watch::kClone, deadline_ns);
-    if (!twin) {
-        return std::unexpected(twin.error());
-    }
-    born.twin = *twin;
+    ASSIGN_OR_RETURN(const auto twin, run_to_clone(born.reaper, Watch::kClone, deadline_ns));
+    born.twin = twin;
     born.fork_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
     return born;
 }

@@ -1,5 +1,7 @@
 #include "target/twin/injection_gadgets.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -89,11 +91,8 @@ Result<Gadgets> find_gadgets(memory::MemorySource& memory, memory::PresentPages&
                                   [](const Mapping* mapping) { return is_c_library(*mapping); });
     Gadgets found;
     for (const Mapping* mapping : code) {
-        const auto present = pages.present(mapping->range);
-        if (!present) {
-            return std::unexpected(present.error());
-        }
-        for (const auto& range : *present) {
+        ASSIGN_OR_RETURN(const auto present, pages.present(mapping->range));
+        for (const auto& range : present) {
             search(memory, range, found);
         }
     }
@@ -116,11 +115,8 @@ Result<void> verify_gadgets(memory::MemorySource& memory, const Gadgets& gadgets
     Gadgets found;
     for (const auto at : {gadgets.syscall_return, gadgets.sigreturn}) {
         std::array<std::byte, kLongest> code{};
-        const auto got = memory.read_some(at, code);
-        if (!got) {
-            return std::unexpected(got.error());
-        }
-        find_gadgets_in(std::span(code).first(*got), at, found);
+        ASSIGN_OR_RETURN(const auto got, memory.read_some(at, code));
+        find_gadgets_in(std::span(code).first(got), at, found);
     }
     if (found != gadgets) {
         return fail(ErrorCode::kUnsupported,

@@ -4,6 +4,7 @@
 #include "target/process/thread_look.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -67,12 +68,9 @@ bool resume(pid_t thread, __ptrace_request request, const ThreadLook& look) {
 }  // namespace
 
 Result<ThreadState> read_thread_state(pid_t thread) {
-    const auto registers = read_registers(thread);
-    if (!registers) {
-        return std::unexpected(registers.error());
-    }
+    ASSIGN_OR_RETURN(const auto registers, read_registers(thread));
     ThreadState state;
-    state.registers = *registers;
+    state.registers = registers;
     std::vector<std::byte> xsave(kMostXsaveBytes);
     iovec room{xsave.data(), xsave.size()};
     // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the register set's number so.
@@ -81,11 +79,8 @@ Result<ThreadState> read_thread_state(pid_t thread) {
         return ptrace_failed("read the extended registers", thread, errno);
     }
     xsave.resize(room.iov_len);
-    auto extended = xsave_for_frame(xsave, xsave_shape(xsave_features(xsave)));
-    if (!extended) {
-        return std::unexpected(extended.error());
-    }
-    state.extended = std::move(*extended);
+    ASSIGN_OR_RETURN(auto extended, xsave_for_frame(xsave, xsave_shape(xsave_features(xsave))));
+    state.extended = std::move(extended);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the mask's size so.
     auto* const mask_bytes = reinterpret_cast<void*>(sizeof(state.signal_mask));
     if (::ptrace(PTRACE_GETSIGMASK, thread, mask_bytes, &state.signal_mask) != 0) {
@@ -124,11 +119,8 @@ Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) 
         if (!resume(thread, request, look)) {
             return ptrace_failed("continue the run", thread, errno);
         }
-        const auto changed = await_change(thread, deadline_ns);
-        if (!changed) {
-            return std::unexpected(changed.error());
-        }
-        look = *changed;
+        ASSIGN_OR_RETURN(const auto changed, await_change(thread, deadline_ns));
+        look = changed;
         if (look.is == ThreadLook::Is::kExited) {
             return fail(ErrorCode::kLimit,
                         "the kernel refuses to make a twin of the node: too little memory can be "
@@ -148,12 +140,9 @@ Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) 
         if (!look.at_system_call()) {
             continue;
         }
-        const auto registers = read_registers(thread);
-        if (!registers) {
-            return std::unexpected(registers.error());
-        }
-        const auto result = static_cast<std::int64_t>(registers->rax);
-        if (registers->orig_rax == SYS_clone && result < 0 && result != -ENOSYS &&
+        ASSIGN_OR_RETURN(const auto registers, read_registers(thread));
+        const auto result = static_cast<std::int64_t>(registers.rax);
+        if (registers.orig_rax == SYS_clone && result < 0 && result != -ENOSYS &&
             !begins_anew(result)) {
             return fail(ErrorCode::kLimit,
                         fmt::format("the kernel refuses to make a thread in the node: {} (look at "
@@ -172,23 +161,17 @@ Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns)
         if (!resume(thread, PTRACE_SYSCALL, look)) {
             return ptrace_failed("continue the run", thread, errno);
         }
-        const auto changed = await_change(thread, deadline_ns);
-        if (!changed) {
-            return std::unexpected(changed.error());
-        }
-        look = *changed;
+        ASSIGN_OR_RETURN(const auto changed, await_change(thread, deadline_ns));
+        look = changed;
         if (look.ended()) {
             return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
         }
         if (!look.at_system_call()) {
             continue;
         }
-        const auto registers = read_registers(thread);
-        if (!registers) {
-            return std::unexpected(registers.error());
-        }
-        if (registers->orig_rax == static_cast<std::uint64_t>(call) &&
-            static_cast<std::int64_t>(registers->rax) != -ENOSYS) {
+        ASSIGN_OR_RETURN(const auto registers, read_registers(thread));
+        if (registers.orig_rax == static_cast<std::uint64_t>(call) &&
+            static_cast<std::int64_t>(registers.rax) != -ENOSYS) {
             return {};
         }
     }
@@ -198,11 +181,8 @@ Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns)
 }
 
 Result<void> await_birth(pid_t thread, std::int64_t deadline_ns) {
-    const auto look = await_change(thread, deadline_ns);
-    if (!look) {
-        return std::unexpected(look.error());
-    }
-    if (!look->stopped()) {
+    ASSIGN_OR_RETURN(const auto look, await_change(thread, deadline_ns));
+    if (!look.stopped()) {
         return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
     }
     return {};

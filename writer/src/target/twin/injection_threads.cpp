@@ -4,6 +4,8 @@
 #include "target/process/thread_look.h"
 #include "target/process/threads_of.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,10 +27,7 @@ std::string status_of(pid_t id) {
 
 /// A process's threads and their children that are traced by this thread.
 Result<std::vector<pid_t>> traced_by_us(pid_t pid) {
-    const auto threads = threads_of(pid);
-    if (!threads) {
-        return threads;
-    }
+    ASSIGN_OR_RETURN(const auto threads, threads_of(pid));
     const auto us = fmt::format("\t{}", ::gettid());
     std::vector<pid_t> traced;
     const auto add_if_traced = [&](pid_t thread) {
@@ -36,7 +35,7 @@ Result<std::vector<pid_t>> traced_by_us(pid_t pid) {
             traced.push_back(thread);
         }
     };
-    for (const auto thread : *threads) {
+    for (const auto thread : threads) {
         add_if_traced(thread);
         std::ifstream children(fmt::format("/proc/{}/task/{}/children", pid, thread));
         for (pid_t child = 0; children >> child;) {
@@ -69,12 +68,9 @@ Seccomp seccomp_of(pid_t thread) {
 }
 
 Result<Seccomp> strictest_seccomp(pid_t pid) {
-    const auto threads = threads_of(pid);
-    if (!threads) {
-        return std::unexpected(threads.error());
-    }
+    ASSIGN_OR_RETURN(const auto threads, threads_of(pid));
     auto strictest = Seccomp::kNone;
-    for (const auto thread : *threads) {
+    for (const auto thread : threads) {
         strictest = std::max(strictest, seccomp_of(thread));
     }
     return strictest;

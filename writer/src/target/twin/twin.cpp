@@ -9,6 +9,7 @@
 #include "target/twin/twin_needs.h"
 
 #include <libdump/base/descriptor.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -64,33 +65,25 @@ Result<BornTwin> make_in(ThreadStop& stop, Injection& injection,
                          const std::optional<Settling>& settling, std::int64_t deadline_ns,
                          TwinStop& known) {
     if (settling) {
-        auto settled = settle(stop, *settling);
-        if (!settled) {
-            return std::unexpected(settled.error());
-        }
-        known.registers = std::move(*settled);
+        ASSIGN_OR_RETURN(auto settled, settle(stop, *settling));
+        known.registers = std::move(settled);
     }
     if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
         return fail(ErrorCode::kLimit, "stopping its threads took all the time that there was");
     }
-    if (auto planted = injection.plant(stop); !planted) {
-        return std::unexpected(planted.error());
-    }
+    RETURN_IF_ERROR(injection.plant(stop));
     return injection.run(deadline_ns);
 }
 
 Result<BornTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
                         std::chrono::nanoseconds longest, Holds* holds, TwinStop& known) {
     const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + (longest - resume_margin(longest)).count();
-    auto stop = ThreadStop::stop(node, {.lasts = longest, .holds = holds});
-    if (!stop) {
-        return std::unexpected(stop.error());
-    }
-    auto born = make_in(*stop, injection, settling, deadline_ns, known);
+    ASSIGN_OR_RETURN(auto stop, ThreadStop::stop(node, {.lasts = longest, .holds = holds}));
+    auto born = make_in(stop, injection, settling, deadline_ns, known);
     if (born) {
         detach(born->reaper, look_at_thread(born->reaper));
     }
-    known.cost = stop->resume();
+    known.cost = stop.resume();
     if (born) {
         return born;
     }
@@ -116,18 +109,12 @@ struct Preparation {
 };
 
 Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
-    auto directory = ProcDirectory::open(node);
-    if (!directory) {
-        return std::unexpected(directory.error());
-    }
-    const auto facts = directory->facts();
-    if (!facts) {
-        return std::unexpected(facts.error());
-    }
-    if (facts->dead()) {
+    ASSIGN_OR_RETURN(auto directory, ProcDirectory::open(node));
+    ASSIGN_OR_RETURN(const auto facts, directory.facts());
+    if (facts.dead()) {
         return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", node));
     }
-    if (facts->state == 'T') {
+    if (facts.state == 'T') {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("process {} is stopped by a signal, and a stopped process cannot "
                                 "make a twin: freezing it costs nothing",
@@ -140,45 +127,32 @@ Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
                                 "run it as the node's user or as root, or with CAP_KILL",
                                 node));
     }
-    const auto status = directory->read("status");
-    auto node_room = HeadRoom::of(node);
-    auto own_room = HeadRoom::of(::getpid());
-    if (!status || !node_room || !own_room) {
-        return std::unexpected(!status      ? status.error()
-                               : !node_room ? node_room.error()
-                                            : own_room.error());
-    }
-    const auto needs = twin_needs(*status, limits);
-    if (!needs) {
-        return std::unexpected(needs.error());
-    }
-    if (auto enough = check_needs(*needs, *node_room, *own_room, limits.own_bytes); !enough) {
-        return std::unexpected(enough.error());
-    }
-    if (limits.longest_stop && needs->least_fork > *limits.longest_stop) {
+    ASSIGN_OR_RETURN(const auto status, directory.read("status"));
+    ASSIGN_OR_RETURN(auto node_room, HeadRoom::of(node));
+    ASSIGN_OR_RETURN(auto own_room, HeadRoom::of(::getpid()));
+    ASSIGN_OR_RETURN(const auto needs, twin_needs(status, limits));
+    RETURN_IF_ERROR(check_needs(needs, node_room, own_room, limits.own_bytes));
+    if (limits.longest_stop && needs.least_fork > *limits.longest_stop) {
         return fail(ErrorCode::kLimit,
                     fmt::format("the kernel takes at least {} ms for a copy of process {}, and it "
                                 "may be stopped for {} ms: use mode snapshot, or a longer "
                                 "--max-pause",
-                                needs->least_fork.count() / 1'000'000, node,
+                                needs.least_fork.count() / 1'000'000, node,
                                 limits.longest_stop->count() / 1'000'000));
     }
-    auto injection = Injection::prepare(
-        node, limits.threads.empty() ? borrowable_threads() : limits.threads, limits.filtered_too);
-    if (!injection) {
-        return std::unexpected(injection.error());
-    }
-    return Preparation{std::move(*directory), std::move(*node_room), std::move(*own_room), *needs,
-                       std::move(*injection)};
+    ASSIGN_OR_RETURN(
+        auto injection,
+        Injection::prepare(node, limits.threads.empty() ? borrowable_threads() : limits.threads,
+                           limits.filtered_too));
+    return Preparation{std::move(directory), std::move(node_room), std::move(own_room), needs,
+                       std::move(injection)};
 }
 
 /// From here on the twin ends with us, even before it could do so by itself; and with the node,
 /// whatever we do then.
 Result<void> hold_at_birth(pid_t twin, bool filtered) {
     const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + kHeldDeadlineNs;
-    if (auto born = await_birth(twin, deadline_ns); !born) {
-        return born;
-    }
+    RETURN_IF_ERROR(await_birth(twin, deadline_ns));
     be_first_to_go(fmt::to_string(twin));
     // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the options so.
     auto* const options = reinterpret_cast<void*>(
@@ -219,16 +193,13 @@ std::chrono::nanoseconds Twin::longest_stop(const TwinNeeds& needs, const TwinLi
 
 Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
                         const std::optional<Settling>& settling, StopCost* cost) {
-    auto preparation = prepare(node, limits);
-    if (!preparation) {
-        return std::unexpected(preparation.error());
-    }
+    ASSIGN_OR_RETURN(auto preparation, prepare(node, limits));
     Twin twin;
-    twin.node_ = std::move(preparation->node);
+    twin.node_ = std::move(preparation.node);
     be_first_to_go("self");
     TwinStop stop;
-    const auto longest = longest_stop(preparation->needs, limits);
-    const auto born = inject(node, preparation->injection, settling, longest, limits.holds, stop);
+    const auto longest = longest_stop(preparation.needs, limits);
+    const auto born = inject(node, preparation.injection, settling, longest, limits.holds, stop);
     if (cost != nullptr) {
         *cost = stop.cost;
     }
@@ -240,14 +211,12 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     twin.here_ = true;
     twin.pid_ = born->twin;
     twin.fork_ns_ = born->fork_ns;
-    if (auto held = hold_at_birth(born->twin, preparation->injection.filtered()); !held) {
-        return std::unexpected(held.error());
-    }
+    RETURN_IF_ERROR(hold_at_birth(born->twin, preparation.injection.filtered()));
     try {
         twin.watcher_ = std::make_unique<TwinWatcher>(
             node, born->twin,
-            TwinFloor{std::move(preparation->node_room), std::move(preparation->own_room),
-                      limits.floor_bytes.value_or(preparation->needs.copied_bytes / 4)});
+            TwinFloor{std::move(preparation.node_room), std::move(preparation.own_room),
+                      limits.floor_bytes.value_or(preparation.needs.copied_bytes / 4)});
     } catch (const std::system_error& failure) {
         return std::unexpected(error_of(failure));
     }
@@ -282,8 +251,8 @@ Result<void> Twin::check() {
     if (!node || node->dead()) {
         return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", node_.pid()));
     }
-    if (auto enough = watcher_ ? watcher_->verdict() : Result<void>(); !enough) {
-        return enough;
+    if (watcher_) {
+        RETURN_IF_ERROR(watcher_->verdict());
     }
     const auto twin = twin_.facts();
     if (!here_ || !twin || twin->dead()) {
@@ -302,9 +271,7 @@ Result<Twin::Remains> Twin::remove() {
     watcher_.reset();
     ::kill(pid_, SIGKILL);
     // As its tracer we are told of its end first, and its reaper once we know.
-    if (auto ended = await_end(pid_); !ended) {
-        return std::unexpected(ended.error());
-    }
+    RETURN_IF_ERROR(await_end(pid_));
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kGoneDeadlineNs;
     Patience patience;
     while (listed(twin_) || listed(reaper_)) {

@@ -1,5 +1,7 @@
 #include "target/twin/twin_needs.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,17 +33,14 @@ std::optional<std::uint64_t> kibibytes(std::string_view status, std::string_view
 }
 
 Result<void> enough_memory(const HeadRoom& room, std::uint64_t needed, std::string_view what) {
-    const auto left = room.memory(needed);
-    if (!left) {
-        return std::unexpected(left.error());
-    }
-    if (left->amount < needed) {
+    ASSIGN_OR_RETURN(const auto left, room.memory(needed));
+    if (left.amount < needed) {
         return fail(ErrorCode::kLimit,
                     fmt::format("{} may need {}, and {} are left: {}{}", what, in_mebibytes(needed),
-                                in_mebibytes(left->amount), left->limit,
-                                left->ends_group ? ", and running out of it would end the node "
-                                                   "(memory.oom.group is 1)"
-                                                 : ""));
+                                in_mebibytes(left.amount), left.limit,
+                                left.ends_group ? ", and running out of it would end the node "
+                                                  "(memory.oom.group is 1)"
+                                                : ""));
     }
     return {};
 }
@@ -66,38 +65,25 @@ Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const Hea
     const auto what =
         fmt::format("a twin of the node (page tables {}, pages that the node changes meanwhile {})",
                     in_mebibytes(needs.page_table_bytes), in_mebibytes(needs.copied_bytes));
-    if (auto enough = enough_memory(node, needs.memory_bytes(), what); !enough) {
-        return enough;
-    }
-    if (auto enough = enough_memory(own, own_bytes, "this program"); !enough) {
-        return enough;
-    }
-    if (auto enough = enough_memory(
-            node.shared_with(own), needs.memory_bytes() + own_bytes,
-            fmt::format("{} and this program ({}) together", what, in_mebibytes(own_bytes)));
-        !enough) {
-        return enough;
-    }
-    const auto tasks = node.tasks();
-    if (!tasks) {
-        return std::unexpected(tasks.error());
-    }
-    if (tasks->amount < kTasks) {
+    RETURN_IF_ERROR(enough_memory(node, needs.memory_bytes(), what));
+    RETURN_IF_ERROR(enough_memory(own, own_bytes, "this program"));
+    RETURN_IF_ERROR(enough_memory(
+        node.shared_with(own), needs.memory_bytes() + own_bytes,
+        fmt::format("{} and this program ({}) together", what, in_mebibytes(own_bytes))));
+    ASSIGN_OR_RETURN(const auto tasks, node.tasks());
+    if (tasks.amount < kTasks) {
         return fail(ErrorCode::kLimit,
                     fmt::format("a twin of the node needs a thread and a process, and {} of them "
                                 "may still be made: {}",
-                                tasks->amount, tasks->limit));
+                                tasks.amount, tasks.limit));
     }
-    const auto promises = node.promises();
-    if (!promises) {
-        return std::unexpected(promises.error());
-    }
-    if (promises->amount < needs.promised_bytes) {
+    ASSIGN_OR_RETURN(const auto promises, node.promises());
+    if (promises.amount < needs.promised_bytes) {
         return fail(ErrorCode::kLimit,
                     fmt::format("a twin of the node must be promised {}, and {} may still be "
                                 "promised: {}",
-                                in_mebibytes(needs.promised_bytes), in_mebibytes(promises->amount),
-                                promises->limit));
+                                in_mebibytes(needs.promised_bytes), in_mebibytes(promises.amount),
+                                promises.limit));
     }
     return {};
 }

@@ -1,5 +1,7 @@
 #include "target/twin/twin_watcher.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -34,17 +36,14 @@ Result<void> TwinWatcher::verdict() const {
 
 Result<void> TwinWatcher::look() const {
     for (const auto* room : {&floor_.node, &floor_.own}) {
-        const auto left = room->memory(floor_.bytes);
-        if (!left) {
-            return std::unexpected(left.error());
-        }
-        if (left->amount < floor_.bytes) {
+        ASSIGN_OR_RETURN(const auto left, room->memory(floor_.bytes));
+        if (left.amount < floor_.bytes) {
             return fail(
                 ErrorCode::kLimit,
                 fmt::format("the twin of process {} is given up: {} are left, less than {}: "
                             "{}",
-                            node_, in_mebibytes(left->amount), in_mebibytes(floor_.bytes),
-                            left->limit));
+                            node_, in_mebibytes(left.amount), in_mebibytes(floor_.bytes),
+                            left.limit));
         }
     }
     return {};
