@@ -152,8 +152,12 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     std::ranges::reverse(reversed);  // what CLI11 wants
     try {
         app.parse(reversed);
+    } catch (const CLI::Success& asked) {
+        app.exit(asked, out, err);  // --help, --version
+        return kDone;
     } catch (const CLI::ParseError& error) {
-        return app.exit(error, out, err) == 0 ? kDone : kFailed;
+        tell(err, fmt::format("{}; see --help", error.what()));
+        return kFailed;
     }
     if (commands.diff->parsed()) {
         return run_diff(commands, out, err);

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <fstream>
 #include <new>
 #include <sstream>
@@ -242,8 +243,8 @@ Result<beam::Layout> read_layout(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     if (!file || !(text << file.rdbuf())) {
-        return fail(ErrorCode::kNotFound,
-                    fmt::format("cannot read the layout file {}", path.string()));
+        return fail(ErrorCode::kNotFound, fmt::format("cannot read the layout file {}: {}",
+                                                      path.string(), system_error_text(errno)));
     }
     auto layout = beam::Layout::parse(text.str());
     return layout ? layout : wrap(path.string(), layout.error());

@@ -44,11 +44,35 @@ unsigned default_threads() {
     return std::clamp(std::thread::hardware_concurrency(), 1U, kMostDefaultThreads);
 }
 
+std::optional<std::int64_t> whole_number(const std::string& text) {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
+}
+
+/// A check of an option's text: a whole number from 1 to `most`. Gives what is wrong with it.
+auto at_most(std::int64_t most) {
+    return [most](const std::string& text) {
+        const auto value = whole_number(text);
+        return value && *value >= 1 && *value <= most
+                   ? std::string()
+                   : fmt::format("\"{}\" is not a number from 1 to {}", text, most);
+    };
+}
+
+std::string is_pid(const std::string& text) {
+    const auto value = whole_number(text);
+    return value && *value >= 1 && *value <= kMostPid
+               ? std::string()
+               : fmt::format("\"{}\" is not a process id", text);
+}
+
 void declare(CLI::App& app, RawOptions& raw) {
     app.set_version_flag("--version", "beamdump-capture " BEAMDUMP_VERSION);
     app.add_option("PID", raw.pid, "Process id of the running node (beam.smp)")
         ->type_name("")
-        ->check(CLI::Range(1, kMostPid).description(""));
+        ->check(is_pid, "");
     app.add_option("--core", raw.core,
                    "Read an ELF core, of the kernel or gcore,\nin place of a running node")
         ->type_name("FILE");
@@ -65,14 +89,14 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option("--max-pause", raw.max_pause,
                    "Milliseconds that a stop may last (auto: 50;\nfreeze: as long as it takes)")
         ->type_name("MS")
-        ->check(CLI::Range(1, kMostMilliseconds).description(""));
+        ->check(at_most(kMostMilliseconds), "");
     app.add_flag("--force-twin", raw.options.capture.force_twin,
                  "With --mode snapshot: make the copy even where a\nseccomp filter might end the "
                  "node for it");
     app.add_option("--timeout", raw.timeout,
                    "Seconds after which what is left is listed\nwithout its memory")
         ->type_name("S")
-        ->check(CLI::Range(1, kMostMilliseconds / 1000).description(""));
+        ->check(at_most(kMostMilliseconds / 1000), "");
     app.add_option("--max-size", raw.max_size,
                    "Size of the dump from which on what is left is\nlisted without its memory, the "
                    "largest processes (64M, 2G)")
@@ -84,7 +108,7 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->allow_extra_args(false);
     app.add_option("--top", raw.top, "Only the memory of the N largest processes")
         ->type_name("N")
-        ->check(CLI::Range(1U, kMostTop).description(""));
+        ->check(at_most(kMostTop), "");
     app.add_option("--by", raw.by, "What --top goes by: memory, queue or reductions")
         ->capture_default_str()
         ->type_name("WHAT");
@@ -106,11 +130,11 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option("--level", raw.options.writer.level, "Compression level of zstd, 1 to 19")
         ->capture_default_str()
         ->type_name("N")
-        ->check(CLI::Range(1, kMostLevel).description(""));
+        ->check(at_most(kMostLevel), "");
     app.add_option("--threads", raw.options.writer.threads, "Compression threads, 1 to 64")
         ->capture_default_str()
         ->type_name("N")
-        ->check(CLI::Range(1U, kMostThreads).description(""));
+        ->check(at_most(kMostThreads), "");
     app.add_option("--layout", raw.layout,
                    "A structure layout to use whatever the release, or a\nfolder of them in place "
                    "of the built-in ones")
@@ -127,8 +151,8 @@ void declare(CLI::App& app, RawOptions& raw) {
 Result<void> set_target(const RawOptions& raw, Options& options) {
     auto& capture = options.capture;
     if (raw.pid.has_value() == !raw.core.empty()) {
-        return fail(ErrorCode::kUsage, raw.pid ? "PID and --core exclude each other: see --help"
-                                               : "PID is required, or --core FILE: see --help");
+        return fail(ErrorCode::kUsage, raw.pid ? "PID and --core exclude each other; see --help"
+                                               : "PID is required, or --core FILE; see --help");
     }
     if (!raw.executable.empty() && raw.core.empty()) {
         return fail(ErrorCode::kUsage,
@@ -143,7 +167,7 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
         return fail(ErrorCode::kUsage, "--force-twin has no meaning with --core");
     }
     if (!raw.core.empty() && options.check) {
-        return fail(ErrorCode::kUsage, "--check is of a running node: it takes a PID, not --core");
+        return fail(ErrorCode::kUsage, "--check needs a running node: it takes a PID, not --core");
     }
     capture.pid = raw.pid.value_or(0);
     if (!raw.core.empty()) {
@@ -294,10 +318,10 @@ Result<std::variant<Options, Answer>> parse_options(const std::vector<std::strin
     } catch (const CLI::CallForVersion& version) {
         return Answer{fmt::format("{}\n", version.what())};
     } catch (const CLI::ParseError& error) {
-        return fail(ErrorCode::kUsage, fmt::format("{}: see --help", error.what()));
+        return fail(ErrorCode::kUsage, fmt::format("{}; see --help", error.what()));
     }
     ASSIGN_OR_RETURN(auto options, checked(std::move(raw)));
-    return std::move(options);
+    return options;
 }
 
 }  // namespace beamdump::cli

@@ -1,0 +1,113 @@
+"""Help texts and messages of the programs, as frozen in this folder: a change of wording is seen in
+review. `check_golden.py` compares them; `check_golden.py update` writes them anew.
+
+help/PROGRAM[-COMMAND].txt is the output of --help. messages.txt is a list of commands, each with
+what it writes on standard error and its exit status. The commands run in an empty folder with the
+files that prepare() makes; lines of `# ` are comments.
+"""
+
+import difflib
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+FORMATS = HERE.parents[1] / "testdata" / "formats"
+PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", HERE.parents[1] / "build" / "bin"))
+NAMES = ("beamdump-analyze", "beamdump-capture", "beamdump-layout")
+
+
+def run(command, folder):
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TMPDIR": folder}
+    return subprocess.run([PROGRAMS / command[0], *command[1:]], cwd=folder, env=environment,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+
+def commands_of(help_text):
+    """The names below "Subcommands:"."""
+    _, found, rest = help_text.partition("\nSubcommands:\n")
+    lines = rest.split("\n\n")[0].splitlines() if found else []
+    return [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
+
+
+def help_texts():
+    texts = {}
+    for program in NAMES:
+        texts[program] = run([program, "--help"], "/").stdout
+        for command in commands_of(texts[program]):
+            texts[f"{program}-{command}"] = run([program, command, "--help"], "/").stdout
+    return texts
+
+
+def prepare(folder):
+    """The files that messages.txt asks about."""
+    sample = (FORMATS / "1.0-sample.beamdump").read_bytes()
+    (folder / "sample.beamdump").write_bytes(sample)
+    (folder / "cut.beamdump").write_bytes(sample[:len(sample) // 2])
+    (folder / "empty").write_bytes(b"")
+    (folder / "text").write_text("no dump of any kind\n")
+    (folder / "old.dump").write_text("<erl_crash_dump>\nWed Jan  1 00:00:00 2003\n")
+    (folder / "folder").mkdir()
+    shutil.copy(FORMATS / "1.0-conversion.beamdump", folder / "conversion.beamdump")
+
+
+def messages(commands):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        prepare(folder)
+        lines = []
+        for line in commands:
+            if not line.startswith("$ "):
+                lines.append(line)
+                continue
+            ran = run(shlex.split(line[2:]), name)
+            lines += [line, *ran.stderr.rstrip("\n").splitlines(), f"exit status {ran.returncode}", ""]
+        return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def asked():
+    """The commands of messages.txt, and its comments."""
+    return [line for line in (HERE / "messages.txt").read_text().splitlines()
+            if line.startswith(("$ ", "# "))]
+
+
+class Golden(unittest.TestCase):
+    def same(self, path, now):
+        known = path.read_text() if path.exists() else ""
+        difference = difflib.unified_diff(known.splitlines(), now.splitlines(), "frozen", "now",
+                                          lineterm="")
+        self.assertEqual(known, now, f"{path.name} (tests/golden/check_golden.py update):\n"
+                         + "\n".join(difference))
+
+    def test_help_is_as_frozen(self):
+        texts = help_texts()
+        self.assertGreater(len(texts), 15)
+        self.assertEqual({f"{name}.txt" for name in texts},
+                         {path.name for path in (HERE / "help").iterdir()})
+        for name, text in texts.items():
+            with self.subTest(name):
+                self.same(HERE / "help" / f"{name}.txt", text)
+
+    def test_messages_are_as_frozen(self):
+        self.assertGreater(sum(line.startswith("$ ") for line in asked()), 30)
+        self.same(HERE / "messages.txt", messages(asked()))
+
+
+def update():
+    shutil.rmtree(HERE / "help", ignore_errors=True)
+    (HERE / "help").mkdir()
+    for name, text in help_texts().items():
+        (HERE / "help" / f"{name}.txt").write_text(text)
+    (HERE / "messages.txt").write_text(messages(asked()))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["update"]:
+        update()
+    else:
+        unittest.main(verbosity=2)
