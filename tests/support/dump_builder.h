@@ -388,6 +388,13 @@ class DumpBuilder {
                 return row.heap_words() + 1;
             case records::PROCESS_COLUMN_STACK_WORDS:
                 return row.stack_words() + 1;
+            case records::PROCESS_COLUMN_TRANSLATED_MODULE:
+            case records::PROCESS_COLUMN_TRANSLATED_FUNCTION:
+            case records::PROCESS_COLUMN_TRANSLATED_ARITY:
+                return row.has_translated_initial_call()
+                           ? part_plus_one(row.translated_initial_call(),
+                                           kind - records::PROCESS_COLUMN_TRANSLATED_MODULE)
+                           : 0;
             default:
                 return 0;  // unknown
         }

@@ -86,7 +86,9 @@ FactGroup identity(Dump& dump, const ProcessRun& run, TermPrinter& printer,
         group.text("registered_name", atom_text(dump, process.registered_name_atom()));
     }
     return group.text("initial_call", mfa_text(dump, process.initial_call()))
-        .text("translated_initial_call", marks.initial_call)
+        .text("translated_initial_call", marks.initial_call
+                                             ? marks.initial_call
+                                             : mfa_text(dump, process.translated_initial_call()))
         .text("label", marks.label)
         .text("group_leader", term(process.has_group_leader_word(), process.group_leader_word()))
         .text("parent", term(process.has_parent_word(), process.parent_word()))

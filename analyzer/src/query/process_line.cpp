@@ -66,6 +66,7 @@ ProcessLine process_line(Dump& dump, const records::ProcessRow& row) {
         line.registered_name = atom_text(dump, row.registered_name_atom());
     }
     line.initial_call = mfa_text(dump, row.initial_call());
+    line.translated_initial_call = mfa_text(dump, row.translated_initial_call());
     line.current_function = mfa_text(dump, row.current_function());
     line.status = status_text(row.status());
     line.void_reason = void_reason_text(row.void_reason());

@@ -12,7 +12,8 @@ namespace beamdump::query {
 struct ProcessLine {
     std::string pid;
     std::optional<std::string> registered_name;
-    std::optional<std::string> initial_call;  ///< module:function/arity
+    std::optional<std::string> initial_call;             ///< module:function/arity
+    std::optional<std::string> translated_initial_call;  ///< as proc_lib keeps it
     std::optional<std::string> current_function;
     std::optional<std::string> status;       ///< in process_info's words
     std::optional<std::string> void_reason;  ///< set where the copy of its heap is no good

@@ -41,6 +41,14 @@ class ColumnSet {
     std::vector<Column> columns_;
 };
 
+constexpr std::array kInitialCall = {records::PROCESS_COLUMN_INITIAL_MODULE,
+                                     records::PROCESS_COLUMN_INITIAL_FUNCTION,
+                                     records::PROCESS_COLUMN_INITIAL_ARITY};
+/// What proc_lib keeps.
+constexpr std::array kTranslatedCall = {records::PROCESS_COLUMN_TRANSLATED_MODULE,
+                                        records::PROCESS_COLUMN_TRANSLATED_FUNCTION,
+                                        records::PROCESS_COLUMN_TRANSLATED_ARITY};
+
 /// One field as text, from the columns that make it up. Texts are made once for each different
 /// value, as long as there are not too many of them.
 class FieldText {
@@ -48,27 +56,31 @@ class FieldText {
     FieldText(Dump& dump, FilterField field, ColumnSet& columns) : dump_(dump), field_(field) {
         switch (field) {
             case FilterField::kPid:
-                add(columns, {records::PROCESS_COLUMN_OWNER_ID});
+                add(columns, std::array{records::PROCESS_COLUMN_OWNER_ID});
                 break;
             case FilterField::kName:
-                add(columns, {records::PROCESS_COLUMN_REGISTERED_NAME});
+                add(columns, std::array{records::PROCESS_COLUMN_REGISTERED_NAME});
                 break;
             case FilterField::kInitialCall:
-                add(columns, {records::PROCESS_COLUMN_INITIAL_MODULE,
-                              records::PROCESS_COLUMN_INITIAL_FUNCTION,
-                              records::PROCESS_COLUMN_INITIAL_ARITY});
+                add(columns, kInitialCall);
                 break;
             case FilterField::kCurrentFunction:
-                add(columns, {records::PROCESS_COLUMN_CURRENT_MODULE,
-                              records::PROCESS_COLUMN_CURRENT_FUNCTION,
-                              records::PROCESS_COLUMN_CURRENT_ARITY});
+                add(columns, std::array{records::PROCESS_COLUMN_CURRENT_MODULE,
+                                        records::PROCESS_COLUMN_CURRENT_FUNCTION,
+                                        records::PROCESS_COLUMN_CURRENT_ARITY});
                 break;
             case FilterField::kStatus:
-                add(columns, {records::PROCESS_COLUMN_STATUS});
+                add(columns, std::array{records::PROCESS_COLUMN_STATUS});
                 break;
             case FilterField::kAny:
                 break;
         }
+    }
+
+    /// A function in columns of its own: module, function, arity.
+    FieldText(Dump& dump, const std::array<Column, 3>& function, ColumnSet& columns)
+        : dump_(dump), field_(FilterField::kInitialCall) {
+        add(columns, function);
     }
 
     /// Empty where unknown.
@@ -90,7 +102,7 @@ class FieldText {
     using Key = std::array<std::optional<std::uint64_t>, 3>;
     static constexpr std::size_t kTextsHeld = 16384;
 
-    void add(ColumnSet& columns, std::initializer_list<Column> wanted) {
+    void add(ColumnSet& columns, std::span<const Column> wanted) {
         for (const Column column : wanted) {
             places_.push_back(columns.add(column));
         }
@@ -129,13 +141,14 @@ class FieldText {
 class Matcher {
   public:
     Matcher(Dump& dump, ProcessFilter filter, ColumnSet& columns) : text_(std::move(filter.text)) {
-        if (filter.field != FilterField::kAny) {
-            fields_.emplace_back(dump, filter.field, columns);
-            return;
-        }
         for (const auto field : {FilterField::kPid, FilterField::kName, FilterField::kInitialCall,
                                  FilterField::kCurrentFunction, FilterField::kStatus}) {
-            fields_.emplace_back(dump, field, columns);
+            if (filter.field == FilterField::kAny || filter.field == field) {
+                fields_.emplace_back(dump, field, columns);
+            }
+        }
+        if (filter.field == FilterField::kAny || filter.field == FilterField::kInitialCall) {
+            fields_.emplace_back(dump, kTranslatedCall, columns);
         }
     }
 
@@ -206,6 +219,7 @@ class SortKey {
             case ProcessSort::kName:
                 name_.emplace(dump, FilterField::kName, columns);
                 initial_call_.emplace(dump, FilterField::kInitialCall, columns);
+                translated_call_.emplace(dump, kTranslatedCall, columns);
                 break;
         }
     }
@@ -238,13 +252,18 @@ class SortKey {
     using Name = std::pair<int, std::string>;
     Name name_of(Values values) {
         const std::string& name = name_->of(values);
-        return name.empty() ? Name{1, initial_call_->of(values)} : Name{0, name};
+        if (!name.empty()) {
+            return {0, name};
+        }
+        const std::string& translated = translated_call_->of(values);
+        return {1, translated.empty() ? initial_call_->of(values) : translated};
     }
 
     ProcessSort sort_;
     std::size_t place_ = 0;
     std::optional<FieldText> name_;
     std::optional<FieldText> initial_call_;
+    std::optional<FieldText> translated_call_;
     std::map<Name, std::uint64_t> names_;
 };
 

@@ -159,6 +159,7 @@ void write_process_members(JsonWriter& json, const query::ProcessLine& line) {
     json.member("pid", line.pid);
     json.member("registered_name", line.registered_name);
     json.member("initial_call", line.initial_call);
+    json.member("translated_initial_call", line.translated_initial_call);
     json.member("current_function", line.current_function);
     json.member("status", line.status);
     json.member("void_reason", line.void_reason);

@@ -26,9 +26,13 @@ std::string status_cell(const query::ProcessLine& line) {
 }  // namespace
 
 std::string process_name(const query::ProcessLine& line, const Marks& marks) {
-    return marks(line.registered_name ? "registered_name" : "initial_call",
-                 one_line(line.registered_name.value_or(
-                     line.initial_call.value_or(std::string(kAbsentCell)))));
+    if (line.registered_name) {
+        return marks("registered_name", one_line(*line.registered_name));
+    }
+    if (line.translated_initial_call) {
+        return marks("translated_initial_call", one_line(*line.translated_initial_call));
+    }
+    return marks("initial_call", one_line(line.initial_call.value_or(std::string(kAbsentCell))));
 }
 
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,

@@ -29,6 +29,7 @@ std::optional<std::uint64_t> column_value(const records::ProcessRow& row,
                                           records::ProcessColumnKind column) {
     const records::Mfa& initial = row.initial_call();
     const records::Mfa& current = row.current_function();
+    const records::Mfa& translated = row.translated_initial_call();
     switch (column) {
         case records::PROCESS_COLUMN_OWNER_ID:
             return known(row.has_owner_id(), row.owner_id());
@@ -64,6 +65,12 @@ std::optional<std::uint64_t> column_value(const records::ProcessRow& row,
             return known(row.has_heap_words(), row.heap_words());
         case records::PROCESS_COLUMN_STACK_WORDS:
             return known(row.has_stack_words(), row.stack_words());
+        case records::PROCESS_COLUMN_TRANSLATED_MODULE:
+            return known(translated.has_module_atom(), translated.module_atom());
+        case records::PROCESS_COLUMN_TRANSLATED_FUNCTION:
+            return known(translated.has_function_atom(), translated.function_atom());
+        case records::PROCESS_COLUMN_TRANSLATED_ARITY:
+            return known(translated.has_arity(), translated.arity());
         default:
             return std::nullopt;
     }
@@ -126,6 +133,15 @@ void set_column(records::ProcessRow& row, records::ProcessColumnKind column, std
             break;
         case records::PROCESS_COLUMN_STACK_WORDS:
             row.set_stack_words(value);
+            break;
+        case records::PROCESS_COLUMN_TRANSLATED_MODULE:
+            row.mutable_translated_initial_call()->set_module_atom(small);
+            break;
+        case records::PROCESS_COLUMN_TRANSLATED_FUNCTION:
+            row.mutable_translated_initial_call()->set_function_atom(small);
+            break;
+        case records::PROCESS_COLUMN_TRANSLATED_ARITY:
+            row.mutable_translated_initial_call()->set_arity(small);
             break;
         default:
             break;

@@ -43,6 +43,9 @@ records::ProcessRow row_of(const records::Process& process, const records::Proce
     if (process.has_initial_call()) {
         *row.mutable_initial_call() = process.initial_call();
     }
+    if (process.has_translated_initial_call()) {
+        *row.mutable_translated_initial_call() = process.translated_initial_call();
+    }
     if (process.has_current_function()) {
         *row.mutable_current_function() = process.current_function();
     }

@@ -23,13 +23,13 @@ COLLECTION_NAMES = {
     "old_binary_virtual_heap_used": "bin_old_vheap_size",
     "old_binary_virtual_heap": "bin_old_vheap_block_size"}
 COLLECTED = tuple(COLLECTION_NAMES)
-LISTED = ("registered_name", "current_function", "initial_call", "message_queue_len",
-          "total_heap_size", "stack_size", "status", "memory")
+LISTED = ("registered_name", "current_function", "initial_call", "translated_initial_call",
+          "message_queue_len", "total_heap_size", "stack_size", "status", "memory")
 COMPARED = LISTED + COLLECTED + (
     "heap_size", "links", "monitors", "monitored_by", "priority", "trap_exit", "group_leader",
     "current_location", "parent", "message_queue_data", "minor_gcs", "fullsweep_after",
     "min_heap_size", "min_bin_vheap_size", "max_heap_size", "current_stacktrace", "suspending",
-    "catchlevel", "sequential_trace_token", "binary", "translated_initial_call", "label")
+    "catchlevel", "sequential_trace_token", "binary", "label")
 UNORDERED = ("links", "monitors", "monitored_by", "suspending", "binary")
 # The oracle tells them of the processes whose terms it was asked for.
 OF_THE_DICTIONARY = ("translated_initial_call", "label")

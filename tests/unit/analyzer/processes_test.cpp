@@ -78,6 +78,52 @@ TEST_F(ProcessesTest, LimitIsKept) {
               "2 more; --limit 0 shows all\n");
 }
 
+/// Two processes by proc_lib, and one of which no more is known than where it began.
+void put_translated(Program& program) {
+    SampleDump dump(1'700'000'100'000'000);
+    for (const std::uint64_t number : {1, 2, 3}) {
+        SampleProcess process;
+        process.number = number;
+        process.memory = 1000 * number;
+        if (number != 2) {
+            process.translated_arity = static_cast<std::uint32_t>(10 - number);
+        }
+        dump.add(process);
+    }
+    program.put("translated.beamdump", dump.finish());
+}
+
+TEST_F(ProcessesTest, ShowWhatProcLibStarted) {
+    put_translated(program_);
+    const Ran text = program_.run({"processes", "translated.beamdump", "--sort", "name"});
+    EXPECT_EQ(text.out,
+              "PID      NAME OR INITIAL CALL   MEMORY  REDUCTIONS  MESSAGES  STATUS   "
+              "CURRENT FUNCTION\n"
+              "<0.3.0>  demo:alpha/7          2.9 KiB          10         0  waiting  demo:loop/1\n"
+              "<0.1.0>  demo:alpha/9           1000 B          10         0  waiting  demo:loop/1\n"
+              "<0.2.0>  demo:loop/1           2.0 KiB          10         0  waiting  "
+              "demo:loop/1\n");
+    const std::string path = program_.path("translated.beamdump");
+    const auto matching = [&path](const std::string& filter) {
+        return pids(path, {.sort = ProcessSort::kPid, .filters = {*query::parse_filter(filter)}});
+    };
+    EXPECT_THAT(matching("initial_call=demo:alpha/9"), ::testing::ElementsAre("<0.1.0>"));
+    EXPECT_THAT(matching("alpha/7"), ::testing::ElementsAre("<0.3.0>"));
+    // What it was spawned with is found as well.
+    EXPECT_EQ(matching("initial_call=demo:loop/1").size(), 3U);
+}
+
+TEST_F(ProcessesTest, JsonTellsBothInitialCalls) {
+    put_translated(program_);
+    const Ran json = program_.run({"processes", "translated.beamdump", "--json"});
+    EXPECT_THAT(json.out, ::testing::ContainsRegex(
+                              "\"pid\": \"<0.1.0>\",[^}]*\"initial_call\": \"demo:loop/1\",[^}]*"
+                              "\"translated_initial_call\": \"demo:alpha/9\""));
+    EXPECT_THAT(json.out, ::testing::ContainsRegex("\"pid\": \"<0.2.0>\",[^}]*"
+                                                   "\"initial_call\": \"demo:loop/1\",[^}t]*"
+                                                   "\"current_function\""));
+}
+
 TEST_F(ProcessesTest, NothingMatches) {
     const Ran ran = program_.run({"processes", "sample.beamdump", "--filter", "zebra"});
     EXPECT_EQ(ran.status, 0);

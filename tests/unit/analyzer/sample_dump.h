@@ -63,6 +63,8 @@ struct SampleProcess {
     std::vector<records::Monitor> monitors = {};  ///< further ones
     std::uint64_t off_heap = 0;                   ///< first of the list of off-heap things
     std::uint32_t initial_arity = 1;
+    /// Of demo:alpha, as the translated initial call.
+    std::optional<std::uint32_t> translated_arity = {};
     std::uint64_t instruction_address = 0x7050;
     std::optional<std::uint32_t> monitored_name = {};  ///< an atom
     std::vector<std::uint64_t> arguments = {};         ///< saved x registers
@@ -227,6 +229,12 @@ class SampleDump {
         call->set_function_atom(kLoopAtom);
         call->set_arity(sample.initial_arity);
         *process.mutable_current_function() = *call;
+        if (sample.translated_arity) {
+            auto* translated = process.mutable_translated_initial_call();
+            translated->set_module_atom(kModuleAtom);
+            translated->set_function_atom(kAlphaAtom);
+            translated->set_arity(*sample.translated_arity);
+        }
         return process;
     }
 
@@ -302,6 +310,9 @@ class SampleDump {
         }
         *row.mutable_initial_call() = process.initial_call();
         *row.mutable_current_function() = process.current_function();
+        if (process.has_translated_initial_call()) {
+            *row.mutable_translated_initial_call() = process.translated_initial_call();
+        }
         row.set_status(sample.void_reason == records::VOID_REASON_RUNNING
                            ? records::PROCESS_STATUS_RUNNING
                            : records::PROCESS_STATUS_WAITING);

@@ -1,5 +1,6 @@
 #include "capture/node_capture.h"
 
+#include "beam/processes/translated_call.h"
 #include "beam/tables/literal_sweep.h"
 #include "beam/tables/node_tables.h"
 #include "beam/tables/process_table.h"
@@ -146,6 +147,10 @@ Result<void> NodeCapture::atoms() {
     for (std::uint32_t first = atoms_; first < reader.count();) {
         ASSIGN_OR_RETURN(auto page,
                          reader.page(first, limits::kAtomsOfAPage, limits::kAtomTextOfAPage));
+        const auto key = std::ranges::find(page.text(), beam::TranslatedCalls::kKey);
+        if (key != page.text().end()) {
+            initial_call_atom_ = first + static_cast<std::uint32_t>(key - page.text().begin());
+        }
         for (auto& text : *page.mutable_text()) {
             totals.set_atom_text_bytes(totals.atom_text_bytes() + text.size());
             text = cookies_.atom_without_cookies(std::move(text));

@@ -36,6 +36,10 @@ class NodeCapture {
     Result<void> no_literals();
 
     [[nodiscard]] const std::string& name() const { return name_; }
+    /// The atom of beam::TranslatedCalls' key, where it is among those that were written.
+    [[nodiscard]] std::optional<std::uint32_t> initial_call_atom() const {
+        return initial_call_atom_;
+    }
 
   private:
     Result<void> module(const beam::ModuleCode& code, beam::ModuleReader& reader,
@@ -57,7 +61,8 @@ class NodeCapture {
     Cookies& cookies_;
     records::Trailer& trailer_;
     std::string name_;
-    std::uint32_t atoms_ = 0;    // written
+    std::uint32_t atoms_ = 0;  // written
+    std::optional<std::uint32_t> initial_call_atom_;
     std::uint32_t exports_ = 0;  // written
     std::set<std::pair<memory::Address, records::ModuleInstance>> modules_;
     std::map<format::RecordKind, std::size_t> table_prints_;

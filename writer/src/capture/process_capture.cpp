@@ -27,8 +27,9 @@ Result<ProcessCapture> ProcessCapture::open(const Parts& parts) {
     ASSIGN_OR_RETURN(auto messages, beam::MessageWalker::open(parts.vm));
     ASSIGN_OR_RETURN(auto fragments, beam::FragmentReader::open(parts.vm));
     ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(parts.vm));
+    ASSIGN_OR_RETURN(auto calls, beam::TranslatedCalls::open(parts.vm, parts.initial_call_atom));
     return ProcessCapture(parts, std::move(reader), std::move(relations), std::move(messages),
-                          std::move(fragments), std::move(off_heap));
+                          std::move(fragments), std::move(off_heap), calls);
 }
 
 Result<void> ProcessCapture::still(const Try& request) {
@@ -58,24 +59,42 @@ Result<void> ProcessCapture::read_ahead(const beam::ProcessView& process) {
     return parts_.vm.prefetched().read(parts_.vm.target().memory(), ranges);
 }
 
+/// Not where absent pages must be left alone, as read_ahead().
+void ProcessCapture::translate_call(beam::ProcessView& process) {
+    if (auto call = parts_.read_ahead ? calls_.of(process) : std::nullopt) {
+        *process.facts.mutable_translated_initial_call() = *call;
+    }
+}
+
 Result<TryOutcome> ProcessCapture::capture(const Try& request) {
     auto process = reader_.decode(request.slot, request.structure, request.set_aside);
     if (!process) {
         unrecognised_ += request.last ? 1 : 0;
         return TryOutcome{records::VOID_REASON_NONE, true};
     }
-    if (process->void_reason == records::VOID_REASON_NONE &&
-        request.leave_out != records::VOID_REASON_NONE) {
+    const bool held = process->void_reason == records::VOID_REASON_NONE;
+    if (held && request.leave_out != records::VOID_REASON_NONE) {
         process->void_reason = request.leave_out;
     }
     if (process->void_reason == records::VOID_REASON_NONE) {
         auto ahead = read_ahead(*process);
+        translate_call(*process);
         auto same = ahead ? still(request) : ahead;
         if (!same && same.error().code != ErrorCode::kChanged) {
             return std::unexpected(same.error());
         }
         if (!same) {
             process->void_reason = changed_;
+            process->facts.clear_translated_initial_call();
+        }
+    } else if (held && process->void_reason == records::VOID_REASON_LEFT_OUT) {
+        // Lists of processes without heaps tell them apart by it.
+        translate_call(*process);
+        if (auto same = still(request); !same) {
+            process->facts.clear_translated_initial_call();
+            if (same.error().code != ErrorCode::kChanged) {
+                return std::unexpected(same.error());
+            }
         }
     }
     if (process->void_reason == records::VOID_REASON_NONE || request.last) {
@@ -253,6 +272,9 @@ Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView&
     }
     if (facts.has_initial_call()) {
         *row.mutable_initial_call() = facts.initial_call();
+    }
+    if (facts.has_translated_initial_call()) {
+        *row.mutable_translated_initial_call() = facts.translated_initial_call();
     }
     if (facts.has_current_function()) {
         *row.mutable_current_function() = facts.current_function();

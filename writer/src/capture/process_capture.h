@@ -3,6 +3,7 @@
 #include "beam/processes/messages.h"
 #include "beam/processes/off_heap.h"
 #include "beam/processes/relations.h"
+#include "beam/processes/translated_call.h"
 #include "capture/copy/binary_store.h"
 
 #include <libdump/write/process_index_writer.h>
@@ -48,6 +49,8 @@ class ProcessCapture {
         std::uint64_t chain_limit;
         /// Small heaps are read in one go; not where absent pages must be left alone.
         bool read_ahead;
+        /// Of TranslatedCalls' key; nothing: the node has no such atom.
+        std::optional<std::uint32_t> initial_call_atom;
     };
     static Result<ProcessCapture> open(const Parts& parts);
 
@@ -62,13 +65,14 @@ class ProcessCapture {
   private:
     ProcessCapture(const Parts& parts, beam::ProcessReader reader, beam::RelationWalker relations,
                    beam::MessageWalker messages, beam::FragmentReader fragments,
-                   beam::OffHeapWalker off_heap)
+                   beam::OffHeapWalker off_heap, beam::TranslatedCalls calls)
         : parts_(parts),
           reader_(std::move(reader)),
           relations_(std::move(relations)),
           messages_(std::move(messages)),
           fragments_(std::move(fragments)),
-          off_heap_(std::move(off_heap)) {}
+          off_heap_(std::move(off_heap)),
+          calls_(calls) {}
 
     struct Outcome {
         records::ProcessEnd end;
@@ -83,6 +87,7 @@ class ProcessCapture {
     Result<void> list(beam::Address first, std::uint64_t limit);
     Result<void> write(const Try& request, beam::ProcessView& process);
     Result<void> read_ahead(const beam::ProcessView& process);
+    void translate_call(beam::ProcessView& process);
     /// kChanged where the request's watch says so; the reason is then in `changed_`.
     Result<void> still(const Try& request);
     Result<void> finish(const Try& request, const beam::ProcessView& process, std::uint64_t begin,
@@ -95,6 +100,7 @@ class ProcessCapture {
     beam::MessageWalker messages_;
     beam::FragmentReader fragments_;
     beam::OffHeapWalker off_heap_;
+    beam::TranslatedCalls calls_;
     std::uint64_t words_ = 0;
     std::uint64_t unrecognised_ = 0;
 };

@@ -231,10 +231,11 @@ Result<void> Session::open_processes() {
     table_.emplace(table);
     index_.emplace(writer_);
     auto& target = vm_->target();
-    ASSIGN_OR_RETURN(auto processes,
-                     ProcessCapture::open({*vm_, *code_, *copier_, *binaries_, *index_,
-                                           most_bytes(target) / kSmallestMemberBytes,
-                                           !target.has_swapped_pages()}));
+    ASSIGN_OR_RETURN(
+        auto processes,
+        ProcessCapture::open({*vm_, *code_, *copier_, *binaries_, *index_,
+                              most_bytes(target) / kSmallestMemberBytes,
+                              !target.has_swapped_pages(), node_->initial_call_atom()}));
     processes_.emplace(std::move(processes));
     return {};
 }

@@ -94,6 +94,37 @@ TEST_P(SessionTest, WritesTheWholeNode) {
     EXPECT_THAT(capture_->phases, Contains("processes"));
 }
 
+TEST_P(SessionTest, KeepsWhatProcLibStarted) {
+    const auto call =
+        node.worker.tuple({node.vm.atom("kernel"), node.vm.atom("init"), node.vm.small(1)});
+    const auto entry = node.worker.tuple({node.vm.atom("$initial_call"), call});
+    node.worker.dictionary({entry});
+    for (const bool no_heaps : {false, true}) {
+        CaptureOptions options;
+        options.no_heaps = no_heaps;
+        ASSERT_TRUE(capture(options));
+        auto written = dump();
+        std::vector<records::Mfa> calls;
+        for (const auto& process : written.all<records::Process>(format::RecordKind::kProcess)) {
+            if (process.has_translated_initial_call()) {
+                EXPECT_EQ(process.owner_id(), owner(node.worker));
+                calls.push_back(process.translated_initial_call());
+            }
+        }
+        for (const auto& row : written.reader().trailer().top(0).row()) {
+            if (row.has_translated_initial_call()) {
+                calls.push_back(row.translated_initial_call());
+            }
+        }
+        ASSERT_EQ(calls.size(), 2U);
+        for (const auto& translated : calls) {
+            EXPECT_EQ(translated.module_atom(), node.vm.atom_index("kernel"));
+            EXPECT_EQ(translated.function_atom(), node.vm.atom_index("init"));
+            EXPECT_EQ(translated.arity(), 1U);
+        }
+    }
+}
+
 TEST_P(SessionTest, KeepsNoCookie) {
     node.vm.about.arguments = {"beam.smp", "--", "-setcookie", std::string(kCookie)};
     ASSERT_TRUE(capture());

@@ -47,11 +47,11 @@ Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
         if (pending.reason != records::VOID_REASON_NONE) {
             return false;
         }
-        if (watch != nullptr) {
-            request.watch = watch;
-        } else if (session_->options().validate) {
-            request.watch = &same;
-        }
+    }
+    if (watch != nullptr) {
+        request.watch = watch;
+    } else if (session_->options().validate) {
+        request.watch = &same;
     }
     ASSIGN_OR_RETURN(auto outcome, session_->processes().capture(request));
     pending.reason = outcome.reason;
