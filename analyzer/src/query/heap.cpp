@@ -65,7 +65,7 @@ class RootWalk {
         const bool listed = groups_.count(root.kind, sizes.shared);
         const auto large_terms = census_.largest_of_root();
         if (listed || !large_terms.empty()) {
-            reading_.printer().forget();
+            reading_.forget_texts();
             RootLine line = reading_.line_of(root, sizes);
             for (const LargeTerm& term : large_terms) {
                 large_[{term.root, term.word}] = reading_.line_of(term, line);
@@ -157,7 +157,8 @@ std::string root_text(const RootLine& line) {
         case RootKind::kArgument:
             return fmt::format("x({})", line.index);
         case RootKind::kDictionary:
-            return fmt::format("dictionary {}", line.key ? line.key->text : "?");
+            return fmt::format("dictionary {}{}", line.key ? line.key->text : "?",
+                               line.key && line.key->more ? "..." : "");
         case RootKind::kMessage:
             return fmt::format("message {}", line.index);
         case RootKind::kOther:
@@ -182,7 +183,7 @@ Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_
     report.withheld = terms_withheld((*process)->run, options.sensitive) != Withheld::kNo;
     if (!report.withheld) {
         try {
-            HeapReading reading(dump, **process, options);
+            HeapReading reading(dump, std::move(*process), options);
             if (auto done = fill(reading, report); !done) {
                 return std::unexpected(done.error());
             }

@@ -5,19 +5,31 @@
 
 #include <libdump/format/crash_regions.h>
 
-namespace beamdump::query {
+#include <utility>
 
-HeapReading::HeapReading(Dump& dump, OpenedProcess& process, const HeapOptions& options)
+namespace beamdump::query {
+namespace {
+
+/// Where a root's term is read from.
+template <typename Root>
+std::optional<std::uint64_t> message_of(const Root& root) {
+    return root.kind == RootKind::kMessage ? std::optional(root.index) : std::nullopt;
+}
+
+}  // namespace
+
+HeapReading::HeapReading(Dump& dump, std::shared_ptr<OpenedProcess> process,
+                         const HeapOptions& options)
     : dump_(dump),
-      process_(process),
+      process_(std::move(process)),
       options_(options),
       space_({.max_memory_bytes = options.max_memory, .directory = {}}),
-      words_(process.context),
-      printer_(process.context, process.scheme),
+      words_(process_->context),
+      texts_(LateTexts::make(dump, process_, options.term_bytes)),
       of_crash_dump_(query::is_of_crash_dump(dump)) {}
 
 HeapArea HeapReading::area_of(std::uint64_t address) {
-    const records::Process& facts = process_.run.process;
+    const records::Process& facts = process_->run.process;
     if (of_crash_dump_) {
         return area_in_crash_dump(address);
     }
@@ -38,7 +50,7 @@ HeapArea HeapReading::area_in_crash_dump(std::uint64_t address) {
     if (literals.covers(address)) {
         return HeapArea::kLiteral;
     }
-    switch (place_in_crash_dump(process_.run.process, !literals.regions().empty(), address)) {
+    switch (place_in_crash_dump(process_->run.process, !literals.regions().empty(), address)) {
         case format::RegionKind::kHeap:
             return HeapArea::kHeap;
         case format::RegionKind::kOldHeap:
@@ -55,8 +67,8 @@ std::size_t HeapReading::most_lines() const {
     return options_.limit == 0 ? kMostLines : options_.limit;
 }
 
-TermText HeapReading::text(std::uint64_t word) {
-    return allowance_.use(term_text(printer_, word, allowance_.of(options_.term_bytes)));
+TermText HeapReading::text(std::uint64_t word, std::optional<std::uint64_t> message) {
+    return texts_->word(word, message);
 }
 
 RootLine HeapReading::line_of(const HeapRoot& root, const TermSizes& sizes) {
@@ -68,7 +80,7 @@ RootLine HeapReading::line_of(const HeapRoot& root, const TermSizes& sizes) {
     if (root.kind == RootKind::kDictionary) {
         line.key = text(root.key_word);
     }
-    line.term = text(root.word);
+    line.term = text(root.word, message_of(root));
     line.flat_words = sizes.flat;
     line.shared_words = sizes.shared;
     line.whole = sizes.unreadable == 0;
@@ -76,8 +88,9 @@ RootLine HeapReading::line_of(const HeapRoot& root, const TermSizes& sizes) {
 }
 
 LargeTermLine HeapReading::line_of(const LargeTerm& term, const RootLine& root) {
-    return {term.words, root_text(root), path_texts(term.path, process_.scheme, words_, printer_),
-            text(term.word)};
+    return {term.words, root_text(root),
+            path_texts(term.path, process_->scheme, words_, texts_->printer()),
+            text(term.word, message_of(root))};
 }
 
 }  // namespace beamdump::query

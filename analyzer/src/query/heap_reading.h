@@ -2,6 +2,7 @@
 
 #include "query/heap.h"
 #include "query/heap_roots.h"
+#include "query/late_texts.h"
 #include "query/opened_process.h"
 
 #include <libdump/heap/heap_census.h>
@@ -20,15 +21,16 @@ namespace beamdump::query {
 /// What all parts of a heap report read with. Dump, process and options must outlive it.
 class HeapReading {
   public:
-    HeapReading(Dump& dump, OpenedProcess& process, const HeapOptions& options);
+    HeapReading(Dump& dump, std::shared_ptr<OpenedProcess> process, const HeapOptions& options);
 
     [[nodiscard]] Dump& dump() { return dump_; }
-    [[nodiscard]] OpenedProcess& process() { return process_; }
-    [[nodiscard]] const OpenedProcess& process() const { return process_; }
+    [[nodiscard]] OpenedProcess& process() { return *process_; }
+    [[nodiscard]] const OpenedProcess& process() const { return *process_; }
     [[nodiscard]] const HeapOptions& options() const { return options_; }
     [[nodiscard]] ScratchSpace& space() { return space_; }
     [[nodiscard]] WordReader& words() { return words_; }
-    [[nodiscard]] TermPrinter& printer() { return printer_; }
+    /// Drops the words that texts are made of.
+    void forget_texts() { texts_->forget(); }
 
     [[nodiscard]] HeapArea area_of(std::uint64_t address);
     [[nodiscard]] bool is_of_crash_dump() const { return of_crash_dump_; }
@@ -38,8 +40,8 @@ class HeapReading {
     /// Of a list that has an end even where all lines are asked for.
     [[nodiscard]] std::size_t most_lines() const;
 
-    /// Its first bytes, as many as the options say.
-    TermText text(std::uint64_t word);
+    /// Its first bytes, as many as the options say. `message`: as for LateTexts::word().
+    TermText text(std::uint64_t word, std::optional<std::uint64_t> message = std::nullopt);
     RootLine line_of(const HeapRoot& root, const TermSizes& sizes);
     LargeTermLine line_of(const LargeTerm& term, const RootLine& root);
 
@@ -47,12 +49,11 @@ class HeapReading {
     HeapArea area_in_crash_dump(std::uint64_t address);
 
     Dump& dump_;
-    OpenedProcess& process_;
+    std::shared_ptr<OpenedProcess> process_;
     const HeapOptions& options_;
     ScratchSpace space_;
     WordReader words_;
-    TermPrinter printer_;
-    TextAllowance allowance_;
+    std::shared_ptr<LateTexts> texts_;
     bool of_crash_dump_;
 };
 

@@ -1,7 +1,7 @@
 #include "query/process_details.h"
 
 #include "query/dump_facts.h"
-#include "query/message_text.h"
+#include "query/late_texts.h"
 #include "query/opened_process.h"
 #include "query/process_binaries.h"
 #include "query/process_code.h"
@@ -60,7 +60,8 @@ std::string region_kind_text(format::RegionKind kind) {
 /// Reads one process's details, part by part.
 class Reading {
   public:
-    Reading(Dump& dump, OpenedProcess& process, const DetailsOptions& options, ProcessDetails& into)
+    Reading(Dump& dump, OpenedProcess& process, LateTexts& texts, const DetailsOptions& options,
+            ProcessDetails& into)
         : dump_(dump),
           process_(process),
           run_(process.run),
@@ -68,8 +69,8 @@ class Reading {
           context_(process.context),
           options_(options),
           into_(into),
-          printer_(process.context, process.scheme),
-          messages_(dump, process) {}
+          texts_(texts),
+          printer_(texts.printer()) {}
 
     Result<void> run_all() {
         into_.withheld = run_.process.sensitive() && !options_.sensitive;
@@ -92,7 +93,6 @@ class Reading {
         if (auto done = messages(); !done) {
             return done;
         }
-        into_.placeholders += placeholders(printer_.statistics()) + messages_.placeholders();
         return {};
     }
 
@@ -117,9 +117,7 @@ class Reading {
         return {};
     }
 
-    TermText text(std::uint64_t word) {
-        return allowance_.use(term_text(printer_, word, allowance_.of(options_.term_bytes)));
-    }
+    TermText text(std::uint64_t word) { return texts_.word(word); }
 
     void regions() {
         for (const Region& region : run_.directory.regions) {
@@ -161,7 +159,7 @@ class Reading {
         if (!malformed) {
             return wrap("reading the dictionary", std::move(malformed.error()));
         }
-        into_.placeholders += *malformed;
+        into_.malformed += *malformed;
         return {};
     }
 
@@ -230,12 +228,11 @@ class Reading {
     }
 
     Result<void> message(const records::Message& entry, std::uint64_t index) {
-        auto message = messages_.text(entry, allowance_.of(options_.term_bytes));
+        auto message = texts_.message(entry, index);
         if (!message) {
             return std::unexpected(message.error());
         }
-        into_.messages.items.push_back(
-            {index, queue_text(entry.queue()), allowance_.use(std::move(*message))});
+        into_.messages.items.push_back({index, queue_text(entry.queue()), std::move(*message)});
         return {};
     }
 
@@ -246,9 +243,8 @@ class Reading {
     ProcessContext& context_;
     const DetailsOptions& options_;
     ProcessDetails& into_;
-    TermPrinter printer_;
-    MessagePrinter messages_;
-    TextAllowance allowance_;
+    LateTexts& texts_;
+    TermPrinter& printer_;
     DictionaryMarks marks_;
 };
 
@@ -266,11 +262,18 @@ Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std:
     if ((*process)->run.end.has_detail() && !(*process)->run.end.detail().empty()) {
         details.void_detail = (*process)->run.end.detail();
     }
-    Reading reading(dump, **process, options, details);
+    const std::shared_ptr<OpenedProcess> opened = std::move(*process);
+    const auto texts = LateTexts::make(dump, opened, options.term_bytes);
+    details.texts = texts;
+    Reading reading(dump, *opened, *texts, options, details);
     if (auto done = reading.run_all(); !done) {
         return std::unexpected(done.error());
     }
     return details;
+}
+
+std::uint64_t ProcessDetails::all_placeholders() const {
+    return malformed + texts->placeholders();
 }
 
 }  // namespace beamdump::query

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include <vector>
 
 namespace beamdump::query {
+
+class LateTexts;
 
 enum class FactUnit : std::uint8_t { kNone, kBytes, kWords, kAddress, kBits };
 
@@ -113,13 +116,16 @@ struct ProcessDetails {
     Excerpt<MessageLine> messages;
     std::uint64_t other_signals = 0;  ///< entries of the queues that are no messages
     Excerpt<RegionLine> regions;
-    bool withheld = false;           ///< flagged sensitive: dictionary and messages not shown
-    std::uint64_t placeholders = 0;  ///< marked places in the terms above
+    bool withheld = false;        ///< flagged sensitive: dictionary and messages not shown
+    std::uint64_t malformed = 0;  ///< words of the dictionary that make no entry
+    std::shared_ptr<const LateTexts> texts;  ///< what the terms above read from
+    /// Those, and marked places in the terms above, as far as they were written.
+    [[nodiscard]] std::uint64_t all_placeholders() const;
 };
 
 struct DetailsOptions {
     std::uint64_t limit = 20;      ///< items of each list; 0: all, held in memory
-    std::size_t term_bytes = 200;  ///< of each term's text; 0: as many as a TextAllowance has
+    std::size_t term_bytes = 200;  ///< of each term's text; 0: all
     bool sensitive = false;        ///< show the terms of a process flagged sensitive
 };
 

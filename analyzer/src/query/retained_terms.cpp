@@ -31,7 +31,7 @@ Result<std::vector<LargeTermLine>> retained_terms(HeapReading& reading) {
         return visits ? Result<void>() : std::unexpected(visits.error());
     };
     auto done = sizes.run(roots, [&](const LargeTerm& term) {
-        reading.printer().forget();
+        reading.forget_texts();
         lines[{term.root, term.word}] = reading.line_of(term, reading.line_of(current, {}));
     });
     if (!done) {

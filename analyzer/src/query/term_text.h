@@ -24,31 +24,13 @@ struct TermText {
     std::string text;
     bool cut = false;  ///< the text goes on, beyond what was asked for
     /// Where `text` is only the beginning of what was asked for: gives what follows, once, and says
-    /// whether that is cut. Only until the next term is asked for.
+    /// whether that is cut. Of LateTexts at any time, else only until the next term is asked for.
     std::function<bool(const TextSink&)> more = {};
 };
 
 inline constexpr std::size_t kTextPiece = 16U << 10U;
 /// Bytes of one text that are held where what follows can be given in pieces.
 inline constexpr std::size_t kHeldText = 64U << 10U;
-
-/// Bounds the texts of an answer that holds all of its terms: what goes beyond is cut.
-class TextAllowance {
-  public:
-    static constexpr std::size_t kBytes = 64U << 20U;
-
-    /// What the next text may have at most, of `max_bytes` (0: all) that were asked for.
-    [[nodiscard]] std::size_t of(std::size_t max_bytes) const {
-        return max_bytes == 0 ? left_ : std::min(max_bytes, left_);
-    }
-    TermText use(TermText text) {
-        left_ -= std::min(left_ - 1, text.text.size());
-        return text;
-    }
-
-  private:
-    std::size_t left_ = kBytes;  ///< never 0, which would be all
-};
 
 /// Length of the longest start of `text` that does not end inside a UTF-8 character.
 std::size_t whole_characters(const std::string& text);

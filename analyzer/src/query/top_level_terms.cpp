@@ -37,7 +37,7 @@ std::vector<std::pair<std::string_view, HeapBlock>> heap_blocks(const ProcessRun
 TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census) {
     const HeapOptions& options = reading.options();
     reading.words().forget();
-    reading.printer().forget();
+    reading.forget_texts();
     const auto blocks = heap_blocks(reading.process().run);
     TopLevelTerms terms(
         reading.process().scheme, reading.words(),

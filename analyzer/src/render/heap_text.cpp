@@ -79,6 +79,12 @@ void print_areas(Output& output, const query::HeapReport& report, const Marks& m
     }
 }
 
+/// Where a root is; a dictionary's long key to its end.
+Table::Cell root_cell(const query::RootLine& line, const std::string& function) {
+    return line.key && line.key->more ? term_cell(*line.key, "dictionary ")
+                                      : Table::Cell{one_line(query::root_text(line)) + function};
+}
+
 void print_roots(Output& output, const query::HeapReport& report, const Marks& marks) {
     for (const query::RootGroup& group : report.roots) {
         if (group.total == 0) {
@@ -93,12 +99,12 @@ void print_roots(Output& output, const query::HeapReport& report, const Marks& m
                      {"FLAT", Align::kRight},
                      {"TERM", Align::kLeft, true}});
         for (const query::RootLine& line : group.lines) {
-            table.add({one_line(query::root_text(line)) + (line.kind == query::RootKind::kStack
-                                                               ? ", " + marks("function", line.name)
-                                                               : ""),
-                       marks(name, words_text(line.shared_words)),
-                       marks(name, words_text(line.flat_words)),
-                       marks(name, term_line(line.term))});
+            const std::string function =
+                line.kind == query::RootKind::kStack ? ", " + marks("function", line.name) : "";
+            table.add_cells({root_cell(line, function),
+                             {marks(name, words_text(line.shared_words))},
+                             {marks(name, words_text(line.flat_words))},
+                             term_cell(line.term, marks.mark({name}))});
         }
         table.print(output, "  ");
         if (group.lines.size() < group.total) {
@@ -134,8 +140,9 @@ void print_terms(Output& output, std::string_view title, std::string_view name,
         for (const std::string& step : line.path) {
             where += " -> " + step;
         }
-        table.add({marks(name, count_text(line.words)), marks(name, one_line(where)),
-                   marks(name, term_line(line.term))});
+        table.add_cells({{marks(name, count_text(line.words))},
+                         {marks(name, one_line(where))},
+                         term_cell(line.term, marks.mark({name}))});
     }
     table.print(output, "  ");
 }
@@ -148,10 +155,12 @@ void print_top_level(Output& output, const query::TopLevelTermList& list, const 
                            : ", as far as the crash dump has them");
     Table table({{"ADDRESS"}, {"AREA"}, {"WORDS", Align::kRight}, {""}, {"TERM"}});
     for (const query::TopLevelLine& line : list.lines) {
-        table.add(
-            {marks("terms", fmt::format("{:#x}", line.address)), line.area,
-             marks("terms", count_text(line.words)), marks("dead_words", line.dead ? "dead" : ""),
-             marks("terms", line.unreadable ? "(words that make no term)" : term_line(line.term))});
+        table.add_cells({{marks("terms", fmt::format("{:#x}", line.address))},
+                         {line.area},
+                         {marks("terms", count_text(line.words))},
+                         {marks("dead_words", line.dead ? "dead" : "")},
+                         line.unreadable ? Table::Cell{marks("terms", "(words that make no term)")}
+                                         : term_cell(line.term, marks.mark({"terms"}))});
     }
     table.print(output, "  ");
     if (list.lines.size() < list.total) {

@@ -123,7 +123,7 @@ void process_details_json(Output& output, const query::ProcessDetails& details) 
         json.member("captured_bytes", line.captured_bytes);
         json.member("absent_because", line.absent_because);
     });
-    json.member("placeholders", details.placeholders);
+    json.member("placeholders", details.all_placeholders());
     json.finish();
 }
 

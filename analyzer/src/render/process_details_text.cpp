@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace beamdump::render {
@@ -59,7 +60,11 @@ void print_list(Output& output, std::string_view title, const query::Excerpt<Ite
     output.print("\n{} ({})\n", title, count_text(list.total));
     Table table(std::move(columns));
     for (const Item& item : list.items) {
-        table.add(row(item));
+        if constexpr (std::is_same_v<decltype(row(item)), std::vector<Table::Cell>>) {
+            table.add_cells(row(item));
+        } else {
+            table.add(row(item));
+        }
     }
     table.print(output, "  ");
     if (list.items.size() < list.total) {
@@ -122,8 +127,8 @@ void print_arguments(Output& output, const query::ProcessDetails& details, const
     }
     print_list(output, "Saved x registers", *details.arguments, {{""}, {""}},
                [&](const query::ArgumentLine& line) {
-                   return std::vector{fmt::format("x({})", line.index),
-                                      marks("arguments", term_line(line.term))};
+                   return std::vector<Table::Cell>{{fmt::format("x({})", line.index)},
+                                                   term_cell(line.term, marks.mark({"arguments"}))};
                });
 }
 
@@ -143,14 +148,16 @@ void print_lists(Output& output, const query::ProcessDetails& details, const Mar
     print_list(output, "Dictionary", details.dictionary,
                {{"", Align::kLeft, true}, {"", Align::kLeft, true}},
                [&](const query::DictionaryLine& line) {
-                   return std::vector{marks("dictionary", term_line(line.key)),
-                                      marks("dictionary", term_line(line.value))};
+                   const auto mark = marks.mark({"dictionary"});
+                   return std::vector{term_cell(line.key, mark), term_cell(line.value, mark)};
                });
     if (!details.withheld) {
         print_list(output, "Messages", details.messages, {{"", Align::kRight}, {""}, {""}},
                    [&](const query::MessageLine& line) {
-                       return std::vector{count_text(line.index), line.queue,
-                                          marks("messages", term_line(line.term))};
+                       return std::vector<Table::Cell>{
+                           {count_text(line.index)},
+                           {line.queue},
+                           term_cell(line.term, marks.mark({"messages"}))};
                    });
     }
     print_list(output, "Regions", details.regions,

@@ -40,7 +40,9 @@ std::vector<std::size_t> Table::widths(std::optional<std::size_t> line_width,
     for (std::size_t i = 0; i < columns_.size(); ++i) {
         std::size_t width = text_width(columns_[i].title);
         for (const auto& row : rows_) {
-            width = std::max(width, text_width(row[i]));
+            if (line_width || !row[i].rest) {
+                width = std::max(width, text_width(row[i].text));
+            }
         }
         widths.push_back(line_width && columns_[i].shrinks ? std::min(width, *line_width) : width);
     }
@@ -67,6 +69,32 @@ std::vector<std::size_t> Table::widths(std::optional<std::size_t> line_width,
     return widths;
 }
 
+void Table::add(std::vector<std::string> row) {
+    auto& cells = rows_.emplace_back();
+    for (std::string& text : row) {
+        cells.push_back({std::move(text)});
+    }
+}
+
+/// A row with cells that go on: none of it is held as a whole.
+void Table::print_long_row(Output& output, std::string_view indent, const std::vector<Cell>& row,
+                           const std::vector<std::size_t>& widths) const {
+    output.write(indent);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        const auto& [text, rest] = row[i];
+        const auto width = text_width(text);
+        const std::string padding(rest || width > widths[i] ? 0 : widths[i] - width, ' ');
+        const bool right = columns_[i].align == Align::kRight;
+        output.print("{}{}{}", i == 0 ? "" : "  ", right ? padding : "", text);
+        if (rest) {
+            rest(output);
+        } else if (!right && i + 1 < row.size()) {
+            output.write(padding);
+        }
+    }
+    output.write("\n");
+}
+
 void Table::print(Output& output, std::string_view indent) const {
     print_rows(output, indent, output.line_width());
 }
@@ -89,7 +117,11 @@ void Table::print_rows(Output& output, std::string_view indent,
         print_row([this](std::size_t i) -> const std::string& { return columns_[i].title; });
     }
     for (const auto& row : rows_) {
-        print_row([&row](std::size_t i) -> const std::string& { return row[i]; });
+        if (!line_width && std::ranges::any_of(row, [](const Cell& one) { return !!one.rest; })) {
+            print_long_row(output, indent, row, widths);
+        } else {
+            print_row([&row](std::size_t i) { return row[i].text + (row[i].rest ? "..." : ""); });
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,8 +30,16 @@ class Table {
 
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
+    /// A cell whose text goes on where `rest` is there: it writes what follows. Such a text is as
+    /// long as it is, its column no wider for it.
+    struct Cell {
+        std::string text;
+        std::function<void(Output&)> rest = {};
+    };
+
     /// One cell a column.
-    void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+    void add(std::vector<std::string> row);
+    void add_cells(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
 
     /// Every line begins with `indent`.
     void print(Output& output, std::string_view indent = "") const;
@@ -40,11 +49,13 @@ class Table {
   private:
     void print_rows(Output& output, std::string_view indent,
                     std::optional<std::size_t> line_width) const;
+    void print_long_row(Output& output, std::string_view indent, const std::vector<Cell>& row,
+                        const std::vector<std::size_t>& widths) const;
     [[nodiscard]] std::vector<std::size_t> widths(std::optional<std::size_t> line_width,
                                                   std::size_t indent) const;
 
     std::vector<Column> columns_;
-    std::vector<std::vector<std::string>> rows_;
+    std::vector<std::vector<Cell>> rows_;
 };
 
 /// Characters of UTF-8 text, as far as they are well-formed.

@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 namespace beamdump::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::uint64_t kLevels = 60;
 
@@ -47,14 +50,86 @@ TEST(LongTerms, StreamUntilTheReaderLeaves) {
     }
 }
 
-TEST(LongTerms, OfHeldAnswersAreCutAndMarkedSo) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // which keeps what was freed, and shadows of all
+#else
+constexpr bool kSanitized = false;
+#endif
+
+/// Of this process so far.
+std::size_t peak_memory() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    constexpr std::size_t kKilobyte = 1024;
+    return static_cast<std::size_t>(usage.ru_maxrss) * kKilobyte;
+}
+
+TEST(LongTerms, OfAnswersThatListThemFirstStreamToo) {
     Program program;
     program.put("endless.beamdump", endless_dump());
-    const Ran ran =
-        program.run({"process", "endless.beamdump", "alpha", "--term-bytes", "0", "--json"});
-    EXPECT_LT(ran.out.size(), std::size_t{80} << 20U);
-    EXPECT_GT(ran.out.size(), std::size_t{60} << 20U);
-    EXPECT_THAT(ran.out.substr(ran.out.size() - 3000), HasSubstr("\"cut\": true"));
+    // More than an answer may hold of its texts.
+    constexpr std::size_t kReaderTakes = 80U << 20U;
+    for (const std::string command : {"process", "heap"}) {
+        for (const std::string form : {"--sensitive", "--json"}) {
+            const auto before = peak_memory();
+            const auto [text, taken] = program.run_counted(
+                {command, "endless.beamdump", "alpha", "--term-bytes", "0", form}, kReaderTakes);
+            EXPECT_GT(taken, kReaderTakes / 2) << command << form;
+            EXPECT_THAT(text, HasSubstr("{{{{{{{{loop,loop},{loop,loop}}")) << command << form;
+            EXPECT_THAT(text, Not(HasSubstr("\"cut\": true"))) << command << form;
+            if (!kSanitized) {
+                EXPECT_LT(peak_memory() - before, std::size_t{48} << 20U) << command << form;
+            }
+        }
+    }
+}
+
+TEST(LongTerms, AreWholeWhereAnAnswerListsThem) {
+    // A list of tuples, longer than what is held of a text, as a register, an entry, two messages.
+    SampleDump dump;
+    SampleProcess process;
+    process.name = kAlphaAtom;
+    constexpr std::uint64_t kItems = 30000;
+    std::string expected;
+    for (std::uint64_t i = 0; i < kItems; ++i) {
+        process.heap.push_back(small_word(100000 + i));
+        process.heap.push_back(i + 1 == kItems ? kNil : list_word(heap_of(1) + (i + 1) * 16));
+        expected += (i == 0 ? "[" : ",") + std::to_string(100000 + i);
+    }
+    expected += "]";
+    const auto list = list_word(heap_of(1));
+    process.heap.insert(process.heap.end(), {tuple_header(2), atom_word(kTrueAtom), list});
+    process.dictionary = {boxed_word(heap_of(1) + kItems * 16)};
+    process.messages = {list, list};
+    dump.add(process);
+    Program program;
+    program.put("long.beamdump", dump.finish());
+    const auto ran = [&program](std::vector<std::string> arguments) {
+        return program.run(std::move(arguments)).out;
+    };
+    const auto times = [&expected](const std::string& text) {
+        std::size_t count = 0;
+        for (auto at = text.find(expected); at != std::string::npos;
+             at = text.find(expected, at + 1)) {
+            ++count;
+        }
+        return count;
+    };
+    const std::string dump_name = "long.beamdump";
+    EXPECT_EQ(times(ran({"process", dump_name, "alpha", "--term-bytes", "0"})), 3U);
+    EXPECT_EQ(times(ran({"process", dump_name, "alpha", "--term-bytes", "0", "--json"})), 3U);
+    EXPECT_THAT(ran({"process", dump_name, "alpha", "--term-bytes", "0"}),
+                HasSubstr("\n  true  " + expected + "\n"));
+    EXPECT_THAT(ran({"process", dump_name, "alpha", "--term-bytes", "100000"}),
+                HasSubstr("  true  " + expected.substr(0, 100000) + "...\n"));
+    for (const std::string form : {"--limit", "--json"}) {
+        std::vector<std::string> arguments = {"heap", dump_name, "alpha", "--term-bytes", "0"};
+        arguments.push_back(form);
+        if (form == "--limit") {
+            arguments.emplace_back("20");
+        }
+        EXPECT_GE(times(ran(arguments)), 4U) << form;
+    }
 }
 
 TEST(LongTerms, PiecesMakeTheSameTextAsAWholeOne) {

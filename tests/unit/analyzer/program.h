@@ -41,6 +41,30 @@ class KeptOutput final : public render::Output {
     std::string text_;
 };
 
+/// Keeps the first megabyte of what is written, and counts the rest up to a limit.
+class CountedOutput final : public render::Output {
+  public:
+    explicit CountedOutput(std::size_t limit) : limit_(limit) {}
+    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] std::size_t taken() const { return taken_; }
+
+  protected:
+    Result<void> put(std::string_view text) override {
+        constexpr std::size_t kKept = 1U << 20U;
+        if (text.size() > limit_ - taken_) {
+            return fail(ErrorCode::kClosedPipe, "the reader is gone");
+        }
+        taken_ += text.size();
+        text_ += text.substr(0, kKept - std::min(kKept, text_.size()));
+        return {};
+    }
+
+  private:
+    std::size_t limit_;
+    std::size_t taken_ = 0;
+    std::string text_;
+};
+
 struct Ran {
     int status = 0;
     std::string out;
@@ -79,6 +103,17 @@ class Program {
         const auto status = cli::run(arguments, out, err);
         return {static_cast<int>(status), without_directory(out.text()),
                 without_directory(err.text())};
+    }
+
+    /// Of an answer to a dump of that name: its beginning, and how much a reader takes of it that
+    /// leaves after `limit` bytes.
+    std::pair<std::string, std::size_t> run_counted(std::vector<std::string> arguments,
+                                                    std::size_t limit) {
+        arguments[1] = path(arguments[1]);
+        CountedOutput out(limit);
+        KeptOutput err;
+        cli::run(arguments, out, err);
+        return {out.text(), out.taken()};
     }
 
   private:

@@ -36,9 +36,10 @@ class ProcessCommand final : public Command {
         }
         (answer_.json ? render::process_details_json : render::process_details_text)(
             fitted(invocation.out(), answer_), *details);
-        tell_placeholders(invocation, details->placeholders);
+        const auto placeholders = details->all_placeholders();
+        tell_placeholders(invocation, placeholders);
         return Outcome{details->line.void_reason.has_value() || details->withheld ||
-                       details->placeholders > 0};
+                       placeholders > 0};
     }
 
   private:
