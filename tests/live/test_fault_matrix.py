@@ -179,8 +179,10 @@ class FaultMatrix(Cells):
     def stop_and_continue(self, number, *statuses):
         def do(writer):
             writer.send(number)
-            wait_for(lambda: state_of(writer.pid) == "T" and not self.node.is_held(),
-                     "a stopped writer and a node that runs")
+            # In this order: a writer that the guardian woke to end its hold stops again after it, and a
+            # SIGCONT before that is lost.
+            wait_for(lambda: not self.node.is_held() and state_of(writer.pid) == "T",
+                     "a node that runs and a stopped writer")
             writer.send(signal.SIGCONT)
             self.assert_done(writer, *statuses)
             return f"status {writer.process.returncode}"
