@@ -2,14 +2,16 @@
 """Holds the analyzer's answers about crash dumps against a small reader of their text that shares
 nothing with it, and the answers about each against those about its conversion.
 
-    compare_crash_dumps.py [--table] [--pids N] DIRECTORY-OR-FILE...
+    compare_crash_dumps.py [--pids N] [--workers N] DIRECTORY-OR-FILE...
 
 Every file below the directories that is named *.dump is asked about. BEAMDUMP_PROGRAMS: where the
 programs are. Prints what differs and a table by release; ends with status 1 where anything did."""
 
 import argparse
 import collections
+import concurrent.futures
 import json
+import multiprocessing
 import pathlib
 import re
 import sys
@@ -31,6 +33,8 @@ STATES = {"Waiting": "waiting", "Running": "running", "Scheduled": "runnable",
 # What stands for a node in the text is not known where a term is in external format.
 PIDS = re.compile(r"(?<![\w.])<[1-9]\d*\.(\d+(?:\.\d+)?)>")
 PORTS = re.compile(r"#Port<[1-9]\d*\.(\d+)>")
+# A backslash, as a character that no dump has, and the end of a string.
+END_OF_STRING = '\ue000"'
 # What each says of its own file.
 OF_THE_FILE = re.compile(r'"(?:file|file_bytes|stream_bytes)": [^\n]*\n|^dump  [^\n]*', re.MULTILINE)
 
@@ -41,6 +45,40 @@ def normal(text):
     return PORTS.sub(r"#Port<*.\1>", PIDS.sub(r"<*.\1>", text))
 
 
+def readings(text):
+    """The texts that it can be the VM's of: that escapes no backslash in a string, so a quote behind
+    one may be the string's or its end."""
+    yield text
+    if '\\"' in text:
+        yield text.replace('\\"', END_OF_STRING)
+
+
+def as_term(text, theirs):
+    """The reading that equals theirs, or the first that is a term."""
+    found, problem = None, None
+    for reading in readings(text):
+        try:
+            ours = normal(reading)
+        except (Unreadable, ValueError, IndexError) as caught:
+            problem = problem or caught
+            continue
+        if reading is not text:
+            ours = ours.replace(str(ord(END_OF_STRING[0])), str(ord("\\")))
+        if ours == theirs:
+            return ours
+        found = found or ours
+    if found is None:
+        raise Unreadable(str(problem))
+    return found
+
+
+def without(words, left_out):
+    """The words that are not to be left out, and how many are."""
+    kept = [(name, word) for name, word in words
+            if not (word is None or isinstance(word, str)) or not left_out(word)]
+    return kept, len(words) - len(kept)
+
+
 def unquoted(name):
     return name.replace("'", "")
 
@@ -48,6 +86,8 @@ def unquoted(name):
 class Comparison:
     def __init__(self, path):
         self.path = path
+        self.text = None
+        self.release = ""
         self.counts = collections.Counter()
         self.differences = []
         self.refused = ""
@@ -56,12 +96,6 @@ class Comparison:
         self.counts["differing"] += 1
         self.differences.append(f"{self.path.name} {pid}: {what} is {str(ours)[:200]!r}, the text "
                                 f"says {str(theirs)[:200]!r}")
-
-    def ask(self, *arguments):
-        ended = tools.ask(*arguments, "--json")
-        if ended.status not in (0, 3):
-            raise AssertionError(f"{arguments}: exit status {ended.status}: {ended.diagnostics}")
-        return json.loads(ended.output)
 
     def run(self, directory, most):
         try:
@@ -77,12 +111,13 @@ class Comparison:
         if ended.status not in (0, 3):
             self.differ("", "conversion", ended.diagnostics, "a dump")
             return
-        for name in ("summary", "processes"):
-            self.same(converted, name, *(("--limit", "0") if name == "processes" else ()))
-        # Whole texts are asked about in the conversion, which is the faster; both are compared.
-        listed = {row["pid"]: row for row in
-                  self.ask("processes", self.path, "--limit", "0")["processes"]}
-        if listed.keys() != self.text.processes.keys():
+        self.same(converted, "summary")
+        answer = self.same(converted, "sections")
+        for kind in answer["tags"]:
+            self.same(converted, "sections", kind["tag"], "--limit", "0")
+        listed = {row["pid"] for row in
+                  self.same(converted, "processes", "--limit", "0")["processes"]}
+        if listed != self.text.processes.keys():
             self.differ("", "list of processes", sorted(listed), sorted(self.text.processes))
         for number, (pid, process) in enumerate(self.text.processes.items()):
             if pid not in listed or (most and number >= most):
@@ -91,17 +126,17 @@ class Comparison:
             self.process(pid, process, converted)
 
     def same(self, converted, command, *arguments):
-        """The same status, output and diagnostics of both."""
+        """The same status, output and diagnostics of both; gives the crash dump's, from JSON."""
         for form in ((), ("--json",)):
             answers = []
-            for dump in (self.path, converted):
+            for dump in (converted, self.path):
                 ended = tools.ask(command, dump, *arguments, *form)
                 said = ended.diagnostics.replace(str(dump), "DUMP").replace(dump.name, "DUMP")
                 output = ended.output
                 output = OF_THE_FILE.sub("", output.replace(dump.name, "DUMP"))
                 answers.append((ended.status, output, said))
             self.counts["answers"] += 1
-            for what, one, other in zip(("status", "output", "diagnostics"), *answers):
+            for what, other, one in zip(("status", "output", "diagnostics"), *answers):
                 if one != other:
                     self.counts["differing answers"] += 1
                     at = 0
@@ -113,24 +148,27 @@ class Comparison:
                         f"{self.path.name} {command} {' '.join(arguments + form)}: {what} is "
                         f"{one!r}, of the conversion {other!r}")
                     break
+        if ended.status not in (0, 3):
+            raise AssertionError(f"{command} {arguments}: exit status {ended.status}: "
+                                 f"{ended.diagnostics}")
+        return json.loads(ended.output)
 
     def process(self, pid, process, converted):
-        for command, *rest in (("process", "--limit", "0"), ("backtrace",), ("messages", *WHOLE),
-                               ("dictionary", *WHOLE), ("heap",)):
-            self.same(converted, command, pid, *rest)
-        self.facts(pid, process, self.ask("process", self.path, pid, "--limit", "0",
-                                          "--sensitive"))
+        self.facts(pid, process, self.same(converted, "process", pid, "--limit", "0",
+                                           "--sensitive"))
+        self.same(converted, "heap", pid, "--terms", "--sensitive", "--limit", "0")
+        stack = self.same(converted, "backtrace", pid, "--sensitive")
+        answer = self.same(converted, "messages", pid, *WHOLE)
+        dictionary = self.same(converted, "dictionary", pid, *WHOLE)
         if "proc_stack" not in process.sections:
             self.counts["processes without terms"] += 1
             return
-        self.stack(pid, process)
-        answer = self.ask("messages", self.path, pid, "--no-histogram", *WHOLE)
+        self.stack(pid, process, stack)
         self.terms(pid, "messages", process,
                    [entry["term"]["text"] if "term" in entry else "" for entry in
                     answer.get("messages", ())], "proc_messages")
-        answer = self.ask("dictionary", self.path, pid, *WHOLE)
         ours = ["{" + entry["key"]["text"] + "," + entry["value"]["text"] + "}"
-                for entry in answer.get("dictionary", ()) if "key" in entry]
+                for entry in dictionary.get("dictionary", ()) if "key" in entry]
         self.terms(pid, "dictionary", process, ours, "proc_dictionary")
 
     def facts(self, pid, process, answer):
@@ -169,8 +207,7 @@ class Comparison:
             if ours != theirs:
                 self.differ(pid, name, ours, theirs)
 
-    def stack(self, pid, process):
-        answer = self.ask("backtrace", self.path, pid, "--sensitive")
+    def stack(self, pid, process, answer):
         ours, theirs = [], []
         for line in answer["frames"]:
             # The program counter's has no place on the stack.
@@ -180,6 +217,14 @@ class Comparison:
                 ours.append(("catch", register["catch"]) if "catch" in register else
                             (f"y{register['index']}", register["term"]))
         theirs = plain_reader.roots(process, process.heap, "proc_stack")
+        if any(value is None for _, value in theirs):
+            # How many words a cut line had is not known: that it lacks some is said, and the others
+            # are there.
+            ours, lacking = without(ours, re.compile(r"#Absent<[^<>]*>").fullmatch)
+            theirs, _ = without(theirs, lambda value: value in (None, ABSENT))
+            self.counts["stacks with cut lines"] += 1
+            if not lacking:
+                self.differ(pid, "stack with cut lines", "whole", "cut")
         if len(ours) != len(theirs):
             self.differ(pid, "number of stack words", len(ours), len(theirs))
             return
@@ -210,8 +255,8 @@ class Comparison:
     def term(self, pid, what, text, theirs):
         self.counts["terms"] += 1
         try:
-            ours = normal(text)
-        except (Unreadable, ValueError, IndexError) as problem:
+            ours = as_term(text, theirs)
+        except Unreadable as problem:
             self.differ(pid, what, f"unreadable: {problem}: {text}", theirs)
             return
         if ours != theirs:
@@ -233,53 +278,68 @@ def release_order(release):
     return (int(number[0]) if number else -1, release)
 
 
+def compare(path, pids):
+    """Of one dump; what it found without the dump's text. In a thread of its own, as terms are deep."""
+    comparison = Comparison(path)
+
+    def run():
+        with tempfile.TemporaryDirectory() as directory:
+            try:
+                comparison.run(directory, pids)
+            except Exception as problem:  # a thread's own ends unseen
+                comparison.differ("", "answer", repr(problem), "one")
+
+    sys.setrecursionlimit(1000000)
+    sys.set_int_max_str_digits(0)
+    threading.stack_size(512 << 20)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    text = comparison.text
+    if text is not None:
+        comparison.counts.update({
+            "dumps": 1, "32-bit": text.word_bytes == 4, "Windows": text.of_windows,
+            "cut off": text.cut})
+        comparison.release = text.release
+        comparison.text = None
+    return comparison
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--show", type=int, default=20, help="how many differences of each dump")
-    options.add_argument("--pids", type=int, default=0, help="only so many processes of each dump")
+    options.add_argument("--pids", type=int, default=0,
+                         help="only so many processes of each dump (0: all)")
+    options.add_argument("--workers", type=int, default=1, help="how many dumps at a time")
     options.add_argument("where", nargs="+", type=pathlib.Path)
     chosen = options.parse_args()
     paths = [path for where in chosen.where for path in
              (sorted(where.rglob("*.dump")) if where.is_dir() else [where])]
     table = collections.defaultdict(collections.Counter)
     refused = []
-    with tempfile.TemporaryDirectory() as directory:
-        for path in paths:
-            comparison = Comparison(path)
-            try:
-                comparison.run(directory, chosen.pids)
-            except AssertionError as problem:
-                comparison.differ("", "answer", problem, "one")
+    # The largest first: none of them is left for the end, when other workers are idle.
+    paths.sort(key=lambda path: path.stat().st_size, reverse=True)
+    with concurrent.futures.ProcessPoolExecutor(
+            chosen.workers, multiprocessing.get_context("fork")) as pool:
+        ended = [pool.submit(compare, path, chosen.pids) for path in paths]
+        for one in concurrent.futures.as_completed(ended):
+            comparison = one.result()
             for difference in comparison.differences[:chosen.show]:
                 print(difference, flush=True)
             if comparison.refused:
-                refused.append(f"{path.name}: {comparison.refused}")
+                refused.append(f"{comparison.path.name}: {comparison.refused}")
                 table["refused"]["dumps"] += 1
-                continue
-            text = comparison.text
-            row = table[text.release]
-            row.update(comparison.counts)
-            row["dumps"] += 1
-            row["32-bit"] += text.word_bytes == 4
-            row["Windows"] += text.windows or (
-                bool(text.system_version) and "source" not in text.system_version and
-                "hipe" not in text.system_version)
-            row["cut off"] += text.cut
+            else:
+                table[comparison.release].update(comparison.counts)
     print("| release | " + " | ".join(COLUMNS) + " |\n|" + "---|" * (len(COLUMNS) + 1))
     total = collections.Counter()
     for release in sorted(table, key=release_order):
         print(f"| {release} | " + " | ".join(str(table[release][name]) for name in COLUMNS) + " |")
         total.update(table[release])
     print("| all | " + " | ".join(str(total[name]) for name in COLUMNS) + " |")
-    print("\n".join(refused))
+    print("\n".join(sorted(refused)))
     return 1 if total["differing"] + total["differing answers"] else 0
 
 
 if __name__ == "__main__":
-    sys.setrecursionlimit(1000000)
-    threading.stack_size(512 << 20)
-    ended = []
-    thread = threading.Thread(target=lambda: ended.append(main()))
-    thread.start()
-    thread.join()
-    sys.exit(ended[0] if ended else 2)
+    sys.exit(main())

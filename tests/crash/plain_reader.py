@@ -75,6 +75,18 @@ class CrashText:
             return "unknown"
         return found[1] or found[2] or {"4": "R10", "5": "R11", "6": "R12"}.get(found[3], "R13")
 
+    @property
+    def prints_pid_of_alias(self):
+        """Whether the VM prints all numbers of a reference that has a pid; OTP 24 to 26: three."""
+        return self.release.isdigit() and int(self.release) >= 27
+
+    @property
+    def of_windows(self):
+        """CRLF line ends, or a version line as only Windows' VM writes it."""
+        return self.windows or (bool(self.system_version) and
+                                "source" not in self.system_version and
+                                "hipe" not in self.system_version)
+
     def _add(self, tag, argument, body):
         if tag in ("proc", "proc_stack", "proc_heap", "proc_messages", "proc_dictionary"):
             process = self.processes.setdefault(argument, Process(argument))
@@ -261,7 +273,7 @@ class Heap:
                 raise Malformed("no external format")
             if octets == MAP_LEFT_OUT:
                 return ABSENT
-            return External(octets[1:], self._text.node).term()
+            return External(octets[1:], self._text.node, self._text.prints_pid_of_alias).term()
         if tag == b"M":
             pairs = []
             self._pairs(address, pairs)
@@ -345,8 +357,9 @@ def big(text):
 class External:
     """A term in external format, version magic passed."""
 
-    def __init__(self, octets, node):
+    def __init__(self, octets, node, prints_pid_of_alias):
         self._octets, self._node, self._at = octets, node, 0
+        self._prints_pid_of_alias = prints_pid_of_alias
 
     def _take(self, form):
         values = struct.unpack_from(">" + form, self._octets, self._at)
@@ -429,6 +442,8 @@ class External:
             channel = self._channel()
             self._take("B" if tag == 114 else "I")
             numbers = [self._take("I") for _ in range(count)]
+            if count == 5 and not self._prints_pid_of_alias:
+                numbers = numbers[:3]
             return f"#Ref<{channel}." + ".".join(map(str, reversed(numbers))) + ">"
         if tag == 113:
             module, function = self._atom(), self._atom()
@@ -456,7 +471,7 @@ def roots(process, heap, what):
     at, result = 0, []
     while at < len(body):
         if what == "proc_stack":
-            found = re.compile(rb"(?:(?:0x)?[0-9A-Fa-f]+|y\d+):").match(body, at)
+            found = re.compile(rb"(?:(?:0x)?[0-9A-Fa-f]+:(?=S)|y\d+:)").match(body, at)
             if not found:
                 end = body.find(b"\n", at)
                 result.append(("", None))
@@ -468,7 +483,8 @@ def roots(process, heap, what):
                 end = body.find(b"\n", at)
                 end = len(body) if end < 0 else end
                 line = text_of(body[at + 1:end])
-                result.append((name, ("catch" if line.startswith("Catch") else "return", line)))
+                code = re.match(r"(?:(Catch)|Return addr) (?:0x)?[0-9A-Fa-f]+ \(", line)
+                result.append((name, ("catch" if code[1] else "return", line) if code else None))
                 at = end + 1
                 continue
         else:
@@ -479,6 +495,8 @@ def roots(process, heap, what):
             else:
                 value, end = heap.element(body, at)
                 value = heap.term(value)
+                if what == "proc_stack" and body[end:end + 1] not in (b"", b"\n"):
+                    value = None
                 end = body.find(b"\n", end)
         except (Malformed, AttributeError):
             value, end = None, body.find(b"\n", at)

@@ -2,6 +2,7 @@
 
 #include "byte_text.h"
 #include "heap_lines.h"
+#include "stack_text.h"
 
 #include <libdump/format/crash_regions.h>
 
@@ -11,9 +12,6 @@ namespace beamdump::crash {
 namespace {
 
 constexpr std::uint64_t kRunWordBytes = WordImage::kWordBytes;
-constexpr std::uint64_t kMostLine = 4096;
-constexpr std::string_view kReturn = "Return addr ";
-constexpr std::string_view kCatch = "Catch ";
 // Where no return address tells where the stack was, and for the dictionary's slots, whose place
 // the text does not tell: nothing refers to them.
 constexpr std::uint64_t kStackPlace = 0x0F40'0000'0000'0000;
@@ -50,59 +48,20 @@ Result<void> RunText::open_heap(const ProcessSections& sections) {
 /// (erl_process_dump.c, stack_element_dump()).
 Result<void> RunText::read_stack(const ProcessSections& sections, records::Process& process) {
     stack_.clear();
+    StackText lines(TextCursor(dump_.text(), sections.stack->begin, sections.stack->end), format_,
+                    names_, process.instruction_address());
     stack_words_ = 0;
-    std::optional<std::uint64_t> top;
-    TextCursor text(dump_.text(), sections.stack->begin, sections.stack->end);
-    while (!text.at_end()) {
-        const auto begin = text.position();
-        std::optional<WordImage::Word> word;
-        std::optional<std::uint64_t> address;
-        if (text.take('y')) {
-            text.take_decimal();
-        } else {
-            // ERTS 5.4 and older print addresses without 0x.
-            text.skip(text.look(2).starts_with("0x") ? 2 : 0);
-            address = text.take_hex();
-        }
-        if (text.take(':')) {
-            if (text.peek() == 'S') {
-                text.skip(1);
-                const auto line = text.take_line(kMostLine);
-                const bool is_catch = line.starts_with(kCatch);
-                const auto code = !is_catch && !line.starts_with(kReturn)
-                                      ? std::nullopt
-                                      : note_code(std::string_view(line).substr(
-                                                      is_catch ? kCatch.size() : kReturn.size()),
-                                                  process.instruction_address(), names_);
-                if (code && is_catch) {
-                    word = WordImage::Word{format_.words.catch_word(names_.catch_at(*code))};
-                } else if (code) {
-                    word = WordImage::Word{*code};
-                }
-            } else {
-                word = take_element(text, format_, names_);
-                if (!text.take_line_end()) {
-                    text.skip_line();
-                }
-            }
-        } else {
-            text.skip_line();
-        }
-        if (!word) {
-            counts_.add_malformed(begin);
-            word = WordImage::Word{format_.words.nil()};
-        }
-        if (address && !top && *address >= stack_words_ * format_.word_bytes) {
-            top = format_.place_of(*address) - stack_words_ * kRunWordBytes;
-        }
+    while (const auto word = lines.next()) {
         if (auto done = stack_.put(stack_words_ * kRunWordBytes, *word); !done) {
             return done;
         }
         ++stack_words_;
     }
-    if (text.error()) {
-        return std::unexpected(*text.error());
+    if (lines.error()) {
+        return std::unexpected(*lines.error());
     }
+    counts_.add(lines.counts());
+    const auto top = lines.top();
     process.set_stack_words(stack_words_);
     process.set_stack_top_address(top.value_or(kStackPlace));
     const auto end = process.stack_top_address() + stack_words_ * kRunWordBytes;

@@ -16,6 +16,7 @@ using test::kTail;
 using test::with_messages;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Convert, SaysWhatTheHeadAndTheProcessSay) {
     Converted made(head(27) + kTail);
@@ -188,6 +189,20 @@ TEST(Convert, TakesOnlyTheHeapThatIsAskedFor) {
     }
 }
 
+/// The backtrace of <0.9.1>, as the VM prints one.
+std::string backtrace(Converted& made) {
+    const auto run = made.run("<0.9.1>");
+    ProcessContext context(made.dump(), run);
+    const auto scheme = scheme_of(format::TermScheme::kOtp27);
+    BacktraceCursor cursor(context, *scheme,
+                           {run.process.instruction_address(), run.process.stack_top_address(),
+                            run.process.heap_end_address()});
+    std::string text;
+    while (cursor.next(1000, text) > 0) {
+    }
+    return text;
+}
+
 TEST(Convert, PutsTheStackWhereItWas) {
     Converted made(head(27) +
                    "=proc_stack:<0.9.1>\ny0:N\ny1:H7FCA00000100\n"
@@ -200,19 +215,38 @@ TEST(Convert, PutsTheStackWhereItWas) {
     EXPECT_EQ(run.process.stack_words(), 5U);
     EXPECT_EQ(run.process.stack_top_address(), 0x7FCA'EE40'1D20U);
     EXPECT_EQ(run.process.heap_end_address(), 0x7FCA'EE40'1D48U);
-    ProcessContext context(made.dump(), run);
-    const auto scheme = scheme_of(format::TermScheme::kOtp27);
-    BacktraceCursor cursor(context, *scheme,
-                           {run.process.instruction_address(), run.process.stack_top_address(),
-                            run.process.heap_end_address()});
-    std::string text;
-    while (cursor.next(1000, text) > 0) {
-    }
+    const auto text = backtrace(made);
     EXPECT_THAT(text, HasSubstr("y(1)     {1}\n"));
     EXPECT_THAT(text, HasSubstr("0x00007fcaee401d30 Return addr 0x00007fca12a011f8 "
                                 "(gen_server:loop/7 + 200)"));
     EXPECT_THAT(text, HasSubstr("y(0)     Catch 0x00007fca12a01200 (gen_server:loop/7 + 208)"));
     EXPECT_THAT(text, HasSubstr("(<terminate process normally>)"));
+}
+
+TEST(Convert, WordsOfAStackThatTheTextLacksAreAbsentAndThoseBehindThemStand) {
+    // Two registers and a return address were overwritten by a heap's lines.
+    Converted made(head(27) +
+                   "=proc_stack:<0.9.1>\ny0:I10\ny1:H7FC\xFF"
+                   "1\n7FCA00000100:lI1|N\n10|N\ny3:I13\n"
+                   "0x00007fcaee401d30:SReturn addr 0x12A011F8 (gen_server:loop/7 + 200)\n"
+                   "y0:I20\nt1:N\n"
+                   "0x00007fcaee401d50:SReturn addr 0x12A01180 (<terminate process normally>)\n"
+                   "y0:I30\nfff\n=proc_heap:<0.9.1>\n" +
+                   kTail);
+    EXPECT_EQ(made.run("<0.9.1>").process.stack_top_address(), 0x7FCA'EE40'1D10U);
+    EXPECT_EQ(made.outcome().malformed_lines, 5U);
+    const auto text = backtrace(made);
+    EXPECT_THAT(text, HasSubstr("\ny(0)     10\n"
+                                "y(1)     #Absent<0x0f60000000000008>\n"
+                                "y(2)     #Absent<0x0f60000000000010>\n"
+                                "y(3)     13\n"));
+    EXPECT_THAT(text, HasSubstr("0x00007fcaee401d30 Return addr"));
+    EXPECT_THAT(text, HasSubstr("\ny(0)     20\n"
+                                "y(1)     #Absent<0x0f60000000000030>\n"
+                                "y(2)     #Absent<0x0f60000000000038>\n"));
+    EXPECT_THAT(text, HasSubstr("0x00007fcaee401d50 Return addr"));
+    EXPECT_THAT(text, HasSubstr("\ny(0)     30\ny(1)     #Absent<0x0f60000000000050>\n"));
+    EXPECT_THAT(text, Not(HasSubstr("[]")));
 }
 
 }  // namespace
