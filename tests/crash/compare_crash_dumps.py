@@ -198,6 +198,11 @@ class Comparison:
                                    told.get("links", 0))}
         if "Memory" in told:
             pairs["memory"] = (memory.get("memory"), told["Memory"])
+        elif answer["dump"].get("process_memory") and "Stack+heap" in told and "OldHeap" in told:
+            pairs["memory"] = (memory.get("memory"), (told["Stack+heap"] + told["OldHeap"]) *
+                               self.text.word_bytes)
+        else:
+            pairs["memory"] = (memory.get("memory"), None)
         if "Stack+heap" in told and used is not None and used <= told["Stack+heap"]:
             pairs["heap used"] = (memory.get("heap_used"), told["Stack+heap"] - used)
         for name, (ours, theirs) in pairs.items():

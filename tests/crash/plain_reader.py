@@ -332,6 +332,8 @@ class Heap:
                 raise Malformed("octets")
             return f"<<{octets.hex()}>>"
         owner, offset, size = (int(part, 16) for part in line[2:].split(b":"))
+        if size == 0:
+            return "<<>>"
         held = self._text.binaries.get(owner)
         if held is not None:
             if offset >= owner:

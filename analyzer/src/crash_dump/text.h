@@ -37,10 +37,7 @@ class Text {
     void number(std::uint64_t value);
     void signed_number(std::int64_t value);
     /// 0x and 16 digits.
-    void pointer(std::uint64_t address) {
-        const auto text = pointer_text(address);
-        put(std::string_view(text.data(), text.size()));
-    }
+    void pointer(std::uint64_t address) { put(pointer_text(address).view()); }
 
     /// Passes on what is buffered.
     void flush();

@@ -2,6 +2,8 @@
 
 #include "query/term_text.h"
 
+#include <libdump/term/pointer_text.h>
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -27,11 +29,13 @@ RegisterLine register_line(Dump& dump, const FrameRegister& from) {
     return line;
 }
 
-FrameLine frame_line(Dump& dump, const StackFrame& frame) {
+FrameLine frame_line(Dump& dump, const TagScheme& scheme, const StackFrame& frame) {
     FrameLine line;
     line.index = frame.index;
     line.code_address = frame.code_address;
-    line.stack_address = frame.stack_address;
+    if (frame.stack_address) {
+        line.stack_address = address_in_node(scheme, *frame.stack_address);
+    }
     line.continued = frame.continued;
     line.cut_short = frame.cut_short;
     if (frame.location) {
@@ -148,7 +152,7 @@ std::optional<FrameLine> Backtrace::next_frame() {
         return std::nullopt;
     }
     cut_short_ = cut_short_ || frame->cut_short;
-    return frame_line(*dump_, *frame);
+    return frame_line(*dump_, process_->scheme, *frame);
 }
 
 void Backtrace::start_term(const RegisterLine& shown) {

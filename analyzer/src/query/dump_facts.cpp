@@ -9,6 +9,11 @@ bool is_of_crash_dump(const Dump& dump) {
     return dump.capture().mode() == records::CAPTURE_MODE_CRASH_DUMP;
 }
 
+std::uint64_t node_word_bytes(const Dump& dump) {
+    constexpr std::uint64_t kMost = 8;
+    return dump.node().has_word_size() ? dump.node().word_size() : kMost;
+}
+
 DumpFacts dump_facts(Dump& dump, const std::string& file) {
     DumpFacts facts;
     facts.file = file;
@@ -27,6 +32,8 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
         facts.captured_us = dump.capture().started_us();
     }
     facts.layout = layout_facts(dump);
+    facts.word_bytes = node_word_bytes(dump);
+    facts.memory_of_heaps = dump.capture().memory_of_heaps();
     return facts;
 }
 

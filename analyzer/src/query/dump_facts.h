@@ -19,10 +19,17 @@ struct DumpFacts {
     std::optional<std::string> node_name;
     std::optional<std::int64_t> captured_us;  ///< since the Unix epoch
     std::optional<LayoutFacts> layout;        ///< set where it is not the release's own
+    std::uint64_t word_bytes = 8;             ///< of the node
+    /// A process's memory is its stack, heap and old heap: a crash dump of a release before R16B01
+    /// tells no more.
+    bool memory_of_heaps = false;
 };
 
 /// Whether it was made of a crash dump's text, which leaves out what a capture always has.
 bool is_of_crash_dump(const Dump& dump);
+
+/// Size of the node's words; that of most where the dump does not tell.
+std::uint64_t node_word_bytes(const Dump& dump);
 
 DumpFacts dump_facts(Dump& dump, const std::string& file);
 

@@ -10,6 +10,7 @@
 #include "query/process_relations.h"
 
 #include <libdump/model/messages.h>
+#include <libdump/term/pointer_text.h>
 
 #include <fmt/format.h>
 
@@ -125,9 +126,12 @@ class Reading {
             if (!room_for(into_.regions.items.size())) {
                 continue;
             }
-            RegionLine line{region_kind_text(region.kind), region.address,
-                            region.total * region.unit_bytes(), region.here * region.unit_bytes(),
-                            std::nullopt};
+            // Words of a crash dump have eight bytes in the dump, however many the node's had.
+            const auto unit =
+                region.unit_bytes() == kWordBytes ? into_.dump.word_bytes : region.unit_bytes();
+            RegionLine line{region_kind_text(region.kind),
+                            address_in_node(process_.scheme, region.address), region.total * unit,
+                            region.here * unit, std::nullopt};
             if (region.here < region.total) {
                 line.absent_because = absence_reason(region.state);
             }

@@ -87,7 +87,7 @@ CaptureSummary capture_summary(const Dump& dump) {
 MemorySummary memory_summary(const Dump& dump) {
     const records::Totals& totals = dump.trailer().totals();
     const records::Node& node = dump.node();
-    const std::uint64_t word_bytes = node.has_word_size() ? node.word_size() : 8;
+    const std::uint64_t word_bytes = node_word_bytes(dump);
     const auto words = [word_bytes](bool has, std::uint64_t count) {
         return known(has, count * word_bytes);
     };

@@ -23,6 +23,9 @@ std::size_t whole_characters(const std::string& text) {
 Result<TagScheme> node_scheme(const Dump& dump) {
     const auto& node = dump.node();
     auto scheme = scheme_of(static_cast<format::TermScheme>(node.term_scheme()));
+    if (scheme && is_of_crash_dump(dump)) {
+        scheme->doubled_addresses = node_word_bytes(dump) < kWordBytes;
+    }
     // Words that were made of a crash dump's text hold identifiers' numbers, not slots of a table.
     if (!scheme || scheme->id == format::TermScheme::kOtp25 || is_of_crash_dump(dump)) {
         return scheme;

@@ -1,6 +1,7 @@
 #include "query/top_level_terms.h"
 
 #include <libdump/heap/heap_scan.h>
+#include <libdump/term/pointer_text.h>
 
 #include <string>
 #include <string_view>
@@ -54,6 +55,9 @@ TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census)
         list.dead = 0;
         list.dead_words = 0;
     }
+    const auto in_node = [&](std::uint64_t address) {
+        return address_in_node(reading.process().scheme, address);
+    };
     const auto has_room = [&] { return list.lines.size() < options.limit || options.limit == 0; };
     for (const auto& [area, block] : blocks) {
         terms.visit(
@@ -65,8 +69,8 @@ TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census)
                     *list.dead_words += term.words;
                 }
                 if (has_room()) {
-                    list.lines.push_back({std::string(area), term.address, term.words, term.dead,
-                                          false, reading.text(term.word)});
+                    list.lines.push_back({std::string(area), in_node(term.address), term.words,
+                                          term.dead, false, reading.text(term.word)});
                 }
             },
             [&](const UnreadableStretch& stretch) {
@@ -75,8 +79,12 @@ TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census)
                 }
                 list.unreadable_words += stretch.words;
                 if (has_room()) {
-                    list.lines.push_back(
-                        {std::string(area), stretch.address, stretch.words, false, true, {}});
+                    list.lines.push_back({std::string(area),
+                                          in_node(stretch.address),
+                                          stretch.words,
+                                          false,
+                                          true,
+                                          {}});
                 }
             });
     }

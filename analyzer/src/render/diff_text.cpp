@@ -114,6 +114,8 @@ void diff_text(Output& output, const query::DumpDiff& diff) {
                      *diff.elapsed_us < 0 ? "EARLIER" : "later");
     }
     output.write("\n");
+    print_memory_notice(output, diff.before, "before: ");
+    print_memory_notice(output, diff.after, "after: ");
     if (!diff.same_run) {
         output.write(
             "The dumps are of different runs or nodes: no process of one is in the other.\n");

@@ -18,8 +18,6 @@ namespace beamdump::render {
 
 namespace {
 
-constexpr std::uint64_t kWordBytes = 8;
-
 std::string words_text(std::uint64_t words) {
     if (words == kSaturatedSize) {
         return "over 2^64";
@@ -31,8 +29,9 @@ std::string known_text(const std::optional<std::uint64_t>& words) {
     return words ? count_text(*words) : "?";
 }
 
-std::string words_and_bytes(std::uint64_t words) {
-    return fmt::format("{} words ({})", count_text(words), bytes_text(words * kWordBytes));
+std::string words_and_bytes(const query::HeapReport& report, std::uint64_t words) {
+    return fmt::format("{} words ({})", count_text(words),
+                       bytes_text(words * report.dump.word_bytes));
 }
 
 void print_areas(Output& output, const query::HeapReport& report, const Marks& marks) {
@@ -46,19 +45,20 @@ void print_areas(Output& output, const query::HeapReport& report, const Marks& m
     for (const query::AreaUse& area : report.areas) {
         const auto dead = area.dead_words;
         const std::string used = fmt::format("heap.memory.{}.used_words", area.name);
-        table.add({area.name,
-                   marks(fmt::format("heap.memory.{}.block_words", area.name),
-                         known_text(area.block_words)),
-                   marks(used, known_text(area.used_words)),
-                   marks("live_words", known_text(area.live_words)),
-                   marks({"dead_words", used}, known_text(dead)),
-                   marks({"dead_words", used}, dead ? bytes_text(*dead * kWordBytes) : "?")});
+        table.add(
+            {area.name,
+             marks(fmt::format("heap.memory.{}.block_words", area.name),
+                   known_text(area.block_words)),
+             marks(used, known_text(area.used_words)),
+             marks("live_words", known_text(area.live_words)),
+             marks({"dead_words", used}, known_text(dead)),
+             marks({"dead_words", used}, dead ? bytes_text(*dead * report.dump.word_bytes) : "?")});
     }
     table.add({"stack", "", marks("stack_words", known_text(report.stack_words)), "", "", ""});
     table.print(output, "  ");
     if (report.unplaced_objects > 0) {
         output.print("  {} live in areas that the crash dump does not tell\n",
-                     words_and_bytes(report.unplaced_words));
+                     words_and_bytes(report, report.unplaced_words));
     }
     if (report.of_crash_dump) {
         output.write(
@@ -66,16 +66,16 @@ void print_areas(Output& output, const query::HeapReport& report, const Marks& m
     }
     if (report.free_words) {
         output.print("  {} free before the heap is collected\n",
-                     marks("free_words", words_and_bytes(*report.free_words)));
+                     marks("free_words", words_and_bytes(report, *report.free_words)));
     }
     if (report.heap_words_after_major) {
         output.print("  {} in the heap block after a major collection of what is live\n",
                      marks("heap_words_after_major_collection",
-                           words_and_bytes(*report.heap_words_after_major)));
+                           words_and_bytes(report, *report.heap_words_after_major)));
     }
     if (report.literal_words > 0) {
         output.print("  {} of literals referred to, which belong to the node\n",
-                     marks("literal_words", words_and_bytes(report.literal_words)));
+                     marks("literal_words", words_and_bytes(report, report.literal_words)));
     }
 }
 
@@ -93,7 +93,7 @@ void print_roots(Output& output, const query::HeapReport& report, const Marks& m
         const std::string name = fmt::format("heap.roots.{}", query::root_kind_text(group.kind));
         output.print("\nRoots: {} ({}, {})\n", query::root_kind_text(group.kind),
                      marks(name, count_text(group.total)),
-                     marks(name, words_and_bytes(group.shared_words)));
+                     marks(name, words_and_bytes(report, group.shared_words)));
         Table table({{"", Align::kLeft, true},
                      {"SHARED", Align::kRight},
                      {"FLAT", Align::kRight},
@@ -147,12 +147,14 @@ void print_terms(Output& output, std::string_view title, std::string_view name,
     table.print(output, "  ");
 }
 
-void print_top_level(Output& output, const query::TopLevelTermList& list, const Marks& marks) {
-    output.print("\nTop-level terms ({}{})\n", marks("terms", count_text(list.total)),
-                 list.dead ? fmt::format(", of which {} dead: {}",
-                                         marks("dead_words", count_text(*list.dead)),
-                                         marks("dead_words", words_and_bytes(*list.dead_words)))
-                           : ", as far as the crash dump has them");
+void print_top_level(Output& output, const query::HeapReport& report,
+                     const query::TopLevelTermList& list, const Marks& marks) {
+    output.print(
+        "\nTop-level terms ({}{})\n", marks("terms", count_text(list.total)),
+        list.dead
+            ? fmt::format(", of which {} dead: {}", marks("dead_words", count_text(*list.dead)),
+                          marks("dead_words", words_and_bytes(report, *list.dead_words)))
+            : ", as far as the crash dump has them");
     Table table({{"ADDRESS"}, {"AREA"}, {"WORDS", Align::kRight}, {""}, {"TERM"}});
     for (const query::TopLevelLine& line : list.lines) {
         table.add_cells({{marks("terms", fmt::format("{:#x}", line.address))},
@@ -220,7 +222,7 @@ void heap_text(Output& output, const query::HeapReport& report) {
                     marks);
     }
     if (report.terms) {
-        print_top_level(output, *report.terms, marks);
+        print_top_level(output, report, *report.terms, marks);
     }
     print_binaries(output, report, marks);
     if (report.undecoded_messages > 0) {

@@ -124,6 +124,9 @@ void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts&
     json.member("damage", facts.damage);
     json.member("node", facts.node_name);
     json.member("captured_us", facts.captured_us);
+    if (facts.memory_of_heaps) {
+        json.member("process_memory", "stack, heap and old heap");
+    }
     json.end_object();
     if (facts.layout) {
         write_layout(json, name == "dump" ? "layout" : fmt::format("{}_layout", name),

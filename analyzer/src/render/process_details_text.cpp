@@ -17,21 +17,20 @@ namespace beamdump::render {
 
 namespace {
 
-std::string fact_text(const query::Fact& fact) {
+std::string fact_text(const query::Fact& fact, std::uint64_t word_bytes) {
     if (const auto* text = std::get_if<std::string>(&fact.value)) {
         return one_line(*text);
     }
     if (const auto* flag = std::get_if<bool>(&fact.value)) {
         return *flag ? "true" : "false";
     }
-    constexpr std::uint64_t kWordBytes = 8;
     const auto number = std::get<std::uint64_t>(fact.value);
     switch (fact.unit) {
         case query::FactUnit::kBytes:
             return bytes_text(number);
         case query::FactUnit::kWords:
             return fmt::format("{} words ({})", count_text(number),
-                               bytes_text(number * kWordBytes));
+                               bytes_text(number * word_bytes));
         case query::FactUnit::kAddress:
         case query::FactUnit::kBits:
             return fmt::format("{:#x}", number);
@@ -200,9 +199,13 @@ void process_details_text(Output& output, const query::ProcessDetails& details) 
         output.print("\n{}\n", heading(group.name));
         Table table({{""}, {""}});
         for (const query::Fact& fact : group.facts) {
-            table.add(
-                {fact.name, marks({fact.name, fmt::format("process.{}.{}", group.name, fact.name)},
-                                  fact_text(fact))});
+            std::string text =
+                marks({fact.name, fmt::format("process.{}.{}", group.name, fact.name)},
+                      fact_text(fact, details.dump.word_bytes));
+            if (fact.name == "memory" && details.dump.memory_of_heaps) {
+                text += " (stack, heap and old heap: the crash dump tells no more)";
+            }
+            table.add({fact.name, std::move(text)});
         }
         table.print(output, "  ");
     }

@@ -35,6 +35,14 @@ std::string process_name(const query::ProcessLine& line, const Marks& marks) {
     return marks("initial_call", one_line(line.initial_call.value_or(std::string(kAbsentCell))));
 }
 
+void print_memory_notice(Output& output, const query::DumpFacts& facts, std::string_view which) {
+    if (facts.memory_of_heaps) {
+        output.print(
+            "{}memory of processes: stack, heap and old heap; the crash dump tells no more\n",
+            which);
+    }
+}
+
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
                          const Marks& marks, std::string_view indent) {
     Table table({{"PID"},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "query/dump_facts.h"
 #include "query/process_line.h"
 #include "render/layout.h"
 #include "render/output.h"
@@ -10,6 +11,11 @@
 namespace beamdump::render {
 
 /// Processes as rows: pid, name, memory, reductions, messages, status, current function.
+/// What the memory of processes is made of, where it is not what the node counted: a line.
+/// `which`: of two dumps, "before: " or "after: ".
+void print_memory_notice(Output& output, const query::DumpFacts& facts,
+                         std::string_view which = "");
+
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
                          const Marks& marks, std::string_view indent = "");
 

@@ -10,6 +10,7 @@ namespace beamdump::render {
 Result<void> processes_text(Output& output, query::ProcessListing& listing,
                             const query::DumpFacts& facts) {
     print_layout_notice(output, facts.layout);
+    print_memory_notice(output, facts);
     const Marks marks(facts.layout);
     while (output.ok()) {
         auto lines = listing.next();

@@ -185,7 +185,8 @@ void print_head(Output& output, const Summary& summary, const Marks& marks) {
     table.print_whole(output);
 }
 
-void print_memory(Output& output, const query::MemorySummary& memory, const Marks& marks) {
+void print_memory(Output& output, const Summary& summary, const Marks& marks) {
+    const query::MemorySummary& memory = summary.memory;
     Table table({{""}, {"", Align::kRight}, {""}});
     const auto row = [&](std::string title, std::string_view name,
                          const std::optional<std::uint64_t>& bytes, std::string remark) {
@@ -204,7 +205,9 @@ void print_memory(Output& output, const query::MemorySummary& memory, const Mark
                                 marks("binaries_captured", bytes_text(*memory.binaries_captured)));
     }
     row("resident", "resident", memory.resident, "as the operating system counts");
-    row("processes", "summary.memory.processes", memory.processes, "");
+    row("processes", "summary.memory.processes", memory.processes,
+        summary.dump.memory_of_heaps ? "stack, heap and old heap; the crash dump tells no more"
+                                     : "");
     row("  heaps and stacks", "process_heaps", memory.process_heaps, "");
     row("binaries", "summary.memory.binaries", memory.binaries, binaries);
     row("code", "summary.memory.code", memory.code,
@@ -234,7 +237,7 @@ void summary_text(Output& output, const Summary& summary) {
     const Marks marks(summary.dump.layout);
     print_layout_notice(output, summary.dump.layout);
     print_head(output, summary, marks);
-    print_memory(output, summary.memory, marks);
+    print_memory(output, summary, marks);
     if (!summary.largest.empty()) {
         output.write("\nLargest processes\n");
         print_process_table(output, summary.largest, marks, "  ");

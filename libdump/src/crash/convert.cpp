@@ -262,9 +262,13 @@ Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> 
     }
     std::string_view own = dump.node_name();
     const auto name = parse_atom(own);
-    TextFormat format{WordMaker(*scheme),     node->base64,
-                      node->node.word_size(), name.value_or("nonode@nohost"),
-                      name.has_value(),       dump.has_returns()};
+    TextFormat format{WordMaker(*scheme),
+                      node->base64,
+                      node->node.word_size(),
+                      name.value_or("nonode@nohost"),
+                      name.has_value(),
+                      dump.has_returns(),
+                      node->capture.memory_of_heaps()};
     return Converter(dump, *writer, std::move(format), std::move(*node)).run(choice, told);
 }
 

@@ -17,6 +17,7 @@ struct TextFormat {
     std::string node_name;         ///< of the node itself
     bool names_node = true;        ///< whether the text says it
     bool has_returns = false;      ///< its lines end with a carriage return before the newline
+    bool memory_of_heaps = false;  ///< it tells no process's memory
 
     /// The place of an address of the node: those of a node with words of four bytes are doubled,
     /// so that its words do not overlap where words have eight.

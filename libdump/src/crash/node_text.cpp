@@ -2,6 +2,7 @@
 
 #include "process_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -70,27 +71,48 @@ void read_version(std::string_view version, records::Node& node) {
     }
 }
 
+constexpr std::uint64_t erts_number(std::uint64_t major, std::uint64_t minor,
+                                    std::uint64_t patch = 0) {
+    constexpr std::uint64_t kPart = 1000;
+    return (major * kPart + std::min(minor, kPart - 1)) * kPart + std::min(patch, kPart - 1);
+}
+
+/// The first with a line about a process's memory: R16B01's.
+constexpr std::uint64_t kTellsMemory = erts_number(5, 10, 2);
+
+std::optional<std::uint64_t> erts_of(const records::Node& node) {
+    const std::string_view version = node.erts_version();
+    const auto major = number_after(version, "");
+    if (!major) {
+        return std::nullopt;
+    }
+    const auto first = version.find('.');
+    const auto second = first == std::string_view::npos ? first : version.find('.', first + 1);
+    const auto part = [&version](std::size_t dot) {
+        return dot == std::string_view::npos ? 0
+                                             : number_after(version.substr(dot), ".").value_or(0);
+    };
+    return erts_number(std::min<std::uint64_t>(*major, 1000), part(first), part(second));
+}
+
 /// The scheme whose objects are as large as the node's; of a node that the text does not name, one
 /// whose objects are no larger than any release's.
 format::TermScheme scheme_for(const records::Node& node) {
     using format::TermScheme;
     struct From {
-        std::uint64_t erts = 0;  // the first version that has it: major and minor
+        std::uint64_t erts = 0;  // the first version that has it
         TermScheme scheme = TermScheme::kUnknown;
     };
-    constexpr std::uint64_t kMinors = 1000;
     // OTP 28, 27, 25 and R12B.
     constexpr std::array kSchemes = {
-        From{16 * kMinors, TermScheme::kOtp29}, From{15 * kMinors, TermScheme::kOtp27},
-        From{13 * kMinors, TermScheme::kOtp25}, From{5 * kMinors + 6, TermScheme::kOtp24}};
-    const std::string_view version = node.erts_version();
-    const auto major = number_after(version, "");
-    if (!major) {
+        From{erts_number(16, 0), TermScheme::kOtp29}, From{erts_number(15, 0), TermScheme::kOtp27},
+        From{erts_number(13, 0), TermScheme::kOtp25}, From{erts_number(5, 6), TermScheme::kOtp24}};
+    const auto erts = erts_of(node);
+    if (!erts) {
         return TermScheme::kOtp29;
     }
-    const auto erts = *major * kMinors + number_after(version, ".").value_or(0);
     for (const auto& [from, scheme] : kSchemes) {
-        if (erts >= from) {
+        if (*erts >= from) {
             return scheme;
         }
     }
@@ -134,6 +156,7 @@ Result<NodeText> read_node(const CrashDump& dump) {
     result.capture.set_slogan(header.slogan);
     result.capture.set_crash_date(header.date);
     result.capture.set_crash_dump_version(header.version);
+    result.capture.set_memory_of_heaps(erts_of(result.node).value_or(kTellsMemory) < kTellsMemory);
     if (header.atoms) {
         result.totals.set_atoms(*header.atoms);
     }

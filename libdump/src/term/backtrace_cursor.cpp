@@ -21,6 +21,7 @@ BacktraceCursor::BacktraceCursor(TermContext& context, const TagScheme& scheme,
                                  const ProcessStack& stack, std::int64_t term_limit,
                                  BeyondTheVm beyond)
     : context_(&context),
+      scheme_(scheme),
       stack_(stack),
       walk_(context, scheme, stack),
       beyond_(std::move(beyond)),
@@ -83,7 +84,7 @@ void BacktraceCursor::append_entry(const StackEntry& entry) {
     switch (entry.kind) {
         case StackEntry::Kind::kReturnAddress:
             line_ += '\n';
-            append_pointer(entry.address);
+            append_stack_address(entry.address);
             line_ += " Return addr ";
             append_code(entry.word);
             return;
@@ -106,9 +107,9 @@ void BacktraceCursor::append_entry(const StackEntry& entry) {
         case StackEntry::Kind::kMissing:
             ++missing_;
             line_ += "#Absent<";
-            append_pointer(entry.address);
+            append_stack_address(entry.address);
             line_ += ">-<";
-            append_pointer(stack_.bottom);
+            append_stack_address(stack_.bottom);
             line_ += ">\n";
             return;
     }
@@ -127,8 +128,11 @@ void BacktraceCursor::append_code(std::uint64_t address) {
 }
 
 void BacktraceCursor::append_pointer(std::uint64_t address) {
-    const auto text = pointer_text(address);
-    line_.append(text.data(), text.size());
+    line_ += pointer_text(scheme_, address).view();
+}
+
+void BacktraceCursor::append_stack_address(std::uint64_t address) {
+    append_pointer(address_in_node(scheme_, address));
 }
 
 void BacktraceCursor::start_term(std::uint64_t word) {

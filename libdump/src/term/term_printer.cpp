@@ -551,14 +551,14 @@ void TermPrinter::unreadable(std::uint64_t address, WordStatus status) {
     const bool absent = status == WordStatus::kAbsent;
     ++(absent ? statistics_.absent : statistics_.malformed);
     buffer_.put(absent ? "#Absent<" : "#Unreadable<");
-    buffer_.put_pointer(address);
+    buffer_.put_pointer(scheme_, address);
     buffer_.put('>');
 }
 
 void TermPrinter::cycle(std::uint64_t address) {
     ++statistics_.malformed;
     buffer_.put("#Cycle<");
-    buffer_.put_pointer(address);
+    buffer_.put_pointer(scheme_, address);
     buffer_.put('>');
 }
 

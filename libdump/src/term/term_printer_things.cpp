@@ -37,7 +37,7 @@ void TermPrinter::print_header(std::uint64_t word) {
     const auto location = reader_.context().code_at(word);
     if (!location || !location->function) {
         buffer_.put("<cp/header:");
-        buffer_.put_pointer(word);
+        buffer_.put(pointer_text(scheme_, word).view());
         buffer_.put('>');
         return;
     }

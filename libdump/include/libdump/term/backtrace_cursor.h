@@ -48,11 +48,13 @@ class BacktraceCursor {
     void append_entry(const StackEntry& entry);
     void append_code(std::uint64_t address);
     void append_pointer(std::uint64_t address);
+    void append_stack_address(std::uint64_t address);
     void append_register(char kind, std::uint64_t index);
     void start_term(std::uint64_t word);
     [[nodiscard]] std::string location_text(std::uint64_t address);
 
     TermContext* context_;  ///< non-owning
+    TagScheme scheme_;
     ProcessStack stack_;
     StackWalk walk_;
     BeyondTheVm beyond_;

@@ -79,6 +79,9 @@ struct TagScheme {
     bool large_maps_as_pairs = false;   ///< printed so, without their inner nodes
     bool prints_no_value = false;       ///< the catch with index 0, as a default that is missing
     bool atom_keys_by_index = false;    ///< a small map's keys that are atoms: their order
+    /// Of a dump that was made of a crash dump of a node with words of four bytes: its objects
+    /// stand at the doubled addresses, as their words have eight there.
+    bool doubled_addresses = false;
 };
 
 /// The tags of a scheme that a dump names; kUnsupported for one that is not known here.

@@ -42,9 +42,9 @@ class TextBuffer {
     void put_unsigned(std::uint64_t value, int base = 10) { put_number(value, base); }
     void put_signed(std::int64_t value) { put_number(value, 10); }
     /// As the VM prints pointers: 0x and 16 digits.
-    void put_pointer(std::uint64_t address) {
-        const auto text = pointer_text(address);
-        put(std::string_view(text.data(), text.size()));
+    /// An address in the dump, as the node had it.
+    void put_pointer(const TagScheme& scheme, std::uint64_t address) {
+        put(pointer_text(scheme, address_in_node(scheme, address)).view());
     }
 
     /// Moves at most `max_bytes` to the end of `out`; gives how many.
