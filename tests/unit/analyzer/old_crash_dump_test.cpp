@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// A stack whose last word is a return address at 0x8000FFC, in a block of 512 words; a tuple in
+/// A stack whose last word is a return address at 0x8000FF8, in a block of 512 words; a tuple in
 /// the heap, and one that no line has.
 std::string text_of(std::string_view version) {
     return fmt::format(
@@ -20,9 +20,9 @@ std::string text_of(std::string_view version) {
         "Atoms: 9747\n=proc:<0.9.0>\nState: Waiting\nName: shop\nMessage queue length: 0\n"
         "Number of heap fragments: 0\nHeap fragment data: 0\nReductions: 10\n"
         "Stack+heap: 512\nOldHeap: 100\nHeap unused: 412\nOldHeap unused: 0\n"
-        "Program counter: 0x08123450 (a:b/0 + 8)\n"
+        "Program counter: 0x08122050 (a:b/0 + 8)\n"
         "=proc_stack:<0.9.0>\ny0:H8000800\ny1:H8000A00\n"
-        "0x08000ffc:SReturn addr 0x8123460 (a:c/1 + 8)\n"
+        "0x08000ff8:SReturn addr 0x8123460 (a:c/1 + 8)\n"
         "=proc_heap:<0.9.0>\n8000800:t2:I1,I2\n"
         "=node:'me@here'\n=end\n",
         version);
@@ -38,9 +38,9 @@ class OldCrashDump : public ::testing::Test {
         const std::string text = text_of(version);
         const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
         program_.put("erl_crash.beamdump", std::vector(bytes, bytes + text.size()));
-        EXPECT_EQ(
-            program_.run({"convert", "erl_crash.beamdump", "-o", "made.beamdump", "--force"}).status,
-            0);
+        EXPECT_EQ(program_.run({"convert", "erl_crash.beamdump", "-o", "made.beamdump", "--force"})
+                      .status,
+                  0);
         words.insert(words.begin() + 1, "erl_crash.beamdump");
         const auto direct = program_.run(words).out;
         words[1] = "made.beamdump";
@@ -63,18 +63,18 @@ class OldCrashDump : public ::testing::Test {
 
 TEST_F(OldCrashDump, AddressesOfANodeWithWordsOfFourBytesAreItsOwn) {
     EXPECT_EQ(answer(kSmall, {"backtrace", "shop"}),
-              "Program counter: 0x08123450 (a:b/0 + 8)\n"
+              "Program counter: 0x08122050 (a:b/0 + 8)\n"
               "y(0)     {1,2}\n"
               "y(1)     #Absent<0x08000a00>\n"
-              "\n0x08000ffc Return addr 0x08123460 (a:c/1 + 8)\n");
+              "\n0x08000ff8 Return addr 0x08123460 (a:c/1 + 8)\n");
     EXPECT_THAT(answer(kSmall, {"backtrace", "shop", "--json"}),
-                AllOf(HasSubstr("\"stack_address\": \"0x8000ffc\""),
+                AllOf(HasSubstr("\"stack_address\": \"0x8000ff8\""),
                       HasSubstr("\"term\": \"#Absent<0x08000a00>\"")));
     EXPECT_THAT(answer(kSmall, {"heap", "shop", "--terms"}), HasSubstr("\n  0x8000800  heap"));
-    EXPECT_THAT(answer(kSmall, {"process", "shop"}), HasSubstr("  stack  0x8000ff4  12 B"));
+    EXPECT_THAT(answer(kSmall, {"process", "shop"}), HasSubstr("  stack  0x8000ff0  12 B"));
     EXPECT_THAT(answer(kLarge, {"backtrace", "shop"}),
                 AllOf(HasSubstr("#Absent<0x0000000008000a00>"),
-                      HasSubstr("\n0x0000000008000ffc Return addr 0x0000000008123460")));
+                      HasSubstr("\n0x0000000008000ff8 Return addr 0x0000000008123460")));
 }
 
 TEST_F(OldCrashDump, WordsOfANodeWithWordsOfFourBytesHaveFour) {
