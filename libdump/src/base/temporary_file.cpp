@@ -11,9 +11,13 @@
 
 namespace beamdump {
 
-Result<Descriptor> open_temporary_file() {
+std::string temporary_directory() {
     const char* set = std::getenv("TMPDIR");
-    const std::string directory = set != nullptr && *set != '\0' ? set : "/var/tmp";
+    return set != nullptr && *set != '\0' ? set : "/var/tmp";
+}
+
+Result<Descriptor> open_temporary_file() {
+    const std::string directory = temporary_directory();
     constexpr mode_t kOwnerOnly = 0600;
     Descriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kOwnerOnly));
     if (!file.valid() && (errno == EOPNOTSUPP || errno == EISDIR)) {

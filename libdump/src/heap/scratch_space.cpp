@@ -1,11 +1,11 @@
 #include <libdump/base/system_error.h>
+#include <libdump/base/temporary_file.h>
 #include <libdump/heap/scratch_space.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <string>
@@ -40,10 +40,11 @@ std::byte* mapped(void* address, std::uint64_t bytes) {
 }  // namespace
 
 ScratchSpace::ScratchSpace(Options options)
-    : max_memory_bytes_(options.max_memory_bytes), directory_(std::move(options.directory)) {
+    : max_memory_bytes_(options.max_memory_bytes),
+      max_file_bytes_(options.max_file_bytes),
+      directory_(std::move(options.directory)) {
     if (directory_.empty()) {
-        const char* named = std::getenv("TMPDIR");
-        directory_ = named != nullptr && *named != '\0' ? named : "/var/tmp";
+        directory_ = temporary_directory();
     }
 }
 
@@ -132,6 +133,15 @@ bool ScratchBlock::grow_in_memory(std::uint64_t bytes) {
 }
 
 void ScratchBlock::reserve(const Descriptor& file, std::uint64_t bytes) const {
+    const std::uint64_t others = space_->file_bytes() - (in_file() ? bytes_ : 0);
+    if (bytes > space_->max_file_bytes_ - std::min(others, space_->max_file_bytes_)) {
+        throw ScratchError(
+            {ErrorCode::kLimit,
+             fmt::format("tables take more than {} bytes of temporary files in {}, which is the "
+                         "limit; --max-temporary sets another one, and --max-memory allows more "
+                         "memory",
+                         space_->max_file_bytes_, space_->directory().string())});
+    }
     int refused = EINTR;
     while (refused == EINTR) {
         refused = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));

@@ -17,7 +17,8 @@ class ScratchSpace {
   public:
     struct Options {
         std::uint64_t max_memory_bytes = std::uint64_t{1} << 30U;
-        std::filesystem::path directory;  ///< empty: TMPDIR, or /var/tmp where that is not set
+        std::filesystem::path directory = {};  ///< empty: TMPDIR, or /var/tmp where that is not set
+        std::uint64_t max_file_bytes = ~std::uint64_t{0};
     };
     explicit ScratchSpace(Options options);
     ScratchSpace(const ScratchSpace&) = delete;
@@ -35,6 +36,7 @@ class ScratchSpace {
     [[nodiscard]] Result<Descriptor> open_file() const;
 
     std::uint64_t max_memory_bytes_;
+    std::uint64_t max_file_bytes_;
     std::filesystem::path directory_;
     std::uint64_t memory_bytes_ = 0;
     std::uint64_t file_bytes_ = 0;

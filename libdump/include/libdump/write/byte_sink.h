@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 
 #include <cstddef>
@@ -33,5 +34,8 @@ Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& pa
 /// Non-owning: an open descriptor (standard output, a pipe). A closed reader is kClosedPipe, for
 /// which the program must ignore SIGPIPE.
 std::unique_ptr<ByteSink> descriptor_sink(int descriptor);
+
+/// What goes to a temporary file: no more of it than the budget has. Non-owning of the budget.
+std::unique_ptr<ByteSink> budgeted_sink(std::unique_ptr<ByteSink> sink, Budget& budget);
 
 }  // namespace beamdump

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace beamdump {
+
+/// What reading an input may take, which others wrote: as stated, whatever its size says.
+struct InputLimits {
+    static constexpr std::uint64_t kDefaultMemory = std::uint64_t{1} << 30U;
+    static constexpr std::uint64_t kMostDefaultTemporary = std::uint64_t{64} << 30U;
+
+    /// Bytes of what grows with the input; not buffers and caches of a fixed size.
+    std::uint64_t memory = kDefaultMemory;
+    /// Bytes in temporary files; nothing: half of what is free in their directory, at most 64 GiB.
+    std::optional<std::uint64_t> temporary = std::nullopt;
+
+    /// The bytes that `temporary` stands for now.
+    [[nodiscard]] std::uint64_t temporary_bytes() const;
+};
+
+/// Counts what an input takes, and says when that is more than allowed. Not thread-safe.
+class Budget {
+  public:
+    explicit Budget(const InputLimits& limits = {})
+        : most_memory_(limits.memory), most_temporary_(limits.temporary_bytes()) {}
+
+    /// Counted where it grows; check_memory() says what came of it, once and for all.
+    void use_memory(std::uint64_t bytes) {
+        memory_ += bytes;
+        exceeded_ = exceeded_ || memory_ > most_memory_;
+    }
+    void give_memory(std::uint64_t bytes) { memory_ -= bytes; }
+    [[nodiscard]] bool memory_exceeded() const { return exceeded_; }
+    /// kLimit.
+    [[nodiscard]] Result<void> check_memory() const {
+        return exceeded_ ? memory_error() : Result<void>();
+    }
+
+    /// Before bytes are written: kLimit, and nothing is taken, where there are too many.
+    Result<void> take_temporary(std::uint64_t bytes);
+    void give_temporary(std::uint64_t bytes) { temporary_ -= bytes; }
+
+    [[nodiscard]] std::uint64_t memory() const { return memory_; }
+    [[nodiscard]] std::uint64_t temporary() const { return temporary_; }
+    [[nodiscard]] std::uint64_t temporary_left() const { return most_temporary_ - temporary_; }
+
+  private:
+    [[nodiscard]] Result<void> memory_error() const;
+
+    std::uint64_t most_memory_;
+    std::uint64_t most_temporary_;
+    std::uint64_t memory_ = 0;
+    std::uint64_t temporary_ = 0;
+    bool exceeded_ = false;
+};
+
+}  // namespace beamdump

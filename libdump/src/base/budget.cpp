@@ -1,0 +1,50 @@
+#include <libdump/base/budget.h>
+#include <libdump/base/temporary_file.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <sys/statvfs.h>
+
+namespace beamdump {
+namespace {
+
+std::string mebibytes(std::uint64_t bytes) {
+    constexpr std::uint64_t kMiB = 1U << 20U;
+    return bytes >= kMiB ? fmt::format("{} MiB", bytes / kMiB) : fmt::format("{} bytes", bytes);
+}
+
+}  // namespace
+
+std::uint64_t InputLimits::temporary_bytes() const {
+    if (temporary) {
+        return *temporary;
+    }
+    struct statvfs there{};
+    if (::statvfs(temporary_directory().c_str(), &there) != 0) {
+        return kMostDefaultTemporary;
+    }
+    return std::min<std::uint64_t>(kMostDefaultTemporary, there.f_bavail * there.f_frsize / 2);
+}
+
+Result<void> Budget::take_temporary(std::uint64_t bytes) {
+    if (bytes > temporary_left()) {
+        return fail(ErrorCode::kLimit,
+                    fmt::format("it takes more than {} of temporary files in {}, which is the "
+                                "limit; --max-temporary sets another one, and TMPDIR another "
+                                "directory",
+                                mebibytes(most_temporary_), temporary_directory()));
+    }
+    temporary_ += bytes;
+    return {};
+}
+
+Result<void> Budget::memory_error() const {
+    return fail(ErrorCode::kLimit,
+                fmt::format("what is in it takes more than {} of memory, which is the limit; "
+                            "--max-memory sets another one",
+                            mebibytes(most_memory_)));
+}
+
+}  // namespace beamdump
