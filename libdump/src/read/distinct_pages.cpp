@@ -10,9 +10,10 @@ namespace {
 /// A FrameStart is there, in every dump.
 constexpr std::uint64_t kNoPage = 0;
 
-/// Keeps of the items of one list the first that names each place, and none that names no place.
+/// Keeps of the items of one list the first that names each place, and none that names no place;
+/// gives how many are dropped.
 template <typename Items, typename OffsetOf>
-void keep_first_of_each(Items& items, const OffsetOf& offset_of) {
+std::uint64_t keep_first_of_each(Items& items, const OffsetOf& offset_of) {
     std::unordered_set<std::uint64_t> seen = {kNoPage};
     int kept = 0;
     for (int i = 0; i < items.size(); ++i) {
@@ -23,10 +24,12 @@ void keep_first_of_each(Items& items, const OffsetOf& offset_of) {
             ++kept;
         }
     }
-    items.DeleteSubrange(kept, items.size() - kept);
+    const int dropped = items.size() - kept;
+    items.DeleteSubrange(kept, dropped);
+    return static_cast<std::uint64_t>(dropped);
 }
 
-void keep_first_of_each(google::protobuf::RepeatedField<std::uint64_t>& offsets) {
+std::uint64_t keep_first_of_each(google::protobuf::RepeatedField<std::uint64_t>& offsets) {
     std::unordered_set<std::uint64_t> seen = {kNoPage};
     int kept = 0;
     for (const std::uint64_t offset : offsets) {
@@ -34,7 +37,9 @@ void keep_first_of_each(google::protobuf::RepeatedField<std::uint64_t>& offsets)
             offsets.Set(kept++, offset);
         }
     }
+    const int dropped = offsets.size() - kept;
     offsets.Truncate(kept);
+    return static_cast<std::uint64_t>(dropped);
 }
 
 /// Every row has an owner, so a page is told by where that column stands.
@@ -46,19 +51,20 @@ std::uint64_t owner_column(const records::ProcessPageRef& page) {
 
 }  // namespace
 
-void keep_distinct_pages(records::Trailer& trailer) {
-    keep_first_of_each(*trailer.mutable_atoms(),
-                       [](const records::AtomPageRef& page) { return page.offset(); });
-    keep_first_of_each(*trailer.mutable_binary_pages(),
-                       [](const records::BinaryPageRef& page) { return page.offset(); });
-    keep_first_of_each(*trailer.mutable_process_pages(), owner_column);
+std::uint64_t keep_distinct_pages(records::Trailer& trailer) {
+    std::uint64_t dropped = keep_first_of_each(
+        *trailer.mutable_atoms(), [](const records::AtomPageRef& page) { return page.offset(); });
+    dropped += keep_first_of_each(*trailer.mutable_binary_pages(),
+                                  [](const records::BinaryPageRef& page) { return page.offset(); });
+    dropped += keep_first_of_each(*trailer.mutable_process_pages(), owner_column);
     for (auto* offsets :
          {trailer.mutable_module_index_offset(), trailer.mutable_exports_offset(),
           trailer.mutable_fun_entries_offset(), trailer.mutable_node_entries_offset(),
           trailer.mutable_catches_offset(), trailer.mutable_code_points_offset(),
           trailer.mutable_epoch_offset(), trailer.mutable_crash_sections_offset()}) {
-        keep_first_of_each(*offsets);
+        dropped += keep_first_of_each(*offsets);
     }
+    return dropped;
 }
 
 }  // namespace beamdump

@@ -39,6 +39,7 @@ class DumpReader::Impl {
     FrameStore store;
     FlatDevice device;
     records::Trailer trailer;
+    std::uint64_t pages_passed_over = 0;
     std::optional<RecoveredIndex> recovered;
     std::optional<Damage> damage;
     mutable ReadStats stats;
@@ -136,7 +137,7 @@ Result<void> DumpReader::Impl::read_trailer(std::uint64_t offset) {
     if (auto parsed = parse_into(view(*frame, position), RecordKind::kTrailer, trailer); !parsed) {
         return parsed;
     }
-    keep_distinct_pages(trailer);
+    pages_passed_over = keep_distinct_pages(trailer);
     return {};
 }
 
@@ -191,6 +192,10 @@ Result<DumpReader> DumpReader::open(const std::filesystem::path& path,
 const format::FileHeader& DumpReader::header() const {
     return impl_->header;
 }
+std::uint64_t DumpReader::pages_passed_over() const {
+    return impl_->pages_passed_over;
+}
+
 const records::Trailer& DumpReader::trailer() const {
     return impl_->trailer;
 }

@@ -18,7 +18,7 @@ TEST(DistinctPages, APageThatIsNamedAgainIsReadOnce) {
         }
     }
     trailer.add_process_pages()->set_rows(7);
-    keep_distinct_pages(trailer);
+    EXPECT_EQ(keep_distinct_pages(trailer), 7U + 7U + 8U);
     ASSERT_EQ(trailer.module_index_offset_size(), 2);
     EXPECT_EQ(trailer.module_index_offset(0), 800U);
     EXPECT_EQ(trailer.module_index_offset(1), 400U);

@@ -69,6 +69,9 @@ class DumpReader {
     [[nodiscard]] const format::FileHeader& header() const;
     [[nodiscard]] const records::Trailer& trailer() const;
     [[nodiscard]] const std::optional<Damage>& damage() const;
+    /// Entries of the trailer that name a page a second time, or none: of a forged dump. They were
+    /// passed over.
+    [[nodiscard]] std::uint64_t pages_passed_over() const;
     /// Frames of the index that could not be read until now, when they were asked for.
     [[nodiscard]] const std::optional<UnreadableFrames>& unreadable() const;
     /// Set where the dump has no trailer of its own: trailer() is rebuilt then, its index pages
