@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
 
 #include "cli/command_table.h"
+#include "cli/shared_options.h"
 
 #include <libdump/base/nearest.h>
 
@@ -87,6 +88,7 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
         sub->footer(fmt::format("Example: beamdump-analyze {}", description.example));
         sub->callback([&request, &command] { request.command = std::move(command); });
         command->add_options(*sub);
+        add_limits(*sub, request.limits);
         sub->add_flag("--stats", request.stats, "Report on standard error what was read");
     }
     if (arguments.empty()) {

@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 
+#include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 
 #include <memory>
@@ -15,6 +16,7 @@ namespace beamdump::cli {
 struct Request {
     std::unique_ptr<Command> command;
     bool stats = false;
+    InputLimits limits;
 };
 
 /// Text to show in place of an answer: help, version.

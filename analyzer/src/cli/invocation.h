@@ -3,6 +3,7 @@
 #include "input/opened_dump.h"
 #include "render/output.h"
 
+#include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 
 #include <deque>
@@ -17,6 +18,10 @@ class Invocation {
     /// Non-owning.
     Invocation(render::Output& out, render::Output& err) : out_(out), err_(err) {}
 
+    /// What a dump may take that is opened from here on.
+    void set_limits(const InputLimits& limits) { limits_ = limits; }
+    [[nodiscard]] const InputLimits& limits() const { return limits_; }
+
     [[nodiscard]] render::Output& out() { return out_; }
     [[nodiscard]] render::Output& err() { return err_; }
 
@@ -30,6 +35,7 @@ class Invocation {
   private:
     render::Output& out_;
     render::Output& err_;
+    InputLimits limits_;
     std::deque<input::OpenedDump> opened_;
 };
 

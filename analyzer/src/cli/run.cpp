@@ -31,11 +31,23 @@ void tell_stats(render::Output& err, const input::OpenedDump& opened) {
 
 /// What of a dump could not be read, a sentence each; without what `ended` says, the error that
 /// ended the answer, if one did.
-std::vector<std::string> unread(const input::OpenedDump& opened, const std::string& ended) {
+std::vector<std::string> unread(const input::OpenedDump& opened, const std::string& ended,
+                                bool one_of_several) {
     auto sentences = opened.missing();
+    if (one_of_several) {
+        for (auto& sentence : sentences) {
+            sentence.insert(0, opened.path() + ": ");
+        }
+    }
     const DumpReader& reader = opened.dump().reader();
     if (const auto& damage = reader.damage()) {
         sentences.push_back(damage->what);
+    }
+    if (const auto entries = reader.pages_passed_over(); entries != 0) {
+        sentences.push_back(fmt::format(
+            "the index of the dump names a page again, or none, {} time{}: what else it says there "
+            "is not in the answer",
+            entries, entries == 1 ? "" : "s"));
     }
     std::string said = ended;
     if (const auto& fault = opened.dump().faults().first(); fault && fault->message != ended) {
@@ -58,6 +70,7 @@ std::vector<std::string> unread(const input::OpenedDump& opened, const std::stri
 
 ExitStatus run_request(const Request& request, Invocation& invocation) {
     render::Output& out = invocation.out();
+    invocation.set_limits(request.limits);
     auto outcome = request.command->run(invocation);
     out.flush();
     if (const auto& error = out.error()) {
@@ -67,7 +80,8 @@ ExitStatus run_request(const Request& request, Invocation& invocation) {
     }
     bool incomplete = outcome && outcome->incomplete;
     for (const input::OpenedDump& opened : invocation.opened()) {
-        for (const auto& sentence : unread(opened, outcome ? "" : outcome.error().message)) {
+        for (const auto& sentence : unread(opened, outcome ? "" : outcome.error().message,
+                                           invocation.opened().size() > 1)) {
             invocation.tell(sentence);
             incomplete = true;
         }

@@ -79,13 +79,17 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& co
     return app.add_option(name, set, description)->check(check, "")->option_text("N");
 }
 
-void add_max_memory(CLI::App& app, std::uint64_t& bytes, const std::string& what) {
-    app.add_option("--max-memory", bytes,
-                   fmt::format("Memory limit for {}; spills to files in TMPDIR or /var/tmp "
-                               "(default 1GiB)",
-                               what))
+void add_limits(CLI::App& app, InputLimits& limits) {
+    app.add_option("--max-memory", limits.memory,
+                   "Memory for what grows with the dump (default 1GiB): tables beyond it go to "
+                   "temporary files, a crash dump whose names or processes take more is refused")
         ->transform(CLI::AsSizeValue(false))
-        ->option_text("BYTES");
+        ->option_text("SIZE");
+    app.add_option("--max-temporary", limits.temporary,
+                   "Room for temporary files in TMPDIR or /var/tmp (default: half of what is free "
+                   "there, at most 64GiB)")
+        ->transform(CLI::AsSizeValue(false))
+        ->option_text("SIZE");
 }
 
 CLI::Option* add_output(CLI::App& app, OutputChoice& output, const std::string& description) {

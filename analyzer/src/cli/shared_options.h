@@ -2,6 +2,7 @@
 
 #include "render/output.h"
 
+#include <libdump/base/budget.h>
 #include <libdump/crash/convert.h>
 
 #include <CLI/App.hpp>
@@ -35,8 +36,8 @@ void add_dump_and_process(CLI::App& app, std::string& dump, std::string& process
 /// An option that takes a decimal number, and nothing else: no sign, no base.
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& count,
                        const std::string& description);
-/// --max-memory
-void add_max_memory(CLI::App& app, std::uint64_t& bytes, const std::string& what);
+/// --max-memory and --max-temporary
+void add_limits(CLI::App& app, InputLimits& limits);
 /// -o and --force
 struct OutputChoice {
     std::string path = "-";  ///< -: standard output

@@ -2,6 +2,7 @@
 
 #include "crash_dump/binaries.h"
 #include "crash_dump/current_context.h"
+#include "crash_dump/kept_sections.h"
 #include "crash_dump/literals.h"
 #include "crash_dump/node_sections.h"
 #include "crash_dump/process_section.h"
@@ -34,7 +35,8 @@ class Writing {
           options_(options),
           listener_(listener),
           out_(sink),
-          space_({.max_memory_bytes = options.max_memory, .directory = {}}),
+          space_({.max_memory_bytes = options.limits.memory,
+                  .max_file_bytes = options.limits.temporary_bytes()}),
           run_of_none_(no_process()),
           none_(dump, run_of_none_),
           terms_(out_, context_, scheme, facts),
@@ -44,17 +46,23 @@ class Writing {
     }
 
     Result<Report> all() {
-        write_header(dump_, BEAMDUMP_VERSION, out_);
+        const bool kept = has_kept_sections(dump_);
+        if (kept) {
+            if (auto done = write_kept_sections(dump_, out_); !done) {
+                return std::unexpected(done.error());
+            }
+        } else {
+            write_head(dump_, BEAMDUMP_VERSION, out_);
+            write_memory(dump_, out_);
+        }
         if (auto done = each_process("processes", &Writing::section); !done) {
             return std::unexpected(done.error());
         }
         read_in(none_);
-        write_distribution(dump_, terms_);
-        if (auto done = write_modules(dump_, terms_); !done) {
-            return std::unexpected(done.error());
-        }
-        if (auto done = write_funs(dump_, terms_); !done) {
-            return std::unexpected(done.error());
+        if (!kept) {
+            if (auto done = node_sections(); !done) {
+                return std::unexpected(done.error());
+            }
         }
         if (auto done = each_process("terms of processes", &Writing::process_terms); !done) {
             return std::unexpected(done.error());
@@ -71,10 +79,13 @@ class Writing {
         if (!partial) {
             return std::unexpected(partial.error());
         }
-        if (auto done = write_atoms(dump_, out_); !done) {
+        if (auto done = kept ? Result<void>() : write_atoms(dump_, out_); !done) {
             return std::unexpected(done.error());
         }
-        out_.put("=end\n");
+        // What breaks off says so in its text, too.
+        if (dump_.capture().cut_off().empty()) {
+            out_.put("=end\n");
+        }
         out_.flush();
         if (out_.error()) {
             return std::unexpected(*out_.error());
@@ -87,6 +98,12 @@ class Writing {
 
   private:
     using Part = Result<void> (Writing::*)(const ProcessRun&, ProcessContext&);
+
+    Result<void> node_sections() {
+        write_distribution(dump_, terms_);
+        auto done = write_modules(dump_, terms_);
+        return done ? write_funs(dump_, terms_) : done;
+    }
 
     void read_in(TermContext& context) {
         context_.set(&context);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 #include <libdump/model/dump.h>
 #include <libdump/write/byte_sink.h>
@@ -13,8 +14,7 @@ namespace beamdump::crash_dump {
 
 struct Options {
     bool sensitive = false;  ///< also the terms of processes that are flagged so
-    /// For marks; files beyond.
-    std::uint64_t max_memory = std::uint64_t{1} << 30U;
+    InputLimits limits;      ///< of marks
 };
 
 /// How far the text is.

@@ -270,10 +270,14 @@ bool ExternalEncoder::fun(const HeapObject& object) {
         return named;
     }
     const auto found = node_.funs.find(entry);
-    if (found == node_.funs.end() || found->second.uniq.size() != 16) {
+    // Of a crash dump, a dump has of a fun what it prints as.
+    constexpr std::size_t kUniqBytes = 16;
+    if (found == node_.funs.end() ||
+        (found->second.uniq.size() != kUniqBytes && !node_.of_crash_dump)) {
         return false;
     }
-    const FunEntry& of = found->second;
+    FunEntry of = found->second;
+    of.uniq.resize(kUniqBytes);
     // The header of OTP 27 holds the arity where that of OTP 25 holds the size.
     const std::uint64_t arity =
         (scheme_.fun_in_header ? words[0] >> 8U : words[otp25::kFunCounts]) & 0xFFU;
@@ -293,7 +297,7 @@ bool ExternalEncoder::fun(const HeapObject& object) {
     }
     integer(of.old_index);
     integer(of.old_uniq);
-    if (!creator(scheme_.fun_in_header ? 0 : words[otp25::kFunCreator])) {
+    if (!creator(scheme_.fun_in_header || node_.of_crash_dump ? 0 : words[otp25::kFunCreator])) {
         return false;
     }
     bytes_.insert(bytes_.end(), free, kNil);

@@ -22,7 +22,11 @@ class LinkList {
         next();
         if (monitor.is_target()) {
             out_.put("{from,");
-            other(monitor);
+            if (of_typed_resource(monitor)) {
+                pair(monitor.name_atom(), monitor.resource_type_atom());
+            } else {
+                other(monitor);
+            }
         } else {
             out_.put("{to,");
             watched(monitor);
@@ -40,6 +44,9 @@ class LinkList {
 
   private:
     static bool is_shown(const records::Monitor& monitor) {
+        if (of_typed_resource(monitor)) {
+            return true;
+        }
         switch (monitor.kind()) {
             case records::MONITOR_KIND_PROCESS:
             case records::MONITOR_KIND_PORT:
@@ -50,6 +57,12 @@ class LinkList {
             default:
                 return false;
         }
+    }
+
+    /// A crash dump tells a resource's module and type, a capture does not.
+    static bool of_typed_resource(const records::Monitor& monitor) {
+        return monitor.kind() == records::MONITOR_KIND_RESOURCE && monitor.is_target() &&
+               monitor.has_name_atom() && monitor.has_resource_type_atom();
     }
 
     void next() {
@@ -85,10 +98,15 @@ class LinkList {
             other(monitor);
             return;
         }
+        pair(monitor.name_atom(),
+             monitor.has_node_atom() ? monitor.node_atom() : dump_.node().name_atom());
+    }
+
+    void pair(std::uint32_t first, std::uint32_t second) {
         out_.put('{');
-        terms_.atom(monitor.name_atom());
+        terms_.atom(first);
         out_.put(',');
-        terms_.atom(monitor.has_node_atom() ? monitor.node_atom() : dump_.node().name_atom());
+        terms_.atom(second);
         out_.put('}');
     }
 

@@ -9,18 +9,27 @@ namespace {
 /// Goes on where lines of their own are needed.
 class Reach final : public WalkObserver {
   public:
+    Reach(TermText& terms, AddressMarks& marks) : terms_(terms), marks_(marks) {}
+
     Entered enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
+        if (const auto original = terms_.original_of(object)) {
+            marks_.add(*original);
+        }
         return {.go_on = TermText::leads_on(object)};
     }
     void again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {}
     void leave(std::span<WalkLevel> /*path*/) override {}
+
+  private:
+    TermText& terms_;
+    AddressMarks& marks_;
 };
 
 }  // namespace
 
 void Literals::use(std::uint64_t word) {
     if (!marks_.has(pointer_of(word))) {
-        Reach reach;
+        Reach reach(terms_, marks_);
         walk_.walk(word, reach);
     }
 }

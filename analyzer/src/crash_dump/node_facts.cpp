@@ -1,10 +1,18 @@
 #include "crash_dump/node_facts.h"
 
+#include "query/dump_facts.h"
+
+#include <libdump/term/term_scheme.h>
+
 namespace beamdump::crash_dump {
 
 Result<NodeFacts> NodeFacts::read(Dump& dump) {
     NodeFacts facts;
     const records::Node& node = dump.node();
+    facts.of_crash_dump = query::is_of_crash_dump(dump);
+    if (facts.of_crash_dump && node.has_word_size() && node.word_size() == kWordBytes / 2) {
+        facts.address_scale = 2;
+    }
     facts.self = {dump.atoms().text(node.name_atom()).value_or("nonode@nohost"), node.creation()};
     for (const std::uint64_t offset : dump.trailer().fun_entries_offset()) {
         auto page =

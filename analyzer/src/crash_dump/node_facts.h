@@ -31,6 +31,11 @@ using FunEntries = std::unordered_map<std::uint64_t, FunEntry>;
 struct NodeFacts {
     NodeName self;
     FunEntries funs;
+    /// Its dump was made of a crash dump: the text has each object as that one had it.
+    bool of_crash_dump = false;
+    /// Of a crash dump of a node with words of four bytes, addresses in the dump are twice the
+    /// node's (libdump/crash).
+    std::uint64_t address_scale = 1;
 
     static Result<NodeFacts> read(Dump& dump);
 };

@@ -1,5 +1,7 @@
 #include "crash_dump/node_sections.h"
 
+#include "query/dump_facts.h"
+
 #include <libdump/base/terminal_text.h>
 #include <libdump/term/atom_text.h>
 
@@ -30,8 +32,11 @@ std::string time_text(fmt::format_string<std::tm> format, std::int64_t microseco
                                                    : fmt::format(format, std::move(parts));
 }
 
-std::string slogan(Dump& dump, std::string_view version) {
+std::string slogan(const Dump& dump, std::string_view version) {
     const records::Capture& capture = dump.capture();
+    if (query::is_of_crash_dump(dump)) {
+        return capture.slogan();
+    }
     std::string text = "No crash: beamdump-capture";
     if (capture.has_tool_version()) {
         text += " " + capture.tool_version();
@@ -48,6 +53,9 @@ std::string slogan(Dump& dump, std::string_view version) {
 
 /// As erlang:system_info(system_version) begins; what the dump lacks of it is left out.
 std::string system_version(const records::Node& node) {
+    if (node.has_system_version()) {
+        return node.system_version();
+    }
     std::string text = "Erlang/OTP";
     if (node.has_otp_release()) {
         text += " " + node.otp_release();
@@ -65,21 +73,6 @@ std::string system_version(const records::Node& node) {
         text += " [jit]";
     }
     return text;
-}
-
-void write_memory(Dump& dump, Text& out) {
-    const records::Totals& totals = dump.trailer().totals();
-    const records::Node& node = dump.node();
-    const auto line = [&out](std::string_view name, bool known, std::uint64_t bytes) {
-        if (known) {
-            out.put(fmt::format("{}: {}\n", name, bytes));
-        }
-    };
-    out.put("=memory\n");
-    line("processes_used", totals.has_process_memory_bytes(), totals.process_memory_bytes());
-    line("atom_used", totals.has_atom_text_bytes(), totals.atom_text_bytes());
-    line("binary", totals.has_binary_bytes(), totals.binary_bytes());
-    line("code", node.has_code_bytes(), node.code_bytes());
 }
 
 /// Sizes of a module's instances, in bytes, with their literals (break.c, code_size()).
@@ -120,16 +113,32 @@ Result<std::map<std::uint32_t, ModuleSizes>> module_sizes(Dump& dump) {
 
 }  // namespace
 
-void write_header(Dump& dump, std::string_view version, Text& out) {
-    out.put("=erl_crash_dump:0.5\n");
-    out.put(time_text("{:%a %b %e %H:%M:%S %Y}", dump.capture().started_us()));
+void write_head(Dump& dump, std::string_view version, Text& out) {
+    out.put(fmt::format("=erl_crash_dump:{}\n", kTextVersion));
+    out.put(query::is_of_crash_dump(dump)
+                ? one_line(dump.capture().crash_date())
+                : time_text("{:%a %b %e %H:%M:%S %Y}", dump.capture().started_us()));
     out.put('\n');
     out.put(fmt::format("Slogan: {}\nSystem version: {}\n", one_line(slogan(dump, version)),
                         one_line(system_version(dump.node()))));
     if (const records::Totals& totals = dump.trailer().totals(); totals.has_atoms()) {
         out.put(fmt::format("Atoms: {}\n", totals.atoms()));
     }
-    write_memory(dump, out);
+}
+
+void write_memory(Dump& dump, Text& out) {
+    const records::Totals& totals = dump.trailer().totals();
+    const records::Node& node = dump.node();
+    const auto line = [&out](std::string_view name, bool known, std::uint64_t bytes) {
+        if (known) {
+            out.put(fmt::format("{}: {}\n", name, bytes));
+        }
+    };
+    out.put("=memory\n");
+    line("processes_used", totals.has_process_memory_bytes(), totals.process_memory_bytes());
+    line("atom_used", totals.has_atom_text_bytes(), totals.atom_text_bytes());
+    line("binary", totals.has_binary_bytes(), totals.binary_bytes());
+    line("code", node.has_code_bytes(), node.code_bytes());
 }
 
 void write_distribution(Dump& dump, TermText& terms) {

@@ -12,9 +12,15 @@ namespace beamdump::crash_dump {
 /// The sections of the node as a whole, in the order of the VM (break.c, erl_crash_dump_v(), OTP
 /// 27.3.4; erl_crash_dump.c from 28 on). A line whose fact is not in the dump is left out.
 
-/// The header, which says what the text was made of and by `version` of this program; and =memory,
-/// as far as the dump can tell (docs/crash-dump.md says what the numbers count).
-void write_header(Dump& dump, std::string_view version, Text& out);
+/// The version of the text format that is written.
+inline constexpr std::string_view kTextVersion = "0.5";
+
+/// =erl_crash_dump: of a crash dump what that said, else what the text was made of and by `version`
+/// of this program.
+void write_head(Dump& dump, std::string_view version, Text& out);
+
+/// =memory, as far as the dump can tell (docs/crash-dump.md says what the numbers count).
+void write_memory(Dump& dump, Text& out);
 
 /// =node and, where the node has no name, =no_distribution.
 void write_distribution(Dump& dump, TermText& terms);

@@ -3,9 +3,14 @@
 #include "crash_dump/internal_state.h"
 #include "crash_dump/link_list.h"
 
+#include <libdump/base/terminal_text.h>
 #include <libdump/model/owner_id.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace beamdump::crash_dump {
@@ -14,13 +19,14 @@ namespace {
 
 /// The VM's words for process_info's (erts_dump_process_state()); empty: not known.
 std::string_view state_text(std::string_view status) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kStates = {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kStates = {
         {{"exiting", "Exiting"},
          {"garbage_collecting", "Garbing"},
          {"suspended", "Suspended"},
          {"running", "Running"},
          {"runnable", "Scheduled"},
-         {"waiting", "Waiting"}}};
+         {"waiting", "Waiting"},
+         {"free", "Non Existing"}}};
     for (const auto& [name, text] : kStates) {
         if (name == status) {
             return text;
@@ -53,6 +59,15 @@ class ProcessSection {
         if (process_.has_state_bits()) {
             out_.put("Internal State: ");
             out_.put(internal_state_text(process_.state_bits(), terms_.scheme().id));
+            out_.put('\n');
+        } else if (process_.has_priority()) {
+            // Of a crash dump's state, a dump has no more.
+            std::string priority = process_.priority();
+            std::ranges::transform(priority, priority.begin(), [](unsigned char letter) {
+                return static_cast<char>(std::toupper(letter));
+            });
+            out_.put("Internal State: USR_PRIO_");
+            out_.put(one_line(priority));
             out_.put('\n');
         }
         return {};
@@ -102,6 +117,10 @@ class ProcessSection {
 
     /// What the VM noted as running, which it seldom does but in calls of its own functions.
     void current_call() {
+        if (terms_.of_crash_dump()) {
+            current_of_crash_dump();
+            return;
+        }
         const std::uint64_t address = process_.current_address();
         if (address == 0) {
             return;
@@ -112,6 +131,26 @@ class ProcessSection {
         }
         out_.put(runs() ? "Last scheduled in for: " : "Current call: ");
         terms_.function(*location->function);
+        out_.put('\n');
+    }
+
+    /// A crash dump tells the function, but where the program counter does.
+    void current_of_crash_dump() {
+        const records::Mfa& current = process_.current_function();
+        if (!current.has_module_atom() || !current.has_function_atom() || !current.has_arity()) {
+            return;
+        }
+        if (const auto counter = process_.has_instruction_address()
+                                     ? dump_.code_at(process_.instruction_address())
+                                     : std::nullopt;
+            counter && counter->function &&
+            counter->function->module_atom == current.module_atom() &&
+            counter->function->function_atom == current.function_atom() &&
+            counter->function->arity == current.arity()) {
+            return;
+        }
+        out_.put(runs() ? "Last scheduled in for: " : "Current call: ");
+        terms_.function({current.module_atom(), current.function_atom(), current.arity()});
         out_.put('\n');
     }
 
@@ -131,10 +170,15 @@ class ProcessSection {
         number("Stack+heap", process_.has_heap_words(), process_.heap_words());
         number("OldHeap", process_.has_old_heap_words(), process_.old_heap_words());
         // As the VM counts them, the stack is unused.
-        number("Heap unused",
-               process_.has_heap_end_address() && process_.has_heap_top_address() &&
-                   process_.heap_end_address() >= process_.heap_top_address(),
-               words(process_.heap_top_address(), process_.heap_end_address()));
+        if (terms_.of_crash_dump()) {
+            number("Heap unused", process_.has_heap_words() && process_.has_heap_used_words(),
+                   process_.heap_words() - process_.heap_used_words());
+        } else {
+            number("Heap unused",
+                   process_.has_heap_end_address() && process_.has_heap_top_address() &&
+                       process_.heap_end_address() >= process_.heap_top_address(),
+                   words(process_.heap_top_address(), process_.heap_end_address()));
+        }
         number("OldHeap unused",
                process_.has_old_heap_words() && process_.has_old_heap_used_words() &&
                    process_.old_heap_words() >= process_.old_heap_used_words(),

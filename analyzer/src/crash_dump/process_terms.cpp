@@ -175,7 +175,7 @@ void ProcessTerms::stack() {
         };
         if (entry->kind == StackEntry::Kind::kReturnAddress ||
             entry->kind == StackEntry::Kind::kMissing) {
-            out_.pointer(entry->address);
+            out_.pointer(terms_.node_address(entry->address));
             out_.put(':');
         } else {
             out_.put('y');
@@ -259,11 +259,26 @@ WalkObserver::Entered ProcessTerms::enter(const HeapObject& object,
         literals_.use(word_to(terms_.scheme(), object.address, object.is_cell));
         return {.go_on = false};
     }
+    if (const auto original = terms_.original_of(object)) {
+        part_of(*original);
+    }
     if (!terms_.object(object)) {
         ++unwritten_;
         return {.go_on = false};
     }
     return {.go_on = TermText::leads_on(object) && out_.ok()};
+}
+
+/// The binary that a part refers to has a line before it, once.
+void ProcessTerms::part_of(std::uint64_t original) {
+    if (is_literal(original)) {
+        literals_.use(word_to(terms_.scheme(), original, false));
+        return;
+    }
+    if (marks_.add(original)) {
+        const auto object = boxed_object(terms_.scheme(), terms_.words(), original);
+        unwritten_ += object && terms_.object(*object) ? 0 : 1;
+    }
 }
 
 bool ProcessTerms::is_literal(std::uint64_t address) {

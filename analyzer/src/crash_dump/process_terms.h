@@ -43,6 +43,7 @@ class ProcessTerms final : private WalkObserver {
     void stack();
     Result<void> heap();
     void root(std::uint64_t word);
+    void part_of(std::uint64_t original);
     [[nodiscard]] bool is_literal(std::uint64_t address);
 
     Dump& dump_;

@@ -1,5 +1,6 @@
 #include "crash_dump/term_text.h"
 
+#include <libdump/format/crash_regions.h>
 #include <libdump/heap/largest_terms.h>
 #include <libdump/term/big_integer.h>
 
@@ -21,8 +22,6 @@ constexpr std::uint64_t kMostDecimalWords = 1024;
 /// begin to its last whole one.
 constexpr std::uint64_t kMostBytesInPlace = std::uint64_t{64} << 10U;
 constexpr std::size_t kBlock = std::size_t{3} << 10U;
-/// The kernel's half of the addresses: no object of the node is there.
-constexpr std::uint64_t kAtomObjects = 0xFFFF'8000'0000'0000U;
 
 }  // namespace
 
@@ -32,7 +31,8 @@ TermText::TermText(Text& out, TermContext& context, const TagScheme& scheme, con
       scheme_(scheme),
       reader_(context),
       printer_(context, scheme),
-      encoder_(reader_, scheme_, node, printer_) {}
+      encoder_(reader_, scheme_, node, printer_),
+      node_(node) {}
 
 void TermText::forget() {
     reader_.forget();
@@ -44,7 +44,7 @@ void TermText::element(std::uint64_t word) {
         case WordKind::kList:
         case WordKind::kBoxed:
             out_.put('H');
-            out_.hex(pointer_of(word));
+            out_.hex(node_address(pointer_of(word)));
             return;
         case WordKind::kSmall:
             out_.put('I');
@@ -79,7 +79,7 @@ void TermText::atom_element(std::uint32_t index, std::string_view name) {
     if (has_line_break(name)) {
         atom_objects_used_ = true;
         out_.put('H');
-        out_.hex(kAtomObjects + index * kWordBytes);
+        out_.hex(node_address(atom_object_address(index)));
         return;
     }
     out_.put('A');
@@ -90,7 +90,7 @@ void TermText::atom_element(std::uint32_t index, std::string_view name) {
 
 void TermText::atom_object(std::uint32_t index) {
     if (const auto encoded = encoder_.encode_atom(index)) {
-        out_.hex(kAtomObjects + index * kWordBytes);
+        out_.hex(node_address(atom_object_address(index)));
         out_.put(':');
         external(*encoded);
     }
@@ -150,7 +150,7 @@ bool TermText::object(const HeapObject& object) {
 }
 
 void TermText::begin(const HeapObject& object) {
-    out_.hex(object.address);
+    out_.hex(node_address(object.address));
     out_.put(':');
 }
 
@@ -228,12 +228,17 @@ bool TermText::binary(const HeapObject& object) {
     if (content.trailing_bits() != 0 && short_and_here) {
         return external(object);
     }
+    if (const auto original = original_of(object)) {
+        part(object, *original);
+        return true;
+    }
     begin(object);
     if (content.binary() == 0 || (content.bit_offset() != 0 && short_and_here)) {
         bytes(content);
         return true;
     }
-    out_.put("Yc");
+    // What a word leads to has that kind's size: readers of the text go by it.
+    out_.put(object.kind == BoxedKind::kSubBinary ? "Ys" : "Yc");
     out_.hex(content.binary());
     out_.put(':');
     out_.hex(content.first_byte());
@@ -241,6 +246,45 @@ bool TermText::binary(const HeapObject& object) {
     out_.hex(content.whole_bytes());
     out_.put('\n');
     return true;
+}
+
+std::optional<std::uint64_t> TermText::original_of(const HeapObject& object) {
+    const bool bits = object.kind == BoxedKind::kSubBits;
+    const auto slot = bits ? otp27::kSubOriginal : otp25::kSubOriginal;
+    std::uint64_t word = 0;
+    std::uint64_t header = 0;
+    if (!node_.of_crash_dump || object.is_cell || (!bits && object.kind != BoxedKind::kSubBinary) ||
+        reader_.read(object.address + slot * kWordBytes, word) != WordStatus::kHere ||
+        reader_.read(pointer_of(word), header) != WordStatus::kHere ||
+        boxed_kind(scheme_, header) != BoxedKind::kHeapBinary) {
+        return std::nullopt;
+    }
+    return pointer_of(word);
+}
+
+/// Part of a binary on the heap, as the VM prints it: by that one's address.
+void TermText::part(const HeapObject& object, std::uint64_t original) {
+    constexpr std::uint64_t kBits = 8;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    if (object.kind == BoxedKind::kSubBits) {
+        std::uint64_t end = 0;
+        reader_.read(object.address + otp27::kSubStart * kWordBytes, offset);
+        reader_.read(object.address + otp27::kSubEnd * kWordBytes, end);
+        size = (end - offset) / kBits;
+        offset /= kBits;
+    } else {
+        reader_.read(object.address + otp25::kSubOffset * kWordBytes, offset);
+        reader_.read(object.address + otp25::kBinarySize * kWordBytes, size);
+    }
+    begin(object);
+    out_.put("Ys");
+    out_.hex(node_address(original));
+    out_.put(':');
+    out_.hex(offset);
+    out_.put(':');
+    out_.hex(size);
+    out_.put('\n');
 }
 
 void TermText::bytes(const BinaryContent& content) {

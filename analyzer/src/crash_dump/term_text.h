@@ -12,6 +12,7 @@
 #include <libdump/term/word_reader.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace beamdump::crash_dump {
@@ -20,11 +21,12 @@ namespace beamdump::crash_dump {
 /// 27.3.4 and 29.1.1; what is read back by crashdump_viewer.erl, parse_term() and
 /// parse_heap_term()): a word where it stands, and each object on a line of its own.
 ///
-/// Other than the VM: part of a binary on the heap, and one that begins within a byte, stands as
-/// bytes of its own, so that it can be read, and one that ends within a byte in external format; a
-/// match context of OTP 25 as what is left to match; integers of more than 1024 words in
-/// hexadecimal; an atom with a line break, which the format cannot hold, as an object in external
-/// format among the literals. As with the VM, funs lose what they hold.
+/// Other than the VM, but in a dump that was made of a crash dump: part of a binary on the heap,
+/// and one that begins within a byte, stands as bytes of its own, so that it can be read, and one
+/// that ends within a byte in external format; a match context of OTP 25 as what is left to match;
+/// integers of more than 1024 words in hexadecimal; an atom with a line break, which the format
+/// cannot hold, as an object in external format among the literals. As with the VM, funs lose what
+/// they hold.
 class TermText {
   public:
     /// All must outlive the text.
@@ -36,6 +38,9 @@ class TermText {
 
     /// The line of an object. False where it could not be made: nothing was written then.
     bool object(const HeapObject& object);
+    /// Of a dump that was made of a crash dump: the binary on the heap that a part of it refers to,
+    /// which needs a line of its own. Otherwise the part stands as bytes of its own.
+    [[nodiscard]] std::optional<std::uint64_t> original_of(const HeapObject& object);
     /// The line of an atom that stands among the literals, at an address that no object has.
     void atom_object(std::uint32_t index);
     [[nodiscard]] static bool has_line_break(std::string_view atom) {
@@ -57,6 +62,12 @@ class TermText {
     /// Drops the words held: the context leads elsewhere from here on.
     void forget();
 
+    /// An address in the dump as it was on the node.
+    [[nodiscard]] std::uint64_t node_address(std::uint64_t address) const {
+        return address / node_.address_scale;
+    }
+    [[nodiscard]] bool of_crash_dump() const { return node_.of_crash_dump; }
+
     [[nodiscard]] Text& out() { return out_; }
     [[nodiscard]] WordReader& words() { return reader_; }
     [[nodiscard]] const TagScheme& scheme() const { return scheme_; }
@@ -72,6 +83,7 @@ class TermText {
     bool number(const HeapObject& object);
     bool big(const HeapObject& object);
     bool binary(const HeapObject& object);
+    void part(const HeapObject& object, std::uint64_t original);
     void bytes(const BinaryContent& content);
     bool identifier(const HeapObject& object);
     bool flat_map(const HeapObject& object);
@@ -85,6 +97,7 @@ class TermText {
     WordReader reader_;
     TermPrinter printer_;
     ExternalEncoder encoder_;
+    const NodeFacts& node_;
     std::uint64_t missing_ = 0;
     bool atom_objects_used_ = false;
 };

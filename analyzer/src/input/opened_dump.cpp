@@ -44,10 +44,15 @@ bool is_crash_dump(const std::string& path) {
 }
 
 std::vector<std::string> OpenedDump::missing() const {
-    auto all = missing_;
-    if (late_terms_) {
-        std::ranges::move(late_terms_->missing(), std::back_inserter(all));
+    std::vector<std::string> all;
+    if (!dump_->capture().cut_off().empty()) {
+        all.push_back(dump_->capture().cut_off());
     }
+    auto counts = dump_->text_damage().counts();
+    if (late_terms_) {
+        counts.add(late_terms_->met());
+    }
+    std::ranges::move(counts.sentences(), std::back_inserter(all));
     return all;
 }
 
@@ -58,8 +63,10 @@ std::optional<OpenedDump::TextStats> OpenedDump::text_stats() const {
 
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                              const crash::CrashDump::Progress& progress,
-                             const crash::CrashDump::HeaderSeen& header_seen) {
+                             const crash::CrashDump::HeaderSeen& header_seen,
+                             const InputLimits& limits) {
     OpenedDump opened;
+    opened.path_ = path;
     if (!is_crash_dump(path)) {
         auto dump = Dump::open(path);
         if (!dump) {
@@ -68,7 +75,7 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
         opened.dump_ = std::move(*dump);
         return opened;
     }
-    auto text = crash::CrashDump::open(path, progress, header_seen);
+    auto text = crash::CrashDump::open(path, progress, header_seen, limits);
     if (!text) {
         return std::unexpected(text.error());
     }
@@ -77,7 +84,9 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
         return std::unexpected(file.error());
     }
     opened.text_ = std::make_unique<crash::CrashDump>(std::move(*text));
-    auto outcome = crash::convert(*opened.text_, descriptor_sink(file->get()), choice, progress);
+    auto outcome = crash::convert(
+        *opened.text_, budgeted_sink(descriptor_sink(file->get()), opened.text_->budget()), choice,
+        progress);
     if (!outcome) {
         return std::unexpected(outcome.error());
     }
@@ -86,7 +95,6 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
         return std::unexpected(dump.error());
     }
     opened.dump_ = std::move(*dump);
-    opened.missing_ = std::move(outcome->missing);
     opened.late_terms_ = std::move(outcome->late_terms);
     opened.dump_->set_late_terms(opened.late_terms_.get());
     return opened;

@@ -14,8 +14,10 @@ namespace beamdump::input {
 /// A dump to ask, whatever kind of file it came from.
 class OpenedDump {
   public:
-    /// What of the file could not be read until now, a sentence each; besides the dump's own
-    /// damage.
+    /// As it was asked for.
+    [[nodiscard]] const std::string& path() const { return path_; }
+    /// Of a crash dump, or its conversion: what of the text the answer lacks because it could not
+    /// be read, a sentence each; besides the dump's own damage.
     [[nodiscard]] std::vector<std::string> missing() const;
     [[nodiscard]] Dump& dump() const { return *dump_; }
     /// Of a crash dump: bytes of its text that were read until now, and that it has.
@@ -28,9 +30,10 @@ class OpenedDump {
   private:
     friend Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                                         const crash::CrashDump::Progress& progress,
-                                        const crash::CrashDump::HeaderSeen& header_seen);
+                                        const crash::CrashDump::HeaderSeen& header_seen,
+                                        const InputLimits& limits);
     std::unique_ptr<crash::CrashDump> text_;
-    std::vector<std::string> missing_;
+    std::string path_;
     std::unique_ptr<crash::LateTerms> late_terms_;
     std::unique_ptr<Dump> dump_;
 };
@@ -43,6 +46,7 @@ bool is_crash_dump(const std::string& path);
 /// a name; the name of `path` is needed no more then.
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                              const crash::CrashDump::Progress& progress,
-                             const crash::CrashDump::HeaderSeen& header_seen);
+                             const crash::CrashDump::HeaderSeen& header_seen,
+                             const InputLimits& limits);
 
 }  // namespace beamdump::input

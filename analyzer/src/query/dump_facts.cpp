@@ -21,7 +21,10 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
     std::error_code unknown;
     const auto bytes = std::filesystem::file_size(file, unknown);
     facts.file_bytes = unknown ? dump.reader().file_bytes() : bytes;
-    facts.stream_bytes = dump.reader().flat_bytes();
+    // Of a crash dump, it is made for the question, and not the same as that of its conversion.
+    if (!is_of_crash_dump(dump)) {
+        facts.stream_bytes = dump.reader().flat_bytes();
+    }
     if (const auto& damage = dump.reader().damage()) {
         facts.damage = damage->what;
     }

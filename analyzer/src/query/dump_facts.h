@@ -14,8 +14,8 @@ namespace beamdump::query {
 struct DumpFacts {
     std::string file;
     std::uint64_t file_bytes = 0;
-    std::uint64_t stream_bytes = 0;     ///< decompressed
-    std::optional<std::string> damage;  ///< set where the dump was cut short
+    std::optional<std::uint64_t> stream_bytes;  ///< decompressed; nothing of a crash dump
+    std::optional<std::string> damage;          ///< set where the dump was cut short
     std::optional<std::string> node_name;
     std::optional<std::int64_t> captured_us;  ///< since the Unix epoch
     std::optional<LayoutFacts> layout;        ///< set where it is not the release's own

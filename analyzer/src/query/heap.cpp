@@ -169,7 +169,7 @@ std::string root_text(const RootLine& line) {
 
 Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_view name,
                                const HeapOptions& options) {
-    auto process = open_process(dump, name);
+    auto process = open_process(dump, name, HeapUse::kWhole);
     if (!process) {
         return std::unexpected(process.error());
     }

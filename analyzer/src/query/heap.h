@@ -5,6 +5,7 @@
 #include "query/process_line.h"
 #include "query/term_text.h"
 
+#include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 
 #include <cstddef>
@@ -132,7 +133,7 @@ struct HeapOptions {
     bool sensitive = false;       ///< show a process flagged sensitive
     bool retained = false;        ///< find out what would be freed if a term went away
     bool terms = false;           ///< list the top-level terms in address order, dead ones too
-    std::uint64_t max_memory = std::uint64_t{1} << 30U;  ///< bytes of tables; more is on disk
+    InputLimits limits;           ///< of tables
 };
 
 /// Sizes and liveness of all that the process's roots reach. The marks (3 bits for each word of the

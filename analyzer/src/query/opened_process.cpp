@@ -53,7 +53,8 @@ Result<std::vector<std::uint64_t>> OpenedProcess::arguments() {
     return words;
 }
 
-Result<std::unique_ptr<OpenedProcess>> open_process(Dump& dump, std::string_view name) {
+Result<std::unique_ptr<OpenedProcess>> open_process(Dump& dump, std::string_view name,
+                                                    HeapUse use) {
     auto row = dump.find_process(name);
     if (!row) {
         return std::unexpected(row.error());
@@ -66,6 +67,7 @@ Result<std::unique_ptr<OpenedProcess>> open_process(Dump& dump, std::string_view
     if (!scheme) {
         return std::unexpected(scheme.error());
     }
+    dump.text_damage().tell_process(dump.trailer(), run->end, use == HeapUse::kWhole);
     return std::make_unique<OpenedProcess>(dump, std::move(*run), *scheme);
 }
 

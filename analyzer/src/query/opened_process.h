@@ -39,7 +39,12 @@ struct OpenedProcess {
     Result<std::vector<std::uint64_t>> arguments();
 };
 
+/// How much of a process's heap a question goes over: of a crash dump's, as much is said to be
+/// damaged.
+enum class HeapUse : std::uint8_t { kTerms, kWhole };
+
 /// The process that `name` means: `<0.123.0>`, `0.123.0` or a registered name.
-Result<std::unique_ptr<OpenedProcess>> open_process(Dump& dump, std::string_view name);
+Result<std::unique_ptr<OpenedProcess>> open_process(Dump& dump, std::string_view name,
+                                                    HeapUse use = HeapUse::kTerms);
 
 }  // namespace beamdump::query

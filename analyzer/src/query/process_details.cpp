@@ -256,7 +256,7 @@ class Reading {
 
 Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std::string_view name,
                                        const DetailsOptions& options) {
-    auto process = open_process(dump, name);
+    auto process = open_process(dump, name, HeapUse::kWhole);
     if (!process) {
         return std::unexpected(process.error());
     }

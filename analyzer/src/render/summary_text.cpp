@@ -177,9 +177,9 @@ void print_head(Output& output, const Summary& summary, const Marks& marks) {
         row("capture", capture_text(summary.capture));
         row("read", cost_text(summary.capture));
     }
-    row("dump",
-        fmt::format("{}, {} ({} uncompressed)", summary.dump.file,
-                    bytes_text(summary.dump.file_bytes), bytes_text(summary.dump.stream_bytes)));
+    const auto& stream = summary.dump.stream_bytes;
+    row("dump", fmt::format("{}, {}{}", summary.dump.file, bytes_text(summary.dump.file_bytes),
+                            stream ? fmt::format(" ({} uncompressed)", bytes_text(*stream)) : ""));
     row("processes", process_count_text(summary, marks));
     row("consistent", consistency_text(summary, marks));
     table.print_whole(output);

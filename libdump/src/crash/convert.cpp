@@ -2,6 +2,7 @@
 #include "late_context.h"
 #include "node_text.h"
 #include "other_sections.h"
+#include "relation_text.h"
 #include "run_text.h"
 #include "table_writer.h"
 
@@ -20,7 +21,7 @@ class Converter {
     Converter(const CrashDump& dump, DumpWriter& writer, TextFormat format, NodeText node)
         : dump_(dump),
           writer_(writer),
-          terms_(std::make_unique<NodeTerms>(std::move(format))),
+          terms_(std::make_unique<NodeTerms>(std::move(format), &dump.budget())),
           node_(std::move(node)),
           binaries_(dump, terms_->format, writer) {}
 
@@ -72,15 +73,18 @@ Result<void> Converter::literals() {
     HeapText objects(terms_->format, terms_->names, literals, literals,
                      [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text);
-    if (counts && counts->overlaps != 0) {
-        counts =
-            read_again(dump_.text(), *dump_.literals(), terms_->format, terms_->names, literals,
-                       literals, [this](std::uint64_t address) { return binaries_.want(address); });
+    if (counts && counts->objects.overlaps != 0) {
+        counts = read_again(
+            dump_.text(), *dump_.literals(), terms_->format, terms_->names, literals, literals,
+            [this](std::uint64_t address) { return binaries_.want(address); }, dump_.budget());
     }
     if (!counts) {
         return std::unexpected(counts.error());
     }
-    counts_ = *counts;
+    counts_ = counts->all();
+    if (!counts_.empty()) {
+        *trailer_.mutable_crash_literals() = counts_.record();
+    }
     auto stretches = literals.stretches(kGapWords);
     if (!stretches) {
         return std::unexpected(stretches.error());
@@ -92,8 +96,8 @@ Result<void> Converter::literals() {
         header.region_kind = format::RegionKind::kLiterals;
         header.address = stretch.address;
         header.total = stretch.words;
-        auto ref = append_words(writer_, header, literals, stretch.address, {literals, literals},
-                                terms_->format.words);
+        auto ref = append_words(writer_, header, literals, stretch.address,
+                                {literals, literals, terms_->names}, terms_->format.words);
         if (!ref) {
             return std::unexpected(ref.error());
         }
@@ -148,6 +152,10 @@ Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::
         if (!facts) {
             return std::unexpected(facts.error());
         }
+        if (auto done = terms_->names.check(); !done) {
+            return done;
+        }
+        const auto relations = (facts->links + facts->monitors) * kRelationMemory;
         const bool whole = is_chosen(choice, *facts);
         const auto extent = !whole ? RunText::Extent::kFacts
                             : choice.heaps == ConvertChoice::Heaps::kOneLate
@@ -157,6 +165,7 @@ Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::
         if (!row) {
             return std::unexpected(row.error());
         }
+        dump_.budget().give_memory(relations);
         all_heaps_told = all_heaps_told && row->has_heap_words();
         if (auto done = index.add(*row); !done) {
             return done;
@@ -205,8 +214,8 @@ Result<void> Converter::finish() {
     if (!dump_.cut_off().empty()) {
         trailer_.add_warning(dump_.cut_off());
     }
-    for (auto& sentence : counts_.sentences()) {
-        trailer_.add_warning(std::move(sentence));
+    if (!counts_.empty()) {
+        *trailer_.mutable_crash_text() = counts_.record();
     }
     auto written = writer_.finish(trailer_);
     return written ? Result<void>() : std::unexpected(written.error());
@@ -228,7 +237,9 @@ Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
         done = finish();
     }
     if (!done) {
-        return std::unexpected(done.error());
+        return done.error().code == ErrorCode::kLimit
+                   ? wrap(dump_.text().name(), std::move(done.error()))
+                   : std::unexpected(done.error());
     }
     ConvertOutcome outcome{dump_.processes().size(), counts_.malformed, {}, nullptr};
     if (!dump_.cut_off().empty()) {

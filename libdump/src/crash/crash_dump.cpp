@@ -16,6 +16,10 @@ namespace beamdump::crash {
 namespace {
 
 constexpr std::size_t kLongestLine = 64U << 10U;
+// In memory, about, while tables grow: a process with its sections; a binary, a node or a kind of
+// sections.
+constexpr std::uint64_t kProcessMemory = 256;
+constexpr std::uint64_t kEntryMemory = 96;
 
 /// A slogan without a line end of its own, as that of a dump asked for in the break menu, has the
 /// system version on its last line (erl_crash_dump_v in break.c, OTP 17 to 29).
@@ -63,12 +67,13 @@ std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
 }
 
 Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progress& progress,
-                                  const HeaderSeen& header_seen) {
-    auto text = TextSource::open(path);
+                                  const HeaderSeen& header_seen, const InputLimits& limits) {
+    auto budget = std::make_unique<Budget>(limits);
+    auto text = TextSource::open(path, budget.get());
     if (!text) {
         return std::unexpected(text.error());
     }
-    CrashDump dump(std::move(*text));
+    CrashDump dump(std::move(*text), std::move(budget));
     if (auto done = dump.check_begin(); !done) {
         return std::unexpected(done.error());
     }
@@ -109,6 +114,9 @@ Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_
         const bool first = counts_.empty();
         add(section);
         auto done = first ? read_header({section.body, section.end}) : Result<void>();
+        if (done && budget_->memory_exceeded()) {
+            return Result<void>(wrap(text_.name(), budget_->check_memory().error()));
+        }
         if (first && done && header_seen) {
             header_seen(header_);
         }
@@ -122,7 +130,7 @@ Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_
     }
     std::ranges::sort(binaries_, {}, &std::pair<std::uint64_t, Span>::first);
     if (!ended_) {
-        cut_off_ = fmt::format("{} breaks off after {} bytes, in its section ={}{}{}", text_.name(),
+        cut_off_ = fmt::format("the crash dump breaks off after {} bytes, in its section ={}{}{}",
                                text_.size(), last_section_, text_.broken().empty() ? "" : ": ",
                                text_.broken());
     }
@@ -140,6 +148,7 @@ ProcessSections& CrashDump::process(std::string_view pid) {
     const auto [found, made] = by_owner_.try_emplace(owner, processes_.size());
     if (made) {
         processes_.emplace_back().owner_id = owner;
+        budget_->use_memory(kProcessMemory);
     }
     return processes_[found->second];
 }
@@ -176,6 +185,7 @@ void CrashDump::add(const Section& section) {
     auto count = counts_.find(tag);
     if (count == counts_.end()) {
         count = counts_.emplace(tag, 0).first;
+        budget_->use_memory(tag.size() + kEntryMemory);
     }
     ++count->second;
     last_section_.assign(tag);
@@ -188,6 +198,7 @@ void CrashDump::add(const Section& section) {
     if (tag == "binary") {
         if (const auto address = hexadecimal(argument)) {
             binaries_.emplace_back(*address, lines);
+            budget_->use_memory(kEntryMemory);
         }
         return;
     }
@@ -201,12 +212,14 @@ void CrashDump::add(const Section& section) {
     }
     if (other_sections_.empty() || other_sections_.back().end != section.begin) {
         other_sections_.push_back({section.begin, section.end});
+        budget_->use_memory(2 * sizeof(Span));
     } else {
         other_sections_.back().end = section.end;
     }
     if (tag == "visible_node" || tag == "hidden_node" || tag == "not_connected") {
         if (const auto channel = decimal(argument)) {
             nodes_.emplace_back(*channel, lines);
+            budget_->use_memory(kEntryMemory);
         }
     } else if (tag == "node") {
         node_name_ = argument;
@@ -240,6 +253,10 @@ Result<void> CrashDump::read_header(Span lines) {
         } else if (last != nullptr) {
             // A slogan may have more than one line.
             *last += '\n' + line;
+            budget_->use_memory(2 * (line.size() + 1));
+            if (budget_->memory_exceeded()) {
+                break;
+            }
         }
     }
     split_slogan(header_);

@@ -63,10 +63,15 @@ Object object_of(const LineStart& start, std::uint64_t bytes) {
 
 }  // namespace
 
-HeapLines::HeapLines(Span section)
+HeapLines::HeapLines(Span section, Budget& budget)
     : section_(section),
-      space_({.max_memory_bytes = kMemoryBytes, .directory = {}}),
+      budget_(budget),
+      space_({.max_memory_bytes = kMemoryBytes, .max_file_bytes = budget.temporary_left()}),
       places_(&space_) {}
+
+HeapLines::~HeapLines() {
+    budget_.give_temporary(file_bytes_);
+}
 
 void HeapLines::add(std::uint64_t at, std::uint64_t words) {
     const auto last = (at + (words - 1) * WordImage::kWordBytes) / kBlockBytes;
@@ -92,11 +97,15 @@ void HeapLines::end_part() {
 }
 
 Result<std::unique_ptr<HeapLines>> HeapLines::find(const TextSource& source, Span section,
-                                                   const TextFormat& format, WordImage& image) {
-    std::unique_ptr<HeapLines> lines(new HeapLines(section));
+                                                   const TextFormat& format, WordImage& image,
+                                                   Budget& budget) {
+    std::unique_ptr<HeapLines> lines(new HeapLines(section, budget));
     try {
         TextCursor text(source, section.begin, section.end);
         while (!text.at_end()) {
+            if (auto done = budget.check_memory(); !done) {
+                return std::unexpected(done.error());
+            }
             const auto begin = text.position();
             if (lines->begins_.empty()) {
                 lines->begins_.push_back(begin);
@@ -126,17 +135,21 @@ Result<std::unique_ptr<HeapLines>> HeapLines::find(const TextSource& source, Spa
         }
         lines->end_part();
         std::ranges::sort(lines->places_);
+        if (auto room = budget.take_temporary(lines->space_.file_bytes()); !room) {
+            return std::unexpected(room.error());
+        }
+        lines->file_bytes_ = lines->space_.file_bytes();
     } catch (const ScratchError& error) {
         return std::unexpected(error.error());
     }
     return lines;
 }
 
-Result<TextCounts> read_again(const TextSource& source, Span section, const TextFormat& format,
+Result<HeapCounts> read_again(const TextSource& source, Span section, const TextFormat& format,
                               Names& names, WordImage& image, WordImage& literals,
-                              const std::function<bool(std::uint64_t)>& binary) {
+                              const std::function<bool(std::uint64_t)>& binary, Budget& budget) {
     image.clear();
-    auto lines = HeapLines::find(source, section, format, image);
+    auto lines = HeapLines::find(source, section, format, image, budget);
     if (!lines) {
         return std::unexpected(lines.error());
     }

@@ -26,11 +26,16 @@ class HeapLines {
         auto operator<=>(const Place&) const = default;
     };
 
+    ~HeapLines();
+    HeapLines(const HeapLines&) = delete;
+    HeapLines& operator=(const HeapLines&) = delete;
+
     /// Goes over the section, and tells `image` what begins where. What a line says beyond its
     /// object's kind and size is not looked at. Errors: those of reading the text, and of temporary
     /// files.
     static Result<std::unique_ptr<HeapLines>> find(const TextSource& text, Span section,
-                                                   const TextFormat& format, WordImage& image);
+                                                   const TextFormat& format, WordImage& image,
+                                                   Budget& budget);
 
     [[nodiscard]] std::span<const Place> parts_of(std::uint64_t page) const;
     [[nodiscard]] std::uint64_t parts() const { return begins_.size(); }
@@ -42,21 +47,23 @@ class HeapLines {
     }
 
   private:
-    explicit HeapLines(Span section);
+    HeapLines(Span section, Budget& budget);
     void add(std::uint64_t at, std::uint64_t words);
     void end_part();
 
     Span section_;
     std::vector<std::uint64_t> begins_;  // of the first line of each part
     std::vector<std::uint64_t> pages_;   // of the part at hand
+    Budget& budget_;
+    std::uint64_t file_bytes_ = 0;  // taken of the budget
     ScratchSpace space_;
     ScratchArray<Place> places_;
 };
 
 /// Reads a section of heap lines, some objects of which reach into others, from the beginning:
 /// which of them are left out is then the same as where its parts are read in any order.
-Result<TextCounts> read_again(const TextSource& source, Span section, const TextFormat& format,
+Result<HeapCounts> read_again(const TextSource& source, Span section, const TextFormat& format,
                               Names& names, WordImage& image, WordImage& literals,
-                              const std::function<bool(std::uint64_t)>& binary);
+                              const std::function<bool(std::uint64_t)>& binary, Budget& budget);
 
 }  // namespace beamdump::crash

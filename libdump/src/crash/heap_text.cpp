@@ -4,6 +4,8 @@
 #include "byte_text.h"
 #include "external_words.h"
 
+#include <libdump/format/crash_regions.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +13,8 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 namespace beamdump::crash {
 namespace {
@@ -27,71 +31,79 @@ constexpr std::uint64_t kMostTuple = (1U << 24U) - 1;
 constexpr std::array<std::uint8_t, 13> kMapLeftOut = {131, 100, 0,   9,   'u', 'n', 'd',
                                                       'e', 'f', 'i', 'n', 'e', 'd'};
 
+/// Whether a line with that letter is one of an object.
+bool names_object(char tag) {
+    return std::string_view("ltFBMYPpER").contains(tag);
+}
+
+/// What the VM prints of a term that it fails to encode: the version byte alone.
+constexpr std::array<std::uint8_t, 1> kNotEncoded = {131};
+
+/// The text of an atom in the external term format, if the bytes are one.
+std::optional<std::string_view> atom_of_external(std::span<const std::uint8_t> bytes) {
+    constexpr std::uint8_t kVersion = 131;
+    constexpr std::uint8_t kAtom = 118;
+    constexpr std::uint8_t kSmallAtom = 119;
+    constexpr unsigned kByteBits = 8;
+    constexpr std::size_t kSmallHead = 3;
+    constexpr std::size_t kHead = 4;
+    std::size_t head = 0;
+    std::size_t size = 0;
+    if (bytes.size() >= kSmallHead && bytes[0] == kVersion && bytes[1] == kSmallAtom) {
+        head = kSmallHead;
+        size = bytes[2];
+    } else if (bytes.size() >= kHead && bytes[0] == kVersion && bytes[1] == kAtom) {
+        head = kHead;
+        size = static_cast<std::size_t>(bytes[2]) << kByteBits | bytes[3];
+    }
+    return head == 0 || bytes.size() != head + size
+               ? std::nullopt
+               : std::optional(
+                     std::string_view(reinterpret_cast<const char*>(bytes.data()) + head, size));
+}
+
 }  // namespace
 
-void TextCounts::add_malformed(std::uint64_t offset) {
-    add({.malformed = 1, .first_malformed = offset});
-}
-
-void TextCounts::add_overlap(std::uint64_t offset) {
-    add({.overlaps = 1, .first_overlap = offset});
-}
-
-void TextCounts::add(const TextCounts& more) {
-    const auto add_one = [](std::uint64_t& count, std::uint64_t& first, std::uint64_t more_count,
-                            std::uint64_t more_first) {
-        if (more_count != 0) {
-            first = count == 0 ? more_first : std::min(first, more_first);
-            count += more_count;
-        }
-    };
-    add_one(malformed, first_malformed, more.malformed, more.first_malformed);
-    add_one(overlaps, first_overlap, more.overlaps, more.first_overlap);
-}
-
-std::vector<std::string> TextCounts::sentences() const {
-    std::vector<std::string> all;
-    if (malformed != 0) {
-        all.push_back(
-            fmt::format("{} line{} of the crash dump could not be read, the first at byte {}",
-                        malformed, malformed == 1 ? "" : "s", first_malformed));
+void HeapCounts::leave_out(const LeftOut& object) {
+    object.count(objects);
+    if (left_out.size() < kMostListed) {
+        left_out.push_back(object);
     }
-    if (overlaps != 0) {
-        all.push_back(fmt::format(
-            "{} object{} of the crash dump {} left out, which would reach into others at the sizes "
-            "of "
-            "its release, the first at byte {}",
-            overlaps, overlaps == 1 ? "" : "s", overlaps == 1 ? "is" : "are", first_overlap));
-    }
-    return all;
 }
 
-Result<TextCounts> HeapText::read(TextCursor& text) {
-    TextCounts counts;
+TextCounts HeapCounts::all() const {
+    auto counts = lines;
+    counts.add(objects);
+    return counts;
+}
+
+Result<HeapCounts> HeapText::read(TextCursor& text) {
+    HeapCounts counts;
     while (!text.at_end()) {
+        if (auto done = names_.check(); !done) {
+            return std::unexpected(done.error());
+        }
         const auto begin = text.position();
         const auto address = text.take_hex();
         const auto at = format_.place_of(address.value_or(1));
-        Outcome outcome = Outcome::kMalformed;
         line_ = begin;
-        if (address && is_aligned(at) && text.take(':')) {
-            auto parsed = object(text, at);
-            if (!parsed) {
-                return std::unexpected(parsed.error());
-            }
-            outcome = *parsed;
-            if (outcome != Outcome::kDone) {
-                image_.begin(at, ObjectStart::kNone);
-            }
+        if (!address || !is_aligned(at) || !text.take(':') || !names_object(text.peek())) {
+            counts.lines.add_malformed(begin);
+            text.skip_line();
+            continue;
         }
-        const bool ends = text.take_line_end();
-        if (!ends) {
+        auto parsed = object(text, at);
+        if (!parsed) {
+            return std::unexpected(parsed.error());
+        }
+        if (*parsed != Outcome::kDone) {
+            image_.begin(at, ObjectStart::kNone);
+        }
+        if (!text.take_line_end()) {
             text.skip_line();
         }
-        if (outcome == Outcome::kOverlap) {
-            counts.add_overlap(begin);
-        } else if (outcome == Outcome::kMalformed || !ends) {
-            counts.add_malformed(begin);
+        if (*parsed != Outcome::kDone) {
+            counts.leave_out({at, begin, *parsed == Outcome::kOverlap});
         }
     }
     if (text.error()) {
@@ -149,7 +161,7 @@ HeapText::Parsed HeapText::object(TextCursor& text, std::uint64_t at) {
         case 'R': {
             // A FunRef: nothing refers to it but a fun, whose environment is not in the dump.
             text.take('f');
-            return text.take_hex() ? Outcome::kDone : Outcome::kMalformed;
+            return text.take_hex() && text.is_line_end() ? Outcome::kDone : Outcome::kMalformed;
         }
         default:
             return Outcome::kMalformed;
@@ -208,7 +220,7 @@ HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
         return Outcome::kMalformed;
     }
     const auto tail = take_element(text, format_, names_);
-    if (!tail) {
+    if (!tail || !text.is_line_end()) {
         return Outcome::kMalformed;
     }
     const auto room = has_room(at, 2);
@@ -254,7 +266,7 @@ HeapText::Parsed HeapText::elements(TextCursor& text, std::uint64_t object, std:
             return std::unexpected(done.error());
         }
     }
-    return Outcome::kDone;
+    return text.is_line_end() ? Outcome::kDone : Outcome::kMalformed;
 }
 
 HeapText::Parsed HeapText::tuple(TextCursor& text, std::uint64_t at) {
@@ -282,6 +294,9 @@ HeapText::Parsed HeapText::floating(TextCursor& text, std::uint64_t at) {
         return Outcome::kMalformed;
     }
     text.skip(*length);
+    if (!text.is_line_end()) {
+        return Outcome::kMalformed;
+    }
     const std::array words = {format_.words.header(BoxedKind::kFloat, 1),
                               std::bit_cast<std::uint64_t>(value)};
     return whole(at, words);
@@ -289,7 +304,7 @@ HeapText::Parsed HeapText::floating(TextCursor& text, std::uint64_t at) {
 
 HeapText::Parsed HeapText::big(TextCursor& text, std::uint64_t at) {
     const auto value = take_big(text);
-    if (!value) {
+    if (!value || !text.is_line_end()) {
         return Outcome::kMalformed;
     }
     words_.assign(
@@ -392,7 +407,7 @@ HeapText::Parsed HeapText::heap_binary(TextCursor& text, std::uint64_t at) {
         return Outcome::kMalformed;
     }
     std::vector<std::uint8_t> content(*bytes);
-    if (ByteText(text, format_.base64).read(content) != content.size()) {
+    if (ByteText(text, format_.base64).read(content) != content.size() || !text.is_line_end()) {
         return Outcome::kMalformed;
     }
     const auto data_words = (*bytes + kHeapWordBytes - 1) / kHeapWordBytes;
@@ -416,7 +431,7 @@ HeapText::Parsed HeapText::off_heap_binary(TextCursor& text, std::uint64_t at, b
         return Outcome::kMalformed;
     }
     const auto bytes = text.take_hex();
-    if (!bytes) {
+    if (!bytes || !text.is_line_end()) {
         return Outcome::kMalformed;
     }
     const bool in_bits = format_.words.scheme().heap_binary_in_bits;
@@ -510,7 +525,7 @@ Result<std::uint64_t> HeapText::holder_of(std::uint64_t binary) {
 
 HeapText::Parsed HeapText::identifier(TextCursor& text, std::uint64_t at, bool pid) {
     const auto numbers = take_identifier(text);
-    if (!numbers) {
+    if (!numbers || !text.is_line_end()) {
         return Outcome::kMalformed;
     }
     constexpr unsigned kSerialShift = 32;
@@ -530,11 +545,18 @@ HeapText::Parsed HeapText::external(TextCursor& text, std::uint64_t at) {
         return Outcome::kMalformed;
     }
     std::vector<std::uint8_t> content(*bytes);
-    if (ByteText(text, format_.base64).read(content) != content.size()) {
+    if (ByteText(text, format_.base64).read(content) != content.size() || !text.is_line_end()) {
         return Outcome::kMalformed;
     }
-    if (std::ranges::equal(content, kMapLeftOut)) {
+    if (std::ranges::equal(content, kNotEncoded) || std::ranges::equal(content, kMapLeftOut)) {
         return Outcome::kDone;  // without words: the text lacks it
+    }
+    if (at >= kAtomObjects) {
+        const auto atom = atom_of_external(content);
+        if (atom) {
+            names_.atom_object(at, *atom);
+        }
+        return atom ? Outcome::kDone : Outcome::kMalformed;
     }
     // More words than its text has characters, no two terms' at one place.
     constexpr std::uint64_t kBytesOfCharacter = 32;

@@ -2,23 +2,24 @@
 
 #include "element_text.h"
 
+#include <libdump/format/text_counts.h>
+
 #include <functional>
 #include <vector>
 
 namespace beamdump::crash {
 
-/// What was met in a part of the text.
-struct TextCounts {
-    std::uint64_t malformed = 0;
-    std::uint64_t first_malformed = 0;  ///< offset in the text
-    std::uint64_t overlaps = 0;         ///< objects left out: they reach into others
-    std::uint64_t first_overlap = 0;    ///< offset in the text
+/// What of a section of heap lines could not be used.
+struct HeapCounts {
+    /// So many objects that were left out are known by name.
+    static constexpr std::size_t kMostListed = 4096;
 
-    void add_malformed(std::uint64_t offset);
-    void add_overlap(std::uint64_t offset);
-    void add(const TextCounts& more);
-    /// A sentence about each kind of lines that are missing.
-    [[nodiscard]] std::vector<std::string> sentences() const;
+    TextCounts lines;    ///< those that name no object
+    TextCounts objects;  ///< those that were left out
+    std::vector<LeftOut> left_out;
+
+    void leave_out(const LeftOut& object);
+    [[nodiscard]] TextCounts all() const;
 };
 
 /// Puts the objects of a section of heap lines, `ADDRESS:...` each (erl_process_dump.c, heap_dump
@@ -41,8 +42,9 @@ class HeapText {
           binary_(std::move(binary)),
           starts_(starts) {}
 
-    /// Reads to the end of `text`. A line that is none is counted and passed over.
-    Result<TextCounts> read(TextCursor& text);
+    /// Reads to the end of `text`. A line that is none is counted and passed over; the object of
+    /// one that does not end where it should is left out.
+    Result<HeapCounts> read(TextCursor& text);
 
   private:
     enum class Outcome : std::uint8_t { kDone, kMalformed, kOverlap };

@@ -14,8 +14,10 @@ constexpr std::uint64_t kLongestSize = 18;
 
 }  // namespace
 
-std::vector<std::string> LateContext::missing() const {
-    return heap_ ? heap_->counts().sentences() : std::vector<std::string>();
+void LateContext::missed(std::uint64_t address) {
+    if (heap_) {
+        heap_->missed(address);
+    }
 }
 
 Result<std::size_t> LateContext::words(std::uint64_t address, std::span<std::uint64_t> into) {

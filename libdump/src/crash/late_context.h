@@ -14,7 +14,8 @@ class LateContext final : public LateTerms {
                 std::unique_ptr<LateHeap> heap)
         : dump_(dump), node_(std::move(node)), heap_(std::move(heap)) {}
 
-    [[nodiscard]] std::vector<std::string> missing() const override;
+    [[nodiscard]] TextCounts met() const override { return heap_ ? heap_->met() : TextCounts(); }
+    void missed(std::uint64_t address) override;
 
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;
     [[nodiscard]] std::uint64_t region_bytes_bound() const override;

@@ -9,7 +9,7 @@
 namespace beamdump::crash {
 
 Result<void> LateHeap::open(Span section) {
-    auto lines = HeapLines::find(dump_.text(), section, node_.format, image_);
+    auto lines = HeapLines::find(dump_.text(), section, node_.format, image_, dump_.budget());
     if (!lines) {
         return std::unexpected(lines.error());
     }
@@ -29,9 +29,24 @@ Result<void> LateHeap::read_part(std::uint64_t number) {
     if (!counts) {
         return std::unexpected(counts.error());
     }
-    counts_.add(*counts);
+    // Beyond what can be kept, all are counted.
+    for (const auto& object : counts->left_out) {
+        if (left_out_.size() < HeapCounts::kMostListed) {
+            left_out_.emplace(object.address, object);
+        } else {
+            object.count(met_);
+        }
+    }
     parts_read_[number] = true;
     return {};
+}
+
+void LateHeap::missed(std::uint64_t address) {
+    if (const auto found = left_out_.find(address); found != left_out_.end()) {
+        found->second.count(met_);
+        // Told once: from here on it is one that is not there.
+        left_out_.erase(found);
+    }
 }
 
 Result<void> LateHeap::read_page(std::uint64_t page) {
@@ -51,7 +66,7 @@ Result<void> LateHeap::read_page(std::uint64_t page) {
 
 Result<std::size_t> LateHeap::words(std::uint64_t address, std::span<std::uint64_t> into) {
     constexpr std::uint64_t kPageBytes = WordImage::kBlockWords * WordImage::kWordBytes;
-    const Objects objects{image_, node_.literals};
+    const Objects objects{image_, node_.literals, node_.names};
     std::size_t given = 0;
     while (given < into.size()) {
         const auto at = address + given * WordImage::kWordBytes;

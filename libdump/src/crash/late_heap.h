@@ -4,13 +4,16 @@
 #include "heap_text.h"
 #include "node_terms.h"
 
+#include <unordered_map>
+
 namespace beamdump::crash {
 
 /// A process's heap whose lines are read when words of theirs are asked for; each of them once.
 class LateHeap {
   public:
     /// Non-owning. `section`: the heap's lines.
-    LateHeap(const CrashDump& dump, NodeTerms& node) : dump_(dump), node_(node) {}
+    LateHeap(const CrashDump& dump, NodeTerms& node)
+        : dump_(dump), node_(node), image_(&dump.budget()) {}
 
     /// Finds where its objects are, in one pass over its lines.
     Result<void> open(Span section);
@@ -22,8 +25,10 @@ class LateHeap {
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into);
     /// At least all its objects together have.
     [[nodiscard]] std::uint64_t most_words() const { return lines_ ? lines_->most_words() : 0; }
-    /// In the lines that were read.
-    [[nodiscard]] const TextCounts& counts() const { return counts_; }
+    /// Counts the object at an address that a term leads to, if it was left out; once.
+    void missed(std::uint64_t address);
+    /// Objects so counted.
+    [[nodiscard]] const TextCounts& met() const { return met_; }
 
   private:
     Result<void> read_page(std::uint64_t page);
@@ -35,7 +40,8 @@ class LateHeap {
     std::unique_ptr<HeapLines> lines_;
     std::vector<bool> parts_read_;
     std::uint64_t last_page_ = ~std::uint64_t{0};
-    TextCounts counts_;
+    std::unordered_map<std::uint64_t, LeftOut> left_out_;
+    TextCounts met_;
     std::vector<WordImage::Word> part_;
 };
 

@@ -21,6 +21,9 @@ Result<void> RunText::write_messages(const ProcessSections& sections) {
     }
     TextCursor text(dump_.text(), sections.messages->begin, sections.messages->end);
     while (!text.at_end()) {
+        if (auto done = names_.check(); !done) {
+            return done;
+        }
         const auto begin = text.position();
         records::Message message;
         message.set_queue(records::QUEUE_KIND_INNER);
@@ -33,7 +36,7 @@ Result<void> RunText::write_messages(const ProcessSections& sections) {
             text.skip_line();
         }
         if (!*taken || !ends) {
-            counts_.add_malformed(begin);
+            root_counts_.add_malformed(begin);
         }
         if (!*taken) {
             continue;

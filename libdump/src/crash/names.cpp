@@ -19,6 +19,7 @@ std::uint32_t Names::atom(std::string_view text) {
     const auto number = next_atom_++;
     atom_numbers_.emplace(text, number);
     atoms_.emplace(number, text);
+    use(budget_, 2 * (text.size() + kEntryMemory));
     return number;
 }
 
@@ -29,6 +30,7 @@ std::uint32_t Names::node_channel(std::uint32_t channel, std::string_view name) 
     const auto made = atoms_.try_emplace(channel, name);
     if (made.second) {
         atom_numbers_.insert_or_assign(std::string(name), channel);
+        use(budget_, 2 * (name.size() + kEntryMemory));
     }
     return channel;
 }
@@ -45,6 +47,9 @@ std::uint32_t Names::node_atom(std::string_view name) {
     }
     for (auto number = kFirstNodeAtom + hash % kFirstNodeAtom;; ++number) {
         const auto made = atoms_.try_emplace(number, name);
+        if (made.second) {
+            use(budget_, name.size() + kEntryMemory);
+        }
         if (made.second || made.first->second == name) {
             return number;
         }
@@ -62,14 +67,20 @@ void Names::code(const Function& function, std::uint64_t address, std::uint64_t 
     if (address < offset + kMfaOffset) {
         return;
     }
-    auto& known = code_[function.module_atom][address - offset - kMfaOffset];
+    const auto made = code_[function.module_atom].try_emplace(address - offset - kMfaOffset);
+    if (made.second) {
+        use(budget_, 2 * kEntryMemory);
+    }
+    auto& known = made.first->second;
     known.function_atom = function.function_atom;
     known.arity = function.arity;
     known.last = std::max(known.last, address);
 }
 
 void Names::code_point(std::string_view shown, std::uint64_t address) {
-    code_points_.try_emplace(address, shown);
+    if (code_points_.try_emplace(address, shown).second) {
+        use(budget_, shown.size() + kEntryMemory);
+    }
 }
 
 std::uint32_t Names::catch_at(std::uint64_t address) {
@@ -77,6 +88,7 @@ std::uint32_t Names::catch_at(std::uint64_t address) {
         catch_numbers_.try_emplace(address, static_cast<std::uint32_t>(catches_.size() + 1));
     if (made.second) {
         catches_.push_back(address);
+        use(budget_, kEntryMemory);
     }
     return made.first->second;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <libdump/base/budget.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,7 +16,8 @@ namespace beamdump::crash {
 /// Memory in proportion to the different names.
 class Names {
   public:
-    Names() = default;
+    /// Non-owning: counts what the names take; null: no bound.
+    explicit Names(Budget* budget = nullptr) : budget_(budget) {}
     Names(const Names&) = delete;
     Names& operator=(const Names&) = delete;
     Names(Names&&) = default;
@@ -47,8 +50,24 @@ class Names {
         std::uint64_t last = 0;
     };
 
+    /// kLimit once the names, or what else counts there, takes too much.
+    [[nodiscard]] Result<void> check() const {
+        return budget_ == nullptr ? Result<void>() : budget_->check_memory();
+    }
+    [[nodiscard]] Budget* budget() const { return budget_; }
+
     /// The atom's number. `text`: UTF-8.
     std::uint32_t atom(std::string_view text);
+    /// An atom that stands in text of our own as an object at that address.
+    void atom_object(std::uint64_t address, std::string_view text) {
+        atom_objects_.insert_or_assign(address, atom(text));
+        use(budget_, kEntryMemory);
+    }
+    /// Its number; nothing where there is no such.
+    [[nodiscard]] std::optional<std::uint32_t> atom_at(std::uint64_t address) const {
+        const auto found = atom_objects_.find(address);
+        return found == atom_objects_.end() ? std::nullopt : std::optional(found->second);
+    }
     /// In the order of their numbers.
     [[nodiscard]] const std::map<std::uint32_t, std::string>& atoms() const { return atoms_; }
 
@@ -63,9 +82,9 @@ class Names {
     std::uint64_t node_of_channel(std::uint64_t channel);
 
     /// Addresses of what stands in the runtime's tables.
-    std::uint64_t fun(const Fun& fun) { return funs_.number(fun); }
-    std::uint64_t export_of(const Function& function) { return exports_.number(function); }
-    std::uint64_t node(const Node& node) { return nodes_.number(node); }
+    std::uint64_t fun(const Fun& fun) { return funs_.number(fun, budget_); }
+    std::uint64_t export_of(const Function& function) { return exports_.number(function, budget_); }
+    std::uint64_t node(const Node& node) { return nodes_.number(node, budget_); }
     [[nodiscard]] const auto& funs() const { return funs_.numbers; }
     [[nodiscard]] const auto& exports() const { return exports_.numbers; }
     [[nodiscard]] const auto& nodes() const { return nodes_.numbers; }
@@ -93,6 +112,13 @@ class Names {
     static constexpr std::uint64_t kExports = 0x0F10'0000'0000'0000;
     static constexpr std::uint64_t kNodes = 0x0F20'0000'0000'0000;
 
+    static constexpr std::uint64_t kEntryMemory = 128;  // of one name in a table, about
+    static void use(Budget* budget, std::uint64_t bytes) {
+        if (budget != nullptr) {
+            budget->use_memory(bytes);
+        }
+    }
+
     /// A table of the runtime, whose entries lie one behind the other.
     template <typename Key, std::uint64_t kBase>
     struct Table {
@@ -100,10 +126,11 @@ class Names {
         std::map<Key, std::uint64_t> numbers;
         std::vector<const Key*> keys;  // in `numbers`
 
-        std::uint64_t number(const Key& key) {
+        std::uint64_t number(const Key& key, Budget* budget) {
             const auto made = numbers.try_emplace(key, kBase + keys.size() * kEntryBytes);
             if (made.second) {
                 keys.push_back(&made.first->first);
+                use(budget, kEntryMemory);
             }
             return made.first->second;
         }
@@ -118,8 +145,10 @@ class Names {
             return std::hash<std::string_view>()(text);
         }
     };
+    Budget* budget_;
     std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> atom_numbers_;
     std::map<std::uint32_t, std::string> atoms_;
+    std::unordered_map<std::uint64_t, std::uint32_t> atom_objects_;
     // Below: numbers of nodes' names, as they were.
     static constexpr std::uint32_t kFirstAtom = 1U << 24U;
     static constexpr std::uint32_t kFirstNodeAtom = 1U << 25U;

@@ -6,7 +6,9 @@ namespace beamdump::crash {
 
 /// What the terms of all processes of a node have in common. Does not move: readers refer to it.
 struct NodeTerms {
-    explicit NodeTerms(TextFormat text_format) : format(std::move(text_format)) {}
+    /// `budget`: non-owning, may be null.
+    NodeTerms(TextFormat text_format, Budget* budget)
+        : format(std::move(text_format)), names(budget), literals(budget) {}
     NodeTerms(const NodeTerms&) = delete;
     NodeTerms& operator=(const NodeTerms&) = delete;
 

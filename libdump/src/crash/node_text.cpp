@@ -157,6 +157,9 @@ Result<NodeText> read_node(const CrashDump& dump) {
     result.capture.set_crash_date(header.date);
     result.capture.set_crash_dump_version(header.version);
     result.capture.set_memory_of_heaps(erts_of(result.node).value_or(kTellsMemory) < kTellsMemory);
+    if (!dump.cut_off().empty()) {
+        result.capture.set_cut_off(dump.cut_off());
+    }
     if (header.atoms) {
         result.totals.set_atoms(*header.atoms);
     }

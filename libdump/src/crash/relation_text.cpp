@@ -159,6 +159,8 @@ class RelationReader {
         }
         if (monitor.is_target()) {
             monitor.set_kind(records::MONITOR_KIND_RESOURCE);
+            monitor.set_name_atom(names_.atom(*first));
+            monitor.set_resource_type_atom(names_.atom(*second));
             return;
         }
         const bool remote = format_.names_node && *second != format_.node_name;
@@ -171,6 +173,9 @@ class RelationReader {
         if (pages_.empty() || pages_.back().link_size() + pages_.back().monitor_size() >=
                                   static_cast<int>(limits::kRelationsOfAPage)) {
             pages_.emplace_back();
+        }
+        if (names_.budget() != nullptr) {
+            names_.budget()->use_memory(kRelationMemory);
         }
         return pages_.back();
     }
@@ -186,7 +191,7 @@ std::vector<records::Relations> take_relations(TextCursor& text, const TextForma
                                                Names& names) {
     RelationReader reader(format, names);
     text.take('[');
-    while (!text.at_end() && text.peek() != '\n' && text.peek() != ']') {
+    while (names.check() && !text.at_end() && text.peek() != '\n' && text.peek() != ']') {
         const auto entry = take_entry(text);
         if (entry.starts_with('{')) {
             reader.monitor(entry);

@@ -4,6 +4,7 @@
 #include "heap_lines.h"
 #include "stack_text.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/crash_regions.h>
 
 #include <algorithm>
@@ -28,14 +29,15 @@ Result<void> RunText::read_heap(const ProcessSections& sections) {
     HeapText objects(format_, names_, heap_, node_.literals,
                      [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text);
-    if (counts && counts->overlaps != 0) {
-        counts = read_again(dump_.text(), *sections.heap, format_, names_, heap_, node_.literals,
-                            [this](std::uint64_t address) { return binaries_.want(address); });
+    if (counts && counts->objects.overlaps != 0) {
+        counts = read_again(
+            dump_.text(), *sections.heap, format_, names_, heap_, node_.literals,
+            [this](std::uint64_t address) { return binaries_.want(address); }, dump_.budget());
     }
     if (!counts) {
         return std::unexpected(counts.error());
     }
-    counts_.add(*counts);
+    heap_counts_ = std::move(*counts);
     return {};
 }
 
@@ -52,6 +54,7 @@ Result<void> RunText::read_stack(const ProcessSections& sections, records::Proce
                     names_, process.instruction_address());
     stack_words_ = 0;
     while (const auto word = lines.next()) {
+        RETURN_IF_ERROR(names_.check());
         if (auto done = stack_.put(stack_words_ * kRunWordBytes, *word); !done) {
             return done;
         }
@@ -60,7 +63,7 @@ Result<void> RunText::read_stack(const ProcessSections& sections, records::Proce
     if (lines.error()) {
         return std::unexpected(*lines.error());
     }
-    counts_.add(lines.counts());
+    root_counts_.add(lines.counts());
     const auto top = lines.top();
     process.set_stack_words(stack_words_);
     process.set_stack_top_address(top.value_or(kStackPlace));
@@ -84,10 +87,13 @@ Result<void> RunText::read_dictionary(const ProcessSections& sections) {
     }
     TextCursor text(dump_.text(), sections.dictionary->begin, sections.dictionary->end);
     while (!text.at_end()) {
+        if (auto done = names_.check(); !done) {
+            return done;
+        }
         const auto begin = text.position();
         const auto word = take_element(text, format_, names_);
         if (!word || !text.take_line_end()) {
-            counts_.add_malformed(begin);
+            root_counts_.add_malformed(begin);
             text.skip_line();
             continue;
         }
@@ -172,11 +178,32 @@ Result<void> RunText::read_terms(const ProcessSections& sections, records::Proce
     return done ? binaries_.flush() : done;
 }
 
+/// What could not be used, so that an answer made of the dump says what one made of the text does.
+void RunText::note_counts(records::ProcessEnd& end) {
+    const auto note = [](const TextCounts& counts, auto&& into) {
+        if (!counts.empty()) {
+            *into() = counts.record();
+        }
+    };
+    note(root_counts_, [&end] { return end.mutable_root_lines(); });
+    note(heap_counts_.lines, [&end] { return end.mutable_heap_lines(); });
+    note(heap_counts_.objects, [&end] { return end.mutable_left_out(); });
+    for (const auto& object : heap_counts_.left_out) {
+        end.add_left_out_address(object.address);
+        end.add_left_out_offset(object.offset);
+        end.add_left_out_overlaps(object.overlaps);
+    }
+    counts_.add(root_counts_);
+    counts_.add(heap_counts_.all());
+}
+
 Result<records::ProcessRow> RunText::write(const ProcessSections& sections, ProcessText facts,
                                            Extent extent) {
     owner_ = sections.owner_id;
     records_ = RunRecordWriter(writer_);
     run_words_ = 0;
+    root_counts_ = {};
+    heap_counts_ = {};
     late_heap_.reset();
     const bool has_terms = sections.stack.has_value();
     const bool with_terms = has_terms && extent != Extent::kFacts;
@@ -206,6 +233,7 @@ Result<records::ProcessRow> RunText::write(const ProcessSections& sections, Proc
         end.set_queue_entries(records_.messages());
         words_ += run_words_;
     }
+    note_counts(end);
     for (const auto& page : facts.relations) {
         if (auto done = records_.relations(page); !done) {
             return std::unexpected(done.error());

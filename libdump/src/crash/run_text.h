@@ -29,6 +29,9 @@ class RunText {
           names_(node.names),
           writer_(writer),
           binaries_(binaries),
+          heap_(&dump.budget()),
+          stack_(&dump.budget()),
+          dictionary_(&dump.budget()),
           records_(writer) {}
 
     /// Writes a run; gives the process's row.
@@ -51,9 +54,10 @@ class RunText {
     Result<void> write_messages(const ProcessSections& sections);
     Result<bool> take_message(TextCursor& text, records::Message& message);
     Result<bool> take_external(TextCursor& text, records::External& into);
+    void note_counts(records::ProcessEnd& end);
     Result<void> read_terms(const ProcessSections& sections, records::Process& process);
     [[nodiscard]] Objects objects() {
-        return {late_heap_ ? late_heap_->image() : heap_, node_.literals};
+        return {late_heap_ ? late_heap_->image() : heap_, node_.literals, names_};
     }
 
     const CrashDump& dump_;
@@ -73,6 +77,8 @@ class RunText {
     RunRecordWriter records_;  // of the run that is being written
     std::uint64_t run_words_ = 0;
     std::uint64_t words_ = 0;
+    TextCounts root_counts_;  // of the process at hand
+    HeapCounts heap_counts_;  // likewise
     TextCounts counts_;
 };
 

@@ -139,6 +139,12 @@ void TextCursor::skip_line() {
     }
 }
 
+bool TextCursor::is_line_end() {
+    const auto ahead = look(2);
+    const std::size_t returns = !ahead.empty() && ahead.front() == '\r' ? 1 : 0;
+    return ahead.empty() || (ahead.size() > returns && ahead[returns] == '\n');
+}
+
 bool TextCursor::take_line_end() {
     const auto ahead = look(2);
     if (ahead.empty()) {

@@ -67,6 +67,8 @@ class TextCursor {
     void skip_to_line_end();
     /// Whether nothing but a line's end (or the text's) follows; passes over it.
     bool take_line_end();
+    /// Whether a line's end, or that of the text, is next.
+    bool is_line_end();
 
   private:
     static constexpr std::size_t kBufferBytes = 256U << 10U;

@@ -102,7 +102,7 @@ struct Unpacked {
     std::string broken;
 };
 
-Result<Unpacked> unpack(int descriptor, Packing packing, std::string start) {
+Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, Budget* budget) {
     auto file = open_temporary_file();
     if (!file) {
         return std::unexpected(file.error());
@@ -125,6 +125,10 @@ Result<Unpacked> unpack(int descriptor, Packing packing, std::string start) {
             const auto there = std::clamp<std::streamsize>(
                 unpacked.in_avail(), 1, static_cast<std::streamsize>(piece.size()));
             const auto got = static_cast<std::size_t>(unpacked.sgetn(piece.data(), there));
+            if (auto room = budget == nullptr ? Result<void>() : budget->take_temporary(got);
+                !room) {
+                return std::unexpected(room.error());
+            }
             if (auto done = write_all(result.file.get(), {piece.data(), got}); !done) {
                 return std::unexpected(done.error());
             }
@@ -138,7 +142,7 @@ Result<Unpacked> unpack(int descriptor, Packing packing, std::string start) {
 
 }  // namespace
 
-Result<TextSource> TextSource::open(const std::filesystem::path& path) {
+Result<TextSource> TextSource::open(const std::filesystem::path& path, Budget* budget) {
     std::string name = path.string();
     Descriptor file(name == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                 : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
@@ -158,9 +162,9 @@ Result<TextSource> TextSource::open(const std::filesystem::path& path) {
         return TextSource(std::move(name), std::move(file),
                           static_cast<std::uint64_t>(status.st_size));
     }
-    auto unpacked = unpack(file.get(), packing, std::move(start));
+    auto unpacked = unpack(file.get(), packing, std::move(start), budget);
     if (!unpacked) {
-        return std::unexpected(unpacked.error());
+        return wrap("unpacking " + name, std::move(unpacked.error()));
     }
     if (unpacked->bytes == 0 && !unpacked->broken.empty()) {
         return fail(ErrorCode::kCorrupt,

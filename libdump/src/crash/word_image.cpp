@@ -47,6 +47,11 @@ Result<void> WordImage::evict() {
     }
     auto& place = blocks_.at(recent_.back());
     if (!place.has_file_place) {
+        if (auto room =
+                budget_ == nullptr ? Result<void>() : budget_->take_temporary(sizeof(Block));
+            !room) {
+            return room;
+        }
         place.in_file = file_blocks_++;
         place.has_file_place = true;
     }
@@ -57,6 +62,20 @@ Result<void> WordImage::evict() {
     free_.push_back(place.block);
     place.block = nullptr;
     return {};
+}
+
+WordImage::Place& WordImage::make_place(std::uint64_t number) {
+    if (budget_ != nullptr) {
+        budget_->use_memory(kPlaceBytes);
+    }
+    return blocks_[number];
+}
+
+void WordImage::give_back() {
+    if (budget_ != nullptr) {
+        budget_->give_memory(blocks_.size() * kPlaceBytes);
+        budget_->give_temporary(file_blocks_ * sizeof(Block));
+    }
 }
 
 /// Null where nothing was put or begun.
@@ -81,7 +100,10 @@ Result<WordImage::Block*> WordImage::block(std::uint64_t number, bool make) {
         if (!make) {
             return nullptr;
         }
-        known = &blocks_[number];
+        known = &make_place(number);
+        if (budget_ != nullptr && budget_->memory_exceeded()) {
+            return std::unexpected(budget_->check_memory().error());
+        }
     }
     auto& place = *known;
     if (place.block == nullptr) {
@@ -132,7 +154,7 @@ void WordImage::begin(std::uint64_t address, ObjectStart what) {
     if (known == nullptr && what == ObjectStart::kNone) {
         return;
     }
-    auto& place = known != nullptr ? *known : blocks_[index / kBlockWords];
+    auto& place = known != nullptr ? *known : make_place(index / kBlockWords);
     place.cells[index % kBlockWords] = what == ObjectStart::kCell;
     place.boxed[index % kBlockWords] = what == ObjectStart::kBoxed;
 }
@@ -242,6 +264,7 @@ Result<std::size_t> WordImage::read_present(std::uint64_t address, std::span<Wor
 }
 
 void WordImage::clear() {
+    give_back();
     recent_places_ = {};
     blocks_.clear();
     recent_.clear();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/budget.h>
 #include <libdump/base/descriptor.h>
 #include <libdump/base/error.h>
 
@@ -23,6 +24,12 @@ enum class ObjectStart : std::uint8_t { kNone, kCell, kBoxed };
 /// words: about 230 bytes.
 class WordImage {
   public:
+    /// Non-owning: counts what the image takes; null: no bound.
+    explicit WordImage(Budget* budget = nullptr) : budget_(budget) {}
+    WordImage(const WordImage&) = delete;
+    WordImage& operator=(const WordImage&) = delete;
+    ~WordImage() { give_back(); }
+
     static constexpr std::uint64_t kWordBytes = 8;
     static constexpr std::uint64_t kBlockWords = 512;
 
@@ -77,11 +84,16 @@ class WordImage {
         std::bitset<kBlockWords> cells;
         std::bitset<kBlockWords> boxed;
     };
+    static constexpr std::uint64_t kPlaceBytes = 256;  // with its part of the tables
+
+    Place& make_place(std::uint64_t number);
+    void give_back();
     Place* place_of(std::uint64_t number);
     Result<Block*> block(std::uint64_t number, bool make);
     Result<void> evict();
     Result<void> transfer(Place& place, bool store);
 
+    Budget* budget_;
     std::unordered_map<std::uint64_t, Place> blocks_;
     std::array<std::pair<std::uint64_t, Place*>, kRecentPlaces> recent_places_{};
     std::list<std::uint64_t> recent_;  // of those in memory, the last used first

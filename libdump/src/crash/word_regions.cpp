@@ -1,5 +1,6 @@
 #include "word_regions.h"
 
+#include <libdump/format/crash_regions.h>
 #include <libdump/write/append.h>
 
 #include <algorithm>
@@ -11,6 +12,11 @@ std::uint64_t final_word(const WordImage::Word& word, const Objects& objects,
                          const WordMaker& words) {
     if (!word.is_pointer) {
         return word.value;
+    }
+    if (word.value >= kAtomObjects) {
+        if (const auto atom = objects.names.atom_at(word.value)) {
+            return words.atom(*atom);
+        }
     }
     auto what = objects.own.object_at(word.value);
     if (what == ObjectStart::kNone) {

@@ -13,6 +13,7 @@ inline constexpr std::uint64_t kGapWords = 512;
 struct Objects {
     WordImage& own;
     WordImage& literals;
+    const Names& names;
 };
 
 /// A word as it goes into the dump: an address becomes a pointer to what begins there. To what is

@@ -138,6 +138,14 @@ Result<std::size_t> ProcessContext::words(std::uint64_t address, std::span<std::
     return packed_words(address, into);
 }
 
+void ProcessContext::missed(std::uint64_t address) {
+    if (TermContext* const late = dump_.late_terms()) {
+        late->missed(address);
+    } else if (const auto object = left_out_at(run_.end, address)) {
+        dump_.text_damage().met(*object);
+    }
+}
+
 std::uint64_t ProcessContext::region_bytes_bound() const {
     std::uint64_t bound =
         std::max(regions_.longest_region_bytes(), dump_.literals().longest_region_bytes());

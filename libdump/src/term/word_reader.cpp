@@ -37,6 +37,7 @@ WordStatus WordReader::read_miss(std::uint64_t address, std::uint64_t& word) {
         word = block.words[0];
         return WordStatus::kHere;
     }
+    context_->missed(address);
     return !got && got.error().code == ErrorCode::kUnmapped ? WordStatus::kUnmapped
                                                             : WordStatus::kAbsent;
 }

@@ -24,7 +24,7 @@ TEST(LateTerms, SayWhatTheWholeHeapSays) {
         Converted whole(text);
         Converted late(text, kLate);
         EXPECT_EQ(late.messages("<0.9.1>"), whole.messages("<0.9.1>")) << release;
-        EXPECT_THAT(late.outcome().late_terms->missing(), ElementsAre());
+        EXPECT_TRUE(late.outcome().late_terms->met().empty());
     }
 }
 
@@ -90,13 +90,32 @@ TEST(LateTerms, ReadTheLinesThatTheyNeedAndThoseOnce) {
     EXPECT_EQ(late.text().bytes_read() - before, all);
 }
 
-TEST(LateTerms, CountTheLinesThatMakeNoSenseWhenTheyAreRead) {
-    Converted late(with_messages(27, "H7FCA00000200:N\n", "7FCA00000200:t2:I9\n7FCA00000300:tI\n"),
-                   kLate);
+TEST(LateTerms, CountWhatTermsLeadToAndTheTextHasNoSenseOf) {
+    const auto text = with_messages(27, "H7FCA00000200:N\nH7FCA00000200:N\n",
+                                    "7FCA00000200:t2:I9\n7FCA00000300:tI\nnonsense\n");
+    Converted late(text, kLate);
     auto& terms = *late.outcome().late_terms;
-    EXPECT_THAT(terms.missing(), ElementsAre());
+    EXPECT_TRUE(terms.met().empty());
+    EXPECT_THAT(late.messages("<0.9.1>"), ElementsAre(HasSubstr("#Absent"), HasSubstr("#Absent")));
+    EXPECT_EQ(terms.met().malformed, 1U);
+    EXPECT_EQ(terms.met().first_malformed, text.find("7FCA00000200:t2"));
+    // As the conversion of the text says.
+    Converted whole(text);
+    const auto end = whole.run("<0.9.1>").end;
+    whole.dump().text_damage().tell_process(whole.dump().trailer(), end, false);
+    EXPECT_TRUE(whole.dump().text_damage().counts().empty());
+    whole.messages("<0.9.1>");
+    EXPECT_EQ(whole.dump().text_damage().counts().sentences(), terms.met().sentences());
+    // All of the heap, and all of the text.
+    EXPECT_EQ(end.left_out().malformed(), 2U);
+    EXPECT_EQ(end.heap_lines().malformed(), 1U);
+    EXPECT_EQ(whole.dump().trailer().crash_text().malformed(), 3U);
+}
+
+TEST(LateTerms, LeaveOutAnObjectWhoseLineGoesOn) {
+    Converted late(with_messages(27, "H7FCA00000200:N\n", "7FCA00000200:lI1|N;lI2|N\n"), kLate);
     EXPECT_THAT(late.messages("<0.9.1>"), ElementsAre(HasSubstr("#Absent")));
-    EXPECT_THAT(terms.missing(), ElementsAre(HasSubstr("2 lines of the crash dump")));
+    EXPECT_EQ(late.outcome().late_terms->met().malformed, 1U);
 }
 
 TEST(LateTerms, SayThatNoLineHasAWord) {

@@ -36,7 +36,8 @@ class ConvertCommand final : public Command {
                 line.update(phase, done, total);
             };
         };
-        auto text = crash::CrashDump::open(crash_dump_, on_progress("finding sections"));
+        auto text = crash::CrashDump::open(crash_dump_, on_progress("finding sections"), {},
+                                           invocation.limits());
         if (!text) {
             line.clear();
             return std::unexpected(text.error());

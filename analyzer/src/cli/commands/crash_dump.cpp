@@ -60,18 +60,17 @@ class CrashDumpCommand final : public Command {
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
         add_output(app, output_, "The file to write; - (default): standard output");
-        add_max_memory(app, options_.max_memory, "marks");
         app.add_flag("--sensitive", options_.sensitive,
                      "Also write the terms of processes that are flagged sensitive");
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        crash::ConvertChoice choice;
-        choice.other_sections = false;
-        auto dump = invocation.open(dump_, choice);
+        auto dump = invocation.open(dump_, crash::ConvertChoice{});
         if (!dump) {
             return std::unexpected(dump.error());
         }
+        (*dump)->text_damage().tell_all((*dump)->trailer());
+        options_.limits = invocation.limits();
         auto sink = open_sink(output_, invocation.out());
         if (!sink) {
             return std::unexpected(sink.error());

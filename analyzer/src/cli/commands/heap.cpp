@@ -26,7 +26,6 @@ class HeapCommand final : public Command {
         app.add_flag("--retained", options_.retained, "Also compute retained sizes");
         app.add_flag("--terms", options_.terms,
                      "Also list the heap's top-level terms in address order, dead ones marked");
-        add_max_memory(app, options_.max_memory, "tables");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the terms of a process that is flagged sensitive");
         add_answer(app, answer_);
@@ -37,6 +36,7 @@ class HeapCommand final : public Command {
         if (!dump) {
             return std::unexpected(dump.error());
         }
+        options_.limits = invocation.limits();
         auto report = query::heap_report(**dump, dump_, process_, options_);
         if (!report) {
             return std::unexpected(report.error());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 #include <libdump/crash/section_scanner.h>
 #include <libdump/crash/text_source.h>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,7 +44,8 @@ struct CrashHeader {
 };
 
 /// Where the sections of a crash dump stand: what one pass over the text tells. Memory: about 200
-/// bytes a process, 24 a binary. Versions of the text: 0.1 to 0.5, and those without a version.
+/// bytes a process, 24 a binary; counted in its budget, as is what conversions take. Versions of
+/// the text: 0.1 to 0.5, and those without a version.
 class CrashDump {
   public:
     /// Told now and then how many bytes of how many were looked at.
@@ -51,9 +54,13 @@ class CrashDump {
     /// Told what the head says, before the rest is looked at.
     using HeaderSeen = std::function<void(const CrashHeader&)>;
 
-    /// Errors: those of TextSource::open(), and kNotADump where no section is found.
+    /// Errors: those of TextSource::open(), kNotADump where no section is found, and kLimit.
     static Result<CrashDump> open(const std::filesystem::path& path, const Progress& progress,
-                                  const HeaderSeen& header_seen = {});
+                                  const HeaderSeen& header_seen = {},
+                                  const InputLimits& limits = {});
+
+    /// Counts what reading the dump takes.
+    [[nodiscard]] Budget& budget() const { return *budget_; }
 
     [[nodiscard]] const TextSource& text() const { return text_; }
     [[nodiscard]] const CrashHeader& header() const { return header_; }
@@ -88,7 +95,8 @@ class CrashDump {
     static std::optional<std::uint64_t> parse_owner(std::string_view pid);
 
   private:
-    explicit CrashDump(TextSource text) : text_(std::move(text)) {}
+    CrashDump(TextSource text, std::unique_ptr<Budget> budget)
+        : budget_(std::move(budget)), text_(std::move(text)) {}
     Result<void> check_begin();
     Result<void> scan(const Progress& progress, const HeaderSeen& header_seen);
     Result<void> read_header(Span lines);
@@ -96,6 +104,7 @@ class CrashDump {
     bool add_of_process(std::string_view tag, std::string_view argument, Span lines);
     ProcessSections& process(std::string_view pid);
 
+    std::unique_ptr<Budget> budget_;  // does not move: what counts refers to it
     TextSource text_;
     CrashHeader header_;
     std::vector<ProcessSections> processes_;

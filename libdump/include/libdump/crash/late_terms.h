@@ -1,9 +1,7 @@
 #pragma once
 
+#include <libdump/format/text_counts.h>
 #include <libdump/term/term_context.h>
-
-#include <string>
-#include <vector>
 
 namespace beamdump::crash {
 
@@ -11,8 +9,8 @@ namespace beamdump::crash {
 /// its heap, and all that terms refer to, but for code.
 class LateTerms : public TermContext {
   public:
-    /// What could not be read so far, a sentence each.
-    [[nodiscard]] virtual std::vector<std::string> missing() const = 0;
+    /// Objects that terms led to so far and whose lines could not be used.
+    [[nodiscard]] virtual TextCounts met() const = 0;
 };
 
 }  // namespace beamdump::crash

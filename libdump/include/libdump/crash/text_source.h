@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/budget.h>
 #include <libdump/base/descriptor.h>
 #include <libdump/base/error.h>
 
@@ -19,7 +20,8 @@ class TextSource {
     /// Errors: those of opening and reading it, kNoSpace where what is unpacked does not fit,
     /// kCorrupt where nothing of it can be unpacked. A packed file that breaks off is unpacked up
     /// to there: see broken().
-    static Result<TextSource> open(const std::filesystem::path& path);
+    /// `budget`: for what is unpacked; null: no bound.
+    static Result<TextSource> open(const std::filesystem::path& path, Budget* budget = nullptr);
 
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::uint64_t size() const { return size_; }

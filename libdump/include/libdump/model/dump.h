@@ -10,6 +10,7 @@
 #include <libdump/model/process_index.h>
 #include <libdump/model/process_run.h>
 #include <libdump/model/region_map.h>
+#include <libdump/model/text_damage.h>
 #include <libdump/read/dump_reader.h>
 
 #include <cstdint>
@@ -60,6 +61,8 @@ class Dump {
 
     /// Failures to read that a lookup could not report itself.
     [[nodiscard]] Faults& faults() { return faults_; }
+    /// Of a crash dump: what could not be used of its text, and the answer lacks.
+    [[nodiscard]] TextDamage& text_damage() { return text_damage_; }
 
     /// The row of the process that a pid or a registered name means, however it is written
     /// (parse_process_name()). kNotFound, with a sentence that says what was looked for and which
@@ -77,6 +80,7 @@ class Dump {
     records::Capture capture_;
     records::Node node_;
     Faults faults_;
+    TextDamage text_damage_;
     AtomTable atoms_;
     NodeTables tables_;
     BinaryIndex binaries_;

@@ -88,6 +88,9 @@ class TermContext {
     virtual Result<std::size_t> binary_bytes(std::uint64_t binary_address, std::uint64_t from,
                                              std::span<std::byte> into) = 0;
 
+    /// A term leads to an address, and no word is there: told to whoever counts what is damaged.
+    virtual void missed(std::uint64_t /*address*/) {}
+
     /// One word at an address.
     Result<std::uint64_t> word(std::uint64_t address) {
         std::uint64_t value = 0;
