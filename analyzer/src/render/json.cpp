@@ -38,7 +38,7 @@ void JsonWriter::begin_array(std::string_view name) {
 
 void JsonWriter::value(std::string_view text) {
     writer_.RawValue("\"", 1, rapidjson::kStringType);
-    put_escaped(valid_utf8(text));
+    stream_.output.write(json_escaped(valid_utf8(text)));
     stream_.output.write("\"");
 }
 
@@ -52,7 +52,7 @@ void JsonWriter::begin_text(std::string_view name) {
     writer_.RawValue("\"", 1, rapidjson::kStringType);
 }
 
-void JsonWriter::put_escaped(std::string_view text) {
+std::string json_escaped(std::string_view text) {
     const auto is_special = [](char c) { return c < ' ' || c > '~' || c == '"' || c == '\\'; };
     std::string escaped;
     while (!text.empty()) {
@@ -63,11 +63,13 @@ void JsonWriter::put_escaped(std::string_view text) {
         if (text.empty()) {
             break;
         }
-        const std::size_t length = utf8_length(text);
-        const char32_t character = utf8_character(text.substr(0, length));
+        const std::size_t length = std::max<std::size_t>(utf8_length(text), 1);
+        // A byte of no character stands for the Latin-1 character of its value, as in valid_utf8().
+        const char32_t character = utf8_length(text) == 0 ? static_cast<unsigned char>(text.front())
+                                                          : utf8_character(text.substr(0, length));
         if (character == '\n') {
             escaped += "\\n";
-        } else if (is_terminal_control(character)) {
+        } else if (is_terminal_control(character) || utf8_length(text) == 0) {
             escaped += fmt::format("\\u{:04X}", static_cast<std::uint32_t>(character));
         } else {
             escaped += length > 1 ? "" : "\\";
@@ -75,19 +77,19 @@ void JsonWriter::put_escaped(std::string_view text) {
         }
         text.remove_prefix(length);
     }
-    stream_.output.write(escaped);
+    return escaped;
 }
 
 void JsonWriter::text_piece(std::string_view piece) {
     std::string valid;
     pieces_.add(piece, valid);
-    put_escaped(valid);
+    stream_.output.write(json_escaped(valid));
 }
 
 void JsonWriter::end_text() {
     std::string valid;
     pieces_.end(valid);
-    put_escaped(valid);
+    stream_.output.write(json_escaped(valid));
     stream_.output.write("\"");
 }
 

@@ -18,6 +18,10 @@
 
 namespace beamdump::render {
 
+/// Text as what stands between a JSON string's quotes: controls of a terminal, and bytes that are
+/// not UTF-8, as \uXXXX.
+std::string json_escaped(std::string_view text);
+
 /// Writes one JSON document, as it goes. Text becomes valid UTF-8 on the way. What is unknown is
 /// left out, never null and never of another type. The document ends with a newline.
 class JsonWriter {
@@ -70,7 +74,6 @@ class JsonWriter {
         void Flush() {}
     };
     void key(std::string_view name);
-    void put_escaped(std::string_view text);
 
     Stream stream_;
     rapidjson::PrettyWriter<Stream> writer_;

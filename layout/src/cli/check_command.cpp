@@ -6,6 +6,7 @@
 #include "target/live_target.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/terminal_text.h>
 
 #include <fmt/format.h>
 
@@ -104,8 +105,9 @@ Result<std::optional<std::string>> check_layout(const CheckOptions& options, std
     if (!fit) {
         return std::unexpected(fit.error());
     }
-    out << fmt::format("OTP {} (ERTS {}), {}: {}\n", fit->otp_release, fit->erts_version,
-                       fit->jit ? "JIT" : "interpreter", options.target)
+    out << fmt::format("OTP {} (ERTS {}), {}: {}\n", one_line(fit->otp_release),
+                       one_line(fit->erts_version), fit->jit ? "JIT" : "interpreter",
+                       one_line(options.target))
         << fit::layout_text(*fit) << "  Noticed:\n"
         << fit::fields_text(fit->fields.seen) << std::flush;
     return std::nullopt;

@@ -5,6 +5,7 @@
 #include "file/text_file.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/terminal_text.h>
 
 #include <fmt/format.h>
 
@@ -75,7 +76,7 @@ Result<void> extract_to_file(const ExtractOptions& options, std::ostream& err) {
                                 options.program));
     }
     for (const auto& line : extracted->missing) {
-        err << line << '\n';
+        err << one_line(line) << '\n';
     }
     LayoutFile layout;
     layout.name = fmt::format("otp-{}", release);

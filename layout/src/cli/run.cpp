@@ -5,6 +5,7 @@
 #include "diff/layout_diff.h"
 
 #include <libdump/base/error.h>
+#include <libdump/base/terminal_text.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -106,7 +107,7 @@ void declare(CLI::App& app, Commands& commands) {
 /// A sentence is one line.
 void tell(std::ostream& err, std::string sentence) {
     std::ranges::replace(sentence, '\n', ' ');
-    err << fmt::format("beamdump-layout: {}\n", sentence) << std::flush;
+    err << fmt::format("beamdump-layout: {}\n", one_line(sentence)) << std::flush;
 }
 
 int give_up(std::ostream& err, const Error& error) {
@@ -134,7 +135,7 @@ int run_diff(const Commands& commands, std::ostream& out, std::ostream& err) {
     }
     const auto lines = layout_diff(*a, *b);
     for (const auto& line : lines) {
-        out << line << '\n';
+        out << one_line(line) << '\n';
     }
     out << std::flush;
     return lines.empty() ? kDone : kDifferent;

@@ -72,6 +72,14 @@ TEST(Table, ShrinksColumnsThatMayAndCutsTheRest) {
     EXPECT_EQ(output.text(), "ID       NAME        N  TEXT\n<0.1.0>  a_name_...  1  and...\n");
 }
 
+TEST(Json, EscapesAnyBytes) {
+    EXPECT_EQ(json_escaped("a\"\\\n\x1B"), "a\\\"\\\\\\n\\u001B");
+    // Bytes that make no character, alone and cut.
+    EXPECT_EQ(json_escaped("\xFFx"), "\\u00FFx");
+    EXPECT_EQ(json_escaped("\xE2\x80"), "\\u00E2\\u0080");
+    EXPECT_EQ(json_escaped("\xE2\x80\xAE\xC3\xA5"), "\\u202E\xC3\xA5");
+}
+
 TEST(Json, WritesTextInPieces) {
     KeptOutput output;
     JsonWriter json(output, "beamdump.test/1");

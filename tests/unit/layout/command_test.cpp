@@ -106,6 +106,17 @@ TEST_F(CommandTest, DiffTellsByItsStatus) {
     EXPECT_THAT(err_.str(), HasSubstr("bad.json"));
 }
 
+TEST_F(CommandTest, TextOfFilesIsEscaped) {
+    LayoutFile layout{"otp-1", "1", 8, "a test of diff", {}, {{"a\x1B]0;b", 1}}, {}};
+    const auto a = c_.file("a.json", layout_json(layout));
+    layout.constants[0].second = 2;
+    const auto b = c_.file("b.json", layout_json(layout));
+    EXPECT_EQ(run({"diff", a, b}), 1);
+    EXPECT_EQ(out_.str(), "constant a\\x1B]0;b: 1 -> 2\n");
+    EXPECT_EQ(run({"diff", a, c_.path("no\x1Bwhere\n")}), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("no\\x1Bwhere"));
+}
+
 TEST_F(CommandTest, CheckSaysWhatItCannotLookAt) {
     // Above the kernel's largest process id.
     EXPECT_EQ(run({"check", "4194305"}), 2);

@@ -5,6 +5,8 @@
 #include "cli/progress.h"
 #include "fit/layout_text.h"
 
+#include <libdump/base/terminal_text.h>
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -24,11 +26,12 @@ constexpr double kFreezeSecondsPerGib = 2;
 
 std::string node_lines(const check::NodeCheck& check) {
     const auto& vm = check.vm;
-    auto text = fmt::format("{}: OTP {} (ERTS {}), {}, 64-bit words\n",
-                            check.node_name.empty() ? "a node without a name" : check.node_name,
-                            vm.otp_release, vm.erts_version, vm.jit ? "JIT" : "interpreter");
-    text += fmt::format("  process {}, {}, of user {}\n", check.access.pid, check.executable,
-                        check.access.target_user);
+    auto text = fmt::format(
+        "{}: OTP {} (ERTS {}), {}, 64-bit words\n",
+        check.node_name.empty() ? "a node without a name" : one_line(check.node_name),
+        one_line(vm.otp_release), one_line(vm.erts_version), vm.jit ? "JIT" : "interpreter");
+    text += fmt::format("  process {}, {}, of user {}\n", check.access.pid,
+                        one_line(check.executable), one_line(check.access.target_user));
     text += fmt::format("  {} processes, at most {}; schedulers: {}, dirty {} + {}; {} threads\n",
                         check.processes, check.process_limit, vm.schedulers,
                         vm.dirty_cpu_schedulers, vm.dirty_io_schedulers, check.threads);
@@ -41,7 +44,8 @@ std::string node_lines(const check::NodeCheck& check) {
 std::string found_lines(const check::NodeCheck& check) {
     std::string text = "\nFound by\n";
     for (const auto& found : check.found) {
-        text += fmt::format("  {:<32} {:#14x}  {}\n", found.name, found.address, found.how);
+        text += fmt::format("  {:<32} {:#14x}  {}\n", one_line(found.name), found.address,
+                            one_line(found.how));
     }
     return text;
 }
@@ -57,7 +61,7 @@ std::string stop_lines(const check::NodeCheck& check) {
         "  --mode auto      no stop where all processes rest now and then; else {}\n", short_stops);
     if (!check.short_twin) {
         text += fmt::format("{}what is too large for them is left out: {}\n", kMargin,
-                            check.short_twin.error().message);
+                            one_line(check.short_twin.error().message));
     }
     if (check.twin) {
         text += fmt::format(
@@ -73,7 +77,8 @@ std::string stop_lines(const check::NodeCheck& check) {
         text += fmt::format("{}up to {} more memory meanwhile\n", kMargin,
                             bytes_text(check.twin->memory_bytes()));
     } else {
-        text += fmt::format("  --mode snapshot  refused: {}\n", check.twin.error().message);
+        text +=
+            fmt::format("  --mode snapshot  refused: {}\n", one_line(check.twin.error().message));
     }
     text += fmt::format("  --mode freeze    one stop of about {:.1f} s\n",
                         gibibytes * kFreezeSecondsPerGib);
@@ -82,19 +87,21 @@ std::string stop_lines(const check::NodeCheck& check) {
 
 std::string capture_lines(const check::NodeCheck& check) {
     std::string text = "\nA capture\n";
-    text += fmt::format("  may read and stop the node, as user {}{}\n", check.access.our_user,
-                        check.access.tracer == 0
-                            ? ""
-                            : fmt::format(", but process {} ({}) traces it already: only --mode "
-                                          "live is possible",
-                                          check.access.tracer, check.access.tracer_program));
+    text +=
+        fmt::format("  may read and stop the node, as user {}{}\n", one_line(check.access.our_user),
+                    check.access.tracer == 0
+                        ? ""
+                        : fmt::format(", but process {} ({}) traces it already: only --mode "
+                                      "live is possible",
+                                      check.access.tracer, one_line(check.access.tracer_program)));
     text += fmt::format("  writes about {} or less: {} of a sample of {} after compression\n",
                         bytes_text(check.dump.dump_bytes), bytes_text(check.dump.compressed_bytes),
                         bytes_text(check.dump.sampled_bytes));
-    text += check.memory_left
-                ? fmt::format("  memory left to the node: {} ({})\n",
-                              bytes_text(check.memory_left->amount), check.memory_left->limit)
-                : fmt::format("  memory left to the node: {}\n", check.memory_left.error().message);
+    text += check.memory_left ? fmt::format("  memory left to the node: {} ({})\n",
+                                            bytes_text(check.memory_left->amount),
+                                            one_line(check.memory_left->limit))
+                              : fmt::format("  memory left to the node: {}\n",
+                                            one_line(check.memory_left.error().message));
     return text + stop_lines(check);
 }
 

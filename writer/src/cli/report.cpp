@@ -2,6 +2,8 @@
 
 #include "cli/progress.h"
 
+#include <libdump/base/terminal_text.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -72,12 +74,13 @@ std::string stop_text(const records::CaptureCost& cost) {
 }  // namespace
 
 std::string report_text(const capture::CaptureReport& report, const std::string& output) {
-    auto text =
-        fmt::format("node {} (OTP {}): {} processes, {}\n",
-                    report.node_name.empty() ? "without a name" : report.node_name,
-                    report.otp_release, report.totals.processes(), void_text(report.totals));
+    auto text = fmt::format(
+        "node {} (OTP {}): {} processes, {}\n",
+        report.node_name.empty() ? "without a name" : one_line(report.node_name),
+        one_line(report.otp_release), report.totals.processes(), void_text(report.totals));
     text += fmt::format("{} read, {} written to {}; {}\n", bytes_text(report.cost.bytes_read()),
-                        bytes_text(report.written.file_bytes), output, stop_text(report.cost));
+                        bytes_text(report.written.file_bytes), one_line(output),
+                        stop_text(report.cost));
     return text;
 }
 

@@ -1,5 +1,7 @@
 #include "fit/layout_text.h"
 
+#include <libdump/base/terminal_text.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,13 +10,14 @@ namespace {
 
 std::string origin_text(const LayoutFit& fit) {
     if (fit.inferred) {
-        return fmt::format("inferred on this node from {}", fmt::join(fit.inferred->from, " and "));
+        return fmt::format("inferred on this node from {}",
+                           one_line(fmt::format("{}", fmt::join(fit.inferred->from, " and "))));
     }
     if (fit.layout_given) {
         return "given by --layout";
     }
     return fit.layout_release == fit.otp_release ? "made for this release"
-                                                 : "made for OTP " + fit.layout_release;
+                                                 : "made for OTP " + one_line(fit.layout_release);
 }
 
 }  // namespace
@@ -34,9 +37,9 @@ std::string fields_text(const std::vector<std::string>& names) {
         if (name.substr(0, dot) != structure) {
             end_line();
             structure = name.substr(0, dot);
-            line = fmt::format("{}{}:", kIndent, structure);
+            line = fmt::format("{}{}:", kIndent, one_line(structure));
         }
-        const auto field = name.substr(dot + 1);
+        const auto field = one_line(name.substr(dot + 1));
         if (line.size() + 1 + field.size() > kLineWidth) {
             end_line();
             line = fmt::format("{} ", kIndent);
@@ -49,10 +52,10 @@ std::string fields_text(const std::vector<std::string>& names) {
 
 std::string layout_text(const LayoutFit& fit) {
     const auto& checks = fit.checks;
-    auto text = fmt::format("Layout {}, {}\n", fit.layout_name, origin_text(fit));
+    auto text = fmt::format("Layout {}, {}\n", one_line(fit.layout_name), origin_text(fit));
     if (fit.inferred && !fit.inferred->left_out.empty()) {
         text += fmt::format("  left out, no check could tell them: {}\n",
-                            fmt::join(fit.inferred->left_out, ", "));
+                            one_line(fmt::format("{}", fmt::join(fit.inferred->left_out, ", "))));
     }
     text += fmt::format(
         "  it fits: {} atoms, {} functions of {} modules, {} processes with {} heap bounds and {} "

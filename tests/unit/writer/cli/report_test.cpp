@@ -28,6 +28,14 @@ TEST(Report, OfAWholeCapture) {
     EXPECT_FALSE(incomplete(whole()));
 }
 
+TEST(Report, EscapesNames) {
+    auto report = whole();
+    report.node_name = "shop\x1B@host\nnode";
+    const auto text = report_text(report, "out\a.beamdump");
+    EXPECT_THAT(text, ::testing::StartsWith("node shop\\x1B@host\\x0Anode (OTP 25)"));
+    EXPECT_THAT(text, ::testing::HasSubstr("written to out\\x07.beamdump;"));
+}
+
 TEST(Report, CountsVoidProcessesByReason) {
     auto report = whole();
     report.totals.set_processes_void(3);
