@@ -16,6 +16,7 @@
 
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace beamdump::query {
@@ -60,7 +61,7 @@ class RootWalk {
             reading_.words().forget();
         }
         census_.set_root(roots_++);
-        const TermSizes sizes = sizer_.sizes(root.word, &census_);
+        const TermSizes sizes = sizes_of(root);
         into_.unreadable += sizes.unreadable;
         const bool listed = groups_.count(root.kind, sizes.shared);
         const auto large_terms = census_.largest_of_root();
@@ -78,6 +79,24 @@ class RootWalk {
             census_.set_root(roots_, false);
             into_.unreadable += sizer_.sizes(root.key_word, &census_).unreadable;
         }
+    }
+
+    /// Many entries may hold one large term: met again as a root, it is not walked again, which
+    /// would tell the census nothing either.
+    TermSizes sizes_of(const HeapRoot& root) {
+        constexpr std::uint64_t kLargeWords = 64;
+        constexpr std::size_t kMostKnown = 1U << 16U;
+        if (const auto known = known_.find(root.word);
+            known != known_.end() && root.kind != RootKind::kMessage) {
+            return known->second;
+        }
+        const TermSizes sizes = sizer_.sizes(root.word, &census_);
+        // Another message's words may stand at the same place.
+        if (root.kind != RootKind::kMessage && sizes.shared >= kLargeWords &&
+            known_.size() < kMostKnown) {
+            known_.emplace(root.word, sizes);
+        }
+        return sizes;
     }
 
     /// The pairs and buckets that the dictionary's slots lead to keep themselves alive.
@@ -121,6 +140,7 @@ class RootWalk {
     HeapReading& reading_;
     HeapReport& into_;
     TermSizer sizer_;
+    std::unordered_map<std::uint64_t, TermSizes> known_;  ///< of large roots, by their words
     HeapCensus census_;
     RootGroups groups_;
     std::uint64_t roots_ = 0;
