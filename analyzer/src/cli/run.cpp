@@ -13,9 +13,9 @@ namespace beamdump::cli {
 
 namespace {
 
-ExitStatus fail_with(Invocation& invocation, const Error& error) {
+Ended fail_with(Invocation& invocation, const Error& error) {
     invocation.tell(error.message);
-    return error.code == ErrorCode::kUsage ? ExitStatus::kUsage : ExitStatus::kFailed;
+    return {error.code == ErrorCode::kUsage ? ExitStatus::kUsage : ExitStatus::kFailed, error.code};
 }
 
 void tell_stats(render::Output& err, const input::OpenedDump& opened) {
@@ -68,14 +68,14 @@ std::vector<std::string> unread(const input::OpenedDump& opened, const std::stri
     return sentences;
 }
 
-ExitStatus run_request(const Request& request, Invocation& invocation) {
+Ended run_request(const Request& request, Invocation& invocation) {
     render::Output& out = invocation.out();
     invocation.set_limits(request.limits);
     auto outcome = request.command->run(invocation);
     out.flush();
     if (const auto& error = out.error()) {
         // A reader that has seen enough is no failure, and wants no words about it.
-        return error->code == ErrorCode::kClosedPipe ? ExitStatus::kDone
+        return error->code == ErrorCode::kClosedPipe ? Ended{ExitStatus::kDone}
                                                      : fail_with(invocation, *error);
     }
     bool incomplete = outcome && outcome->incomplete;
@@ -92,31 +92,36 @@ ExitStatus run_request(const Request& request, Invocation& invocation) {
     if (!outcome) {
         return fail_with(invocation, outcome.error());
     }
-    return incomplete ? ExitStatus::kIncomplete : ExitStatus::kDone;
+    return {incomplete ? ExitStatus::kIncomplete : ExitStatus::kDone};
 }
 
 }  // namespace
 
-ExitStatus run(const std::vector<std::string>& arguments, render::Output& out,
-               render::Output& err) {
+Ended run_to_end(const std::vector<std::string>& arguments, render::Output& out,
+                 render::Output& err) {
     Invocation invocation(out, err);
-    ExitStatus status = ExitStatus::kFailed;
+    Ended ended;
     try {
         auto parsed = parse_arguments(arguments);
         if (!parsed) {
-            status = fail_with(invocation, parsed.error());
+            ended = fail_with(invocation, parsed.error());
         } else if (const auto* notice = std::get_if<Notice>(&*parsed)) {
             out.write(notice->text);
             out.flush();
-            status = ExitStatus::kDone;
+            ended = {ExitStatus::kDone};
         } else {
-            status = run_request(std::get<Request>(*parsed), invocation);
+            ended = run_request(std::get<Request>(*parsed), invocation);
         }
     } catch (const std::exception& error) {
         invocation.tell(fmt::format("stopped by an unexpected error: {}", error.what()));
     }
     err.flush();
-    return status;
+    return ended;
+}
+
+ExitStatus run(const std::vector<std::string>& arguments, render::Output& out,
+               render::Output& err) {
+    return run_to_end(arguments, out, err).status;
 }
 
 }  // namespace beamdump::cli
