@@ -14,7 +14,8 @@ OF_THE_DUMP = ("process.regions", "process.memory.captured", "process.dictionary
                "process.messages", "process.placeholders")
 # What the text of a crash dump does not hold.
 NOT_IN_TEXT = {
-    "row.stack_size", "row.total_heap_size", "process.memory.total_heap_size",
+    "row.stack_size", "row.total_heap_size", "row.translated_initial_call",
+    "process.memory.total_heap_size",
     "frames.file", "frames.line", "frames.function",
     "process.current_stacktrace.items.file", "process.current_stacktrace.items.line",
     "process.garbage_collection.fullsweep_after", "process.garbage_collection.max_heap_size",
