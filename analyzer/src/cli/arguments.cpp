@@ -4,6 +4,7 @@
 #include "cli/shared_options.h"
 
 #include <libdump/base/nearest.h>
+#include <libdump/base/return_if_error.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -94,13 +95,10 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
     if (arguments.empty()) {
         return fail(ErrorCode::kUsage, "which dump? beamdump-analyze [COMMAND] DUMP; see --help");
     }
-    auto complete = with_command(commands, std::move(arguments));
-    if (!complete) {
-        return std::unexpected(complete.error());
-    }
-    std::ranges::reverse(*complete);
+    ASSIGN_OR_RETURN(auto complete, with_command(commands, std::move(arguments)));
+    std::ranges::reverse(complete);
     try {
-        app.parse(*complete);
+        app.parse(complete);
     } catch (const CLI::CallForHelp&) {
         return Notice{app.help()};
     } catch (const CLI::CallForAllHelp&) {
@@ -110,9 +108,7 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
     } catch (const CLI::Error& error) {
         return fail(ErrorCode::kUsage, one_sentence(error.what()));
     }
-    if (auto checked = request.command->check_options(); !checked) {
-        return std::unexpected(checked.error());
-    }
+    RETURN_IF_ERROR(request.command->check_options());
     return request;
 }
 

@@ -1,5 +1,7 @@
 #include "crash_dump/binaries.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <array>
 #include <span>
 
@@ -46,9 +48,7 @@ Result<std::uint64_t> write_binaries(Dump& dump, Text& out) {
                 return wrap("reading binaries", std::move(pack.error()));
             }
             for (const auto& binary : pack->binary()) {
-                if (auto done = write_binary(dump, binary, out); !done) {
-                    return std::unexpected(done.error());
-                }
+                RETURN_IF_ERROR(write_binary(dump, binary, out));
                 partial += !binary.magic() && captured_bytes(binary) < binary.size_bytes() ? 1 : 0;
             }
         }

@@ -10,6 +10,7 @@
 #include "query/opened_process.h"
 #include "query/term_text.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/process_context.h>
 
 #include <array>
@@ -48,39 +49,25 @@ class Writing {
     Result<Report> all() {
         const bool kept = has_kept_sections(dump_);
         if (kept) {
-            if (auto done = write_kept_sections(dump_, out_); !done) {
-                return std::unexpected(done.error());
-            }
+            RETURN_IF_ERROR(write_kept_sections(dump_, out_));
         } else {
             write_head(dump_, BEAMDUMP_VERSION, out_);
             write_memory(dump_, out_);
         }
-        if (auto done = each_process("processes", &Writing::section); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(each_process("processes", &Writing::section));
         read_in(none_);
         if (!kept) {
-            if (auto done = node_sections(); !done) {
-                return std::unexpected(done.error());
-            }
+            RETURN_IF_ERROR(node_sections());
         }
-        if (auto done = each_process("terms of processes", &Writing::process_terms); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(each_process("terms of processes", &Writing::process_terms));
         read_in(none_);
         tell("literals", 0, std::nullopt);
-        auto literals = literals_.write();
-        if (!literals) {
-            return std::unexpected(literals.error());
-        }
-        report_.unwritten += *literals;
+        ASSIGN_OR_RETURN(auto literals, literals_.write());
+        report_.unwritten += literals;
         tell("binaries", 0, std::nullopt);
-        auto partial = write_binaries(dump_, out_);
-        if (!partial) {
-            return std::unexpected(partial.error());
-        }
-        if (auto done = kept ? Result<void>() : write_atoms(dump_, out_); !done) {
-            return std::unexpected(done.error());
+        ASSIGN_OR_RETURN(auto partial, write_binaries(dump_, out_));
+        if (!kept) {
+            RETURN_IF_ERROR(write_atoms(dump_, out_));
         }
         // What breaks off says so in its text, too.
         if (dump_.capture().cut_off().empty()) {
@@ -90,7 +77,7 @@ class Writing {
         if (out_.error()) {
             return std::unexpected(*out_.error());
         }
-        report_.partial_binaries = *partial;
+        report_.partial_binaries = partial;
         report_.unwritten += process_terms_.unwritten() + terms_.missing();
         report_.bytes = out_.bytes();
         return report_;
@@ -123,15 +110,10 @@ class Writing {
             for (std::uint64_t i = first; i < total && i - first < kRowsAtOnce; ++i) {
                 numbers.push_back(i);
             }
-            auto rows = dump_.processes().rows(numbers);
-            if (!rows) {
-                return std::unexpected(rows.error());
-            }
-            for (std::size_t i = 0; i < rows->size(); ++i) {
+            ASSIGN_OR_RETURN(auto rows, dump_.processes().rows(numbers));
+            for (std::size_t i = 0; i < rows.size(); ++i) {
                 tell(phase, first + i, total);
-                if (auto done = process((*rows)[i], part); !done) {
-                    return done;
-                }
+                RETURN_IF_ERROR(process((rows)[i], part));
                 if (out_.error()) {
                     return std::unexpected(*out_.error());
                 }
@@ -141,13 +123,10 @@ class Writing {
     }
 
     Result<void> process(const records::ProcessRow& row, Part part) {
-        auto run = ProcessRun::load(dump_.reader(), row);
-        if (!run) {
-            return std::unexpected(run.error());
-        }
-        ProcessContext context(dump_, *run);
+        ASSIGN_OR_RETURN(auto run, ProcessRun::load(dump_.reader(), row));
+        ProcessContext context(dump_, run);
         read_in(context);
-        return (this->*part)(*run, context);
+        return (this->*part)(run, context);
     }
 
     Result<void> section(const ProcessRun& run, ProcessContext& /*context*/) {
@@ -187,16 +166,10 @@ class Writing {
 
 Result<Report> write_crash_dump(Dump& dump, const Options& options, ByteSink& sink,
                                 const Listener& listener) {
-    auto scheme = query::node_scheme(dump);
-    if (!scheme) {
-        return std::unexpected(scheme.error());
-    }
-    auto facts = NodeFacts::read(dump);
-    if (!facts) {
-        return std::unexpected(facts.error());
-    }
+    ASSIGN_OR_RETURN(auto scheme, query::node_scheme(dump));
+    ASSIGN_OR_RETURN(auto facts, NodeFacts::read(dump));
     try {
-        Writing writing(dump, options, *scheme, *facts, sink, listener);
+        Writing writing(dump, options, scheme, facts, sink, listener);
         return writing.all();
     } catch (const ScratchError& error) {
         return std::unexpected(error.error());

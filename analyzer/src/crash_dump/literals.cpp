@@ -1,5 +1,6 @@
 #include "crash_dump/literals.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/largest_terms.h>
 
 namespace beamdump::crash_dump {
@@ -40,9 +41,7 @@ Result<std::uint64_t> Literals::write() {
         write_region(region);
     }
     if (terms_.atom_objects_used()) {
-        if (auto done = write_atom_objects(); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(write_atom_objects());
     }
     return unwritten_;
 }

@@ -2,6 +2,7 @@
 
 #include "query/dump_facts.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 #include <libdump/term/atom_text.h>
 
@@ -84,12 +85,9 @@ struct ModuleSizes {
 };
 
 Result<std::map<std::uint32_t, ModuleSizes>> module_sizes(Dump& dump) {
-    auto instances = dump.code().instances();
-    if (!instances) {
-        return std::unexpected(instances.error());
-    }
+    ASSIGN_OR_RETURN(auto instances, dump.code().instances());
     std::map<std::uint32_t, ModuleSizes> sizes;
-    for (const CodeIndex::Instance& instance : **instances) {
+    for (const CodeIndex::Instance& instance : *instances) {
         auto module =
             dump.reader().message_at<records::Module>(instance.offset, format::RecordKind::kModule);
         if (!module) {
@@ -154,19 +152,16 @@ void write_distribution(Dump& dump, TermText& terms) {
 }
 
 Result<void> write_modules(Dump& dump, TermText& terms) {
-    const auto sizes = module_sizes(dump);
-    if (!sizes) {
-        return std::unexpected(sizes.error());
-    }
+    ASSIGN_OR_RETURN(const auto sizes, module_sizes(dump));
     Text& out = terms.out();
     std::uint64_t current = 0;
     std::uint64_t old = 0;
-    for (const ModuleSizes& of : std::views::values(*sizes)) {
+    for (const ModuleSizes& of : std::views::values(sizes)) {
         current += of.current;
         old += of.old;
     }
     out.put(fmt::format("=loaded_modules\nCurrent code: {}\nOld code: {}\n", current, old));
-    for (const auto& [name, of] : *sizes) {
+    for (const auto& [name, of] : sizes) {
         out.put("=mod:");
         terms.atom(name);
         out.put('\n');

@@ -3,6 +3,7 @@
 #include "crash_dump/internal_state.h"
 #include "crash_dump/link_list.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 #include <libdump/model/owner_id.h>
 
@@ -46,9 +47,7 @@ class ProcessSection {
         out_.put('\n');
         origin();
         queue_and_fragments();
-        if (auto done = write_link_list(dump_, run_, terms_); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(write_link_list(dump_, run_, terms_));
         counters();
         virtual_heaps();
         number("Memory", run_.end.has_memory_bytes(), run_.end.memory_bytes());

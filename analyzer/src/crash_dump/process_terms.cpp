@@ -2,6 +2,7 @@
 
 #include "query/process_dictionary.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/largest_terms.h>
 #include <libdump/model/external_message.h>
 #include <libdump/model/messages.h>
@@ -64,17 +65,12 @@ void ProcessTerms::title(std::string_view section) {
 Result<void> ProcessTerms::messages() {
     MessageWalker walker(dump_.reader(), *run_);
     while (out_.ok()) {
-        auto entry = walker.next();
-        if (!entry) {
-            return std::unexpected(entry.error());
-        }
-        if (*entry == nullptr) {
+        ASSIGN_OR_RETURN(auto entry, walker.next());
+        if (entry == nullptr) {
             break;
         }
-        if (is_message(**entry)) {
-            if (auto done = message(**entry); !done) {
-                return done;
-            }
+        if (is_message(*entry)) {
+            RETURN_IF_ERROR(message(*entry));
         }
     }
     return {};
@@ -82,9 +78,7 @@ Result<void> ProcessTerms::messages() {
 
 Result<void> ProcessTerms::message(const records::Message& entry) {
     if (entry.kind() == records::MESSAGE_KIND_EXTERNAL) {
-        if (auto done = undecoded(entry.external()); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(undecoded(entry.external()));
     } else {
         terms_.element(entry.term_word());
     }
@@ -103,14 +97,11 @@ Result<void> ProcessTerms::message(const records::Message& entry) {
 Result<void> ProcessTerms::undecoded(const records::External& external) {
     constexpr std::uint8_t kVersion = 131;
     constexpr std::size_t kBlock = 4096;
-    auto message = ExternalMessage::open(dump_, external);
-    if (!message) {
-        return std::unexpected(message.error());
-    }
-    const ExternalTerm term = (*message)->term();
+    ASSIGN_OR_RETURN(auto message, ExternalMessage::open(dump_, external));
+    const ExternalTerm term = message->term();
     std::array<std::uint8_t, kBlock> block{};
-    const std::uint64_t size = (*message)->size();
-    const bool here = size > 0 && (*message)->read(size - 1, std::span(block).first(1)) == 1 &&
+    const std::uint64_t size = message->size();
+    const bool here = size > 0 && message->read(size - 1, std::span(block).first(1)) == 1 &&
                       std::ranges::all_of(term.cached_atoms, [this](std::uint32_t atom) {
                           const auto name = terms_.context().atom(atom);
                           return name && !TermText::has_line_break(*name);
@@ -138,7 +129,7 @@ Result<void> ProcessTerms::undecoded(const records::External& external) {
         base64.add(std::span(&kVersion, 1));
     }
     for (std::uint64_t at = 0; at < size && out_.ok();) {
-        const std::size_t got = (*message)->read(at, block);
+        const std::size_t got = message->read(at, block);
         if (got == 0) {
             ++unwritten_;
             break;

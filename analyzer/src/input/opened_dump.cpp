@@ -1,5 +1,6 @@
 #include "input/opened_dump.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/temporary_file.h>
 
 #include <fmt/format.h>
@@ -68,34 +69,20 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
     OpenedDump opened;
     opened.path_ = path;
     if (!is_crash_dump(path)) {
-        auto dump = Dump::open(path);
-        if (!dump) {
-            return std::unexpected(dump.error());
-        }
-        opened.dump_ = std::move(*dump);
+        ASSIGN_OR_RETURN(auto dump, Dump::open(path));
+        opened.dump_ = std::move(dump);
         return opened;
     }
-    auto text = crash::CrashDump::open(path, progress, header_seen, limits);
-    if (!text) {
-        return std::unexpected(text.error());
-    }
-    auto file = open_temporary_file();
-    if (!file) {
-        return std::unexpected(file.error());
-    }
-    opened.text_ = std::make_unique<crash::CrashDump>(std::move(*text));
-    auto outcome = crash::convert(
-        *opened.text_, budgeted_sink(descriptor_sink(file->get()), opened.text_->budget()), choice,
-        progress);
-    if (!outcome) {
-        return std::unexpected(outcome.error());
-    }
-    auto dump = Dump::open(fmt::format("/proc/self/fd/{}", file->get()));
-    if (!dump) {
-        return std::unexpected(dump.error());
-    }
-    opened.dump_ = std::move(*dump);
-    opened.late_terms_ = std::move(outcome->late_terms);
+    ASSIGN_OR_RETURN(auto text, crash::CrashDump::open(path, progress, header_seen, limits));
+    ASSIGN_OR_RETURN(auto file, open_temporary_file());
+    opened.text_ = std::make_unique<crash::CrashDump>(std::move(text));
+    ASSIGN_OR_RETURN(auto outcome, crash::convert(*opened.text_,
+                                                  budgeted_sink(descriptor_sink(file.get()),
+                                                                opened.text_->budget()),
+                                                  choice, progress));
+    ASSIGN_OR_RETURN(auto dump, Dump::open(fmt::format("/proc/self/fd/{}", file.get())));
+    opened.dump_ = std::move(dump);
+    opened.late_terms_ = std::move(outcome.late_terms);
     opened.dump_->set_late_terms(opened.late_terms_.get());
     return opened;
 }

@@ -2,6 +2,7 @@
 
 #include "query/term_text.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/term/pointer_text.h>
 
 #include <fmt/format.h>
@@ -71,34 +72,23 @@ Backtrace::Backtrace(Dump& dump, std::unique_ptr<OpenedProcess> process, Backtra
 Result<std::unique_ptr<Backtrace>> Backtrace::open(Dump& dump, const std::string& file,
                                                    std::string_view name,
                                                    const BacktraceOptions& options) {
-    auto process = open_process(dump, name);
-    if (!process) {
-        return std::unexpected(process.error());
-    }
-    std::unique_ptr<Backtrace> backtrace(new Backtrace(dump, std::move(*process), options));
+    ASSIGN_OR_RETURN(auto process, open_process(dump, name));
+    std::unique_ptr<Backtrace> backtrace(new Backtrace(dump, std::move(process), options));
     backtrace->facts_ = query::dump_facts(dump, file);
-    if (auto done = backtrace->prepare(); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(backtrace->prepare());
     return backtrace;
 }
 
 Result<void> Backtrace::show_as_the_vm() {
-    auto scheme = node_scheme(*dump_);
-    if (!scheme) {
-        return std::unexpected(scheme.error());
-    }
-    process_->scheme = *scheme;
+    ASSIGN_OR_RETURN(auto scheme, node_scheme(*dump_));
+    process_->scheme = scheme;
     return {};
 }
 
 Result<void> Backtrace::load_arguments() {
-    const auto words = process_->arguments();
-    if (!words) {
-        return std::unexpected(words.error());
-    }
+    ASSIGN_OR_RETURN(const auto words, process_->arguments());
     auto& lines = arguments_.emplace();
-    for (const std::uint64_t word : *words) {
+    for (const std::uint64_t word : words) {
         lines.push_back({.index = lines.size(), .word = word, .catch_function = {}});
     }
     return {};
@@ -109,10 +99,8 @@ Result<void> Backtrace::prepare() {
         return {};
     }
     if (!is_of_crash_dump(*dump_)) {
-        auto done = options_.term_limit == kClassicTermLimit ? show_as_the_vm() : load_arguments();
-        if (!done) {
-            return done;
-        }
+        RETURN_IF_ERROR(options_.term_limit == kClassicTermLimit ? show_as_the_vm()
+                                                                 : load_arguments());
     }
     terms_.emplace(process_->context, process_->scheme, options_.term_limit);
     return {};

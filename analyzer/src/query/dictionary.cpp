@@ -2,18 +2,17 @@
 
 #include "query/process_dictionary.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <utility>
 
 namespace beamdump::query {
 
 Result<std::unique_ptr<DictionaryListing>> DictionaryListing::open(
     Dump& dump, const std::string& file, std::string_view name, const DictionaryOptions& options) {
-    auto process = open_process(dump, name);
-    if (!process) {
-        return std::unexpected(process.error());
-    }
+    ASSIGN_OR_RETURN(auto process, open_process(dump, name));
     return std::unique_ptr<DictionaryListing>(
-        new DictionaryListing(dump, file, std::move(*process), options));
+        new DictionaryListing(dump, file, std::move(process), options));
 }
 
 DictionaryListing::DictionaryListing(Dump& dump, const std::string& file,

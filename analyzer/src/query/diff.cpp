@@ -2,6 +2,8 @@
 
 #include "query/time_span.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -67,12 +69,9 @@ void keep_largest(std::vector<Item>& items, std::uint64_t limit, Rank rank) {
 }
 
 Result<std::vector<ProcessLine>> lines(Dump& dump, std::span<const std::uint64_t> numbers) {
-    auto rows = dump.processes().rows(numbers);
-    if (!rows) {
-        return std::unexpected(rows.error());
-    }
+    ASSIGN_OR_RETURN(auto rows, dump.processes().rows(numbers));
     std::vector<ProcessLine> result;
-    for (const auto& row : *rows) {
+    for (const auto& row : rows) {
         result.push_back(process_line(dump, row));
     }
     return result;
@@ -87,11 +86,8 @@ Result<ProcessGroup> group(Dump& dump, std::vector<Row> rows, std::uint64_t limi
     keep_largest(rows, limit, &Row::memory);
     std::vector<std::uint64_t> numbers(rows.size());
     std::ranges::transform(rows, numbers.begin(), &Row::number);
-    auto largest = lines(dump, numbers);
-    if (!largest) {
-        return std::unexpected(largest.error());
-    }
-    result.largest = std::move(*largest);
+    ASSIGN_OR_RETURN(auto largest, lines(dump, numbers));
+    result.largest = std::move(largest);
     return result;
 }
 
@@ -102,15 +98,12 @@ Result<std::vector<GrownProcess>> grown_lines(Dump& before, Dump& after, std::ve
     std::vector<std::uint64_t> after_rows(pairs.size());
     std::ranges::transform(pairs, before_rows.begin(), &Pair::before);
     std::ranges::transform(pairs, after_rows.begin(), &Pair::after);
-    auto olds = lines(before, before_rows);
-    auto news = lines(after, after_rows);
-    if (!olds || !news) {
-        return std::unexpected(!olds ? olds.error() : news.error());
-    }
+    ASSIGN_OR_RETURN(auto olds, lines(before, before_rows));
+    ASSIGN_OR_RETURN(auto news, lines(after, after_rows));
     std::vector<GrownProcess> result;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-        const ProcessLine& old_line = (*olds)[i];
-        const ProcessLine& new_line = (*news)[i];
+        const ProcessLine& old_line = (olds)[i];
+        const ProcessLine& new_line = (news)[i];
         result.push_back(
             {old_line, new_line,
              growth(old_line.memory_bytes.value_or(0), new_line.memory_bytes.value_or(0)),
@@ -260,12 +253,9 @@ Result<DumpDiff> diff_dumps(Dump& before, const std::string& before_file, Dump& 
     }
     diff.same_run = same_run(before, after) && same_name(diff.before, diff.after);
     diff.totals = total_changes(before, after);
-    auto olds = read_rows(before);
-    auto news = read_rows(after);
-    if (!olds || !news) {
-        return std::unexpected(!olds ? olds.error() : news.error());
-    }
-    Partition parts = partition(*olds, *news, diff.same_run, {before, after});
+    ASSIGN_OR_RETURN(auto olds, read_rows(before));
+    ASSIGN_OR_RETURN(auto news, read_rows(after));
+    Partition parts = partition(olds, news, diff.same_run, {before, after});
     diff.common = parts.common;
     diff.grown_count = parts.memory.size();
     diff.shrunk_count = parts.shrunk;

@@ -8,6 +8,7 @@
 #include "query/root_groups.h"
 #include "query/top_level_terms.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/heap_census.h>
 #include <libdump/heap/scratch_space.h>
 #include <libdump/heap/term_sizes.h>
@@ -36,16 +37,11 @@ class RootWalk {
           groups_(reading.options().limit) {}
 
     Result<void> run() {
-        auto visits = visit_roots(reading_.dump(), reading_.process(),
-                                  [this](const HeapRoot& root) { visit(root); });
-        if (!visits) {
-            return std::unexpected(visits.error());
-        }
-        into_.undecoded_messages = visits->undecoded_messages;
-        into_.unreadable += visits->malformed;
-        if (auto done = count_dictionary_slots(); !done) {
-            return done;
-        }
+        ASSIGN_OR_RETURN(auto visits, visit_roots(reading_.dump(), reading_.process(),
+                                                  [this](const HeapRoot& root) { visit(root); }));
+        into_.undecoded_messages = visits.undecoded_messages;
+        into_.unreadable += visits.malformed;
+        RETURN_IF_ERROR(count_dictionary_slots());
         into_.roots = groups_.take();
         list_large_terms();
         list_binaries();
@@ -150,20 +146,15 @@ class RootWalk {
 
 Result<void> fill(HeapReading& reading, HeapReport& report) {
     RootWalk walk(reading, report);
-    if (auto done = walk.run(); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(walk.run());
     list_counts(reading, walk.census(), report);
     list_areas(reading, walk.census(), report);
     if (reading.options().terms) {
         report.terms = top_level_terms(reading, walk.census());
     }
     if (reading.options().retained) {
-        auto retained = retained_terms(reading);
-        if (!retained) {
-            return std::unexpected(retained.error());
-        }
-        report.retained = std::move(*retained);
+        ASSIGN_OR_RETURN(auto retained, retained_terms(reading));
+        report.retained = std::move(retained);
     }
     return {};
 }
@@ -189,24 +180,19 @@ std::string root_text(const RootLine& line) {
 
 Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_view name,
                                const HeapOptions& options) {
-    auto process = open_process(dump, name, HeapUse::kWhole);
-    if (!process) {
-        return std::unexpected(process.error());
-    }
+    ASSIGN_OR_RETURN(auto process, open_process(dump, name, HeapUse::kWhole));
     HeapReport report;
     report.dump = dump_facts(dump, file);
-    report.line = (*process)->line;
+    report.line = process->line;
     report.of_crash_dump = is_of_crash_dump(dump);
-    if ((*process)->run.end.has_detail()) {
-        report.void_detail = (*process)->run.end.detail();
+    if (process->run.end.has_detail()) {
+        report.void_detail = process->run.end.detail();
     }
-    report.withheld = terms_withheld((*process)->run, options.sensitive) != Withheld::kNo;
+    report.withheld = terms_withheld(process->run, options.sensitive) != Withheld::kNo;
     if (!report.withheld) {
         try {
-            HeapReading reading(dump, std::move(*process), options);
-            if (auto done = fill(reading, report); !done) {
-                return std::unexpected(done.error());
-            }
+            HeapReading reading(dump, std::move(process), options);
+            RETURN_IF_ERROR(fill(reading, report));
         } catch (const ScratchError& failure) {
             return wrap("looking at the heap", failure.error());
         }

@@ -2,6 +2,7 @@
 
 #include "query/process_dictionary.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/messages.h>
 #include <libdump/term/frame_cursor.h>
 #include <libdump/term/heap_object.h>
@@ -48,16 +49,13 @@ void visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& visit, Roo
 }
 
 Result<void> visit_arguments(OpenedProcess& process, const VisitRoot& visit) {
-    const auto words = process.arguments();
-    if (!words) {
-        return std::unexpected(words.error());
-    }
-    for (std::size_t i = 0; i < words->size(); ++i) {
-        if (leads_to_object(process.scheme, (*words)[i])) {
+    ASSIGN_OR_RETURN(const auto words, process.arguments());
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (leads_to_object(process.scheme, (words)[i])) {
             HeapRoot root;
             root.kind = RootKind::kArgument;
             root.index = i;
-            root.word = (*words)[i];
+            root.word = (words)[i];
             visit(root);
         }
     }
@@ -147,16 +145,10 @@ std::string_view root_kind_text(RootKind kind) {
 Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process, const VisitRoot& visit) {
     RootVisits visits;
     visit_stack(dump, process, visit, visits);
-    if (auto done = visit_arguments(process, visit); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = visit_entries(process, visit, visits); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(visit_arguments(process, visit));
+    RETURN_IF_ERROR(visit_entries(process, visit, visits));
     visit_fields(process, visit);
-    if (auto done = visit_messages(dump, process, visit, visits); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(visit_messages(dump, process, visit, visits));
     return visits;
 }
 

@@ -1,5 +1,7 @@
 #include "query/late_texts.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <utility>
 
 namespace beamdump::query {
@@ -52,11 +54,8 @@ Result<bool> LateTexts::give_rest(Source source, std::size_t from, const TextSin
     const records::Message* entry = nullptr;
     if (source.message) {
         walker_.seek(*source.message);
-        auto found = walker_.next();
-        if (!found) {
-            return std::unexpected(found.error());
-        }
-        entry = *found;
+        ASSIGN_OR_RETURN(auto found, walker_.next());
+        entry = found;
     }
     TermText text;
     if (source.word) {
@@ -65,11 +64,8 @@ Result<bool> LateTexts::give_rest(Source source, std::size_t from, const TextSin
         printer_.start(*source.word);
         text = drain_in_pieces(printer_, max_bytes_);
     } else if (entry != nullptr) {
-        auto printed = messages_.text_in_pieces(*entry, max_bytes_);
-        if (!printed) {
-            return std::unexpected(printed.error());
-        }
-        text = std::move(*printed);
+        ASSIGN_OR_RETURN(auto printed, messages_.text_in_pieces(*entry, max_bytes_));
+        text = std::move(printed);
     }
     const auto rest = std::string_view(text.text).substr(std::min(from, text.text.size()));
     if (!sink(rest)) {

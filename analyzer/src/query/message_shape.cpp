@@ -1,5 +1,6 @@
 #include "query/message_shape.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/term/atom_text.h>
 
 #include <fmt/format.h>
@@ -136,12 +137,9 @@ MessageShapes::MessageShapes(Dump& dump, OpenedProcess& process)
 
 Result<std::string> MessageShapes::shape(const records::Message& entry) {
     if (entry.kind() == records::MESSAGE_KIND_EXTERNAL) {
-        auto message = ExternalMessage::open(dump_, entry.external());
-        if (!message) {
-            return std::unexpected(message.error());
-        }
-        const auto term = (*message)->term();
-        reader_.open(**message);
+        ASSIGN_OR_RETURN(auto message, ExternalMessage::open(dump_, entry.external()));
+        const auto term = message->term();
+        reader_.open(*message);
         atoms_.open(term.cached_atoms);
         return of_external(term.version_byte ? 1 : 0, true);
     }

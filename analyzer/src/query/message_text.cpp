@@ -1,5 +1,7 @@
 #include "query/message_text.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <utility>
 
 namespace beamdump::query {
@@ -15,11 +17,8 @@ template <typename Drain>
 Result<TermText> MessagePrinter::drain(const records::Message& entry, Drain drain) {
     context_.set_message(nullptr);
     if (entry.kind() == records::MESSAGE_KIND_EXTERNAL) {
-        auto message = ExternalMessage::open(dump_, entry.external());
-        if (!message) {
-            return std::unexpected(message.error());
-        }
-        undecoded_ = std::move(*message);
+        ASSIGN_OR_RETURN(auto message, ExternalMessage::open(dump_, entry.external()));
+        undecoded_ = std::move(message);
         external_.start(undecoded_->term());
         return drain(external_);
     }

@@ -1,5 +1,7 @@
 #include "query/messages.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -9,12 +11,9 @@ namespace beamdump::query {
 Result<std::unique_ptr<MessageListing>> MessageListing::open(Dump& dump, const std::string& file,
                                                              std::string_view name,
                                                              const MessagesOptions& options) {
-    auto process = open_process(dump, name);
-    if (!process) {
-        return std::unexpected(process.error());
-    }
+    ASSIGN_OR_RETURN(auto process, open_process(dump, name));
     return std::unique_ptr<MessageListing>(
-        new MessageListing(dump, file, std::move(*process), options));
+        new MessageListing(dump, file, std::move(process), options));
 }
 
 MessageListing::MessageListing(Dump& dump, const std::string& file,
@@ -39,26 +38,20 @@ Result<MessageHistogram> MessageListing::histogram() {
     MessageShapes shapes(dump_, *process_);
     MessageWalker walker(dump_.reader(), process_->run);
     for (;;) {
-        auto entry = walker.next();
-        if (!entry) {
-            return std::unexpected(entry.error());
-        }
-        if (*entry == nullptr) {
+        ASSIGN_OR_RETURN(auto entry, walker.next());
+        if (entry == nullptr) {
             break;
         }
-        if (!is_message(**entry)) {
+        if (!is_message(*entry)) {
             ++histogram.other_signals;
             continue;
         }
         ++histogram.messages;
-        auto shape = shapes.shape(**entry);
-        if (!shape) {
-            return std::unexpected(shape.error());
-        }
-        if (const auto known = counts.find(*shape); known != counts.end()) {
+        ASSIGN_OR_RETURN(auto shape, shapes.shape(*entry));
+        if (const auto known = counts.find(shape); known != counts.end()) {
             ++known->second;
         } else if (counts.size() < MessageHistogram::kMostShapes) {
-            counts.emplace(std::move(*shape), 1);
+            counts.emplace(std::move(shape), 1);
         } else {
             ++histogram.other;
         }
@@ -75,22 +68,16 @@ Result<MessageHistogram> MessageListing::histogram() {
 
 Result<std::optional<MessageLine>> MessageListing::next() {
     while (options_.limit == 0 || given_ < options_.limit) {
-        auto entry = walker_.next();
-        if (!entry) {
-            return std::unexpected(entry.error());
-        }
-        if (*entry == nullptr) {
+        ASSIGN_OR_RETURN(auto entry, walker_.next());
+        if (entry == nullptr) {
             break;
         }
-        if (!is_message(**entry)) {
+        if (!is_message(*entry)) {
             continue;
         }
-        auto text = printer_.text_in_pieces(**entry, options_.term_bytes);
-        if (!text) {
-            return std::unexpected(text.error());
-        }
+        ASSIGN_OR_RETURN(auto text, printer_.text_in_pieces(*entry, options_.term_bytes));
         ++given_;
-        return MessageLine{walker_.index(), queue_text((*entry)->queue()), std::move(*text)};
+        return MessageLine{walker_.index(), queue_text(entry->queue()), std::move(text)};
     }
     return std::nullopt;
 }

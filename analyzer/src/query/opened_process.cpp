@@ -2,6 +2,8 @@
 
 #include "query/term_text.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -55,20 +57,11 @@ Result<std::vector<std::uint64_t>> OpenedProcess::arguments() {
 
 Result<std::unique_ptr<OpenedProcess>> open_process(Dump& dump, std::string_view name,
                                                     HeapUse use) {
-    auto row = dump.find_process(name);
-    if (!row) {
-        return std::unexpected(row.error());
-    }
-    auto run = ProcessRun::load(dump.reader(), *row);
-    if (!run) {
-        return std::unexpected(run.error());
-    }
-    auto scheme = node_scheme(dump);
-    if (!scheme) {
-        return std::unexpected(scheme.error());
-    }
-    dump.text_damage().tell_process(dump.trailer(), run->end, use == HeapUse::kWhole);
-    return std::make_unique<OpenedProcess>(dump, std::move(*run), *scheme);
+    ASSIGN_OR_RETURN(auto row, dump.find_process(name));
+    ASSIGN_OR_RETURN(auto run, ProcessRun::load(dump.reader(), row));
+    ASSIGN_OR_RETURN(auto scheme, node_scheme(dump));
+    dump.text_damage().tell_process(dump.trailer(), run.end, use == HeapUse::kWhole);
+    return std::make_unique<OpenedProcess>(dump, std::move(run), scheme);
 }
 
 }  // namespace beamdump::query

@@ -9,6 +9,7 @@
 #include "query/process_facts.h"
 #include "query/process_relations.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/messages.h>
 #include <libdump/term/pointer_text.h>
 
@@ -76,24 +77,18 @@ class Reading {
     Result<void> run_all() {
         into_.withheld = run_.process.sensitive() && !options_.sensitive;
         const bool terms = !into_.withheld && !run_.is_void();
-        if (auto done = terms ? dictionary() : Result<void>(); !done) {
-            return done;
+        if (terms) {
+            RETURN_IF_ERROR(dictionary());
         }
         into_.groups = process_facts(dump_, run_, printer_, marks_);
         into_.stacktrace = current_stacktrace(dump_, process_);
-        if (auto done = terms ? arguments() : Result<void>(); !done) {
-            return done;
+        if (terms) {
+            RETURN_IF_ERROR(arguments());
         }
-        if (auto done = read_relations(dump_, run_, printer_, options_.limit, into_); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(read_relations(dump_, run_, printer_, options_.limit, into_));
         regions();
-        if (auto done = binaries(); !done) {
-            return done;
-        }
-        if (auto done = messages(); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(binaries());
+        RETURN_IF_ERROR(messages());
         return {};
     }
 
@@ -106,14 +101,11 @@ class Reading {
         if (is_of_crash_dump(dump_)) {
             return {};
         }
-        const auto words = process_.arguments();
-        if (!words) {
-            return std::unexpected(words.error());
-        }
+        ASSIGN_OR_RETURN(const auto words, process_.arguments());
         auto& list = into_.arguments.emplace();
-        list.total = words->size();
-        for (std::size_t index = 0; index < words->size() && room_for(index); ++index) {
-            list.items.push_back({index, text((*words)[index])});
+        list.total = words.size();
+        for (std::size_t index = 0; index < words.size() && room_for(index); ++index) {
+            list.items.push_back({index, text((words)[index])});
         }
         return {};
     }
@@ -143,11 +135,8 @@ class Reading {
         if (is_of_crash_dump(dump_)) {
             return {};
         }
-        auto binaries = process_binaries(dump_, process_, options_.limit);
-        if (!binaries) {
-            return std::unexpected(binaries.error());
-        }
-        into_.binaries = std::move(*binaries);
+        ASSIGN_OR_RETURN(auto binaries, process_binaries(dump_, process_, options_.limit));
+        into_.binaries = std::move(binaries);
         return {};
     }
 
@@ -209,22 +198,18 @@ class Reading {
         MessageWalker walker(dump_.reader(), run_);
         std::uint64_t walked = 0;
         while (room_for(into_.messages.items.size())) {
-            auto entry = walker.next();
-            if (!entry) {
-                return std::unexpected(entry.error());
-            }
-            if (*entry == nullptr) {
+            ASSIGN_OR_RETURN(auto entry, walker.next());
+            if (entry == nullptr) {
                 break;
             }
             ++walked;
-            if (!is_message(**entry)) {
+            if (!is_message(*entry)) {
                 ++into_.other_signals;
                 continue;
             }
             ++into_.messages.total;
-            if (auto done = into_.withheld ? Result<void>() : message(**entry, walker.index());
-                !done) {
-                return done;
+            if (!into_.withheld) {
+                RETURN_IF_ERROR(message(*entry, walker.index()));
             }
         }
         into_.messages.total += std::max(entries, walked) - walked;
@@ -232,11 +217,8 @@ class Reading {
     }
 
     Result<void> message(const records::Message& entry, std::uint64_t index) {
-        auto message = texts_.message(entry, index);
-        if (!message) {
-            return std::unexpected(message.error());
-        }
-        into_.messages.items.push_back({index, queue_text(entry.queue()), std::move(*message)});
+        ASSIGN_OR_RETURN(auto message, texts_.message(entry, index));
+        into_.messages.items.push_back({index, queue_text(entry.queue()), std::move(message)});
         return {};
     }
 
@@ -256,23 +238,18 @@ class Reading {
 
 Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std::string_view name,
                                        const DetailsOptions& options) {
-    auto process = open_process(dump, name, HeapUse::kWhole);
-    if (!process) {
-        return std::unexpected(process.error());
-    }
+    ASSIGN_OR_RETURN(auto process, open_process(dump, name, HeapUse::kWhole));
     ProcessDetails details;
     details.dump = dump_facts(dump, file);
-    details.line = (*process)->line;
-    if ((*process)->run.end.has_detail() && !(*process)->run.end.detail().empty()) {
-        details.void_detail = (*process)->run.end.detail();
+    details.line = process->line;
+    if (process->run.end.has_detail() && !process->run.end.detail().empty()) {
+        details.void_detail = process->run.end.detail();
     }
-    const std::shared_ptr<OpenedProcess> opened = std::move(*process);
+    const std::shared_ptr<OpenedProcess> opened = std::move(process);
     const auto texts = LateTexts::make(dump, opened, options.term_bytes);
     details.texts = texts;
     Reading reading(dump, *opened, *texts, options, details);
-    if (auto done = reading.run_all(); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(reading.run_all());
     return details;
 }
 

@@ -1,5 +1,7 @@
 #include "query/process_dictionary.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -82,11 +84,9 @@ Result<std::uint64_t> walk(ProcessContext& context, const ProcessRun& run, const
     std::vector<std::uint64_t> slots;
     for (std::uint64_t slot = 0; slot < slots_here && !dictionary.stopped(); slot += slots.size()) {
         slots.resize(std::min(kSlotsAtOnce, slots_here - slot));
-        auto got = context.words(region->address + slot * sizeof(std::uint64_t), slots);
-        if (!got) {
-            return std::unexpected(got.error());
-        }
-        slots.resize(*got);
+        ASSIGN_OR_RETURN(auto got,
+                         context.words(region->address + slot * sizeof(std::uint64_t), slots));
+        slots.resize(got);
         for (std::size_t i = 0; i < slots.size() && !dictionary.stopped(); ++i) {
             dictionary.slot(slots[i]);
         }

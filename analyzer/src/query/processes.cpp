@@ -1,6 +1,7 @@
 #include "query/processes.h"
 
 #include <libdump/base/nearest.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
 #include <libdump/model/owner_id.h>
 
@@ -380,14 +381,11 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
 
 Result<std::vector<ProcessLine>> ProcessListing::next() {
     const std::size_t count = std::min(kBatchRows, rows_.size() - given_);
-    auto rows = dump_->processes().rows(std::span(rows_).subspan(given_, count));
-    if (!rows) {
-        return std::unexpected(rows.error());
-    }
+    ASSIGN_OR_RETURN(auto rows, dump_->processes().rows(std::span(rows_).subspan(given_, count)));
     given_ += count;
     std::vector<ProcessLine> lines;
     lines.reserve(count);
-    for (const auto& row : *rows) {
+    for (const auto& row : rows) {
         lines.push_back(process_line(*dump_, row));
     }
     return lines;

@@ -1,6 +1,7 @@
 #include "query/sections.h"
 
 #include <libdump/base/nearest.h>
+#include <libdump/base/return_if_error.h>
 
 #include <algorithm>
 #include <map>
@@ -102,15 +103,12 @@ Result<std::vector<SectionCount>> SectionListing::counts() {
 }
 
 Result<SectionListing::Totals> SectionListing::show(const Visit& visit) {
-    auto kinds = counts();
-    if (!kinds) {
-        return std::unexpected(kinds.error());
-    }
+    ASSIGN_OR_RETURN(auto kinds, counts());
     Totals totals;
-    const auto kind = std::ranges::find(*kinds, options_.tag, &SectionCount::tag);
-    if (kind == kinds->end()) {
+    const auto kind = std::ranges::find(kinds, options_.tag, &SectionCount::tag);
+    if (kind == kinds.end()) {
         Nearest nearest(options_.tag);
-        for (const SectionCount& one : *kinds) {
+        for (const SectionCount& one : kinds) {
             nearest.add(one.tag);
         }
         totals.nearest = nearest.best();

@@ -1,6 +1,8 @@
 #include "render/json.h"
 #include "render/messages.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::render {
 
 namespace {
@@ -24,15 +26,12 @@ void write_histogram(JsonWriter& json, const query::MessageHistogram& histogram)
 Result<void> write_messages(JsonWriter& json, const Output& output,
                             query::MessageListing& listing) {
     while (output.ok()) {
-        auto message = listing.next();
+        ASSIGN_OR_RETURN(auto message, listing.next());
         if (!message) {
-            return std::unexpected(message.error());
-        }
-        if (!*message) {
             break;
         }
         json.begin_object();
-        write_message_members(json, **message);
+        write_message_members(json, *message);
         json.end_object();
     }
     return {};
@@ -48,16 +47,11 @@ Result<void> messages_json(Output& output, query::MessageListing& listing) {
         json.member("entries", listing.entries());
         json.member("from", listing.options().from);
         if (listing.options().histogram) {
-            auto histogram = listing.histogram();
-            if (!histogram) {
-                return std::unexpected(histogram.error());
-            }
-            write_histogram(json, *histogram);
+            ASSIGN_OR_RETURN(auto histogram, listing.histogram());
+            write_histogram(json, histogram);
         }
         json.begin_array("messages");
-        if (auto done = write_messages(json, output, listing); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(write_messages(json, output, listing));
         json.end_array();
         const auto reading = listing.reading();
         json.begin_object("records");

@@ -4,6 +4,8 @@
 #include "render/term_line.h"
 #include "render/units.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,14 +73,11 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
     }
     const auto& options = listing.options();
     if (options.histogram) {
-        auto histogram = listing.histogram();
-        if (!histogram) {
-            return std::unexpected(histogram.error());
-        }
-        output.print("{}, {}\n", marks("histogram", plural(histogram->messages, "message")),
-                     marks("other_signals", plural(histogram->other_signals, "other signal")));
-        if (histogram->messages > 0) {
-            print_histogram(output, *histogram, marks);
+        ASSIGN_OR_RETURN(auto histogram, listing.histogram());
+        output.print("{}, {}\n", marks("histogram", plural(histogram.messages, "message")),
+                     marks("other_signals", plural(histogram.other_signals, "other signal")));
+        if (histogram.messages > 0) {
+            print_histogram(output, histogram, marks);
         }
     } else {
         output.print(
@@ -89,24 +88,21 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
     const auto width = number_width(options.from, options.limit, listing.entries());
     std::uint64_t shown = 0;
     while (output.ok()) {
-        auto message = listing.next();
+        ASSIGN_OR_RETURN(auto message, listing.next());
         if (!message) {
-            return std::unexpected(message.error());
-        }
-        if (!*message) {
             break;
         }
         if (shown++ == 0) {
             output.write("\nMessages\n");
         }
-        if (output.line_width() || !(*message)->term.more) {
-            print_line(output, fmt::format("  {:>{}}  {:<6}  {}", count_text((*message)->index),
-                                           width, (*message)->queue,
-                                           marks("messages", term_line((*message)->term))));
+        if (output.line_width() || !message->term.more) {
+            print_line(output,
+                       fmt::format("  {:>{}}  {:<6}  {}", count_text(message->index), width,
+                                   message->queue, marks("messages", term_line(message->term))));
         } else {
-            output.print("  {:>{}}  {:<6}  {}", count_text((*message)->index), width,
-                         (*message)->queue, marks.mark({"messages"}));
-            put_term_line(output, (*message)->term);
+            output.print("  {:>{}}  {:<6}  {}", count_text(message->index), width, message->queue,
+                         marks.mark({"messages"}));
+            put_term_line(output, message->term);
             output.write("\n");
         }
     }

@@ -5,6 +5,8 @@
 #include "render/process_table.h"
 #include "render/units.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::render {
 
 Result<void> processes_text(Output& output, query::ProcessListing& listing,
@@ -13,14 +15,11 @@ Result<void> processes_text(Output& output, query::ProcessListing& listing,
     print_memory_notice(output, facts);
     const Marks marks(facts.layout);
     while (output.ok()) {
-        auto lines = listing.next();
-        if (!lines) {
-            return std::unexpected(lines.error());
-        }
-        if (lines->empty()) {
+        ASSIGN_OR_RETURN(auto lines, listing.next());
+        if (lines.empty()) {
             break;
         }
-        print_process_table(output, *lines, marks);
+        print_process_table(output, lines, marks);
     }
     if (listing.shown() < listing.matching()) {
         output.print("{} more; --limit 0 shows all\n",
@@ -39,14 +38,11 @@ Result<void> processes_json(Output& output, query::ProcessListing& listing,
     json.member("matching", listing.matching());
     json.begin_array("processes");
     while (output.ok()) {
-        auto lines = listing.next();
-        if (!lines) {
-            return std::unexpected(lines.error());
-        }
-        if (lines->empty()) {
+        ASSIGN_OR_RETURN(auto lines, listing.next());
+        if (lines.empty()) {
             break;
         }
-        for (const query::ProcessLine& line : *lines) {
+        for (const query::ProcessLine& line : lines) {
             json.begin_object();
             write_process_members(json, line);
             json.end_object();

@@ -4,16 +4,15 @@
 #include "render/table.h"
 #include "render/units.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::render {
 namespace {
 
 Result<void> counts_text(Output& output, query::SectionListing& listing) {
-    auto counts = listing.counts();
-    if (!counts) {
-        return std::unexpected(counts.error());
-    }
+    ASSIGN_OR_RETURN(auto counts, listing.counts());
     Table table({{"TAG"}, {"SECTIONS", Align::kRight}, {"TEXT", Align::kRight}});
-    for (const auto& count : *counts) {
+    for (const auto& count : counts) {
         table.add({one_line(count.tag), count_text(count.sections), bytes_text(count.bytes)});
     }
     table.print(output);
@@ -21,12 +20,9 @@ Result<void> counts_text(Output& output, query::SectionListing& listing) {
 }
 
 Result<void> counts_json(JsonWriter& json, query::SectionListing& listing) {
-    auto counts = listing.counts();
-    if (!counts) {
-        return std::unexpected(counts.error());
-    }
+    ASSIGN_OR_RETURN(auto counts, listing.counts());
     json.begin_array("tags");
-    for (const auto& count : *counts) {
+    for (const auto& count : counts) {
         json.begin_object();
         json.member("tag", count.tag);
         json.member("sections", count.sections);
@@ -84,9 +80,7 @@ Result<void> sections_json(Output& output, query::SectionListing& listing) {
     write_dump(json, "dump", listing.dump_facts());
     const auto& options = listing.options();
     if (options.tag.empty()) {
-        if (auto done = counts_json(json, listing); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(counts_json(json, listing));
         json.finish();
         return {};
     }

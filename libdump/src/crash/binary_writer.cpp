@@ -3,6 +3,7 @@
 #include "byte_text.h"
 #include "heap_text.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
@@ -23,9 +24,7 @@ bool BinaryWriter::want(std::uint64_t address) {
 
 Result<void> BinaryWriter::flush() {
     for (const auto address : wanted_) {
-        if (auto done = write(address, *dump_.binary(address)); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(write(address, *dump_.binary(address)));
     }
     wanted_.clear();
     return flush_page();
@@ -83,12 +82,9 @@ Result<void> BinaryWriter::flush_page() {
     if (page_.binary_size() == 0) {
         return {};
     }
-    auto offset = writer_.append(format::RecordKind::kBinaries, page_);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
+    ASSIGN_OR_RETURN(auto offset, writer_.append(format::RecordKind::kBinaries, page_));
     for (const auto& binary : page_.binary()) {
-        written_.emplace(binary.address(), *offset);
+        written_.emplace(binary.address(), offset);
     }
     page_.Clear();
     page_bytes_ = 0;
@@ -96,11 +92,9 @@ Result<void> BinaryWriter::flush_page() {
 }
 
 Result<void> BinaryWriter::finish(records::Trailer& trailer, bool all) {
-    if (auto done = flush(); !done) {
-        return done;
-    }
-    if (auto done = all ? Result<void>() : count(); !done) {
-        return done;
+    RETURN_IF_ERROR(flush());
+    if (!all) {
+        RETURN_IF_ERROR(count());
     }
     auto& totals = *trailer.mutable_totals();
     totals.set_binaries(dump_.binaries().size());

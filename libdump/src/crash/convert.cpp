@@ -6,6 +6,7 @@
 #include "run_text.h"
 #include "table_writer.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/crash/convert.h>
 #include <libdump/format/process_name.h>
 #include <libdump/write/process_index_writer.h>
@@ -48,19 +49,13 @@ class Converter {
 };
 
 Result<void> Converter::begin() {
-    auto capture = writer_.append(format::RecordKind::kCapture, node_.capture);
-    if (!capture) {
-        return std::unexpected(capture.error());
-    }
-    trailer_.set_capture_offset(*capture);
+    ASSIGN_OR_RETURN(auto capture, writer_.append(format::RecordKind::kCapture, node_.capture));
+    trailer_.set_capture_offset(capture);
     records::Epoch epoch;
     epoch.set_number(1);
     epoch.set_source(records::MEMORY_SOURCE_CRASH_DUMP);
-    auto written = writer_.append(format::RecordKind::kEpoch, epoch);
-    if (!written) {
-        return std::unexpected(written.error());
-    }
-    trailer_.add_epoch_offset(*written);
+    ASSIGN_OR_RETURN(auto written, writer_.append(format::RecordKind::kEpoch, epoch));
+    trailer_.add_epoch_offset(written);
     return read_other_nodes(dump_, terms_->names);
 }
 
@@ -85,31 +80,21 @@ Result<void> Converter::literals() {
     if (!counts_.empty()) {
         *trailer_.mutable_crash_literals() = counts_.record();
     }
-    auto stretches = literals.stretches(kGapWords);
-    if (!stretches) {
-        return std::unexpected(stretches.error());
-    }
+    ASSIGN_OR_RETURN(auto stretches, literals.stretches(kGapWords));
     RunRecordWriter run(writer_);
-    for (const auto& stretch : *stretches) {
+    for (const auto& stretch : stretches) {
         format::RegionHeader header;
         header.owner_kind = format::OwnerKind::kNode;
         header.region_kind = format::RegionKind::kLiterals;
         header.address = stretch.address;
         header.total = stretch.words;
-        auto ref = append_words(writer_, header, literals, stretch.address,
-                                {literals, literals, terms_->names}, terms_->format.words);
-        if (!ref) {
-            return std::unexpected(ref.error());
-        }
-        if (auto done = run.region(std::move(*ref)); !done) {
-            return done;
-        }
+        ASSIGN_OR_RETURN(auto ref,
+                         append_words(writer_, header, literals, stretch.address,
+                                      {literals, literals, terms_->names}, terms_->format.words));
+        RETURN_IF_ERROR(run.region(std::move(ref)));
     }
-    const auto offset = run.finish_as_record();
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    trailer_.set_literals_directory_offset(*offset);
+    ASSIGN_OR_RETURN(const auto offset, run.finish_as_record());
+    trailer_.set_literals_directory_offset(offset);
     return binaries_.flush();
 }
 
@@ -148,28 +133,19 @@ Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::
     TextWindow window(dump_.text());
     RunText runs(dump_, *terms_, writer_, binaries_);
     for (const auto& sections : dump_.processes()) {
-        auto facts = read_process(dump_.text(), window, sections, terms_->format, terms_->names);
-        if (!facts) {
-            return std::unexpected(facts.error());
-        }
-        if (auto done = terms_->names.check(); !done) {
-            return done;
-        }
-        const auto relations = (facts->links + facts->monitors) * kRelationMemory;
-        const bool whole = is_chosen(choice, *facts);
+        ASSIGN_OR_RETURN(auto facts, read_process(dump_.text(), window, sections, terms_->format,
+                                                  terms_->names));
+        RETURN_IF_ERROR(terms_->names.check());
+        const auto relations = (facts.links + facts.monitors) * kRelationMemory;
+        const bool whole = is_chosen(choice, facts);
         const auto extent = !whole ? RunText::Extent::kFacts
                             : choice.heaps == ConvertChoice::Heaps::kOneLate
                                 ? RunText::Extent::kRoots
                                 : RunText::Extent::kWhole;
-        auto row = runs.write(sections, std::move(*facts), extent);
-        if (!row) {
-            return std::unexpected(row.error());
-        }
+        ASSIGN_OR_RETURN(auto row, runs.write(sections, std::move(facts), extent));
         dump_.budget().give_memory(relations);
-        all_heaps_told = all_heaps_told && row->has_heap_words();
-        if (auto done = index.add(*row); !done) {
-            return done;
-        }
+        all_heaps_told = all_heaps_told && row.has_heap_words();
+        RETURN_IF_ERROR(index.add(row));
         if (extent == RunText::Extent::kRoots) {
             late_heap_ = runs.take_late_heap();
         }
@@ -184,9 +160,7 @@ Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::
             binaries_.want(address);
         }
     }
-    if (auto done = binaries_.finish(trailer_, choice.heaps == ConvertChoice::Heaps::kAll); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(binaries_.finish(trailer_, choice.heaps == ConvertChoice::Heaps::kAll));
     auto& totals = *trailer_.mutable_totals();
     totals.MergeFrom(index.totals());
     if (!all_heaps_told) {
@@ -199,15 +173,9 @@ Result<void> Converter::finish() {
     if (!dump_.node_name().empty()) {
         node_.node.set_name_atom(terms_->names.atom(terms_->format.node_name));
     }
-    auto node = writer_.append(format::RecordKind::kNode, node_.node);
-    if (!node) {
-        return std::unexpected(node.error());
-    }
-    trailer_.set_node_offset(*node);
-    if (auto done = write_names(terms_->names, terms_->format.node_name, writer_, trailer_);
-        !done) {
-        return done;
-    }
+    ASSIGN_OR_RETURN(auto node, writer_.append(format::RecordKind::kNode, node_.node));
+    trailer_.set_node_offset(node);
+    RETURN_IF_ERROR(write_names(terms_->names, terms_->format.node_name, writer_, trailer_));
     auto& totals = *trailer_.mutable_totals();
     totals.MergeFrom(node_.totals);
     totals.set_words_captured(words_);
@@ -259,28 +227,19 @@ Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> 
                                const ConvertChoice& choice, const CrashDump::Progress& told) {
     DumpWriterOptions options;
     options.level = choice.level;
-    auto writer = DumpWriter::create(std::move(sink), options);
-    if (!writer) {
-        return std::unexpected(writer.error());
-    }
-    auto node = read_node(dump);
-    if (!node) {
-        return std::unexpected(node.error());
-    }
-    auto scheme = scheme_of(node->scheme);
-    if (!scheme) {
-        return std::unexpected(scheme.error());
-    }
+    ASSIGN_OR_RETURN(auto writer, DumpWriter::create(std::move(sink), options));
+    ASSIGN_OR_RETURN(auto node, read_node(dump));
+    ASSIGN_OR_RETURN(auto scheme, scheme_of(node.scheme));
     std::string_view own = dump.node_name();
     const auto name = parse_atom(own);
-    TextFormat format{WordMaker(*scheme),
-                      node->base64,
-                      node->node.word_size(),
+    TextFormat format{WordMaker(scheme),
+                      node.base64,
+                      node.node.word_size(),
                       name.value_or("nonode@nohost"),
                       name.has_value(),
                       dump.has_returns(),
-                      node->capture.memory_of_heaps()};
-    return Converter(dump, *writer, std::move(format), std::move(*node)).run(choice, told);
+                      node.capture.memory_of_heaps()};
+    return Converter(dump, writer, std::move(format), std::move(node)).run(choice, told);
 }
 
 }  // namespace beamdump::crash

@@ -1,6 +1,7 @@
 #include "text_cursor.h"
 #include "text_pieces.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/crash/crash_dump.h>
 #include <libdump/crash/section_scanner.h>
 #include <libdump/format/format.h>
@@ -69,17 +70,10 @@ std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
 Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progress& progress,
                                   const HeaderSeen& header_seen, const InputLimits& limits) {
     auto budget = std::make_unique<Budget>(limits);
-    auto text = TextSource::open(path, budget.get());
-    if (!text) {
-        return std::unexpected(text.error());
-    }
-    CrashDump dump(std::move(*text), std::move(budget));
-    if (auto done = dump.check_begin(); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = dump.scan(progress, header_seen); !done) {
-        return std::unexpected(done.error());
-    }
+    ASSIGN_OR_RETURN(auto text, TextSource::open(path, budget.get()));
+    CrashDump dump(std::move(text), std::move(budget));
+    RETURN_IF_ERROR(dump.check_begin());
+    RETURN_IF_ERROR(dump.scan(progress, header_seen));
     return dump;
 }
 
@@ -87,11 +81,8 @@ Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progr
 Result<void> CrashDump::check_begin() {
     constexpr std::size_t kLooked = 512;
     std::array<char, kLooked> bytes{};
-    const auto got = text_.read(0, bytes);
-    if (!got) {
-        return std::unexpected(got.error());
-    }
-    std::string_view start(bytes.data(), *got);
+    ASSIGN_OR_RETURN(const auto got, text_.read(0, bytes));
+    std::string_view start(bytes.data(), got);
     start.remove_prefix(std::min(start.find_first_not_of("\r\n"), start.size()));
     if (start.starts_with("<Erlang crash dump>")) {
         return fail(ErrorCode::kUnsupported,
@@ -122,9 +113,7 @@ Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_
         }
         return done;
     });
-    if (auto done = scan_sections(text_, {0, text_.size()}, scanner, progress); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(scan_sections(text_, {0, text_.size()}, scanner, progress));
     if (counts_.empty()) {
         return fail(ErrorCode::kNotADump, text_.name() + " has no section of a crash dump");
     }

@@ -1,5 +1,7 @@
 #include "heap_lines.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 
 namespace beamdump::crash {
@@ -103,9 +105,7 @@ Result<std::unique_ptr<HeapLines>> HeapLines::find(const TextSource& source, Spa
     try {
         TextCursor text(source, section.begin, section.end);
         while (!text.at_end()) {
-            if (auto done = budget.check_memory(); !done) {
-                return std::unexpected(done.error());
-            }
+            RETURN_IF_ERROR(budget.check_memory());
             const auto begin = text.position();
             if (lines->begins_.empty()) {
                 lines->begins_.push_back(begin);
@@ -135,9 +135,7 @@ Result<std::unique_ptr<HeapLines>> HeapLines::find(const TextSource& source, Spa
         }
         lines->end_part();
         std::ranges::sort(lines->places_);
-        if (auto room = budget.take_temporary(lines->space_.file_bytes()); !room) {
-            return std::unexpected(room.error());
-        }
+        RETURN_IF_ERROR(budget.take_temporary(lines->space_.file_bytes()));
         lines->file_bytes_ = lines->space_.file_bytes();
     } catch (const ScratchError& error) {
         return std::unexpected(error.error());
@@ -149,10 +147,7 @@ Result<HeapCounts> read_again(const TextSource& source, Span section, const Text
                               Names& names, WordImage& image, WordImage& literals,
                               const std::function<bool(std::uint64_t)>& binary, Budget& budget) {
     image.clear();
-    auto lines = HeapLines::find(source, section, format, image, budget);
-    if (!lines) {
-        return std::unexpected(lines.error());
-    }
+    RETURN_IF_ERROR(HeapLines::find(source, section, format, image, budget));
     TextCursor text(source, section.begin, section.end);
     HeapText objects(format, names, image, literals, binary, HeapText::Starts::kKnown);
     return objects.read(text);

@@ -4,6 +4,7 @@
 #include "byte_text.h"
 #include "external_words.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/crash_regions.h>
 
 #include <fmt/format.h>
@@ -80,9 +81,7 @@ TextCounts HeapCounts::all() const {
 Result<HeapCounts> HeapText::read(TextCursor& text) {
     HeapCounts counts;
     while (!text.at_end()) {
-        if (auto done = names_.check(); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(names_.check());
         const auto begin = text.position();
         const auto address = text.take_hex();
         const auto at = format_.place_of(address.value_or(1));
@@ -92,26 +91,21 @@ Result<HeapCounts> HeapText::read(TextCursor& text) {
             text.skip_line();
             continue;
         }
-        auto parsed = object(text, at);
-        if (!parsed) {
-            return std::unexpected(parsed.error());
-        }
-        if (*parsed != Outcome::kDone) {
+        ASSIGN_OR_RETURN(auto parsed, object(text, at));
+        if (parsed != Outcome::kDone) {
             image_.begin(at, ObjectStart::kNone);
         }
         if (!text.take_line_end()) {
             text.skip_line();
         }
-        if (*parsed != Outcome::kDone) {
-            counts.leave_out({at, begin, *parsed == Outcome::kOverlap});
+        if (parsed != Outcome::kDone) {
+            counts.leave_out({at, begin, parsed == Outcome::kOverlap});
         }
     }
     if (text.error()) {
         return std::unexpected(*text.error());
     }
-    if (auto done = settle_parts(); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(settle_parts());
     return counts;
 }
 
@@ -125,13 +119,8 @@ Result<void> HeapText::settle_parts() {
             literals_.object_at(part.original) != ObjectStart::kNone) {
             continue;
         }
-        auto holder = holder_of(part.binary);
-        if (!holder) {
-            return std::unexpected(holder.error());
-        }
-        if (auto done = image_.put(part.at + word * kHeapWordBytes, {*holder, true}); !done) {
-            return done;
-        }
+        ASSIGN_OR_RETURN(auto holder, holder_of(part.binary));
+        RETURN_IF_ERROR(image_.put(part.at + word * kHeapWordBytes, {holder, true}));
     }
     parts_.clear();
     return {};
@@ -170,9 +159,7 @@ HeapText::Parsed HeapText::object(TextCursor& text, std::uint64_t at) {
 
 Result<void> HeapText::put(std::uint64_t at, std::span<const std::uint64_t> words) {
     for (const auto word : words) {
-        if (auto done = image_.put(at, {word}); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(image_.put(at, {word}));
         at += kHeapWordBytes;
     }
     return {};
@@ -180,9 +167,7 @@ Result<void> HeapText::put(std::uint64_t at, std::span<const std::uint64_t> word
 
 Result<void> HeapText::put_words(std::uint64_t at, std::span<const WordImage::Word> words) {
     for (const auto& word : words) {
-        if (auto done = image_.put(at, word); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(image_.put(at, word));
         at += kHeapWordBytes;
     }
     return {};
@@ -198,18 +183,13 @@ Result<bool> HeapText::has_room(std::uint64_t at, std::uint64_t words) {
 
 /// A whole boxed object.
 HeapText::Parsed HeapText::whole(std::uint64_t at, std::span<const std::uint64_t> words) {
-    const auto room = has_room(at, words.size());
-    if (!room) {
-        return std::unexpected(room.error());
-    }
-    return *room ? boxed(at, words) : Parsed(Outcome::kOverlap);
+    ASSIGN_OR_RETURN(const auto room, has_room(at, words.size()));
+    return room ? boxed(at, words) : Parsed(Outcome::kOverlap);
 }
 
 /// A boxed object's first words, behind which the others were put before: from now on it is one.
 HeapText::Parsed HeapText::boxed(std::uint64_t at, std::span<const std::uint64_t> words) {
-    if (auto done = put(at, words); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(put(at, words));
     image_.begin(at, ObjectStart::kBoxed);
     return Outcome::kDone;
 }
@@ -223,11 +203,8 @@ HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
     if (!tail || !text.is_line_end()) {
         return Outcome::kMalformed;
     }
-    const auto room = has_room(at, 2);
+    ASSIGN_OR_RETURN(const auto room, has_room(at, 2));
     if (!room) {
-        return std::unexpected(room.error());
-    }
-    if (!*room) {
         return Outcome::kOverlap;
     }
     auto done = image_.put(at, *head);
@@ -245,11 +222,8 @@ HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
 /// `object`.
 HeapText::Parsed HeapText::elements(TextCursor& text, std::uint64_t object, std::uint64_t before,
                                     std::uint64_t count) {
-    const auto room = has_room(object, before + count);
+    ASSIGN_OR_RETURN(const auto room, has_room(object, before + count));
     if (!room) {
-        return std::unexpected(room.error());
-    }
-    if (!*room) {
         text.skip_to_line_end();
         return Outcome::kOverlap;
     }
@@ -262,9 +236,7 @@ HeapText::Parsed HeapText::elements(TextCursor& text, std::uint64_t object, std:
         if (!element) {
             return Outcome::kMalformed;
         }
-        if (auto done = image_.put(at + index * kHeapWordBytes, *element); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(image_.put(at + index * kHeapWordBytes, *element));
     }
     return text.is_line_end() ? Outcome::kDone : Outcome::kMalformed;
 }
@@ -440,13 +412,10 @@ HeapText::Parsed HeapText::off_heap_binary(TextCursor& text, std::uint64_t at, b
     const bool is_binary = binary_(*owner);
     const bool keeps = !sub && (!in_bits || *offset >= *owner);
     const auto& scheme = format_.words.scheme();
-    const auto room = has_room(at, keeps     ? scheme.refc_words
-                                   : in_bits ? otp27::kSubWords
-                                             : otp25::kSubWords);
+    ASSIGN_OR_RETURN(const auto room, has_room(at, keeps     ? scheme.refc_words
+                                                   : in_bits ? otp27::kSubWords
+                                                             : otp25::kSubWords));
     if (!room) {
-        return std::unexpected(room.error());
-    }
-    if (!*room) {
         return Outcome::kOverlap;
     }
     Result<void> done;
@@ -516,9 +485,7 @@ Result<std::uint64_t> HeapText::holder_of(std::uint64_t binary) {
     const auto base = &image_ == &literals_ ? kLiteralHolders : kHolders;
     const auto at = base + binary * 2 / kHeapWordBytes * kHeapWordBytes;
     if (image_.object_at(at) == ObjectStart::kNone) {
-        if (auto done = reference_to(at, binary, 0, 0); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(reference_to(at, binary, 0, 0));
     }
     return at;
 }
@@ -565,11 +532,8 @@ HeapText::Parsed HeapText::external(TextCursor& text, std::uint64_t at) {
     if (!terms) {
         return Outcome::kMalformed;
     }
-    const auto room = has_room(at, terms->root.size());
+    ASSIGN_OR_RETURN(const auto room, has_room(at, terms->root.size()));
     if (!room) {
-        return std::unexpected(room.error());
-    }
-    if (!*room) {
         return Outcome::kOverlap;
     }
     auto done = put_words(at, terms->root);

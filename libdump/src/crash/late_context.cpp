@@ -2,6 +2,8 @@
 
 #include "byte_text.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -106,18 +108,15 @@ Result<BinaryInfo> LateContext::binary_at(std::uint64_t address) {
 
 Result<std::size_t> LateContext::binary_bytes(std::uint64_t binary_address, std::uint64_t from,
                                               std::span<std::byte> into) {
-    const auto binary = binary_text(binary_address);
-    if (!binary) {
-        return std::unexpected(binary.error());
-    }
-    if (from >= binary->info.captured_bytes) {
+    ASSIGN_OR_RETURN(const auto binary, binary_text(binary_address));
+    if (from >= binary.info.captured_bytes) {
         return 0;
     }
     const auto group = ByteText::group(node_->format.base64);
-    const auto first = binary->characters.begin + from / group.bytes * group.characters;
-    const auto wanted = std::min<std::uint64_t>(into.size(), binary->info.captured_bytes - from);
+    const auto first = binary.characters.begin + from / group.bytes * group.characters;
+    const auto wanted = std::min<std::uint64_t>(into.size(), binary.info.captured_bytes - from);
     const auto most = (wanted / group.bytes + 2) * group.characters;
-    TextCursor text(dump_.text(), first, std::min(first + most, binary->characters.end));
+    TextCursor text(dump_.text(), first, std::min(first + most, binary.characters.end));
     ByteText bytes(text, node_->format.base64);
     std::array<std::uint8_t, 3> before{};
     const auto skipped = from % group.bytes;

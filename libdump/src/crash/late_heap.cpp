@@ -2,6 +2,8 @@
 
 #include "word_regions.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +11,9 @@
 namespace beamdump::crash {
 
 Result<void> LateHeap::open(Span section) {
-    auto lines = HeapLines::find(dump_.text(), section, node_.format, image_, dump_.budget());
-    if (!lines) {
-        return std::unexpected(lines.error());
-    }
-    lines_ = std::move(*lines);
+    ASSIGN_OR_RETURN(auto lines,
+                     HeapLines::find(dump_.text(), section, node_.format, image_, dump_.budget()));
+    lines_ = std::move(lines);
     parts_read_.resize(lines_->parts());
     return {};
 }
@@ -25,12 +25,9 @@ Result<void> LateHeap::read_part(std::uint64_t number) {
         node_.format, node_.names, image_, node_.literals,
         [this](std::uint64_t address) { return dump_.binary(address) != nullptr; },
         HeapText::Starts::kKnown);
-    auto counts = objects.read(text);
-    if (!counts) {
-        return std::unexpected(counts.error());
-    }
+    ASSIGN_OR_RETURN(auto counts, objects.read(text));
     // Beyond what can be kept, all are counted.
-    for (const auto& object : counts->left_out) {
+    for (const auto& object : counts.left_out) {
         if (left_out_.size() < HeapCounts::kMostListed) {
             left_out_.emplace(object.address, object);
         } else {
@@ -55,9 +52,7 @@ Result<void> LateHeap::read_page(std::uint64_t page) {
     }
     for (const auto& place : lines_->parts_of(page)) {
         if (!parts_read_[place.part]) {
-            if (auto done = read_part(place.part); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(read_part(place.part));
         }
     }
     last_page_ = page;
@@ -70,19 +65,14 @@ Result<std::size_t> LateHeap::words(std::uint64_t address, std::span<std::uint64
     std::size_t given = 0;
     while (given < into.size()) {
         const auto at = address + given * WordImage::kWordBytes;
-        if (auto done = read_page(at / kPageBytes); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(read_page(at / kPageBytes));
         const auto in_page = (kPageBytes - at % kPageBytes) / WordImage::kWordBytes;
         part_.resize(std::min<std::uint64_t>(into.size() - given, in_page));
-        const auto count = image_.read_present(at, part_);
-        if (!count) {
-            return count;
-        }
-        for (std::size_t index = 0; index < *count; ++index) {
+        ASSIGN_OR_RETURN(const auto count, image_.read_present(at, part_));
+        for (std::size_t index = 0; index < count; ++index) {
             into[given++] = final_word(part_[index], objects, node_.format.words);
         }
-        if (*count < part_.size()) {
+        if (count < part_.size()) {
             break;
         }
     }

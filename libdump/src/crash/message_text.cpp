@@ -3,6 +3,7 @@
 #include "byte_text.h"
 #include "run_text.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
@@ -21,29 +22,22 @@ Result<void> RunText::write_messages(const ProcessSections& sections) {
     }
     TextCursor text(dump_.text(), sections.messages->begin, sections.messages->end);
     while (!text.at_end()) {
-        if (auto done = names_.check(); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(names_.check());
         const auto begin = text.position();
         records::Message message;
         message.set_queue(records::QUEUE_KIND_INNER);
-        auto taken = take_message(text, message);
-        if (!taken) {
-            return std::unexpected(taken.error());
-        }
+        ASSIGN_OR_RETURN(auto taken, take_message(text, message));
         const bool ends = text.take_line_end();
         if (!ends) {
             text.skip_line();
         }
-        if (!*taken || !ends) {
+        if (!taken || !ends) {
             root_counts_.add_malformed(begin);
         }
-        if (!*taken) {
+        if (!taken) {
             continue;
         }
-        if (auto done = records_.message(std::move(message)); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(records_.message(std::move(message)));
     }
     return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
 }

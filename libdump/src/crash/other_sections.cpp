@@ -2,6 +2,8 @@
 
 #include "text_pieces.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 #include <string>
 
@@ -27,11 +29,8 @@ class SectionPages {
         if (page_.section_size() == 0) {
             return {};
         }
-        auto offset = writer_.append(format::RecordKind::kCrashSections, page_);
-        if (!offset) {
-            return std::unexpected(offset.error());
-        }
-        trailer_.add_crash_sections_offset(*offset);
+        ASSIGN_OR_RETURN(auto offset, writer_.append(format::RecordKind::kCrashSections, page_));
+        trailer_.add_crash_sections_offset(offset);
         page_.Clear();
         page_bytes_ = 0;
         return {};
@@ -44,26 +43,21 @@ class SectionPages {
         const auto end = start + section.end;
         bool continues = false;
         do {
-            auto lines = piece(at, end);
-            if (!lines) {
-                return std::unexpected(lines.error());
-            }
+            ASSIGN_OR_RETURN(auto lines, piece(at, end));
             constexpr std::size_t kEntryBytes = 16;
             page_bytes_ +=
-                section.tag.size() + section.argument.size() + lines->size() + kEntryBytes;
-            at += lines->size();
-            const bool more = !lines->empty() && at < end;
+                section.tag.size() + section.argument.size() + lines.size() + kEntryBytes;
+            at += lines.size();
+            const bool more = !lines.empty() && at < end;
             auto& entry = *page_.add_section();
             entry.set_tag(std::string(section.tag));
             entry.set_argument(std::string(section.argument));
-            entry.set_lines(std::move(*lines));
+            entry.set_lines(std::move(lines));
             if (continues) {
                 entry.set_continues(true);
             }
             if (page_bytes_ >= kSectionPageBytes) {
-                if (auto done = flush(); !done) {
-                    return done;
-                }
+                RETURN_IF_ERROR(flush());
             }
             continues = more;
         } while (continues);
@@ -73,11 +67,8 @@ class SectionPages {
     /// The next lines: whole ones, but where one is longer than a piece.
     Result<std::string> piece(std::uint64_t at, std::uint64_t end) {
         std::string lines(std::min<std::uint64_t>(kPieceBytes, end - std::min(at, end)), '\0');
-        auto got = text_.read(at, lines);
-        if (!got) {
-            return std::unexpected(got.error());
-        }
-        lines.resize(*got);
+        ASSIGN_OR_RETURN(auto got, text_.read(at, lines));
+        lines.resize(got);
         if (at + lines.size() < end) {
             if (const auto last = lines.rfind('\n'); last != std::string::npos) {
                 lines.resize(last + 1);
@@ -99,9 +90,7 @@ Result<void> write_other_sections(const CrashDump& dump, DumpWriter& writer,
                                   records::Trailer& trailer) {
     SectionPages pages(dump.text(), writer, trailer);
     for (const auto& part : dump.other_sections()) {
-        if (auto done = pages.add(part); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(pages.add(part));
     }
     return pages.flush();
 }

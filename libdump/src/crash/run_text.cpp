@@ -55,9 +55,7 @@ Result<void> RunText::read_stack(const ProcessSections& sections, records::Proce
     stack_words_ = 0;
     while (const auto word = lines.next()) {
         RETURN_IF_ERROR(names_.check());
-        if (auto done = stack_.put(stack_words_ * kRunWordBytes, *word); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(stack_.put(stack_words_ * kRunWordBytes, *word));
         ++stack_words_;
     }
     if (lines.error()) {
@@ -87,9 +85,7 @@ Result<void> RunText::read_dictionary(const ProcessSections& sections) {
     }
     TextCursor text(dump_.text(), sections.dictionary->begin, sections.dictionary->end);
     while (!text.at_end()) {
-        if (auto done = names_.check(); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(names_.check());
         const auto begin = text.position();
         const auto word = take_element(text, format_, names_);
         if (!word || !text.take_line_end()) {
@@ -97,9 +93,7 @@ Result<void> RunText::read_dictionary(const ProcessSections& sections) {
             text.skip_line();
             continue;
         }
-        if (auto done = dictionary_.put(dictionary_words_ * kRunWordBytes, *word); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(dictionary_.put(dictionary_words_ * kRunWordBytes, *word));
         ++dictionary_words_;
     }
     return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
@@ -116,39 +110,28 @@ Result<void> RunText::write_region(format::RegionKind kind, std::uint64_t addres
     header.region_kind = kind;
     header.address = address;
     header.total = words;
-    auto ref = append_words(writer_, header, image, from, objects(), format_.words);
-    if (!ref) {
-        return std::unexpected(ref.error());
-    }
-    run_words_ += ref->here();
-    return records_.region(std::move(*ref));
+    ASSIGN_OR_RETURN(auto ref,
+                     append_words(writer_, header, image, from, objects(), format_.words));
+    run_words_ += ref.here();
+    return records_.region(std::move(ref));
 }
 
 /// A stretch may reach over the heap's bounds, and over the stack, which has words of its own: what
 /// lies behind it (messages' fragments) can be nearer than a gap.
 Result<void> RunText::write_regions(const ProcessText& facts) {
     const auto& process = facts.process;
-    if (auto done = write_region(format::RegionKind::kStack, process.stack_top_address(), stack_, 0,
-                                 stack_words_);
-        !done) {
-        return done;
-    }
-    if (auto done = write_region(format::RegionKind::kDictionary, kDictionaryPlace, dictionary_, 0,
-                                 dictionary_words_);
-        !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(write_region(format::RegionKind::kStack, process.stack_top_address(), stack_, 0,
+                                 stack_words_));
+    RETURN_IF_ERROR(write_region(format::RegionKind::kDictionary, kDictionaryPlace, dictionary_, 0,
+                                 dictionary_words_));
     if (late_heap_) {
         return {};
     }
-    auto stretches = heap_.stretches(kGapWords);
-    if (!stretches) {
-        return std::unexpected(stretches.error());
-    }
+    ASSIGN_OR_RETURN(auto stretches, heap_.stretches(kGapWords));
     const auto heap = process.heap_address();
     const auto stack = process.stack_top_address();
     const auto stack_end = stack + stack_words_ * kRunWordBytes;
-    for (const auto& stretch : *stretches) {
+    for (const auto& stretch : stretches) {
         const auto end = stretch.address + stretch.words * kRunWordBytes;
         // In up to three parts: before the heap, in it up to the stack, behind it.
         for (auto at = stretch.address; at < end;) {
@@ -161,9 +144,7 @@ Result<void> RunText::write_regions(const ProcessText& facts) {
                 stop = border > at ? std::min(stop, border) : stop;
             }
             const auto kind = place_in_crash_dump(process, !node_.literals.empty(), at);
-            if (auto done = write_region(kind, at, heap_, at, (stop - at) / kRunWordBytes); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(write_region(kind, at, heap_, at, (stop - at) / kRunWordBytes));
             at = stop;
         }
     }
@@ -216,10 +197,7 @@ Result<records::ProcessRow> RunText::write(const ProcessSections& sections, Proc
             return std::unexpected(done.error());
         }
     }
-    auto begin = writer_.append(format::RecordKind::kProcess, facts.process);
-    if (!begin) {
-        return std::unexpected(begin.error());
-    }
+    ASSIGN_OR_RETURN(auto begin, writer_.append(format::RecordKind::kProcess, facts.process));
     records::ProcessEnd end;
     if (with_terms) {
         auto done = write_regions(facts);
@@ -235,14 +213,9 @@ Result<records::ProcessRow> RunText::write(const ProcessSections& sections, Proc
     }
     note_counts(end);
     for (const auto& page : facts.relations) {
-        if (auto done = records_.relations(page); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(records_.relations(page));
     }
-    auto directory = records_.finish();
-    if (!directory) {
-        return std::unexpected(directory.error());
-    }
+    ASSIGN_OR_RETURN(auto directory, records_.finish());
     auto& row = facts.row;
     row.set_void_reason(records::VOID_REASON_NONE);
     if (!has_terms) {
@@ -257,19 +230,16 @@ Result<records::ProcessRow> RunText::write(const ProcessSections& sections, Proc
     }
     end.set_owner_id(owner_);
     end.set_void_reason(row.void_reason());
-    end.set_begin_offset(*begin);
+    end.set_begin_offset(begin);
     if (row.has_memory_bytes()) {
         end.set_memory_bytes(row.memory_bytes());
     }
     end.set_links(facts.links);
     end.set_monitors(facts.monitors);
-    *end.mutable_directory() = std::move(*directory);
-    auto offset = writer_.append(format::RecordKind::kProcessEnd, end);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    row.set_begin_offset(*begin);
-    row.set_end_offset(*offset);
+    *end.mutable_directory() = std::move(directory);
+    ASSIGN_OR_RETURN(auto offset, writer_.append(format::RecordKind::kProcessEnd, end));
+    row.set_begin_offset(begin);
+    row.set_end_offset(offset);
     return std::move(row);
 }
 

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/crash/section_scanner.h>
 
 #include <algorithm>
@@ -102,9 +103,7 @@ void SectionScanner::find_lines(std::string_view piece, std::size_t from,
 
 /// The section before ends, and one begins with the `=` there.
 Result<void> SectionScanner::begin_section(std::string_view piece, std::size_t sign) {
-    if (auto done = end_section(seen_ + sign); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(end_section(seen_ + sign));
     has_section_ = true;
     in_header_ = true;
     header_.clear();
@@ -120,14 +119,10 @@ Result<void> SectionScanner::feed(std::string_view piece, std::span<const std::s
     if (in_header_) {
         body_ = seen_ + take_header(piece);
     } else if (at_line_start_ && piece.front() == '=') {
-        if (auto done = begin_section(piece, 0); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(begin_section(piece, 0));
     }
     for (const auto sign : lines) {
-        if (auto done = begin_section(piece, sign); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(begin_section(piece, sign));
     }
     at_line_start_ = !in_header_ && piece.back() == '\n';
     seen_ += piece.size();

@@ -1,5 +1,6 @@
 #include "table_writer.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
@@ -61,9 +62,7 @@ Result<void> Writer::atoms() {
             page.first_index() + static_cast<std::uint32_t>(page.text_size()) == number;
         if (!follows || page.text_size() >= static_cast<int>(limits::kAtomsOfAPage) ||
             bytes >= limits::kAtomTextOfAPage) {
-            if (auto done = flush_page(); !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(flush_page());
             page.set_first_index(number);
         }
         page.add_text(text);
@@ -84,9 +83,7 @@ Result<void> Writer::module(std::uint32_t name,
     module.set_instance(records::MODULE_INSTANCE_UNKNOWN);
     module.set_code_start(functions.begin()->first);
     module.set_code_end(last + 1);
-    if (auto done = append_module(writer_, module, index); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(append_module(writer_, module, index));
     records::Functions page;
     std::uint32_t written = 0;
     for (auto next = functions.begin(); next != functions.end();) {
@@ -99,9 +96,7 @@ Result<void> Writer::module(std::uint32_t name,
             page.add_arity(next->second.arity);
         }
         written += static_cast<std::uint32_t>(page.arity_size());
-        if (auto done = writer_.append(format::RecordKind::kFunctions, page); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(writer_.append(format::RecordKind::kFunctions, page));
         page.Clear();
     }
     return {};
@@ -129,16 +124,11 @@ Result<void> Writer::code() {
         if (next + 1 < all.size() && all[next + 1].module == all[next].module) {
             continue;
         }
-        if (auto done = module(all[next].module, part, index); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(module(all[next].module, part, index));
         part.clear();
         if (index.module_size() >= limits::kModulesOfAPage) {
-            if (auto done = flush(index, index.module_size(), format::RecordKind::kModuleIndexPage,
-                                  *trailer_.mutable_module_index_offset());
-                !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(flush(index, index.module_size(), format::RecordKind::kModuleIndexPage,
+                                  *trailer_.mutable_module_index_offset()));
         }
     }
     return flush(index, index.module_size(), format::RecordKind::kModuleIndexPage,
@@ -155,11 +145,8 @@ Result<void> Writer::funs() {
         entry.set_old_uniq(fun.uniq);
         entry.set_arity(fun.arity);
         if (page.entry_size() >= kTableEntries) {
-            if (auto done = flush(page, page.entry_size(), format::RecordKind::kFunEntries,
-                                  *trailer_.mutable_fun_entries_offset());
-                !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(flush(page, page.entry_size(), format::RecordKind::kFunEntries,
+                                  *trailer_.mutable_fun_entries_offset()));
         }
     }
     return flush(page, page.entry_size(), format::RecordKind::kFunEntries,
@@ -174,11 +161,8 @@ Result<void> Writer::exports() {
         page.add_function_atom(function.function_atom);
         page.add_arity(function.arity);
         if (page.address_size() >= static_cast<int>(limits::kExportsOfAPage)) {
-            if (auto done = flush(page, page.address_size(), format::RecordKind::kExports,
-                                  *trailer_.mutable_exports_offset());
-                !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(flush(page, page.address_size(), format::RecordKind::kExports,
+                                  *trailer_.mutable_exports_offset()));
         }
     }
     return flush(page, page.address_size(), format::RecordKind::kExports,
@@ -195,11 +179,8 @@ Result<void> Writer::nodes(std::string_view own) {
         entry.set_channel(node.name_atom);
         entry.set_is_self(names_.atoms().at(node.name_atom) == own);
         if (page.entry_size() >= kTableEntries) {
-            if (auto done = flush(page, page.entry_size(), format::RecordKind::kNodeEntries,
-                                  *trailer_.mutable_node_entries_offset());
-                !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(flush(page, page.entry_size(), format::RecordKind::kNodeEntries,
+                                  *trailer_.mutable_node_entries_offset()));
         }
     }
     return flush(page, page.entry_size(), format::RecordKind::kNodeEntries,
@@ -216,11 +197,8 @@ Result<void> Writer::catches() {
         page.add_code_address(address);
         ++index;
         if (page.code_address_size() >= kTableEntries) {
-            if (auto done = flush(page, page.code_address_size(), format::RecordKind::kCatches,
-                                  *trailer_.mutable_catches_offset());
-                !done) {
-                return done;
-            }
+            RETURN_IF_ERROR(flush(page, page.code_address_size(), format::RecordKind::kCatches,
+                                  *trailer_.mutable_catches_offset()));
         }
     }
     return flush(page, page.code_address_size(), format::RecordKind::kCatches,

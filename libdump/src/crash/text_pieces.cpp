@@ -1,5 +1,7 @@
 #include "text_pieces.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <algorithm>
 
 namespace beamdump::crash {
@@ -95,16 +97,11 @@ Result<void> scan_sections(const TextSource& text, Span part, SectionScanner& sc
                            const CrashDump::Progress& told) {
     TextPieces pieces(text, part);
     while (true) {
-        auto piece = pieces.next();
+        ASSIGN_OR_RETURN(auto piece, pieces.next());
         if (!piece) {
-            return std::unexpected(piece.error());
-        }
-        if (!*piece) {
             return scanner.finish();
         }
-        if (auto done = scanner.feed((*piece)->text, (*piece)->lines); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(scanner.feed(piece->text, piece->lines));
         if (told) {
             told(scanner.bytes(), part.end - part.begin);
         }

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/temporary_file.h>
 #include <libdump/crash/text_source.h>
@@ -103,11 +104,8 @@ struct Unpacked {
 };
 
 Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, Budget* budget) {
-    auto file = open_temporary_file();
-    if (!file) {
-        return std::unexpected(file.error());
-    }
-    Unpacked result{std::move(*file), 0, {}};
+    ASSIGN_OR_RETURN(auto file, open_temporary_file());
+    Unpacked result{std::move(file), 0, {}};
     std::vector<char> piece(1U << 20U);
     try {
         io::filtering_istream stream;
@@ -125,13 +123,10 @@ Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, Budg
             const auto there = std::clamp<std::streamsize>(
                 unpacked.in_avail(), 1, static_cast<std::streamsize>(piece.size()));
             const auto got = static_cast<std::size_t>(unpacked.sgetn(piece.data(), there));
-            if (auto room = budget == nullptr ? Result<void>() : budget->take_temporary(got);
-                !room) {
-                return std::unexpected(room.error());
+            if (budget != nullptr) {
+                RETURN_IF_ERROR(budget->take_temporary(got));
             }
-            if (auto done = write_all(result.file.get(), {piece.data(), got}); !done) {
-                return std::unexpected(done.error());
-            }
+            RETURN_IF_ERROR(write_all(result.file.get(), {piece.data(), got}));
             result.bytes += got;
         }
     } catch (const std::exception& error) {

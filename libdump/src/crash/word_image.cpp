@@ -1,5 +1,6 @@
 #include "word_image.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/temporary_file.h>
 
@@ -39,25 +40,18 @@ Result<void> WordImage::evict() {
         return {};
     }
     if (!file_.valid()) {
-        auto file = open_temporary_file();
-        if (!file) {
-            return std::unexpected(file.error());
-        }
-        file_ = std::move(*file);
+        ASSIGN_OR_RETURN(auto file, open_temporary_file());
+        file_ = std::move(file);
     }
     auto& place = blocks_.at(recent_.back());
     if (!place.has_file_place) {
-        if (auto room =
-                budget_ == nullptr ? Result<void>() : budget_->take_temporary(sizeof(Block));
-            !room) {
-            return room;
+        if (budget_ != nullptr) {
+            RETURN_IF_ERROR(budget_->take_temporary(sizeof(Block)));
         }
         place.in_file = file_blocks_++;
         place.has_file_place = true;
     }
-    if (auto done = transfer(place, true); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(transfer(place, true));
     recent_.pop_back();
     free_.push_back(place.block);
     place.block = nullptr;
@@ -108,9 +102,7 @@ Result<WordImage::Block*> WordImage::block(std::uint64_t number, bool make) {
     auto& place = *known;
     if (place.block == nullptr) {
         if (free_.empty()) {
-            if (auto done = evict(); !done) {
-                return std::unexpected(done.error());
-            }
+            RETURN_IF_ERROR(evict());
         }
         place.block = free_.back();
         if (place.has_file_place) {
@@ -135,12 +127,9 @@ Result<WordImage::Block*> WordImage::block(std::uint64_t number, bool make) {
 
 Result<void> WordImage::put(std::uint64_t address, Word word) {
     const auto index = address / kWordBytes;
-    auto held = block(index / kBlockWords, true);
-    if (!held) {
-        return std::unexpected(held.error());
-    }
+    ASSIGN_OR_RETURN(auto held, block(index / kBlockWords, true));
     const auto slot = index % kBlockWords;
-    Block& here = **held;
+    Block& here = *held;
     words_ += here.present[slot] ? 0 : 1;
     here.words[slot] = word.value;
     here.pointers[slot] = word.is_pointer;
@@ -174,12 +163,9 @@ ObjectStart WordImage::object_at(std::uint64_t address) {
 Result<bool> WordImage::is_free(std::uint64_t address, std::uint64_t words) {
     for (auto index = address / kWordBytes, end = index + words; index < end;) {
         const auto stop = std::min(end, (index / kBlockWords + 1) * kBlockWords);
-        auto held = block(index / kBlockWords, false);
-        if (!held) {
-            return std::unexpected(held.error());
-        }
+        ASSIGN_OR_RETURN(auto held, block(index / kBlockWords, false));
         for (; index < stop; ++index) {
-            if (*held != nullptr && (*held)->present[index % kBlockWords]) {
+            if (held != nullptr && held->present[index % kBlockWords]) {
                 return false;
             }
         }
@@ -210,12 +196,9 @@ Result<std::vector<WordImage::Stretch>> WordImage::stretches(std::uint64_t gap) 
     std::ranges::sort(numbers);
     std::vector<Stretch> found;
     for (const auto number : numbers) {
-        auto held = block(number, false);
-        if (!held) {
-            return std::unexpected(held.error());
-        }
+        ASSIGN_OR_RETURN(auto held, block(number, false));
         for (std::uint64_t slot = 0; slot < kBlockWords; ++slot) {
-            if (!(*held)->present[slot]) {
+            if (!held->present[slot]) {
                 continue;
             }
             const auto address = (number * kBlockWords + slot) * kWordBytes;
@@ -234,14 +217,11 @@ Result<std::vector<WordImage::Stretch>> WordImage::stretches(std::uint64_t gap) 
 Result<void> WordImage::read(std::uint64_t address, std::span<Word> into, std::uint64_t missing) {
     auto index = address / kWordBytes;
     for (auto& word : into) {
-        auto held = block(index / kBlockWords, false);
-        if (!held) {
-            return std::unexpected(held.error());
-        }
+        ASSIGN_OR_RETURN(auto held, block(index / kBlockWords, false));
         const auto slot = index % kBlockWords;
-        word = *held == nullptr || !(*held)->present[slot]
+        word = held == nullptr || !held->present[slot]
                    ? Word{missing, false}
-                   : Word{(*held)->words[slot], (*held)->pointers[slot]};
+                   : Word{held->words[slot], held->pointers[slot]};
         ++index;
     }
     return {};
@@ -249,15 +229,11 @@ Result<void> WordImage::read(std::uint64_t address, std::span<Word> into, std::u
 
 Result<std::size_t> WordImage::read_present(std::uint64_t address, std::span<Word> into) {
     const auto index = address / kWordBytes;
-    auto held = block(index / kBlockWords, false);
-    if (!held) {
-        return std::unexpected(held.error());
-    }
+    ASSIGN_OR_RETURN(auto held, block(index / kBlockWords, false));
     std::size_t count = 0;
     auto slot = index % kBlockWords;
-    while (*held != nullptr && count < into.size() && slot < kBlockWords &&
-           (*held)->present[slot]) {
-        into[count++] = {(*held)->words[slot], (*held)->pointers[slot]};
+    while (held != nullptr && count < into.size() && slot < kBlockWords && held->present[slot]) {
+        into[count++] = {held->words[slot], held->pointers[slot]};
         ++slot;
     }
     return count;

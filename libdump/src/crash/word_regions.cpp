@@ -1,5 +1,6 @@
 #include "word_regions.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/crash_regions.h>
 #include <libdump/write/append.h>
 
@@ -37,9 +38,7 @@ Result<records::RegionRef> append_words(DumpWriter& writer, format::RegionHeader
         header, [&](std::uint64_t first, std::span<std::byte> into) -> Result<std::uint64_t> {
             const auto count = into.size() / kWord;
             part.resize(count);
-            if (auto done = image.read(from + first * kWord, part, format::kLackingWord); !done) {
-                return std::unexpected(done.error());
-            }
+            RETURN_IF_ERROR(image.read(from + first * kWord, part, format::kLackingWord));
             for (std::size_t index = 0; index < count; ++index) {
                 const auto word = final_word(part[index], objects, words);
                 std::memcpy(into.subspan(index * kWord).data(), &word, kWord);

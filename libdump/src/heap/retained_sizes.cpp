@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/retained_sizes.h>
 
 #include <fmt/format.h>
@@ -225,12 +226,8 @@ Result<void> RetainedSizes::run(const Roots& roots, const Visit& visit) {
 }
 
 Result<void> RetainedSizes::walk_all(const Roots& roots, const Visit& visit) {
-    if (auto done = find_shared(roots); !done) {
-        return done;
-    }
-    if (auto done = number(roots); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(find_shared(roots));
+    RETURN_IF_ERROR(number(roots));
     tree_.solve();
     return report(roots, visit);
 }

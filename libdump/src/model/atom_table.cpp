@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/atom_table.h>
 
 #include <fmt/format.h>
@@ -53,14 +54,11 @@ std::optional<std::string> AtomTable::text(std::uint32_t index) {
 
 Result<std::optional<std::uint32_t>> AtomTable::index_of(std::string_view name) {
     for (const Page& page : pages_) {
-        auto atoms = load(page);
-        if (!atoms) {
-            return std::unexpected(atoms.error());
-        }
-        const auto& texts = (*atoms)->text();
+        ASSIGN_OR_RETURN(auto atoms, load(page));
+        const auto& texts = atoms->text();
         const auto found = std::ranges::find(texts, name);
         if (found != texts.end()) {
-            return (*atoms)->first_index() +
+            return atoms->first_index() +
                    static_cast<std::uint32_t>(std::distance(texts.begin(), found));
         }
     }

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/binary_index.h>
 #include <libdump/model/region.h>
 
@@ -57,17 +58,14 @@ Result<std::shared_ptr<const BinaryIndex::Pack>> BinaryIndex::pack(std::uint64_t
 }
 
 Result<BinaryRecord> BinaryIndex::in_pack(std::uint64_t offset, std::uint64_t address) {
-    auto held = pack(offset);
-    if (!held) {
-        return std::unexpected(held.error());
-    }
-    const Pack& pack = **held;
+    ASSIGN_OR_RETURN(auto held, pack(offset));
+    const Pack& pack = *held;
     const auto found = std::ranges::lower_bound(
         pack.by_address, address, {}, [&pack](int i) { return pack.record.binary(i).address(); });
     if (found == pack.by_address.end() || pack.record.binary(*found).address() != address) {
         return nullptr;
     }
-    return BinaryRecord(*held, &pack.record.binary(*found));
+    return BinaryRecord(held, &pack.record.binary(*found));
 }
 
 /// Offsets of all records that hold a binary at that address.
@@ -83,30 +81,24 @@ Result<std::vector<std::uint64_t>> BinaryIndex::places(std::uint64_t address) {
         if (address < ref.lowest_address() || address > ref.highest_address()) {
             continue;
         }
-        auto held = page(ref.offset());
-        if (!held) {
-            return std::unexpected(held.error());
-        }
-        const auto& addresses = (*held)->address();
+        ASSIGN_OR_RETURN(auto held, page(ref.offset()));
+        const auto& addresses = held->address();
         const auto found = std::ranges::lower_bound(addresses, address);
         if (found != addresses.end() && *found == address) {
             const auto place = static_cast<int>(std::distance(addresses.begin(), found));
-            offsets.push_back((*held)->record_offset(place));
+            offsets.push_back(held->record_offset(place));
         }
     }
     return offsets;
 }
 
 Result<BinaryRecord> BinaryIndex::at(std::uint64_t address, std::uint64_t end) {
-    auto offsets = places(address);
-    if (!offsets) {
-        return std::unexpected(offsets.error());
-    }
+    ASSIGN_OR_RETURN(auto offsets, places(address));
     // Those before `end`, the last one first, then those behind it.
-    std::ranges::sort(*offsets);
-    const auto behind = std::ranges::lower_bound(*offsets, end);
-    std::reverse(offsets->begin(), behind);
-    for (const auto offset : *offsets) {
+    std::ranges::sort(offsets);
+    const auto behind = std::ranges::lower_bound(offsets, end);
+    std::reverse(offsets.begin(), behind);
+    for (const auto offset : offsets) {
         auto binary = in_pack(offset, address);
         if (!binary || *binary != nullptr) {
             return binary;
@@ -127,18 +119,15 @@ Result<std::size_t> BinaryIndex::bytes(const records::Binary& binary, std::uint6
         std::memcpy(into.data(), binary.prefix().data() + from, count);
         return count;
     }
-    auto header_at = reader_.record_at(binary.content_offset());
-    if (!header_at) {
-        return std::unexpected(header_at.error());
-    }
+    ASSIGN_OR_RETURN(auto header_at, reader_.record_at(binary.content_offset()));
     format::RegionHeader header;
-    if (header_at->kind != format::RecordKind::kRegion ||
-        header_at->payload.size() < sizeof(header)) {
+    if (header_at.kind != format::RecordKind::kRegion ||
+        header_at.payload.size() < sizeof(header)) {
         return fail(ErrorCode::kCorrupt,
                     fmt::format("no content at offset {} of the dump for the binary at {:#x}",
                                 binary.content_offset(), binary.address()));
     }
-    std::memcpy(&header, header_at->payload.data(), sizeof(header));
+    std::memcpy(&header, header_at.payload.data(), sizeof(header));
     Region region;
     region.kind = format::RegionKind::kBinaryContent;
     region.address = header.address;
@@ -146,9 +135,7 @@ Result<std::size_t> BinaryIndex::bytes(const records::Binary& binary, std::uint6
     region.here = binary.content_bytes();
     region.offset = binary.content_offset();
     region.striped = binary.content_striped();
-    if (auto done = read_region(reader_, region, from, into.first(count)); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(read_region(reader_, region, from, into.first(count)));
     return count;
 }
 

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/code_index.h>
 #include <libdump/term/term_scheme.h>
 
@@ -104,9 +105,7 @@ Result<void> CodeIndex::load_instances() {
 Result<const std::vector<CodeIndex::Instance>*> CodeIndex::instances() {
     if (!loaded_) {
         loaded_ = true;
-        if (auto done = load_instances(); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(load_instances());
     }
     return &instances_;
 }
@@ -117,41 +116,30 @@ Result<CodeIndex::Columns> CodeIndex::read_columns(const Instance& instance) {
         return std::unexpected(record.error());
     }
     Columns columns;
-    if (auto done = DumpReader::parse_into(*record, format::RecordKind::kModule, columns.module);
-        !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(DumpReader::parse_into(*record, format::RecordKind::kModule, columns.module));
     while (true) {
-        auto next = reader_.next(*record);
+        ASSIGN_OR_RETURN(auto next, reader_.next(*record));
         if (!next) {
-            return std::unexpected(next.error());
-        }
-        if (!*next) {
             return columns;
         }
-        record = **next;
+        record = *next;
         if (record->kind == format::RecordKind::kFunctions) {
-            auto page =
-                DumpReader::parse<records::Functions>(*record, format::RecordKind::kFunctions);
-            if (!page) {
-                return std::unexpected(page.error());
-            }
+            ASSIGN_OR_RETURN(auto page, DumpReader::parse<records::Functions>(
+                                            *record, format::RecordKind::kFunctions));
             const int count =
-                std::min({page->start_address_size(), page->name_atom_size(), page->arity_size()});
+                std::min({page.start_address_size(), page.name_atom_size(), page.arity_size()});
             for (int i = 0; i < count; ++i) {
-                columns.function_start.push_back(page->start_address(i));
-                columns.function_name.push_back(page->name_atom(i));
-                columns.function_arity.push_back(page->arity(i));
+                columns.function_start.push_back(page.start_address(i));
+                columns.function_name.push_back(page.name_atom(i));
+                columns.function_arity.push_back(page.arity(i));
             }
         } else if (record->kind == format::RecordKind::kLines) {
-            auto page = DumpReader::parse<records::Lines>(*record, format::RecordKind::kLines);
-            if (!page) {
-                return std::unexpected(page.error());
-            }
-            const int count = std::min(page->address_size(), page->location_size());
+            ASSIGN_OR_RETURN(
+                auto page, DumpReader::parse<records::Lines>(*record, format::RecordKind::kLines));
+            const int count = std::min(page.address_size(), page.location_size());
             for (int i = 0; i < count; ++i) {
-                columns.line_address.push_back(page->address(i));
-                columns.line_location.push_back(page->location(i));
+                columns.line_address.push_back(page.address(i));
+                columns.line_location.push_back(page.location(i));
             }
         } else {
             return columns;
@@ -202,19 +190,13 @@ void CodeIndex::add_line(const Columns& columns, std::uint64_t address, CodeLoca
 }
 
 Result<std::optional<CodeLocation>> CodeIndex::look_up(std::uint64_t address) {
-    auto loaded = instances();
-    if (!loaded) {
-        return std::unexpected(loaded.error());
-    }
+    RETURN_IF_ERROR(instances());
     const auto after = std::ranges::upper_bound(instances_, address, {}, &Instance::code_start);
     if (after == instances_.begin() || address >= std::prev(after)->code_end) {
         return std::nullopt;
     }
-    auto held = columns(*std::prev(after));
-    if (!held) {
-        return std::unexpected(held.error());
-    }
-    const Columns& columns = **held;
+    ASSIGN_OR_RETURN(auto held, columns(*std::prev(after)));
+    const Columns& columns = *held;
     const auto next = std::ranges::upper_bound(columns.function_start, address);
     if (next == columns.function_start.begin()) {
         return std::nullopt;

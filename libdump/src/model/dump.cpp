@@ -1,4 +1,5 @@
 #include <libdump/base/nearest.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/dump.h>
 #include <libdump/model/owner_id.h>
 
@@ -16,11 +17,8 @@ Result<std::vector<Region>> literal_regions(DumpReader& reader) {
     std::vector<Region> regions;
     if (const RecoveredIndex* recovered = reader.recovered()) {
         for (const auto& ref : recovered->literals) {
-            auto region = region_of(ref);
-            if (!region) {
-                return std::unexpected(region.error());
-            }
-            regions.push_back(*region);
+            ASSIGN_OR_RETURN(auto region, region_of(ref));
+            regions.push_back(region);
         }
         return regions;
     }
@@ -52,15 +50,12 @@ Dump::Dump(DumpReader reader, records::Capture capture, records::Node node)
 
 Result<std::unique_ptr<Dump>> Dump::open(const std::filesystem::path& path,
                                          const DumpReaderOptions& options) {
-    auto reader = DumpReader::open(path, options);
-    if (!reader) {
-        return std::unexpected(reader.error());
-    }
-    const records::Trailer& trailer = reader->trailer();
+    ASSIGN_OR_RETURN(auto reader, DumpReader::open(path, options));
+    const records::Trailer& trailer = reader.trailer();
     records::Capture capture;
     if (trailer.has_capture_offset()) {
-        auto read = reader->message_at<records::Capture>(trailer.capture_offset(),
-                                                         format::RecordKind::kCapture);
+        auto read = reader.message_at<records::Capture>(trailer.capture_offset(),
+                                                        format::RecordKind::kCapture);
         if (!read) {
             return wrap("reading how the dump was captured", std::move(read.error()));
         }
@@ -69,13 +64,13 @@ Result<std::unique_ptr<Dump>> Dump::open(const std::filesystem::path& path,
     records::Node node;
     if (trailer.has_node_offset()) {
         auto read =
-            reader->message_at<records::Node>(trailer.node_offset(), format::RecordKind::kNode);
+            reader.message_at<records::Node>(trailer.node_offset(), format::RecordKind::kNode);
         if (!read) {
             return wrap("reading what is known of the node", std::move(read.error()));
         }
         node = std::move(*read);
     }
-    return std::unique_ptr<Dump>(new Dump(std::move(*reader), std::move(capture), std::move(node)));
+    return std::unique_ptr<Dump>(new Dump(std::move(reader), std::move(capture), std::move(node)));
 }
 
 RegionMap::Gaps Dump::gaps() const {
@@ -113,12 +108,9 @@ std::optional<CodeLocation> Dump::code_at(std::uint64_t address) {
 }
 
 Result<std::optional<std::uint64_t>> Dump::registered_row(std::string_view name) {
-    auto atom = atoms_.index_of(name);
-    if (!atom) {
-        return std::unexpected(atom.error());
-    }
-    return *atom ? processes_.find(records::PROCESS_COLUMN_REGISTERED_NAME, **atom)
-                 : Result<std::optional<std::uint64_t>>(std::nullopt);
+    ASSIGN_OR_RETURN(auto atom, atoms_.index_of(name));
+    return atom ? processes_.find(records::PROCESS_COLUMN_REGISTERED_NAME, *atom)
+                : Result<std::optional<std::uint64_t>>(std::nullopt);
 }
 
 /// The registered name that is most like `name`; empty where none is.
@@ -137,49 +129,35 @@ Result<std::string> Dump::nearest_registered(std::string_view name) {
 }
 
 Result<std::uint64_t> Dump::row_of_pid(std::uint64_t owner_id) {
-    auto found = processes_.find(records::PROCESS_COLUMN_OWNER_ID, owner_id);
-    if (!found) {
-        return std::unexpected(found.error());
-    }
-    return *found ? Result<std::uint64_t>(**found)
-                  : fail(ErrorCode::kNotFound,
-                         fmt::format("the dump has no process {} among its {}; `processes` lists "
-                                     "them",
-                                     pid_text(owner_id), processes_.size()));
+    ASSIGN_OR_RETURN(auto found, processes_.find(records::PROCESS_COLUMN_OWNER_ID, owner_id));
+    return found ? Result<std::uint64_t>(*found)
+                 : fail(ErrorCode::kNotFound,
+                        fmt::format("the dump has no process {} among its {}; `processes` lists "
+                                    "them",
+                                    pid_text(owner_id), processes_.size()));
 }
 
 Result<std::uint64_t> Dump::row_of_name(const ProcessName& name) {
     for (const std::string& registered : name.registered) {
-        auto found = registered_row(registered);
-        if (!found) {
-            return std::unexpected(found.error());
-        }
-        if (*found) {
-            return **found;
+        ASSIGN_OR_RETURN(auto found, registered_row(registered));
+        if (found) {
+            return *found;
         }
     }
-    auto nearest = nearest_registered(name.registered.back());
-    if (!nearest) {
-        return std::unexpected(nearest.error());
-    }
+    ASSIGN_OR_RETURN(auto nearest, nearest_registered(name.registered.back()));
     return fail(
         ErrorCode::kNotFound,
         fmt::format("no process in the dump is registered as '{}'; {}", name.registered.back(),
-                    nearest->empty() ? "name it as <0.123.0> or find it with `processes --filter`"
-                                     : fmt::format("did you mean '{}'?", *nearest)));
+                    nearest.empty() ? "name it as <0.123.0> or find it with `processes --filter`"
+                                    : fmt::format("did you mean '{}'?", nearest)));
 }
 
 Result<records::ProcessRow> Dump::find_process(std::string_view name) {
     const ProcessName parsed = parse_process_name(name);
-    auto row = parsed.owner_id ? row_of_pid(*parsed.owner_id) : row_of_name(parsed);
-    if (!row) {
-        return std::unexpected(row.error());
-    }
-    auto rows = processes_.rows(std::span(&*row, 1));
-    if (!rows) {
-        return std::unexpected(rows.error());
-    }
-    return std::move(rows->front());
+    ASSIGN_OR_RETURN(auto row,
+                     parsed.owner_id ? row_of_pid(*parsed.owner_id) : row_of_name(parsed));
+    ASSIGN_OR_RETURN(auto rows, processes_.rows(std::span(&row, 1)));
+    return std::move(rows.front());
 }
 
 }  // namespace beamdump

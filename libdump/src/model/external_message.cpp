@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/external_message.h>
 
 #include <algorithm>
@@ -22,17 +23,14 @@ Result<std::unique_ptr<ExternalMessage>> ExternalMessage::open(Dump& dump,
         return message;
     }
     for (const auto& ref : external.part()) {
-        auto region = region_of(ref);
-        if (!region) {
-            return std::unexpected(region.error());
-        }
-        if (region->kind != format::RegionKind::kExternalData ||
-            region->total > std::numeric_limits<std::uint64_t>::max() - message->size_) {
+        ASSIGN_OR_RETURN(auto region, region_of(ref));
+        if (region.kind != format::RegionKind::kExternalData ||
+            region.total > std::numeric_limits<std::uint64_t>::max() - message->size_) {
             return fail(ErrorCode::kCorrupt, "an undecoded message's parts cannot be its bytes");
         }
         message->begins_.push_back(message->size_);
-        message->size_ += region->total;
-        message->parts_.push_back(*region);
+        message->size_ += region.total;
+        message->parts_.push_back(region);
     }
     return message;
 }

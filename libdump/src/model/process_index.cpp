@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
 #include <libdump/model/process_index.h>
 
@@ -62,11 +63,8 @@ Result<void> ProcessIndex::visit_page(const Page& page, std::span<const Column> 
                                       const Visit& visit, bool& go_on) {
     std::vector<std::vector<std::uint64_t>> read;
     for (const Column column : columns) {
-        auto values = read_column(page, column);
-        if (!values) {
-            return std::unexpected(values.error());
-        }
-        read.push_back(std::move(*values));
+        ASSIGN_OR_RETURN(auto values, read_column(page, column));
+        read.push_back(std::move(values));
     }
     std::vector<std::optional<std::uint64_t>> values(columns.size());
     for (std::uint64_t row = 0; row < page.rows && go_on; ++row) {
@@ -106,14 +104,11 @@ Result<void> ProcessIndex::fill_rows(const Page& page, std::span<const std::uint
                                      std::vector<records::ProcessRow>& into) {
     for (int column = 1; column < kColumns; ++column) {
         const auto kind = static_cast<Column>(column);
-        auto values = read_column(page, kind);
-        if (!values) {
-            return std::unexpected(values.error());
-        }
+        ASSIGN_OR_RETURN(auto values, read_column(page, kind));
         for (const std::size_t place : order) {
             const std::uint64_t row = numbers[place] - page.first_row;
-            if (!values->empty() && (*values)[row] != 0) {
-                set_column(into[place], kind, (*values)[row] - 1);
+            if (!values.empty() && (values)[row] != 0) {
+                set_column(into[place], kind, (values)[row] - 1);
             }
         }
     }
@@ -144,9 +139,7 @@ Result<std::vector<records::ProcessRow>> ProcessIndex::rows(
             left, [&](std::size_t place) { return numbers[place] >= page.first_row + page.rows; });
         const auto count = static_cast<std::size_t>(beyond - left.begin());
         if (count > 0) {
-            if (auto done = fill_rows(page, numbers, left.first(count), result); !done) {
-                return std::unexpected(done.error());
-            }
+            RETURN_IF_ERROR(fill_rows(page, numbers, left.first(count), result));
             left = left.subspan(count);
         }
     }

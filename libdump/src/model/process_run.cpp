@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/model/process_run.h>
 
@@ -20,11 +21,8 @@ void add_packs(const Refs& refs, std::vector<Pack>& into) {
 
 Result<void> add_page(const records::RunDirectory& page, Directory& into) {
     for (const auto& ref : page.region()) {
-        auto region = region_of(ref);
-        if (!region) {
-            return std::unexpected(region.error());
-        }
-        into.regions.push_back(*region);
+        ASSIGN_OR_RETURN(auto region, region_of(ref));
+        into.regions.push_back(region);
     }
     add_packs(page.packed_regions(), into.packed_regions);
     add_packs(page.messages(), into.messages);
@@ -44,9 +42,7 @@ void keep_distinct(std::vector<Pack>& packs) {
 Result<Directory> read_directory(DumpReader& reader, const records::RunDirectory& last,
                                  std::uint64_t last_offset) {
     Directory directory;
-    if (auto done = add_page(last, directory); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(add_page(last, directory));
     std::uint64_t offset = last_offset;
     std::uint64_t previous = last.previous_offset();
     while (previous != 0) {
@@ -62,9 +58,7 @@ Result<Directory> read_directory(DumpReader& reader, const records::RunDirectory
         if (!page) {
             return wrap("reading a directory page", std::move(page.error()));
         }
-        if (auto done = add_page(*page, directory); !done) {
-            return std::unexpected(done.error());
-        }
+        RETURN_IF_ERROR(add_page(*page, directory));
         previous = page->previous_offset();
     }
     for (auto* packs : {&directory.packed_regions, &directory.relations, &directory.binaries}) {

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/region.h>
 
 #include <fmt/format.h>
@@ -12,18 +13,15 @@ namespace {
 
 /// Reads one piece's header, so that words are never taken from another region.
 Result<void> check_header(DumpReader& reader, const Region& region) {
-    auto record = reader.record_at(region.offset);
-    if (!record) {
-        return std::unexpected(record.error());
-    }
+    ASSIGN_OR_RETURN(auto record, reader.record_at(region.offset));
     format::RegionHeader header;
-    if (record->kind != format::RecordKind::kRegion || record->payload.size() < sizeof(header)) {
+    if (record.kind != format::RecordKind::kRegion || record.payload.size() < sizeof(header)) {
         return fail(ErrorCode::kCorrupt,
                     fmt::format("no region at offset {} of the dump, where its directory says that "
                                 "the one from address {:#x} stands",
                                 region.offset, region.address));
     }
-    std::memcpy(&header, record->payload.data(), sizeof(header));
+    std::memcpy(&header, record.payload.data(), sizeof(header));
     if (header.address != region.address || header.total != region.total || header.first != 0) {
         return fail(
             ErrorCode::kCorrupt,
@@ -71,9 +69,7 @@ Result<void> read_region(DumpReader& reader, const Region& region, std::uint64_t
                                 "dump, which has {} of them",
                                 from, from + into.size(), region.address, held));
     }
-    if (auto checked = check_header(reader, region); !checked) {
-        return checked;
-    }
+    RETURN_IF_ERROR(check_header(reader, region));
     if (!region.striped) {
         return reader.read(region.offset + format::kRegionDataOffset + from, into);
     }
@@ -83,9 +79,7 @@ Result<void> read_region(DumpReader& reader, const Region& region, std::uint64_t
         const auto step =
             static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), piece - from % piece));
         const std::uint64_t offset = format::stripe_offset(region.offset, from, frame_bytes);
-        if (auto done = reader.read(offset, into.first(step)); !done) {
-            return done;
-        }
+        RETURN_IF_ERROR(reader.read(offset, into.first(step)));
         into = into.subspan(step);
         from += step;
     }

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/region_map.h>
 #include <libdump/term/term_scheme.h>
 
@@ -70,11 +71,8 @@ Result<std::shared_ptr<const RegionMap::Block>> RegionMap::block(const Region& r
     const std::uint64_t first = number * kBlockWords;
     const std::size_t count = std::min(kBlockWords, region.here - first);
     Block block{std::make_unique_for_overwrite<std::uint64_t[]>(count), count};
-    if (auto done = read_region(reader_, region, first * kWordBytes,
-                                std::as_writable_bytes(std::span(block.words.get(), count)));
-        !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(read_region(reader_, region, first * kWordBytes,
+                                std::as_writable_bytes(std::span(block.words.get(), count))));
     return blocks_.insert(key, std::move(block));
 }
 
@@ -94,13 +92,10 @@ Result<std::size_t> RegionMap::words(std::uint64_t address, std::span<std::uint6
     into = into.first(std::min<std::uint64_t>(into.size(), words_until_next(address)));
     std::size_t given = 0;
     while (given < into.size() && index < region->here) {
-        auto held = block(*region, index / kBlockWords);
-        if (!held) {
-            return std::unexpected(held.error());
-        }
+        ASSIGN_OR_RETURN(auto held, block(*region, index / kBlockWords));
         const std::size_t within = index % kBlockWords;
-        const std::size_t step = std::min(into.size() - given, (*held)->count - within);
-        std::copy_n((*held)->words.get() + within, step,
+        const std::size_t step = std::min(into.size() - given, held->count - within);
+        std::copy_n(held->words.get() + within, step,
                     into.begin() + static_cast<std::ptrdiff_t>(given));
         given += step;
         index += step;

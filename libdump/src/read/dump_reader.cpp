@@ -5,6 +5,7 @@
 #include "recovery.h"
 #include "seek_table.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/read/dump_reader.h>
 
 #include <boost/iostreams/read.hpp>
@@ -56,62 +57,39 @@ class DumpReader::Impl {
 
 Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open_whole(
     FileSource file, const format::FileHeader& header, const DumpReaderOptions& options) {
-    auto end = read_dump_end(file, header);
-    if (!end) {
-        return std::unexpected(end.error());
-    }
-    auto loader = FrameLoader::create(header);
-    if (!loader) {
-        return std::unexpected(loader.error());
-    }
-    auto impl =
-        std::make_unique<Impl>(header, FrameStore(std::move(file), std::move(*loader),
-                                                  std::move(end->frames), options.cache_bytes));
-    if (auto read = impl->read_trailer(end->tail.trailer_offset); !read) {
-        return std::unexpected(read.error());
-    }
+    ASSIGN_OR_RETURN(auto end, read_dump_end(file, header));
+    ASSIGN_OR_RETURN(auto loader, FrameLoader::create(header));
+    auto impl = std::make_unique<Impl>(
+        header,
+        FrameStore(std::move(file), std::move(loader), std::move(end.frames), options.cache_bytes));
+    RETURN_IF_ERROR(impl->read_trailer(end.tail.trailer_offset));
     return impl;
 }
 
 Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open_damaged(
     FileSource file, const format::FileHeader& header, const DumpReaderOptions& options,
     const Error& why) {
-    auto loader = FrameLoader::create(header);
-    if (!loader) {
-        return std::unexpected(loader.error());
-    }
-    auto dump = recover_dump(file, *loader, header, why);
-    if (!dump) {
-        return std::unexpected(dump.error());
-    }
+    ASSIGN_OR_RETURN(auto loader, FrameLoader::create(header));
+    ASSIGN_OR_RETURN(auto dump, recover_dump(file, loader, header, why));
     auto impl =
-        std::make_unique<Impl>(header, FrameStore(std::move(file), std::move(*loader),
-                                                  std::move(dump->frames), options.cache_bytes));
-    impl->trailer = std::move(dump->trailer);
-    impl->recovered = std::move(dump->index);
-    impl->damage = std::move(dump->damage);
+        std::make_unique<Impl>(header, FrameStore(std::move(file), std::move(loader),
+                                                  std::move(dump.frames), options.cache_bytes));
+    impl->trailer = std::move(dump.trailer);
+    impl->recovered = std::move(dump.index);
+    impl->damage = std::move(dump.damage);
     return impl;
 }
 
 Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open(const std::filesystem::path& path,
                                                                  const DumpReaderOptions& options) {
-    auto file = FileSource::open(path);
-    if (!file) {
-        return std::unexpected(file.error());
-    }
-    const auto header = read_file_header(*file);
-    if (!header) {
-        return std::unexpected(header.error());
-    }
-    auto whole = open_whole(std::move(*file), *header, options);
+    ASSIGN_OR_RETURN(auto file, FileSource::open(path));
+    ASSIGN_OR_RETURN(const auto header, read_file_header(file));
+    auto whole = open_whole(std::move(file), header, options);
     if (whole) {
         return whole;
     }
-    auto again = FileSource::open(path);
-    if (!again) {
-        return std::unexpected(again.error());
-    }
-    return open_damaged(std::move(*again), *header, options, whole.error());
+    ASSIGN_OR_RETURN(auto again, FileSource::open(path));
+    return open_damaged(std::move(again), header, options, whole.error());
 }
 
 RecordView DumpReader::Impl::view(const std::shared_ptr<const Frame>& frame,
@@ -123,20 +101,15 @@ RecordView DumpReader::Impl::view(const std::shared_ptr<const Frame>& frame,
 }
 
 Result<void> DumpReader::Impl::read_trailer(std::uint64_t offset) {
-    const auto frame = store.at(offset);
-    if (!frame) {
-        return std::unexpected(frame.error());
-    }
-    const std::uint64_t position = offset - (*frame)->where().flat_offset;
-    if (!(*frame)->record_starts(position)) {
+    ASSIGN_OR_RETURN(const auto frame, store.at(offset));
+    const std::uint64_t position = offset - frame->where().flat_offset;
+    if (!frame->record_starts(position)) {
         return fail(ErrorCode::kCorrupt,
                     fmt::format("the tail of {} says that the trailer is at flat offset {}, where "
                                 "no record starts",
                                 store.file().name(), offset));
     }
-    if (auto parsed = parse_into(view(*frame, position), RecordKind::kTrailer, trailer); !parsed) {
-        return parsed;
-    }
+    RETURN_IF_ERROR(parse_into(view(frame, position), RecordKind::kTrailer, trailer));
     pages_passed_over = keep_distinct_pages(trailer);
     return {};
 }
@@ -158,11 +131,8 @@ Result<std::optional<RecordView>> DumpReader::Impl::fact_from(
 Result<std::optional<RecordView>> DumpReader::Impl::first_in(std::size_t frame_position) {
     const auto& frames = store.index().frames();
     for (; frame_position < frames.size(); ++frame_position) {
-        const auto frame = store.by_position(frame_position);
-        if (!frame) {
-            return std::unexpected(frame.error());
-        }
-        auto found = fact_from(*frame, 0);
+        ASSIGN_OR_RETURN(const auto frame, store.by_position(frame_position));
+        auto found = fact_from(frame, 0);
         if (!found || *found) {
             return found;
         }
@@ -178,11 +148,8 @@ DumpReader::~DumpReader() = default;
 Result<DumpReader> DumpReader::open(const std::filesystem::path& path,
                                     const DumpReaderOptions& options) {
     try {
-        auto impl = Impl::open(path, options);
-        if (!impl) {
-            return std::unexpected(impl.error());
-        }
-        return DumpReader(std::move(*impl));
+        ASSIGN_OR_RETURN(auto impl, Impl::open(path, options));
+        return DumpReader(std::move(impl));
     } catch (const std::exception& failure) {
         return fail(ErrorCode::kLimit,
                     fmt::format("cannot open {}: {}", path.string(), failure.what()));
@@ -225,16 +192,13 @@ const ReadStats& DumpReader::stats() const {
 }
 
 Result<RecordView> DumpReader::record_at(std::uint64_t offset) {
-    const auto frame = impl_->store.at(offset);
-    if (!frame) {
-        return std::unexpected(frame.error());
-    }
-    const std::uint64_t position = offset - (*frame)->where().flat_offset;
-    if (!(*frame)->record_starts(position)) {
+    ASSIGN_OR_RETURN(const auto frame, impl_->store.at(offset));
+    const std::uint64_t position = offset - frame->where().flat_offset;
+    if (!frame->record_starts(position)) {
         return fail(ErrorCode::kCorrupt, fmt::format("no record of {} starts at flat offset {}",
                                                      impl_->store.file().name(), offset));
     }
-    return Impl::view(*frame, position);
+    return Impl::view(frame, position);
 }
 
 Result<std::optional<RecordView>> DumpReader::next(const RecordView& record) {
@@ -247,17 +211,12 @@ Result<std::optional<RecordView>> DumpReader::next(const RecordView& record) {
         return std::nullopt;
     }
     // The frame is looked up by offset, so that a gap is an error and not passed over.
-    const auto following = impl_->store.at(frame->where().flat_end());
-    if (!following) {
-        return std::unexpected(following.error());
-    }
+    RETURN_IF_ERROR(impl_->store.at(frame->where().flat_end()));
     return impl_->first_in(*impl_->store.index().find(frame->where().flat_end()));
 }
 
 Result<std::optional<RecordView>> DumpReader::first() {
-    if (const auto begin = impl_->store.at(0); !begin) {
-        return std::unexpected(begin.error());
-    }
+    RETURN_IF_ERROR(impl_->store.at(0));
     return impl_->first_in(0);
 }
 

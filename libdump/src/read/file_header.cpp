@@ -3,6 +3,7 @@
 #include "file_kind.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -70,9 +71,7 @@ Result<format::FileHeader> check(const FileSource& file, std::span<const std::by
 
 Result<format::FileHeader> read_file_header(FileSource& file) {
     std::vector<std::byte> start(std::min(file.size(), kSniffedBytes));
-    if (auto read = file.read(0, start); !read) {
-        return std::unexpected(read.error());
-    }
+    RETURN_IF_ERROR(file.read(0, start));
     if (!begins_as_dump(start)) {
         return fail(ErrorCode::kNotADump, fmt::format("{} is not a beamdump dump: it {}",
                                                       file.name(), describe_other_file(start)));

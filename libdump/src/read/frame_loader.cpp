@@ -1,6 +1,7 @@
 #include "frame_loader.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -70,11 +71,8 @@ Result<std::uint32_t> FrameLoader::frame_bytes(std::span<const std::byte> bytes)
 }
 
 Result<std::vector<std::byte>> FrameLoader::decompress(std::span<const std::byte> compressed) {
-    const auto size = content_bytes(compressed);
-    if (!size) {
-        return std::unexpected(size.error());
-    }
-    std::vector<std::byte> content(*size);
+    ASSIGN_OR_RETURN(const auto size, content_bytes(compressed));
+    std::vector<std::byte> content(size);
     const std::size_t code = ZSTD_decompressDCtx(context_.get(), content.data(), content.size(),
                                                  compressed.data(), compressed.size());
     if (ZSTD_isError(code) != 0U) {
@@ -112,9 +110,7 @@ Result<format::FrameStart> FrameLoader::check_start(std::span<const std::byte> c
 
 Result<std::shared_ptr<const Frame>> FrameLoader::load(FileSource& file, const FrameRef& where) {
     compressed_.resize(where.compressed_bytes);
-    if (auto read = file.read(where.file_offset, compressed_); !read) {
-        return std::unexpected(read.error());
-    }
+    RETURN_IF_ERROR(file.read(where.file_offset, compressed_));
     const auto damaged = [&](const std::string& why) {
         return corrupt(fmt::format("{} is damaged: {}", place(file, where), why));
     };
@@ -150,33 +146,24 @@ Result<std::shared_ptr<const Frame>> FrameLoader::load(FileSource& file, const F
 
 Result<std::shared_ptr<const Frame>> FrameLoader::recover(std::span<const std::byte> compressed,
                                                           std::uint64_t file_offset) {
-    const auto size = frame_bytes(compressed);
-    if (!size) {
-        return std::unexpected(size.error());
-    }
-    const auto whole = compressed.first(*size);
-    auto content = decompress(whole);
-    if (!content) {
-        return std::unexpected(content.error());
-    }
-    const auto start = check_start(*content);
-    if (!start) {
-        return std::unexpected(start.error());
-    }
+    ASSIGN_OR_RETURN(const auto size, frame_bytes(compressed));
+    const auto whole = compressed.first(size);
+    ASSIGN_OR_RETURN(auto content, decompress(whole));
+    ASSIGN_OR_RETURN(const auto start, check_start(content));
     // Beyond these no position in a file or stream can be meant.
-    if (start->sequence > UINT32_MAX || start->flat_offset > INT64_MAX - format::kMaxFrameBytes ||
-        start->flat_offset % 8 != 0) {
-        return corrupt(fmt::format("it claims to be frame {} at flat offset {}", start->sequence,
-                                   start->flat_offset));
+    if (start.sequence > UINT32_MAX || start.flat_offset > INT64_MAX - format::kMaxFrameBytes ||
+        start.flat_offset % 8 != 0) {
+        return corrupt(fmt::format("it claims to be frame {} at flat offset {}", start.sequence,
+                                   start.flat_offset));
     }
     const FrameRef where{
         .file_offset = file_offset,
-        .flat_offset = start->flat_offset,
-        .compressed_bytes = *size,
-        .content_bytes = static_cast<std::uint32_t>(content->size()),
-        .sequence = static_cast<std::uint32_t>(start->sequence),
+        .flat_offset = start.flat_offset,
+        .compressed_bytes = size,
+        .content_bytes = static_cast<std::uint32_t>(content.size()),
+        .sequence = static_cast<std::uint32_t>(start.sequence),
         .checksum = load_known<std::uint32_t>(whole, whole.size() - kZstdChecksumBytes)};
-    auto frame = Frame::create(where, std::move(*content));
+    auto frame = Frame::create(where, std::move(content));
     if (!frame) {
         return corrupt("its records do not add up to its length");
     }

@@ -4,6 +4,7 @@
 #include "seek_table.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
 
 #include <algorithm>
 #include <array>
@@ -62,9 +63,7 @@ Result<std::span<const std::byte>> FrameScanner::window(std::uint64_t position, 
     const std::uint64_t count = std::min(bytes, file_.size() - std::min(position, file_.size()));
     buffer.resize(std::max<std::size_t>(buffer.size(), count));
     const auto part = std::span(buffer).first(count);
-    if (auto read = file_.read(position, part); !read) {
-        return std::unexpected(read.error());
-    }
+    RETURN_IF_ERROR(file_.read(position, part));
     return part;
 }
 
@@ -79,22 +78,16 @@ bool FrameScanner::follows(const FrameRef& frame) const {
 
 /// Null where no whole and valid frame starts; an error only where the file cannot be read.
 Result<FramePointer> FrameScanner::frame_at(std::uint64_t position) {
-    const auto start = window(position, kZstdHeaderBytes, frame_buffer_);
-    if (!start) {
-        return std::unexpected(start.error());
-    }
-    const auto content_bytes = FrameLoader::content_bytes(*start);
+    ASSIGN_OR_RETURN(const auto start, window(position, kZstdHeaderBytes, frame_buffer_));
+    const auto content_bytes = FrameLoader::content_bytes(start);
     if (!content_bytes) {
         return nullptr;
     }
-    const auto bytes =
-        window(position, format::max_compressed_bytes(*content_bytes), frame_buffer_);
-    if (!bytes) {
-        return std::unexpected(bytes.error());
-    }
-    auto frame = loader_.recover(*bytes, position);
+    ASSIGN_OR_RETURN(const auto bytes,
+                     window(position, format::max_compressed_bytes(*content_bytes), frame_buffer_));
+    auto frame = loader_.recover(bytes, position);
     if (!frame || !follows((*frame)->where())) {
-        wasted_bytes_ += bytes->size();
+        wasted_bytes_ += bytes.size();
         return nullptr;
     }
     return *frame;
@@ -102,11 +95,8 @@ Result<FramePointer> FrameScanner::frame_at(std::uint64_t position) {
 
 Result<FrameScanner::Candidate> FrameScanner::candidate_at(std::uint64_t position) {
     Candidate candidate;
-    auto frame = frame_at(position);
-    if (!frame) {
-        return std::unexpected(frame.error());
-    }
-    candidate.frame = std::move(*frame);
+    ASSIGN_OR_RETURN(auto frame, frame_at(position));
+    candidate.frame = std::move(frame);
     if (candidate.frame == nullptr) {
         candidate.tail = read_tail(file_, position, header_);
     }
@@ -116,21 +106,15 @@ Result<FrameScanner::Candidate> FrameScanner::candidate_at(std::uint64_t positio
 Result<std::uint64_t> FrameScanner::search(std::uint64_t position, Candidate& candidate) {
     const std::uint64_t budget = kSearchBudgetBytes + 2 * file_.size();
     while (position + kMagicBytes <= file_.size()) {
-        const auto part = window(position, kSearchWindowBytes, search_buffer_);
-        if (!part) {
-            return std::unexpected(part.error());
-        }
-        for (std::size_t i = 0; i + kMagicBytes <= part->size(); ++i) {
-            const auto magic = load_known<std::uint32_t>(*part, i);
+        ASSIGN_OR_RETURN(const auto part, window(position, kSearchWindowBytes, search_buffer_));
+        for (std::size_t i = 0; i + kMagicBytes <= part.size(); ++i) {
+            const auto magic = load_known<std::uint32_t>(part, i);
             if (magic != format::kZstdMagic && magic != format::kTailSkippableMagic) {
                 continue;
             }
-            auto here = candidate_at(position + i);
-            if (!here) {
-                return std::unexpected(here.error());
-            }
-            if (here->any()) {
-                candidate = std::move(*here);
+            ASSIGN_OR_RETURN(auto here, candidate_at(position + i));
+            if (here.any()) {
+                candidate = std::move(here);
                 return position + i;
             }
             if (wasted_bytes_ > budget) {
@@ -138,7 +122,7 @@ Result<std::uint64_t> FrameScanner::search(std::uint64_t position, Candidate& ca
                 return file_.size();
             }
         }
-        position += part->size() - (kMagicBytes - 1);
+        position += part.size() - (kMagicBytes - 1);
     }
     return file_.size();
 }
@@ -146,26 +130,20 @@ Result<std::uint64_t> FrameScanner::search(std::uint64_t position, Candidate& ca
 Result<ScannedFrames> FrameScanner::run() {
     std::uint64_t position = kFileHeaderBytes;
     while (position < file_.size()) {
-        auto here = candidate_at(position);
-        if (!here) {
-            return std::unexpected(here.error());
+        ASSIGN_OR_RETURN(auto here, candidate_at(position));
+        if (!here.any()) {
+            ASSIGN_OR_RETURN(const auto next, search(position + 1, here));
+            result_.lost.push_back({position, next});
+            position = next;
         }
-        if (!here->any()) {
-            const auto next = search(position + 1, *here);
-            if (!next) {
-                return std::unexpected(next.error());
-            }
-            result_.lost.push_back({position, *next});
-            position = *next;
-        }
-        if (here->tail) {
-            result_.tail = here->tail;
+        if (here.tail) {
+            result_.tail = here.tail;
             break;
         }
-        if (here->frame != nullptr) {
-            result_.frames.add(here->frame->where());
-            found_(here->frame);
-            position = here->frame->where().file_end();
+        if (here.frame != nullptr) {
+            result_.frames.add(here.frame->where());
+            found_(here.frame);
+            position = here.frame->where().file_end();
         }
     }
     return std::move(result_);

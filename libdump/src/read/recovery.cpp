@@ -4,6 +4,8 @@
 #include "frame_scan.h"
 #include "index_rebuild.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,18 +62,15 @@ Damage damage_of(const FileSource& file, const ScannedFrames& scanned, const Err
 Result<RecoveredDump> recover_dump(FileSource& file, FrameLoader& loader,
                                    const format::FileHeader& header, const Error& why) {
     IndexRebuilder rebuilder;
-    auto scanned =
-        scan_frames(file, loader, header, [&](const auto& frame) { rebuilder.add(*frame); });
-    if (!scanned) {
-        return std::unexpected(scanned.error());
-    }
-    if (scanned->frames.frames().empty()) {
+    ASSIGN_OR_RETURN(auto scanned, scan_frames(file, loader, header,
+                                               [&](const auto& frame) { rebuilder.add(*frame); }));
+    if (scanned.frames.frames().empty()) {
         return std::unexpected(nothing_whole(file));
     }
-    RecoveredDump dump{.frames = scanned->frames,
+    RecoveredDump dump{.frames = scanned.frames,
                        .trailer = {},
                        .index = std::nullopt,
-                       .damage = damage_of(file, *scanned, why)};
+                       .damage = damage_of(file, scanned, why)};
     if (const auto& own = rebuilder.own_trailer()) {
         dump.trailer = *own;
     } else {

@@ -3,6 +3,7 @@
 #include "file_header.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -34,9 +35,7 @@ Result<std::uint64_t> table_bytes(FileSource& file) {
         return fail(ErrorCode::kTruncated,
                     fmt::format("{} ends before any seek table", file.name()));
     }
-    if (auto read = file.read(file.size() - footer.size(), footer); !read) {
-        return std::unexpected(read.error());
-    }
+    RETURN_IF_ERROR(file.read(file.size() - footer.size(), footer));
     if (load<std::uint32_t>(footer, 5) != format::kSeekTableFooterMagic ||
         load<std::uint8_t>(footer, 4) != format::kSeekTableHasChecksums) {
         return fail(ErrorCode::kTruncated,
@@ -116,31 +115,23 @@ std::optional<format::Tail> read_tail(FileSource& file, std::uint64_t file_offse
 }
 
 Result<DumpEnd> read_dump_end(FileSource& file, const format::FileHeader& header) {
-    const auto bytes = table_bytes(file);
-    if (!bytes) {
-        return std::unexpected(bytes.error());
-    }
-    const std::uint64_t table_start = file.size() - *bytes;
+    ASSIGN_OR_RETURN(const auto bytes, table_bytes(file));
+    const std::uint64_t table_start = file.size() - bytes;
     const auto tail = read_tail(file, table_start - kTailFrameBytes, header);
     if (!tail) {
         return fail(ErrorCode::kCorrupt, fmt::format("the tail of {} (at byte {}) is damaged",
                                                      file.name(), table_start - kTailFrameBytes));
     }
-    std::vector<std::byte> table(*bytes);
-    if (auto read = file.read(table_start, table); !read) {
-        return std::unexpected(read.error());
-    }
+    std::vector<std::byte> table(bytes);
+    RETURN_IF_ERROR(file.read(table_start, table));
     if (XXH64(table.data(), table.size(), 0) != tail->seek_table_checksum) {
         return bad_table(file, "is damaged: its checksum does not hold");
     }
     const auto entries =
         std::span(table).subspan(kSkippableHeaderBytes, table.size() - kSkippableHeaderBytes -
                                                             format::kSeekTableFooterBytes);
-    auto index = index_of(file, entries, *tail);
-    if (!index) {
-        return std::unexpected(index.error());
-    }
-    return DumpEnd{.tail = *tail, .frames = std::move(*index)};
+    ASSIGN_OR_RETURN(auto index, index_of(file, entries, *tail));
+    return DumpEnd{.tail = *tail, .frames = std::move(index)};
 }
 
 }  // namespace beamdump

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
@@ -23,39 +24,30 @@ records::RegionRef region_ref(const format::RegionHeader& header,
 Result<void> append_noted(DumpWriter& writer, format::RecordKind kind,
                           const google::protobuf::MessageLite& record,
                           google::protobuf::RepeatedField<std::uint64_t>& offsets) {
-    auto offset = writer.append(kind, record);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    offsets.Add(*offset);
+    ASSIGN_OR_RETURN(auto offset, writer.append(kind, record));
+    offsets.Add(offset);
     return {};
 }
 
 Result<void> append_atoms(DumpWriter& writer, const records::Atoms& page,
                           records::Trailer& trailer) {
-    auto offset = writer.append(format::RecordKind::kAtoms, page);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
+    ASSIGN_OR_RETURN(auto offset, writer.append(format::RecordKind::kAtoms, page));
     auto& ref = *trailer.add_atoms();
     ref.set_first_index(page.first_index());
     ref.set_count(static_cast<std::uint32_t>(page.text_size()));
-    ref.set_offset(*offset);
+    ref.set_offset(offset);
     return {};
 }
 
 Result<void> append_module(DumpWriter& writer, const records::Module& module,
                            records::ModuleIndexPage& index) {
-    auto offset = writer.append(format::RecordKind::kModule, module);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
+    ASSIGN_OR_RETURN(auto offset, writer.append(format::RecordKind::kModule, module));
     auto& ref = *index.add_module();
     ref.set_name_atom(module.name_atom());
     ref.set_instance(module.instance());
     ref.set_code_start(module.code_start());
     ref.set_code_end(module.code_end());
-    ref.set_offset(*offset);
+    ref.set_offset(offset);
     return {};
 }
 
@@ -71,16 +63,13 @@ Result<void> append_binary_index(
             page.add_address(address);
             page.add_record_offset(offset);
         }
-        auto offset = writer.append(format::RecordKind::kBinaryIndexPage, page);
-        if (!offset) {
-            return std::unexpected(offset.error());
-        }
+        ASSIGN_OR_RETURN(auto offset, writer.append(format::RecordKind::kBinaryIndexPage, page));
         auto& ref = *pages.Add();
         ref.set_run(run);
         ref.set_lowest_address(part.front().first);
         ref.set_highest_address(part.back().first);
         ref.set_count(part.size());
-        ref.set_offset(*offset);
+        ref.set_offset(offset);
         entries = entries.subspan(part.size());
     }
     return {};

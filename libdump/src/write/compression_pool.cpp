@@ -1,6 +1,7 @@
 #include "compression_pool.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
@@ -31,11 +32,8 @@ Result<std::unique_ptr<CompressionPool>> CompressionPool::create(const Options& 
         return std::unexpected(error_of(failure));
     }
     for (unsigned i = 0; i < options.threads; ++i) {
-        auto compressor = FrameCompressor::create(options.level, options.dump_id);
-        if (!compressor) {
-            return std::unexpected(compressor.error());
-        }
-        pool->compressors_.push_back(std::move(*compressor));
+        ASSIGN_OR_RETURN(auto compressor, FrameCompressor::create(options.level, options.dump_id));
+        pool->compressors_.push_back(std::move(compressor));
     }
     try {
         for (FrameCompressor& compressor : pool->compressors_) {

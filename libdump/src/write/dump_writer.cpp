@@ -3,6 +3,7 @@
 #include "seek_table_builder.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/dump_writer.h>
 
 #include <fmt/format.h>
@@ -49,9 +50,7 @@ Result<std::uint32_t> write_skippable(ByteSink& sink, std::uint32_t magic, T con
     };
     static_assert(sizeof(Frame) == 8 + sizeof(T));
     const Frame frame{magic, sizeof(T), content};
-    if (auto written = sink.write(bytes_of(frame)); !written) {
-        return std::unexpected(written.error());
-    }
+    RETURN_IF_ERROR(sink.write(bytes_of(frame)));
     return static_cast<std::uint32_t>(sizeof(frame));
 }
 
@@ -137,19 +136,12 @@ Result<void> DumpWriter::Impl::start(const DumpWriterOptions& options) {
         .buffers = options.buffers == 0 ? options.threads * 2 + 2 : std::max(options.buffers, 2U),
         .frame_bytes = frame_bytes_,
         .dump_id = dump_id_};
-    auto pool = CompressionPool::create(pool_options, *sink_, table_);
-    if (!pool) {
-        return std::unexpected(pool.error());
-    }
-    const auto written = write_skippable(*sink_, format::kHeaderSkippableMagic, header);
-    if (!written) {
-        return std::unexpected(written.error());
-    }
-    own_bytes_ = *written;
-    if (auto added = table_.add(*written, 0, 0); !added) {
-        return added;
-    }
-    pool_ = std::move(*pool);
+    ASSIGN_OR_RETURN(auto pool, CompressionPool::create(pool_options, *sink_, table_));
+    ASSIGN_OR_RETURN(const auto written,
+                     write_skippable(*sink_, format::kHeaderSkippableMagic, header));
+    own_bytes_ = written;
+    RETURN_IF_ERROR(table_.add(written, 0, 0));
+    pool_ = std::move(pool);
     return {};
 }
 
@@ -174,11 +166,8 @@ Result<void> DumpWriter::Impl::ensure_frame() {
     if (builder_.active()) {
         return {};
     }
-    auto buffer = pool_->acquire();
-    if (!buffer) {
-        return std::unexpected(buffer.error());
-    }
-    builder_.begin(**buffer, frames_, flat_bytes_);
+    ASSIGN_OR_RETURN(auto buffer, pool_->acquire());
+    builder_.begin(*buffer, frames_, flat_bytes_);
     return {};
 }
 
@@ -209,18 +198,14 @@ Result<std::uint64_t> DumpWriter::Impl::put(RecordKind kind,
 
 Result<std::uint64_t> DumpWriter::Impl::append(RecordKind kind,
                                                const google::protobuf::MessageLite& message) {
-    if (auto ready = usable(); !ready) {
-        return std::unexpected(ready.error());
-    }
+    RETURN_IF_ERROR(usable());
     const std::size_t payload_bytes = message.ByteSizeLong();
     if (payload_bytes > max_record_bytes()) {
         return fail(ErrorCode::kLimit,
                     fmt::format("a record of kind {} has {} bytes, and a frame holds {}",
                                 static_cast<unsigned>(kind), payload_bytes, max_record_bytes()));
     }
-    if (auto room = ensure_room(payload_bytes); !room) {
-        return std::unexpected(room.error());
-    }
+    RETURN_IF_ERROR(ensure_room(payload_bytes));
     return put(kind, message, payload_bytes);
 }
 
@@ -233,11 +218,8 @@ Result<DumpWriter::Impl::Piece> DumpWriter::Impl::put_piece(const format::Region
     const auto payload = builder_.open(sizeof(header) + wanted * unit_bytes);
     std::uint64_t units = 0;
     if (wanted != 0) {
-        auto filled = fill(header.first, payload.subspan(sizeof(header)));
-        if (!filled) {
-            return std::unexpected(filled.error());
-        }
-        units = *filled;
+        ASSIGN_OR_RETURN(auto filled, fill(header.first, payload.subspan(sizeof(header))));
+        units = filled;
     }
     if (units > wanted) {
         return fail(ErrorCode::kUsage,
@@ -261,20 +243,15 @@ Result<DumpWriter::Placement> DumpWriter::Impl::put_stripes(format::RegionHeader
         if (builder_.active() && !builder_.empty()) {
             close_frame();
         }
-        if (auto ready = keep(ensure_frame()); !ready) {
-            return std::unexpected(ready.error());
-        }
-        const auto piece = put_piece(header, unit_bytes, fill);
-        if (!piece) {
-            return std::unexpected(piece.error());
-        }
+        RETURN_IF_ERROR(keep(ensure_frame()));
+        ASSIGN_OR_RETURN(const auto piece, put_piece(header, unit_bytes, fill));
         if (header.first == 0) {
-            placement.offset = piece->offset;
+            placement.offset = piece.offset;
         }
-        placement.striped = header.first != 0 && piece->units != 0 ? true : placement.striped;
-        placement.here += piece->units;
-        header.first += piece->units;
-        if (piece->ended) {
+        placement.striped = header.first != 0 && piece.units != 0 ? true : placement.striped;
+        placement.here += piece.units;
+        header.first += piece.units;
+        if (piece.ended) {
             break;
         }
     }
@@ -283,9 +260,7 @@ Result<DumpWriter::Placement> DumpWriter::Impl::put_stripes(format::RegionHeader
 
 Result<DumpWriter::Placement> DumpWriter::Impl::append_region(format::RegionHeader header,
                                                               const Fill& fill) {
-    if (auto ready = usable(); !ready) {
-        return std::unexpected(ready.error());
-    }
+    RETURN_IF_ERROR(usable());
     const std::uint64_t unit_bytes =
         header.unit == format::RegionUnit::kBytes ? 1 : header.word_bytes;
     if (unit_bytes != 1 && unit_bytes != 4 && unit_bytes != 8) {
@@ -302,14 +277,9 @@ Result<DumpWriter::Placement> DumpWriter::Impl::append_region(format::RegionHead
     if (payload_bytes > max_record_bytes()) {
         return put_stripes(header, unit_bytes, fill);
     }
-    if (auto room = ensure_room(payload_bytes); !room) {
-        return std::unexpected(room.error());
-    }
-    const auto piece = put_piece(header, unit_bytes, fill);
-    if (!piece) {
-        return std::unexpected(piece.error());
-    }
-    return Placement{.offset = piece->offset, .here = piece->units, .striped = false};
+    RETURN_IF_ERROR(ensure_room(payload_bytes));
+    ASSIGN_OR_RETURN(const auto piece, put_piece(header, unit_bytes, fill));
+    return Placement{.offset = piece.offset, .here = piece.units, .striped = false};
 }
 
 /// The one record that may be larger than a frame: it gets a frame of its own, as large as needed.
@@ -324,16 +294,13 @@ Result<std::uint64_t> DumpWriter::Impl::put_trailer(const records::Trailer& trai
     if (builder_.active() && !builder_.fits(payload_bytes)) {
         close_frame();
     }
-    auto buffer = builder_.active() ? nullptr : pool_->acquire();
-    if (!buffer) {
-        return std::unexpected(buffer.error());
-    }
-    if (*buffer != nullptr) {
+    ASSIGN_OR_RETURN(auto buffer, builder_.active() ? nullptr : pool_->acquire());
+    if (buffer != nullptr) {
         if (frame_bytes > frame_bytes_) {
-            (*buffer)->content.resize(frame_bytes);
-            (*buffer)->compressed.resize(compressed_bound(frame_bytes));
+            buffer->content.resize(frame_bytes);
+            buffer->compressed.resize(compressed_bound(frame_bytes));
         }
-        builder_.begin(**buffer, frames_, flat_bytes_);
+        builder_.begin(*buffer, frames_, flat_bytes_);
     }
     const auto offset = put(RecordKind::kTrailer, trailer, payload_bytes);
     close_frame();
@@ -342,39 +309,27 @@ Result<std::uint64_t> DumpWriter::Impl::put_trailer(const records::Trailer& trai
 
 Result<void> DumpWriter::Impl::write_end(std::uint64_t trailer_offset) {
     constexpr std::uint32_t kTailBytes = 8 + sizeof(format::Tail);
-    if (auto added = table_.add(kTailBytes, 0, 0); !added) {
-        return added;
-    }
+    RETURN_IF_ERROR(table_.add(kTailBytes, 0, 0));
     const format::Tail tail{.dump_id = dump_id_,
                             .trailer_offset = trailer_offset,
                             .flat_bytes = flat_bytes_,
                             .frames = frames_,
                             .seek_table_checksum = table_.checksum()};
-    if (auto written = write_skippable(*sink_, format::kTailSkippableMagic, tail); !written) {
-        return std::unexpected(written.error());
-    }
-    if (auto written = table_.write(*sink_); !written) {
-        return written;
-    }
+    RETURN_IF_ERROR(write_skippable(*sink_, format::kTailSkippableMagic, tail));
+    RETURN_IF_ERROR(table_.write(*sink_));
     own_bytes_ += kTailBytes + table_.frame_bytes();
     return sink_->commit();
 }
 
 Result<DumpWriterStats> DumpWriter::Impl::finish(const records::Trailer& trailer) {
-    if (auto ready = usable(); !ready) {
-        return std::unexpected(ready.error());
-    }
+    RETURN_IF_ERROR(usable());
     const auto offset = put_trailer(trailer);
     if (!offset) {
         error_ = offset.error();
         return std::unexpected(*error_);
     }
-    if (auto drained = keep(pool_->drain()); !drained) {
-        return std::unexpected(drained.error());
-    }
-    if (auto ended = keep(write_end(*offset)); !ended) {
-        return std::unexpected(ended.error());
-    }
+    RETURN_IF_ERROR(keep(pool_->drain()));
+    RETURN_IF_ERROR(keep(write_end(*offset)));
     finished_ = true;
     return stats();
 }
@@ -387,13 +342,9 @@ DumpWriterStats DumpWriter::Impl::stats() const {
 
 Result<DumpWriter> DumpWriter::create(std::unique_ptr<ByteSink> sink,
                                       const DumpWriterOptions& options) {
-    if (auto checked = check(options); !checked) {
-        return std::unexpected(checked.error());
-    }
+    RETURN_IF_ERROR(check(options));
     auto impl = std::make_unique<Impl>(std::move(sink), options);
-    if (auto started = impl->start(options); !started) {
-        return std::unexpected(started.error());
-    }
+    RETURN_IF_ERROR(impl->start(options));
     return DumpWriter(std::move(impl));
 }
 

@@ -1,6 +1,7 @@
 #include "write_all.h"
 
 #include <libdump/base/descriptor.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libdump/write/byte_sink.h>
 
@@ -55,9 +56,7 @@ class FileSink final : public ByteSink {
         if (::fsync(file_.get()) != 0) {
             return std::unexpected(failed_write(errno));
         }
-        if (auto renamed = rename(); !renamed) {
-            return renamed;
-        }
+        RETURN_IF_ERROR(rename());
         return sync_directory();
     }
 
@@ -167,9 +166,7 @@ Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& pa
                         fmt::format("{} is not a regular file and will not be replaced", name));
         }
     }
-    if (auto removed = remove_leftover(partial); !removed) {
-        return std::unexpected(removed.error());
-    }
+    RETURN_IF_ERROR(remove_leftover(partial));
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     Descriptor file(::open(partial.c_str(), kFlags, kOwnerOnly));
     if (!file.valid()) {

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
 #include <libdump/write/process_index_writer.h>
 
@@ -55,11 +56,8 @@ Result<void> ProcessIndexWriter::flush() {
             const auto value = column_value(row, which);
             values.add_value_plus_one(value ? *value + 1 : 0);
         }
-        auto offset = writer_.append(format::RecordKind::kProcessColumn, values);
-        if (!offset) {
-            return std::unexpected(offset.error());
-        }
-        page.set_column_offset(kind, *offset);
+        ASSIGN_OR_RETURN(auto offset, writer_.append(format::RecordKind::kProcessColumn, values));
+        page.set_column_offset(kind, offset);
     }
     first_row_ += rows_.size();
     rows_.clear();
@@ -67,9 +65,7 @@ Result<void> ProcessIndexWriter::flush() {
 }
 
 Result<void> ProcessIndexWriter::finish(records::Trailer& trailer) {
-    if (auto done = flush(); !done) {
-        return done;
-    }
+    RETURN_IF_ERROR(flush());
     for (const auto& page : pages_) {
         *trailer.add_process_pages() = page;
     }

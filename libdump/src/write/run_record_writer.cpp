@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/record_limits.h>
 #include <libdump/write/run_record_writer.h>
 
@@ -41,12 +42,9 @@ Result<void> RunRecordWriter::referenced() {
     if (++references_ < limits::kDirectoryReferences) {
         return {};
     }
-    auto offset = writer_->append(format::RecordKind::kRunDirectory, directory_);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
+    ASSIGN_OR_RETURN(auto offset, writer_->append(format::RecordKind::kRunDirectory, directory_));
     directory_.Clear();
-    directory_.set_previous_offset(*offset);
+    directory_.set_previous_offset(offset);
     references_ = 0;
     return {};
 }
@@ -80,12 +78,9 @@ Result<void> RunRecordWriter::message(records::Message message) {
 }
 
 Result<void> RunRecordWriter::relations(const records::Relations& page) {
-    auto offset = writer_->append(format::RecordKind::kRelations, page);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
+    ASSIGN_OR_RETURN(auto offset, writer_->append(format::RecordKind::kRelations, page));
     auto& ref = *directory_.add_relations();
-    ref.set_offset(*offset);
+    ref.set_offset(offset);
     ref.set_count(static_cast<std::uint64_t>(page.link_size()) +
                   static_cast<std::uint64_t>(page.monitor_size()));
     return referenced();
@@ -95,11 +90,8 @@ Result<void> RunRecordWriter::flush_regions() {
     if (regions_.region_size() == 0) {
         return {};
     }
-    auto offset = writer_->append(format::RecordKind::kPackedRegions, regions_);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    regions_ref_.set_offset(*offset);
+    ASSIGN_OR_RETURN(auto offset, writer_->append(format::RecordKind::kPackedRegions, regions_));
+    regions_ref_.set_offset(offset);
     regions_ref_.set_count(static_cast<std::uint64_t>(regions_.region_size()));
     *directory_.add_packed_regions() = regions_ref_;
     regions_.Clear();
@@ -112,11 +104,8 @@ Result<void> RunRecordWriter::flush_messages() {
     if (messages_.entry_size() == 0) {
         return {};
     }
-    auto offset = writer_->append(format::RecordKind::kMessages, messages_);
-    if (!offset) {
-        return std::unexpected(offset.error());
-    }
-    messages_ref_.set_offset(*offset);
+    ASSIGN_OR_RETURN(auto offset, writer_->append(format::RecordKind::kMessages, messages_));
+    messages_ref_.set_offset(offset);
     messages_ref_.set_first_index(messages_.first_index());
     messages_ref_.set_count(static_cast<std::uint64_t>(messages_.entry_size()));
     *directory_.add_messages() = messages_ref_;
@@ -127,12 +116,8 @@ Result<void> RunRecordWriter::flush_messages() {
 }
 
 Result<records::RunDirectory> RunRecordWriter::finish() {
-    if (auto done = flush_regions(); !done) {
-        return std::unexpected(done.error());
-    }
-    if (auto done = flush_messages(); !done) {
-        return std::unexpected(done.error());
-    }
+    RETURN_IF_ERROR(flush_regions());
+    RETURN_IF_ERROR(flush_messages());
     return std::move(directory_);
 }
 

@@ -1,6 +1,7 @@
 #include "seek_table_builder.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
 
 #include <fmt/format.h>
@@ -54,17 +55,13 @@ std::uint64_t SeekTableBuilder::frame_bytes() const {
 template <typename Take>
 Result<void> SeekTableBuilder::for_each_part(const Take& take) const {
     static_assert(sizeof(Entry) == format::kSeekTableEntryBytes);
-    if (auto taken = take(bytes_of(frame_header(frame_bytes()))); !taken) {
-        return taken;
-    }
+    RETURN_IF_ERROR(take(bytes_of(frame_header(frame_bytes()))));
     std::vector<Entry> part;
     part.reserve(kEntriesPerPart);
     for (const Entry& entry : entries_) {
         part.push_back(entry);
         if (part.size() == kEntriesPerPart || &entry == &entries_.back()) {
-            if (auto taken = take(std::as_bytes(std::span(part))); !taken) {
-                return taken;
-            }
+            RETURN_IF_ERROR(take(std::as_bytes(std::span(part))));
             part.clear();
         }
     }

@@ -5,6 +5,8 @@
 #include "cli/shared_options.h"
 #include "render/backtrace.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 
@@ -84,15 +86,9 @@ class BacktraceCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto dump = invocation.open(dump_, late_heap_of(process_));
-        if (!dump) {
-            return std::unexpected(dump.error());
-        }
-        auto opened = query::Backtrace::open(**dump, dump_, process_, options_);
-        if (!opened) {
-            return std::unexpected(opened.error());
-        }
-        query::Backtrace& backtrace = **opened;
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, late_heap_of(process_)));
+        ASSIGN_OR_RETURN(auto opened, query::Backtrace::open(*dump, dump_, process_, options_));
+        query::Backtrace& backtrace = *opened;
         const auto render = json_    ? render::backtrace_json
                             : lines_ ? render::backtrace_lines
                                      : render::backtrace_text;

@@ -6,6 +6,7 @@
 #include "cli/shared_options.h"
 #include "render/units.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/write/byte_sink.h>
 
 #include <fmt/format.h>
@@ -65,19 +66,13 @@ class CrashDumpCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto dump = invocation.open(dump_, crash::ConvertChoice{});
-        if (!dump) {
-            return std::unexpected(dump.error());
-        }
-        (*dump)->text_damage().tell_all((*dump)->trailer());
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, crash::ConvertChoice{}));
+        dump->text_damage().tell_all(dump->trailer());
         options_.limits = invocation.limits();
-        auto sink = open_sink(output_, invocation.out());
-        if (!sink) {
-            return std::unexpected(sink.error());
-        }
+        ASSIGN_OR_RETURN(auto sink, open_sink(output_, invocation.out()));
         ProgressLine line(invocation.err());
         auto report = crash_dump::write_crash_dump(
-            **dump, options_, **sink, [&line](const crash_dump::Progress& progress) {
+            *dump, options_, *sink, [&line](const crash_dump::Progress& progress) {
                 line.update(progress.phase, progress.done, progress.total, [&progress] {
                     return fmt::format(", {} written", render::bytes_text(progress.bytes));
                 });
@@ -86,7 +81,7 @@ class CrashDumpCommand final : public Command {
         if (!report) {
             return std::unexpected(with_partial(report.error(), output_.path));
         }
-        if (auto done = (*sink)->commit(); !done) {
+        if (auto done = sink->commit(); !done) {
             return std::unexpected(with_partial(done.error(), output_.path));
         }
         tell_left_out(invocation, *report);

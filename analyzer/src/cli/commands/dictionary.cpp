@@ -5,6 +5,8 @@
 #include "cli/shared_options.h"
 #include "render/messages.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::cli {
 
 namespace {
@@ -27,19 +29,12 @@ class DictionaryCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto dump = invocation.open(dump_, late_heap_of(process_));
-        if (!dump) {
-            return std::unexpected(dump.error());
-        }
-        auto listing = query::DictionaryListing::open(**dump, dump_, process_, options_);
-        if (!listing) {
-            return std::unexpected(listing.error());
-        }
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, late_heap_of(process_)));
+        ASSIGN_OR_RETURN(auto listing,
+                         query::DictionaryListing::open(*dump, dump_, process_, options_));
         const auto render = answer_.json ? render::dictionary_json : render::dictionary_text;
-        if (auto done = render(fitted(invocation.out(), answer_), **listing); !done) {
-            return std::unexpected(done.error());
-        }
-        return tell_listing(invocation, **listing, "dictionary's entries are");
+        RETURN_IF_ERROR(render(fitted(invocation.out(), answer_), *listing));
+        return tell_listing(invocation, *listing, "dictionary's entries are");
     }
 
   private:

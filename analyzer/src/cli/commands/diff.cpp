@@ -4,6 +4,8 @@
 #include "cli/shared_options.h"
 #include "render/diff.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::cli {
 
 namespace {
@@ -24,20 +26,11 @@ class DiffCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto before = invocation.open(before_, no_heaps());
-        if (!before) {
-            return std::unexpected(before.error());
-        }
-        auto after = invocation.open(after_, no_heaps());
-        if (!after) {
-            return std::unexpected(after.error());
-        }
-        auto diff = query::diff_dumps(**before, before_, **after, after_, limit_);
-        if (!diff) {
-            return std::unexpected(diff.error());
-        }
+        ASSIGN_OR_RETURN(auto before, invocation.open(before_, no_heaps()));
+        ASSIGN_OR_RETURN(auto after, invocation.open(after_, no_heaps()));
+        ASSIGN_OR_RETURN(auto diff, query::diff_dumps(*before, before_, *after, after_, limit_));
         (answer_.json ? render::diff_json : render::diff_text)(fitted(invocation.out(), answer_),
-                                                               *diff);
+                                                               diff);
         return Outcome{};
     }
 

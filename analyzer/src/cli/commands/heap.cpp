@@ -5,6 +5,8 @@
 #include "cli/shared_options.h"
 #include "render/heap.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::cli {
 
 namespace {
@@ -32,24 +34,18 @@ class HeapCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto dump = invocation.open(dump_, heap_of(process_));
-        if (!dump) {
-            return std::unexpected(dump.error());
-        }
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, heap_of(process_)));
         options_.limits = invocation.limits();
-        auto report = query::heap_report(**dump, dump_, process_, options_);
-        if (!report) {
-            return std::unexpected(report.error());
-        }
+        ASSIGN_OR_RETURN(auto report, query::heap_report(*dump, dump_, process_, options_));
         (answer_.json ? render::heap_json : render::heap_text)(fitted(invocation.out(), answer_),
-                                                               *report);
-        if (report->unreadable > 0) {
+                                                               report);
+        if (report.unreadable > 0) {
             invocation.tell(
                 fmt::format("the sizes leave out {} whose words are not in the dump or "
                             "make no term",
-                            plural(report->unreadable, "place")));
+                            plural(report.unreadable, "place")));
         }
-        return Outcome{report->withheld || report->unreadable > 0};
+        return Outcome{report.withheld || report.unreadable > 0};
     }
 
   private:

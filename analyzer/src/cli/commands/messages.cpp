@@ -5,6 +5,8 @@
 #include "cli/shared_options.h"
 #include "render/messages.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::cli {
 
 namespace {
@@ -31,19 +33,12 @@ class MessagesCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto dump = invocation.open(dump_, late_heap_of(process_));
-        if (!dump) {
-            return std::unexpected(dump.error());
-        }
-        auto listing = query::MessageListing::open(**dump, dump_, process_, options_);
-        if (!listing) {
-            return std::unexpected(listing.error());
-        }
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, late_heap_of(process_)));
+        ASSIGN_OR_RETURN(auto listing,
+                         query::MessageListing::open(*dump, dump_, process_, options_));
         const auto render = answer_.json ? render::messages_json : render::messages_text;
-        if (auto done = render(fitted(invocation.out(), answer_), **listing); !done) {
-            return std::unexpected(done.error());
-        }
-        return tell_listing(invocation, **listing, "messages are");
+        RETURN_IF_ERROR(render(fitted(invocation.out(), answer_), *listing));
+        return tell_listing(invocation, *listing, "messages are");
     }
 
   private:

@@ -4,6 +4,8 @@
 #include "query/process_details.h"
 #include "render/process_details.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::cli {
 
 namespace {
@@ -26,19 +28,13 @@ class ProcessCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto dump = invocation.open(dump_, heap_of(process_));
-        if (!dump) {
-            return std::unexpected(dump.error());
-        }
-        auto details = query::process_details(**dump, dump_, process_, options_);
-        if (!details) {
-            return std::unexpected(details.error());
-        }
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, heap_of(process_)));
+        ASSIGN_OR_RETURN(auto details, query::process_details(*dump, dump_, process_, options_));
         (answer_.json ? render::process_details_json : render::process_details_text)(
-            fitted(invocation.out(), answer_), *details);
-        const auto placeholders = details->all_placeholders();
+            fitted(invocation.out(), answer_), details);
+        const auto placeholders = details.all_placeholders();
         tell_placeholders(invocation, placeholders);
-        return Outcome{details->line.void_reason.has_value() || details->withheld ||
+        return Outcome{details.line.void_reason.has_value() || details.withheld ||
                        placeholders > 0};
     }
 

@@ -4,6 +4,8 @@
 #include "cli/shared_options.h"
 #include "render/processes.h"
 
+#include <libdump/base/return_if_error.h>
+
 #include <vector>
 
 namespace beamdump::cli {
@@ -32,33 +34,21 @@ class ProcessesCommand final : public Command {
     }
 
     Result<void> check_options() override {
-        auto sort = query::parse_sort(sort_);
-        if (!sort) {
-            return std::unexpected(sort.error());
-        }
-        query_.sort = *sort;
+        ASSIGN_OR_RETURN(auto sort, query::parse_sort(sort_));
+        query_.sort = sort;
         for (const std::string& text : filters_) {
-            auto filter = query::parse_filter(text);
-            if (!filter) {
-                return std::unexpected(filter.error());
-            }
-            query_.filters.push_back(std::move(*filter));
+            ASSIGN_OR_RETURN(auto filter, query::parse_filter(text));
+            query_.filters.push_back(std::move(filter));
         }
         return {};
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto dump = invocation.open(dump_, no_heaps());
-        if (!dump) {
-            return std::unexpected(dump.error());
-        }
-        auto listing = query::ProcessListing::select(**dump, query_);
-        if (!listing) {
-            return std::unexpected(listing.error());
-        }
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, no_heaps()));
+        ASSIGN_OR_RETURN(auto listing, query::ProcessListing::select(*dump, query_));
         const auto render = answer_.json ? render::processes_json : render::processes_text;
         auto done =
-            render(fitted(invocation.out(), answer_), *listing, query::dump_facts(**dump, dump_));
+            render(fitted(invocation.out(), answer_), listing, query::dump_facts(*dump, dump_));
         return done ? Result<Outcome>(Outcome{}) : std::unexpected(done.error());
     }
 

@@ -4,6 +4,8 @@
 #include "cli/shared_options.h"
 #include "render/sections.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::cli {
 
 namespace {
@@ -31,16 +33,10 @@ class SectionsCommand final : public Command {
     Result<Outcome> run(Invocation& invocation) override {
         auto choice = no_heaps();
         choice.other_sections = true;
-        auto dump = invocation.open(dump_, choice);
-        if (!dump) {
-            return std::unexpected(dump.error());
-        }
-        auto listing = query::SectionListing::open(**dump, dump_, options_);
-        if (!listing) {
-            return std::unexpected(listing.error());
-        }
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        ASSIGN_OR_RETURN(auto listing, query::SectionListing::open(*dump, dump_, options_));
         const auto render = answer_.json ? render::sections_json : render::sections_text;
-        auto done = render(fitted(invocation.out(), answer_), **listing);
+        auto done = render(fitted(invocation.out(), answer_), *listing);
         return done ? Result<Outcome>(Outcome{}) : std::unexpected(done.error());
     }
 

@@ -4,6 +4,8 @@
 #include "cli/shared_options.h"
 #include "render/summary.h"
 
+#include <libdump/base/return_if_error.h>
+
 namespace beamdump::cli {
 
 namespace {
@@ -21,16 +23,10 @@ class SummaryCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto dump = invocation.open(dump_, no_heaps());
-        if (!dump) {
-            return std::unexpected(dump.error());
-        }
-        auto summary = query::summarize(**dump, dump_);
-        if (!summary) {
-            return std::unexpected(summary.error());
-        }
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, no_heaps()));
+        ASSIGN_OR_RETURN(auto summary, query::summarize(*dump, dump_));
         (answer_.json ? render::summary_json : render::summary_text)(
-            fitted(invocation.out(), answer_), *summary);
+            fitted(invocation.out(), answer_), summary);
         return Outcome{};
     }
 
