@@ -20,6 +20,22 @@ crash::ConvertChoice choice_of(crash::ConvertChoice::Heaps heaps, std::string pr
     return choice;
 }
 
+/// CLI11's sizes, such as 500MB and 4GiB, refused in a sentence of our own.
+CLI::Validator size_value() {
+    const auto to_bytes = [size = CLI::AsSizeValue(false)](std::string& text) {
+        const auto given = text;
+        std::string wrong;
+        try {
+            wrong = size(text);
+        } catch (const CLI::ValidationError& error) {
+            wrong = error.what();
+        }
+        return wrong.empty() ? wrong
+                             : fmt::format("\"{}\" is not a size such as 500MB or 4GiB", given);
+    };
+    return {to_bytes, ""};
+}
+
 }  // namespace
 
 void add_json(CLI::App& app, bool& json) {
@@ -83,12 +99,12 @@ void add_limits(CLI::App& app, InputLimits& limits) {
     app.add_option("--max-memory", limits.memory,
                    "Memory for what grows with the dump (default 1GiB): tables beyond it go to "
                    "temporary files, a crash dump whose names or processes take more is refused")
-        ->transform(CLI::AsSizeValue(false))
+        ->transform(size_value())
         ->option_text("SIZE");
     app.add_option("--max-temporary", limits.temporary,
                    "Room for temporary files in TMPDIR or /var/tmp (default: half of what is free "
                    "there, at most 64GiB)")
-        ->transform(CLI::AsSizeValue(false))
+        ->transform(size_value())
         ->option_text("SIZE");
 }
 

@@ -4,6 +4,8 @@
 #include "cli/shared_options.h"
 #include "input/opened_dump.h"
 
+#include <libdump/model/dump.h>
+
 #include <fmt/format.h>
 
 namespace beamdump::cli {
@@ -26,6 +28,10 @@ class ConvertCommand final : public Command {
 
     Result<Outcome> run(Invocation& invocation) override {
         if (!input::is_crash_dump(crash_dump_)) {
+            const auto dump = Dump::open(crash_dump_);
+            if (!dump && dump.error().code != ErrorCode::kNotADump) {
+                return std::unexpected(dump.error());
+            }
             return fail(
                 ErrorCode::kNotADump,
                 fmt::format("{} is not a crash dump: there is nothing to convert", crash_dump_));
