@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libdump/write/byte_sink.h>
+#include <libdump/base/byte_sink.h>
 
 #include <cstddef>
 #include <memory>

@@ -3,7 +3,7 @@
 #include "cli/shared_options.h"
 #include "render/output.h"
 
-#include <libdump/write/byte_sink.h>
+#include <libdump/base/byte_sink.h>
 
 #include <memory>
 #include <string>

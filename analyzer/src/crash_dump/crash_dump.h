@@ -1,9 +1,9 @@
 #pragma once
 
 #include <libdump/base/budget.h>
+#include <libdump/base/byte_sink.h>
 #include <libdump/base/error.h>
 #include <libdump/model/dump.h>
-#include <libdump/write/byte_sink.h>
 
 #include <cstdint>
 #include <functional>

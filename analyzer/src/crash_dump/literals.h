@@ -3,8 +3,8 @@
 #include "crash_dump/term_text.h"
 
 #include <libdump/base/error.h>
+#include <libdump/base/scratch_space.h>
 #include <libdump/heap/address_marks.h>
-#include <libdump/heap/scratch_space.h>
 #include <libdump/heap/term_walk.h>
 #include <libdump/model/dump.h>
 

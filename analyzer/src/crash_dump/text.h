@@ -3,7 +3,7 @@
 #include <libdump/base/error.h>
 #include <libdump/term/pointer_text.h>
 // A text export is a file that is written with the same care as a dump.
-#include <libdump/write/byte_sink.h>
+#include <libdump/base/byte_sink.h>
 
 #include <array>
 #include <cstddef>

@@ -9,8 +9,8 @@
 #include "query/top_level_terms.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/scratch_space.h>
 #include <libdump/heap/heap_census.h>
-#include <libdump/heap/scratch_space.h>
 #include <libdump/heap/term_sizes.h>
 
 #include <fmt/format.h>

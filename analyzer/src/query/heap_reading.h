@@ -5,9 +5,9 @@
 #include "query/late_texts.h"
 #include "query/opened_process.h"
 
+#include <libdump/base/scratch_space.h>
 #include <libdump/heap/heap_census.h>
 #include <libdump/heap/largest_terms.h>
-#include <libdump/heap/scratch_space.h>
 #include <libdump/heap/term_sizes.h>
 #include <libdump/model/dump.h>
 #include <libdump/term/term_printer.h>

@@ -2,8 +2,8 @@
 
 #include "heap_text.h"
 
+#include <libdump/base/scratch_array.h>
 #include <libdump/crash/crash_dump.h>
-#include <libdump/heap/scratch_array.h>
 
 #include <memory>
 #include <span>

@@ -4,8 +4,8 @@
 #include "frame_compressor.h"
 #include "seek_table_builder.h"
 
+#include <libdump/base/byte_sink.h>
 #include <libdump/base/error.h>
-#include <libdump/write/byte_sink.h>
 #include <libdump/write/dump_writer.h>
 
 #include <atomic>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <libdump/base/byte_sink.h>
 #include <libdump/base/error.h>
-#include <libdump/write/byte_sink.h>
 
 #include <cstddef>
 #include <cstdint>

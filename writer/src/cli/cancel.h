@@ -2,9 +2,9 @@
 
 #include "target/stop/holds.h"
 
+#include <libdump/base/byte_sink.h>
 #include <libdump/base/descriptor.h>
 #include <libdump/base/error.h>
-#include <libdump/write/byte_sink.h>
 
 #include <atomic>
 #include <chrono>

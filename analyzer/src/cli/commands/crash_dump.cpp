@@ -6,8 +6,8 @@
 #include "cli/shared_options.h"
 #include "render/units.h"
 
+#include <libdump/base/byte_sink.h>
 #include <libdump/base/return_if_error.h>
-#include <libdump/write/byte_sink.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

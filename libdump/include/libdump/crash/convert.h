@@ -1,8 +1,8 @@
 #pragma once
 
+#include <libdump/base/byte_sink.h>
 #include <libdump/crash/crash_dump.h>
 #include <libdump/crash/late_terms.h>
-#include <libdump/write/byte_sink.h>
 
 #include <functional>
 #include <memory>

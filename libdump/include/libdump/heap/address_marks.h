@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libdump/heap/scratch_array.h>
+#include <libdump/base/scratch_array.h>
 
 #include <array>
 #include <cstddef>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <libdump/base/error.h>
+#include <libdump/base/scratch_space.h>
 #include <libdump/heap/address_marks.h>
 #include <libdump/heap/dominators.h>
 #include <libdump/heap/largest_terms.h>
-#include <libdump/heap/scratch_space.h>
 #include <libdump/heap/term_walk.h>
 
 #include <cstdint>

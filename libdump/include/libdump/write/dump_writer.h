@@ -1,8 +1,8 @@
 #pragma once
 
+#include <libdump/base/byte_sink.h>
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>
-#include <libdump/write/byte_sink.h>
 
 #include <records.pb.h>
 

@@ -1,6 +1,6 @@
 #include "support/temporary_directory.h"
 
-#include <libdump/heap/scratch_array.h>
+#include <libdump/base/scratch_array.h>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <libdump/write/byte_sink.h>
+#include <libdump/base/byte_sink.h>
 
 #include <utility>
 

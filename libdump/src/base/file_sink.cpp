@@ -1,9 +1,9 @@
 #include "write_all.h"
 
+#include <libdump/base/byte_sink.h>
 #include <libdump/base/descriptor.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
-#include <libdump/write/byte_sink.h>
 
 #include <fmt/format.h>
 

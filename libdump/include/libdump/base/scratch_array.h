@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libdump/heap/scratch_space.h>
+#include <libdump/base/scratch_space.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
+#include <libdump/base/byte_sink.h>
 #include <libdump/base/descriptor.h>
-#include <libdump/write/byte_sink.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

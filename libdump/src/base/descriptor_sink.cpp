@@ -1,7 +1,7 @@
 #include "write_all.h"
 
+#include <libdump/base/byte_sink.h>
 #include <libdump/base/system_error.h>
-#include <libdump/write/byte_sink.h>
 
 #include <fmt/format.h>
 

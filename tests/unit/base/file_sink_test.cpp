@@ -1,6 +1,6 @@
 #include "support/temporary_directory.h"
 
-#include <libdump/write/byte_sink.h>
+#include <libdump/base/byte_sink.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

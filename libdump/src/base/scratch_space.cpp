@@ -1,6 +1,6 @@
+#include <libdump/base/scratch_space.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/temporary_file.h>
-#include <libdump/heap/scratch_space.h>
 
 #include <fmt/format.h>
 
