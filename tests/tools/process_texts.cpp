@@ -2,9 +2,9 @@
 // shown of its terms, and the texts of its backtrace, dictionary's values and messages. For tests
 // that look at all processes of many dumps: one program run a dump, not one a process.
 
-#include "query/backtrace.h"
-#include "query/dictionary.h"
-#include "query/messages.h"
+#include "query/process/backtrace.h"
+#include "query/process/dictionary.h"
+#include "query/process/messages.h"
 
 #include <libdump/model/dump.h>
 #include <libdump/model/owner_id.h>

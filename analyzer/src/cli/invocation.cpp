@@ -1,7 +1,7 @@
 #include "cli/invocation.h"
 
 #include "cli/progress.h"
-#include "render/table.h"
+#include "render/shared/table.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "input/opened_dump.h"
-#include "render/output.h"
+#include "render/shared/output.h"
 
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>

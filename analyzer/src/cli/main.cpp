@@ -1,5 +1,5 @@
 #include "cli/run.h"
-#include "render/output.h"
+#include "render/shared/output.h"
 
 #include <csignal>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/shared_options.h"
-#include "render/output.h"
+#include "render/shared/output.h"
 
 #include <libdump/base/byte_sink.h>
 

@@ -1,8 +1,8 @@
 #include "cli/remarks.h"
 
-#include "render/table.h"
-#include "render/units.h"
-#include "render/void_text.h"
+#include "render/shared/table.h"
+#include "render/shared/units.h"
+#include "render/shared/void_text.h"
 
 namespace beamdump::cli {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/exit_status.h"
-#include "render/output.h"
+#include "render/shared/output.h"
 
 #include <libdump/base/error.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "render/output.h"
+#include "render/shared/output.h"
 
 #include <libdump/base/budget.h>
 #include <libdump/crash/convert.h>

@@ -7,8 +7,8 @@
 #include "crash_dump/node_sections.h"
 #include "crash_dump/process_section.h"
 #include "crash_dump/process_terms.h"
-#include "query/opened_process.h"
-#include "query/term_text.h"
+#include "query/process/opened_process.h"
+#include "query/term/term_text.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/process_context.h>

@@ -1,6 +1,6 @@
 #include "crash_dump/node_facts.h"
 
-#include "query/dump_facts.h"
+#include "query/node/dump_facts.h"
 
 #include <libdump/term/term_scheme.h>
 

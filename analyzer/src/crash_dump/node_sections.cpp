@@ -1,6 +1,6 @@
 #include "crash_dump/node_sections.h"
 
-#include "query/dump_facts.h"
+#include "query/node/dump_facts.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>

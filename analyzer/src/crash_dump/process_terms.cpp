@@ -1,6 +1,6 @@
 #include "crash_dump/process_terms.h"
 
-#include "query/process_dictionary.h"
+#include "query/process/process_dictionary.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/heap/largest_terms.h>

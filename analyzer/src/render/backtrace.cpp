@@ -1,8 +1,8 @@
 #include "render/backtrace.h"
 
-#include "render/json.h"
-#include "render/layout.h"
-#include "render/table.h"
+#include "render/shared/json.h"
+#include "render/shared/layout.h"
+#include "render/shared/table.h"
 
 #include <fmt/format.h>
 

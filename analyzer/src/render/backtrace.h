@@ -1,7 +1,7 @@
 #pragma once
 
-#include "query/backtrace.h"
-#include "render/output.h"
+#include "query/process/backtrace.h"
+#include "render/shared/output.h"
 
 #include <cstddef>
 #include <cstdint>

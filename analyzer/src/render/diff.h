@@ -1,7 +1,7 @@
 #pragma once
 
-#include "query/diff.h"
-#include "render/output.h"
+#include "query/node/diff.h"
+#include "render/shared/output.h"
 
 namespace beamdump::render {
 

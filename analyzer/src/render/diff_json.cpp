@@ -1,5 +1,5 @@
 #include "render/diff.h"
-#include "render/json.h"
+#include "render/shared/json.h"
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 #include "render/diff.h"
-#include "render/layout.h"
 #include "render/process_table.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "render/shared/layout.h"
+#include "render/shared/table.h"
+#include "render/shared/units.h"
 
 #include <fmt/format.h>
 

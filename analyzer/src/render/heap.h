@@ -1,7 +1,7 @@
 #pragma once
 
-#include "query/heap.h"
-#include "render/output.h"
+#include "query/heap/heap.h"
+#include "render/shared/output.h"
 
 namespace beamdump::render {
 

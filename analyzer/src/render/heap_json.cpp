@@ -1,5 +1,5 @@
 #include "render/heap.h"
-#include "render/json.h"
+#include "render/shared/json.h"
 
 #include <libdump/heap/term_sizes.h>
 

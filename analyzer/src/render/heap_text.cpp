@@ -1,10 +1,10 @@
 #include "render/heap.h"
-#include "render/layout.h"
 #include "render/process_table.h"
-#include "render/table.h"
-#include "render/term_line.h"
-#include "render/units.h"
-#include "render/void_text.h"
+#include "render/shared/layout.h"
+#include "render/shared/table.h"
+#include "render/shared/term_line.h"
+#include "render/shared/units.h"
+#include "render/shared/void_text.h"
 
 #include <libdump/heap/term_sizes.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "query/dictionary.h"
-#include "query/messages.h"
-#include "render/output.h"
+#include "query/process/dictionary.h"
+#include "query/process/messages.h"
+#include "render/shared/output.h"
 
 namespace beamdump::render {
 

@@ -1,5 +1,5 @@
-#include "render/json.h"
 #include "render/messages.h"
+#include "render/shared/json.h"
 
 #include <libdump/base/return_if_error.h>
 

@@ -1,8 +1,8 @@
 #include "render/messages.h"
 #include "render/process_table.h"
-#include "render/table.h"
-#include "render/term_line.h"
-#include "render/units.h"
+#include "render/shared/table.h"
+#include "render/shared/term_line.h"
+#include "render/shared/units.h"
 
 #include <libdump/base/return_if_error.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "query/process_details.h"
-#include "render/output.h"
+#include "query/process/process_details.h"
+#include "render/shared/output.h"
 
 namespace beamdump::render {
 

@@ -1,5 +1,5 @@
-#include "render/json.h"
 #include "render/process_details.h"
+#include "render/shared/json.h"
 
 namespace beamdump::render {
 

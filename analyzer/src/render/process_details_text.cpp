@@ -1,9 +1,9 @@
 #include "render/process_details.h"
 #include "render/process_table.h"
-#include "render/table.h"
-#include "render/term_line.h"
-#include "render/units.h"
-#include "render/void_text.h"
+#include "render/shared/table.h"
+#include "render/shared/term_line.h"
+#include "render/shared/units.h"
+#include "render/shared/void_text.h"
 
 #include <fmt/format.h>
 

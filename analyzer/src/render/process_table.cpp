@@ -1,7 +1,7 @@
 #include "render/process_table.h"
 
-#include "render/table.h"
-#include "render/units.h"
+#include "render/shared/table.h"
+#include "render/shared/units.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "query/dump_facts.h"
-#include "query/process_line.h"
-#include "render/layout.h"
-#include "render/output.h"
+#include "query/node/dump_facts.h"
+#include "query/node/process_line.h"
+#include "render/shared/layout.h"
+#include "render/shared/output.h"
 
 #include <span>
 #include <string_view>

@@ -1,9 +1,9 @@
 #include "render/processes.h"
 
-#include "render/json.h"
-#include "render/layout.h"
 #include "render/process_table.h"
-#include "render/units.h"
+#include "render/shared/json.h"
+#include "render/shared/layout.h"
+#include "render/shared/units.h"
 
 #include <libdump/base/return_if_error.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "query/processes.h"
-#include "render/output.h"
+#include "query/node/processes.h"
+#include "render/shared/output.h"
 
 #include <libdump/base/error.h>
 

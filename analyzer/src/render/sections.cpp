@@ -1,8 +1,8 @@
 #include "render/sections.h"
 
-#include "render/json.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "render/shared/json.h"
+#include "render/shared/table.h"
+#include "render/shared/units.h"
 
 #include <libdump/base/return_if_error.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "query/sections.h"
-#include "render/output.h"
+#include "query/node/sections.h"
+#include "render/shared/output.h"
 
 namespace beamdump::render {
 

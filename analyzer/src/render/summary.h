@@ -1,7 +1,7 @@
 #pragma once
 
-#include "query/summary.h"
-#include "render/output.h"
+#include "query/node/summary.h"
+#include "render/shared/output.h"
 
 namespace beamdump::render {
 

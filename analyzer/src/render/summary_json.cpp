@@ -1,4 +1,4 @@
-#include "render/json.h"
+#include "render/shared/json.h"
 #include "render/summary.h"
 
 #include <vector>

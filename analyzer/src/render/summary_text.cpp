@@ -1,8 +1,8 @@
-#include "render/layout.h"
 #include "render/process_table.h"
+#include "render/shared/layout.h"
+#include "render/shared/table.h"
+#include "render/shared/units.h"
 #include "render/summary.h"
-#include "render/table.h"
-#include "render/units.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "query/diff.h"
+#include "query/node/diff.h"
 
 #include "program.h"
 

@@ -1,4 +1,4 @@
-#include "query/processes.h"
+#include "query/node/processes.h"
 
 #include "program.h"
 

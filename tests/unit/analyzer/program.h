@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/run.h"
-#include "render/output.h"
+#include "render/shared/output.h"
 #include "sample_dump.h"
 #include "support/temporary_directory.h"
 

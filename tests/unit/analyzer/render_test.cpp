@@ -1,7 +1,7 @@
 #include "program.h"
-#include "render/json.h"
-#include "render/table.h"
-#include "render/units.h"
+#include "render/shared/json.h"
+#include "render/shared/table.h"
+#include "render/shared/units.h"
 
 #include <gtest/gtest.h>
 

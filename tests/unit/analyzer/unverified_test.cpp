@@ -1,5 +1,5 @@
 #include "program.h"
-#include "query/layout_sources.h"
+#include "query/node/layout_sources.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

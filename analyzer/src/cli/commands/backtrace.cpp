@@ -1,4 +1,4 @@
-#include "query/backtrace.h"
+#include "query/process/backtrace.h"
 
 #include "cli/command_table.h"
 #include "cli/remarks.h"

@@ -4,7 +4,7 @@
 #include "cli/output_file.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
-#include "render/units.h"
+#include "render/shared/units.h"
 
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/return_if_error.h>

@@ -1,4 +1,4 @@
-#include "query/dictionary.h"
+#include "query/process/dictionary.h"
 
 #include "cli/command_table.h"
 #include "cli/remarks.h"

@@ -1,4 +1,4 @@
-#include "query/diff.h"
+#include "query/node/diff.h"
 
 #include "cli/command_table.h"
 #include "cli/shared_options.h"

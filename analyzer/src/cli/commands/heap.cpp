@@ -1,4 +1,4 @@
-#include "query/heap.h"
+#include "query/heap/heap.h"
 
 #include "cli/command_table.h"
 #include "cli/remarks.h"

@@ -1,4 +1,4 @@
-#include "query/messages.h"
+#include "query/process/messages.h"
 
 #include "cli/command_table.h"
 #include "cli/remarks.h"

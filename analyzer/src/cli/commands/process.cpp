@@ -1,7 +1,7 @@
 #include "cli/command_table.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
-#include "query/process_details.h"
+#include "query/process/process_details.h"
 #include "render/process_details.h"
 
 #include <libdump/base/return_if_error.h>

@@ -1,4 +1,4 @@
-#include "query/processes.h"
+#include "query/node/processes.h"
 
 #include "cli/command_table.h"
 #include "cli/shared_options.h"

@@ -1,4 +1,4 @@
-#include "query/summary.h"
+#include "query/node/summary.h"
 
 #include "cli/command_table.h"
 #include "cli/shared_options.h"

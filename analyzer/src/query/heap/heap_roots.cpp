@@ -1,0 +1,155 @@
+#include "query/heap/heap_roots.h"
+
+#include "query/process/process_dictionary.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/messages.h>
+#include <libdump/term/frame_cursor.h>
+#include <libdump/term/heap_object.h>
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace beamdump::query {
+
+namespace {
+
+using VisitRoot = std::function<void(const HeapRoot&)>;
+
+std::string frame_name(Dump& dump, const StackFrame& frame) {
+    if (frame.location && frame.location->function) {
+        return function_text(dump, *frame.location->function);
+    }
+    if (frame.location && frame.location->code_point) {
+        return *frame.location->code_point;
+    }
+    return fmt::format("{:#x}", frame.code_address);
+}
+
+void visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& visit, RootVisits& visits) {
+    FrameCursor frames(process.context, process.scheme, process.stack());
+    while (const auto frame = frames.next()) {
+        visits.malformed += frame->cut_short ? 1 : 0;
+        HeapRoot root;
+        root.kind = RootKind::kStack;
+        root.frame = frame->index;
+        for (const FrameRegister& y : frame->registers) {
+            if (y.is_catch || !leads_to_object(process.scheme, y.word)) {
+                continue;
+            }
+            if (root.name.empty()) {
+                root.name = frame_name(dump, *frame);
+            }
+            root.index = y.index;
+            root.word = y.word;
+            visit(root);
+        }
+    }
+}
+
+Result<void> visit_arguments(OpenedProcess& process, const VisitRoot& visit) {
+    ASSIGN_OR_RETURN(const auto words, process.arguments());
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (leads_to_object(process.scheme, (words)[i])) {
+            HeapRoot root;
+            root.kind = RootKind::kArgument;
+            root.index = i;
+            root.word = (words)[i];
+            visit(root);
+        }
+    }
+    return {};
+}
+
+Result<void> visit_entries(OpenedProcess& process, const VisitRoot& visit, RootVisits& visits) {
+    auto malformed = visit_dictionary(process.context, process.run, process.scheme,
+                                      [&visit](std::uint64_t key, std::uint64_t value) {
+                                          HeapRoot root;
+                                          root.kind = RootKind::kDictionary;
+                                          root.key_word = key;
+                                          root.word = value;
+                                          visit(root);
+                                      });
+    if (!malformed) {
+        return wrap("reading the dictionary", std::move(malformed.error()));
+    }
+    visits.malformed += *malformed;
+    return {};
+}
+
+void visit_fields(OpenedProcess& process, const VisitRoot& visit) {
+    const records::Process& facts = process.run.process;
+    const auto field = [&](std::string_view name, std::uint64_t word) {
+        if (leads_to_object(process.scheme, word)) {
+            HeapRoot root;
+            root.kind = RootKind::kOther;
+            root.name = name;
+            root.word = word;
+            visit(root);
+        }
+    };
+    field("group_leader", facts.group_leader_word());
+    field("parent", facts.parent_word());
+    field("exception_value", facts.exception_value_word());
+    field("exception_trace", facts.exception_trace_word());
+    field("sequential_trace_token", facts.sequential_trace_token_word());
+}
+
+Result<void> visit_messages(Dump& dump, OpenedProcess& process, const VisitRoot& visit,
+                            RootVisits& visits) {
+    MessageWalker walker(dump.reader(), process.run);
+    for (;;) {
+        auto entry = walker.next();
+        if (!entry) {
+            return wrap("reading the messages", std::move(entry.error()));
+        }
+        if (*entry == nullptr) {
+            return {};
+        }
+        if (!is_message(**entry)) {
+            continue;
+        }
+        if ((*entry)->kind() == records::MESSAGE_KIND_EXTERNAL) {
+            ++visits.undecoded_messages;
+            continue;
+        }
+        HeapRoot root;
+        root.kind = RootKind::kMessage;
+        root.index = walker.index();
+        root.word = (*entry)->term_word();
+        process.context.set_message(*entry);
+        visit(root);
+        process.context.set_message(nullptr);
+    }
+}
+
+}  // namespace
+
+std::string_view root_kind_text(RootKind kind) {
+    switch (kind) {
+        case RootKind::kStack:
+            return "stack";
+        case RootKind::kArgument:
+            return "argument";
+        case RootKind::kDictionary:
+            return "dictionary";
+        case RootKind::kMessage:
+            return "message";
+        case RootKind::kOther:
+            break;
+    }
+    return "other";
+}
+
+Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process, const VisitRoot& visit) {
+    RootVisits visits;
+    visit_stack(dump, process, visit, visits);
+    RETURN_IF_ERROR(visit_arguments(process, visit));
+    RETURN_IF_ERROR(visit_entries(process, visit, visits));
+    visit_fields(process, visit);
+    RETURN_IF_ERROR(visit_messages(dump, process, visit, visits));
+    return visits;
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "query/heap/heap_reading.h"
+
+#include <libdump/heap/heap_census.h>
+
+namespace beamdump::query {
+
+/// The terms of the heap's blocks that no other object refers to, in address order; those that the
+/// census has not met are dead, but for crash dumps, which have no others than those that the VM
+/// met.
+TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census);
+
+}  // namespace beamdump::query

@@ -1,0 +1,43 @@
+#include "query/node/dump_facts.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace beamdump::query {
+
+bool is_of_crash_dump(const Dump& dump) {
+    return dump.capture().mode() == records::CAPTURE_MODE_CRASH_DUMP;
+}
+
+std::uint64_t node_word_bytes(const Dump& dump) {
+    constexpr std::uint64_t kMost = 8;
+    return dump.node().has_word_size() ? dump.node().word_size() : kMost;
+}
+
+DumpFacts dump_facts(Dump& dump, const std::string& file) {
+    DumpFacts facts;
+    facts.file = file;
+    // What is asked may be made of the file, which is another then.
+    std::error_code unknown;
+    const auto bytes = std::filesystem::file_size(file, unknown);
+    facts.file_bytes = unknown ? dump.reader().file_bytes() : bytes;
+    // Of a crash dump, it is made for the question, and not the same as that of its conversion.
+    if (!is_of_crash_dump(dump)) {
+        facts.stream_bytes = dump.reader().flat_bytes();
+    }
+    if (const auto& damage = dump.reader().damage()) {
+        facts.damage = damage->what;
+    }
+    if (dump.node().has_name_atom()) {
+        facts.node_name = dump.atoms().text(dump.node().name_atom());
+    }
+    if (dump.capture().has_started_us()) {
+        facts.captured_us = dump.capture().started_us();
+    }
+    facts.layout = layout_facts(dump);
+    facts.word_bytes = node_word_bytes(dump);
+    facts.memory_of_heaps = dump.capture().memory_of_heaps();
+    return facts;
+}
+
+}  // namespace beamdump::query

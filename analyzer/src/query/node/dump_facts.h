@@ -1,0 +1,36 @@
+#pragma once
+
+#include "query/node/layout_facts.h"
+
+#include <libdump/model/dump.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace beamdump::query {
+
+/// Which dump an answer is about, and whether it is all there. Stands in every answer.
+struct DumpFacts {
+    std::string file;
+    std::uint64_t file_bytes = 0;
+    std::optional<std::uint64_t> stream_bytes;  ///< decompressed; nothing of a crash dump
+    std::optional<std::string> damage;          ///< set where the dump was cut short
+    std::optional<std::string> node_name;
+    std::optional<std::int64_t> captured_us;  ///< since the Unix epoch
+    std::optional<LayoutFacts> layout;        ///< set where it is not the release's own
+    std::uint64_t word_bytes = 8;             ///< of the node
+    /// A process's memory is its stack, heap and old heap: a crash dump of a release before R16B01
+    /// tells no more.
+    bool memory_of_heaps = false;
+};
+
+/// Whether it was made of a crash dump's text, which leaves out what a capture always has.
+bool is_of_crash_dump(const Dump& dump);
+
+/// Size of the node's words; that of most where the dump does not tell.
+std::uint64_t node_word_bytes(const Dump& dump);
+
+DumpFacts dump_facts(Dump& dump, const std::string& file);
+
+}  // namespace beamdump::query

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "query/node/dump_facts.h"
+#include "query/node/process_line.h"
+#include "query/process/opened_process.h"
+
+#include <libdump/base/error.h>
+#include <libdump/term/backtrace_cursor.h>
+#include <libdump/term/frame_cursor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::query {
+
+struct BacktraceOptions {
+    std::int64_t term_limit = kNoTermLimit;  ///< kClassicTermLimit: the VM's own text
+    bool sensitive = false;                  ///< show the stack of a process flagged sensitive
+};
+
+/// What could not be shown of the terms.
+struct Gaps {
+    std::uint64_t malformed = 0;         ///< words that make no term
+    std::uint64_t absent = 0;            ///< words or names that the dump lacks
+    std::uint64_t partial_binaries = 0;  ///< binaries of which only the first bytes are here
+
+    [[nodiscard]] std::uint64_t total() const { return malformed + absent + partial_binaries; }
+};
+
+struct RegisterLine {
+    std::uint64_t index = 0;
+    std::uint64_t word = 0;
+    bool is_catch = false;
+    std::optional<std::string> catch_function;  ///< module:function/arity + offset
+};
+
+struct FrameLine {
+    std::uint64_t index = 0;  ///< 0: the current function
+    std::uint64_t code_address = 0;
+    std::optional<std::uint64_t> stack_address;
+    std::optional<std::string> function;  ///< module:function/arity, or what the VM shows
+    std::optional<std::uint64_t> offset;  ///< bytes from the function's ErtsCodeMFA
+    std::optional<std::string> file;
+    std::optional<std::uint32_t> line;
+    std::vector<RegisterLine> registers;
+    bool continued = false;
+    bool cut_short = false;
+};
+
+/// A process's stack, as the VM's own text or as frames. Everything comes in pieces: memory does
+/// not depend on the length of the stack or the size of a term. The dump must outlive it.
+class Backtrace {
+  public:
+    static Result<std::unique_ptr<Backtrace>> open(Dump& dump, const std::string& file,
+                                                   std::string_view name,
+                                                   const BacktraceOptions& options);
+
+    [[nodiscard]] const DumpFacts& dump_facts() const { return facts_; }
+    [[nodiscard]] const ProcessLine& line() const { return process_->line; }
+    [[nodiscard]] Withheld withheld() const { return withheld_; }
+    [[nodiscard]] const std::string& void_detail() const { return process_->run.end.detail(); }
+    /// Bytes of each binary that the capture kept; nothing: all.
+    [[nodiscard]] std::optional<std::uint64_t> binary_prefix_bytes() const;
+
+    /// The VM's text: appends at most `max_bytes` to `out` and gives how many, 0 at the end.
+    std::size_t next_text(std::size_t max_bytes, std::string& out);
+
+    /// The x registers that are saved for the function in which the process goes on. Nothing: a
+    /// crash dump does not tell, the VM's own text does not show them, or they are withheld.
+    [[nodiscard]] const std::optional<std::vector<RegisterLine>>& arguments() const {
+        return arguments_;
+    }
+    /// The next frame; nothing after the last.
+    std::optional<FrameLine> next_frame();
+    /// Begins the text of a register's term; next_term() gives it, 0 at its end.
+    void start_term(const RegisterLine& shown);
+    std::size_t next_term(std::size_t max_bytes, std::string& out);
+
+    /// What could not be shown, in all that was given so far.
+    [[nodiscard]] Gaps gaps() const;
+    /// The last frame given, or the text, ends early: the dump lacks the rest of the stack.
+    [[nodiscard]] bool cut_short() const { return cut_short_; }
+
+  private:
+    Backtrace(Dump& dump, std::unique_ptr<OpenedProcess> process, BacktraceOptions options);
+    Result<void> prepare();
+    Result<void> show_as_the_vm();
+    Result<void> load_arguments();
+
+    Dump* dump_;  // non-owning
+    DumpFacts facts_;
+    std::unique_ptr<OpenedProcess> process_;
+    BacktraceOptions options_;
+    Withheld withheld_ = Withheld::kNo;
+    std::optional<BacktraceCursor> text_;
+    std::optional<FrameCursor> frames_;
+    std::optional<TermPrinter> terms_;  ///< none of what is withheld
+    std::optional<std::vector<RegisterLine>> arguments_;
+    bool cut_short_ = false;
+};
+
+}  // namespace beamdump::query

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "query/process/message_shape.h"
+#include "query/process/message_text.h"
+#include "query/process/process_details.h"
+
+#include <libdump/model/messages.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::query {
+
+struct MessagesOptions {
+    std::uint64_t from = 0;        ///< index of the first entry, counting all of the queues
+    std::uint64_t limit = 20;      ///< messages; 0: all
+    std::size_t term_bytes = 200;  ///< of each message's text; 0: all
+    bool histogram = true;
+    bool sensitive = false;  ///< show the messages of a process flagged sensitive
+};
+
+struct ShapeCount {
+    std::string shape;
+    std::uint64_t count = 0;
+};
+
+/// All of a process's messages by what they look like, the most frequent first.
+struct MessageHistogram {
+    /// Shapes told apart at most, in the order in which they first occur; what comes after them is
+    /// counted as `other`.
+    static constexpr std::size_t kMostShapes = 1000;
+
+    std::vector<ShapeCount> shapes;
+    std::uint64_t messages = 0;
+    std::uint64_t other = 0;
+    std::uint64_t other_signals = 0;
+};
+
+/// One process's messages, a page of them or all, one at a time. Memory does not depend on the
+/// queue: one record of messages, and the shapes.
+class MessageListing {
+  public:
+    static Result<std::unique_ptr<MessageListing>> open(Dump& dump, const std::string& file,
+                                                        std::string_view name,
+                                                        const MessagesOptions& options);
+
+    [[nodiscard]] const DumpFacts& dump_facts() const { return facts_; }
+    [[nodiscard]] const ProcessLine& line() const { return process_->line; }
+    [[nodiscard]] Withheld withheld() const { return withheld_; }
+    [[nodiscard]] const MessagesOptions& options() const { return options_; }
+    /// Of all queues: messages and other signals.
+    [[nodiscard]] std::uint64_t entries() const { return entries_; }
+
+    /// Counts the messages of all queues by their shapes. Reads all of them.
+    Result<MessageHistogram> histogram();
+
+    /// The next message of the page; nothing after its last. Reads the records that hold the page.
+    Result<std::optional<MessageLine>> next();
+
+    [[nodiscard]] std::uint64_t placeholders() const { return printer_.placeholders(); }
+    /// Records of messages that the process has, and how many were read so far.
+    struct Reading {
+        std::uint64_t records = 0;
+        std::uint64_t for_histogram = 0;
+        std::uint64_t for_page = 0;
+    };
+    [[nodiscard]] Reading reading() const;
+
+  private:
+    MessageListing(Dump& dump, const std::string& file, std::unique_ptr<OpenedProcess> process,
+                   const MessagesOptions& options);
+
+    Dump& dump_;
+    DumpFacts facts_;
+    std::unique_ptr<OpenedProcess> process_;
+    MessagesOptions options_;
+    MessagePrinter printer_;
+    MessageWalker walker_;
+    Withheld withheld_ = Withheld::kNo;
+    std::uint64_t entries_ = 0;
+    std::uint64_t given_ = 0;
+    std::uint64_t histogram_records_ = 0;
+};
+
+}  // namespace beamdump::query

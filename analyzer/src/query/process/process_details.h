@@ -1,0 +1,137 @@
+#pragma once
+
+#include "query/node/dump_facts.h"
+#include "query/node/process_line.h"
+#include "query/term/term_text.h"
+
+#include <libdump/base/error.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace beamdump::query {
+
+class LateTexts;
+
+enum class FactUnit : std::uint8_t { kNone, kBytes, kWords, kAddress, kBits };
+
+/// One thing that is known of a process, under process_info's name where it has one.
+struct Fact {
+    std::string name;
+    std::variant<std::string, std::uint64_t, bool> value;
+    FactUnit unit = FactUnit::kNone;
+};
+
+/// Facts that belong together: "memory", "message_queue"...
+struct FactGroup {
+    std::string name;
+    std::vector<Fact> facts;
+};
+
+/// The first items of a list, and how many there are in all.
+template <typename Item>
+struct Excerpt {
+    std::vector<Item> items;
+    std::uint64_t total = 0;
+};
+
+struct LinkLine {
+    std::string kind;   ///< process, port, remote
+    std::string other;  ///< as Erlang prints it
+    bool unlinking = false;
+};
+
+struct MonitorLine {
+    std::string kind;   ///< process, port, time_offset, remote, resource, ...
+    std::string other;  ///< pid, port, name or {name,node}
+    std::optional<std::string> reference;
+};
+
+struct DictionaryLine {
+    TermText key;
+    TermText value;
+};
+
+/// An x register that is saved for the function in which the process goes on.
+struct ArgumentLine {
+    std::uint64_t index = 0;
+    TermText term;
+};
+
+struct MessageLine {
+    std::uint64_t index = 0;  ///< among all entries of the queues
+    std::string queue;        ///< inner, middle, outer, buffer
+    TermText term;
+};
+
+/// A function, and the line in it.
+struct CodeLine {
+    std::string function;  ///< module:function/arity
+    std::optional<std::string> file;
+    std::optional<std::uint64_t> line;  ///< known where the file is
+};
+
+/// A process that this one suspends.
+struct SuspendLine {
+    std::string process;
+    std::uint64_t active = 0;       ///< times, in force
+    std::uint64_t outstanding = 0;  ///< times, asked for and not yet in force
+};
+
+/// A reference-counted binary that this process refers to.
+struct ReferencedBinary {
+    std::uint64_t address = 0;  ///< of its structure: process_info's id
+    std::optional<std::uint64_t> size_bytes;
+    std::optional<std::uint64_t> references;
+};
+
+struct RegionLine {
+    std::string kind;
+    std::uint64_t address = 0;
+    std::uint64_t total_bytes = 0;
+    std::uint64_t captured_bytes = 0;
+    std::optional<std::string> absent_because;
+};
+
+struct ProcessDetails {
+    DumpFacts dump;
+    ProcessLine line;
+    std::optional<std::string> void_detail;
+    std::vector<FactGroup> groups;
+    Excerpt<CodeLine> stacktrace;  ///< process_info's current_stacktrace
+    Excerpt<LinkLine> links;
+    Excerpt<MonitorLine> monitors;      ///< that this process holds
+    Excerpt<MonitorLine> monitored_by;  ///< that others hold on it
+    // Nothing: a crash dump does not tell.
+    std::optional<Excerpt<ArgumentLine>> arguments;
+    std::optional<Excerpt<SuspendLine>> suspending;
+    std::optional<Excerpt<ReferencedBinary>> binaries;
+    Excerpt<DictionaryLine> dictionary;
+    Excerpt<MessageLine> messages;
+    std::uint64_t other_signals = 0;  ///< entries of the queues that are no messages
+    Excerpt<RegionLine> regions;
+    bool withheld = false;        ///< flagged sensitive: dictionary and messages not shown
+    std::uint64_t malformed = 0;  ///< words of the dictionary that make no entry
+    std::shared_ptr<const LateTexts> texts;  ///< what the terms above read from
+    /// Those, and marked places in the terms above, as far as they were written.
+    [[nodiscard]] std::uint64_t all_placeholders() const;
+};
+
+struct DetailsOptions {
+    std::uint64_t limit = 20;      ///< items of each list; 0: all, held in memory
+    std::size_t term_bytes = 200;  ///< of each term's text; 0: all
+    bool sensitive = false;        ///< show the terms of a process flagged sensitive
+};
+
+/// Everything that the dump says about one process. Lists are read only as far as needed for their
+/// totals and `limit` items.
+Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std::string_view name,
+                                       const DetailsOptions& options);
+
+}  // namespace beamdump::query

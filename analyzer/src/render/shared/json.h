@@ -1,0 +1,111 @@
+#pragma once
+
+#include "query/node/dump_facts.h"
+#include "query/node/process_line.h"
+#include "query/process/opened_process.h"
+#include "query/process/process_details.h"
+#include "render/shared/output.h"
+
+#include <libdump/base/utf8.h>
+
+#include <rapidjson/prettywriter.h>
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beamdump::render {
+
+/// Text as what stands between a JSON string's quotes: controls of a terminal, and bytes that are
+/// not UTF-8, as \uXXXX.
+std::string json_escaped(std::string_view text);
+
+/// Writes one JSON document, as it goes. Text becomes valid UTF-8 on the way. What is unknown is
+/// left out, never null and never of another type. The document ends with a newline.
+class JsonWriter {
+  public:
+    /// Begins the document's object, whose first member names its schema: "beamdump.NAME/VERSION".
+    JsonWriter(Output& output, std::string_view schema);
+    /// Ends the document.
+    void finish();
+
+    void begin_object() { writer_.StartObject(); }
+    void begin_object(std::string_view name);
+    void end_object() { writer_.EndObject(); }
+    void begin_array(std::string_view name);
+    void end_array() { writer_.EndArray(); }
+
+    void value(std::string_view text);
+    void value(const std::string& text) { value(std::string_view(text)); }
+    void value(const char* text) { value(std::string_view(text)); }
+    void value(bool flag) { writer_.Bool(flag); }
+    void value(std::unsigned_integral auto number) { writer_.Uint64(number); }
+    void value(std::signed_integral auto number) { writer_.Int64(number); }
+
+    template <typename Value>
+    void member(std::string_view name, const Value& known) {
+        key(name);
+        value(known);
+    }
+    template <typename Value>
+    void member(std::string_view name, const std::optional<Value>& known) {
+        if (known) {
+            member(name, *known);
+        }
+    }
+    /// An address or a set of bits: "0x7f0012345678".
+    void hex_member(std::string_view name, std::uint64_t number);
+
+    /// A text that comes in pieces.
+    void begin_text(std::string_view name);
+    void text_piece(std::string_view piece);
+    void end_text();
+    /// Whether what is written still arrives.
+    [[nodiscard]] bool ok() const { return stream_.output.ok(); }
+
+  private:
+    /// What RapidJSON writes to.
+    struct Stream {
+        using Ch = char;
+        Output& output;
+        void Put(char c) { output.write(std::string_view(&c, 1)); }
+        void Flush() {}
+    };
+    void key(std::string_view name);
+
+    Stream stream_;
+    rapidjson::PrettyWriter<Stream> writer_;
+    Utf8Pieces pieces_;
+};
+
+/// The file, whether it is whole, its node: member "dump", or "before" or "after". Then, where the
+/// layout was not made for the release of the node, "layout", or "before_layout"...
+void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts& facts);
+
+/// A term's text, and whether it was cut.
+void write_term(JsonWriter& json, std::string_view name, const query::TermText& term);
+
+/// The members of one message in a list.
+void write_message_members(JsonWriter& json, const query::MessageLine& line);
+
+/// The members of one process in a list.
+void write_process_members(JsonWriter& json, const query::ProcessLine& line);
+
+/// Member "process", and why its terms are withheld where they are.
+void write_process(JsonWriter& json, const query::ProcessLine& line, query::Withheld withheld);
+
+/// A list of objects: `write` writes the members of one.
+template <typename Items, typename Write>
+void write_objects(JsonWriter& json, std::string_view name, const Items& items, Write write) {
+    json.begin_array(name);
+    for (const auto& item : items) {
+        json.begin_object();
+        write(item);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+}  // namespace beamdump::render

@@ -1,0 +1,26 @@
+#include "render/shared/void_text.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace beamdump::render {
+
+std::string_view void_clause(std::string_view reason) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kClauses = {{
+        {"running", "was running when it was captured"},
+        {"garbage_collecting", "was collecting garbage when it was captured"},
+        {"exiting", "was exiting when it was captured"},
+        {"locked", "had its main lock held when it was captured"},
+        {"changed", "changed while it was being copied"},
+        {"unreadable", "had memory that could not be read"},
+        {"left_out", "was not selected for the capture"},
+        {"implausible", "had a structure that contradicts itself when it was captured"},
+        {"limit", "was not copied before the capture reached a limit of time or size"},
+    }};
+    const auto* clause =
+        std::ranges::find(kClauses, reason, [](const auto& one) { return one.first; });
+    return clause == kClauses.end() ? "was not copied" : clause->second;
+}
+
+}  // namespace beamdump::render
