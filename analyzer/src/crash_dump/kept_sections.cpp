@@ -23,7 +23,7 @@ class Writer {
 
     void section(const records::CrashSection& section, bool first) {
         const bool is_head = first && section.tag() == kHead && !section.continues();
-        if (is_head || !section.continues()) {
+        if (!section.continues()) {
             shown_ = is_head || !is_of_records(section.tag());
         }
         if (!shown_) {

@@ -51,28 +51,24 @@ std::optional<std::int64_t> whole_number(const std::string& text) {
     return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
 }
 
-/// A check of an option's text: a whole number from 1 to `most`. Gives what is wrong with it.
-auto at_most(std::int64_t most) {
-    return [most](const std::string& text) {
+/// A check of an option's text: a whole number from 1 to `most`, else it is not `what`.
+auto from_one(std::int64_t most, const std::string& what) {
+    return [most, what](const std::string& text) {
         const auto value = whole_number(text);
-        return value && *value >= 1 && *value <= most
-                   ? std::string()
-                   : fmt::format("\"{}\" is not a number from 1 to {}", text, most);
+        return value && *value >= 1 && *value <= most ? std::string()
+                                                      : fmt::format("\"{}\" is not {}", text, what);
     };
 }
 
-std::string is_pid(const std::string& text) {
-    const auto value = whole_number(text);
-    return value && *value >= 1 && *value <= kMostPid
-               ? std::string()
-               : fmt::format("\"{}\" is not a process id", text);
+auto at_most(std::int64_t most) {
+    return from_one(most, fmt::format("a number from 1 to {}", most));
 }
 
 void declare(CLI::App& app, RawOptions& raw) {
     app.set_version_flag("--version", "beamdump-capture " BEAMDUMP_VERSION);
     app.add_option("PID", raw.pid, "Process id of the running node (beam.smp)")
         ->type_name("")
-        ->check(is_pid, "");
+        ->check(from_one(kMostPid, "a process id"), "");
     app.add_option("--core", raw.core,
                    "Read an ELF core, of the kernel or gcore,\nin place of a running node")
         ->type_name("FILE");
