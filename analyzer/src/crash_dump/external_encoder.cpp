@@ -270,7 +270,7 @@ bool ExternalEncoder::fun(const HeapObject& object) {
         return named;
     }
     const auto found = node_.funs.find(entry);
-    // Of a crash dump, a dump has of a fun what it prints as.
+    // A conversion does not keep a fun's unique number, only what the fun prints as.
     constexpr std::size_t kUniqBytes = 16;
     if (found == node_.funs.end() ||
         (found->second.uniq.size() != kUniqBytes && !node_.of_crash_dump)) {

@@ -60,7 +60,7 @@ class ProcessSection {
             out_.put(internal_state_text(process_.state_bits(), terms_.scheme().id));
             out_.put('\n');
         } else if (process_.has_priority()) {
-            // Of a crash dump's state, a dump has no more.
+            // A conversion keeps only the priority of the internal state.
             std::string priority = process_.priority();
             std::ranges::transform(priority, priority.begin(), [](unsigned char letter) {
                 return static_cast<char>(std::toupper(letter));
@@ -133,7 +133,7 @@ class ProcessSection {
         out_.put('\n');
     }
 
-    /// A crash dump tells the function, but where the program counter does.
+    /// A crash dump names the current function where the program counter does not tell it.
     void current_of_crash_dump() {
         const records::Mfa& current = process_.current_function();
         if (!current.has_module_atom() || !current.has_function_atom() || !current.has_arity()) {

@@ -19,7 +19,7 @@ class Steps {
     Steps(const TagScheme& scheme, WordReader& reader, TermPrinter& printer)
         : scheme_(scheme), reader_(reader), printer_(printer) {}
 
-    /// Nothing for a step that is none for whoever reads: inside a large map.
+    /// nullopt for the internal nodes of a large map.
     std::optional<std::string> text(const PathStep& step) {
         switch (step.kind) {
             case Kind::kTuple:

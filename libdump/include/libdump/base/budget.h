@@ -7,7 +7,8 @@
 
 namespace beamdump {
 
-/// What reading an input may take, which others wrote: as stated, whatever its size says.
+/// How much memory and temporary space an input may take. Inputs are not trusted: these limits
+/// hold whatever sizes the input states.
 struct InputLimits {
     static constexpr std::uint64_t kDefaultMemory = std::uint64_t{1} << 30U;
     static constexpr std::uint64_t kMostDefaultTemporary = std::uint64_t{64} << 30U;
