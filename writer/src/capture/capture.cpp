@@ -8,7 +8,6 @@
 #include "fit/layout_check.h"
 #include "target/core/core_target.h"
 #include "target/live_target.h"
-#include "target/stop/timed_stop.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
@@ -41,48 +40,31 @@ bool has_ended(const target::Target& node, const Error& error) {
     return !node.alive();
 }
 
-/// What was begun in a stop that ended before it was complete is void.
-Tries::Watch unless_expired(const target::TimedStop& stop) {
-    return [&stop]() -> Result<records::VoidReason> {
-        return stop.expired() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
-    };
-}
-
 /// All in one stop, tables too: the node as it was in one moment. Where the stop ends by itself
 /// what is left is read as in freeze_for().
 Result<void> freeze(Session& session) {
     RETURN_IF_ERROR(session.find_cookies(Session::always));
-    auto stop = session.stop(std::nullopt, session.settling(kLongestSettling));
-    if (!stop) {
-        return std::unexpected(stop.error());
-    }
-    session.stands(stop->registers());
-    auto done =
-        session.node_facts(records::MEMORY_SOURCE_STOPPED, [&stop] { return stop->expired(); });
-    if (done) {
-        const auto watch = unless_expired(*stop);
-        if (auto copied = capture_at_rest(session, true, &watch); !copied) {
-            done = std::unexpected(copied.error());
-        }
-    }
-    const bool whole = !stop->expired();
-    stop->end();
-    session.stop_ended();
-    return done && !whole ? session.node_growth() : done;
+    ASSIGN_OR_RETURN(auto stop,
+                     session.stop(std::nullopt, session.stopper().settling(kLongestSettling)));
+    RETURN_IF_ERROR(
+        session.node_facts(records::MEMORY_SOURCE_STOPPED, [&stop] { return stop.expired(); }));
+    const Tries::Watch watch = [&stop] { return stop.watch(); };
+    RETURN_IF_ERROR(capture_at_rest(session, true, &watch));
+    const bool whole = !stop.expired();
+    stop.end();
+    return whole ? Result<void>() : session.node_growth();
 }
 
 /// The node's tables before and after the stop, the processes in it, until the time is up.
 Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     RETURN_IF_ERROR(session.node_facts(records::MEMORY_SOURCE_LIVE, Session::always));
     RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
-    ASSIGN_OR_RETURN(auto stop, session.stop(longest, session.settling(longest / 4)));
-    session.stands(stop.registers());
+    ASSIGN_OR_RETURN(auto stop, session.stop(longest, session.stopper().settling(longest / 4)));
     session.vm().forget();
-    const auto watch = unless_expired(stop);
-    auto copied = capture_at_rest(session, true, &watch);
+    const Tries::Watch watch = [&stop] { return stop.watch(); };
+    RETURN_IF_ERROR(capture_at_rest(session, true, &watch));
     stop.end();
-    session.stop_ended();
-    return copied ? session.node_growth() : std::unexpected(copied.error());
+    return session.node_growth();
 }
 
 /// What did not hold still: once more as it runs, then in stops, then, if it is too large for them,
@@ -204,7 +186,7 @@ Result<CaptureReport> capture_core(const Request& request) {
     if (!session) {
         return explained(incomplete, session.error());
     }
-    (*session)->stands(threads);
+    (*session)->stopper().stands(threads);
     if (!incomplete.empty()) {
         (*session)->warn(incomplete);
     }

@@ -21,15 +21,15 @@ bool is_about_the_process(const Error& error) {
 
 }  // namespace
 
-Result<ProcessCapture> ProcessCapture::open(const Parts& parts) {
-    ASSIGN_OR_RETURN(auto reader, beam::ProcessReader::open(parts.vm, parts.code));
+Result<ProcessCapture> ProcessCapture::open(Parts parts) {
+    ASSIGN_OR_RETURN(auto reader, beam::ProcessReader::open(parts.vm, *parts.code));
     ASSIGN_OR_RETURN(auto relations, beam::RelationWalker::open(parts.vm));
     ASSIGN_OR_RETURN(auto messages, beam::MessageWalker::open(parts.vm));
     ASSIGN_OR_RETURN(auto fragments, beam::FragmentReader::open(parts.vm));
     ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(parts.vm));
     ASSIGN_OR_RETURN(auto calls, beam::TranslatedCalls::open(parts.vm, parts.initial_call_atom));
-    return ProcessCapture(parts, std::move(reader), std::move(relations), std::move(messages),
-                          std::move(fragments), std::move(off_heap), calls);
+    return ProcessCapture(std::move(parts), std::move(reader), std::move(relations),
+                          std::move(messages), std::move(fragments), std::move(off_heap), calls);
 }
 
 Result<void> ProcessCapture::still(const Try& request) {

@@ -9,6 +9,7 @@
 #include <libdump/write/process_index_writer.h>
 
 #include <functional>
+#include <memory>
 
 namespace beamdump::capture {
 
@@ -41,9 +42,9 @@ class ProcessCapture {
   public:
     struct Parts {
         beam::Vm& vm;
-        beam::CodeLookup& code;
+        std::unique_ptr<beam::CodeLookup> code;  ///< readers refer to it
         RegionCopier& copier;
-        BinaryStore& binaries;
+        BinaryStore binaries;
         ProcessIndexWriter& index;
         /// Ends a walk over a chain that was torn into a ring: more members than fit into memory.
         std::uint64_t chain_limit;
@@ -52,21 +53,25 @@ class ProcessCapture {
         /// Of TranslatedCalls' key; nothing: the node has no such atom.
         std::optional<std::uint32_t> initial_call_atom;
     };
-    static Result<ProcessCapture> open(const Parts& parts);
+    static Result<ProcessCapture> open(Parts parts);
 
     /// Decodes and writes one process. A structure that is no process's is left out, and counted
     /// if the try is the last.
     Result<TryOutcome> capture(const Try& request);
 
+    /// Those that the processes name.
+    [[nodiscard]] BinaryStore& binaries() { return parts_.binaries; }
+    /// The code that was loaded when the node's facts were read.
+    [[nodiscard]] beam::CodeLookup& code() { return *parts_.code; }
     [[nodiscard]] std::uint32_t structure_bytes() const { return reader_.bytes(); }
     [[nodiscard]] std::uint64_t words() const { return words_; }
     [[nodiscard]] std::uint64_t unrecognised() const { return unrecognised_; }
 
   private:
-    ProcessCapture(const Parts& parts, beam::ProcessReader reader, beam::RelationWalker relations,
+    ProcessCapture(Parts parts, beam::ProcessReader reader, beam::RelationWalker relations,
                    beam::MessageWalker messages, beam::FragmentReader fragments,
                    beam::OffHeapWalker off_heap, beam::TranslatedCalls calls)
-        : parts_(parts),
+        : parts_(std::move(parts)),
           reader_(std::move(reader)),
           relations_(std::move(relations)),
           messages_(std::move(messages)),

@@ -1,30 +1,19 @@
 #include "capture/session.h"
 
 #include "beam/tables/node_tables.h"
-#include "capture/secrets/cookie_search.h"
 #include "target/process/clock.h"
-#include "target/stop/raised_priority.h"
 
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 namespace beamdump::capture {
 namespace {
 
 /// Of a chain's members the smallest: a heap fragment's header, a link.
 constexpr std::uint64_t kSmallestMemberBytes = 40;
-/// How often tables of a node that runs are read before they are taken for contradictory.
-constexpr int kTableTries = 8;
-constexpr std::chrono::milliseconds kBetweenTableTries{2};
-constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
-/// For how long the output may take nothing while the node is stopped.
-constexpr std::chrono::milliseconds kMostWaiting{50};
-
 /// No less memory than the target has.
 std::uint64_t most_bytes(const target::Target& target) {
     if (const auto resident = target.resident_bytes()) {
@@ -35,22 +24,6 @@ std::uint64_t most_bytes(const target::Target& target) {
         bytes += mapping.readable ? mapping.range.bytes() : 0;
     }
     return bytes;
-}
-
-/// Reads again what contradicts itself: a running node may have altered it meanwhile.
-template <typename Read>
-Result<void> steadily(const Session::Moving& moving, beam::Vm& vm, const Read& read) {
-    for (int attempt = 1;; ++attempt) {
-        auto done = read();
-        const bool again = !done && attempt < kTableTries && moving() &&
-                           (done.error().code == ErrorCode::kImplausible ||
-                            done.error().code == ErrorCode::kUnmapped);
-        if (!again) {
-            return done;
-        }
-        std::this_thread::sleep_for(kBetweenTableTries);
-        vm.forget();
-    }
 }
 
 void add_stops(const std::vector<target::StopCost>& stops, records::CaptureCost& cost) {
@@ -69,13 +42,23 @@ void add_stops(const std::vector<target::StopCost>& stops, records::CaptureCost&
 }  // namespace
 
 Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
-                 DumpWriter writer, ProgressListener& listener, const std::atomic<bool>& cancelled)
+                 DumpWriter writer, ProgressListener& listener, const std::atomic<bool>& cancelled,
+                 format::TermScheme scheme, beam::SetAside set_aside)
     : options_(options),
       vm_(std::move(vm)),
       choice_(std::move(choice)),
       writer_(std::move(writer)),
       listener_(listener),
-      cancelled_(cancelled) {}
+      cancelled_(cancelled),
+      stopper_({*vm_, writer_, options.holds, [this](std::string text) { warn(std::move(text)); },
+                [this] { return cancelled_ || out_of_time(); }},
+               std::move(set_aside)),
+      copier_(writer_, vm_->bulk(),
+              vm_->target().has_swapped_pages() ? &vm_->target().pages() : nullptr, scheme,
+              cookies_.cookies().texts()),
+      node_(*vm_, copier_, cookies_.cookies(), trailer_),
+      index_(writer_),
+      started_ns_(target::clock_ns(CLOCK_MONOTONIC)) {}
 
 Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                                                 std::unique_ptr<beam::Vm> vm,
@@ -84,21 +67,11 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                                                 const std::atomic<bool>& cancelled) {
     ASSIGN_OR_RETURN(auto scheme, vm->layout().constant("term_scheme"));
     ASSIGN_OR_RETURN(auto set_aside, beam::SetAside::open(vm->layout()));
-    std::unique_ptr<Session> session(new Session(options, std::move(vm), std::move(choice),
-                                                 std::move(writer), listener, cancelled));
+    std::unique_ptr<Session> session(
+        new Session(options, std::move(vm), std::move(choice), std::move(writer), listener,
+                    cancelled, static_cast<format::TermScheme>(scheme), std::move(set_aside)));
     auto& self = *session;
-    auto& target = self.vm_->target();
-    self.set_aside_.emplace(set_aside);
-    self.copier_.emplace(self.writer_, self.vm_->bulk(),
-                         target.has_swapped_pages() ? &target.pages() : nullptr,
-                         static_cast<format::TermScheme>(scheme), self.cookies_.texts());
-    self.node_.emplace(*self.vm_, *self.copier_, self.cookies_, self.trailer_);
-    self.started_ns_ = target::clock_ns(CLOCK_MONOTONIC);
-    // A thread of real-time priority is not held back.
-    if (!target::RaisedPriority().real_time()) {
-        self.quota_ = target::CpuQuota::of_this_process();
-    }
-    RETURN_IF_ERROR(self.node_->capture_record(
+    RETURN_IF_ERROR(self.node_.capture_record(
         options, doubts, target::clock_ns(CLOCK_REALTIME) / 1000, self.started_ns_));
     if (auto said = doubts.sentence(self.vm_->facts().otp_release, self.vm_->layout())) {
         self.warn(std::move(*said));
@@ -149,169 +122,77 @@ bool Session::used_up() const {
 }
 
 Result<void> Session::epoch(records::MemorySourceKind source) {
-    return node_->epoch(++epoch_, source);
+    return node_.epoch(++epoch_, source);
 }
 
-Result<void> Session::find_code() {
-    // The node ran since its tables were found: look again.
-    RETURN_IF_ERROR(vm_->refresh());
-    ASSIGN_OR_RETURN(auto code, beam::CodeLookup::read(*vm_));
-    code_.emplace(std::move(code));
-    return {};
+Result<std::unique_ptr<beam::CodeLookup>> Session::find_code(const beam::Moving& moving) {
+    return beam::read_steadily(moving, *vm_, [this]() -> Result<std::unique_ptr<beam::CodeLookup>> {
+        // The node ran since its tables were found: look again.
+        RETURN_IF_ERROR(vm_->refresh());
+        ASSIGN_OR_RETURN(auto code, beam::CodeLookup::read(*vm_));
+        return std::make_unique<beam::CodeLookup>(std::move(code));
+    });
 }
 
-Result<void> Session::find_cookies_once() {
-    vm_->forget();
-    return capture::find_cookies(*vm_, *code_, cookies_);
+Result<void> Session::find_cookies(const beam::Moving& moving) {
+    ASSIGN_OR_RETURN(const auto code, find_code(moving));
+    return cookies_.find(*vm_, *code, moving);
 }
 
-Result<void> Session::find_cookies(const Moving& moving) {
-    if (!code_) {
-        if (auto done = steadily(moving, *vm_, [this] { return find_code(); }); !done) {
-            return done;
-        }
-    }
-    auto found = steadily(moving, *vm_, [this] { return find_cookies_once(); });
-    if (!found && found.error().code == ErrorCode::kTargetDied) {
-        return found;
-    }
-    cookies_known_ |= found.has_value();
-    cookies_unknown_ = cookies_known_ ? std::nullopt : std::optional(found.error());
-    return {};
-}
-
-Result<void> Session::node_facts(records::MemorySourceKind source, const Moving& moving) {
-    if (auto done = steadily(moving, *vm_, [this] { return find_code(); }); !done) {
-        return done;
-    }
-    RETURN_IF_ERROR(find_cookies(moving));
+Result<void> Session::node_facts(records::MemorySourceKind source, const beam::Moving& moving) {
+    ASSIGN_OR_RETURN(auto code, find_code(moving));
+    RETURN_IF_ERROR(cookies_.find(*vm_, *code, moving));
     RETURN_IF_ERROR(epoch(source));
-    RETURN_IF_ERROR(node_->node(code_->modules()));
-    if (auto done = steadily(moving, *vm_, [this] { return node_->atoms(); }); !done) {
-        return done;
+    RETURN_IF_ERROR(node_.node(code->modules()));
+    RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [this] { return node_.atoms(); }));
+    RETURN_IF_ERROR(node_.modules(code->modules()));
+    RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [this] { return node_.tables(); }));
+    ASSIGN_OR_RETURN(auto binaries, BinaryStore::open(*vm_, copier_, options_.binary_bytes));
+    binaries.set_moving(moving());
+    RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [&] { return literals(binaries); }));
+    return open_processes(std::move(code), std::move(binaries));
+}
+
+Result<void> Session::literals(BinaryStore& binaries) {
+    if (options_.no_literals) {
+        return node_.no_literals();
     }
-    RETURN_IF_ERROR(node_->modules(code_->modules()));
-    if (auto done = steadily(moving, *vm_, [this] { return node_->tables(); }); !done) {
-        return done;
-    }
-    ASSIGN_OR_RETURN(auto binaries, BinaryStore::open(*vm_, *copier_, options_.binary_bytes));
-    binaries_.emplace(std::move(binaries));
-    binaries_->set_moving(moving());
-    const auto literals = [this]() -> Result<void> {
-        if (options_.no_literals) {
-            return node_->no_literals();
-        }
-        auto done = node_->literals(*binaries_);
-        return done ? binaries_->settle() : done;
-    };
-    RETURN_IF_ERROR(steadily(moving, *vm_, literals));
-    return open_processes();
+    RETURN_IF_ERROR(node_.literals(binaries));
+    return binaries.settle();
 }
 
 Result<void> Session::node_growth() {
     // A cookie that was set meanwhile is among the atoms that are written now.
-    RETURN_IF_ERROR(find_cookies(always));
-    const auto look_again = [this]() -> Result<void> {
+    RETURN_IF_ERROR(cookies_.find(*vm_, processes_->capture.code(), always));
+    return beam::read_steadily(always, *vm_, [this]() -> Result<void> {
         RETURN_IF_ERROR(vm_->refresh());
         ASSIGN_OR_RETURN(auto modules, beam::read_modules(*vm_));
-        RETURN_IF_ERROR(node_->atoms());
-        RETURN_IF_ERROR(node_->modules(modules));
-        RETURN_IF_ERROR(node_->tables());
-        if (options_.no_literals) {
-            return {};
-        }
-        RETURN_IF_ERROR(node_->literals(*binaries_));
-        return binaries_->settle();
-    };
-    return steadily(always, *vm_, look_again);
+        RETURN_IF_ERROR(node_.atoms());
+        RETURN_IF_ERROR(node_.modules(modules));
+        RETURN_IF_ERROR(node_.tables());
+        return options_.no_literals ? Result<void>() : literals(processes_->capture.binaries());
+    });
 }
 
-Result<void> Session::open_processes() {
+Result<void> Session::open_processes(std::unique_ptr<beam::CodeLookup> code, BinaryStore binaries) {
     ASSIGN_OR_RETURN(auto table, beam::ProcessTable::open(*vm_));
-    table_.emplace(table);
-    index_.emplace(writer_);
     auto& target = vm_->target();
-    ASSIGN_OR_RETURN(
-        auto processes,
-        ProcessCapture::open({*vm_, *code_, *copier_, *binaries_, *index_,
-                              most_bytes(target) / kSmallestMemberBytes,
-                              !target.has_swapped_pages(), node_->initial_call_atom()}));
-    processes_.emplace(std::move(processes));
+    ASSIGN_OR_RETURN(auto capture, ProcessCapture::open(
+                                       {*vm_, std::move(code), copier_, std::move(binaries), index_,
+                                        most_bytes(target) / kSmallestMemberBytes,
+                                        !target.has_swapped_pages(), node_.initial_call_atom()}));
+    processes_.emplace(table, std::move(capture));
     return {};
 }
 
-target::Settling Session::settling(std::chrono::nanoseconds longest) {
-    return {[this](const target::ThreadRegisters& thread) {
-                return set_aside_->certain(thread, vm_->target().memory());
-            },
-            longest};
-}
-
-void Session::stands(std::span<const target::ThreadRegisters> threads) {
-    set_aside_->learn(threads, vm_->target().memory());
-}
-
-std::optional<std::chrono::nanoseconds> Session::await_quota() {
-    if (!quota_) {
-        return std::nullopt;
-    }
-    std::this_thread::sleep_for(quota_->period);
-    return quota_->unthrottled();
-}
-
-Result<target::TimedStop> Session::stop(std::optional<std::chrono::nanoseconds> longest,
-                                        target::Settling settling) {
-    const auto unthrottled = await_quota();
-    if (longest && unthrottled && *unthrottled < *longest) {
-        longest = unthrottled;
-        settling.longest = std::min(settling.longest, *unthrottled / 4);
-        if (!std::exchange(told_of_quota_, true)) {
-            warn(
-                fmt::format("a cgroup's quota gives this program {:.0f}% of a processor: a stop of "
-                            "the node lasts {:.1f} ms at most",
-                            100.0 * static_cast<double>(quota_->runtime.count()) /
-                                static_cast<double>(quota_->period.count()),
-                            static_cast<double>(longest->count()) / 1e6));
+Result<NodeStop> Session::stop(std::optional<std::chrono::nanoseconds> longest,
+                               target::Settling settling) {
+    return stopper_.stop(longest, std::move(settling), [this] {
+        vm_->forget();
+        if (processes_) {
+            processes_->capture.binaries().set_moving(true);
         }
-    }
-    target::TimedStopTerms terms{.longest = longest, .settling = std::move(settling)};
-    terms.cut_short = [this] {
-        const bool stalled = writer_.waiting() > kMostWaiting;
-        output_stalled_ = output_stalled_ || stalled;
-        return stalled || cancelled_ || out_of_time();
-    };
-    terms.holds = &holds();
-    const auto pid = vm_->target().pid();
-    for (int attempt = 1;; ++attempt) {
-        auto stop = target::TimedStop::begin(pid, terms);
-        const bool again = !stop && stop.error().code == ErrorCode::kLimit &&
-                           attempt < kStopAttempts && !target::has_hanging_thread(pid);
-        if (!again) {
-            return stop;
-        }
-        // The machine is busy: threads that are let run on may not soon get to where they stop.
-        terms.settling.reset();
-        std::this_thread::sleep_for(kBetweenStopAttempts);
-        await_quota();
-    }
-}
-
-void Session::stop_ended() {
-    moves_on();
-    vm_->forget();
-    if (binaries_) {
-        binaries_->set_moving(true);
-    }
-    if (output_stalled_.exchange(false)) {
-        warn(
-            fmt::format("the output took nothing for {} ms while the node was stopped, so the node "
-                        "was let go: processes that were not read by then are left out",
-                        kMostWaiting.count()));
-    }
-}
-
-target::Holds& Session::holds() {
-    return options_.holds != nullptr ? *options_.holds : own_holds_;
+    });
 }
 
 bool Session::go_on_without_stops(const Error& error, std::size_t left) {
@@ -327,38 +208,31 @@ bool Session::go_on_without_stops(const Error& error, std::size_t left) {
 }
 
 Result<void> Session::totals() {
-    RETURN_IF_ERROR(binaries_->finish(trailer_));
+    auto& capture = processes_->capture;
+    auto& binaries = capture.binaries();
+    RETURN_IF_ERROR(binaries.finish(trailer_));
     auto& totals = *trailer_.mutable_totals();
-    totals.MergeFrom(index_->totals());
-    totals.set_binaries(binaries_->count());
-    totals.set_binary_bytes(binaries_->bytes());
-    totals.set_binary_bytes_captured(binaries_->captured_bytes());
-    totals.set_words_captured(processes_->words());
-    if (cookies_unknown_) {
-        warn(
-            fmt::format("the cookies that the process auth holds could not be found, and may be in "
-                        "the dump: {}",
-                        cookies_unknown_->message));
+    totals.MergeFrom(index_.totals());
+    totals.set_binaries(binaries.count());
+    totals.set_binary_bytes(binaries.bytes());
+    totals.set_binary_bytes_captured(binaries.captured_bytes());
+    totals.set_words_captured(capture.words());
+    for (auto& warning : cookies_.warnings()) {
+        warn(std::move(warning));
     }
-    if (cookies_.any_weak()) {
-        warn(
-            "a cookie of the node is shorter than 4 characters or a word that every node has, and "
-            "may be in the dump: treat the dump as if it had the cookie in it");
+    if (binaries.unreadable() != 0) {
+        warn(fmt::format("{} binaries could not be read", binaries.unreadable()));
     }
-    if (binaries_->unreadable() != 0) {
-        warn(fmt::format("{} binaries could not be read", binaries_->unreadable()));
+    if (capture.unrecognised() != 0) {
+        warn(fmt::format("{} slots of the process table hold no process", capture.unrecognised()));
     }
-    if (processes_->unrecognised() != 0) {
-        warn(fmt::format("{} slots of the process table hold no process",
-                         processes_->unrecognised()));
-    }
-    return index_->finish(trailer_);
+    return index_.finish(trailer_);
 }
 
 Result<CaptureReport> Session::finish() {
     RETURN_IF_ERROR(totals());
     auto& cost = *trailer_.mutable_cost();
-    add_stops(holds().costs(), cost);
+    add_stops(stopper_.holds().costs(), cost);
     cost.set_elapsed_ns(target::clock_ns(CLOCK_MONOTONIC) - started_ns_);
     cost.set_bytes_read(vm_->bulk().stats().bytes);
     cost.set_reads(vm_->bulk().stats().reads);
@@ -370,7 +244,7 @@ Result<CaptureReport> Session::finish() {
     report.cost = cost;
     report.warnings.assign(trailer_.warning().begin(), trailer_.warning().end());
     report.otp_release = vm_->facts().otp_release;
-    report.node_name = node_->name();
+    report.node_name = node_.name();
     ASSIGN_OR_RETURN(auto written, writer_.finish(trailer_));
     report.written = written;
     return report;

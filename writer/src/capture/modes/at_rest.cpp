@@ -29,7 +29,7 @@ class AtRest {
             }
             Try request{slots[index], reads_[index].into, session_.epoch_number()};
             request.set_aside =
-                session_.set_aside().apply(slots[index].process, reads_[index].into);
+                session_.stopper().set_aside().apply(slots[index].process, reads_[index].into);
             request.watch = watch_;
             request.leave_out = session_.leave_out(reads_[index].into);
             request.last = last_ || request.leave_out != records::VOID_REASON_NONE;
@@ -61,7 +61,7 @@ Result<std::vector<beam::ProcessSlot>> capture_at_rest(
         session, [&](std::span<const beam::ProcessSlot> slots) { return at_rest.batch(slots); });
     if (done) {
         // While nothing moves: a binary that is read later may be another.
-        done = session.binaries().settle();
+        done = session.processes().binaries().settle();
     }
     if (!done) {
         return std::unexpected(done.error());

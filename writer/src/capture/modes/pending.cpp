@@ -39,7 +39,8 @@ Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
         return read ? proof_.changed(before_, after_) : records::VOID_REASON_EXITING;
     };
     Try request{pending.slot, before_.structure, session_->epoch_number(), pending.tries};
-    request.set_aside = session_->set_aside().apply(pending.slot.process, before_.structure);
+    request.set_aside =
+        session_->stopper().set_aside().apply(pending.slot.process, before_.structure);
     request.leave_out = session_->leave_out(before_.structure);
     request.last = request.leave_out != records::VOID_REASON_NONE;
     if (!request.last) {

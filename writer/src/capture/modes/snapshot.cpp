@@ -10,6 +10,7 @@
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace beamdump::capture {
 namespace {
@@ -26,22 +27,23 @@ constexpr std::chrono::milliseconds kAfterLate{50};
 Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
                                target::TwinLimits limits,
                                std::unique_ptr<target::TracerThread>& tracer) {
-    limits.holds = &session.holds();
+    limits.holds = &session.stopper().holds();
     for (int attempt = 1;; ++attempt) {
         ASSIGN_OR_RETURN(auto started, target::TracerThread::start());
         tracer = std::move(started);
-        session.await_quota();
+        session.stopper().await_quota();
         target::StopCost cost;
         std::optional<Result<target::Twin>> made;
         tracer->run([&] {
-            made.emplace(target::Twin::make(target.pid(), limits, session.settling(), &cost));
+            made.emplace(
+                target::Twin::make(target.pid(), limits, session.stopper().settling(), &cost));
         });
         if (*made) {
             return std::move(*made);
         }
         // What hangs in the kernel is let go when its tracer ends.
         tracer.reset();
-        session.holds().end();
+        session.stopper().holds().end();
         const bool late = made->error().code == ErrorCode::kLimit && limits.longest_stop &&
                           cost.length_ns >= limits.longest_stop->count();
         if (!late || attempt == kTriesInTime) {
@@ -58,15 +60,16 @@ class TwinReading {
                                                       const target::TwinLimits& limits) {
         std::unique_ptr<target::TracerThread> tracer;
         ASSIGN_OR_RETURN(auto twin, make_twin(session, target, limits, tracer));
-        session.stands(twin.registers());
-        RETURN_IF_ERROR(target.read_twin(twin.pid()));
-        session.vm().forget();
-        return std::unique_ptr<TwinReading>(
+        session.stopper().stands(twin.registers());
+        std::unique_ptr<TwinReading> reading(
             new TwinReading(session, target, std::move(tracer), std::move(twin)));
+        RETURN_IF_ERROR(target.read_twin(reading->twin_.pid()));
+        session.vm().forget();
+        return reading;
     }
     TwinReading(const TwinReading&) = delete;
     TwinReading& operator=(const TwinReading&) = delete;
-    ~TwinReading() { target_.read_itself(); }
+    ~TwinReading() { end(); }
 
     /// LIMIT once the twin was given up: from then on the node itself is read, which does not hold
     /// still.
@@ -100,10 +103,14 @@ class TwinReading {
         return true;
     }
 
-    /// What was read from the twin counts, whatever becomes of its remains.
+    /// Reads the node itself from here on and removes the twin. What was read from the twin counts,
+    /// whatever becomes of its remains. Later calls do nothing.
     void end() {
+        if (std::exchange(ended_, true)) {
+            return;
+        }
         target_.read_itself();
-        session_.moves_on();
+        session_.stopper().moves_on();
         session_.vm().forget();
         Result<target::Twin::Remains> remains = target::Twin::Remains::kNone;
         tracer_->run([&] { remains = twin_.remove(); });
@@ -128,6 +135,7 @@ class TwinReading {
     target::Twin twin_;
     std::chrono::steady_clock::time_point next_look_;
     bool given_up_ = false;
+    bool ended_ = false;
 };
 
 bool is_refusal(const Error& error) {
@@ -157,7 +165,7 @@ Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarg
     ASSIGN_OR_RETURN(auto left, capture_at_rest(session, false, &watch));
     twin->end();
     // What is still to come is read from the node as it runs.
-    session.binaries().set_moving(true);
+    session.processes().binaries().set_moving(true);
     std::vector<Pending> pending;
     for (const auto& slot : left) {
         pending.push_back({slot, 1, records::VOID_REASON_CHANGED});

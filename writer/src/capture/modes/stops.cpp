@@ -1,7 +1,5 @@
 #include "capture/modes/stops.h"
 
-#include "target/stop/timed_stop.h"
-
 #include <libdump/base/return_if_error.h>
 
 #include <algorithm>
@@ -48,35 +46,25 @@ Result<std::vector<SizedProcess>> by_size(Tries& tries, std::vector<Pending>& pe
 
 /// In one stop: as many of `sized` as fit, from the front, but one at least. Gives those that are
 /// left.
-Result<std::vector<Pending>> one_stop(Session& session, Tries& tries,
-                                      std::vector<SizedProcess>& sized, nanoseconds longest,
-                                      target::TimedStop& stop) {
-    session.stands(stop.registers());
-    const Tries::Watch watch = [&]() -> Result<records::VoidReason> {
-        return stop.expired() ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
-    };
+Result<std::vector<Pending>> one_stop(Tries& tries, std::vector<SizedProcess>& sized,
+                                      nanoseconds longest, NodeStop stop) {
+    const Tries::Watch watch = [&stop] { return stop.watch(); };
     std::vector<Pending> left;
     bool first = true;
-    Result<void> failure;
     for (auto& [process, needed] : sized) {
         const bool fits = first || stop.elapsed() + needed < std::min(kSlice, longest);
-        if (!fits || stop.expired() || !failure) {
+        if (!fits || stop.expired()) {
             left.push_back(process);
             continue;
         }
-        auto done = tries.attempt(process, &watch);
+        ASSIGN_OR_RETURN(auto done, tries.attempt(process, &watch));
         if (!done) {
-            failure = std::unexpected(done.error());
-        } else if (!*done) {
             left.push_back(process);
         } else {
             first = false;
         }
     }
-    stop.end();
-    session.stop_ended();
-    return failure ? Result<std::vector<Pending>>(std::move(left))
-                   : std::unexpected(failure.error());
+    return left;
 }
 
 }  // namespace
@@ -93,7 +81,7 @@ Result<bool> capture_in_stops(Session& session, Tries& tries, std::vector<Pendin
             break;
         }
         RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
-        auto stop = session.stop(longest, session.settling());
+        auto stop = session.stop(longest, session.stopper().settling());
         if (!stop && session.go_on_without_stops(stop.error(), pending.size())) {
             return false;
         }
@@ -101,7 +89,7 @@ Result<bool> capture_in_stops(Session& session, Tries& tries, std::vector<Pendin
             return std::unexpected(stop.error());
         }
         session.count_retries(sized.size());
-        ASSIGN_OR_RETURN(auto left, one_stop(session, tries, sized, longest, *stop));
+        ASSIGN_OR_RETURN(auto left, one_stop(tries, sized, longest, std::move(*stop)));
         vain = left.size() < sized.size() ? 0 : vain + 1;
         pending = std::move(left);
         if (!pending.empty()) {

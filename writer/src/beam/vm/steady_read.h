@@ -1,0 +1,35 @@
+#pragma once
+
+#include "beam/vm/vm.h"
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+namespace beamdump::beam {
+
+/// Whether the node runs at this moment, so that what is read of it may be in motion.
+using Moving = std::function<bool()>;
+
+/// How often tables of a node that runs are read before they are taken for contradictory.
+inline constexpr int kTableTries = 8;
+inline constexpr std::chrono::milliseconds kBetweenTableTries{2};
+
+/// Calls `read`, and again where it fails because tables contradict themselves: a running node may
+/// have altered them meanwhile. Gives the last call's result.
+template <typename Read>
+auto read_steadily(const Moving& moving, Vm& vm, const Read& read) -> decltype(read()) {
+    for (int attempt = 1;; ++attempt) {
+        auto done = read();
+        const bool again = !done && attempt < kTableTries && moving() &&
+                           (done.error().code == ErrorCode::kImplausible ||
+                            done.error().code == ErrorCode::kUnmapped);
+        if (!again) {
+            return done;
+        }
+        std::this_thread::sleep_for(kBetweenTableTries);
+        vm.forget();
+    }
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,109 @@
+#include "capture/node_stopper.h"
+
+#include "target/stop/raised_priority.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace beamdump::capture {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
+/// For how long the output may take nothing while the node is stopped.
+constexpr std::chrono::milliseconds kMostWaiting{50};
+
+}  // namespace
+
+NodeStopper::NodeStopper(Parts parts, beam::SetAside set_aside)
+    : parts_(std::move(parts)), set_aside_(std::move(set_aside)) {
+    // A thread of real-time priority is not held back.
+    if (!target::RaisedPriority().real_time()) {
+        quota_ = target::CpuQuota::of_this_process();
+    }
+}
+
+target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
+    return {[this](const target::ThreadRegisters& thread) {
+                return set_aside_.certain(thread, parts_.vm.target().memory());
+            },
+            longest};
+}
+
+void NodeStopper::stands(std::span<const target::ThreadRegisters> threads) {
+    set_aside_.learn(threads, parts_.vm.target().memory());
+}
+
+std::optional<std::chrono::nanoseconds> NodeStopper::await_quota() {
+    if (!quota_) {
+        return std::nullopt;
+    }
+    std::this_thread::sleep_for(quota_->period);
+    return quota_->unthrottled();
+}
+
+void NodeStopper::bound_by_quota(std::optional<std::chrono::nanoseconds>& longest,
+                                 target::Settling& settling) {
+    const auto unthrottled = await_quota();
+    if (!longest || !unthrottled || *unthrottled >= *longest) {
+        return;
+    }
+    longest = unthrottled;
+    settling.longest = std::min(settling.longest, *unthrottled / 4);
+    if (!std::exchange(quota_reported_, true)) {
+        parts_.warn(
+            fmt::format("a cgroup's quota gives this program {:.0f}% of a processor: a stop of "
+                        "the node lasts {:.1f} ms at most",
+                        100.0 * static_cast<double>(quota_->runtime.count()) /
+                            static_cast<double>(quota_->period.count()),
+                        static_cast<double>(longest->count()) / 1e6));
+    }
+}
+
+Result<NodeStop> NodeStopper::stop(std::optional<std::chrono::nanoseconds> longest,
+                                   target::Settling settling, std::function<void()> on_end) {
+    bound_by_quota(longest, settling);
+    target::TimedStopTerms terms{.longest = longest, .settling = std::move(settling)};
+    terms.cut_short = [this] {
+        const bool stalled = parts_.writer.waiting() > kMostWaiting;
+        output_stalled_ = output_stalled_ || stalled;
+        return stalled || parts_.cancelled();
+    };
+    terms.holds = &holds();
+    const auto pid = parts_.vm.target().pid();
+    for (int attempt = 1;; ++attempt) {
+        auto stop = target::TimedStop::begin(pid, terms);
+        const bool again = !stop && stop.error().code == ErrorCode::kLimit &&
+                           attempt < kStopAttempts && !target::has_hanging_thread(pid);
+        if (!stop && !again) {
+            return std::unexpected(stop.error());
+        }
+        if (stop) {
+            stands(stop->registers());
+            return NodeStop(std::move(*stop), [this, on_end = std::move(on_end)] {
+                ended();
+                on_end();
+            });
+        }
+        // The machine is busy: threads that are let run on may not soon get to where they stop.
+        terms.settling.reset();
+        std::this_thread::sleep_for(kBetweenStopAttempts);
+        await_quota();
+    }
+}
+
+void NodeStopper::ended() {
+    moves_on();
+    if (output_stalled_.exchange(false)) {
+        parts_.warn(
+            fmt::format("the output took nothing for {} ms while the node was stopped, so the node "
+                        "was let go: processes that were not read by then are left out",
+                        kMostWaiting.count()));
+    }
+}
+
+}  // namespace beamdump::capture

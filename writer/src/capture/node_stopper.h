@@ -1,0 +1,76 @@
+#pragma once
+
+#include "beam/processes/set_aside.h"
+#include "capture/node_stop.h"
+#include "target/process/cpu_quota.h"
+#include "target/stop/timed_stop.h"
+
+#include <libdump/write/dump_writer.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace beamdump::capture {
+
+/// How often a stop is tried before the capture goes on without it.
+inline constexpr int kStopAttempts = 3;
+
+/// Stops the node for a capture: within its bound, within this program's own processor quota, and
+/// no longer than the output accepts data. Knows which running processes' state is certain while
+/// the node stands.
+class NodeStopper {
+  public:
+    struct Parts {
+        beam::Vm& vm;
+        const DumpWriter& writer;
+        /// Told of each stop. Non-owning; null: nobody.
+        target::Holds* holds;
+        /// Receives sentences for the dump's warnings.
+        std::function<void(std::string)> warn;
+        /// True ends a stop before its time.
+        std::function<bool()> cancelled;
+    };
+    NodeStopper(Parts parts, beam::SetAside set_aside);
+
+    /// Where running processes should come to stand when the node is stopped, for which its
+    /// schedulers may be let run on so long in all: a millisecond is a dozen tries.
+    [[nodiscard]] target::Settling settling(
+        std::chrono::nanoseconds longest = std::chrono::microseconds(1200));
+
+    /// Stops the node, at the third attempt at the latest, where a busy machine is all that keeps
+    /// it from standing in time. `on_end` is called when the stop has ended.
+    Result<NodeStop> stop(std::optional<std::chrono::nanoseconds> longest,
+                          target::Settling settling, std::function<void()> on_end);
+
+    /// Before a stop: waits until a quota of processor time is there anew. Gives for how long the
+    /// node can then be held without running out of it; nothing: there is no such quota.
+    std::optional<std::chrono::nanoseconds> await_quota();
+
+    /// The node stands so (`threads`), until moves_on(): running processes whose state is certain
+    /// can be copied like others.
+    void stands(std::span<const target::ThreadRegisters> threads);
+    void moves_on() { set_aside_.forget(); }
+
+    [[nodiscard]] const beam::SetAside& set_aside() const { return set_aside_; }
+    [[nodiscard]] target::Holds& holds() {
+        return parts_.holds != nullptr ? *parts_.holds : own_holds_;
+    }
+
+  private:
+    void bound_by_quota(std::optional<std::chrono::nanoseconds>& longest,
+                        target::Settling& settling);
+    void ended();
+
+    Parts parts_;
+    beam::SetAside set_aside_;
+    target::Holds own_holds_;
+    std::atomic<bool> output_stalled_ = false;
+    std::optional<target::CpuQuota> quota_;  // that holds back the threads that hold the node
+    bool quota_reported_ = false;
+};
+
+}  // namespace beamdump::capture
