@@ -26,7 +26,7 @@ void ProgressLine::update(std::string_view phase, std::uint64_t done,
         const auto full = static_cast<std::size_t>(static_cast<double>(done) /
                                                    static_cast<double>(*total) * kWidth);
         bar = fmt::format("[{:=<{}}{: <{}}] ", "", full, "", kWidth - full);
-        count = fmt::format(" {} of {}", render::count_text(done), render::count_text(*total));
+        count = fmt::format(" {} of {}", count_text(done), count_text(*total));
     }
     err_.write_control("\r\x1b[K");
     err_.print("{}{}{}{}", bar, phase, count, remark ? remark() : std::string());

@@ -1,19 +1,16 @@
 #include "cli/remarks.h"
 
 #include "render/shared/table.h"
-#include "render/shared/units.h"
 #include "render/shared/void_text.h"
 
-namespace beamdump::cli {
+#include <libdump/base/amount_text.h>
 
-std::string plural(std::uint64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", render::count_text(count), what, count == 1 ? "" : "s");
-}
+namespace beamdump::cli {
 
 void tell_placeholders(Invocation& invocation, std::uint64_t placeholders) {
     if (placeholders > 0) {
         invocation.tell(fmt::format("{} marked in the terms: what could not be shown of them",
-                                    plural(placeholders, "place")));
+                                    counted(placeholders, "place")));
     }
 }
 

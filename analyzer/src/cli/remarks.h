@@ -12,9 +12,6 @@
 
 namespace beamdump::cli {
 
-/// "1 place", "2 places".
-std::string plural(std::uint64_t count, std::string_view what);
-
 /// Says that there are marks in the terms in place of what could not be shown.
 void tell_placeholders(Invocation& invocation, std::uint64_t placeholders);
 

@@ -3,6 +3,8 @@
 #include "cli/arguments.h"
 #include "cli/invocation.h"
 
+#include <libdump/base/amount_text.h>
+
 #include <fmt/format.h>
 
 #include <exception>
@@ -45,9 +47,9 @@ std::vector<std::string> unread(const input::OpenedDump& opened, const std::stri
     }
     if (const auto entries = reader.pages_passed_over(); entries != 0) {
         sentences.push_back(fmt::format(
-            "the index of the dump names a page again, or none, {} time{}: what else it says there "
+            "the index of the dump names a page again, or none, {}: what else it says there "
             "is not in the answer",
-            entries, entries == 1 ? "" : "s"));
+            counted(entries, "time")));
     }
     std::string said = ended;
     if (const auto& fault = opened.dump().faults().first(); fault && fault->message != ended) {

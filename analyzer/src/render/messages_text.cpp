@@ -59,10 +59,6 @@ std::size_t number_width(std::uint64_t from, std::uint64_t limit, std::uint64_t 
     return count_text(last > 0 ? last - 1 : 0).size();
 }
 
-std::string plural(std::uint64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", count_text(count), what, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 Result<void> messages_text(Output& output, query::MessageListing& listing) {
@@ -74,8 +70,8 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
     const auto& options = listing.options();
     if (options.histogram) {
         ASSIGN_OR_RETURN(auto histogram, listing.histogram());
-        output.print("{}, {}\n", marks("histogram", plural(histogram.messages, "message")),
-                     marks("other_signals", plural(histogram.other_signals, "other signal")));
+        output.print("{}, {}\n", marks("histogram", counted(histogram.messages, "message")),
+                     marks("other_signals", counted(histogram.other_signals, "other signal")));
         if (histogram.messages > 0) {
             print_histogram(output, histogram, marks);
         }
@@ -110,7 +106,7 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
     output.print(
         "\n{} shown. Records of messages in the dump: {}; read for the shapes: {}, for "
         "this page: {}\n",
-        plural(shown, "message"), count_text(reading.records), count_text(reading.for_histogram),
+        counted(shown, "message"), count_text(reading.records), count_text(reading.for_histogram),
         count_text(reading.for_page));
     return {};
 }

@@ -34,8 +34,7 @@ Result<void> counts_json(JsonWriter& json, query::SectionListing& listing) {
 }
 
 void print_more(Output& output, std::uint64_t count, std::string_view what) {
-    output.print("\n{} more {}{}; --limit 0 shows all\n", count_text(count), what,
-                 count == 1 ? "" : "s");
+    output.print("\n{}; --limit 0 shows all\n", counted(count, fmt::format("more {}", what)));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <libdump/base/amount_text.h>
 #include <libdump/base/budget.h>
 #include <libdump/base/temporary_file.h>
 
@@ -8,15 +9,6 @@
 #include <sys/statvfs.h>
 
 namespace beamdump {
-namespace {
-
-std::string mebibytes(std::uint64_t bytes) {
-    constexpr std::uint64_t kMiB = 1U << 20U;
-    return bytes >= kMiB ? fmt::format("{} MiB", bytes / kMiB) : fmt::format("{} bytes", bytes);
-}
-
-}  // namespace
-
 std::uint64_t InputLimits::temporary_bytes() const {
     if (temporary) {
         return *temporary;
@@ -34,7 +26,7 @@ Result<void> Budget::take_temporary(std::uint64_t bytes) {
                     fmt::format("it takes more than {} of temporary files in {}, which is the "
                                 "limit; --max-temporary sets another one, and TMPDIR another "
                                 "directory",
-                                mebibytes(most_temporary_), temporary_directory()));
+                                bytes_text(most_temporary_), temporary_directory()));
     }
     temporary_ += bytes;
     return {};
@@ -44,7 +36,7 @@ Result<void> Budget::memory_error() const {
     return fail(ErrorCode::kLimit,
                 fmt::format("what is in it takes more than {} of memory, which is the limit; "
                             "--max-memory sets another one",
-                            mebibytes(most_memory_)));
+                            bytes_text(most_memory_)));
 }
 
 }  // namespace beamdump

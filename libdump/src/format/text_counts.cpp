@@ -1,3 +1,4 @@
+#include <libdump/base/amount_text.h>
 #include <libdump/format/text_counts.h>
 
 #include <fmt/format.h>
@@ -49,15 +50,14 @@ void TextCounts::add(const TextCounts& more) {
 std::vector<std::string> TextCounts::sentences() const {
     std::vector<std::string> all;
     if (malformed != 0) {
-        all.push_back(
-            fmt::format("{} line{} of the crash dump could not be read, the first at byte {}",
-                        malformed, malformed == 1 ? "" : "s", first_malformed));
+        all.push_back(fmt::format("{} of the crash dump could not be read, the first at byte {}",
+                                  counted(malformed, "line"), first_malformed));
     }
     if (overlaps != 0) {
         all.push_back(fmt::format(
-            "{} object{} of the crash dump {} left out, which would reach into others at the sizes "
+            "{} of the crash dump {} left out, which would reach into others at the sizes "
             "of its release, the first at byte {}",
-            overlaps, overlaps == 1 ? "" : "s", overlaps == 1 ? "is" : "are", first_overlap));
+            counted(overlaps, "object"), overlaps == 1 ? "is" : "are", first_overlap));
     }
     return all;
 }

@@ -5,7 +5,11 @@
 namespace beamdump {
 
 std::string pid_text(std::uint64_t owner_id) {
-    return fmt::format("<0.{}.{}>", owner_id & 0xFFFFFFFFU, owner_id >> 32U);
+    return pid_text("0", owner_id);
+}
+
+std::string pid_text(std::string_view channel, std::uint64_t owner_id) {
+    return fmt::format("<{}.{}.{}>", channel, owner_id & 0xFFFFFFFFU, owner_id >> 32U);
 }
 
 }  // namespace beamdump

@@ -187,12 +187,12 @@ TEST_F(CrashDumpRoundTrip, LimitsAreStatedAndKept) {
         }
         const Ran memory = program_.run(arguments);
         EXPECT_EQ(memory.status, 1) << command;
-        EXPECT_THAT(memory.err, HasSubstr("text.beamdump: what is in it takes more than 200 bytes "
+        EXPECT_THAT(memory.err, HasSubstr("text.beamdump: what is in it takes more than 200 B "
                                           "of memory, which is the limit; --max-memory sets"));
         arguments[arguments.size() - 2] = "--max-temporary";
         const Ran temporary = program_.run(arguments);
         EXPECT_EQ(temporary.status, 1) << command;
-        EXPECT_THAT(temporary.err, HasSubstr("it takes more than 200 bytes of temporary files"));
+        EXPECT_THAT(temporary.err, HasSubstr("it takes more than 200 B of temporary files"));
         EXPECT_THAT(temporary.err, HasSubstr("--max-temporary sets another"));
     }
 }

@@ -12,22 +12,13 @@ namespace {
 
 using test::KeptOutput;
 
-TEST(Units, Bytes) {
-    EXPECT_EQ(bytes_text(0), "0 B");
-    EXPECT_EQ(bytes_text(1023), "1023 B");
-    EXPECT_EQ(bytes_text(1024), "1.0 KiB");
-    EXPECT_EQ(bytes_text((1 << 20) - 1), "1.0 MiB");
-    EXPECT_EQ(bytes_text(std::numeric_limits<std::uint64_t>::max()), "16.0 EiB");
+TEST(Units, ChangesOfBytes) {
     EXPECT_EQ(byte_change_text(-2048), "-2.0 KiB");
     EXPECT_EQ(byte_change_text(0), "0 B");
     EXPECT_EQ(byte_change_text(std::numeric_limits<std::int64_t>::min()), "-8.0 EiB");
 }
 
-TEST(Units, Counts) {
-    EXPECT_EQ(count_text(0), "0");
-    EXPECT_EQ(count_text(999), "999");
-    EXPECT_EQ(count_text(1000), "1,000");
-    EXPECT_EQ(count_text(1234567), "1,234,567");
+TEST(Units, ChangesOfCounts) {
     EXPECT_EQ(count_change_text(-1000), "-1,000");
 }
 

@@ -28,19 +28,6 @@ std::string bytes_moved(const capture::Progress& progress) {
 
 }  // namespace
 
-std::string bytes_text(std::uint64_t bytes) {
-    if (bytes < 1024) {
-        return fmt::format("{} bytes", bytes);
-    }
-    constexpr std::array kUnits{"KiB", "MiB", "GiB", "TiB", "PiB"};
-    double value = static_cast<double>(bytes) / 1024;
-    std::size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) {
-        value /= 1024;
-    }
-    return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
 ProgressPrinter::ProgressPrinter(Streams& streams, Clock clock)
     : streams_(streams), clock_(std::move(clock)), next_(clock_()) {
     if (!streams_.err_is_terminal) {

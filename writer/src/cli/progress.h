@@ -3,14 +3,13 @@
 #include "capture/capture.h"
 #include "cli/streams.h"
 
+#include <libdump/base/amount_text.h>
+
 #include <chrono>
 #include <functional>
 #include <string>
 
 namespace beamdump::cli {
-
-/// "512 bytes", "12.3 MiB".
-std::string bytes_text(std::uint64_t bytes);
 
 /// Shows how far a capture is: a bar on a terminal, else a line every few seconds.
 class ProgressPrinter final : public capture::ProgressListener {

@@ -5,6 +5,7 @@
 #include "cli/shared_options.h"
 #include "render/backtrace.h"
 
+#include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 
 #include <CLI/CLI.hpp>
@@ -22,13 +23,13 @@ void tell_gaps(Invocation& invocation, const query::Backtrace& backtrace) {
     const query::Gaps gaps = backtrace.gaps();
     std::vector<std::string> parts;
     if (gaps.malformed > 0) {
-        parts.push_back(plural(gaps.malformed, "place") + " whose words make no term");
+        parts.push_back(counted(gaps.malformed, "place") + " whose words make no term");
     }
     if (gaps.absent > 0) {
-        parts.push_back(plural(gaps.absent, "place") + " that the dump lacks");
+        parts.push_back(counted(gaps.absent, "place") + " that the dump lacks");
     }
     if (gaps.partial_binaries > 0) {
-        std::string part = plural(gaps.partial_binaries, "binary reference");
+        std::string part = counted(gaps.partial_binaries, "binary reference");
         part += " with the first bytes only";
         if (const auto prefix = backtrace.binary_prefix_bytes()) {
             part += fmt::format(" (captured with --binary-bytes {})", *prefix);

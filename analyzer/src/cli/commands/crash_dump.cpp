@@ -4,8 +4,8 @@
 #include "cli/output_file.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
-#include "render/shared/units.h"
 
+#include <libdump/base/amount_text.h>
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/return_if_error.h>
 
@@ -20,10 +20,6 @@
 namespace beamdump::cli {
 
 namespace {
-
-std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
-    return fmt::format("{} {}", render::count_text(count), count == 1 ? one : many);
-}
 
 void tell_left_out(Invocation& invocation, const crash_dump::Report& report) {
     std::vector<std::string> parts;
@@ -74,7 +70,7 @@ class CrashDumpCommand final : public Command {
         auto report = crash_dump::write_crash_dump(
             *dump, options_, *sink, [&line](const crash_dump::Progress& progress) {
                 line.update(progress.phase, progress.done, progress.total, [&progress] {
-                    return fmt::format(", {} written", render::bytes_text(progress.bytes));
+                    return fmt::format(", {} written", bytes_text(progress.bytes));
                 });
             });
         line.clear();

@@ -5,6 +5,7 @@
 #include "cli/shared_options.h"
 #include "render/heap.h"
 
+#include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 
 namespace beamdump::cli {
@@ -43,7 +44,7 @@ class HeapCommand final : public Command {
             invocation.tell(
                 fmt::format("the sizes leave out {} whose words are not in the dump or "
                             "make no term",
-                            plural(report.unreadable, "place")));
+                            counted(report.unreadable, "place")));
         }
         return Outcome{report.withheld || report.unreadable > 0};
     }

@@ -2,6 +2,8 @@
 
 #include "query/node/dump_facts.h"
 
+#include <libdump/model/owner_id.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,9 +70,7 @@ std::string other_text(Dump& dump, const Relation& relation, TermPrinter& printe
     const auto node = dump.tables().node_at(relation.remote_node_address());
     const std::string channel =
         node ? std::to_string(node->is_self ? 0 : node->name_atom) : std::string("?");
-    constexpr unsigned kSerialShift = 32;
-    return fmt::format("<{}.{}.{}>", channel, relation.remote_owner_id() & 0xFFFF'FFFFU,
-                       relation.remote_owner_id() >> kSerialShift);
+    return pid_text(channel, relation.remote_owner_id());
 }
 
 /// What a monitor watches, or who watches by it. By name: on this node unless another is named.

@@ -3,7 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -22,33 +21,8 @@ char sign(std::int64_t value) {
 
 }  // namespace
 
-std::string bytes_text(std::uint64_t bytes) {
-    constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    constexpr double kStep = 1024;
-    // From here on one decimal would round up to the next unit.
-    constexpr double kNextUnit = 1023.95;
-    if (bytes < 1024) {
-        return fmt::format("{} B", bytes);
-    }
-    double value = static_cast<double>(bytes) / kStep;
-    std::size_t unit = 0;
-    while (value >= kNextUnit && unit + 1 < kUnits.size()) {
-        value /= kStep;
-        ++unit;
-    }
-    return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
 std::string byte_change_text(std::int64_t bytes) {
     return bytes == 0 ? "0 B" : sign(bytes) + bytes_text(magnitude(bytes));
-}
-
-std::string count_text(std::uint64_t count) {
-    std::string text = std::to_string(count);
-    for (std::size_t end = text.size(); end > 3; end -= 3) {
-        text.insert(end - 3, 1, ',');
-    }
-    return text;
 }
 
 std::string count_change_text(std::int64_t count) {

@@ -1,16 +1,14 @@
 #pragma once
 
+#include <libdump/base/amount_text.h>
+
 #include <cstdint>
 #include <string>
 
 namespace beamdump::render {
 
-/// 1536 as "1.5 KiB".
-std::string bytes_text(std::uint64_t bytes);
 /// With a sign: "+1.5 KiB".
 std::string byte_change_text(std::int64_t bytes);
-/// 1234567 as "1,234,567".
-std::string count_text(std::uint64_t count);
 std::string count_change_text(std::int64_t count);
 /// 812300000 as "812 ms"; two units from minutes on: "3 d 4 h".
 std::string duration_text(std::int64_t nanoseconds);

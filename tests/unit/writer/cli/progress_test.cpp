@@ -32,14 +32,6 @@ class ProgressTest : public ::testing::Test {
     std::chrono::steady_clock::time_point time_;
 };
 
-TEST(BytesText, PicksTheUnit) {
-    EXPECT_EQ(bytes_text(0), "0 bytes");
-    EXPECT_EQ(bytes_text(1023), "1023 bytes");
-    EXPECT_EQ(bytes_text(1024), "1.0 KiB");
-    EXPECT_EQ(bytes_text(812'000'000), "774.4 MiB");
-    EXPECT_EQ(bytes_text(~std::uint64_t{0}), "16384.0 PiB");
-}
-
 TEST_F(ProgressTest, ALineAfterASecondAndThenEveryThree) {
     auto lines = printer();
     EXPECT_EQ(update(lines, 1), "");

@@ -98,18 +98,13 @@ Result<void> consider(const CgroupDirectory& cgroup, const Usage& usage, bool by
         const auto group = read_number(cgroup.directory / "memory.oom.group");
         least.amount = room;
         least.limit = fmt::format("{} of cgroup {} is {}", usage.limit_file, cgroup.name,
-                                  bytes ? in_mebibytes(*limit) : fmt::to_string(*limit));
+                                  bytes ? mebibytes_text(*limit) : fmt::to_string(*limit));
         least.ends_group = bytes && group && group->value_or(0) == 1;
     }
     return {};
 }
 
 }  // namespace
-
-std::string in_mebibytes(std::uint64_t bytes) {
-    constexpr double kMebibyte = 1024.0 * 1024.0;
-    return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMebibyte);
-}
 
 Result<HeadRoom> HeadRoom::of(pid_t pid, const std::filesystem::path& root) {
     HeadRoom room;
@@ -188,7 +183,7 @@ Result<Room> HeadRoom::promises() const {
     constexpr std::uint64_t kKibibyte = 1024;
     return Room{(*limit - std::min(*limit, *promised)) * kKibibyte,
                 fmt::format("vm.overcommit_memory is 2 and CommitLimit {}",
-                            in_mebibytes(*limit * kKibibyte)),
+                            mebibytes_text(*limit * kKibibyte)),
                 false};
 }
 

@@ -2,6 +2,7 @@
 
 #include "target/process/cgroup_paths.h"
 
+#include <libdump/base/amount_text.h>
 #include <libdump/base/error.h>
 
 #include <cstdint>
@@ -48,8 +49,5 @@ class HeadRoom {
     std::vector<CgroupDirectory> memory_;  // from the process's own up
     std::vector<CgroupDirectory> tasks_;
 };
-
-/// "512.0 MiB"
-std::string in_mebibytes(std::uint64_t bytes);
 
 }  // namespace beamdump::target

@@ -36,8 +36,8 @@ Result<void> enough_memory(const HeadRoom& room, std::uint64_t needed, std::stri
     ASSIGN_OR_RETURN(const auto left, room.memory(needed));
     if (left.amount < needed) {
         return fail(ErrorCode::kLimit,
-                    fmt::format("{} may need {}, and {} are left: {}{}", what, in_mebibytes(needed),
-                                in_mebibytes(left.amount), left.limit,
+                    fmt::format("{} may need {}, and {} are left: {}{}", what,
+                                mebibytes_text(needed), mebibytes_text(left.amount), left.limit,
                                 left.ends_group ? ", and running out of it would end the node "
                                                   "(memory.oom.group is 1)"
                                                 : ""));
@@ -64,12 +64,12 @@ Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const Hea
                          std::uint64_t own_bytes) {
     const auto what =
         fmt::format("a twin of the node (page tables {}, pages that the node changes meanwhile {})",
-                    in_mebibytes(needs.page_table_bytes), in_mebibytes(needs.copied_bytes));
+                    mebibytes_text(needs.page_table_bytes), mebibytes_text(needs.copied_bytes));
     RETURN_IF_ERROR(enough_memory(node, needs.memory_bytes(), what));
     RETURN_IF_ERROR(enough_memory(own, own_bytes, "this program"));
     RETURN_IF_ERROR(enough_memory(
         node.shared_with(own), needs.memory_bytes() + own_bytes,
-        fmt::format("{} and this program ({}) together", what, in_mebibytes(own_bytes))));
+        fmt::format("{} and this program ({}) together", what, mebibytes_text(own_bytes))));
     ASSIGN_OR_RETURN(const auto tasks, node.tasks());
     if (tasks.amount < kTasks) {
         return fail(ErrorCode::kLimit,
@@ -82,8 +82,8 @@ Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const Hea
         return fail(ErrorCode::kLimit,
                     fmt::format("a twin of the node must be promised {}, and {} may still be "
                                 "promised: {}",
-                                in_mebibytes(needs.promised_bytes), in_mebibytes(promises.amount),
-                                promises.limit));
+                                mebibytes_text(needs.promised_bytes),
+                                mebibytes_text(promises.amount), promises.limit));
     }
     return {};
 }

@@ -42,7 +42,7 @@ Result<void> TwinWatcher::look() const {
                 ErrorCode::kLimit,
                 fmt::format("the twin of process {} is given up: {} are left, less than {}: "
                             "{}",
-                            node_, in_mebibytes(left.amount), in_mebibytes(floor_.bytes),
+                            node_, mebibytes_text(left.amount), mebibytes_text(floor_.bytes),
                             left.limit));
         }
     }
