@@ -224,7 +224,7 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     auto reaper_directory = ProcDirectory::open(born->reaper);
     if (!twin_directory || !reaper_directory) {
         return fail(ErrorCode::kTargetDied,
-                    fmt::format("process {} exited when its twin was made", node));
+                    fmt::format("process {} has exited", node));
     }
     twin.twin_ = std::move(*twin_directory);
     twin.reaper_ = std::move(*reaper_directory);
