@@ -338,8 +338,8 @@ class OfASmallProcess(unittest.TestCase):
         keeper, _ = self.start()
         maker = subprocess.Popen(self.driver(keeper, "--hold-ms", 1000), text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        # The thread that waits for the twin is there a moment before the twin.
-        self.assertTrue(eventually(lambda: twins_of(keeper.pid), 5))
+        # Before, the maker is still at work: its error would end it at once.
+        self.assertIn("holds the twin", maker.stderr.readline())
         twins = twins_of(keeper.pid)
         self.assertEqual(len(twins), 1)
         keeper.kill()

@@ -169,6 +169,9 @@ int make_one(const Options& options) {
     if (!twin) {
         return report(twin.error());
     }
+    if (options.hold_ms > 0) {
+        fmt::print(stderr, "twin_driver: holds the twin {}\n", twin->pid());
+    }
     Content first;
     Content second;
     for (auto* content : {&first, &second}) {
