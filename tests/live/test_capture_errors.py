@@ -206,12 +206,12 @@ class OnANode(Scratch):
                 writer = self.start_into_pipe()
                 writer.send_signal(number)
                 writer.stdout.read()
-                self.assert_sentence(self.end_of(writer), 1, "interrupted; the node runs on")
+                self.assert_sentence(self.end_of(writer), 1, "interrupted; the node continues to run")
 
     def test_cancelled_while_nobody_reads(self):
         writer = self.start_into_pipe()
         writer.send_signal(signal.SIGTERM)
-        self.assert_sentence(self.end_of(writer), 1, "interrupted while the output takes nothing")
+        self.assert_sentence(self.end_of(writer), 1, "interrupted while the output is blocked")
         self.node_runs_on()
 
     def test_killed(self):
@@ -257,7 +257,7 @@ class DyingNode(Scratch):
             self.assertGreater(len(writer.stdout.read()), 0)
             diagnostics = writer.stderr.read().decode()
             ended = Ended(writer.wait(timeout=60), "", diagnostics, 0, 0)
-        self.assert_sentence(ended, 1, f"process {node.pid} ended while it was being captured")
+        self.assert_sentence(ended, 1, f"process {node.pid} exited during the capture")
 
 
 class OddNodes(Scratch):

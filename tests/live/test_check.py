@@ -39,12 +39,12 @@ class Check(unittest.TestCase):
         self.assertRegex(text, rf"Layout otp-{RELEASE}, made for this release")
         idle, busy, given_up = map(int, re.search(
             r"--mode snapshot  one stop of about (\d+) ms on an idle machine, (\d+) ms on a busy one; "
-            r"given up after (\d+) ms\n", text).groups())
+            r"abandoned after (\d+) ms\n", text).groups())
         self.assertLess(idle, busy)
         self.assertLess(busy, given_up)
-        self.assertRegex(text, r"did not settle within 1.2 ms, stops of at most 50 ms "
+        self.assertRegex(text, r"did not yield within 1.2 ms, stops of at most 50 ms "
                                r"each \(--max-pause\), 120 at most\n")
-        self.assertRegex(text, r"up to [\d.]+ [KMG]iB more memory meanwhile")
+        self.assertRegex(text, r"up to [\d.]+ [KMG]iB more memory during the capture")
         self.assertRegex(text, r"memory left to the node: [\d.]+ [MG]iB \(")
 
     def test_what_no_check_sees_is_named(self):

@@ -162,7 +162,7 @@ class Cookies(unittest.TestCase):
         dump = self.capture("without", "--no-literals", self.node.pid)
         self.assertNotIn(text, flat(dump))
         ended = tools.expect(tools.analyze("backtrace", dump, "code_server"), 3)
-        self.assertRegex(ended.diagnostics, r"\d+ places that the dump lacks")
+        self.assertRegex(ended.diagnostics, r"\d+ places that the dump does not have")
         self.assertIn("code_server:loop/1", ended.output)
 
 

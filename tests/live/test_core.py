@@ -192,18 +192,18 @@ class Core(unittest.TestCase):
         """The kernel's: gcore writes last what says where everything is."""
         ended = captured(self.cut(self.cores["gcore"], 1 << 20), self.scratch / "never-cut")
         tools.expect(ended, 1)
-        self.assertIn("was cut off", ended.diagnostics)
+        self.assertIn("is truncated", ended.diagnostics)
         if "kernel" not in self.cores:
             return
         core = self.cores["kernel"]
         # The last mappings are libraries and the stack: the node is all there without them.
         dump = self.scratch / "cut.beamdump"
         ended = tools.expect(captured(self.cut(core, 40960), dump), 3)
-        self.assertRegex(ended.diagnostics, r"was cut off: 40960 of \d+ bytes of memory")
+        self.assertRegex(ended.diagnostics, r"is truncated: 40960 of \d+ bytes of memory")
         self.assertEqual(len(listed(dump)), len(listed(self.dumps["kernel"])))
         refused = tools.expect(captured(self.cut(core, tools.file_bytes(core) * 3 // 4),
                                         self.scratch / "never-cut"), 1)
-        self.assertIn("was cut off", refused.diagnostics)
+        self.assertIn("is truncated", refused.diagnostics)
         self.assertEqual(refused.diagnostics.count("\n"), 1)
 
     def test_memory_that_is_missing_is_never_zero(self):

@@ -212,7 +212,7 @@ class OfANode(unittest.TestCase):
             self.assertFalse(dump.with_name(dump.name + ".partial").exists())
             tools.expect(tools.analyze("summary", dump), 0, 3)
             if threads != self.before[0]:
-                self.assertIn("go when it is continued", told)
+                self.assertIn("remain until it is continued", told)
                 (twin,) = set(children) - set(self.before[1])
                 self.assertEqual(state(twin), "Z")
             os.kill(self.node.pid, signal.SIGCONT)

@@ -218,7 +218,7 @@ class FaultMatrix(Cells):
                 wait_for(writer.guardian, "a guardian")
                 os.kill(writer.guardian(), signal.SIGKILL)
                 return self.assert_refused_or_live(
-                    writer, mode, "watches over stops of the node .* was ended")
+                    writer, mode, "guardian process .* was killed")
         self.cells("no guardian", do)
 
     def test_stopped_node(self):
@@ -261,7 +261,7 @@ class FaultMatrix(Cells):
                 writer.send(signal.SIGINT)
                 self.assert_done(writer, 1)
                 self.assertLess(time.monotonic() - begin, 2)
-                self.assertRegex(writer.told, "interrupted while the output takes nothing")
+                self.assertRegex(writer.told, "interrupted while the output is blocked")
             return "interrupted"
         self.cells("SIGINT, stalled output", do)
 

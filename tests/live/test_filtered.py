@@ -48,16 +48,16 @@ class Filtered(unittest.TestCase):
         self.assertGreater(len(listed["processes"]), 30)
         refused = tools.expect(self.capture("--mode", "snapshot"), 1)
         self.assertRegex(refused.diagnostics, r"^beamdump-capture: .*\(Seccomp: 2\).*"
-                                              r"cannot be known from outside: .*--force-twin")
+                                              r"it is unknown whether .*--force-twin")
         self.unharmed()
         for mode in ("auto", "live", "freeze"):
             wrong = tools.expect(self.capture("--mode", mode, "--force-twin"), 2)
-            self.assertIn("--force-twin has a meaning with --mode snapshot only", wrong.diagnostics)
+            self.assertIn("--force-twin needs --mode snapshot", wrong.diagnostics)
 
     def test_check_says_so(self):
         said = tools.expect(tools.run_measured([CAPTURE, "--check", self.node.pid]), 0).output
         self.assertRegex(said, r"(?m)^  --mode snapshot  refused: .*\(Seccomp: 2\)")
-        self.assertRegex(said, r"(?m)^  --mode auto .*\n +what is too large for them is left out: "
+        self.assertRegex(said, r"(?m)^  --mode auto .*\n +processes too large for such a stop are left out: "
                                r".*\(Seccomp: 2\)")
         forced = tools.expect(tools.run_measured(
             [CAPTURE, "--check", "--mode", "snapshot", "--force-twin", self.node.pid]), 0).output

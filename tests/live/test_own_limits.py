@@ -103,7 +103,7 @@ class OwnLimits(unittest.TestCase):
         rights = RIGHTS.removesuffix(",+kill")
         below = [rights if word == RIGHTS else word for word in AS_USER]
         ended = self.run_capture("--mode", "snapshot", below=below)
-        self.assert_sentence(ended, "may not end a twin of it.*CAP_KILL")
+        self.assert_sentence(ended, "may not kill a twin of it.*CAP_KILL")
         for mode in "auto", "freeze":
             with self.subTest(mode):
                 ended = self.run_capture("--mode", mode, below=below)

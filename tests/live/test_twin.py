@@ -215,7 +215,7 @@ class OfANode(unittest.TestCase):
                                    len(self.before["threads"]) and not self.process.traced(), 5))
         second = run(DRIVER, self.node.pid)
         self.assertEqual(second.returncode, 1)
-        self.assertIn("there is a twin of process", second.stderr)
+        self.assertIn("already has a twin", second.stderr)
         self.assertEqual(first.wait(), 0)
         self.node_is_as_before()
 
@@ -369,7 +369,7 @@ class OfASmallProcess(unittest.TestCase):
         shutil.copy(KEEPER, program)
         for path in (scratch, program):
             path.chmod(0o755)
-        for most, told in ((2, "refuses to make a thread"), (3, "refuses to make a twin")):
+        for most, told in ((2, "refuses to start a thread"), (3, "refuses to make a twin")):
             keeper, process = self.start(
                 program, user=54321, cwd="/", preexec_fn=functools.partial(
                     resource.setrlimit, resource.RLIMIT_NPROC, (most, most)))

@@ -103,7 +103,7 @@ class SlowFork(unittest.TestCase):
                 print(f"{mode}: felt {felt_us} us, {ended.seconds} s; {ended.diagnostics.strip()}",
                       flush=True)
                 self.assertRegex(ended.diagnostics,
-                                 r"was given up after \d+ ms, the longest that it may be stopped")
+                                 r"was abandoned after \d+ ms, the limit for that stop")
                 # The fork takes four seconds.
                 self.assertLess(felt_us, 2 * FELT_BESIDE_US)
                 if mode == "auto":

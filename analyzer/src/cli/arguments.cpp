@@ -90,10 +90,11 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
         sub->callback([&request, &command] { request.command = std::move(command); });
         command->add_options(*sub);
         add_limits(*sub, request.limits);
-        sub->add_flag("--stats", request.stats, "Report on standard error what was read");
+        sub->add_flag("--stats", request.stats, "Print read statistics to standard error");
     }
     if (arguments.empty()) {
-        return fail(ErrorCode::kUsage, "which dump? beamdump-analyze [COMMAND] DUMP; see --help");
+        return fail(ErrorCode::kUsage,
+                    "DUMP is required: beamdump-analyze [COMMAND] DUMP; see --help");
     }
     ASSIGN_OR_RETURN(auto complete, with_command(commands, std::move(arguments)));
     std::ranges::reverse(complete);

@@ -9,8 +9,9 @@ namespace beamdump::cli {
 
 void tell_placeholders(Invocation& invocation, std::uint64_t placeholders) {
     if (placeholders > 0) {
-        invocation.tell(fmt::format("{} marked in the terms: what could not be shown of them",
-                                    counted(placeholders, "place")));
+        invocation.tell(counted(placeholders, "placeholder") +
+                        (placeholders == 1 ? " marks" : " mark") +
+                        " unavailable data in the terms");
     }
 }
 

@@ -46,10 +46,10 @@ std::vector<std::string> unread(const input::OpenedDump& opened, const std::stri
         sentences.push_back(damage->what);
     }
     if (const auto entries = reader.pages_passed_over(); entries != 0) {
-        sentences.push_back(fmt::format(
-            "the index of the dump names a page again, or none, {}: what else it says there "
-            "is not in the answer",
-            counted(entries, "time")));
+        sentences.push_back(
+            fmt::format("the index of the dump repeats a page or names an invalid one, {}: data is "
+                        "missing from the answer",
+                        counted(entries, "time")));
     }
     std::string said = ended;
     if (const auto& fault = opened.dump().faults().first(); fault && fault->message != ended) {
@@ -60,11 +60,11 @@ std::vector<std::string> unread(const input::OpenedDump& opened, const std::stri
         const std::string& first = frames->first.message;
         if (frames->frames > 1) {
             sentences.push_back(
-                fmt::format("the answer lacks data of {} frames of the dump that "
-                            "cannot be read; the first: {}",
+                fmt::format("data is missing from the answer: {} frames of the dump cannot be "
+                            "read; the first: {}",
                             frames->frames, first));
         } else if (!said.contains(first)) {
-            sentences.push_back("the answer lacks data of the dump: " + first);
+            sentences.push_back("data is missing from the answer: " + first);
         }
     }
     return sentences;

@@ -71,7 +71,7 @@ void add_dump(CLI::App& app, std::string& dump) {
 
 void add_dump_and_process(CLI::App& app, std::string& dump, std::string& process) {
     add_dump(app, dump);
-    app.add_option("PROCESS", process, "A pid, as <0.123.0> or 0.123.0, or a registered name")
+    app.add_option("PROCESS", process, "A pid (<0.123.0> or 0.123.0) or a registered name")
         ->required();
 }
 
@@ -96,14 +96,15 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& co
 }
 
 void add_limits(CLI::App& app, InputLimits& limits) {
-    app.add_option("--max-memory", limits.memory,
-                   "Memory for what grows with the dump (default 1GiB): tables beyond it go to "
-                   "temporary files, a crash dump whose names or processes take more is refused")
+    app.add_option(
+           "--max-memory", limits.memory,
+           "Memory limit for data that grows with the dump (default 1GiB): larger tables go to "
+           "temporary files; a crash dump whose names or processes need more is refused")
         ->transform(size_value())
         ->option_text("SIZE");
     app.add_option("--max-temporary", limits.temporary,
-                   "Room for temporary files in TMPDIR or /var/tmp (default: half of what is free "
-                   "there, at most 64GiB)")
+                   "Limit for temporary files in TMPDIR or /var/tmp (default: half of the free "
+                   "space, at most 64GiB)")
         ->transform(size_value())
         ->option_text("SIZE");
 }

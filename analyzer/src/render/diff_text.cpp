@@ -117,8 +117,7 @@ void diff_text(Output& output, const query::DumpDiff& diff) {
     print_memory_notice(output, diff.before, "before: ");
     print_memory_notice(output, diff.after, "after: ");
     if (!diff.same_run) {
-        output.write(
-            "The dumps are of different runs or nodes: no process of one is in the other.\n");
+        output.write("The dumps are of different nodes or runs: they have no process in common.\n");
     }
     print_totals(output, diff, marks);
     print_group(output, "Born", diff.born, marks.after);

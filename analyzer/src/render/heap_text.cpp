@@ -57,12 +57,11 @@ void print_areas(Output& output, const query::HeapReport& report, const Marks& m
     table.add({"stack", "", marks("stack_words", known_text(report.stack_words)), "", "", ""});
     table.print(output, "  ");
     if (report.unplaced_objects > 0) {
-        output.print("  {} live in areas that the crash dump does not tell\n",
+        output.print("  {} live in areas that the crash dump does not name\n",
                      words_and_bytes(report, report.unplaced_words));
     }
     if (report.of_crash_dump) {
-        output.write(
-            "  The crash dump does not have all that is live, so nothing is said to be dead\n");
+        output.write("  The crash dump does not have all live terms, so dead terms are unknown\n");
     }
     if (report.free_words) {
         output.print("  {} free before the heap is collected\n",
@@ -74,7 +73,7 @@ void print_areas(Output& output, const query::HeapReport& report, const Marks& m
                            words_and_bytes(report, *report.heap_words_after_major)));
     }
     if (report.literal_words > 0) {
-        output.print("  {} of literals referred to, which belong to the node\n",
+        output.print("  {} of referenced literals, which belong to the node\n",
                      marks("literal_words", words_and_bytes(report, report.literal_words)));
     }
 }
@@ -152,7 +151,7 @@ void print_top_level(Output& output, const query::HeapReport& report,
     output.print(
         "\nTop-level terms ({}{})\n", marks("terms", count_text(list.total)),
         list.dead
-            ? fmt::format(", of which {} dead: {}", marks("dead_words", count_text(*list.dead)),
+            ? fmt::format(", {} of them dead: {}", marks("dead_words", count_text(*list.dead)),
                           marks("dead_words", words_and_bytes(report, *list.dead_words)))
             : ", as far as the crash dump has them");
     Table table({{"ADDRESS"}, {"AREA"}, {"WORDS", Align::kRight}, {""}, {"TERM"}});
@@ -161,7 +160,7 @@ void print_top_level(Output& output, const query::HeapReport& report,
                          {line.area},
                          {marks("terms", count_text(line.words))},
                          {marks("dead_words", line.dead ? "dead" : "")},
-                         line.unreadable ? Table::Cell{marks("terms", "(words that make no term)")}
+                         line.unreadable ? Table::Cell{marks("terms", "(invalid term)")}
                                          : term_cell(line.term, marks.mark({"terms"}))});
     }
     table.print(output, "  ");
@@ -202,7 +201,7 @@ void heap_text(Output& output, const query::HeapReport& report) {
     print_layout_notice(output, report.dump.layout, kPartsOfTerms);
     output.print("{}  {}\n", marks("pid", report.line.pid), process_name(report.line, marks));
     if (report.line.void_reason) {
-        output.print("VOID: it {}{}{}; the dump has no heap of it\n",
+        output.print("VOID: it {}{}{}; the dump does not have its heap\n",
                      marks("void_reason", std::string(void_clause(*report.line.void_reason))),
                      report.void_detail ? ": " : "", one_line(report.void_detail.value_or("")));
         return;
@@ -218,15 +217,14 @@ void heap_text(Output& output, const query::HeapReport& report) {
     print_counts(output, "Small maps by their keys", "key_sets", report.key_sets, marks);
     print_terms(output, "Largest terms", "largest_terms", report.largest, marks);
     if (report.retained) {
-        print_terms(output, "What would be freed if a term went away", "retained", *report.retained,
-                    marks);
+        print_terms(output, "Retained sizes", "retained", *report.retained, marks);
     }
     if (report.terms) {
         print_top_level(output, report, *report.terms, marks);
     }
     print_binaries(output, report, marks);
     if (report.undecoded_messages > 0) {
-        output.print("\n{} messages stand undecoded, in the external term format\n",
+        output.print("\n{} messages are undecoded, in the external term format\n",
                      marks("undecoded_messages", count_text(report.undecoded_messages)));
     }
 }

@@ -48,7 +48,7 @@ void print_histogram(Output& output, const query::MessageHistogram& histogram, c
                      count_text(histogram.shapes.size() - kShownShapes));
     }
     if (histogram.other > 0) {
-        output.print("  and {} messages of other shapes: no more than {} are told apart\n",
+        output.print("  and {} messages of other shapes: at most {} shapes are counted\n",
                      count_text(histogram.other), count_text(query::MessageHistogram::kMostShapes));
     }
 }

@@ -203,7 +203,7 @@ void process_details_text(Output& output, const query::ProcessDetails& details) 
                 marks({fact.name, fmt::format("process.{}.{}", group.name, fact.name)},
                       fact_text(fact, details.dump.word_bytes));
             if (fact.name == "memory" && details.dump.memory_of_heaps) {
-                text += " (stack, heap and old heap: the crash dump tells no more)";
+                text += " (stack, heap and old heap only: the crash dump has no more)";
             }
             table.add({fact.name, std::move(text)});
         }

@@ -204,9 +204,9 @@ void print_memory(Output& output, const Summary& summary, const Marks& marks) {
         binaries += fmt::format(", {} captured",
                                 marks("binaries_captured", bytes_text(*memory.binaries_captured)));
     }
-    row("resident", "resident", memory.resident, "as the operating system counts");
+    row("resident", "resident", memory.resident, "as the operating system counts it");
     row("processes", "summary.memory.processes", memory.processes,
-        summary.dump.memory_of_heaps ? "stack, heap and old heap; the crash dump tells no more"
+        summary.dump.memory_of_heaps ? "stack, heap and old heap only; the crash dump has no more"
                                      : "");
     row("  heaps and stacks", "process_heaps", memory.process_heaps, "");
     row("binaries", "summary.memory.binaries", memory.binaries, binaries);

@@ -52,7 +52,7 @@ Result<Subject> open_subject(const CheckOptions& options) {
     }
     if (!options.executable.empty()) {
         return fail(ErrorCode::kUsage,
-                    "--exe has no meaning with a process: its executable is known");
+                    "--exe needs a core: the executable of a running node is known");
     }
     RETURN_IF_ERROR(target::LiveTarget::open(*pid));
     return Subject{[pid = *pid] { return target::LiveTarget::open(pid); }};

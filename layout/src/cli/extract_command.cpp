@@ -33,8 +33,7 @@ Result<std::string> release_of(const ExtractOptions& options, const ConstantsObj
     if (release.empty() ||
         !std::ranges::all_of(release, [](char c) { return c >= '0' && c <= '9'; })) {
         return fail(ErrorCode::kUsage,
-                    "which release this is cannot be told: give --constants or "
-                    "--release with its number");
+                    "unknown release: give --constants, or --release with its number");
     }
     return release;
 }

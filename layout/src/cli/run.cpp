@@ -32,10 +32,10 @@ struct Commands {
 
 void declare_extract(CLI::App& app, Commands& commands) {
     commands.extract =
-        app.add_subcommand("extract", "Make a layout from an emulator that was built with -g");
+        app.add_subcommand("extract", "Make a layout from an emulator built with -g");
     auto& extract = *commands.extract;
     auto& options = commands.options;
-    extract.add_option("BEAM", options.program, "The emulator (beam.smp) with its DWARF")
+    extract.add_option("BEAM", options.program, "The emulator (beam.smp), with DWARF")
         ->type_name("")
         ->required();
     extract.add_option("-o,--output", options.output, "The layout to write: otp-NN.json")
@@ -43,56 +43,47 @@ void declare_extract(CLI::App& app, Commands& commands) {
         ->required();
     extract
         .add_option("--constants", options.constants,
-                    "layout/constants.c, compiled as the emulator was\n"
+                    "layout/constants.c, compiled with the emulator's\nflags "
                     "(scripts/build-debug-otp makes both)")
         ->type_name("FILE.o");
-    extract
-        .add_option("--like", options.like,
-                    "A layout whose names are looked for besides those\n"
-                    "of layout/names.json")
+    extract.add_option("--like", options.like, "A layout: also look for the names in it")
         ->type_name("LAYOUT");
-    extract
-        .add_option("--names", options.names, "Names to look for, in place of layout/names.json")
+    extract.add_option("--names", options.names, "Names to look for, instead of layout/names.json")
         ->type_name("FILE");
-    extract
-        .add_option("--release", options.release,
-                    "The release's number, where no constants tell it")
+    extract.add_option("--release", options.release, "The release number, if no constants give it")
         ->type_name("NN");
     extract
         .add_option("--source", options.source,
-                    "The exact version and where it is from, for the\n"
-                    "layout to say: \"Erlang/OTP 27.3.4.1 (Debian ...)\"")
+                    "Exact version and origin, recorded in the layout:\n\"Erlang/OTP 27.3.4.1 "
+                    "(Debian ...)\"")
         ->type_name("TEXT");
 }
 
 void declare_diff(CLI::App& app, Commands& commands) {
     commands.diff = app.add_subcommand(
-        "diff",
-        "List what differs between two layouts; exit status 0: nothing, 1: something, 2: "
-        "failed");
+        "diff", "Compare two layouts; exit status 0: equal, 1: different, 2: failed");
     commands.diff->add_option("A", commands.a, "A layout")->type_name("")->required();
-    commands.diff->add_option("B", commands.b, "Another")->type_name("")->required();
+    commands.diff->add_option("B", commands.b, "Another layout")->type_name("")->required();
 }
 
 void declare_check(CLI::App& app, Commands& commands) {
-    commands.check = app.add_subcommand(
-        "check",
-        "Try a layout on a running node or a core, stopping nothing; exit status 0: it fits, 1: it "
-        "does not, 2: failed");
+    commands.check =
+        app.add_subcommand("check",
+                           "Check a layout on a core or a running node, without stopping it; exit "
+                           "status 0: fits, 1: does not fit, 2: failed");
     auto& options = commands.check_options;
     commands.check
         ->add_option("TARGET", options.target,
-                     "The node's process id, or an ELF core of it (of the\nkernel or gcore)")
+                     "The node's process id, or its ELF core (from the\nkernel or gcore)")
         ->type_name("PID|CORE")
         ->required();
     commands.check
         ->add_option("--layout", options.layout,
-                     "The layout to try, in place of the built-in one of the\nnode's release")
+                     "The layout to check, instead of the built-in one\nfor the node's release")
         ->type_name("FILE");
     commands.check
         ->add_option("--exe", options.executable,
-                     "The executable that the core is of, where it is not at\nthe path that the "
-                     "core names")
+                     "The executable of the core, if it is not at the\npath that the core names")
         ->type_name("FILE");
 }
 
@@ -145,7 +136,7 @@ int run_diff(const Commands& commands, std::ostream& out, std::ostream& err) {
 
 int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
     CLI::App app(
-        "Makes, compares and tries layouts: where an Erlang/OTP release keeps what in memory",
+        "Makes, compares and checks layouts: the structures of an Erlang/OTP release in memory",
         "beamdump-layout");
     Commands commands;
     declare(app, commands);

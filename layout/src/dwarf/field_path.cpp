@@ -112,7 +112,7 @@ Result<Place> find_place(Dwarf_Die structure, std::string_view path) {
         }
         if (has_attribute(member->die, DW_AT_bit_size)) {
             return fail(ErrorCode::kUnsupported,
-                        fmt::format("{}: a bit-field, which a layout cannot tell", path));
+                        fmt::format("{}: a bit-field, which layouts do not support", path));
         }
         offset += member->offset;
         const auto member_type = type_of(member->die);

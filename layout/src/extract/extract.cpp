@@ -72,10 +72,11 @@ Result<Measured> measure_all(const std::vector<Dwarf_Die>& definitions, std::str
     for (const auto& definition : definitions) {
         const auto other = measure(definition, name, names, word_bytes);
         if (first && other && !same(first->structure, other->structure)) {
-            return fail(ErrorCode::kImplausible,
-                        fmt::format("{} has one shape of {} bytes and another of {} in this "
-                                    "program: which one counts cannot be told",
-                                    name, first->structure.bytes, other->structure.bytes));
+            return fail(
+                ErrorCode::kImplausible,
+                fmt::format(
+                    "{} has a definition of {} bytes and another of {} in this program: ambiguous",
+                    name, first->structure.bytes, other->structure.bytes));
         }
     }
     return first;

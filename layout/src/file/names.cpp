@@ -30,7 +30,7 @@ Result<std::vector<std::string>> texts(const element& value, std::string_view wh
     for (const auto entry : entries) {
         std::string_view text;
         if (entry.get_string().get(text) != simdjson::SUCCESS || text.empty()) {
-            return bad_names(fmt::format("{} holds what is no text", where));
+            return bad_names(fmt::format("{} has an element that is not a string", where));
         }
         result.emplace_back(text);
     }
@@ -79,7 +79,7 @@ Result<Names> parse_names(std::string_view json) {
     for (const auto& [key, value] : sources) {
         std::string_view source;
         if (value.get_string().get(source) != simdjson::SUCCESS) {
-            return bad_names(fmt::format("constants_source {} is no text", key));
+            return bad_names(fmt::format("constants_source {} is not a string", key));
         }
         names.constants_source.emplace_back(key, source);
     }

@@ -22,21 +22,20 @@ std::uint64_t InputLimits::temporary_bytes() const {
 
 Result<void> Budget::take_temporary(std::uint64_t bytes) {
     if (bytes > temporary_left()) {
-        return fail(ErrorCode::kLimit,
-                    fmt::format("it takes more than {} of temporary files in {}, which is the "
-                                "limit; --max-temporary sets another one, and TMPDIR another "
-                                "directory",
-                                bytes_text(most_temporary_), temporary_directory()));
+        return fail(
+            ErrorCode::kLimit,
+            fmt::format("it needs more than {} of temporary files in {}, which is the limit; raise "
+                        "it with --max-temporary, or set TMPDIR to another directory",
+                        bytes_text(most_temporary_), temporary_directory()));
     }
     temporary_ += bytes;
     return {};
 }
 
 Result<void> Budget::memory_error() const {
-    return fail(ErrorCode::kLimit,
-                fmt::format("what is in it takes more than {} of memory, which is the limit; "
-                            "--max-memory sets another one",
-                            bytes_text(most_memory_)));
+    return fail(ErrorCode::kLimit, fmt::format("its contents need more than {} of memory, which is "
+                                               "the limit; raise it with --max-memory",
+                                               bytes_text(most_memory_)));
 }
 
 }  // namespace beamdump

@@ -35,8 +35,8 @@ class DescriptorSink final : public ByteSink {
         }
         if (is_no_space(error_number)) {
             return {ErrorCode::kNoSpace,
-                    fmt::format("the output took {} bytes and then no more ({}); free space there "
-                                "or write elsewhere",
+                    fmt::format("the output accepted {} bytes and then no more ({}); free space "
+                                "there or write elsewhere",
                                 written_, system_error_text(error_number))};
         }
         return {ErrorCode::kIo, fmt::format("cannot write to the output after {} bytes: {}",

@@ -66,8 +66,8 @@ class FileSink final : public ByteSink {
         error.message += fmt::format("; {} bytes were written and can be opened there", written_);
         if (error_number == EFBIG) {
             error.message +=
-                "; raise the limit on files' sizes (ulimit -f unlimited), or write to "
-                "standard output (-o -)";
+                "; raise the file size limit (ulimit -f unlimited), or write to standard output "
+                "(-o -)";
         } else if (is_no_space(error_number)) {
             error.message += "; free space or write to another disk";
         }
@@ -82,7 +82,8 @@ class FileSink final : public ByteSink {
         if (error_number == EEXIST) {
             return fail(
                 ErrorCode::kExists,
-                fmt::format("{} was made meanwhile; the whole dump stays in {}", path_, partial_));
+                fmt::format("{} has been created by another program; the whole dump stays in {}",
+                            path_, partial_));
         }
         Error error = error_about("rename", partial_, error_number);
         error.message += fmt::format("; the whole dump stays there instead of in {}", path_);

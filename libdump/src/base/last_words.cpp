@@ -14,7 +14,7 @@ namespace beamdump {
 void end_with_a_sentence_on_terminate() {
     std::set_terminate([] {
         constexpr std::string_view kWords =
-            ": this program failed and cannot say why, most likely for want of memory: raise its "
+            ": this program failed for an unknown reason, most likely lack of memory: raise its "
             "limit (ulimit -v), or give --threads 1\n";
         static std::atomic_flag told;
         while (told.test_and_set()) {

@@ -68,8 +68,8 @@ Result<Descriptor> ScratchSpace::open_file() const {
     }
     if (!file.valid()) {
         return fail(ErrorCode::kIo,
-                    fmt::format("cannot make a temporary file in {}: {}; TMPDIR names another "
-                                "directory, and --max-memory allows more memory",
+                    fmt::format("cannot create a temporary file in {}: {}; set TMPDIR to another "
+                                "directory, or raise --max-memory",
                                 directory_.string(), system_error_text(errno)));
     }
     return file;
@@ -137,9 +137,8 @@ void ScratchBlock::reserve(const Descriptor& file, std::uint64_t bytes) const {
     if (bytes > space_->max_file_bytes_ - std::min(others, space_->max_file_bytes_)) {
         throw ScratchError(
             {ErrorCode::kLimit,
-             fmt::format("tables take more than {} bytes of temporary files in {}, which is the "
-                         "limit; --max-temporary sets another one, and --max-memory allows more "
-                         "memory",
+             fmt::format("tables need more than {} bytes of temporary files in {}, which is the "
+                         "limit; raise it with --max-temporary, or raise --max-memory",
                          space_->max_file_bytes_, space_->directory().string())});
     }
     int refused = EINTR;
@@ -150,7 +149,7 @@ void ScratchBlock::reserve(const Descriptor& file, std::uint64_t bytes) const {
         throw ScratchError(
             {ErrorCode::kNoSpace,
              fmt::format("the temporary directory {} has no room for {} bytes, after {} there: {}; "
-                         "TMPDIR names another, and --max-memory allows more memory",
+                         "set TMPDIR to another directory, or raise --max-memory",
                          space_->directory().string(), bytes, space_->file_bytes(),
                          system_error_text(refused))});
     }

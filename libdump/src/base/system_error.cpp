@@ -18,9 +18,9 @@ std::string system_error_text(int error_number) {
 
 Error error_of(const std::exception& failure) {
     if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
-        return {ErrorCode::kLimit,
-                "there is not enough memory for this program: raise its limit (ulimit -v), or give "
-                "--threads 1"};
+        return {
+            ErrorCode::kLimit,
+            "not enough memory for this program: raise its limit (ulimit -v), or give --threads 1"};
     }
     if (const auto* system = dynamic_cast<const std::system_error*>(&failure)) {
         return {ErrorCode::kLimit,

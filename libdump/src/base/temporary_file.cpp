@@ -28,10 +28,11 @@ Result<Descriptor> open_temporary_file() {
         }
     }
     if (!file.valid()) {
-        return fail(ErrorCode::kIo,
-                    fmt::format("cannot make a temporary file in {}: {}; set TMPDIR to a directory "
-                                "that can be written to",
-                                directory, system_error_text(errno)));
+        return fail(
+            ErrorCode::kIo,
+            fmt::format(
+                "cannot create a temporary file in {}: {}; set TMPDIR to a writable directory",
+                directory, system_error_text(errno)));
     }
     return file;
 }

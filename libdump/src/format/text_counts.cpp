@@ -50,14 +50,14 @@ void TextCounts::add(const TextCounts& more) {
 std::vector<std::string> TextCounts::sentences() const {
     std::vector<std::string> all;
     if (malformed != 0) {
-        all.push_back(fmt::format("{} of the crash dump could not be read, the first at byte {}",
-                                  counted(malformed, "line"), first_malformed));
+        all.push_back(fmt::format("{} of the crash dump, the first at byte {}",
+                                  counted(malformed, "malformed line"), first_malformed));
     }
     if (overlaps != 0) {
-        all.push_back(fmt::format(
-            "{} of the crash dump {} left out, which would reach into others at the sizes "
-            "of its release, the first at byte {}",
-            counted(overlaps, "object"), overlaps == 1 ? "is" : "are", first_overlap));
+        all.push_back(
+            fmt::format("{} of the crash dump {} left out: at the sizes of its release they "
+                        "overlap others, the first at byte {}",
+                        counted(overlaps, "object"), overlaps == 1 ? "is" : "are", first_overlap));
     }
     return all;
 }

@@ -251,8 +251,8 @@ Result<void> RetainedSizes::number(const Roots& roots) {
     });
     if (done && numbering.is_full()) {
         return fail(ErrorCode::kLimit,
-                    fmt::format("this process has more than {} objects that are shared or lead to "
-                                "shared ones: too many for retained sizes",
+                    fmt::format("this process has more than {} objects that are shared or "
+                                "reference shared ones: too many for retained sizes",
                                 Numbering::kMostNodes));
     }
     return done;

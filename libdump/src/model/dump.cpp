@@ -66,7 +66,7 @@ Result<std::unique_ptr<Dump>> Dump::open(const std::filesystem::path& path,
         auto read =
             reader.message_at<records::Node>(trailer.node_offset(), format::RecordKind::kNode);
         if (!read) {
-            return wrap("reading what is known of the node", std::move(read.error()));
+            return wrap("reading the facts of the node", std::move(read.error()));
         }
         node = std::move(*read);
     }

@@ -26,7 +26,7 @@ Result<std::unique_ptr<ExternalMessage>> ExternalMessage::open(Dump& dump,
         ASSIGN_OR_RETURN(auto region, region_of(ref));
         if (region.kind != format::RegionKind::kExternalData ||
             region.total > std::numeric_limits<std::uint64_t>::max() - message->size_) {
-            return fail(ErrorCode::kCorrupt, "an undecoded message's parts cannot be its bytes");
+            return fail(ErrorCode::kCorrupt, "an undecoded message has an invalid part");
         }
         message->begins_.push_back(message->size_);
         message->size_ += region.total;

@@ -100,7 +100,7 @@ Result<std::size_t> ProcessContext::packed_words(std::uint64_t address,
 Result<std::size_t> ProcessContext::words(std::uint64_t address, std::span<std::uint64_t> into) {
     if (into.empty() || address % kWordBytes != 0) {
         return fail(ErrorCode::kUnmapped,
-                    fmt::format("address {:#x} is not the address of a word", address));
+                    fmt::format("address {:#x} is not word-aligned", address));
     }
     if (regions_.covers(address)) {
         auto got = regions_.words(address, into);

@@ -50,8 +50,8 @@ Result<std::vector<std::uint64_t>> ProcessIndex::read_column(const Page& page, C
         static_cast<std::uint64_t>(record->value_plus_one_size()) != page.rows) {
         return fail(
             ErrorCode::kCorrupt,
-            fmt::format("the process index page at offset {} of the dump holds column {} "
-                        "with {} rows where column {} with {} rows should stand",
+            fmt::format("the process index page at offset {} of the dump has column {} with {} "
+                        "rows, expected column {} with {} rows",
                         page.column_offset[place], static_cast<int>(record->column()),
                         record->value_plus_one_size(), static_cast<int>(column), page.rows));
     }

@@ -48,8 +48,8 @@ Result<Directory> read_directory(DumpReader& reader, const records::RunDirectory
     while (previous != 0) {
         if (previous >= offset) {
             return fail(ErrorCode::kCorrupt,
-                        fmt::format("the directory page at offset {} of the dump names a page at "
-                                    "{} as the one before it",
+                        fmt::format("the directory page at offset {} of the dump names the page at "
+                                    "{} as its predecessor",
                                     offset, previous));
         }
         offset = previous;
@@ -93,8 +93,7 @@ Result<ProcessRun> ProcessRun::load(DumpReader& reader, const records::ProcessRo
     }
     if (process->owner_id() != row.owner_id() || end->owner_id() != row.owner_id()) {
         return fail(ErrorCode::kCorrupt,
-                    fmt::format("the index says that {} stands at offset {} of the dump, but {} "
-                                "stands there",
+                    fmt::format("the index places {} at offset {} of the dump, which has {}",
                                 pid_text(row.owner_id()), row.begin_offset(),
                                 pid_text(process->owner_id())));
     }

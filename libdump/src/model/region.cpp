@@ -17,8 +17,8 @@ Result<void> check_header(DumpReader& reader, const Region& region) {
     format::RegionHeader header;
     if (record.kind != format::RecordKind::kRegion || record.payload.size() < sizeof(header)) {
         return fail(ErrorCode::kCorrupt,
-                    fmt::format("no region at offset {} of the dump, where its directory says that "
-                                "the one from address {:#x} stands",
+                    fmt::format("no region at offset {} of the dump, where its directory places "
+                                "the one from address {:#x}",
                                 region.offset, region.address));
     }
     std::memcpy(&header, record.payload.data(), sizeof(header));
@@ -54,7 +54,7 @@ Result<Region> region_of(const records::RegionRef& ref) {
     if (region.total > room / region.unit_bytes() || region.here > region.total) {
         return fail(ErrorCode::kCorrupt,
                     fmt::format("the directory's region from address {:#x} claims {} units, {} of "
-                                "them in the dump, which cannot be",
+                                "them in the dump, which is impossible",
                                 region.address, region.total, region.here));
     }
     return region;

@@ -183,8 +183,7 @@ Result<TagScheme> scheme_of(format::TermScheme id) {
         return r11_scheme();
     }
     return fail(ErrorCode::kUnsupported,
-                fmt::format("term scheme {} is not known to this version: its words cannot be read "
-                            "as terms; a later version may",
+                fmt::format("unknown term scheme {}: its terms cannot be read by this version",
                             static_cast<unsigned>(id)));
 }
 

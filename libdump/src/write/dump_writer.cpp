@@ -223,7 +223,7 @@ Result<DumpWriter::Impl::Piece> DumpWriter::Impl::put_piece(const format::Region
     }
     if (units > wanted) {
         return fail(ErrorCode::kUsage,
-                    fmt::format("{} units were filled in where {} were asked for", units, wanted));
+                    fmt::format("{} units were filled in, expected {}", units, wanted));
     }
     const Piece piece{.offset = builder_.next_offset(), .units = units, .ended = units < wanted};
     if (units != 0 || header.first == 0) {

@@ -106,8 +106,7 @@ TEST(Backtrace, MarkedPlacesMakeItIncomplete) {
         const Ran ran = program.run({"backtrace", "torn.beamdump", "alpha", form});
         EXPECT_EQ(ran.status, 3);
         EXPECT_THAT(ran.out, HasSubstr("#Unreadable<"));
-        EXPECT_EQ(ran.err,
-                  "beamdump-analyze: marked in the terms: 1 place whose words make no term\n");
+        EXPECT_EQ(ran.err, "beamdump-analyze: marked in the terms: 1 place with invalid terms\n");
     }
 }
 

@@ -155,9 +155,9 @@ TEST_F(CrashDumpRoundTrip, LinesWithoutSenseAreCountedOfTheConversionToo) {
     dump.messages += "H7FCA00000400:N\nI1I2\n";
     dump.heap += "7FCA00000400:t2:I1\n7FCA00000500:lI1\nnonsense\n";
     round_trip(dump);
-    const std::string one = "1 line of the crash dump could not be read, the first at byte ";
-    const std::string two = "2 lines of the crash dump could not be read, the first at byte ";
-    const std::string four = "4 lines of the crash dump could not be read, the first at byte ";
+    const std::string one = "1 malformed line of the crash dump, the first at byte ";
+    const std::string two = "2 malformed lines of the crash dump, the first at byte ";
+    const std::string four = "4 malformed lines of the crash dump, the first at byte ";
     for (const std::string file : {"text.beamdump", "converted.beamdump"}) {
         EXPECT_THAT(ask(file, {"summary"}).err, Not(HasSubstr("could not be read"))) << file;
         // The line among the messages; and the object that a message leads to.
@@ -187,13 +187,14 @@ TEST_F(CrashDumpRoundTrip, LimitsAreStatedAndKept) {
         }
         const Ran memory = program_.run(arguments);
         EXPECT_EQ(memory.status, 1) << command;
-        EXPECT_THAT(memory.err, HasSubstr("text.beamdump: what is in it takes more than 200 B "
-                                          "of memory, which is the limit; --max-memory sets"));
+        EXPECT_THAT(memory.err, HasSubstr("text.beamdump: its contents need more than 200 B "
+                                          "of memory, which is the limit; raise it with "
+                                          "--max-memory"));
         arguments[arguments.size() - 2] = "--max-temporary";
         const Ran temporary = program_.run(arguments);
         EXPECT_EQ(temporary.status, 1) << command;
-        EXPECT_THAT(temporary.err, HasSubstr("it takes more than 200 B of temporary files"));
-        EXPECT_THAT(temporary.err, HasSubstr("--max-temporary sets another"));
+        EXPECT_THAT(temporary.err, HasSubstr("it needs more than 200 B of temporary files"));
+        EXPECT_THAT(temporary.err, HasSubstr("raise it with --max-temporary"));
     }
 }
 

@@ -137,7 +137,7 @@ TEST(Messages, MalformedOnesAreMarkedAndCounted) {
     EXPECT_THAT(ran.out, HasSubstr("0  outer   {alpha,#Malformed<byte 4 of 5>}\n"));
     EXPECT_THAT(ran.out, HasSubstr("1  outer   #Malformed<byte 0 of 2>\n"));
     EXPECT_THAT(ran.out, HasSubstr("  unreadable\n"));
-    EXPECT_THAT(ran.err, HasSubstr("2 places marked"));
+    EXPECT_THAT(ran.err, HasSubstr("2 placeholders mark"));
 }
 
 TEST(Messages, MoreShapesThanAreToldApartAreOthers) {
@@ -159,7 +159,7 @@ TEST(Messages, MoreShapesThanAreToldApartAreOthers) {
     const Ran ran = program.run({"messages", "many.beamdump", "alpha", "--limit", "1"});
     EXPECT_EQ(ran.status, 0);
     EXPECT_THAT(ran.out, HasSubstr("  and 980 messages of 980 rarer shapes; --json lists them\n"
-                                   "  and 10 messages of other shapes: no more than 1,000 are "
+                                   "  and 10 messages of other shapes: at most 1,000 shapes are "
                                    "told apart\n"));
     EXPECT_THAT(ran.out, HasSubstr("{alpha,... 1000 elements}"));
 }

@@ -89,14 +89,14 @@ TEST_F(OldCrashDump, WordsOfANodeWithWordsOfFourBytesHaveFour) {
 TEST_F(OldCrashDump, MemoryIsOfTheHeapsAndSaysSoWhereTheTextTellsNone) {
     EXPECT_THAT(
         answer(kSmall, {"processes"}),
-        AllOf(HasSubstr("memory of processes: stack, heap and old heap; the crash dump tells "
+        AllOf(HasSubstr("memory of processes: stack, heap and old heap only; the crash dump has "
                         "no more\n"),
               HasSubstr("2.4 KiB")));
     EXPECT_THAT(answer(kLarge, {"processes", "--json"}),
                 AllOf(HasSubstr("\"process_memory\": \"stack, heap and old heap\""),
                       HasSubstr("\"memory\": 4896")));
     EXPECT_THAT(answer(kLarge, {"process", "shop"}),
-                HasSubstr("4.8 KiB (stack, heap and old heap: the crash dump tells no more)"));
+                HasSubstr("4.8 KiB (stack, heap and old heap only: the crash dump has no more)"));
     EXPECT_THAT(answer(kLarge, {"summary", "--json"}), HasSubstr("\"processes\": 4896"));
     EXPECT_THAT(answer(kLarge, {"summary"}), HasSubstr("stack, heap and old heap;"));
     // R16B01 and later tell it: where they do not, nothing is made up.

@@ -182,8 +182,7 @@ TEST(ProcessDetails, TornTermsAreMarkedAndCounted) {
     const Ran ran = program.run({"process", "torn.beamdump", "alpha"});
     EXPECT_EQ(ran.status, 3);
     EXPECT_THAT(ran.out, HasSubstr("0  inner  #Unreadable<"));
-    EXPECT_EQ(ran.err,
-              "beamdump-analyze: 3 places marked in the terms: what could not be shown of them\n");
+    EXPECT_EQ(ran.err, "beamdump-analyze: 3 placeholders mark unavailable data in the terms\n");
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ TEST_F(CommandTest, ALayoutMayNameMore) {
 TEST_F(CommandTest, ExtractFailsWithASentence) {
     const auto names = c_.file("names.json", kNames);
     EXPECT_EQ(run({"extract", library(), "--names", names, "-o", c_.path("x")}), 2);
-    EXPECT_THAT(err_.str(), HasSubstr("give --constants or --release"));
+    EXPECT_THAT(err_.str(), HasSubstr("give --constants, or --release"));
     EXPECT_EQ(run({"extract", library(), "--names", names, "--constants", c_.object(kConstants),
                    "--release", "27", "-o", c_.path("x")}),
               2);
@@ -122,7 +122,7 @@ TEST_F(CommandTest, CheckSaysWhatItCannotLookAt) {
     EXPECT_EQ(run({"check", "4194305"}), 2);
     EXPECT_THAT(err_.str(), HasSubstr("there is no process 4194305"));
     EXPECT_EQ(run({"check", "1", "--exe", "/bin/true"}), 2);
-    EXPECT_THAT(err_.str(), HasSubstr("--exe has no meaning with a process"));
+    EXPECT_THAT(err_.str(), HasSubstr("--exe needs a core"));
     EXPECT_EQ(run({"check", c_.file("no-core", "no core")}), 2);
     EXPECT_THAT(err_.str(), HasSubstr("no-core"));
     EXPECT_EQ(run({"check", "1", "--layout", c_.file("bad.json", "{}")}), 2);

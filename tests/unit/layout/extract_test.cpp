@@ -150,7 +150,7 @@ TEST_F(ExtractTest, TwoShapesOfOneStructureAreAnError) {
     ASSERT_FALSE(extracted);
     EXPECT_EQ(extracted.error().code, ErrorCode::kImplausible);
     EXPECT_THAT(extracted.error().message,
-                HasSubstr("T has one shape of 8 bytes and another of 16"));
+                HasSubstr("T has a definition of 8 bytes and another of 16"));
 }
 
 TEST_F(ExtractTest, OlderDwarfGivesTheSame) {

@@ -119,7 +119,7 @@ Result<void> capture_by_mode(Session& session, target::LiveTarget& target) {
         case records::CAPTURE_MODE_SNAPSHOT:
             return snapshot(session, target);
         default:
-            return fail(ErrorCode::kUsage, "there is no such mode of capturing");
+            return fail(ErrorCode::kUsage, "unknown capture mode");
     }
 }
 
@@ -211,10 +211,10 @@ Result<CaptureReport> capture_live_node(const Request& request) {
     auto& node = dynamic_cast<target::LiveTarget&>(session->vm().target());
     if (auto done = capture_by_mode(*session, node); !done) {
         if (has_ended(node, done.error())) {
-            return fail(ErrorCode::kTargetDied,
-                        fmt::format("process {} ended while it was being captured; what was "
-                                    "written until then can be opened",
-                                    node.pid()));
+            return fail(
+                ErrorCode::kTargetDied,
+                fmt::format("process {} exited during the capture; the partial dump can be opened",
+                            node.pid()));
         }
         return std::unexpected(done.error());
     }

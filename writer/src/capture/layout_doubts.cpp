@@ -11,8 +11,7 @@ std::optional<std::string> LayoutDoubts::sentence(const std::string& release,
         return std::nullopt;
     }
     return fmt::format(
-        "there is no layout for OTP {}: it is read by {}{}; {} of its fields no check on the node "
-        "can see, and what is read through them is marked{}",
+        "no layout for OTP {}: read with {}{}; {} fields unverified, and their values are marked{}",
         release, layout.name(),
         inferred_from.empty()
             ? std::string()

@@ -56,8 +56,8 @@ void NodeStopper::bound_by_quota(std::optional<std::chrono::nanoseconds>& longes
     settling.longest = std::min(settling.longest, *unthrottled / 4);
     if (!std::exchange(quota_reported_, true)) {
         parts_.warn(
-            fmt::format("a cgroup's quota gives this program {:.0f}% of a processor: a stop of "
-                        "the node lasts {:.1f} ms at most",
+            fmt::format("a cgroup quota gives this program {:.0f}% of a processor: stops of the "
+                        "node are limited to {:.1f} ms",
                         100.0 * static_cast<double>(quota_->runtime.count()) /
                             static_cast<double>(quota_->period.count()),
                         static_cast<double>(longest->count()) / 1e6));
@@ -100,8 +100,8 @@ void NodeStopper::ended() {
     moves_on();
     if (output_stalled_.exchange(false)) {
         parts_.warn(
-            fmt::format("the output took nothing for {} ms while the node was stopped, so the node "
-                        "was let go: processes that were not read by then are left out",
+            fmt::format("the output was blocked for {} ms while the node was stopped, so the node "
+                        "was resumed: processes not read by then are left out",
                         kMostWaiting.count()));
     }
 }

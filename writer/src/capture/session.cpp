@@ -83,8 +83,9 @@ Result<void> Session::checkpoint(std::string_view phase, std::uint64_t done,
                                  std::optional<std::uint64_t> total) {
     if (cancelled_) {
         return fail(ErrorCode::kIo,
-                    options_.core ? "interrupted; the dump is not complete"
-                                  : "interrupted; the node runs on, the dump is not complete");
+                    options_.core
+                        ? "interrupted; the dump is incomplete"
+                        : "interrupted; the node continues to run, the dump is incomplete");
     }
     listener_.update({phase, done, total, vm_->bulk().stats().bytes, writer_.stats().file_bytes});
     return {};
@@ -200,8 +201,8 @@ bool Session::go_on_without_stops(const Error& error, std::size_t left) {
                          error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kExists;
     if (refused) {
         warn(
-            fmt::format("{} processes did not hold still and are left out, since the node could "
-                        "not be stopped for them: {}",
+            fmt::format("{} processes kept changing and are left out, since the node could not be "
+                        "stopped for them: {}",
                         left, error.message));
     }
     return refused;

@@ -173,9 +173,9 @@ void CancelOnSignal::end_now() const {
     const bool stalled = since != 0 && now() - std::chrono::nanoseconds(since) > kPatience / 2;
     const std::string_view sentence =
         stalled
-            ? "beamdump-capture: interrupted while the output takes nothing; the node runs on, the "
-              "dump is not complete\n"
-            : "beamdump-capture: interrupted; the node runs on, the dump is not complete\n";
+            ? "beamdump-capture: interrupted while the output is blocked; the node continues to "
+              "run, the dump is incomplete\n"
+            : "beamdump-capture: interrupted; the node continues to run, the dump is incomplete\n";
     pollfd err{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&err, 1, 0) == 1) {
         [[maybe_unused]] const auto told = ::write(STDERR_FILENO, sentence.data(), sentence.size());

@@ -37,7 +37,7 @@ std::string node_lines(const check::NodeCheck& check) {
                         vm.dirty_cpu_schedulers, vm.dirty_io_schedulers, check.threads);
     text += fmt::format(
         "  {} resident, {}\n", bytes_text(check.resident_bytes),
-        check.swapped ? "some of it swapped out (left out of the dump)" : "nothing swapped out");
+        check.swapped ? "some of it swapped out (not in the dump)" : "nothing swapped out");
     return text;
 }
 
@@ -58,23 +58,23 @@ std::string stop_lines(const check::NodeCheck& check) {
                     check.max_pause.count(), capture::kMostStops * capture::kStopAttempts);
     std::string text = "  --mode live      no stop\n";
     text += fmt::format(
-        "  --mode auto      no stop where all processes rest now and then; else {}\n", short_stops);
+        "  --mode auto      no stop if every process pauses at times; otherwise {}\n", short_stops);
     if (!check.short_twin) {
-        text += fmt::format("{}what is too large for them is left out: {}\n", kMargin,
+        text += fmt::format("{}processes too large for such a stop are left out: {}\n", kMargin,
                             one_line(check.short_twin.error().message));
     }
     if (check.twin) {
         text += fmt::format(
             "  --mode snapshot  one stop of about {:.0f} ms on an idle machine, {:.0f} ms on a "
             "busy "
-            "one; given up after {} ms\n",
+            "one; abandoned after {} ms\n",
             kStopMilliseconds + gibibytes * kForkMillisecondsPerGib,
             kBusyStopMilliseconds + gibibytes * kBusyForkMillisecondsPerGib,
             std::chrono::duration_cast<std::chrono::milliseconds>(check.longest_twin_stop).count());
         text += fmt::format(
-            "{}then, for processes that ran in it and did not settle within 1.2 ms, {}\n", kMargin,
-            short_stops);
-        text += fmt::format("{}up to {} more memory meanwhile\n", kMargin,
+            "{}then, for processes that were running and did not yield within 1.2 ms, {}\n",
+            kMargin, short_stops);
+        text += fmt::format("{}up to {} more memory during the capture\n", kMargin,
                             bytes_text(check.twin->memory_bytes()));
     } else {
         text +=

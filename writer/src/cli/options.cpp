@@ -23,7 +23,7 @@ constexpr int kMostMilliseconds = 86'400'000;
 constexpr std::uint32_t kMostTop = 1'000'000;
 constexpr int kMostPid = 4'194'304;  // PID_MAX_LIMIT, Linux' include/linux/threads.h
 
-/// The command line as given, before it is looked into.
+/// The command line before validation.
 struct RawOptions {
     std::optional<int> pid;
     std::string core;
@@ -70,60 +70,55 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->type_name("")
         ->check(from_one(kMostPid, "a process id"), "");
     app.add_option("--core", raw.core,
-                   "Read an ELF core, of the kernel or gcore,\nin place of a running node")
+                   "Read an ELF core (from the kernel or gcore)\ninstead of a running node")
         ->type_name("FILE");
     app.add_option("--exe", raw.executable,
-                   "The executable that the core is of, where it\nis not at the path that the core "
-                   "names")
+                   "The executable of the core, if it is not at\nthe path that the core names")
         ->type_name("FILE");
     app.add_option("--mode", raw.mode,
-                   "How to read: live never stops the node;\n"
-                   "auto (the default) reads live, and what does not hold still in short stops;\n"
-                   "snapshot copies the node in one short stop and reads the copy;\n"
-                   "freeze stops the node while it is copied")
+                   "live: never stop the node;\nauto (default): read live, with short stops for "
+                   "processes that keep changing;\nsnapshot: fork the node in one short stop and "
+                   "read the fork;\nfreeze: stop the node while it is read")
         ->type_name("MODE");
     app.add_option("--max-pause", raw.max_pause,
-                   "Milliseconds that a stop may last (auto: 50;\nfreeze: as long as it takes)")
+                   "Longest stop in milliseconds (auto: 50;\nfreeze: no limit)")
         ->type_name("MS")
         ->check(at_most(kMostMilliseconds), "");
     app.add_flag("--force-twin", raw.options.capture.force_twin,
-                 "With --mode snapshot: make the copy even where a\nseccomp filter might end the "
-                 "node for it");
+                 "With --mode snapshot: fork even if a seccomp\nfilter might kill the node for it");
     app.add_option("--timeout", raw.timeout,
-                   "Seconds after which what is left is listed\nwithout its memory")
+                   "Stop copying memory after S seconds; list the\nremaining processes without it")
         ->type_name("S")
         ->check(at_most(kMostMilliseconds / 1000), "");
     app.add_option("--max-size", raw.max_size,
-                   "Size of the dump from which on what is left is\nlisted without its memory, the "
-                   "largest processes (64M, 2G)")
+                   "Stop copying memory when the dump reaches BYTES\n(64M, 2G); list the remaining "
+                   "processes, the\nlargest, without it")
         ->type_name("BYTES");
-    app.add_option("--process", raw.options.capture.processes,
-                   "Only this process's memory: <0.123.0>, 0.123.0\nor a registered name; may be "
-                   "given several times")
+    app.add_option(
+           "--process", raw.options.capture.processes,
+           "Copy only this process's memory: <0.123.0>,\n0.123.0 or a registered name; repeatable")
         ->type_name("P")
         ->allow_extra_args(false);
-    app.add_option("--top", raw.top, "Only the memory of the N largest processes")
+    app.add_option("--top", raw.top, "Copy only the memory of the N largest processes")
         ->type_name("N")
         ->check(at_most(kMostTop), "");
-    app.add_option("--by", raw.by, "What --top goes by: memory, queue or reductions")
+    app.add_option("--by", raw.by, "Sort key for --top: memory, queue or reductions")
         ->capture_default_str()
         ->type_name("WHAT");
-    app.add_flag("--no-heaps", raw.options.capture.no_heaps,
-                 "No process's memory, only the facts of each");
-    app.add_flag(
-        "--no-literals", raw.options.capture.no_literals,
-        "No literals: constants of the modules' code, in which\nsecrets may be compiled, and "
-        "persistent terms");
+    app.add_flag("--no-heaps", raw.options.capture.no_heaps, "List processes without their memory");
+    app.add_flag("--no-literals", raw.options.capture.no_literals,
+                 "Leave out literals: constants in the modules' code,\nwhich may contain secrets, "
+                 "and persistent terms");
     app.add_option("-o,--output", raw.output,
-                   "The dump's file, or - for standard output\n"
-                   "(default: beamdump-PID-TIME.beamdump, or\nCORE.beamdump, here)")
+                   "The dump to write; -: standard output\n(default: beamdump-PID-TIME.beamdump "
+                   "or\nCORE.beamdump in the current directory)")
         ->type_name("FILE");
     app.add_flag("--force", raw.options.force, "Replace an existing file");
     app.add_option("--binary-bytes", raw.binary_bytes,
-                   "How many bytes of each reference-counted binary\nto keep, or all")
+                   "Bytes to keep of each reference-counted binary,\nor all")
         ->capture_default_str()
         ->type_name("N|all");
-    app.add_option("--level", raw.options.writer.level, "Compression level of zstd, 1 to 19")
+    app.add_option("--level", raw.options.writer.level, "zstd compression level, 1 to 19")
         ->capture_default_str()
         ->type_name("N")
         ->check(at_most(kMostLevel), "");
@@ -132,14 +127,15 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->type_name("N")
         ->check(at_most(kMostThreads), "");
     app.add_option("--layout", raw.layout,
-                   "A structure layout to use whatever the release, or a\nfolder of them in place "
-                   "of the built-in ones")
+                   "A layout to use for any release, or a folder of\nlayouts to use instead of the "
+                   "built-in ones")
         ->type_name("FILE");
-    app.add_flag("--no-symbols", raw.options.capture.no_symbols,
-                 "Find the runtime's tables by searching its data,\nas where the executable has no "
-                 "symbols");
-    app.add_flag("--check", raw.options.check,
-                 "Say what a capture would find and cost; stop nothing,\ncapture nothing");
+    app.add_flag(
+        "--no-symbols", raw.options.capture.no_symbols,
+        "Find the runtime's tables by searching its data,\nas for an executable without symbols");
+    app.add_flag(
+        "--check", raw.options.check,
+        "Report what a capture would find and cost, without\nstopping the node or writing a dump");
     app.add_flag("--quiet", raw.options.quiet, "No progress and no report; errors only");
 }
 
@@ -152,15 +148,15 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
     }
     if (!raw.executable.empty() && raw.core.empty()) {
         return fail(ErrorCode::kUsage,
-                    "--exe has no meaning without --core: a process's executable is known");
+                    "--exe needs --core: the executable of a running node is known");
     }
     if (!raw.core.empty() && (raw.mode || raw.max_pause)) {
-        return fail(ErrorCode::kUsage, fmt::format("{} has no meaning with --core: nothing runs in "
-                                                   "a core",
-                                                   raw.mode ? "--mode" : "--max-pause"));
+        return fail(ErrorCode::kUsage,
+                    fmt::format("{} does not apply to --core: a core has nothing to stop",
+                                raw.mode ? "--mode" : "--max-pause"));
     }
     if (!raw.core.empty() && capture.force_twin) {
-        return fail(ErrorCode::kUsage, "--force-twin has no meaning with --core");
+        return fail(ErrorCode::kUsage, "--force-twin does not apply to --core");
     }
     if (!raw.core.empty() && options.check) {
         return fail(ErrorCode::kUsage, "--check needs a running node: it takes a PID, not --core");
@@ -195,13 +191,13 @@ Result<void> set_mode(const RawOptions& raw, Options& options) {
     options.capture.mode = mode->second;
     if (options.capture.force_twin && mode->second != records::CAPTURE_MODE_SNAPSHOT) {
         return fail(ErrorCode::kUsage,
-                    "--force-twin has a meaning with --mode snapshot only: auto never makes a twin "
-                    "of a node under a seccomp filter");
+                    "--force-twin needs --mode snapshot: auto never makes a twin of a node under a "
+                    "seccomp filter");
     }
     return {};
 }
 
-/// A number of bytes with K, M or G behind it; nothing: it is none.
+/// A number of bytes with an optional suffix K, M or G; nullopt if malformed.
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     static constexpr std::string_view kUnits = "KMG";
     std::uint64_t bytes = 0;
@@ -226,10 +222,11 @@ Result<void> set_choice(const RawOptions& raw, Options& options) {
     if (raw.max_pause) {
         if (capture.mode == records::CAPTURE_MODE_LIVE ||
             capture.mode == records::CAPTURE_MODE_SNAPSHOT) {
-            return fail(ErrorCode::kUsage,
-                        fmt::format("--max-pause has no meaning in mode {}: it limits the stops of "
-                                    "auto and freeze",
-                                    *raw.mode));
+            return fail(
+                ErrorCode::kUsage,
+                fmt::format(
+                    "--max-pause does not apply to mode {}: it limits the stops of auto and freeze",
+                    *raw.mode));
         }
         capture.max_pause = std::chrono::milliseconds(*raw.max_pause);
     }
@@ -239,9 +236,10 @@ Result<void> set_choice(const RawOptions& raw, Options& options) {
     if (!raw.max_size.empty()) {
         capture.max_bytes = parse_bytes(raw.max_size);
         if (!capture.max_bytes) {
-            return fail(ErrorCode::kUsage,
-                        fmt::format("--max-size takes a number of bytes, as 64M or 2G, not \"{}\"",
-                                    raw.max_size));
+            return fail(
+                ErrorCode::kUsage,
+                fmt::format("--max-size takes a number of bytes such as 64M or 2G, not \"{}\"",
+                            raw.max_size));
         }
     }
     capture.top = raw.top;
@@ -304,7 +302,8 @@ Result<std::variant<Options, Answer>> parse_options(const std::vector<std::strin
     RawOptions raw;
     raw.options.writer.threads = default_threads();
     CLI::App app(
-        "Takes a full, non-destructive debug dump of a running Erlang/OTP node, or of its core.",
+        "Takes a full, non-destructive debug dump of a running Erlang/OTP node, or of its core "
+        "file.",
         "beamdump-capture");
     declare(app, raw);
     try {

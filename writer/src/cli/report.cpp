@@ -28,11 +28,11 @@ std::string_view reason_text(int reason) {
         case records::VOID_REASON_UNREADABLE:
             return "unreadable";
         case records::VOID_REASON_LEFT_OUT:
-            return "left out as asked";
+            return "not selected";
         case records::VOID_REASON_IMPLAUSIBLE:
             return "implausible";
         case records::VOID_REASON_LIMIT:
-            return "left for a limit of time or size";
+            return "skipped: time or size limit";
         default:
             return "for another reason";
     }
@@ -40,7 +40,7 @@ std::string_view reason_text(int reason) {
 
 std::string void_text(const records::Totals& totals) {
     if (totals.processes_void() == 0) {
-        return "all of them consistent";
+        return "all consistent";
     }
     std::vector<std::string> reasons;
     for (int reason = 1; reason < totals.void_by_reason_size(); ++reason) {
@@ -49,7 +49,7 @@ std::string void_text(const records::Totals& totals) {
                 fmt::format("{} {}", totals.void_by_reason(reason), reason_text(reason)));
         }
     }
-    return fmt::format("{} of them without memory{}{}", totals.processes_void(),
+    return fmt::format("{} without memory{}{}", totals.processes_void(),
                        reasons.empty() ? "" : ": ", fmt::join(reasons, ", "));
 }
 
@@ -59,14 +59,14 @@ std::string milliseconds(std::int64_t ns) {
 
 std::string stop_text(const records::CaptureCost& cost) {
     if (!cost.has_total_stopped_ns()) {
-        return "how long the node was stopped is not known";
+        return "it is unknown how long the node was stopped";
     }
     if (cost.stop_size() == 0) {
         return "the node was not stopped";
     }
     const auto total = milliseconds(cost.total_stopped_ns());
     return cost.stop_size() > 1
-               ? fmt::format("the node was stopped {} times, {} in all, {} at the longest",
+               ? fmt::format("the node was stopped {} times, {} in total, {} at the longest",
                              cost.stop_size(), total, milliseconds(cost.longest_stop_ns()))
                : fmt::format("the node was stopped for {}", total);
 }

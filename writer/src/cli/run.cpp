@@ -142,9 +142,10 @@ int run(const std::vector<std::string>& arguments, Streams& streams, const Captu
         return check_and_tell(options, streams, cancelled);
     }
     if (options.to_stdout && streams.out_is_terminal) {
-        return give_up(streams, {ErrorCode::kUsage,
-                                 "standard output is a terminal, which a dump would garble: send "
-                                 "it to a file or pipe, or use -o FILE"});
+        return give_up(
+            streams,
+            {ErrorCode::kUsage,
+             "standard output is a terminal: redirect it to a file or pipe, or use -o FILE"});
     }
     return capture_and_report(options, streams, capture, cancelled);
 }

@@ -27,11 +27,12 @@ std::optional<int> number_of(const std::string& release) {
 }
 
 std::unexpected<Error> refuse(const std::string& release, std::string_view why) {
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("no layout for OTP {}, and none can be inferred: {}; --layout FILE "
-                            "gives one, made from a debug build of that release by "
-                            "beamdump-layout extract",
-                            release, why));
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format(
+            "no layout for OTP {}, and none can be inferred: {}; make one from a debug build of "
+            "that release with beamdump-layout extract, and give it with --layout FILE",
+            release, why));
 }
 
 class Search {
@@ -139,7 +140,7 @@ Result<void> Search::find_tables() {
             }
         }
     }
-    return refuse(release_, fmt::format("the runtime's tables are not found by {}: {}",
+    return refuse(release_, fmt::format("the runtime's tables are not found with {}: {}",
                                         fmt::join(from_, "'s nor by "), last_error_));
 }
 
@@ -299,7 +300,7 @@ Result<void> Search::doubt(std::size_t part) {
         return refuse(release_,
                       fmt::format("{} in doubt: {}", described.name,
                                   fitting.empty() ? last_error_
-                                                  : "no check tells " + fitting[0].from +
+                                                  : "no check finds " + fitting[0].from +
                                                         "'s from " + fitting[1].from + "'s"));
     }
     leave_out(part, std::move(common));

@@ -54,7 +54,7 @@ std::string layout_text(const LayoutFit& fit) {
     const auto& checks = fit.checks;
     auto text = fmt::format("Layout {}, {}\n", one_line(fit.layout_name), origin_text(fit));
     if (fit.inferred && !fit.inferred->left_out.empty()) {
-        text += fmt::format("  left out, no check could tell them: {}\n",
+        text += fmt::format("  left out, no check could find them: {}\n",
                             one_line(fmt::format("{}", fmt::join(fit.inferred->left_out, ", "))));
     }
     text += fmt::format(
@@ -69,8 +69,7 @@ std::string layout_text(const LayoutFit& fit) {
         checks.dictionary_slots, checks.links, checks.monitors, checks.terms, checks.binaries,
         checks.funs);
     text += fmt::format(
-        "  {} of its {} fields are verified here: moved by 8 bytes, each is noticed. Not "
-        "noticed:\n",
+        "  {} of its {} fields are verified here: a shift of 8 bytes is noticed. Not noticed:\n",
         fit.fields.seen.size(), fit.fields.seen.size() + fit.fields.unseen.size());
     return text + fields_text(fit.fields.unseen);
 }

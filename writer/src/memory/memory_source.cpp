@@ -17,8 +17,8 @@ Result<void> MemorySource::read(Address address, std::span<std::byte> into) {
         }
         if (*some == 0 || *some > into.size() - done) {
             return fail(ErrorCode::kIo,
-                        fmt::format("cannot read {} bytes at {:#x}: the memory source gave {} "
-                                    "bytes where 1 to {} were due",
+                        fmt::format("cannot read {} bytes at {:#x}: the memory source returned {} "
+                                    "bytes, expected 1 to {}",
                                     into.size(), address, *some, into.size() - done));
         }
         done += *some;

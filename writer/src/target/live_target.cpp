@@ -43,8 +43,8 @@ Result<void> check_kind(const ProcDirectory& process) {
     }
     if (facts.dead()) {
         return not_a_beam(
-            fmt::format("process {} ({}) has exited and only waits for its parent, "
-                        "process {}, to notice (a zombie): there is no memory left",
+            fmt::format("process {} ({}) has exited (a zombie of its parent, process {}): its "
+                        "memory is released",
                         pid, facts.name, facts.parent));
     }
     return {};
@@ -199,7 +199,7 @@ Result<std::uint64_t> LiveTarget::resident_bytes() const {
     const auto parsed = std::from_chars(text.data() + begin, text.data() + text.size(), pages);
     if (begin == 0 || parsed.ec != std::errc()) {
         return fail(ErrorCode::kImplausible,
-                    fmt::format("{} is not understood", process_.path("statm")));
+                    fmt::format("cannot parse {}", process_.path("statm")));
     }
     return pages * memory::kPageBytes;
 }

@@ -23,14 +23,14 @@ void tell_gaps(Invocation& invocation, const query::Backtrace& backtrace) {
     const query::Gaps gaps = backtrace.gaps();
     std::vector<std::string> parts;
     if (gaps.malformed > 0) {
-        parts.push_back(counted(gaps.malformed, "place") + " whose words make no term");
+        parts.push_back(counted(gaps.malformed, "place") + " with invalid terms");
     }
     if (gaps.absent > 0) {
-        parts.push_back(counted(gaps.absent, "place") + " that the dump lacks");
+        parts.push_back(counted(gaps.absent, "place") + " that the dump does not have");
     }
     if (gaps.partial_binaries > 0) {
         std::string part = counted(gaps.partial_binaries, "binary reference");
-        part += " with the first bytes only";
+        part += " with only the first bytes";
         if (const auto prefix = backtrace.binary_prefix_bytes()) {
             part += fmt::format(" (captured with --binary-bytes {})", *prefix);
         }
@@ -47,7 +47,7 @@ void tell_withheld(Invocation& invocation, const query::Backtrace& backtrace) {
             fmt::format("{} is flagged sensitive, so its stack is withheld; --sensitive shows it",
                         backtrace.line().pid));
     } else if (backtrace.withheld() == query::Withheld::kVoid) {
-        invocation.tell(fmt::format("{}, so the dump has no stack of it",
+        invocation.tell(fmt::format("{}: the dump does not have its stack",
                                     void_sentence(backtrace.line(), backtrace.void_detail())));
     }
 }
@@ -62,9 +62,9 @@ class BacktraceCommand final : public Command {
     void add_options(CLI::App& app) override {
         constexpr std::size_t kLargestChunk = std::size_t{1} << 30U;
         add_dump_and_process(app, dump_, process_);
-        app.add_flag("--lines", lines_,
-                     "Show frames with file and line, rather than the text that "
-                     "process_info(P, backtrace) gives");
+        app.add_flag(
+            "--lines", lines_,
+            "Show file and line of each frame, instead of the text of process_info(P, backtrace)");
         app.add_option("--chunk-size", format_.chunk_bytes,
                        "Write the text in chunks of this size (default 65536)")
             ->check(CLI::Range(std::size_t{1}, kLargestChunk))
@@ -100,7 +100,7 @@ class BacktraceCommand final : public Command {
         }
         if (cut) {
             invocation.tell(
-                fmt::format("the text was cut after {} bytes (--max-bytes)", format_.max_bytes));
+                fmt::format("the text was truncated to {} bytes (--max-bytes)", format_.max_bytes));
         }
         tell_withheld(invocation, backtrace);
         tell_gaps(invocation, backtrace);

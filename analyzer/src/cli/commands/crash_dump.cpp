@@ -33,14 +33,14 @@ void tell_left_out(Invocation& invocation, const crash_dump::Report& report) {
     }
     if (report.unwritten > 0) {
         parts.push_back(counted(report.unwritten, "place", "places") +
-                        " in the terms that the dump lacks or that make no term");
+                        " in the terms that are invalid or not in the dump");
     }
     if (report.partial_binaries > 0) {
         parts.push_back("the ends of " + counted(report.partial_binaries, "binary", "binaries") +
-                        " of which the dump has the first bytes only");
+                        " of which the dump has only the first bytes");
     }
     if (!parts.empty()) {
-        invocation.tell(fmt::format("of {}, the text lacks: {}",
+        invocation.tell(fmt::format("missing from the text of {}: {}",
                                     counted(report.processes, "process", "processes"),
                                     fmt::join(parts, "; ")));
     }
@@ -50,7 +50,7 @@ class CrashDumpCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"crash-dump",
-                "Write the dump as the VM writes a crash dump: as text that crashdump_viewer opens",
+                "Write the dump as Erlang crash dump text, which crashdump_viewer opens",
                 "crash-dump node.beamdump -o erl_crash.dump"};
     }
 

@@ -16,8 +16,8 @@ class HeapCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"heap",
-                "Show what holds a process's heap: roots and their sizes, live and dead words, "
-                "kinds of terms, the largest terms and the way to them",
+                "Show what uses a process's heap: roots and their sizes, live and dead words, "
+                "kinds of terms, the largest terms and their paths",
                 "heap node.beamdump my_server --retained"};
     }
 
@@ -41,10 +41,9 @@ class HeapCommand final : public Command {
         (answer_.json ? render::heap_json : render::heap_text)(fitted(invocation.out(), answer_),
                                                                report);
         if (report.unreadable > 0) {
-            invocation.tell(
-                fmt::format("the sizes leave out {} whose words are not in the dump or "
-                            "make no term",
-                            counted(report.unreadable, "place")));
+            invocation.tell(fmt::format(
+                "the sizes do not include {} with terms that are invalid or not in the dump",
+                counted(report.unreadable, "place")));
         }
         return Outcome{report.withheld || report.unreadable > 0};
     }

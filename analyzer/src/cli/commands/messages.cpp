@@ -21,7 +21,7 @@ class MessagesCommand final : public Command {
     void add_options(CLI::App& app) override {
         add_dump_and_process(app, dump_, process_);
         add_count(app, "--from", options_.from,
-                  "Start at entry N of its message queues (default 0, the first)");
+                  "Start at entry N of the message queues (default 0, the first)");
         add_count(app, "--limit", options_.limit, "Show at most N (0: all; default 20)");
         add_term_bytes(app, options_.term_bytes, answer_, "message");
         app.add_flag_callback(

@@ -23,9 +23,10 @@ class ProcessesCommand final : public Command {
         add_dump(app, dump_);
         app.add_option("--sort", sort_, "memory (default), reductions, queue, name or pid")
             ->option_text("ORDER");
-        app.add_option("--filter", filters_,
-                       "Only processes that show TEXT; FIELD=TEXT with pid, name, initial_call, "
-                       "current_function or status looks in one field. Repeated: all must hold")
+        app.add_option(
+               "--filter", filters_,
+               "Only processes with TEXT in a field; FIELD=TEXT matches one field: pid, name, "
+               "initial_call, current_function or status. Repeatable; all filters must match")
             ->type_size(1)
             ->allow_extra_args(false)
             ->option_text("TEXT");

@@ -14,8 +14,8 @@ class SectionsCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
         return {"sections",
-                "Show what a crash dump says beyond its processes: tables, ports, timers, "
-                "allocators, schedulers...",
+                "Show the sections of a crash dump other than processes: ETS tables, ports, "
+                "timers, allocators, schedulers...",
                 "sections erl_crash.dump ets --limit 5"};
     }
 

@@ -67,7 +67,7 @@ Result<std::unique_ptr<SectionListing>> SectionListing::open(Dump& dump, const s
                                                              SectionsOptions options) {
     if (!is_of_crash_dump(dump)) {
         return fail(ErrorCode::kNotFound,
-                    file + " was not made of a crash dump: only those have sections");
+                    file + " was not converted from a crash dump: only crash dumps have sections");
     }
     return std::unique_ptr<SectionListing>(new SectionListing(dump, file, std::move(options)));
 }

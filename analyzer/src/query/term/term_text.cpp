@@ -35,8 +35,8 @@ Result<TagScheme> node_scheme(const Dump& dump) {
     for (const auto slots : {scheme->pid_slots, scheme->port_slots}) {
         if (!std::has_single_bit(slots) || slots < format::kFewestSlots) {
             return fail(ErrorCode::kCorrupt,
-                        fmt::format("the dump says that the node's table of processes or ports has "
-                                    "{} slots, which no node has",
+                        fmt::format("the dump claims that the node's table of processes or ports "
+                                    "has {} slots, which is impossible",
                                     slots));
         }
     }

@@ -87,10 +87,10 @@ void print_layout_notice(Output& output, const std::optional<query::LayoutFacts>
     }
     output.print("{}: {}.\n", one_line(layout_text(*facts, what)),
                  facts->unverified_fields.empty()
-                     ? "checks verified all of its fields"
-                     : "values marked ~ are read through fields that no check could verify");
+                     ? "checks verified all fields"
+                     : "values marked ~ depend on fields that no check could verify");
     if (const auto text = unmarked_text(*facts, unmarked); !text.empty()) {
-        output.print("No check could verify these either, which bear no mark: {}.\n", text);
+        output.print("Not verified by any check either, and not marked: {}.\n", text);
     }
     if (!facts->left_out.empty()) {
         output.print("Not in this dump: {}.\n", one_line(list_text(facts->left_out)));

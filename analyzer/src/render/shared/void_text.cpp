@@ -14,9 +14,9 @@ std::string_view void_clause(std::string_view reason) {
         {"locked", "had its main lock held when it was captured"},
         {"changed", "changed while it was being copied"},
         {"unreadable", "had memory that could not be read"},
-        {"left_out", "was not selected for the capture"},
-        {"implausible", "had a structure that contradicts itself when it was captured"},
-        {"limit", "was not copied before the capture reached a limit of time or size"},
+        {"left_out", "was not selected for capture"},
+        {"implausible", "had an inconsistent structure when it was captured"},
+        {"limit", "was skipped: the capture reached a time or size limit"},
     }};
     const auto* clause =
         std::ranges::find(kClauses, reason, [](const auto& one) { return one.first; });

@@ -146,7 +146,7 @@ TEST_P(Locate, NamesTheReleaseThatHasNoLayout) {
     StandardNode node(layout, "26");
     const auto vm = locate_vm(node.vm.open(), {});
     EXPECT_EQ(vm.error().code, ErrorCode::kNoLayout);
-    EXPECT_THAT(vm.error().message, HasSubstr("the node runs OTP 26"));
+    EXPECT_THAT(vm.error().message, HasSubstr("no layout for OTP 26"));
     EXPECT_EQ(find_release(*node.vm.open(FakeVm::Symbols::kNone), {}).value(), "26");
 }
 

@@ -146,7 +146,7 @@ TEST_P(SessionTest, SaysWhereCookiesAreUnknown) {
     node.auth.structure().set("htop", node.auth.structure().get("heap"));
     const auto report = capture();
     ASSERT_TRUE(report);
-    EXPECT_THAT(report->warnings, Contains(HasSubstr("no state is on the heap")));
+    EXPECT_THAT(report->warnings, Contains(HasSubstr("the heap of the process auth has no state")));
     node.vm.at("DbTableHash", node.auth_table).set("common.owner", node.init.pid());
     StandardNode other(layout);
     other.vm.at("DbTableHash", other.auth_table).set("common.owner", other.init.pid());
@@ -155,7 +155,7 @@ TEST_P(SessionTest, SaysWhereCookiesAreUnknown) {
     ASSERT_TRUE(again.session().node_facts(records::MEMORY_SOURCE_CORE, Session::never));
     ASSERT_TRUE(capture_at_rest(again.session(), true, nullptr));
     EXPECT_THAT(again.session().finish()->warnings,
-                Contains(HasSubstr("refers to no table of its own")));
+                Contains(HasSubstr("references no table of its own")));
 }
 
 TEST_P(SessionTest, LeavesOutWhatIsNotWanted) {

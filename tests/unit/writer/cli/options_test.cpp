@@ -89,10 +89,10 @@ TEST(Options, Cores) {
 TEST(Options, WhatACoreExcludes) {
     EXPECT_THAT(refused({"--core", "c", "1"}).message, HasSubstr("exclude each other"));
     EXPECT_THAT(refused({"--core", "c", "--mode", "live"}).message,
-                HasSubstr("--mode has no meaning with --core"));
+                HasSubstr("--mode does not apply to --core"));
     EXPECT_THAT(refused({"--core", "c", "--max-pause", "9"}).message,
-                HasSubstr("--max-pause has no meaning with --core"));
-    EXPECT_THAT(refused({"--exe", "beam.smp", "1"}).message, HasSubstr("without --core"));
+                HasSubstr("--max-pause does not apply to --core"));
+    EXPECT_THAT(refused({"--exe", "beam.smp", "1"}).message, HasSubstr("--exe needs --core"));
     EXPECT_EQ(refused({"--core", "c", "1"}).code, ErrorCode::kUsage);
 }
 

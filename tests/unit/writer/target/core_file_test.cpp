@@ -150,9 +150,9 @@ TEST(CoreFile, RefusesWhatCannotBe) {
     const std::vector<std::pair<const char*, std::function<void(CoreBuilder&)>>> damages = {
         {"overlap",
          [](CoreBuilder& core) { core.segment({0x41000, kPage, std::string(kPage, 'o')}); }},
-        {"not possible",  // more in the file than in memory
+        {"impossible segment",  // more in the file than in memory
          [](CoreBuilder& core) { core.segment({0x90000, kPage, std::string(kPage + 1, 'o')}); }},
-        {"not possible",  // beyond the end of addresses
+        {"impossible segment",  // beyond the end of addresses
          [](CoreBuilder& core) { core.segment({~std::uint64_t{0} - 10, kPage, "o"}); }},
     };
     for (const auto& [said, damage] : damages) {

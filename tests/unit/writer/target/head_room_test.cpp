@@ -114,8 +114,7 @@ TEST(HeadRoom, WhatIsNotUnderstoodIsAnError) {
     const auto room = tree.room().memory();
     ASSERT_FALSE(room);
     EXPECT_EQ(room.error().code, ErrorCode::kImplausible);
-    EXPECT_THAT(room.error().message,
-                HasSubstr("app.slice/memory.max is not understood: \"plenty"));
+    EXPECT_THAT(room.error().message, HasSubstr("memory.max: \"plenty"));
     tree.file("proc/meminfo", "");
     EXPECT_FALSE(tree.room().memory());
 }
@@ -174,7 +173,7 @@ TEST(TwinNeeds, TooLittleMemoryIsRefusedWithTheReason) {
     EXPECT_THAT(refused.error().message, HasSubstr("may need 97.0 MiB, and 96.0 MiB are left"));
     EXPECT_THAT(refused.error().message,
                 HasSubstr("memory.max of cgroup /app.slice is 1024.0 MiB"));
-    EXPECT_THAT(refused.error().message, HasSubstr("would end the node"));
+    EXPECT_THAT(refused.error().message, HasSubstr("would kill the node"));
     // Where both are below the same limit, both must find room.
     tree.file("proc/9/cgroup", "0::/app.slice/shell.scope\n");
     const auto together = check_needs(needs, tree.room(), tree.room(9), kMebibyte);
@@ -199,7 +198,7 @@ TEST(TwinNeeds, WithoutOvercommitAllMustBePromised) {
     EXPECT_TRUE(check_needs({0, 0, 1024 * kMebibyte}, tree.room(), tree.room(), 0));
     const auto refused = check_needs({0, 0, 1025 * kMebibyte}, tree.room(), tree.room(), 0);
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().message, HasSubstr("1024.0 MiB may still be promised"));
+    EXPECT_THAT(refused.error().message, HasSubstr("1024.0 MiB can still be committed"));
 }
 
 }  // namespace

@@ -41,8 +41,7 @@ TEST(TwinWatcher, EndsTheTwinWhenMemoryRunsShort) {
     const auto verdict = watcher.verdict();
     ASSERT_FALSE(verdict);
     EXPECT_EQ(verdict.error().code, ErrorCode::kLimit);
-    EXPECT_THAT(verdict.error().message,
-                HasSubstr(fmt::format("process {} is given up", ::getpid())));
+    EXPECT_THAT(verdict.error().message, HasSubstr(fmt::format("process {} needs ", ::getpid())));
     EXPECT_THAT(verdict.error().message, HasSubstr("/app.slice"));
 }
 

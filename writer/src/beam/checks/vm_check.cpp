@@ -28,7 +28,7 @@ std::unexpected<Error> refuse(const Vm& vm, std::string_view what) {
     const auto& facts = vm.facts();
     // The built-in layouts are of runtimes with the JIT, and the interpreter's differs.
     const std::string_view flavour =
-        facts.jit ? "" : ", the interpreter, which needs a layout of its own: see docs/layouts.md";
+        facts.jit ? "" : ", interpreter: it needs its own layout, see docs/layouts.md";
     return fail(
         ErrorCode::kImplausible,
         fmt::format("layout {} does not fit this node (OTP {}, ERTS {}{}): {}", vm.layout().name(),

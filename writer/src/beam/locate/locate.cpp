@@ -26,8 +26,7 @@ Result<Layout> choose_layout(const std::string& release, const LocateOptions& op
         known += fmt::format("{}{}", known.empty() ? "" : ", ", layout.release());
     }
     return fail(ErrorCode::kNoLayout,
-                fmt::format("the node runs OTP {}, for which there is no layout (known: {}); "
-                            "--layout FILE gives one",
+                fmt::format("no layout for OTP {} (known: {}); give one with --layout FILE",
                             release, known));
 }
 

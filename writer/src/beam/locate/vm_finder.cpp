@@ -54,9 +54,9 @@ Result<const JitSelf*> VmFinder::jit() {
     if (!jit_) {
         if (!facts_.jit) {
             return fail(ErrorCode::kUnsupported,
-                        "the node runs the interpreter without symbols, and only where the JIT's "
-                        "list of its code is can a runtime be searched: it takes the runtime's "
-                        "debug file, or one that is not stripped");
+                        "the node runs the interpreter without symbols, and only a runtime with "
+                        "the JIT's code list can be searched: use an executable that is not "
+                        "stripped, or the runtime's debug file");
         }
         ASSIGN_OR_RETURN(auto self, find_jit_self(vm_, search_));
         jit_ = std::move(self);

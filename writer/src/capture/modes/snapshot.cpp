@@ -98,7 +98,7 @@ class TwinReading {
             return false;
         }
         given_up_ = true;
-        session_.warn(fmt::format("the node's twin was given up: {}", error.message));
+        session_.warn(fmt::format("snapshot abandoned: {}", error.message));
         end();
         return true;
     }
@@ -117,10 +117,10 @@ class TwinReading {
         if (!remains) {
             session_.warn(remains.error().message);
         } else if (*remains == target::Twin::Remains::kUntilNodeGoesOn) {
-            session_.warn(fmt::format(
-                "process {} stands still (stopped by a signal or a debugger): a thread of it, {}, "
-                "and its ended twin, process {}, go when it is continued",
-                target_.pid(), twin_.reaper(), twin_.pid()));
+            session_.warn(
+                fmt::format("process {} is stopped (by a signal or a debugger): its thread {} and "
+                            "its exited twin, process {}, remain until it is continued",
+                            target_.pid(), twin_.reaper(), twin_.pid()));
         }
     }
 
@@ -177,10 +177,9 @@ Result<void> capture_from_twin(Session& session, Tries& tries, target::LiveTarge
                                std::vector<Pending>& pending, std::chrono::nanoseconds longest) {
     auto twin = TwinReading::begin(session, target, short_twin_limits(longest));
     if (!twin && is_refusal(twin.error())) {
-        session.warn(
-            fmt::format("{} processes are too large for a stop of the node, and no twin of "
-                        "it was made: {}",
-                        pending.size(), twin.error().message));
+        session.warn(fmt::format(
+            "{} processes are too large for a stop of the node, and no twin was made: {}",
+            pending.size(), twin.error().message));
         return {};
     }
     if (!twin) {

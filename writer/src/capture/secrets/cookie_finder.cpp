@@ -22,15 +22,14 @@ Result<void> CookieFinder::find(beam::Vm& vm, beam::CodeLookup& code, const beam
 std::vector<std::string> CookieFinder::warnings() const {
     std::vector<std::string> warnings;
     if (unread_) {
-        warnings.push_back(
-            fmt::format("the cookies that the process auth holds could not be found, and may be in "
-                        "the dump: {}",
-                        unread_->message));
+        warnings.push_back(fmt::format(
+            "the cookies of the process auth were not found, and may be in the dump: {}",
+            unread_->message));
     }
     if (cookies_.any_weak()) {
         warnings.emplace_back(
             "a cookie of the node is shorter than 4 characters or a word that every node has, and "
-            "may be in the dump: treat the dump as if it had the cookie in it");
+            "may be in the dump: treat the dump as a secret");
     }
     return warnings;
 }

@@ -78,7 +78,7 @@ class AuthReader {
             any |= cookies_.take_auth_heap(words, words_, text_of_);
         }
         return any ? Result<void>()
-                   : fail(ErrorCode::kImplausible, "no state is on the heap of the process auth");
+                   : fail(ErrorCode::kImplausible, "the heap of the process auth has no state");
     }
 
     /// The cookies for other nodes: rows {Node, Cookie} of the table that the state refers to.
@@ -98,7 +98,7 @@ class AuthReader {
         RETURN_IF_ERROR(off_heap.binaries(heaps.off_heap, kMostHeapWords, visit));
         return any ? Result<void>()
                    : fail(ErrorCode::kImplausible,
-                          "the process auth refers to no table of its own");
+                          "the process auth references no table of its own");
     }
 
     void take(std::span<const std::uint64_t> row) {

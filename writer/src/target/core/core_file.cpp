@@ -36,8 +36,8 @@ struct Headers {
 std::unexpected<Error> cut_short(const std::filesystem::path& file, std::uint64_t bytes,
                                  std::uint64_t expected, std::string_view what) {
     return fail(ErrorCode::kTruncated,
-                fmt::format("{} was cut off: it has {} bytes of at least {}, and {} are missing; "
-                            "let the core be written whole (ulimit -c unlimited, room on the disk)",
+                fmt::format("{} is truncated: it has {} bytes of at least {}, {} are missing; "
+                            "write the whole core (ulimit -c unlimited, enough disk space)",
                             file.native(), bytes, expected, what));
 }
 
@@ -58,8 +58,8 @@ Result<GElf_Ehdr> checked_header(Elf* elf, const std::filesystem::path& file) {
                               header.e_machine == EM_X86_64;
     if (!same_machine) {
         return fail(ErrorCode::kUnsupported,
-                    fmt::format("{} is a core of a {}-bit process of another machine (ELF machine "
-                                "{}): only those of x86-64 in 64 bits can be read",
+                    fmt::format("{} is a core of a {}-bit process of ELF machine {}: only 64-bit "
+                                "x86-64 is supported",
                                 file.native(), header.e_ident[EI_CLASS] == ELFCLASS32 ? 32 : 64,
                                 header.e_machine));
     }
@@ -82,7 +82,7 @@ Result<std::size_t> header_count(Elf* elf, const GElf_Ehdr& header,
     }
     if (here > kMostSegments) {
         return fail(ErrorCode::kCorrupt,
-                    fmt::format("{} says that it has {} segments, more than any core",
+                    fmt::format("{} claims {} segments, which is more than any core has",
                                 file.native(), here));
     }
     return here;
@@ -97,11 +97,11 @@ Result<CoreSegment> segment_of(const GElf_Phdr& header, const std::filesystem::p
     const auto end = header.p_offset + header.p_filesz;
     if (segment.range.end < segment.range.begin || header.p_filesz > header.p_memsz ||
         end < header.p_offset) {
-        return fail(ErrorCode::kCorrupt,
-                    fmt::format("{}: a segment is not possible: {} bytes at {:#x}, {} of them at "
-                                "offset {} of the file",
-                                file.native(), header.p_memsz, header.p_vaddr, header.p_filesz,
-                                header.p_offset));
+        return fail(
+            ErrorCode::kCorrupt,
+            fmt::format(
+                "{}: impossible segment: {} bytes at {:#x}, {} of them at offset {} of the file",
+                file.native(), header.p_memsz, header.p_vaddr, header.p_filesz, header.p_offset));
     }
     segment.here_bytes =
         header.p_offset >= bytes ? 0 : std::min(header.p_filesz, bytes - header.p_offset);
@@ -165,7 +165,7 @@ Result<CoreNotes> read_all_notes(Elf* elf, const Headers& headers,
     for (const auto& segment : headers.notes) {
         if (segment.p_filesz > kMostNoteBytes) {
             return fail(ErrorCode::kCorrupt,
-                        fmt::format("{} says that it has {} bytes of notes, more than any core",
+                        fmt::format("{} claims {} bytes of notes, which is more than any core has",
                                     file.native(), segment.p_filesz));
         }
         if (segment.p_offset > bytes || segment.p_filesz > bytes - segment.p_offset) {
@@ -178,8 +178,8 @@ Result<CoreNotes> read_all_notes(Elf* elf, const Headers& headers,
     if (!notes.has_files) {
         return fail(
             ErrorCode::kUnsupported,
-            fmt::format("{} does not say which files {} had mapped (NT_FILE, which Linux "
-                        "writes from 3.7 on), so its executable cannot be found in it",
+            fmt::format("{} has no note of the files that {} had mapped (NT_FILE, since Linux "
+                        "3.7), so its executable cannot be found",
                         file.native(), notes.has_process ? notes.process.name : "its process"));
     }
     return notes;
@@ -212,10 +212,9 @@ Result<CoreFile> CoreFile::open(const std::filesystem::path& file) {
                     fmt::format("cannot open {}: {}", file.native(), system_error_text(error)));
     }
     if (!S_ISREG(status.st_mode)) {
-        return fail(ErrorCode::kNotABeam,
-                    fmt::format("{} is not a file: a core must be one, for it is read here and "
-                                "there",
-                                file.native()));
+        return fail(
+            ErrorCode::kNotABeam,
+            fmt::format("{} is not a regular file: a core is read by seeking", file.native()));
     }
     const auto bytes = static_cast<std::uint64_t>(status.st_size);
     elf_version(EV_CURRENT);

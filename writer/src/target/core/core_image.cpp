@@ -135,8 +135,8 @@ std::string subject(const CoreFile& core) {
 std::unexpected<Error> other_build(const CoreFile& core, const Mapped& mapped,
                                    const std::filesystem::path& file, const ElfImage& image) {
     return fail(ErrorCode::kImplausible,
-                fmt::format("{} is not the executable that {} is a core of, {}: its build id is "
-                            "{}, the core's {}; give the right one with --exe",
+                fmt::format("{} is not the executable of {}, {}: its build id is {}, the core's is "
+                            "{}; give the right one with --exe",
                             file.native(), subject(core), mapped.path,
                             image.build_id().empty() ? "unknown" : image.build_id(),
                             mapped.build_id.empty() ? "unknown" : mapped.build_id));
@@ -179,10 +179,11 @@ Result<VmImage> find_named(const CoreFile& core, const std::vector<Mapped>& file
 
 std::unexpected<Error> no_vm(const CoreFile& core, const Mapped& program, const Error* unopened) {
     if (unopened != nullptr) {
-        return fail(ErrorCode::kNotFound,
-                    fmt::format("{} is a core of {}, which is needed for what the core leaves out: "
-                                "{}; copy it from the node's machine and name it with --exe",
-                                subject(core), program.path, unopened->message));
+        return fail(
+            ErrorCode::kNotFound,
+            fmt::format("{} is a core of {}, which is needed for the pages that the core leaves "
+                        "out: {}; copy it from the node's machine and give it with --exe",
+                        subject(core), program.path, unopened->message));
     }
     return fail(ErrorCode::kNotABeam, fmt::format("{} is a core of {}, not of an Erlang VM "
                                                   "(beam.smp)",

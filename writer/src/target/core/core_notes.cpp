@@ -75,8 +75,7 @@ Result<void> take_files(std::span<const std::byte> contents, CoreNotes& notes) {
     const auto room = (contents.size() - 2 * kWord) / kEntry;
     if (count > room) {
         return fail(ErrorCode::kCorrupt,
-                    fmt::format("the core's note NT_FILE says that it has {} mappings, but has "
-                                "room for {}",
+                    fmt::format("the core's note NT_FILE claims {} mappings, but has room for {}",
                                 count, room));
     }
     const auto names = contents.subspan(2 * kWord + count * kEntry);
@@ -91,8 +90,8 @@ Result<void> take_files(std::span<const std::byte> contents, CoreNotes& notes) {
         if (end == std::string_view::npos || file.range.begin >= file.range.end ||
             __builtin_mul_overflow(pages, page, &file.file_offset)) {
             return fail(ErrorCode::kCorrupt,
-                        fmt::format("mapping {} of {} in the core's note NT_FILE is not "
-                                    "possible: {:#x}-{:#x}, offset {} times {}",
+                        fmt::format("impossible mapping {} of {} in the core's note NT_FILE: "
+                                    "{:#x}-{:#x}, offset {} times {}",
                                     index, count, file.range.begin, file.range.end, pages, page));
         }
         file.path = rest.substr(0, end);

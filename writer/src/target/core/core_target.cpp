@@ -21,8 +21,8 @@ std::string incomplete_sentence(const CoreFile& core) {
     if (core.missing_bytes() == 0) {
         return {};
     }
-    return fmt::format("{} was cut off: {} of {} bytes of memory are missing", core.path().native(),
-                       core.missing_bytes(), core.dumped_bytes());
+    return fmt::format("{} is truncated: {} of {} bytes of memory are missing",
+                       core.path().native(), core.missing_bytes(), core.dumped_bytes());
 }
 
 /// The entry of NT_FILE that holds an address, or null.

@@ -64,7 +64,7 @@ Result<Mappings> Mappings::parse(std::string_view text) {
         Mapping mapping;
         if (!parse_line(line, mapping)) {
             return fail(ErrorCode::kImplausible,
-                        fmt::format("line {} of the mappings is not understood: \"{}\"", number,
+                        fmt::format("cannot parse line {} of the mappings: \"{}\"", number,
                                     line.substr(0, 200)));
         }
         if (!mappings.all_.empty() && mapping.range.begin < mappings.all_.back().range.end) {

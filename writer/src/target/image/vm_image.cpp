@@ -109,8 +109,8 @@ Result<VmImage> place(ElfImage image, const Mapping& first, const Mappings& mapp
                            mapping->executable && mappings.readable(range);
         if (!right || first.file_offset != 0) {
             return fail(ErrorCode::kImplausible,
-                        fmt::format("{} is not mapped as its headers say: its code should be at "
-                                    "{:#x}-{:#x}",
+                        fmt::format("the mappings of {} do not match its headers: its code should "
+                                    "be at {:#x}-{:#x}",
                                     first.path, range.begin, range.end));
         }
     }

@@ -77,8 +77,8 @@ std::string reason(const AccessFacts& facts) {
         return of_root_without_capability(facts);
     }
     if (facts.ptrace_scope == 2) {
-        return "kernel.yama.ptrace_scope is 2, which wants the capability CAP_SYS_PTRACE: run as "
-               "root";
+        return "kernel.yama.ptrace_scope is 2, which requires the capability CAP_SYS_PTRACE: run "
+               "as root";
     }
     return of_ownership(facts);
 }
@@ -127,11 +127,11 @@ AccessFacts access_facts(const ProcDirectory& target) {
 std::string explain_denied(const AccessFacts& facts) {
     if (facts.tracer != 0) {
         return fmt::format(
-            "process {} ({}) is traced by process {} ({}), and a process can have "
-            "one tracer only: end that first",
+            "process {} ({}) is traced by process {} ({}), and a process can have only one tracer: "
+            "stop that one first",
             facts.pid, facts.program, facts.tracer, facts.tracer_program);
     }
-    return fmt::format("not permitted to look into process {} ({}): {}", facts.pid, facts.program,
+    return fmt::format("not permitted to read process {} ({}): {}", facts.pid, facts.program,
                        reason(facts));
 }
 

@@ -29,7 +29,7 @@ std::optional<std::string> read_text(const std::filesystem::path& file) {
 
 std::unexpected<Error> not_understood(const std::filesystem::path& file, std::string_view text) {
     return fail(ErrorCode::kImplausible,
-                fmt::format("{} is not understood: \"{}\"", file.string(), text.substr(0, 100)));
+                fmt::format("cannot parse {}: \"{}\"", file.string(), text.substr(0, 100)));
 }
 
 /// A file that holds one number, or "max". Nothing: there is no such file (the topmost cgroup has

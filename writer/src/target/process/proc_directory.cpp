@@ -100,7 +100,7 @@ Result<ProcessFacts> parse_process_facts(std::string_view stat, std::string_view
     ProcessFacts facts;
     if (!parse_stat(stat, facts) || !parse_status(status, facts)) {
         return fail(ErrorCode::kImplausible,
-                    fmt::format("the kernel's description of the process is not understood: \"{}\"",
+                    fmt::format("cannot parse the kernel's description of the process: \"{}\"",
                                 stat.substr(0, 100)));
     }
     return facts;

@@ -105,9 +105,10 @@ Result<std::unique_ptr<Guardian>> Guardian::start() {
     void* memory =
         ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        return fail(ErrorCode::kLimit, fmt::format("cannot start the process that watches over "
-                                                   "stops of the node: {}",
-                                                   system_error_text(errno)));
+        return fail(
+            ErrorCode::kLimit,
+            fmt::format("cannot start the guardian process that limits stops of the node: {}",
+                        system_error_text(errno)));
     }
     std::unique_ptr<Page, Unmap> page(new (memory) Page());
     const pid_t parent = ::getpid();
@@ -116,16 +117,16 @@ Result<std::unique_ptr<Guardian>> Guardian::start() {
         watch(*page, parent);
     }
     if (pid < 0) {
-        return fail(ErrorCode::kLimit, fmt::format("cannot start the process that watches over "
-                                                   "stops of the node: {} (look at the limits on "
-                                                   "processes of this user and cgroup)",
-                                                   system_error_text(errno)));
+        return fail(ErrorCode::kLimit,
+                    fmt::format("cannot start the guardian process that limits stops of the node: "
+                                "{} (see the process limits of this user and cgroup)",
+                                system_error_text(errno)));
     }
     Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (handle.get() < 0) {
         // The guardian needs one of this process, too, and has ended without it.
         return fail(ErrorCode::kUnsupported,
-                    fmt::format("cannot watch over stops of the node: {} (pidfd_open, Linux 5.3)",
+                    fmt::format("cannot limit stops of the node: {} (pidfd_open, Linux 5.3)",
                                 system_error_text(errno)));
     }
     return std::unique_ptr<Guardian>(new Guardian(std::move(page), pid, std::move(handle)));
@@ -143,10 +144,9 @@ Result<void> Guardian::begin(std::int64_t deadline_ns) {
     siginfo_t ended{};
     if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
         ended.si_pid != 0) {
-        return fail(ErrorCode::kLimit,
-                    fmt::format("the process that watches over stops of the node ({}) was ended, "
-                                "and without it none is made: begin the capture anew",
-                                pid_));
+        return fail(ErrorCode::kLimit, fmt::format("the guardian process that limits stops of the "
+                                                   "node ({}) was killed: start the capture again",
+                                                   pid_));
     }
     page_->deadline_ns = deadline_ns;
     ++page_->begun;

@@ -110,7 +110,7 @@ Result<void> ThreadStop::stop_all() {
         RETURN_IF_ERROR(await_stops());
     }
     return fail(ErrorCode::kLimit,
-                fmt::format("process {} makes threads faster than they can be stopped", pid_));
+                fmt::format("process {} starts threads faster than they can be stopped", pid_));
 }
 
 Result<void> ThreadStop::run_on(std::span<const pid_t> threads, std::chrono::nanoseconds moment) {

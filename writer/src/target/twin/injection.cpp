@@ -61,9 +61,8 @@ Result<void> Injection::find_threads(std::span<const std::string> names) {
     }
     if (found.empty()) {
         return fail(ErrorCode::kUnsupported,
-                    fmt::format("process {} has no thread named {}: none can be borrowed to make a "
-                                "twin",
-                                pid_, fmt::join(names, " or ")));
+                    fmt::format("process {} has no thread named {} that could make a twin", pid_,
+                                fmt::join(names, " or ")));
     }
     std::ranges::sort(found);
     for (const auto& [order, thread] : found) {
@@ -80,28 +79,27 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
     Injection injection;
     injection.pid_ = pid;
     if (status_text(status, "x86_Thread_features").find("shstk") != std::string_view::npos) {
-        return fail(ErrorCode::kUnsupported,
-                    fmt::format("process {} runs with a shadow stack: no thread of it can be "
-                                "borrowed to make a twin",
-                                pid));
+        return fail(
+            ErrorCode::kUnsupported,
+            fmt::format("process {} runs with a shadow stack: none of its threads can make a twin",
+                        pid));
     }
     ASSIGN_OR_RETURN(const auto seccomp, strictest_seccomp(pid));
     if (seccomp == Seccomp::kStrict) {
         return fail(
             ErrorCode::kUnsupported,
-            fmt::format("process {} runs under strict seccomp, which ends it when a twin is "
-                        "made",
-                        pid));
+            fmt::format(
+                "process {} runs under strict seccomp, which would kill it for making a twin",
+                pid));
     }
     injection.filtered_ = seccomp == Seccomp::kFiltered;
     if (injection.filtered_ && !filtered_too) {
-        return fail(
-            ErrorCode::kUnsupported,
-            fmt::format("system calls of process {} are filtered (Seccomp: 2), and whether the "
-                        "filter would end it for making a twin (clone, wait4, exit, exit_group) "
-                        "cannot be known from outside: use mode live or freeze, or, where the "
-                        "filter is known to allow them, mode snapshot with --force-twin",
-                        pid));
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("system calls of process {} are filtered (Seccomp: 2), and it is "
+                                "unknown whether the filter would kill it for making a twin "
+                                "(clone, wait4, exit, exit_group): use mode live or freeze or, if "
+                                "the filter allows these calls, mode snapshot with --force-twin",
+                                pid));
     }
     RETURN_IF_ERROR(injection.find_threads(threads));
     ASSIGN_OR_RETURN(const auto maps, process.read("maps", std::size_t{256} << 20U));
@@ -203,10 +201,10 @@ Result<void> Injection::refuse_second_twin(const ThreadStop& stop) {
         }
         ASSIGN_OR_RETURN(const auto registers, read_registers(thread));
         if (reaps_a_twin(registers)) {
-            return fail(ErrorCode::kExists,
-                        fmt::format("there is a twin of process {} already: wait until the other "
-                                    "capture has ended",
-                                    pid_));
+            return fail(
+                ErrorCode::kExists,
+                fmt::format("process {} already has a twin: wait until the other capture has ended",
+                            pid_));
         }
     }
     return {};
@@ -216,7 +214,7 @@ Result<void> Injection::plant_in(pid_t thread) {
     ASSIGN_OR_RETURN(auto state, read_thread_state(thread));
     const auto stopped = state.registers;
     if (seccomp_of(thread) != Seccomp::kNone && !filtered_) {
-        return fail(ErrorCode::kUnsupported, "its system calls are filtered since a moment ago");
+        return fail(ErrorCode::kUnsupported, "its system calls have just become filtered");
     }
     if (stopped.cs != kUserCode64) {
         return fail(ErrorCode::kUnsupported, "it does not run x86-64 code");
@@ -266,9 +264,8 @@ Result<void> Injection::plant(const ThreadStop& stop) {
         }
         reasons += fmt::format("; thread {}: {}", thread, planted.error().message);
     }
-    return fail(
-        ErrorCode::kUnsupported,
-        fmt::format("no thread of process {} can be borrowed to make a twin{}", pid_, reasons));
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("no thread of process {} can make a twin{}", pid_, reasons));
 }
 
 Result<BornTwin> Injection::run(std::int64_t deadline_ns) {

@@ -143,10 +143,11 @@ Result<user_regs_struct> restarted(const user_regs_struct& stopped) {
             registers.rip = stopped.rip - kSyscallBytes;
             return registers;
         case kRestartBlock:
-            return fail(ErrorCode::kUnsupported,
-                        fmt::format("the thread sleeps with a time-out (system call {}), which "
-                                    "cannot be begun anew",
-                                    stopped.orig_rax));
+            return fail(
+                ErrorCode::kUnsupported,
+                fmt::format(
+                    "the thread sleeps with a time-out (system call {}), which cannot be restarted",
+                    stopped.orig_rax));
         default:
             return registers;
     }

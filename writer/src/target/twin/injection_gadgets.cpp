@@ -102,11 +102,11 @@ Result<Gadgets> find_gadgets(memory::MemorySource& memory, memory::PresentPages&
     if (!complete(found)) {
         return fail(
             ErrorCode::kUnsupported,
-            fmt::format("none of the {} code mappings of the process holds {}: a twin cannot "
-                        "be made",
-                        code.size(),
-                        found.sigreturn == 0 ? "a return from signal handlers"
-                                             : "a system call followed by a return"));
+            fmt::format(
+                "none of the {} code mappings of the process contains {}: a twin cannot be made",
+                code.size(),
+                found.sigreturn == 0 ? "a return from signal handlers"
+                                     : "a system call followed by a return"));
     }
     return found;
 }
@@ -120,7 +120,7 @@ Result<void> verify_gadgets(memory::MemorySource& memory, const Gadgets& gadgets
     }
     if (found != gadgets) {
         return fail(ErrorCode::kUnsupported,
-                    fmt::format("the code at {:#x} and {:#x} of the process changed meanwhile",
+                    fmt::format("the code at {:#x} and {:#x} of the process has changed",
                                 gadgets.syscall_return, gadgets.sigreturn));
     }
     return {};

@@ -36,7 +36,7 @@ Result<ThreadLook> await_change(pid_t thread, std::int64_t deadline_ns) {
         }
         if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
             return fail(ErrorCode::kLimit,
-                        fmt::format("thread {} did not get through a system call in time", thread));
+                        fmt::format("thread {} did not finish a system call in time", thread));
         }
         constexpr int kTurns = 200;
         if (turn < kTurns) {
@@ -122,10 +122,10 @@ Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) 
         ASSIGN_OR_RETURN(const auto changed, await_change(thread, deadline_ns));
         look = changed;
         if (look.is == ThreadLook::Is::kExited) {
-            return fail(ErrorCode::kLimit,
-                        "the kernel refuses to make a twin of the node: too little memory can be "
-                        "promised, or too many processes run (look at the limits of the node's "
-                        "user and cgroup)");
+            return fail(
+                ErrorCode::kLimit,
+                "the kernel refuses to make a twin of the node: it cannot commit the memory, or "
+                "too many processes run (see the limits of the node's user and cgroup)");
         }
         if (look.ended()) {
             return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));
@@ -145,8 +145,8 @@ Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) 
         if (registers.orig_rax == SYS_clone && result < 0 && result != -ENOSYS &&
             !begins_anew(result)) {
             return fail(ErrorCode::kLimit,
-                        fmt::format("the kernel refuses to make a thread in the node: {} (look at "
-                                    "the limits on processes of its user and cgroup)",
+                        fmt::format("the kernel refuses to start a thread in the node: {} (see the "
+                                    "process limits of its user and cgroup)",
                                     system_error_text(static_cast<int>(-result))));
         }
     }

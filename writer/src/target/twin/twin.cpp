@@ -69,7 +69,7 @@ Result<BornTwin> make_in(ThreadStop& stop, Injection& injection,
         known.registers = std::move(settled);
     }
     if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
-        return fail(ErrorCode::kLimit, "stopping its threads took all the time that there was");
+        return fail(ErrorCode::kLimit, "stopping its threads took all the time available");
     }
     RETURN_IF_ERROR(injection.plant(stop));
     return injection.run(deadline_ns);
@@ -93,10 +93,10 @@ Result<BornTwin> inject(pid_t node, Injection& injection, const std::optional<Se
     }
     return fail(
         hangs ? ErrorCode::kUnsupported : born.error().code,
-        fmt::format("making a twin of process {} was given up after {} ms, the longest that "
-                    "it may be stopped for that: {}{}",
-                    node, longest.count() / 1'000'000, born.error().message,
-                    hangs ? ", and still hangs in it" : ""));
+        fmt::format(
+            "making a twin of process {} was abandoned after {} ms, the limit for that stop: {}{}",
+            node, longest.count() / 1'000'000, born.error().message,
+            hangs ? ", and it still hangs in it" : ""));
 }
 
 /// All that can be found out before anything is stopped.
@@ -117,14 +117,14 @@ Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
     if (facts.state == 'T') {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("process {} is stopped by a signal, and a stopped process cannot "
-                                "make a twin: freezing it costs nothing",
+                                "make a twin: use mode freeze, which has no further effect on it",
                                 node));
     }
     // Whoever may read a process need not be allowed to end it, nor then its twin.
     if (::kill(node, 0) != 0 && errno == EPERM) {
         return fail(ErrorCode::kPermission,
-                    fmt::format("this program may read process {}, but may not end a twin of it: "
-                                "run it as the node's user or as root, or with CAP_KILL",
+                    fmt::format("this program may read process {}, but may not kill a twin of it: "
+                                "run it as the node's user, as root, or with CAP_KILL",
                                 node));
     }
     ASSIGN_OR_RETURN(const auto status, directory.read("status"));
@@ -134,9 +134,8 @@ Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
     RETURN_IF_ERROR(check_needs(needs, node_room, own_room, limits.own_bytes));
     if (limits.longest_stop && needs.least_fork > *limits.longest_stop) {
         return fail(ErrorCode::kLimit,
-                    fmt::format("the kernel takes at least {} ms for a copy of process {}, and it "
-                                "may be stopped for {} ms: use mode snapshot, or a longer "
-                                "--max-pause",
+                    fmt::format("the kernel needs at least {} ms to fork process {}, and stops are "
+                                "limited to {} ms: use mode snapshot, or a longer --max-pause",
                                 needs.least_fork.count() / 1'000'000, node,
                                 limits.longest_stop->count() / 1'000'000));
     }
@@ -223,8 +222,7 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     auto twin_directory = ProcDirectory::open(born->twin);
     auto reaper_directory = ProcDirectory::open(born->reaper);
     if (!twin_directory || !reaper_directory) {
-        return fail(ErrorCode::kTargetDied,
-                    fmt::format("process {} has exited", node));
+        return fail(ErrorCode::kTargetDied, fmt::format("process {} has exited", node));
     }
     twin.twin_ = std::move(*twin_directory);
     twin.reaper_ = std::move(*reaper_directory);
@@ -257,8 +255,8 @@ Result<void> Twin::check() {
     const auto twin = twin_.facts();
     if (!here_ || !twin || twin->dead()) {
         return fail(ErrorCode::kTargetDied,
-                    fmt::format("the twin {} of process {} has been killed (when memory runs out, "
-                                "the kernel ends it first)",
+                    fmt::format("the twin {} of process {} was killed (when memory runs out, the "
+                                "kernel kills it first)",
                                 pid_, node_.pid()));
     }
     return {};

@@ -35,12 +35,13 @@ std::optional<std::uint64_t> kibibytes(std::string_view status, std::string_view
 Result<void> enough_memory(const HeadRoom& room, std::uint64_t needed, std::string_view what) {
     ASSIGN_OR_RETURN(const auto left, room.memory(needed));
     if (left.amount < needed) {
-        return fail(ErrorCode::kLimit,
-                    fmt::format("{} may need {}, and {} are left: {}{}", what,
-                                mebibytes_text(needed), mebibytes_text(left.amount), left.limit,
-                                left.ends_group ? ", and running out of it would end the node "
-                                                  "(memory.oom.group is 1)"
-                                                : ""));
+        return fail(
+            ErrorCode::kLimit,
+            fmt::format("{} may need {}, and {} are left: {}{}", what, mebibytes_text(needed),
+                        mebibytes_text(left.amount), left.limit,
+                        left.ends_group
+                            ? ", and running out of it would kill the node (memory.oom.group is 1)"
+                            : ""));
     }
     return {};
 }
@@ -62,9 +63,9 @@ Result<TwinNeeds> twin_needs(std::string_view status, const TwinLimits& limits) 
 
 Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const HeadRoom& own,
                          std::uint64_t own_bytes) {
-    const auto what =
-        fmt::format("a twin of the node (page tables {}, pages that the node changes meanwhile {})",
-                    mebibytes_text(needs.page_table_bytes), mebibytes_text(needs.copied_bytes));
+    const auto what = fmt::format(
+        "a twin of the node (page tables {}, pages that the node changes during the capture {})",
+        mebibytes_text(needs.page_table_bytes), mebibytes_text(needs.copied_bytes));
     RETURN_IF_ERROR(enough_memory(node, needs.memory_bytes(), what));
     RETURN_IF_ERROR(enough_memory(own, own_bytes, "this program"));
     RETURN_IF_ERROR(enough_memory(
@@ -72,18 +73,19 @@ Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const Hea
         fmt::format("{} and this program ({}) together", what, mebibytes_text(own_bytes))));
     ASSIGN_OR_RETURN(const auto tasks, node.tasks());
     if (tasks.amount < kTasks) {
-        return fail(ErrorCode::kLimit,
-                    fmt::format("a twin of the node needs a thread and a process, and {} of them "
-                                "may still be made: {}",
-                                tasks.amount, tasks.limit));
+        return fail(
+            ErrorCode::kLimit,
+            fmt::format(
+                "a twin of the node needs a thread and a process, and the limit leaves {}: {}",
+                tasks.amount, tasks.limit));
     }
     ASSIGN_OR_RETURN(const auto promises, node.promises());
     if (promises.amount < needs.promised_bytes) {
-        return fail(ErrorCode::kLimit,
-                    fmt::format("a twin of the node must be promised {}, and {} may still be "
-                                "promised: {}",
-                                mebibytes_text(needs.promised_bytes),
-                                mebibytes_text(promises.amount), promises.limit));
+        return fail(
+            ErrorCode::kLimit,
+            fmt::format("a twin of the node commits {}, and only {} can still be committed: {}",
+                        mebibytes_text(needs.promised_bytes), mebibytes_text(promises.amount),
+                        promises.limit));
     }
     return {};
 }

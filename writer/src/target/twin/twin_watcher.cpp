@@ -40,9 +40,8 @@ Result<void> TwinWatcher::look() const {
         if (left.amount < floor_.bytes) {
             return fail(
                 ErrorCode::kLimit,
-                fmt::format("the twin of process {} is given up: {} are left, less than {}: "
-                            "{}",
-                            node_, mebibytes_text(left.amount), mebibytes_text(floor_.bytes),
+                fmt::format("the twin of process {} needs {} of free memory, {} are left: {}",
+                            node_, mebibytes_text(floor_.bytes), mebibytes_text(left.amount),
                             left.limit));
         }
     }
