@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/processes/set_aside.h"
+#include "beam/processes/yield_state.h"
 #include "capture/node_stop.h"
 #include "target/process/cpu_quota.h"
 #include "target/stop/timed_stop.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "capture/modes/pending.h"
+#include "capture/modes/process_retrier.h"
 #include "target/live_target.h"
 #include "target/twin/twin.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "target/process/thread_look.h"
+#include "target/process/thread_status.h"
 #include "target/stop/holds.h"
 
 #include <libdump/base/error.h>

@@ -1,7 +1,7 @@
 #include "target/twin/injection_ptrace.h"
 
 #include "target/process/clock.h"
-#include "target/process/thread_look.h"
+#include "target/process/thread_status.h"
 
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>

@@ -1,7 +1,7 @@
 #include "target/twin/injection_threads.h"
 
 #include "target/process/clock.h"
-#include "target/process/thread_look.h"
+#include "target/process/thread_status.h"
 #include "target/process/threads_of.h"
 
 #include <libdump/base/return_if_error.h>

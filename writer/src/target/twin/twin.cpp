@@ -1,7 +1,7 @@
 #include "target/twin/twin.h"
 
 #include "target/process/clock.h"
-#include "target/process/thread_look.h"
+#include "target/process/thread_status.h"
 #include "target/stop/patience.h"
 #include "target/stop/timed_stop.h"
 #include "target/twin/injection.h"

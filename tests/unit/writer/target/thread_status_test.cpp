@@ -1,4 +1,4 @@
-#include "target/process/thread_look.h"
+#include "target/process/thread_status.h"
 
 #include "support/child_process.h"
 

@@ -1,4 +1,4 @@
-#include "beam/processes/set_aside.h"
+#include "beam/processes/yield_state.h"
 
 #include <libdump/base/return_if_error.h>
 

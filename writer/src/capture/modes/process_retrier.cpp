@@ -1,4 +1,4 @@
-#include "capture/modes/pending.h"
+#include "capture/modes/process_retrier.h"
 
 #include <libdump/base/return_if_error.h>
 

@@ -1,4 +1,4 @@
-#include "beam/processes/set_aside.h"
+#include "beam/processes/yield_state.h"
 
 #include "support/fake_memory.h"
 
