@@ -69,7 +69,7 @@ class Stepper {
             ::ptrace(PTRACE_GETEVENTMSG, thread_, nullptr, &made);
             made_ = static_cast<pid_t>(made);
             [[maybe_unused]] const auto born =
-                target::await_birth(made_, target::clock_ns(CLOCK_MONOTONIC) + kBirthDeadlineNs);
+                target::await_start(made_, target::clock_ns(CLOCK_MONOTONIC) + kBirthDeadlineNs);
         }
     }
 
@@ -125,7 +125,7 @@ int main(int count, char** arguments) {
     if (!stop) {
         return report(stop.error());
     }
-    if (auto planted = injection->plant(*stop); !planted) {
+    if (auto planted = injection->write_frames(*stop); !planted) {
         return report(planted.error());
     }
     Stepper borrowed(injection->borrowed());

@@ -9,7 +9,7 @@
 
 namespace beamdump::cli {
 
-void Invocation::tell(std::string_view sentence) {
+void Invocation::report(std::string_view sentence) {
     err_.print("beamdump-analyze: {}\n", render::one_line(sentence));
 }
 

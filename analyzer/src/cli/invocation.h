@@ -26,7 +26,7 @@ class Invocation {
     [[nodiscard]] render::Output& err() { return err_; }
 
     /// One line on standard error: "beamdump-analyze: ...".
-    void tell(std::string_view sentence);
+    void report(std::string_view sentence);
 
     /// Opens a dump, which stays open. Of a crash dump, `choice` says what is needed.
     Result<Dump*> open(const std::string& path, const crash::ConvertChoice& choice);

@@ -7,11 +7,11 @@
 
 namespace beamdump::cli {
 
-void tell_placeholders(Invocation& invocation, std::uint64_t placeholders) {
+void report_placeholders(Invocation& invocation, std::uint64_t placeholders) {
     if (placeholders > 0) {
-        invocation.tell(counted(placeholders, "placeholder") +
-                        (placeholders == 1 ? " marks" : " mark") +
-                        " unavailable data in the terms");
+        invocation.report(counted(placeholders, "placeholder") +
+                          (placeholders == 1 ? " marks" : " mark") +
+                          " unavailable data in the terms");
     }
 }
 

@@ -13,24 +13,24 @@
 namespace beamdump::cli {
 
 /// Says that there are marks in the terms in place of what could not be shown.
-void tell_placeholders(Invocation& invocation, std::uint64_t placeholders);
+void report_placeholders(Invocation& invocation, std::uint64_t placeholders);
 
 /// "<0.12.0> was running when it was captured", and why where `detail` says more.
 std::string void_sentence(const query::ProcessLine& line, std::string_view detail = {});
 
 /// The outcome of a listing of one process's terms, whatever they are.
 template <typename Listing>
-Outcome tell_listing(Invocation& invocation, const Listing& listing, std::string_view what) {
+Outcome report_listing(Invocation& invocation, const Listing& listing, std::string_view what) {
     if (listing.withheld() == query::Withheld::kSensitive) {
-        invocation.tell(
+        invocation.report(
             fmt::format("{} is flagged sensitive, so its {} withheld; --sensitive shows "
                         "them",
                         listing.line().pid, what));
     } else if (listing.withheld() == query::Withheld::kVoid) {
-        invocation.tell(
+        invocation.report(
             fmt::format("{}: its {} not in the dump", void_sentence(listing.line()), what));
     }
-    tell_placeholders(invocation, listing.placeholders());
+    report_placeholders(invocation, listing.placeholders());
     return {listing.withheld() != query::Withheld::kNo || listing.placeholders() > 0};
 }
 

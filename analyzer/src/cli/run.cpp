@@ -16,11 +16,11 @@ namespace beamdump::cli {
 namespace {
 
 Ended fail_with(Invocation& invocation, const Error& error) {
-    invocation.tell(error.message);
+    invocation.report(error.message);
     return {error.code == ErrorCode::kUsage ? ExitStatus::kUsage : ExitStatus::kFailed, error.code};
 }
 
-void tell_stats(render::Output& err, const input::OpenedDump& opened) {
+void report_stats(render::Output& err, const input::OpenedDump& opened) {
     DumpReader& reader = opened.dump().reader();
     err.print("stats: frames_decompressed={} file_bytes_read={} file_bytes={}\n",
               reader.stats().frames_decompressed, reader.stats().file_bytes_read,
@@ -84,11 +84,11 @@ Ended run_request(const Request& request, Invocation& invocation) {
     for (const input::OpenedDump& opened : invocation.opened()) {
         for (const auto& sentence : unread(opened, outcome ? "" : outcome.error().message,
                                            invocation.opened().size() > 1)) {
-            invocation.tell(sentence);
+            invocation.report(sentence);
             incomplete = true;
         }
         if (request.stats) {
-            tell_stats(invocation.err(), opened);
+            report_stats(invocation.err(), opened);
         }
     }
     if (!outcome) {
@@ -115,7 +115,7 @@ Ended run_to_end(const std::vector<std::string>& arguments, render::Output& out,
             ended = run_request(std::get<Request>(*parsed), invocation);
         }
     } catch (const std::exception& error) {
-        invocation.tell(fmt::format("stopped by an unexpected error: {}", error.what()));
+        invocation.report(fmt::format("stopped by an unexpected error: {}", error.what()));
     }
     err.flush();
     return ended;

@@ -69,11 +69,11 @@ void write_memory(JsonWriter& json, const query::MemorySummary& memory) {
     json.member("literals", memory.literals);
     json.member("atoms", memory.atoms);
     json.end_object();
-    if (memory.told.empty()) {
+    if (memory.reported.empty()) {
         return;
     }
     json.begin_object("node_memory");
-    for (const auto& [name, bytes] : memory.told) {
+    for (const auto& [name, bytes] : memory.reported) {
         json.member(name, bytes);
     }
     json.end_object();

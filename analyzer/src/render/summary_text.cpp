@@ -217,15 +217,15 @@ void print_memory(Output& output, const Summary& summary, const Marks& marks) {
         counted("summary.counts.atoms", memory.atom_count, "atoms, their text only"));
     output.write("\nMemory, as far as captured\n");
     table.print(output, "  ");
-    if (memory.told.empty()) {
+    if (memory.reported.empty()) {
         return;
     }
-    Table told({{""}, {"", Align::kRight}});
-    for (const auto& [name, bytes] : memory.told) {
-        told.add({one_line(name), bytes_text(bytes)});
+    Table reported({{""}, {"", Align::kRight}});
+    for (const auto& [name, bytes] : memory.reported) {
+        reported.add({one_line(name), bytes_text(bytes)});
     }
     output.write("\nMemory, as the node counted it (erlang:memory/0)\n");
-    told.print(output, "  ");
+    reported.print(output, "  ");
 }
 
 }  // namespace

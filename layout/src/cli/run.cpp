@@ -96,13 +96,13 @@ void declare(CLI::App& app, Commands& commands) {
 }
 
 /// A sentence is one line.
-void tell(std::ostream& err, std::string sentence) {
+void report(std::ostream& err, std::string sentence) {
     std::ranges::replace(sentence, '\n', ' ');
     err << fmt::format("beamdump-layout: {}\n", one_line(sentence)) << std::flush;
 }
 
 int give_up(std::ostream& err, const Error& error) {
-    tell(err, error.message);
+    report(err, error.message);
     return kFailed;
 }
 
@@ -112,7 +112,7 @@ int run_check(const Commands& commands, std::ostream& out, std::ostream& err) {
         return give_up(err, refused.error());
     }
     if (*refused) {
-        tell(err, **refused);
+        report(err, **refused);
         return kDoesNotFit;
     }
     return out ? kDone : kFailed;
@@ -148,7 +148,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
         app.exit(asked, out, err);  // --help, --version
         return kDone;
     } catch (const CLI::ParseError& error) {
-        tell(err, fmt::format("{}; see --help", error.what()));
+        report(err, fmt::format("{}; see --help", error.what()));
         return kFailed;
     }
     if (commands.diff->parsed()) {

@@ -28,7 +28,7 @@ std::string_view compiler_of(Dwarf_Die& unit) {
 
 }  // namespace
 
-Dwarf_Die peeled(Dwarf_Die type) {
+Dwarf_Die underlying_type(Dwarf_Die type) {
     Dwarf_Die result{};
     return dwarf_peel_type(&type, &result) == 0 ? result : type;
 }
@@ -121,7 +121,7 @@ std::vector<Dwarf_Die> DebugTypes::definitions(std::string_view name) const {
     }
     std::vector<Dwarf_Die> result;
     for (const auto& die : found->second) {
-        auto type = peeled(die);
+        auto type = underlying_type(die);
         const auto tag = dwarf_tag(&type);
         const bool is_structure =
             tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;

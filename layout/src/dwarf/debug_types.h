@@ -48,6 +48,6 @@ class DebugTypes {
 };
 
 /// What is left of a type without typedefs and qualifiers.
-Dwarf_Die peeled(Dwarf_Die type);
+Dwarf_Die underlying_type(Dwarf_Die type);
 
 }  // namespace beamdump::layout

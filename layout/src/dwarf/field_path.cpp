@@ -38,7 +38,7 @@ Result<Dwarf_Die> type_of(Dwarf_Die& die) {
     if (dwarf_formref_die(dwarf_attr(&die, DW_AT_type, &attribute), &type) == nullptr) {
         return fail(ErrorCode::kUnsupported, "DWARF names no type for a member");
     }
-    return peeled(type);
+    return underlying_type(type);
 }
 
 /// A union's members have no offset in DWARF; a bit-field's is in bits and of no use here.

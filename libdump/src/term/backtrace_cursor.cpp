@@ -19,12 +19,12 @@ constexpr std::size_t kLocations = 256;
 
 BacktraceCursor::BacktraceCursor(TermContext& context, const TagScheme& scheme,
                                  const ProcessStack& stack, std::int64_t term_limit,
-                                 BeyondTheVm beyond)
+                                 BacktraceExtras extras)
     : context_(&context),
       scheme_(scheme),
       stack_(stack),
       walk_(context, scheme, stack),
-      beyond_(std::move(beyond)),
+      extras_(std::move(extras)),
       printer_(context, scheme, term_limit),
       locations_(kLocations) {}
 
@@ -70,9 +70,9 @@ void BacktraceCursor::advance() {
         in_term_ = false;
         line_ = "\n";
     }
-    if (argument_ < beyond_.arguments.size()) {
+    if (argument_ < extras_.arguments.size()) {
         append_register('x', argument_);
-        start_term(beyond_.arguments[argument_++]);
+        start_term(extras_.arguments[argument_++]);
     } else if (const auto entry = walk_.next()) {
         append_entry(*entry);
     } else {
@@ -166,7 +166,7 @@ std::string BacktraceCursor::location_text(std::uint64_t address) {
         return text;
     }
     if (location && location->code_point &&
-        (beyond_.code_points || location->code_point->starts_with('<'))) {
+        (extras_.code_points || location->code_point->starts_with('<'))) {
         return *location->code_point;
     }
     return address == 0 ? "invalid" : "unknown function";

@@ -105,7 +105,7 @@ TEST_F(BacktraceCursorTest, ShowsSavedArgumentsAndNamesOfSharedCodeWhereAsked) {
         "x(0)     foo\n"
         "x(1)     {1,2}\n"
         "\n0x00007fc207a12b08 Return addr 0x0000000000001000 (unknown function)\n";
-    const BeyondTheVm beyond{
+    const BacktraceExtras beyond{
         .arguments = {b.atom("foo"), b.tuple({TermBuilder::small(1), TermBuilder::small(2)})},
         .code_points = true};
     for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {

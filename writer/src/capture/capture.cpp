@@ -48,7 +48,7 @@ Result<void> freeze(Session& session) {
                      session.stop(std::nullopt, session.stopper().settling(kLongestSettling)));
     RETURN_IF_ERROR(
         session.node_facts(records::MEMORY_SOURCE_STOPPED, [&stop] { return stop.expired(); }));
-    const Tries::Watch watch = [&stop] { return stop.watch(); };
+    const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
     RETURN_IF_ERROR(capture_at_rest(session, true, &watch));
     const bool whole = !stop.expired();
     stop.end();
@@ -61,7 +61,7 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
     ASSIGN_OR_RETURN(auto stop, session.stop(longest, session.stopper().settling(longest / 4)));
     session.vm().forget();
-    const Tries::Watch watch = [&stop] { return stop.watch(); };
+    const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
     RETURN_IF_ERROR(capture_at_rest(session, true, &watch));
     stop.end();
     return session.node_growth();
@@ -69,18 +69,18 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
 
 /// What did not hold still: once more as it runs, then in stops, then, if it is too large for them,
 /// from a twin. What is left is listed as void.
-Result<void> restless(Session& session, Tries& tries, target::LiveTarget& target,
+Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTarget& target,
                       std::vector<Pending> pending, bool with_twin) {
-    RETURN_IF_ERROR(try_again(session, tries, pending, kRoundsBeforeAStop));
+    RETURN_IF_ERROR(try_again(session, retrier, pending, kRoundsBeforeAStop));
     const auto longest = session.options().max_pause.value_or(kDefaultPause);
     std::vector<Pending> too_large;
     ASSIGN_OR_RETURN(const auto stoppable,
-                     capture_in_stops(session, tries, pending, too_large, longest));
+                     capture_in_stops(session, retrier, pending, too_large, longest));
     if (stoppable && with_twin && !too_large.empty()) {
-        RETURN_IF_ERROR(capture_from_twin(session, tries, target, too_large, longest));
+        RETURN_IF_ERROR(capture_from_twin(session, retrier, target, too_large, longest));
     }
     pending.insert(pending.end(), too_large.begin(), too_large.end());
-    return tries.list(pending);
+    return retrier.list(pending);
 }
 
 Result<void> snapshot(Session& session, target::LiveTarget& target) {
@@ -89,20 +89,20 @@ Result<void> snapshot(Session& session, target::LiveTarget& target) {
     if (!pending.empty()) {
         RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_LIVE));
     }
-    ASSIGN_OR_RETURN(auto tries, Tries::open(session));
-    RETURN_IF_ERROR(restless(session, tries, target, std::move(pending), false));
+    ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
+    RETURN_IF_ERROR(restless(session, retrier, target, std::move(pending), false));
     return session.node_growth();
 }
 
 Result<void> live(Session& session, target::LiveTarget& target, bool with_stops) {
     RETURN_IF_ERROR(session.node_facts(records::MEMORY_SOURCE_LIVE, Session::always));
-    ASSIGN_OR_RETURN(auto tries, Tries::open(session));
-    ASSIGN_OR_RETURN(auto pending, capture_live(session, tries));
+    ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
+    ASSIGN_OR_RETURN(auto pending, capture_live(session, retrier));
     if (with_stops) {
-        RETURN_IF_ERROR(restless(session, tries, target, std::move(pending), true));
+        RETURN_IF_ERROR(restless(session, retrier, target, std::move(pending), true));
     } else {
-        RETURN_IF_ERROR(try_again(session, tries, pending, kRoundsLive));
-        RETURN_IF_ERROR(tries.list(pending));
+        RETURN_IF_ERROR(try_again(session, retrier, pending, kRoundsLive));
+        RETURN_IF_ERROR(retrier.list(pending));
     }
     return session.node_growth();
 }
@@ -138,10 +138,11 @@ Result<LayoutDoubts> doubts(const Request& request, const fit::CheckedVm& checke
     if (checked.of_the_release()) {
         return doubts;
     }
-    const auto told = [&](std::size_t done, std::size_t total) {
+    const auto on_progress = [&](std::size_t done, std::size_t total) {
         request.listener.update({"fields", done, total, 0, 0});
     };
-    ASSIGN_OR_RETURN(auto fit, fit::probe_layout(checked, open, how, told, request.cancelled));
+    ASSIGN_OR_RETURN(auto fit,
+                     fit::probe_layout(checked, open, how, on_progress, request.cancelled));
     doubts.unverified_fields = std::move(fit.fields.unseen);
     if (checked.inferred) {
         doubts.inferred_from = checked.inferred->from;
@@ -186,7 +187,7 @@ Result<CaptureReport> capture_core(const Request& request) {
     if (!session) {
         return explained(incomplete, session.error());
     }
-    (*session)->stopper().stands(threads);
+    (*session)->stopper().threads_stopped(threads);
     if (!incomplete.empty()) {
         (*session)->warn(incomplete);
     }

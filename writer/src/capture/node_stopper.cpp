@@ -19,8 +19,8 @@ constexpr std::chrono::milliseconds kMostWaiting{50};
 
 }  // namespace
 
-NodeStopper::NodeStopper(Parts parts, beam::SetAside set_aside)
-    : parts_(std::move(parts)), set_aside_(std::move(set_aside)) {
+NodeStopper::NodeStopper(Parts parts, beam::YieldState yield_state)
+    : parts_(std::move(parts)), yield_state_(std::move(yield_state)) {
     // A thread of real-time priority is not held back.
     if (!target::RaisedPriority().real_time()) {
         quota_ = target::CpuQuota::of_this_process();
@@ -29,13 +29,13 @@ NodeStopper::NodeStopper(Parts parts, beam::SetAside set_aside)
 
 target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
     return {[this](const target::ThreadRegisters& thread) {
-                return set_aside_.certain(thread, parts_.vm.target().memory());
+                return yield_state_.at_yield_point(thread, parts_.vm.target().memory());
             },
             longest};
 }
 
-void NodeStopper::stands(std::span<const target::ThreadRegisters> threads) {
-    set_aside_.learn(threads, parts_.vm.target().memory());
+void NodeStopper::threads_stopped(std::span<const target::ThreadRegisters> threads) {
+    yield_state_.record(threads, parts_.vm.target().memory());
 }
 
 std::optional<std::chrono::nanoseconds> NodeStopper::await_quota() {
@@ -83,7 +83,7 @@ Result<NodeStop> NodeStopper::stop(std::optional<std::chrono::nanoseconds> longe
             return std::unexpected(stop.error());
         }
         if (stop) {
-            stands(stop->registers());
+            threads_stopped(stop->registers());
             return NodeStop(std::move(*stop), [this, on_end = std::move(on_end)] {
                 ended();
                 on_end();
@@ -97,7 +97,7 @@ Result<NodeStop> NodeStopper::stop(std::optional<std::chrono::nanoseconds> longe
 }
 
 void NodeStopper::ended() {
-    moves_on();
+    threads_resumed();
     if (output_stalled_.exchange(false)) {
         parts_.warn(
             fmt::format("the output was blocked for {} ms while the node was stopped, so the node "

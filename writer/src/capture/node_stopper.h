@@ -34,7 +34,7 @@ class NodeStopper {
         /// True ends a stop before its time.
         std::function<bool()> cancelled;
     };
-    NodeStopper(Parts parts, beam::SetAside set_aside);
+    NodeStopper(Parts parts, beam::YieldState yield_state);
 
     /// Where running processes should come to stand when the node is stopped, for which its
     /// schedulers may be let run on so long in all: a millisecond is a dozen tries.
@@ -50,12 +50,12 @@ class NodeStopper {
     /// node can then be held without running out of it; nothing: there is no such quota.
     std::optional<std::chrono::nanoseconds> await_quota();
 
-    /// The node stands so (`threads`), until moves_on(): running processes whose state is certain
-    /// can be copied like others.
-    void stands(std::span<const target::ThreadRegisters> threads);
-    void moves_on() { set_aside_.forget(); }
+    /// The registers of the stopped threads, valid until threads_resumed(): running processes whose
+    /// state is certain can be copied like others.
+    void threads_stopped(std::span<const target::ThreadRegisters> threads);
+    void threads_resumed() { yield_state_.forget(); }
 
-    [[nodiscard]] const beam::SetAside& set_aside() const { return set_aside_; }
+    [[nodiscard]] const beam::YieldState& yield_state() const { return yield_state_; }
     [[nodiscard]] target::Holds& holds() {
         return parts_.holds != nullptr ? *parts_.holds : own_holds_;
     }
@@ -66,7 +66,7 @@ class NodeStopper {
     void ended();
 
     Parts parts_;
-    beam::SetAside set_aside_;
+    beam::YieldState yield_state_;
     target::Holds own_holds_;
     std::atomic<bool> output_stalled_ = false;
     std::optional<target::CpuQuota> quota_;  // that holds back the threads that hold the node

@@ -67,14 +67,14 @@ void ProcessCapture::translate_call(beam::ProcessView& process) {
 }
 
 Result<TryOutcome> ProcessCapture::capture(const Try& request) {
-    auto process = reader_.decode(request.slot, request.structure, request.set_aside);
+    auto process = reader_.decode(request.slot, request.structure, request.yielded);
     if (!process) {
         unrecognised_ += request.last ? 1 : 0;
         return TryOutcome{records::VOID_REASON_NONE, true};
     }
     const bool held = process->void_reason == records::VOID_REASON_NONE;
-    if (held && request.leave_out != records::VOID_REASON_NONE) {
-        process->void_reason = request.leave_out;
+    if (held && request.skip_reason != records::VOID_REASON_NONE) {
+        process->void_reason = request.skip_reason;
     }
     if (process->void_reason == records::VOID_REASON_NONE) {
         auto ahead = read_ahead(*process);

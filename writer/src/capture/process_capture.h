@@ -22,10 +22,10 @@ struct Try {
     /// Why the copy is no longer consistent with the structure, NONE while it is. Asked after
     /// reading ahead, now and then, and at the end. Null: nothing can change.
     const std::function<Result<records::VoidReason>()>* watch = nullptr;
-    /// The structure of a process that runs was completed from registers (beam::SetAside).
-    bool set_aside = false;
+    /// The structure of a process that runs was completed from registers (beam::YieldState).
+    bool yielded = false;
     /// NONE: all of it. Else only what the structure says, void for that reason.
-    records::VoidReason leave_out = records::VOID_REASON_NONE;
+    records::VoidReason skip_reason = records::VOID_REASON_NONE;
     /// Whether a process that cannot be copied is listed as void; else it is as if there had been
     /// no try.
     bool last = true;

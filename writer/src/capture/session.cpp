@@ -43,7 +43,7 @@ void add_stops(const std::vector<target::StopCost>& stops, records::CaptureCost&
 
 Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
                  DumpWriter writer, ProgressListener& listener, const std::atomic<bool>& cancelled,
-                 format::TermScheme scheme, beam::SetAside set_aside)
+                 format::TermScheme scheme, beam::YieldState yield_state)
     : options_(options),
       vm_(std::move(vm)),
       choice_(std::move(choice)),
@@ -52,7 +52,7 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
       cancelled_(cancelled),
       stopper_({*vm_, writer_, options.holds, [this](std::string text) { warn(std::move(text)); },
                 [this] { return cancelled_ || out_of_time(); }},
-               std::move(set_aside)),
+               std::move(yield_state)),
       copier_(writer_, vm_->bulk(),
               vm_->target().has_swapped_pages() ? &vm_->target().pages() : nullptr, scheme,
               cookies_.cookies().texts()),
@@ -66,10 +66,10 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                                                 DumpWriter writer, ProgressListener& listener,
                                                 const std::atomic<bool>& cancelled) {
     ASSIGN_OR_RETURN(auto scheme, vm->layout().constant("term_scheme"));
-    ASSIGN_OR_RETURN(auto set_aside, beam::SetAside::open(vm->layout()));
+    ASSIGN_OR_RETURN(auto yield_state, beam::YieldState::open(vm->layout()));
     std::unique_ptr<Session> session(
         new Session(options, std::move(vm), std::move(choice), std::move(writer), listener,
-                    cancelled, static_cast<format::TermScheme>(scheme), std::move(set_aside)));
+                    cancelled, static_cast<format::TermScheme>(scheme), std::move(yield_state)));
     auto& self = *session;
     RETURN_IF_ERROR(self.node_.capture_record(
         options, doubts, target::clock_ns(CLOCK_REALTIME) / 1000, self.started_ns_));
@@ -91,7 +91,7 @@ Result<void> Session::checkpoint(std::string_view phase, std::uint64_t done,
     return {};
 }
 
-records::VoidReason Session::leave_out(std::span<const std::byte> structure) const {
+records::VoidReason Session::skip_reason(std::span<const std::byte> structure) const {
     if (options_.no_heaps || !choice_.wants(structure)) {
         return records::VOID_REASON_LEFT_OUT;
     }
@@ -196,7 +196,7 @@ Result<NodeStop> Session::stop(std::optional<std::chrono::nanoseconds> longest,
     });
 }
 
-bool Session::go_on_without_stops(const Error& error, std::size_t left) {
+bool Session::can_continue_without_stops(const Error& error, std::size_t left) {
     const bool refused = error.code == ErrorCode::kLimit || error.code == ErrorCode::kPermission ||
                          error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kExists;
     if (refused) {

@@ -50,7 +50,7 @@ class Session {
     Result<void> checkpoint(std::string_view phase, std::uint64_t done,
                             std::optional<std::uint64_t> total);
     /// Why a process's memory is not to be captured, by its structure: not chosen, or used_up().
-    [[nodiscard]] records::VoidReason leave_out(std::span<const std::byte> structure) const;
+    [[nodiscard]] records::VoidReason skip_reason(std::span<const std::byte> structure) const;
     /// Whether the capture's time or size is used up: what is left is to be listed without memory.
     [[nodiscard]] bool used_up() const;
 
@@ -61,7 +61,7 @@ class Session {
                           target::Settling settling);
     /// After stops that could not be made: whether the capture can go on without them, with that
     /// warning.
-    [[nodiscard]] bool go_on_without_stops(const Error& error, std::size_t left);
+    [[nodiscard]] bool can_continue_without_stops(const Error& error, std::size_t left);
     void count_retries(std::uint64_t count) { retries_ += count; }
     void warn(std::string text) { trailer_.add_warning(std::move(text)); }
 
@@ -78,7 +78,7 @@ class Session {
   private:
     Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
             DumpWriter writer, ProgressListener& listener, const std::atomic<bool>& cancelled,
-            format::TermScheme scheme, beam::SetAside set_aside);
+            format::TermScheme scheme, beam::YieldState yield_state);
     Result<std::unique_ptr<beam::CodeLookup>> find_code(const beam::Moving& moving);
     Result<void> literals(BinaryStore& binaries);
     Result<void> open_processes(std::unique_ptr<beam::CodeLookup> code, BinaryStore binaries);

@@ -49,18 +49,19 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
                      fit::locate_checked(open, how, beam::kCheckTries, cancelled));
     const auto& vm = checked.vm;
     ASSIGN_OR_RETURN(const auto process, target::ProcDirectory::open(options.pid));
-    NodeCheck check{.vm = vm->facts(),
-                    .found = vm->found(),
-                    .access = target::access_facts(process),
-                    .executable = vm->target().executable(),
-                    .swapped = vm->target().has_swapped_pages(),
-                    .threads = count_threads(options.pid),
-                    .memory_left = fail(ErrorCode::kAbsent, "not looked at"),
-                    .twin = target::Twin::foresee(options.pid, capture::snapshot_limits(options)),
-                    .short_twin = target::Twin::foresee(
-                        options.pid, capture::short_twin_limits(
-                                         options.max_pause.value_or(capture::kDefaultPause))),
-                    .max_pause = options.max_pause.value_or(capture::kDefaultPause)};
+    NodeCheck check{
+        .vm = vm->facts(),
+        .found = vm->found(),
+        .access = target::access_facts(process),
+        .executable = vm->target().executable(),
+        .swapped = vm->target().has_swapped_pages(),
+        .threads = count_threads(options.pid),
+        .memory_left = fail(ErrorCode::kAbsent, "not looked at"),
+        .twin = target::Twin::estimate_needs(options.pid, capture::snapshot_limits(options)),
+        .short_twin = target::Twin::estimate_needs(
+            options.pid,
+            capture::short_twin_limits(options.max_pause.value_or(capture::kDefaultPause))),
+        .max_pause = options.max_pause.value_or(capture::kDefaultPause)};
     if (check.twin) {
         check.longest_twin_stop =
             target::Twin::longest_stop(*check.twin, capture::snapshot_limits(options));

@@ -51,7 +51,7 @@ class WatchedSink final : public ByteSink {
         return done;
     }
     Result<void> commit() override {
-        watcher_.concluding();
+        watcher_.finishing();
         return sink_->commit();
     }
 
@@ -153,7 +153,7 @@ void CancelOnSignal::watch() {
         again = signalled(static_cast<int>(kBetweenLooks.count()));
         if (now() - since > kPatience) {
             const std::scoped_lock lock(ending_);
-            if (!concluding_) {
+            if (!finishing_) {
                 holds_.if_free([this] { end_now(); });
             }
         }
@@ -163,9 +163,9 @@ void CancelOnSignal::watch() {
     }
 }
 
-void CancelOnSignal::concluding() {
+void CancelOnSignal::finishing() {
     const std::scoped_lock lock(ending_);
-    concluding_ = true;
+    finishing_ = true;
 }
 
 void CancelOnSignal::end_now() const {

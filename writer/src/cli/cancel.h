@@ -38,7 +38,7 @@ class CancelOnSignal {
 
     /// To be called before the run's outcome is written, and before the output is given its name:
     /// from here on only kGrace ends this process, so that no other sentence contradicts them.
-    void concluding();
+    void finishing();
 
     /// A sink of which it is known whether it takes anything. Must not outlive this object.
     std::unique_ptr<ByteSink> watched(std::unique_ptr<ByteSink> sink);
@@ -61,7 +61,7 @@ class CancelOnSignal {
     /// all.
     std::atomic<std::chrono::nanoseconds::rep> writing_since_ = 0;
     std::mutex ending_;  ///< of concluding() and end_now(), whichever is first
-    bool concluding_ = false;
+    bool finishing_ = false;
     target::Holds& holds_;
     Descriptor signals_;
     Descriptor wake_;

@@ -24,7 +24,7 @@ int main(int argc, char** argv) try {
     streams.watched = [&signals](std::unique_ptr<beamdump::ByteSink> sink) {
         return (*signals)->watched(std::move(sink));
     };
-    streams.concluding = [&signals] { (*signals)->concluding(); };
+    streams.finishing = [&signals] { (*signals)->finishing(); };
     return cli::run({argv + (argc > 0 ? 1 : 0), argv + argc}, streams,
                     beamdump::capture::capture_node, (*signals)->cancelled(), &holds);
 } catch (const std::exception& failure) {

@@ -70,7 +70,7 @@ int capture_and_report(const Options& options, Streams& streams, const CaptureFu
         return writer;
     };
     const auto report = capture(options.capture, make, listener, cancelled);
-    streams.concluding();
+    streams.finishing();
     printer.clear();
     if (!report) {
         const bool partial = writer_made && !options.to_stdout;
@@ -112,7 +112,7 @@ int check_and_tell(const Options& options, Streams& streams, const std::atomic<b
         options.quiet ? static_cast<capture::ProgressListener&>(silence) : printer;
     const auto check =
         check::check_node(options.capture, options.writer.level, listener, cancelled);
-    streams.concluding();
+    streams.finishing();
     printer.clear();
     if (!check) {
         return give_up(streams, check.error());

@@ -24,7 +24,7 @@ struct Streams {
     std::function<std::unique_ptr<ByteSink>(std::unique_ptr<ByteSink>)> watched =
         [](std::unique_ptr<ByteSink> sink) { return sink; };
     /// Called before a run's outcome is told.
-    std::function<void()> concluding = [] {};
+    std::function<void()> finishing = [] {};
 };
 
 /// This process's own.

@@ -51,7 +51,7 @@ class Search {
                 of_part.push_back(content[part]);
             }
             candidates_.push_back(of_neighbours(of_part));
-            if (layout_parts()[part].told_by == beam::CheckStage::kTerms) {
+            if (layout_parts()[part].decided_by == beam::CheckStage::kTerms) {
                 candidates_.back() = with_term_schemes(candidates_.back());
             }
             chosen_.push_back(candidates_.back().front());
@@ -64,7 +64,7 @@ class Search {
     Result<void> find_tables();
     Result<void> settle(beam::CheckStage stage);
     Result<void> doubt(std::size_t part);
-    void leave_out(std::size_t part, Content what_is_left);
+    void skip_reason(std::size_t part, Content what_is_left);
     bool passes(const std::vector<Content>& parts, beam::CheckStage stage);
     /// Of all the parts that a stage tells, the combinations of candidates that pass it.
     std::vector<std::vector<Content>> passing(const std::vector<std::size_t>& parts,
@@ -108,7 +108,7 @@ Result<beam::Layout> Search::layout_of(const std::vector<Content>& parts) const 
 Result<void> Search::find_tables() {
     std::vector<std::size_t> open;
     for (std::size_t part = 0; part < candidates_.size(); ++part) {
-        const auto told = layout_parts()[part].told_by;
+        const auto told = layout_parts()[part].decided_by;
         if (candidates_[part].size() > 1 && told != beam::CheckStage::kRelations &&
             told != beam::CheckStage::kTerms) {
             open.push_back(part);
@@ -157,7 +157,7 @@ bool Search::passes(const std::vector<Content>& parts, beam::CheckStage stage) {
                                                       : beam::CodeLookup::read(*vm_);
         const auto done = code ? check_stage(*vm_, *code, stage, report)
                                : Result<void>(std::unexpected(code.error()));
-        const auto unseen = done ? unseen_kind(stage, report) : std::nullopt;
+        const auto unseen = done ? missing_kind(stage, report) : std::nullopt;
         if (done && !unseen) {
             return true;
         }
@@ -217,7 +217,7 @@ Result<void> Search::settle(beam::CheckStage stage) {
     std::vector<std::size_t> parts;
     std::vector<std::vector<Content>> candidates;
     for (std::size_t part = 0; part < chosen_.size(); ++part) {
-        if (layout_parts()[part].told_by == stage) {
+        if (layout_parts()[part].decided_by == stage) {
             parts.push_back(part);
             candidates.push_back(candidates_[part]);
         }
@@ -259,7 +259,7 @@ bool Search::fits(const std::vector<Content>& parts) {
 }
 
 /// Nothing is read of a part, unless the node is not found without it.
-void Search::leave_out(std::size_t part, Content what_is_left) {
+void Search::skip_reason(std::size_t part, Content what_is_left) {
     auto parts = chosen_;
     parts[part] = std::move(what_is_left);
     if (fits(parts)) {
@@ -272,12 +272,13 @@ void Search::leave_out(std::size_t part, Content what_is_left) {
 Result<void> Search::doubt(std::size_t part) {
     const auto& described = layout_parts()[part];
     const auto& candidates = candidates_[part];
-    if (described.told_by || (candidates.size() == 1 && (described.needed || from_.size() > 1))) {
+    if (described.decided_by ||
+        (candidates.size() == 1 && (described.needed || from_.size() > 1))) {
         return {};
     }
     if (candidates.size() == 1) {
         // One neighbour alone: nothing says that this release has it alike.
-        leave_out(part, Content{});
+        skip_reason(part, Content{});
         return {};
     }
     std::vector<Content> fitting;
@@ -303,7 +304,7 @@ Result<void> Search::doubt(std::size_t part) {
                                                   : "no check finds " + fitting[0].from +
                                                         "'s from " + fitting[1].from + "'s"));
     }
-    leave_out(part, std::move(common));
+    skip_reason(part, std::move(common));
     return {};
 }
 

@@ -44,7 +44,7 @@ Result<CheckedVm> infer(const OpenTarget& open, const beam::LocateOptions& how, 
 
 bool has_all_kinds(const beam::CheckReport& report) {
     return std::ranges::none_of(beam::kCheckStages, [&](beam::CheckStage stage) {
-        return beam::unseen_kind(stage, report).has_value();
+        return beam::missing_kind(stage, report).has_value();
     });
 }
 
@@ -65,7 +65,7 @@ Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptio
 
 Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,
                                const beam::LocateOptions& how,
-                               const std::function<void(std::size_t, std::size_t)>& told,
+                               const std::function<void(std::size_t, std::size_t)>& on_progress,
                                const std::atomic<bool>& cancelled) {
     const auto& layout = checked.vm->layout();
     const auto& facts = checked.vm->facts();
@@ -87,7 +87,7 @@ Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,
                                      : locate_checked(open, moved, kProbeTries, cancelled);
         return found && (!all_kinds || has_all_kinds(found->checks));
     };
-    fit.fields = probe_fields(layout, fits, told);
+    fit.fields = probe_fields(layout, fits, on_progress);
     if (cancelled) {
         return fail(ErrorCode::kIo, "interrupted");
     }

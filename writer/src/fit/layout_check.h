@@ -39,7 +39,7 @@ struct LayoutFit {
     bool layout_given = false;  ///< by --layout
     std::optional<Origin> inferred{};
     beam::CheckReport checks;
-    FieldSight fields{};
+    FieldVisibility fields{};
 };
 
 /// Finds the VM and checks the layout, as often as `tries` where the node runs. Where there is none
@@ -50,10 +50,11 @@ Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptio
                                  const std::atomic<bool>& cancelled);
 
 /// Everything of a LayoutFit, from a VM that passed the checks: tries each field of its layout at a
-/// wrong place, which takes a few seconds. `told` as for probe_fields(). kIo: `cancelled` was set.
+/// wrong place, which takes a few seconds. `on_progress` as for probe_fields(). kIo: `cancelled`
+/// was set.
 Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,
                                const beam::LocateOptions& how,
-                               const std::function<void(std::size_t, std::size_t)>& told,
+                               const std::function<void(std::size_t, std::size_t)>& on_progress,
                                const std::atomic<bool>& cancelled);
 
 }  // namespace beamdump::fit

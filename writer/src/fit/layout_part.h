@@ -11,11 +11,11 @@ namespace beamdump::fit {
 
 /// Structures and constants that releases change together, and that one check can tell.
 struct LayoutPart {
-    std::string_view name;                      ///< for people: "links and monitors"
-    std::vector<std::string_view> structs;      ///< none: all that no other part names
-    std::vector<std::string_view> constants;    ///< beginnings of names
-    std::optional<beam::CheckStage> told_by{};  ///< none: by finding the tables, or not at all
-    bool needed = true;                         ///< without it there is no capture
+    std::string_view name;                         ///< for people: "links and monitors"
+    std::vector<std::string_view> structs;         ///< none: all that no other part names
+    std::vector<std::string_view> constants;       ///< beginnings of names
+    std::optional<beam::CheckStage> decided_by{};  ///< none: by finding the tables, or not at all
+    bool needed = true;                            ///< without it there is no capture
 };
 
 /// All parts; the last is that of everything else: the terms.

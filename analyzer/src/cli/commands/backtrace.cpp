@@ -19,7 +19,7 @@ namespace beamdump::cli {
 namespace {
 
 /// What the shown terms lack, and why.
-void tell_gaps(Invocation& invocation, const query::Backtrace& backtrace) {
+void report_gaps(Invocation& invocation, const query::Backtrace& backtrace) {
     const query::Gaps gaps = backtrace.gaps();
     std::vector<std::string> parts;
     if (gaps.malformed > 0) {
@@ -37,18 +37,18 @@ void tell_gaps(Invocation& invocation, const query::Backtrace& backtrace) {
         parts.push_back(std::move(part));
     }
     if (!parts.empty()) {
-        invocation.tell(fmt::format("marked in the terms: {}", fmt::join(parts, "; ")));
+        invocation.report(fmt::format("marked in the terms: {}", fmt::join(parts, "; ")));
     }
 }
 
-void tell_withheld(Invocation& invocation, const query::Backtrace& backtrace) {
+void report_withheld(Invocation& invocation, const query::Backtrace& backtrace) {
     if (backtrace.withheld() == query::Withheld::kSensitive) {
-        invocation.tell(
+        invocation.report(
             fmt::format("{} is flagged sensitive, so its stack is withheld; --sensitive shows it",
                         backtrace.line().pid));
     } else if (backtrace.withheld() == query::Withheld::kVoid) {
-        invocation.tell(fmt::format("{}: the dump does not have its stack",
-                                    void_sentence(backtrace.line(), backtrace.void_detail())));
+        invocation.report(fmt::format("{}: the dump does not have its stack",
+                                      void_sentence(backtrace.line(), backtrace.void_detail())));
     }
 }
 
@@ -99,11 +99,11 @@ class BacktraceCommand final : public Command {
             return Outcome{};
         }
         if (cut) {
-            invocation.tell(
+            invocation.report(
                 fmt::format("the text was truncated to {} bytes (--max-bytes)", format_.max_bytes));
         }
-        tell_withheld(invocation, backtrace);
-        tell_gaps(invocation, backtrace);
+        report_withheld(invocation, backtrace);
+        report_gaps(invocation, backtrace);
         return Outcome{backtrace.withheld() != query::Withheld::kNo ||
                        backtrace.gaps().total() > 0};
     }

@@ -59,7 +59,7 @@ class ConvertCommand final : public Command {
             return std::unexpected(with_partial(outcome.error(), output_.path));
         }
         for (const auto& sentence : outcome->missing) {
-            invocation.tell(sentence);
+            invocation.report(sentence);
         }
         return Outcome{!outcome->missing.empty()};
     }

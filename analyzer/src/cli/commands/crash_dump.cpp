@@ -21,7 +21,7 @@ namespace beamdump::cli {
 
 namespace {
 
-void tell_left_out(Invocation& invocation, const crash_dump::Report& report) {
+void report_left_out(Invocation& invocation, const crash_dump::Report& report) {
     std::vector<std::string> parts;
     if (report.inconsistent > 0) {
         parts.push_back("the terms of " + counted(report.inconsistent, "process", "processes") +
@@ -40,9 +40,9 @@ void tell_left_out(Invocation& invocation, const crash_dump::Report& report) {
                         " of which the dump has only the first bytes");
     }
     if (!parts.empty()) {
-        invocation.tell(fmt::format("missing from the text of {}: {}",
-                                    counted(report.processes, "process", "processes"),
-                                    fmt::join(parts, "; ")));
+        invocation.report(fmt::format("missing from the text of {}: {}",
+                                      counted(report.processes, "process", "processes"),
+                                      fmt::join(parts, "; ")));
     }
 }
 
@@ -80,7 +80,7 @@ class CrashDumpCommand final : public Command {
         if (auto done = sink->commit(); !done) {
             return std::unexpected(with_partial(done.error(), output_.path));
         }
-        tell_left_out(invocation, *report);
+        report_left_out(invocation, *report);
         return Outcome{report->inconsistent > 0 || report->sensitive > 0 || report->unwritten > 0};
     }
 

@@ -34,7 +34,7 @@ class DictionaryCommand final : public Command {
                          query::DictionaryListing::open(*dump, dump_, process_, options_));
         const auto render = answer_.json ? render::dictionary_json : render::dictionary_text;
         RETURN_IF_ERROR(render(fitted(invocation.out(), answer_), *listing));
-        return tell_listing(invocation, *listing, "dictionary's entries are");
+        return report_listing(invocation, *listing, "dictionary's entries are");
     }
 
   private:

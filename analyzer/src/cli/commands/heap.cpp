@@ -41,7 +41,7 @@ class HeapCommand final : public Command {
         (answer_.json ? render::heap_json : render::heap_text)(fitted(invocation.out(), answer_),
                                                                report);
         if (report.unreadable > 0) {
-            invocation.tell(fmt::format(
+            invocation.report(fmt::format(
                 "the sizes do not include {} with terms that are invalid or not in the dump",
                 counted(report.unreadable, "place")));
         }

@@ -38,7 +38,7 @@ class MessagesCommand final : public Command {
                          query::MessageListing::open(*dump, dump_, process_, options_));
         const auto render = answer_.json ? render::messages_json : render::messages_text;
         RETURN_IF_ERROR(render(fitted(invocation.out(), answer_), *listing));
-        return tell_listing(invocation, *listing, "messages are");
+        return report_listing(invocation, *listing, "messages are");
     }
 
   private:

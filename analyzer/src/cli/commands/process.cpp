@@ -33,7 +33,7 @@ class ProcessCommand final : public Command {
         (answer_.json ? render::process_details_json : render::process_details_text)(
             fitted(invocation.out(), answer_), details);
         const auto placeholders = details.all_placeholders();
-        tell_placeholders(invocation, placeholders);
+        report_placeholders(invocation, placeholders);
         return Outcome{details.line.void_reason.has_value() || details.withheld ||
                        placeholders > 0};
     }

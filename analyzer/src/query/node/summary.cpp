@@ -108,7 +108,7 @@ MemorySummary memory_summary(const Dump& dump) {
     memory.module_count = known(totals.has_modules(), totals.modules());
     memory.literals = words(totals.has_literal_words(), totals.literal_words());
     for (const auto& amount : node.memory()) {
-        memory.told.emplace_back(amount.name(), amount.bytes());
+        memory.reported.emplace_back(amount.name(), amount.bytes());
     }
     return memory;
 }

@@ -72,7 +72,7 @@ struct MemorySummary {
     std::optional<std::uint64_t> module_count;  ///< instances
     std::optional<std::uint64_t> literals;
     /// erlang:memory(), where the node told it itself.
-    std::vector<std::pair<std::string, std::uint64_t>> told;
+    std::vector<std::pair<std::string, std::uint64_t>> reported;
 };
 
 struct Summary {

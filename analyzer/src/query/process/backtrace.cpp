@@ -117,8 +117,8 @@ std::size_t Backtrace::next_text(std::size_t max_bytes, std::string& out) {
         return 0;
     }
     if (!text_) {
-        BeyondTheVm beyond{.arguments = {},
-                           .code_points = options_.term_limit != kClassicTermLimit};
+        BacktraceExtras beyond{.arguments = {},
+                               .code_points = options_.term_limit != kClassicTermLimit};
         for (const RegisterLine& argument : arguments_.value_or(std::vector<RegisterLine>())) {
             beyond.arguments.push_back(argument.word);
         }

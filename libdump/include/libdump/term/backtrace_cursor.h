@@ -13,7 +13,7 @@
 namespace beamdump {
 
 /// What a backtrace shows that the VM's own text does not.
-struct BeyondTheVm {
+struct BacktraceExtras {
     std::vector<std::uint64_t> arguments;  ///< x registers that are saved: lines before the stack
     bool code_points = false;  ///< names of shared code, for which the VM has "unknown function"
 };
@@ -29,7 +29,7 @@ struct BeyondTheVm {
 class BacktraceCursor {
   public:
     BacktraceCursor(TermContext& context, const TagScheme& scheme, const ProcessStack& stack,
-                    std::int64_t term_limit = kNoTermLimit, BeyondTheVm beyond = {});
+                    std::int64_t term_limit = kNoTermLimit, BacktraceExtras extras = {});
 
     /// Appends at most `max_bytes` of the text to `out` and gives how many; 0 only when done (or
     /// for max_bytes 0).
@@ -57,7 +57,7 @@ class BacktraceCursor {
     TagScheme scheme_;
     ProcessStack stack_;
     StackWalk walk_;
-    BeyondTheVm beyond_;
+    BacktraceExtras extras_;
     std::size_t argument_ = 0;  ///< the next of them
     TermPrinter printer_;
     std::vector<Location> locations_;  ///< recent ones, by address

@@ -50,7 +50,7 @@ TEST_P(Locate, AllChecksPassAndMeetEachKind) {
     const auto report = check_steadily(*vm, 1);
     ASSERT_TRUE(report) << report.error().message;
     for (const auto stage : kCheckStages) {
-        EXPECT_EQ(unseen_kind(stage, *report).value_or("all"), "all");
+        EXPECT_EQ(missing_kind(stage, *report).value_or("all"), "all");
     }
     EXPECT_EQ(report->processes, 3U);
 }

@@ -23,12 +23,12 @@ constexpr std::uint64_t kArity = 3;
 constexpr std::int32_t kReductions = -7;  // as with call saving
 
 /// Code of a function foo:bar/3 as OTP's JIT begins it, and a process that runs.
-class SetAsideTest : public ::testing::Test {
+class YieldStateTest : public ::testing::Test {
   protected:
-    SetAsideTest()
+    YieldStateTest()
         : layout_(Layout::parse(builtin_layouts()[0].json).value()),
           names_(layout_),
-          set_aside_(SetAside::open(layout_).value()),
+          yield_state_(YieldState::open(layout_).value()),
           structure_(names_.bytes("Process")) {
         memory_.add("code", kCode, 4096);
         const auto atoms = AtomWords::resolve(layout_).value();
@@ -67,20 +67,20 @@ class SetAsideTest : public ::testing::Test {
                 .in_system_call = false};
     }
     bool applies(const target::ThreadRegisters& thread) {
-        set_aside_.learn(std::array{thread}, memory_);
-        return set_aside_.apply(kYieldedProcess, structure_);
+        yield_state_.record(std::array{thread}, memory_);
+        return yield_state_.apply(kYieldedProcess, structure_);
     }
 
     FakeMemory memory_;
     Layout layout_;
     LayoutNames names_;
-    SetAside set_aside_;
+    YieldState yield_state_;
     std::vector<std::byte> structure_;
 };
 
-TEST_F(SetAsideTest, AtTheBeginningOfAFunctionAllIsKnown) {
+TEST_F(YieldStateTest, AtTheBeginningOfAFunctionAllIsKnown) {
     for (const Address behind : {0, 8, 15, 18, 24}) {
-        EXPECT_TRUE(set_aside_.certain(at(kFunction + behind), memory_)) << behind;
+        EXPECT_TRUE(yield_state_.at_yield_point(at(kFunction + behind), memory_)) << behind;
     }
     ASSERT_TRUE(applies(at(kFunction + 15)));
     EXPECT_EQ(get("htop"), kHeap + 0x100);
@@ -93,31 +93,31 @@ TEST_F(SetAsideTest, AtTheBeginningOfAFunctionAllIsKnown) {
     EXPECT_TRUE(names_.outcome());
 }
 
-TEST_F(SetAsideTest, AnywhereElseNothingIs) {
+TEST_F(YieldStateTest, AnywhereElseNothingIs) {
     for (const Address behind : {1, 7, 9, 16, 23, 25, 28, 100}) {
-        EXPECT_FALSE(set_aside_.certain(at(kFunction + behind), memory_)) << behind;
+        EXPECT_FALSE(yield_state_.at_yield_point(at(kFunction + behind), memory_)) << behind;
     }
-    EXPECT_FALSE(set_aside_.certain(at(0x900000), memory_));
-    EXPECT_FALSE(set_aside_.certain(at(8), memory_));
+    EXPECT_FALSE(yield_state_.at_yield_point(at(0x900000), memory_));
+    EXPECT_FALSE(yield_state_.at_yield_point(at(8), memory_));
     auto askew = at(kFunction);
     askew.rsp += 4;
-    EXPECT_FALSE(set_aside_.certain(askew, memory_));
+    EXPECT_FALSE(yield_state_.at_yield_point(askew, memory_));
 }
 
-TEST_F(SetAsideTest, CodeThatOnlyLooksSimilarIsNoBeginning) {
+TEST_F(YieldStateTest, CodeThatOnlyLooksSimilarIsNoBeginning) {
     memory_.put(kMfa + 16, 256);  // no function has so many arguments
-    EXPECT_FALSE(set_aside_.certain(at(kFunction), memory_));
+    EXPECT_FALSE(yield_state_.at_yield_point(at(kFunction), memory_));
     memory_.put(kMfa + 16, kArity);
     memory_.put(kMfa, 0x1234);  // no atom
-    EXPECT_FALSE(set_aside_.certain(at(kFunction), memory_));
+    EXPECT_FALSE(yield_state_.at_yield_point(at(kFunction), memory_));
 }
 
-TEST_F(SetAsideTest, AFunctionWithABreakpointIsNot) {
+TEST_F(YieldStateTest, AFunctionWithABreakpointIsNot) {
     put_code({0xeb, 0x00});
-    EXPECT_FALSE(set_aside_.certain(at(kFunction), memory_));
+    EXPECT_FALSE(yield_state_.at_yield_point(at(kFunction), memory_));
 }
 
-TEST_F(SetAsideTest, WhatContradictsTheStructureIsNotBelieved) {
+TEST_F(YieldStateTest, WhatContradictsTheStructureIsNotBelieved) {
     auto beyond = at(kFunction);
     beyond.rsp = kHeapEnd;
     EXPECT_FALSE(applies(beyond));
@@ -135,10 +135,10 @@ TEST_F(SetAsideTest, WhatContradictsTheStructureIsNotBelieved) {
     EXPECT_FALSE(applies(at(kFunction)));
 }
 
-TEST_F(SetAsideTest, WhatMovedOnIsForgotten) {
+TEST_F(YieldStateTest, WhatMovedOnIsForgotten) {
     ASSERT_TRUE(applies(at(kFunction)));
-    set_aside_.forget();
-    EXPECT_FALSE(set_aside_.apply(kYieldedProcess, structure_));
+    yield_state_.forget();
+    EXPECT_FALSE(yield_state_.apply(kYieldedProcess, structure_));
     EXPECT_FALSE(applies(at(kFunction + 1)));
 }
 

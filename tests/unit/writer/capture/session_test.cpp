@@ -274,7 +274,7 @@ class Live : public SessionTest {
         capture_.emplace(node.vm);
         ASSERT_TRUE(capture_->begin());
         ASSERT_TRUE(capture_->session().node_facts(records::MEMORY_SOURCE_LIVE, Session::always));
-        tries_.emplace(Tries::open(capture_->session()).value());
+        tries_.emplace(ProcessRetrier::open(capture_->session()).value());
     }
     Session& session() { return capture_->session(); }
     std::vector<Pending> once() { return capture_live(session(), *tries_).value(); }
@@ -282,7 +282,7 @@ class Live : public SessionTest {
         EXPECT_TRUE(session().finish());
         return dump();
     }
-    std::optional<Tries> tries_;
+    std::optional<ProcessRetrier> tries_;
 };
 
 TEST_P(Live, TakesWhatHoldsStill) {

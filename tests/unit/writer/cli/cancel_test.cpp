@@ -93,7 +93,7 @@ TEST(CancelOnSignal, SoDoesWorkThatTakesLongerThanItsPatience) {
 TEST(CancelOnSignal, NotWhileTheNodeIsHeldOrTheOutcomeIsTold) {
     constexpr auto kLonger = CancelOnSignal::kPatience * 3;
     EXPECT_EQ(status_when_busy(kLonger, [](auto&, auto& holds) { holds.begin(0).value(); }), 42);
-    EXPECT_EQ(status_when_busy(kLonger, [](auto& watch, auto&) { watch.concluding(); }), 42);
+    EXPECT_EQ(status_when_busy(kLonger, [](auto& watch, auto&) { watch.finishing(); }), 42);
 }
 
 TEST(CancelOnSignal, EndsInOrderWithAndWithoutASignal) {

@@ -126,9 +126,9 @@ TEST(HeadRoom, OfAProcessThatIsGone) {
 
 TEST(HeadRoom, PromisesCountOnlyWithoutOvercommit) {
     const UnifiedTree tree;
-    EXPECT_EQ(tree.room().promises()->amount, std::numeric_limits<std::uint64_t>::max());
+    EXPECT_EQ(tree.room().committable_bytes()->amount, std::numeric_limits<std::uint64_t>::max());
     tree.file("proc/sys/vm/overcommit_memory", "2\n");
-    EXPECT_EQ(tree.room().promises()->amount, 1024 * kMebibyte);
+    EXPECT_EQ(tree.room().committable_bytes()->amount, 1024 * kMebibyte);
 }
 
 TEST(HeadRoom, OfThisMachineCanBeRead) {
@@ -138,7 +138,7 @@ TEST(HeadRoom, OfThisMachineCanBeRead) {
     ASSERT_TRUE(memory) << memory.error().message;
     EXPECT_GT(memory->amount, 0U);
     EXPECT_TRUE(room->tasks());
-    EXPECT_TRUE(room->promises());
+    EXPECT_TRUE(room->committable_bytes());
 }
 
 constexpr auto kMemoryStatus =

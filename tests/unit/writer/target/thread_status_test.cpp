@@ -25,9 +25,9 @@ struct Shared {
 Shared* shared_with_child = nullptr;  // for the signal handler
 
 /// A child that counts SIGUSR1, and that anyone may trace.
-class ThreadLookTest : public ::testing::Test {
+class ThreadStatusTest : public ::testing::Test {
   protected:
-    ThreadLookTest()
+    ThreadStatusTest()
         : shared_(new(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared()) {
         child_ = std::make_unique<ChildProcess>([this] {
@@ -36,7 +36,7 @@ class ThreadLookTest : public ::testing::Test {
             std::signal(SIGUSR1, [](int) { ++shared_with_child->handled; });
         });
     }
-    ~ThreadLookTest() override {
+    ~ThreadStatusTest() override {
         child_.reset();
         ::munmap(shared_, sizeof(Shared));
     }
@@ -47,11 +47,11 @@ class ThreadLookTest : public ::testing::Test {
             ::kill(child_->pid(), SIGUSR1) != 0) {
             return false;
         }
-        for (int i = 0; i < 10000 && !look_at_thread(child_->pid()).stopped(); ++i) {
+        for (int i = 0; i < 10000 && !thread_status(child_->pid()).stopped(); ++i) {
             ::usleep(1000);
         }
-        const auto again = look_at_thread(child_->pid());
-        return again.stopped() && again.on_its_way() == SIGUSR1;
+        const auto again = thread_status(child_->pid());
+        return again.stopped() && again.pending_signal() == SIGUSR1;
     }
     [[nodiscard]] bool is_handled() const {
         for (int i = 0; i < 10000 && shared_->handled == 0; ++i) {
@@ -64,7 +64,7 @@ class ThreadLookTest : public ::testing::Test {
     std::unique_ptr<ChildProcess> child_;
 };
 
-TEST_F(ThreadLookTest, ASignalOnItsWayIsDeliveredWhenItsTracerIsKilled) {
+TEST_F(ThreadStatusTest, ASignalOnItsWayIsDeliveredWhenItsTracerIsKilled) {
     ChildProcess tracer([&] { shared_->stopped = stops_for_signal(); });
     ASSERT_TRUE(shared_->stopped);
     ::usleep(20000);
@@ -73,21 +73,21 @@ TEST_F(ThreadLookTest, ASignalOnItsWayIsDeliveredWhenItsTracerIsKilled) {
     EXPECT_TRUE(is_handled());
 }
 
-TEST_F(ThreadLookTest, ASignalOnItsWayIsDeliveredByDetaching) {
+TEST_F(ThreadStatusTest, ASignalOnItsWayIsDeliveredByDetaching) {
     ASSERT_TRUE(stops_for_signal());
-    EXPECT_TRUE(detach(child_->pid(), look_at_thread(child_->pid())));
+    EXPECT_TRUE(detach(child_->pid(), thread_status(child_->pid())));
     EXPECT_TRUE(is_handled());
 }
 
-TEST_F(ThreadLookTest, OneThatWasKilledHasEnded) {
+TEST_F(ThreadStatusTest, OneThatWasKilledHasEnded) {
     ASSERT_TRUE(stops_for_signal());
     ::kill(child_->pid(), SIGKILL);
-    ThreadLook look;
+    ThreadStatus look;
     for (int i = 0; i < 10000 && !look.ended(); ++i) {
-        look = look_at_thread(child_->pid());
+        look = thread_status(child_->pid());
         ::usleep(1000);
     }
-    EXPECT_EQ(look.is, ThreadLook::Is::kKilled);
+    EXPECT_EQ(look.state, ThreadStatus::State::kKilled);
 }
 
 }  // namespace

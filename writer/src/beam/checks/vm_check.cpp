@@ -249,7 +249,7 @@ Result<void> check_stage(Vm& vm, CodeLookup& code, CheckStage stage, CheckReport
     return {};
 }
 
-std::optional<std::string_view> unseen_kind(CheckStage stage, const CheckReport& report) {
+std::optional<std::string_view> missing_kind(CheckStage stage, const CheckReport& report) {
     struct Kind {
         CheckStage stage;
         std::uint64_t count;

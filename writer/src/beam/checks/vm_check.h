@@ -48,7 +48,7 @@ Result<void> check_stage(Vm& vm, CodeLookup& code, CheckStage stage, CheckReport
 
 /// What every node has and a stage did not meet, if there is such a thing: a layout that is not
 /// known to be the node's may lead past it. One that is passes without.
-std::optional<std::string_view> unseen_kind(CheckStage stage, const CheckReport& report);
+std::optional<std::string_view> missing_kind(CheckStage stage, const CheckReport& report);
 
 /// All of them, before anything of the node is trusted.
 Result<CheckReport> check_vm(Vm& vm, CodeLookup& code);

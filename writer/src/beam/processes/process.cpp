@@ -35,7 +35,7 @@ Result<ProcessReader> ProcessReader::open(Vm& vm, CodeLookup& code) {
 }
 
 Result<ProcessView> ProcessReader::decode(ProcessSlot slot, std::span<const std::byte> bytes,
-                                          bool set_aside) {
+                                          bool yielded) {
     const StructView view(bytes);
     ProcessView process;
     process.address = slot.process;
@@ -50,12 +50,12 @@ Result<ProcessView> ProcessReader::decode(ProcessSlot slot, std::span<const std:
     }
     process.facts.set_owner_id(*owner);
     process.facts.set_pid_word(id);
-    judge(view, set_aside, process);
+    judge(view, yielded, process);
     identity(view, process);
     counters(view, process);
     bounds(view, process);
     queues(view, process);
-    beside(view, process);
+    off_heap_parts(view, process);
     return process;
 }
 
@@ -89,7 +89,7 @@ ProcessReader::Heaps ProcessReader::heap_of(const StructView& view) const {
             view.get(f_.id)};
 }
 
-void ProcessReader::judge(const StructView& view, bool set_aside, ProcessView& process) {
+void ProcessReader::judge(const StructView& view, bool yielded, ProcessView& process) {
     const auto state = view.get(f_.state);
     process.status = status(state);
     process.facts.set_state_bits(static_cast<std::uint32_t>(state));
@@ -98,7 +98,7 @@ void ProcessReader::judge(const StructView& view, bool set_aside, ProcessView& p
         process.void_reason = records::VOID_REASON_EXITING;
     } else if ((state & c_.gc) != 0) {
         process.void_reason = records::VOID_REASON_COLLECTING;
-    } else if (set_aside) {
+    } else if (yielded) {
         // It holds its own lock.
         process.void_reason = records::VOID_REASON_NONE;
     } else if ((state & (c_.running | c_.running_sys | c_.dirty_running_sys)) != 0) {

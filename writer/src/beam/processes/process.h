@@ -54,10 +54,10 @@ class ProcessReader {
 
     /// Decodes the structure that was copied from `address`. kImplausible where the structure is
     /// not a process's: its id does not lead back to `slot`. A process whose bounds contradict one
-    /// another is given, void. `set_aside`: it runs, but the structure says where it stands (see
-    /// SetAside).
+    /// another is given, void. `yielded`: it runs, but the structure says where it stands (see
+    /// YieldState).
     Result<ProcessView> decode(ProcessSlot slot, std::span<const std::byte> bytes,
-                               bool set_aside = false);
+                               bool yielded = false);
 
     /// Used parts of young and old heap, and what is beside them, as the structure says, whether or
     /// not it holds still.
@@ -76,8 +76,8 @@ class ProcessReader {
     void bounds(const StructView& view, ProcessView& process);
     void counters(const StructView& view, ProcessView& process);
     void queues(const StructView& view, ProcessView& process);
-    void beside(const StructView& view, ProcessView& process);
-    void judge(const StructView& view, bool set_aside, ProcessView& process);
+    void off_heap_parts(const StructView& view, ProcessView& process);
+    void judge(const StructView& view, bool yielded, ProcessView& process);
     Span abandoned_span(const StructView& view, Address abandoned);
     void arguments(const StructView& view, ProcessView& process);
     void specific_data(Address psd, ProcessView& process);

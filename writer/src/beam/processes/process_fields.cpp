@@ -130,7 +130,7 @@ void ProcessReader::queues(const StructView& view, ProcessView& process) {
     process.monitors = view.get(f_.monitors);
 }
 
-void ProcessReader::beside(const StructView& view, ProcessView& process) {
+void ProcessReader::off_heap_parts(const StructView& view, ProcessView& process) {
     auto& facts = process.facts;
     process.fixed_bytes =
         bytes_ + (view.get(f_.heap_sz) + view.get(f_.mbuf_sz)) * 8 + facts.old_heap_words() * 8;

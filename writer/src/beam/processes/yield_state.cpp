@@ -41,10 +41,10 @@ void put(std::span<std::byte> structure, Field field, std::uint64_t value) {
 
 }  // namespace
 
-Result<SetAside> SetAside::open(const Layout& layout) {
+Result<YieldState> YieldState::open(const Layout& layout) {
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(layout));
     LayoutNames names(layout);
-    SetAside result(atoms, MfaFields(names));
+    YieldState result(atoms, MfaFields(names));
     const auto process = [&](std::string_view name) { return names.field("Process", name); };
     result.heap_ = process("heap");
     result.hend_ = process("hend");
@@ -65,15 +65,15 @@ Result<SetAside> SetAside::open(const Layout& layout) {
     return result;
 }
 
-std::optional<std::uint64_t> SetAside::arity_of(std::span<const std::byte> mfa) const {
+std::optional<std::uint64_t> YieldState::arity_of(std::span<const std::byte> mfa) const {
     const StructView view(mfa);
     const auto arity = view.get(mfa_.arity);
     const bool named = atoms_.index(view.get(mfa_.module)) && atoms_.index(view.get(mfa_.function));
     return named && arity <= 255 ? std::optional(arity) : std::nullopt;
 }
 
-std::optional<SetAside::State> SetAside::state_of(const target::ThreadRegisters& thread,
-                                                  memory::MemorySource& memory) const {
+std::optional<YieldState::State> YieldState::state_of(const target::ThreadRegisters& thread,
+                                                      memory::MemorySource& memory) const {
     if (((thread.rsp | thread.r15 | thread.r13 | thread.rbx) & 7U) != 0) {
         return std::nullopt;
     }
@@ -104,12 +104,13 @@ std::optional<SetAside::State> SetAside::state_of(const target::ThreadRegisters&
     return std::nullopt;
 }
 
-bool SetAside::certain(const target::ThreadRegisters& thread, memory::MemorySource& memory) const {
+bool YieldState::at_yield_point(const target::ThreadRegisters& thread,
+                                memory::MemorySource& memory) const {
     return state_of(thread, memory).has_value();
 }
 
-void SetAside::learn(std::span<const target::ThreadRegisters> threads,
-                     memory::MemorySource& memory) {
+void YieldState::record(std::span<const target::ThreadRegisters> threads,
+                        memory::MemorySource& memory) {
     known_.clear();
     for (const auto& thread : threads) {
         if (const auto state = state_of(thread, memory)) {
@@ -118,7 +119,7 @@ void SetAside::learn(std::span<const target::ThreadRegisters> threads,
     }
 }
 
-bool SetAside::apply(Address process, std::span<std::byte> structure) const {
+bool YieldState::apply(Address process, std::span<std::byte> structure) const {
     const auto found = known_.find(process);
     if (found == known_.end()) {
         return false;

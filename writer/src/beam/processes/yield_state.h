@@ -16,16 +16,16 @@ namespace beamdump::beam {
 /// itself may put the process aside there, when its reductions are used up
 /// (jit/x86/instr_common.cpp, i_test_yield; OTP 25 to 29). All frames are whole, the arguments are
 /// the function's, and nothing is half written. Anywhere else nothing is said.
-class SetAside {
+class YieldState {
   public:
-    static Result<SetAside> open(const Layout& layout);
+    static Result<YieldState> open(const Layout& layout);
 
     /// Whether a thread stands at the beginning of a function. `memory`: of the stopped process.
-    [[nodiscard]] bool certain(const target::ThreadRegisters& thread,
-                               memory::MemorySource& memory) const;
+    [[nodiscard]] bool at_yield_point(const target::ThreadRegisters& thread,
+                                      memory::MemorySource& memory) const;
 
     /// From here on these are known, and none but these.
-    void learn(std::span<const target::ThreadRegisters> threads, memory::MemorySource& memory);
+    void record(std::span<const target::ThreadRegisters> threads, memory::MemorySource& memory);
     void forget() { known_.clear(); }
 
     /// Where the process at that address is among the known: puts into its structure, as it was
@@ -46,7 +46,7 @@ class SetAside {
     [[nodiscard]] std::optional<State> state_of(const target::ThreadRegisters& thread,
                                                 memory::MemorySource& memory) const;
 
-    SetAside(AtomWords atoms, const MfaFields& mfa) : atoms_(atoms), mfa_(mfa) {}
+    YieldState(AtomWords atoms, const MfaFields& mfa) : atoms_(atoms), mfa_(mfa) {}
     [[nodiscard]] std::optional<std::uint64_t> arity_of(std::span<const std::byte> mfa) const;
 
     AtomWords atoms_;

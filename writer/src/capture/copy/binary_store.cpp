@@ -15,17 +15,17 @@ constexpr std::size_t kContentBatch = 1024;
 constexpr std::size_t kMostReplaced = 64U << 10U;  // held until they are written: 16 bytes each
 
 /// By size, flags, the bytes that stand in the record itself and a reference's numbers; never 0.
-std::uint64_t print_of_record(const beam::BinaryView& binary) {
+std::uint64_t fingerprint_of_record(const beam::BinaryView& binary) {
     const std::hash<std::string_view> hash;
-    std::uint64_t print = hash(binary.facts.prefix());
+    std::uint64_t fingerprint = hash(binary.facts.prefix());
     for (const std::uint64_t part :
          {binary.size, std::uint64_t{binary.facts.flags()}, binary.facts.magic() ? 1UL : 0UL}) {
-        print = print * 0x9e3779b97f4a7c15U + part;
+        fingerprint = fingerprint * 0x9e3779b97f4a7c15U + part;
     }
     for (const auto number : binary.facts.magic_reference()) {
-        print = print * 0x9e3779b97f4a7c15U + number;
+        fingerprint = fingerprint * 0x9e3779b97f4a7c15U + number;
     }
-    return print | 1U;
+    return fingerprint | 1U;
 }
 
 }  // namespace
@@ -50,13 +50,13 @@ Result<void> BinaryStore::add(Address binary) {
 
 /// Tells one binary from another that came to stand in its place: two that agree in size, flags and
 /// all bytes that are kept are the same to whoever reads the dump.
-Result<std::uint64_t> BinaryStore::print_of(const beam::BinaryView& binary) {
-    const auto print = print_of_record(binary);
+Result<std::uint64_t> BinaryStore::fingerprint_of(const beam::BinaryView& binary) {
+    const auto fingerprint = fingerprint_of_record(binary);
     if (!binary.content_apart) {
-        return print;
+        return fingerprint;
     }
     const auto content = copier_->digest(content_of(binary));
-    return content ? Result<std::uint64_t>((print ^ *content) | 1U) : content;
+    return content ? Result<std::uint64_t>((fingerprint ^ *content) | 1U) : content;
 }
 
 RegionCopier::Request BinaryStore::content_of(const beam::BinaryView& binary) const {
@@ -105,8 +105,9 @@ Result<void> BinaryStore::write_waiting() {
     waiting_.erase(repeated.begin(), repeated.end());
     ASSIGN_OR_RETURN(auto views, reader_.read(waiting_));
     for (auto& binary : views) {
-        ASSIGN_OR_RETURN(const auto print, moving_ ? print_of(binary) : Result<std::uint64_t>(0));
-        if (moving_ && is_written(binary.address, print)) {
+        ASSIGN_OR_RETURN(const auto fingerprint,
+                         moving_ ? fingerprint_of(binary) : Result<std::uint64_t>(0));
+        if (moving_ && is_written(binary.address, fingerprint)) {
             continue;
         }
         if (binary.content_apart) {
@@ -120,7 +121,7 @@ Result<void> BinaryStore::write_waiting() {
         captured_bytes_ += binary.facts.prefix().size() + binary.facts.content_bytes();
         page_bytes_ += binary.facts.prefix().size() + limits::kEntryBytes;
         *page_.add_binary() = std::move(binary.facts);
-        page_prints_.push_back(print);
+        page_fingerprints_.push_back(fingerprint);
         if (page_bytes_ >= limits::kPackBytes) {
             RETURN_IF_ERROR(flush_page());
         }
@@ -140,14 +141,14 @@ void BinaryStore::scrub_prefix(beam::BinaryView& binary) const {
 
 void BinaryStore::set_moving(bool moving) {
     moving_ = moving;
-    if (moving && !prints_) {
-        prints_.emplace(kSlots);
+    if (moving && !fingerprints_) {
+        fingerprints_.emplace(kSlots);
     }
 }
 
 /// Whether the binary stands in the dump as it is; else what stood at its address is another.
-bool BinaryStore::is_written(Address binary, std::uint64_t print) const {
-    return known_.get(binary) != 0 && prints_->get(binary) == print;
+bool BinaryStore::is_written(Address binary, std::uint64_t fingerprint) const {
+    return known_.get(binary) != 0 && fingerprints_->get(binary) == fingerprint;
 }
 
 /// Only what stands in the dump is known: nothing is noted before its page is written.
@@ -162,9 +163,9 @@ Result<void> BinaryStore::flush_page() {
             replaced_.emplace_back(address, before);
         }
         known_.set(address, offset);
-        if (prints_) {
-            prints_->insert(address);
-            prints_->set(address, page_prints_[static_cast<std::size_t>(index)]);
+        if (fingerprints_) {
+            fingerprints_->insert(address);
+            fingerprints_->set(address, page_fingerprints_[static_cast<std::size_t>(index)]);
         }
     }
     clear_page();
@@ -173,15 +174,15 @@ Result<void> BinaryStore::flush_page() {
 
 void BinaryStore::clear_page() {
     page_.Clear();
-    page_prints_.clear();
+    page_fingerprints_.clear();
     page_bytes_ = 0;
 }
 
 Result<void> BinaryStore::write_index() {
     RETURN_IF_ERROR(write_run(known_.sort()));
     known_.clear();
-    if (prints_) {
-        prints_->clear();
+    if (fingerprints_) {
+        fingerprints_->clear();
     }
     return {};
 }

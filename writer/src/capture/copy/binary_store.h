@@ -47,9 +47,9 @@ class BinaryStore {
     void scrub_prefix(beam::BinaryView& binary) const;
     Result<void> write_waiting();
     [[nodiscard]] RegionCopier::Request content_of(const beam::BinaryView& binary) const;
-    Result<std::uint64_t> print_of(const beam::BinaryView& binary);
+    Result<std::uint64_t> fingerprint_of(const beam::BinaryView& binary);
     Result<void> write_content(beam::BinaryView& binary);
-    [[nodiscard]] bool is_written(Address binary, std::uint64_t print) const;
+    [[nodiscard]] bool is_written(Address binary, std::uint64_t fingerprint) const;
     Result<void> flush_page();
     void clear_page();
     Result<void> write_index();
@@ -59,12 +59,12 @@ class BinaryStore {
     beam::BinaryReader reader_;
     RegionCopier* copier_;
     std::vector<Address> waiting_;
-    AddressMap known_{kSlots};          // to the record's offset, 0 while waiting
-    std::optional<AddressMap> prints_;  // while the node runs: to what the binary looked like
+    AddressMap known_{kSlots};                // to the record's offset, 0 while waiting
+    std::optional<AddressMap> fingerprints_;  // while the node runs: to what the binary looked like
     std::vector<AddressMap::Entry> replaced_;  // records whose place in known_ was taken
     bool moving_ = false;
     records::Binaries page_;
-    std::vector<std::uint64_t> page_prints_;  // of the page's binaries, while the node runs
+    std::vector<std::uint64_t> page_fingerprints_;  // of the page's binaries, while the node runs
     std::size_t page_bytes_ = 0;
     google::protobuf::RepeatedPtrField<records::BinaryPageRef> index_pages_;
     std::uint32_t run_ = 0;

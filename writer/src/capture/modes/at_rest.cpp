@@ -28,11 +28,11 @@ class AtRest {
                 continue;
             }
             Try request{slots[index], reads_[index].into, session_.epoch_number()};
-            request.set_aside =
-                session_.stopper().set_aside().apply(slots[index].process, reads_[index].into);
+            request.yielded =
+                session_.stopper().yield_state().apply(slots[index].process, reads_[index].into);
             request.watch = watch_;
-            request.leave_out = session_.leave_out(reads_[index].into);
-            request.last = last_ || request.leave_out != records::VOID_REASON_NONE;
+            request.skip_reason = session_.skip_reason(reads_[index].into);
+            request.last = last_ || request.skip_reason != records::VOID_REASON_NONE;
             ASSIGN_OR_RETURN(auto outcome, capture.capture(request));
             if (!request.last && outcome.reason != records::VOID_REASON_NONE) {
                 left_.push_back(slots[index]);

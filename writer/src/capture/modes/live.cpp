@@ -14,13 +14,13 @@ constexpr std::chrono::milliseconds kFirstWait{1};
 
 }  // namespace
 
-Result<std::vector<Pending>> capture_live(Session& session, Tries& tries) {
+Result<std::vector<Pending>> capture_live(Session& session, ProcessRetrier& retrier) {
     std::vector<Pending> pending;
     auto done =
         for_each_batch(session, [&](std::span<const beam::ProcessSlot> slots) -> Result<void> {
             for (const auto& slot : slots) {
                 Pending process{slot};
-                ASSIGN_OR_RETURN(auto captured, tries.attempt(process, nullptr));
+                ASSIGN_OR_RETURN(auto captured, retrier.attempt(process, nullptr));
                 if (!captured) {
                     pending.push_back(process);
                 }
@@ -30,7 +30,8 @@ Result<std::vector<Pending>> capture_live(Session& session, Tries& tries) {
     return done ? Result<std::vector<Pending>>(std::move(pending)) : std::unexpected(done.error());
 }
 
-Result<void> try_again(Session& session, Tries& tries, std::vector<Pending>& pending, int rounds) {
+Result<void> try_again(Session& session, ProcessRetrier& retrier, std::vector<Pending>& pending,
+                       int rounds) {
     auto wait = kFirstWait;
     for (int round = 0; round < rounds && !pending.empty(); ++round, wait *= 2) {
         std::this_thread::sleep_for(wait);
@@ -38,7 +39,7 @@ Result<void> try_again(Session& session, Tries& tries, std::vector<Pending>& pen
         std::vector<Pending> left;
         session.count_retries(pending.size());
         for (auto& process : pending) {
-            ASSIGN_OR_RETURN(auto done, tries.attempt(process, nullptr));
+            ASSIGN_OR_RETURN(auto done, retrier.attempt(process, nullptr));
             if (!done) {
                 left.push_back(process);
             }

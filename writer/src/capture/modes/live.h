@@ -5,10 +5,11 @@
 namespace beamdump::capture {
 
 /// Tries every process of the running node once; hands back those that did not hold still.
-Result<std::vector<Pending>> capture_live(Session& session, Tries& tries);
+Result<std::vector<Pending>> capture_live(Session& session, ProcessRetrier& retrier);
 
 /// Tries them again, `rounds` times at most, each time after twice as long; takes out those that
 /// were captured.
-Result<void> try_again(Session& session, Tries& tries, std::vector<Pending>& pending, int rounds);
+Result<void> try_again(Session& session, ProcessRetrier& retrier, std::vector<Pending>& pending,
+                       int rounds);
 
 }  // namespace beamdump::capture

@@ -4,15 +4,15 @@
 
 namespace beamdump::capture {
 
-Result<Tries> Tries::open(Session& session) {
+Result<ProcessRetrier> ProcessRetrier::open(Session& session) {
     ASSIGN_OR_RETURN(auto proof,
                      beam::ProcessProof::open(session.vm().layout(), session.vm().bulk()));
     ASSIGN_OR_RETURN(auto sizer, beam::ProcessSizer::open(session.vm()));
-    return Tries(session, std::move(proof), sizer);
+    return ProcessRetrier(session, std::move(proof), sizer);
 }
 
 /// Reads the structure of the process that is in the slot at this moment. False: none is.
-Result<bool> Tries::look_at(Pending& pending) {
+Result<bool> ProcessRetrier::look_at(Pending& pending) {
     if (pending.tries != 0) {
         ASSIGN_OR_RETURN(auto used, session_->table().used(pending.slot.slot, 1));
         if (used.empty()) {
@@ -23,7 +23,7 @@ Result<bool> Tries::look_at(Pending& pending) {
     return proof_.read(pending.slot.process, before_);
 }
 
-Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
+Result<bool> ProcessRetrier::attempt(Pending& pending, const Watch* watch) {
     ASSIGN_OR_RETURN(auto here, look_at(pending));
     if (!here) {
         return true;
@@ -39,12 +39,12 @@ Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
         return read ? proof_.changed(before_, after_) : records::VOID_REASON_EXITING;
     };
     Try request{pending.slot, before_.structure, session_->epoch_number(), pending.tries};
-    request.set_aside =
-        session_->stopper().set_aside().apply(pending.slot.process, before_.structure);
-    request.leave_out = session_->leave_out(before_.structure);
-    request.last = request.leave_out != records::VOID_REASON_NONE;
+    request.yielded =
+        session_->stopper().yield_state().apply(pending.slot.process, before_.structure);
+    request.skip_reason = session_->skip_reason(before_.structure);
+    request.last = request.skip_reason != records::VOID_REASON_NONE;
     if (!request.last) {
-        pending.reason = request.set_aside ? records::VOID_REASON_NONE : proof_.busy(before_);
+        pending.reason = request.yielded ? records::VOID_REASON_NONE : proof_.busy(before_);
         if (pending.reason != records::VOID_REASON_NONE) {
             return false;
         }
@@ -59,12 +59,12 @@ Result<bool> Tries::attempt(Pending& pending, const Watch* watch) {
     return request.last || outcome.no_process || outcome.reason == records::VOID_REASON_NONE;
 }
 
-Result<std::optional<beam::ProcessSize>> Tries::size(const Pending& pending) {
+Result<std::optional<beam::ProcessSize>> ProcessRetrier::size(const Pending& pending) {
     ASSIGN_OR_RETURN(auto read, proof_.read(pending.slot.process, after_));
     return read ? std::optional(sizer_.size(after_.structure)) : std::nullopt;
 }
 
-Result<void> Tries::list(std::span<Pending> pending) {
+Result<void> ProcessRetrier::list(std::span<Pending> pending) {
     for (auto& process : pending) {
         session_->vm().forget();
         ASSIGN_OR_RETURN(auto here, look_at(process));
@@ -72,7 +72,7 @@ Result<void> Tries::list(std::span<Pending> pending) {
             continue;
         }
         Try request{process.slot, before_.structure, session_->epoch_number(), process.tries};
-        request.leave_out = process.reason;
+        request.skip_reason = process.reason;
         RETURN_IF_ERROR(session_->processes().capture(request));
     }
     return {};

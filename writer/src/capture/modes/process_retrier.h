@@ -17,9 +17,9 @@ struct Pending {
 };
 
 /// Tries single processes of a node that runs or is stopped for a moment.
-class Tries {
+class ProcessRetrier {
   public:
-    static Result<Tries> open(Session& session);
+    static Result<ProcessRetrier> open(Session& session);
 
     /// What is known so far that may end a copy: see Try::watch. Null: the process's own structure
     /// is compared (the node runs).
@@ -35,7 +35,7 @@ class Tries {
     Result<void> list(std::span<Pending> pending);
 
   private:
-    Tries(Session& session, beam::ProcessProof proof, beam::ProcessSizer sizer)
+    ProcessRetrier(Session& session, beam::ProcessProof proof, beam::ProcessSizer sizer)
         : session_(&session), proof_(std::move(proof)), sizer_(sizer) {}
     Result<bool> look_at(Pending& pending);
 

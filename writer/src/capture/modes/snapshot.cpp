@@ -60,7 +60,7 @@ class TwinReading {
                                                       const target::TwinLimits& limits) {
         std::unique_ptr<target::TracerThread> tracer;
         ASSIGN_OR_RETURN(auto twin, make_twin(session, target, limits, tracer));
-        session.stopper().stands(twin.registers());
+        session.stopper().threads_stopped(twin.registers());
         std::unique_ptr<TwinReading> reading(
             new TwinReading(session, target, std::move(tracer), std::move(twin)));
         RETURN_IF_ERROR(target.read_twin(reading->twin_.pid()));
@@ -74,7 +74,7 @@ class TwinReading {
     /// LIMIT once the twin was given up: from then on the node itself is read, which does not hold
     /// still.
     Result<records::VoidReason> watch() {
-        if (given_up_) {
+        if (abandoned_) {
             return records::VOID_REASON_LIMIT;
         }
         const auto now = std::chrono::steady_clock::now();
@@ -97,7 +97,7 @@ class TwinReading {
         if (!target_.alive()) {
             return false;
         }
-        given_up_ = true;
+        abandoned_ = true;
         session_.warn(fmt::format("snapshot abandoned: {}", error.message));
         end();
         return true;
@@ -110,7 +110,7 @@ class TwinReading {
             return;
         }
         target_.read_itself();
-        session_.stopper().moves_on();
+        session_.stopper().threads_resumed();
         session_.vm().forget();
         Result<target::Twin::Remains> remains = target::Twin::Remains::kNone;
         tracer_->run([&] { remains = twin_.remove(); });
@@ -134,7 +134,7 @@ class TwinReading {
     std::unique_ptr<target::TracerThread> tracer_;  // ends after the twin
     target::Twin twin_;
     std::chrono::steady_clock::time_point next_look_;
-    bool given_up_ = false;
+    bool abandoned_ = false;
     bool ended_ = false;
 };
 
@@ -173,8 +173,9 @@ Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarg
     return pending;
 }
 
-Result<void> capture_from_twin(Session& session, Tries& tries, target::LiveTarget& target,
-                               std::vector<Pending>& pending, std::chrono::nanoseconds longest) {
+Result<void> capture_from_twin(Session& session, ProcessRetrier& retrier,
+                               target::LiveTarget& target, std::vector<Pending>& pending,
+                               std::chrono::nanoseconds longest) {
     auto twin = TwinReading::begin(session, target, short_twin_limits(longest));
     if (!twin && is_refusal(twin.error())) {
         session.warn(fmt::format(
@@ -186,11 +187,11 @@ Result<void> capture_from_twin(Session& session, Tries& tries, target::LiveTarge
         return std::unexpected(twin.error());
     }
     RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_TWIN));
-    const Tries::Watch watch = [&] { return (*twin)->watch(); };
+    const ProcessRetrier::Watch watch = [&] { return (*twin)->watch(); };
     std::vector<Pending> left;
     session.count_retries(pending.size());
     for (auto& process : pending) {
-        auto done = tries.attempt(process, &watch);
+        auto done = retrier.attempt(process, &watch);
         // The kernel may have ended the twin while it was read.
         const bool lost =
             !done && done.error().code == ErrorCode::kTargetDied && (*twin)->give_up(done.error());

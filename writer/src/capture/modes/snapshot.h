@@ -19,7 +19,8 @@ Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarg
 /// Captures from a twin what is too large for a stop; takes out of `pending` what was captured.
 /// The stop in which it is made is no longer than `longest`. Where no twin can be made all are
 /// left, with a warning that says why.
-Result<void> capture_from_twin(Session& session, Tries& tries, target::LiveTarget& target,
-                               std::vector<Pending>& pending, std::chrono::nanoseconds longest);
+Result<void> capture_from_twin(Session& session, ProcessRetrier& retrier,
+                               target::LiveTarget& target, std::vector<Pending>& pending,
+                               std::chrono::nanoseconds longest);
 
 }  // namespace beamdump::capture

@@ -29,11 +29,11 @@ struct SizedProcess {
 };
 
 /// Smallest first. Those too large for a stop go to `too_large`.
-Result<std::vector<SizedProcess>> by_size(Tries& tries, std::vector<Pending>& pending,
+Result<std::vector<SizedProcess>> by_size(ProcessRetrier& retrier, std::vector<Pending>& pending,
                                           nanoseconds longest, std::vector<Pending>& too_large) {
     std::vector<SizedProcess> sized;
     for (const auto& process : pending) {
-        ASSIGN_OR_RETURN(auto size, tries.size(process));
+        ASSIGN_OR_RETURN(auto size, retrier.size(process));
         if (size && estimate(*size) > longest) {
             too_large.push_back(process);
         } else if (size) {
@@ -46,9 +46,9 @@ Result<std::vector<SizedProcess>> by_size(Tries& tries, std::vector<Pending>& pe
 
 /// In one stop: as many of `sized` as fit, from the front, but one at least. Gives those that are
 /// left.
-Result<std::vector<Pending>> one_stop(Tries& tries, std::vector<SizedProcess>& sized,
+Result<std::vector<Pending>> one_stop(ProcessRetrier& retrier, std::vector<SizedProcess>& sized,
                                       nanoseconds longest, NodeStop stop) {
-    const Tries::Watch watch = [&stop] { return stop.watch(); };
+    const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
     std::vector<Pending> left;
     bool first = true;
     for (auto& [process, needed] : sized) {
@@ -57,7 +57,7 @@ Result<std::vector<Pending>> one_stop(Tries& tries, std::vector<SizedProcess>& s
             left.push_back(process);
             continue;
         }
-        ASSIGN_OR_RETURN(auto done, tries.attempt(process, &watch));
+        ASSIGN_OR_RETURN(auto done, retrier.attempt(process, &watch));
         if (!done) {
             left.push_back(process);
         } else {
@@ -69,27 +69,28 @@ Result<std::vector<Pending>> one_stop(Tries& tries, std::vector<SizedProcess>& s
 
 }  // namespace
 
-Result<bool> capture_in_stops(Session& session, Tries& tries, std::vector<Pending>& pending,
-                              std::vector<Pending>& too_large, std::chrono::nanoseconds longest) {
+Result<bool> capture_in_stops(Session& session, ProcessRetrier& retrier,
+                              std::vector<Pending>& pending, std::vector<Pending>& too_large,
+                              std::chrono::nanoseconds longest) {
     std::chrono::milliseconds wait = kFirstStopWait;
     int vain = 0;
     for (int stops = 0; stops < kMostStops && vain < kVainStops && !pending.empty(); ++stops) {
         RETURN_IF_ERROR(session.checkpoint("restless processes", 0, pending.size()));
-        ASSIGN_OR_RETURN(auto sized, by_size(tries, pending, longest, too_large));
+        ASSIGN_OR_RETURN(auto sized, by_size(retrier, pending, longest, too_large));
         if (sized.empty()) {
             pending.clear();
             break;
         }
         RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
         auto stop = session.stop(longest, session.stopper().settling());
-        if (!stop && session.go_on_without_stops(stop.error(), pending.size())) {
+        if (!stop && session.can_continue_without_stops(stop.error(), pending.size())) {
             return false;
         }
         if (!stop) {
             return std::unexpected(stop.error());
         }
         session.count_retries(sized.size());
-        ASSIGN_OR_RETURN(auto left, one_stop(tries, sized, longest, std::move(*stop)));
+        ASSIGN_OR_RETURN(auto left, one_stop(retrier, sized, longest, std::move(*stop)));
         vain = left.size() < sized.size() ? 0 : vain + 1;
         pending = std::move(left);
         if (!pending.empty()) {

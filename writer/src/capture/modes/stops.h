@@ -13,7 +13,8 @@ inline constexpr int kMostStops = 40;
 /// longer than `longest`; takes out of `pending` what was captured and puts into `too_large` what
 /// does not fit one stop. Left are processes that ran in each of them. False: the node could not be
 /// stopped, which is said in a warning; it is not tried again.
-Result<bool> capture_in_stops(Session& session, Tries& tries, std::vector<Pending>& pending,
-                              std::vector<Pending>& too_large, std::chrono::nanoseconds longest);
+Result<bool> capture_in_stops(Session& session, ProcessRetrier& retrier,
+                              std::vector<Pending>& pending, std::vector<Pending>& too_large,
+                              std::chrono::nanoseconds longest);
 
 }  // namespace beamdump::capture

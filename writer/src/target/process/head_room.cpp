@@ -167,7 +167,7 @@ Result<Room> HeadRoom::tasks() const {
     return least;
 }
 
-Result<Room> HeadRoom::promises() const {
+Result<Room> HeadRoom::committable_bytes() const {
     constexpr std::uint64_t kNeverOvercommit = 2;
     ASSIGN_OR_RETURN(const auto policy, read_number(root_ / "proc/sys/vm/overcommit_memory"));
     if (policy.value_or(0) != kNeverOvercommit) {

@@ -39,7 +39,7 @@ class HeadRoom {
     /// Threads and processes that can still be made.
     [[nodiscard]] Result<Room> tasks() const;
     /// Bytes that can still be promised where vm.overcommit_memory is 2; else no limit.
-    [[nodiscard]] Result<Room> promises() const;
+    [[nodiscard]] Result<Room> committable_bytes() const;
 
     /// The limits that hold for both processes together.
     [[nodiscard]] HeadRoom shared_with(const HeadRoom& other) const;

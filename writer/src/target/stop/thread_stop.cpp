@@ -177,7 +177,7 @@ Result<void> ThreadStop::seize_threads() {
 /// Looks once whether a thread has stopped or ended.
 void ThreadStop::look_at(std::size_t index) {
     State& state = states_[index];
-    const auto look = look_at_thread(threads_[index]);
+    const auto look = thread_status(threads_[index]);
     if (look.ended()) {
         state.ended = true;
     } else if (look.stopped()) {
@@ -287,7 +287,7 @@ ThreadStop::~ThreadStop() {
 bool ThreadStop::at_rest(pid_t thread) const {
     const auto index = index_of(thread);
     return index < threads_.size() && states_[index].stopped &&
-           states_[index].look.on_its_way() == 0;
+           states_[index].look.pending_signal() == 0;
 }
 
 /// Beyond the last where it is none of them.

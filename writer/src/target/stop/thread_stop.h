@@ -60,8 +60,8 @@ class ThreadStop {
     struct State {
         bool stopped = false;
         bool ended = false;
-        ThreadLook look{};   ///< in which stop it stands
-        bool group = false;  ///< stopped by SIGSTOP or its like before we came
+        ThreadStatus look{};  ///< in which stop it stands
+        bool group = false;   ///< stopped by SIGSTOP or its like before we came
     };
 
     ThreadStop(pid_t pid, const StopTerms& terms);

@@ -210,7 +210,7 @@ Result<void> Injection::refuse_second_twin(const ThreadStop& stop) {
     return {};
 }
 
-Result<void> Injection::plant_in(pid_t thread) {
+Result<void> Injection::write_frames_to(pid_t thread) {
     ASSIGN_OR_RETURN(auto state, read_thread_state(thread));
     const auto stopped = state.registers;
     if (seccomp_of(thread) != Seccomp::kNone && !filtered_) {
@@ -249,7 +249,7 @@ Result<void> Injection::plant_in(pid_t thread) {
     return set_running_point(thread, start);
 }
 
-Result<void> Injection::plant(const ThreadStop& stop) {
+Result<void> Injection::write_frames(const ThreadStop& stop) {
     RETURN_IF_ERROR(verify_gadgets(*memory_, gadgets_));
     RETURN_IF_ERROR(refuse_second_twin(stop));
     std::string reasons;
@@ -258,7 +258,7 @@ Result<void> Injection::plant(const ThreadStop& stop) {
             reasons += fmt::format("; thread {} is handling a signal or has ended", thread);
             continue;
         }
-        auto planted = plant_in(thread);
+        auto planted = write_frames_to(thread);
         if (planted || borrowed_ != 0) {
             return planted;
         }
@@ -268,8 +268,8 @@ Result<void> Injection::plant(const ThreadStop& stop) {
                 fmt::format("no thread of process {} can make a twin{}", pid_, reasons));
 }
 
-Result<BornTwin> Injection::run(std::int64_t deadline_ns) {
-    BornTwin born;
+Result<NewTwin> Injection::run(std::int64_t deadline_ns) {
+    NewTwin born;
     const auto reaper = run_to_clone(borrowed_, Watch::kEachCall, deadline_ns);
     if (!reaper) {
         // If it still runs, it has to stand for being let go with the others.
@@ -277,7 +277,7 @@ Result<BornTwin> Injection::run(std::int64_t deadline_ns) {
         return std::unexpected(reaper.error());
     }
     born.reaper = *reaper;
-    RETURN_IF_ERROR(await_birth(born.reaper, deadline_ns));
+    RETURN_IF_ERROR(await_start(born.reaper, deadline_ns));
     const auto begin_ns = clock_ns(CLOCK_MONOTONIC);
     ASSIGN_OR_RETURN(const auto twin, run_to_clone(born.reaper, Watch::kClone, deadline_ns));
     born.twin = twin;
@@ -287,7 +287,7 @@ Result<BornTwin> Injection::run(std::int64_t deadline_ns) {
 
 bool Injection::let_go() const {
     // Where nothing was made, what we trace is another twin.
-    return borrowed_ == 0 || let_go_of_traced(pid_);
+    return borrowed_ == 0 || release_traced(pid_);
 }
 
 }  // namespace beamdump::target

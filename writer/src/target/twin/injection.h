@@ -26,7 +26,7 @@ std::vector<std::string> borrowable_threads();
 
 /// What an injection made. Both are ours to trace and stopped: the reaper in its clone, the twin
 /// at its birth.
-struct BornTwin {
+struct NewTwin {
     pid_t twin = 0;
     pid_t reaper = 0;  ///< a thread of the node, which waits for the twin's end and goes
     /// How long the kernel's fork took: from letting the reaper go until the twin was there.
@@ -51,12 +51,12 @@ class Injection {
     /// Writes the frames into dead stack memory and points a borrowed thread to them. Nothing runs
     /// before it is resumed; if we die, it runs by itself. kUnsupported: no thread is fit (at work
     /// on a signal, asleep with a time-out, too little stack). kExists: there is a twin already.
-    Result<void> plant(const ThreadStop& stop);
+    Result<void> write_frames(const ThreadStop& stop);
 
     /// Lets the planted thread run until the twin is born. kLimit: the kernel refused a thread or a
     /// process (its reason is told), or it took beyond the deadline (CLOCK_MONOTONIC). After a
     /// failure let `stop` be resumed first, then let_go().
-    Result<BornTwin> run(std::int64_t deadline_ns);
+    Result<NewTwin> run(std::int64_t deadline_ns);
 
     /// After a failure of run(): lets go what was made until then or still is being made, so that
     /// it ends. The node is as before then. False: it still hangs in the kernel after two seconds.
@@ -69,7 +69,7 @@ class Injection {
 
   private:
     Injection() = default;
-    Result<void> plant_in(pid_t thread);
+    Result<void> write_frames_to(pid_t thread);
     Result<void> refuse_second_twin(const ThreadStop& stop);
     [[nodiscard]] bool reaps_a_twin(const user_regs_struct& registers) const;
     Result<void> find_threads(std::span<const std::string> names);

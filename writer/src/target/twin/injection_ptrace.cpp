@@ -27,10 +27,10 @@ constexpr int kMostStops = 1000;
 
 /// Waits until a thread stops or ends. Turns of the processor first: most stops come within
 /// microseconds, and the whole node waits.
-Result<ThreadLook> await_change(pid_t thread, std::int64_t deadline_ns) {
+Result<ThreadStatus> await_change(pid_t thread, std::int64_t deadline_ns) {
     long pause_ns = 10'000;
     for (int turn = 0;; ++turn) {
-        const auto look = look_at_thread(thread);
+        const auto look = thread_status(thread);
         if (look.stopped() || look.ended()) {
             return look;
         }
@@ -59,9 +59,9 @@ bool begins_anew(std::int64_t result) {
 
 /// Resumes a stopped thread with the signal that is on its way to it. Only SIGSTOP can be, where
 /// all others are blocked: the node is under it from then on, and the thread can still be resumed.
-bool resume(pid_t thread, __ptrace_request request, const ThreadLook& look) {
+bool resume(pid_t thread, __ptrace_request request, const ThreadStatus& look) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the signal as a pointer.
-    auto* const signal = reinterpret_cast<void*>(static_cast<std::intptr_t>(look.on_its_way()));
+    auto* const signal = reinterpret_cast<void*>(static_cast<std::intptr_t>(look.pending_signal()));
     return ::ptrace(request, thread, nullptr, signal) == 0;
 }
 
@@ -114,14 +114,14 @@ Result<void> set_running_point(pid_t thread, const user_regs_struct& registers) 
 
 Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) {
     const auto request = watch == Watch::kEachCall ? PTRACE_SYSCALL : PTRACE_CONT;
-    ThreadLook look;
+    ThreadStatus look;
     for (int stops = 0; stops < kMostStops; ++stops) {
         if (!resume(thread, request, look)) {
             return ptrace_failed("continue the run", thread, errno);
         }
         ASSIGN_OR_RETURN(const auto changed, await_change(thread, deadline_ns));
         look = changed;
-        if (look.is == ThreadLook::Is::kExited) {
+        if (look.state == ThreadStatus::State::kExited) {
             return fail(
                 ErrorCode::kLimit,
                 "the kernel refuses to make a twin of the node: it cannot commit the memory, or "
@@ -156,7 +156,7 @@ Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) 
 }
 
 Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns) {
-    ThreadLook look;
+    ThreadStatus look;
     for (int stops = 0; stops < kMostStops; ++stops) {
         if (!resume(thread, PTRACE_SYSCALL, look)) {
             return ptrace_failed("continue the run", thread, errno);
@@ -180,7 +180,7 @@ Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns)
                                                      thread, kMostStops, call));
 }
 
-Result<void> await_birth(pid_t thread, std::int64_t deadline_ns) {
+Result<void> await_start(pid_t thread, std::int64_t deadline_ns) {
     ASSIGN_OR_RETURN(const auto look, await_change(thread, deadline_ns));
     if (!look.stopped()) {
         return fail(ErrorCode::kTargetDied, fmt::format("thread {} was killed", thread));

@@ -37,6 +37,6 @@ Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns)
 
 /// Waits until a thread or process that was made under our eyes stands at its beginning. kLimit:
 /// not until the deadline. kTargetDied.
-Result<void> await_birth(pid_t thread, std::int64_t deadline_ns);
+Result<void> await_start(pid_t thread, std::int64_t deadline_ns);
 
 }  // namespace beamdump::target

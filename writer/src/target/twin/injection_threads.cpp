@@ -76,7 +76,7 @@ Result<Seccomp> strictest_seccomp(pid_t pid) {
     return strictest;
 }
 
-bool let_go_of_traced(pid_t pid) {
+bool release_traced(pid_t pid) {
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kLetGoDeadlineNs;
     while (true) {
         const auto traced = traced_by_us(pid);
@@ -84,7 +84,7 @@ bool let_go_of_traced(pid_t pid) {
         bool all = traced || traced.error().code == ErrorCode::kNotFound ||
                    traced.error().code == ErrorCode::kTargetDied;
         for (const auto made : traced.value_or(std::vector<pid_t>())) {
-            const auto look = look_at_thread(made);
+            const auto look = thread_status(made);
             all = (look.ended() || (look.stopped() && detach(made, look))) && all;
         }
         if (all || clock_ns(CLOCK_MONOTONIC) > deadline) {

@@ -20,6 +20,6 @@ Result<Seccomp> strictest_seccomp(pid_t pid);
 /// Lets go of all of a process's threads, and of their children, that this thread traces, as soon
 /// as they stand. False: some did not within two seconds. They hang in the kernel, and are let go
 /// when this process ends.
-bool let_go_of_traced(pid_t pid);
+bool release_traced(pid_t pid);
 
 }  // namespace beamdump::target

@@ -61,9 +61,9 @@ struct TwinStop {
 };
 
 /// All that happens while the node stands still; ends when the deadline is reached.
-Result<BornTwin> make_in(ThreadStop& stop, Injection& injection,
-                         const std::optional<Settling>& settling, std::int64_t deadline_ns,
-                         TwinStop& known) {
+Result<NewTwin> make_in(ThreadStop& stop, Injection& injection,
+                        const std::optional<Settling>& settling, std::int64_t deadline_ns,
+                        TwinStop& known) {
     if (settling) {
         ASSIGN_OR_RETURN(auto settled, settle(stop, *settling));
         known.registers = std::move(settled);
@@ -71,17 +71,17 @@ Result<BornTwin> make_in(ThreadStop& stop, Injection& injection,
     if (clock_ns(CLOCK_MONOTONIC) > deadline_ns) {
         return fail(ErrorCode::kLimit, "stopping its threads took all the time available");
     }
-    RETURN_IF_ERROR(injection.plant(stop));
+    RETURN_IF_ERROR(injection.write_frames(stop));
     return injection.run(deadline_ns);
 }
 
-Result<BornTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
-                        std::chrono::nanoseconds longest, Holds* holds, TwinStop& known) {
+Result<NewTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
+                       std::chrono::nanoseconds longest, Holds* holds, TwinStop& known) {
     const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + (longest - resume_margin(longest)).count();
     ASSIGN_OR_RETURN(auto stop, ThreadStop::stop(node, {.lasts = longest, .holds = holds}));
     auto born = make_in(stop, injection, settling, deadline_ns, known);
     if (born) {
-        detach(born->reaper, look_at_thread(born->reaper));
+        detach(born->reaper, thread_status(born->reaper));
     }
     known.cost = stop.resume();
     if (born) {
@@ -149,9 +149,9 @@ Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
 
 /// From here on the twin ends with us, even before it could do so by itself; and with the node,
 /// whatever we do then.
-Result<void> hold_at_birth(pid_t twin, bool filtered) {
+Result<void> hold_at_start(pid_t twin, bool filtered) {
     const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + kHeldDeadlineNs;
-    RETURN_IF_ERROR(await_birth(twin, deadline_ns));
+    RETURN_IF_ERROR(await_start(twin, deadline_ns));
     be_first_to_go(fmt::to_string(twin));
     // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the options so.
     auto* const options = reinterpret_cast<void*>(
@@ -166,7 +166,7 @@ Result<void> hold_at_birth(pid_t twin, bool filtered) {
 Result<void> await_end(pid_t twin) {
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kEndDeadlineNs;
     Patience patience;
-    while (!look_at_thread(twin).ended()) {
+    while (!thread_status(twin).ended()) {
         if (clock_ns(CLOCK_MONOTONIC) > deadline) {
             return fail(ErrorCode::kLimit,
                         fmt::format("the twin {} was killed, but has not ended after {} seconds: "
@@ -180,7 +180,7 @@ Result<void> await_end(pid_t twin) {
 
 }  // namespace
 
-Result<TwinNeeds> Twin::foresee(pid_t node, const TwinLimits& limits) {
+Result<TwinNeeds> Twin::estimate_needs(pid_t node, const TwinLimits& limits) {
     const auto preparation = prepare(node, limits);
     return preparation ? Result<TwinNeeds>(preparation->needs)
                        : std::unexpected(preparation.error());
@@ -210,7 +210,7 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     twin.here_ = true;
     twin.pid_ = born->twin;
     twin.fork_ns_ = born->fork_ns;
-    RETURN_IF_ERROR(hold_at_birth(born->twin, preparation.injection.filtered()));
+    RETURN_IF_ERROR(hold_at_start(born->twin, preparation.injection.filtered()));
     try {
         twin.watcher_ = std::make_unique<TwinWatcher>(
             node, born->twin,

@@ -57,7 +57,7 @@ class Twin {
   public:
     /// Whether one could be made, as far as can be known while the process runs, and what it might
     /// cost. Changes nothing. Errors as make().
-    static Result<TwinNeeds> foresee(pid_t node, const TwinLimits& limits = {});
+    static Result<TwinNeeds> estimate_needs(pid_t node, const TwinLimits& limits = {});
     /// How long the node may be stopped for making one at most, before that is given up.
     static std::chrono::nanoseconds longest_stop(const TwinNeeds& needs, const TwinLimits& limits);
 

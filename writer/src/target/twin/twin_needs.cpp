@@ -79,13 +79,13 @@ Result<void> check_needs(const TwinNeeds& needs, const HeadRoom& node, const Hea
                 "a twin of the node needs a thread and a process, and the limit leaves {}: {}",
                 tasks.amount, tasks.limit));
     }
-    ASSIGN_OR_RETURN(const auto promises, node.promises());
-    if (promises.amount < needs.promised_bytes) {
+    ASSIGN_OR_RETURN(const auto committable_bytes, node.committable_bytes());
+    if (committable_bytes.amount < needs.promised_bytes) {
         return fail(
             ErrorCode::kLimit,
             fmt::format("a twin of the node commits {}, and only {} can still be committed: {}",
-                        mebibytes_text(needs.promised_bytes), mebibytes_text(promises.amount),
-                        promises.limit));
+                        mebibytes_text(needs.promised_bytes),
+                        mebibytes_text(committable_bytes.amount), committable_bytes.limit));
     }
     return {};
 }
