@@ -67,7 +67,7 @@ const std::vector<std::vector<std::string>>& questions(const std::string& path) 
 
 constexpr std::uint64_t kOtherCode = 0x10000;
 
-/// A module whose file names stand in the literals, as those that are not its own do.
+/// A module whose file names are in the literals, as those that are not its own do.
 void add_other_code(test::DumpBuilder& builder) {
     constexpr std::uint64_t kName = test::kLiteralBase;
     constexpr std::string_view kFile = "other.hrl";

@@ -10,8 +10,8 @@
 namespace beamdump::test {
 
 /// Does all that can be done with a dump: opens it, walks every record, follows every offset that
-/// the index names, reads the stream through the device. Aborts where the reader contradicts
-/// itself; what sanitizers find, they report.
+/// the index names, reads the stream through the device. Aborts where the reader is inconsistent;
+/// what sanitizers find, they report.
 inline void exhaust_reader(const std::filesystem::path& path) {
     auto reader = DumpReader::open(path, {.cache_bytes = 8192});
     if (!reader) {

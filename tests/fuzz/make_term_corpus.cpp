@@ -13,7 +13,7 @@ namespace {
 using namespace beamdump::testing;
 using Word = std::uint64_t;
 
-/// A seed: the fuzz target takes word 0 as the term, and the tables it knows stand at kHeap.
+/// A seed: the fuzz target takes word 0 as the term, and the tables it knows are at kHeap.
 void write_seed(const std::filesystem::path& directory, const std::string& name,
                 const std::function<Word(TermBuilder&)>& build, Word control = 64) {
     FakeTermContext context;

@@ -21,7 +21,7 @@ inline constexpr std::uint64_t kDumpId = 0x1234;
 inline constexpr std::size_t kFrameBytes = 1024;
 inline constexpr std::size_t kPerFrame = kFrameBytes - format::kFrameStartBytes;
 
-/// As many of the records as fit a frame; bytes that are no records are taken as they are.
+/// As many of the records as fit a frame; bytes that are not records are taken as they are.
 inline std::span<const std::byte> next_part(std::span<const std::byte> records) {
     std::size_t end = 0;
     while (const auto header = load<format::RecordHeader>(records, end)) {

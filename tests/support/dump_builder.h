@@ -245,7 +245,7 @@ class DumpBuilder {
         return content_->bytes;
     }
 
-    /// Drops the writer, as one that failed or was given up: the file has no end then.
+    /// Drops the writer, as one that failed or was abandoned: the file has no end then.
     std::vector<std::byte> abandon() {
         writer_.reset();
         return content_->bytes;

@@ -82,7 +82,7 @@ class FakeMemory final : public memory::MemorySource {
 
     /// Called before each read from here on with its address: a target that changes meanwhile.
     void before_read(std::function<void(Address)> change) { change_ = std::move(change); }
-    /// From here on every read says that the target is gone.
+    /// From here on every read fails: the target has exited.
     void die() { dead_ = true; }
     /// What was asked for, in order: each read's range, cut to its segment.
     [[nodiscard]] const std::vector<memory::AddressRange>& touched() const { return touched_; }

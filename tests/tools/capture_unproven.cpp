@@ -1,5 +1,5 @@
-// Captures a running node without proving that what was copied held still: what comes of it shows
-// that the tests for torn processes find them.
+// Captures a running node without proving that what was copied did not change: what comes of it
+// shows that the tests for torn processes find them.
 
 #include "capture/capture.h"
 

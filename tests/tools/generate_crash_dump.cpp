@@ -1,5 +1,5 @@
 // Writes a crash dump as OTP 27 would, of about so many bytes, of which one process has half: for
-// what must hold whatever a dump's size. Prints one line, JSON: what stands in it.
+// what must hold whatever a dump's size. Prints one line, JSON: what is in it.
 //
 //   generate_crash_dump FILE BYTES
 //

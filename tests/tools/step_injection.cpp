@@ -74,7 +74,7 @@ class Stepper {
     }
 
     /// Its next wait status; 0 where it sleeps or has ended. On a busy machine a step may take
-    /// long: a thread that is let go while it still steps would be ended by SIGTRAP.
+    /// long: a thread that is resumed while it still steps would be ended by SIGTRAP.
     int wait() const {
         constexpr int kMostAsleep = 20;
         for (int asleep = 0; asleep < kMostAsleep;) {

@@ -19,7 +19,7 @@ struct Request {
     InputLimits limits;
 };
 
-/// Text to show in place of an answer: help, version.
+/// Text to show instead of an answer: help, version.
 struct Notice {
     std::string text;
 };

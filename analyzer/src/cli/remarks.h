@@ -12,7 +12,7 @@
 
 namespace beamdump::cli {
 
-/// Says that there are marks in the terms in place of what could not be shown.
+/// Says that there are marks in the terms instead of what could not be shown.
 void report_placeholders(Invocation& invocation, std::uint64_t placeholders);
 
 /// "<0.12.0> was running when it was captured", and why where `detail` says more.

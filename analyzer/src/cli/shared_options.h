@@ -23,7 +23,7 @@ struct AnswerOptions {
 };
 /// --json and --wide
 void add_answer(CLI::App& app, AnswerOptions& answer);
-/// --term-bytes: truncates each `what`. Given, it says how long terms may be, in place of the
+/// --term-bytes: truncates each `what`. Given, it says how long terms may be, instead of the
 /// terminal's width.
 void add_term_bytes(CLI::App& app, std::size_t& bytes, AnswerOptions& answer,
                     const std::string& what);

@@ -46,7 +46,7 @@ bool put(Output& output, Allowance& allowance, std::string_view text) {
     return false;
 }
 
-/// What a stack is made of: no mark can stand in the VM's own text.
+/// What a stack is made of: no mark can be in the VM's own text.
 constexpr auto of_text() {
     std::array<std::string_view, kPartsOfTerms.size() + 5> values{"frames", "function", "catch",
                                                                   "registers", "arguments"};

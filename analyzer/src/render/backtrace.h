@@ -11,7 +11,7 @@ namespace beamdump::render {
 
 struct BacktraceFormat {
     std::size_t chunk_bytes = 64U << 10U;                                 ///< asked for at a time
-    std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();  ///< of text, all told
+    std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();  ///< of text, in total
 };
 
 /// The VM's own text. Every chunk is passed on as soon as it is there. Says whether the text was

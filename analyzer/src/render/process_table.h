@@ -19,7 +19,7 @@ void print_memory_notice(Output& output, const query::DumpFacts& facts,
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
                          const Marks& marks, std::string_view indent = "");
 
-/// What a process goes by in a row: its registered name, else what it was started with.
+/// The name of a process in a row: its registered name, else its initial call.
 std::string process_name(const query::ProcessLine& line, const Marks& marks);
 
 }  // namespace beamdump::render

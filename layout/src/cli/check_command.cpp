@@ -27,7 +27,7 @@ std::optional<pid_t> process_id(const std::string& text) {
                                                                     : std::nullopt;
 }
 
-/// What is looked at, which could be opened.
+/// What is examined, which could be opened.
 struct Subject {
     fit::OpenTarget open;
     std::string incomplete{};  ///< how much of a core was cut off, if any

@@ -11,7 +11,7 @@ struct ExtractOptions {
     std::string program;    ///< built with -g
     std::string constants;  ///< layout/constants.c compiled with its flags; may be empty
     std::string like;       ///< a layout whose names count too; may be empty
-    std::string names;      ///< in place of the built-in layout/names.json; may be empty
+    std::string names;      ///< instead of the built-in layout/names.json; may be empty
     std::string release;    ///< where the constants do not tell it
     std::string source;     ///< the release's exact version and package
     std::string output;

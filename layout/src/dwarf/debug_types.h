@@ -20,8 +20,8 @@ class DebugTypes {
     /// A program or shared library; an object file (.o) is refused, its DWARF is not linked yet.
     static Result<DebugTypes> open(const std::string& path);
 
-    /// Every complete definition of "struct NAME", "union NAME", or of what a typedef NAME stands
-    /// for: one for each translation unit that has it. Empty where there is none.
+    /// Every complete definition of "struct NAME", "union NAME", or of what a typedef NAME
+    /// represents: one for each translation unit that has it. Empty where there is none.
     [[nodiscard]] std::vector<Dwarf_Die> definitions(std::string_view name) const;
 
     [[nodiscard]] std::uint64_t word_bytes() const { return word_bytes_; }

@@ -10,7 +10,7 @@
 
 namespace beamdump::layout {
 
-/// Where a field stands in a structure, in bytes.
+/// Where a field is in a structure, in bytes.
 struct Field {
     std::uint64_t offset = 0;  ///< from the structure's start
     std::uint64_t bytes = 0;

@@ -30,7 +30,7 @@ Result<Names> read_names(const std::string& path);
 /// layout/names.json as it was when this was built.
 Result<Names> builtin_names();
 
-/// Adds what a layout names and `names` does not: such a name is taken for the one in C.
+/// Adds what a layout names and `names` does not: such a name is considered the one in C.
 void add_names_of(const LayoutFile& layout, Names& names);
 
 }  // namespace beamdump::layout

@@ -131,7 +131,7 @@ bool TermWalk::step(WalkObserver& observer) {
     top.slot += kWordBytes;
     std::uint64_t word = 0;
     if (reader_.read(top.slot, word) != WordStatus::kHere) {
-        // One count stands for all that is missing: a foreign header may claim millions.
+        // One count represents all that is missing: a foreign header may claim millions.
         ++outcome_.unreadable;
         top.left = 0;
         return true;
@@ -153,7 +153,7 @@ bool TermWalk::step_list(WalkObserver& observer) {
         return true;
     }
     if (top.left == 2) {
-        // The element was looked at; its cell's tail is next.
+        // The element was examined; its cell's tail is next.
         top.left = 0;
         step_tail(tail, observer);
         return true;

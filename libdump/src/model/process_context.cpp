@@ -152,7 +152,7 @@ std::uint64_t ProcessContext::region_bytes_bound() const {
     if (const TermContext* const late = dump_.late_terms()) {
         bound = std::max(bound, late->region_bytes_bound());
     }
-    // A fragment that stands in a pack, or with a message, fits a frame.
+    // A fragment that is in a pack, or with a message, fits a frame.
     return std::max<std::uint64_t>(bound, format::kMaxFrameBytes);
 }
 

@@ -45,7 +45,7 @@ constexpr std::uint64_t tuple_header(std::uint64_t arity) {
     return arity << 6U;
 }
 
-/// One process of the sample dump. Its heap stands at heap_of(number), its dictionary and its stack
+/// One process of the sample dump. Its heap is at heap_of(number), its dictionary and its stack
 /// apart from it.
 struct SampleProcess {
     std::uint64_t number = 1;
@@ -404,7 +404,7 @@ inline std::vector<std::byte> sample_dump(SampleLayout layout = {}) {
     return dump.finish();
 }
 
-/// The same node two minutes later: alpha has grown, 2 is gone, 5 is born, and 3 is another
+/// The same node two minutes later: alpha has grown, 2 is gone, 5 is made, and 3 is another
 /// process.
 inline std::vector<std::byte> later_sample_dump() {
     SampleDump dump(1'700'000'220'000'000);

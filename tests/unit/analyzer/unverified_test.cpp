@@ -86,7 +86,7 @@ std::string without_notice(const std::string& text) {
     return text.substr(text.find("\n\n") + 2);
 }
 
-/// What stands behind each mark, up to the next space.
+/// What is behind each mark, up to the next space.
 std::vector<std::string> marked(const std::string& text) {
     const std::string shown = without_notice(text);
     const std::regex mark("~([^ \n]*)");
@@ -181,7 +181,7 @@ TEST_F(Unverified, ListsMarkWhatTheFieldFeeds) {
     EXPECT_THAT(marked_with("Process.state", list),
                 ElementsAre("waiting", "waiting", "waiting", "running"));
     EXPECT_THAT(marked_with("Process.common.reg", list), ElementsAre("alpha", "'Needs", "secret"));
-    // The last goes by its initial call, having no name.
+    // The last uses its initial call, having no name.
     EXPECT_THAT(marked_with("Process.u.initial", list), ElementsAre("demo:loop/3"));
     EXPECT_THAT(marked_with("Process.catches", list), IsEmpty());
 }

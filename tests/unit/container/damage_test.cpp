@@ -201,7 +201,7 @@ TEST(Damage, BytesBehindTheEndDoNotHideTheDump) {
     EXPECT_EQ(walk(reader).records, dump.records);
 }
 
-/// Frames of one dump put behind another's are not taken for its own.
+/// Frames of one dump put behind another's are not considered its own.
 TEST(Damage, FramesOfAnotherDumpAreLeftOut) {
     const Original dump = original();
     const Original other = original();

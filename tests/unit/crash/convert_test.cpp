@@ -39,7 +39,7 @@ TEST(Convert, SaysWhatTheHeadAndTheProcessSay) {
     EXPECT_EQ(run.end.links(), 2U);
     EXPECT_EQ(run.end.monitors(), 1U);
     EXPECT_FALSE(run.process.has_min_heap_words());
-    // Neither stack nor heap stands in the text: that is said.
+    // Neither stack nor heap is in the text: that is said.
     EXPECT_EQ(run.end.void_reason(), records::VOID_REASON_UNREADABLE);
     EXPECT_EQ(made.outcome().missing.size(), 0U);
 }

@@ -16,7 +16,7 @@
 namespace beamdump::testing {
 namespace {
 
-/// Bytes of this process that no file stands behind.
+/// Bytes of this process that no file is behind.
 std::uint64_t anonymous_bytes() {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);) {
@@ -144,7 +144,7 @@ TEST_F(RetainedSizesTest, LiteralsAreNobodysToFree) {
     EXPECT_EQ(terms->front().words, 3U);
 }
 
-/// A list of which every item but the last stands in it twice.
+/// A list of which every item but the last is in it twice.
 std::uint64_t list_of_pairs(TermBuilder& b, int items) {
     auto list = TermBuilder::nil();
     for (int i = 0; i < items; ++i) {

@@ -52,7 +52,7 @@ TEST_F(TermPrinterBinaryTest, ShiftedBinariesOfAnyLengthAgreeWithPlainOnes) {
     }
 }
 
-/// Short ones are looked at eight bytes at a time: the same as one byte at a time.
+/// Short ones are examined eight bytes at a time: the same as one byte at a time.
 TEST_F(TermPrinterBinaryTest, AnyByteAtAnyPlaceDecidesOverTheWholeText) {
     for (std::size_t size = 1; size <= 17; ++size) {
         for (std::size_t at = 0; at < size; ++at) {

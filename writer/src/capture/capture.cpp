@@ -67,7 +67,7 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     return session.node_growth();
 }
 
-/// What did not hold still: once more as it runs, then in stops, then, if it is too large for them,
+/// Processes that kept changing: once more live, then in stops, then, if it is too large for them,
 /// from a twin. What is left is listed as void.
 Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTarget& target,
                       std::vector<Pending> pending, bool with_twin) {
@@ -123,7 +123,7 @@ Result<void> capture_by_mode(Session& session, target::LiveTarget& target) {
     }
 }
 
-/// What a capture is asked for, and who is told of it.
+/// What a capture is asked for, and who is notified of it.
 struct Request {
     const CaptureOptions& options;
     const MakeWriter& make_writer;

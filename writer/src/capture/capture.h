@@ -26,9 +26,9 @@ inline constexpr std::chrono::milliseconds kDefaultPause{50};
 
 struct CaptureOptions {
     pid_t pid = 0;
-    /// An ELF core to read in place of a process; `mode` is CAPTURE_MODE_CORE then.
+    /// An ELF core to read instead of a process; `mode` is CAPTURE_MODE_CORE then.
     std::optional<std::filesystem::path> core;
-    /// With `core`: the executable that it is of, in place of the one at the path that it names.
+    /// With `core`: the executable that it is of, instead of the one at the path that it names.
     std::optional<std::filesystem::path> executable;
     records::CaptureMode mode = records::CAPTURE_MODE_FREEZE;
     /// Bytes of each reference-counted binary to keep; nothing: all.
@@ -39,7 +39,7 @@ struct CaptureOptions {
     bool force_twin = false;
     /// After so long what is left is listed without its memory.
     std::optional<std::chrono::milliseconds> timeout;
-    /// When the output has so many bytes, what is left is listed without its memory.
+    /// When the output has this many bytes, the remaining processes are listed without memory.
     std::optional<std::uint64_t> max_bytes;
     /// Only these processes' memory: pids as <0.123.0> or 0.123.0, or registered names.
     std::vector<std::string> processes;
@@ -53,16 +53,16 @@ struct CaptureOptions {
     /// Whether a copy from the running node is proven consistent. Off only where a test shows that
     /// it must be on: no option of the program reaches it.
     bool validate = true;
-    /// A layout file to use whatever the release, or a folder of them to use in place of the
+    /// A layout file to use whatever the release, or a folder of them to use instead of the
     /// built-in ones.
     std::optional<std::filesystem::path> layout;
     /// As if the executable had no symbols and no debug file.
     bool no_symbols = false;
-    /// Told of every stop of the node. Non-owning; null: the capture's own.
+    /// Notified of every stop of the node. Non-owning; null: the capture's own.
     target::Holds* holds = nullptr;
 };
 
-/// Told now and then how far the capture is.
+/// Notified at intervals of the capture's progress.
 struct Progress {
     std::string_view phase;  ///< "processes", "literals", ...
     std::uint64_t done = 0;
@@ -94,10 +94,10 @@ struct CaptureReport {
 /// other errors are Layout::parse()'s.
 Result<beam::LocateOptions> locate_options(const CaptureOptions& options);
 
-/// Takes the whole dump: opens the target, checks it, stops it, writes all records,
-/// resumes it, finishes the dump. Of a core, which does not move, likewise. `make_writer` is called
-/// once the target has passed its checks, so that a refused target leaves no output. `cancelled` is
-/// looked at often; when set, the target is resumed and the error says so.
+/// Takes the whole dump: opens the target, checks it, stops it, writes all records, resumes it,
+/// finishes the dump. Of a core, which does not move, likewise. `make_writer` is called once the
+/// target has passed its checks, so that a refused target leaves no output. `cancelled` is examined
+/// often; when set, the target is resumed and the error says so.
 using MakeWriter = std::function<Result<DumpWriter>()>;
 Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,
                                    ProgressListener& listener, const std::atomic<bool>& cancelled);

@@ -262,7 +262,7 @@ Result<void> NodeCapture::tables() {
     return pages(points, format::RecordKind::kCodePoints, *trailer_.mutable_code_points_offset());
 }
 
-/// The pages of `parts` that are not as they were when they were last looked at.
+/// The pages of `parts` that are not as they were when they were last examined.
 Result<std::vector<memory::AddressRange>> NodeCapture::changed_pages(
     std::span<const memory::AddressRange> parts) {
     std::vector<memory::AddressRange> changed;

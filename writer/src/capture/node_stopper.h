@@ -27,7 +27,7 @@ class NodeStopper {
     struct Parts {
         beam::Vm& vm;
         const DumpWriter& writer;
-        /// Told of each stop. Non-owning; null: nobody.
+        /// Notified of each stop. Non-owning; null: nobody.
         target::Holds* holds;
         /// Receives sentences for the dump's warnings.
         std::function<void(std::string)> warn;
@@ -36,8 +36,8 @@ class NodeStopper {
     };
     NodeStopper(Parts parts, beam::YieldState yield_state);
 
-    /// Where running processes should come to stand when the node is stopped, for which its
-    /// schedulers may be let run on so long in all: a millisecond is a dozen tries.
+    /// How to bring running processes to a yield point in a stop: schedulers are resumed briefly,
+    /// for at most `longest` in total; a millisecond is a dozen tries.
     [[nodiscard]] target::Settling settling(
         std::chrono::nanoseconds longest = std::chrono::microseconds(1200));
 
@@ -46,8 +46,8 @@ class NodeStopper {
     Result<NodeStop> stop(std::optional<std::chrono::nanoseconds> longest,
                           target::Settling settling, std::function<void()> on_end);
 
-    /// Before a stop: waits until a quota of processor time is there anew. Gives for how long the
-    /// node can then be held without running out of it; nothing: there is no such quota.
+    /// Before a stop: waits until a quota of processor time is replenished. Returns how long the
+    /// node can then be stopped within it; nullopt: there is no such quota.
     std::optional<std::chrono::nanoseconds> await_quota();
 
     /// The registers of the stopped threads, valid until threads_resumed(): running processes whose

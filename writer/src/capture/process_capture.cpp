@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kReadAheadBytes = 1U << 20U;
 constexpr std::uint64_t kMessagesBetweenWatches = 1024;
 
-/// Errors that say "this process's memory contradicts itself", not "the capture cannot go on".
+/// Errors that say "this process's memory is inconsistent", not "the capture cannot go on".
 bool is_about_the_process(const Error& error) {
     return error.code == ErrorCode::kImplausible || error.code == ErrorCode::kUnmapped ||
            error.code == ErrorCode::kChanged;

@@ -55,7 +55,7 @@ class ProcessCapture {
     };
     static Result<ProcessCapture> open(Parts parts);
 
-    /// Decodes and writes one process. A structure that is no process's is left out, and counted
+    /// Decodes and writes one process. A structure that is not a process's is left out, and counted
     /// if the try is the last.
     Result<TryOutcome> capture(const Try& request);
 

@@ -99,7 +99,7 @@ records::VoidReason Session::skip_reason(std::span<const std::byte> structure) c
                                                           : records::VOID_REASON_NONE;
 }
 
-/// Whether so many more bytes would go beyond the output's limit, compressed as those before them.
+/// Whether `bytes` more bytes would exceed the output's limit, compressed as those before them.
 bool Session::exceeds(std::uint64_t bytes) const {
     if (!options_.max_bytes) {
         return false;

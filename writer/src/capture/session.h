@@ -32,26 +32,27 @@ class Session {
     static bool always() { return true; }
     static bool never() { return false; }
 
-    /// Finds the node's cookies, to have them before it is stopped: what holds them may be at work
-    /// in that moment. node_facts() looks for them again.
+    /// Finds the node's cookies before it is stopped: their owner may be running in the stop.
+    /// node_facts() searches for them again.
     Result<void> find_cookies(const beam::Moving& moving);
 
     /// Writes what belongs to the node as a whole, read from `source`. While it is `moving`, tables
-    /// that contradict themselves are read once more.
+    /// that are inconsistent are read once more.
     Result<void> node_facts(records::MemorySourceKind source, const beam::Moving& moving);
-    /// Appends what came to the node's tables and literals since node_facts().
+    /// Appends the additions to the node's tables and literals since node_facts().
     Result<void> node_growth();
 
-    /// Begins a new epoch; processes tried from here on name it.
+    /// Begins a new epoch, to which later process runs belong.
     Result<void> epoch(records::MemorySourceKind source);
     [[nodiscard]] std::uint32_t epoch_number() const { return epoch_; }
 
-    /// Tells of progress; fails when the capture was cancelled.
+    /// Reports progress; fails when the capture was cancelled.
     Result<void> checkpoint(std::string_view phase, std::uint64_t done,
                             std::optional<std::uint64_t> total);
-    /// Why a process's memory is not to be captured, by its structure: not chosen, or used_up().
+    /// Why a process's memory is not captured, by its structure: not selected, or used_up().
     [[nodiscard]] records::VoidReason skip_reason(std::span<const std::byte> structure) const;
-    /// Whether the capture's time or size is used up: what is left is to be listed without memory.
+    /// Whether the time or size limit is reached: the remaining processes are listed without
+    /// memory.
     [[nodiscard]] bool used_up() const;
 
     /// Stops the node; see NodeStopper::stop(). The stop ends when the output takes nothing, the
@@ -59,8 +60,7 @@ class Session {
     /// in motion.
     Result<NodeStop> stop(std::optional<std::chrono::nanoseconds> longest,
                           target::Settling settling);
-    /// After stops that could not be made: whether the capture can go on without them, with that
-    /// warning.
+    /// After a failed stop: whether the capture can continue without stops, with a warning.
     [[nodiscard]] bool can_continue_without_stops(const Error& error, std::size_t left);
     void count_retries(std::uint64_t count) { retries_ += count; }
     void warn(std::string text) { trailer_.add_warning(std::move(text)); }

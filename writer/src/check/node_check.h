@@ -33,7 +33,7 @@ struct NodeCheck {
     Result<target::TwinNeeds> twin;                ///< for mode snapshot
     Result<target::TwinNeeds> short_twin;          ///< for mode auto, within its longest stop
     std::chrono::milliseconds max_pause{};         ///< --max-pause, or its default
-    std::chrono::nanoseconds longest_twin_stop{};  ///< in mode snapshot, before it is given up
+    std::chrono::nanoseconds longest_twin_stop{};  ///< in mode snapshot, before it is abandoned
     DumpEstimate dump{};
 };
 

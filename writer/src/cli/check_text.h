@@ -6,7 +6,7 @@
 
 namespace beamdump::cli {
 
-/// What --check found, in lines for a person who sends them to another.
+/// What --check found, in lines for the user who sends them to another.
 std::string check_text(const check::NodeCheck& check);
 
 }  // namespace beamdump::cli

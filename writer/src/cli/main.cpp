@@ -28,7 +28,7 @@ int main(int argc, char** argv) try {
     return cli::run({argv + (argc > 0 ? 1 : 0), argv + argc}, streams,
                     beamdump::capture::capture_node, (*signals)->cancelled(), &holds);
 } catch (const std::exception& failure) {
-    // What no module caught; all that was held of the node is let go already.
+    // What no module caught; all that was held of the node is resumed already.
     std::cerr << "beamdump-capture: " << beamdump::error_of(failure).message << '\n';
     return 1;
 }

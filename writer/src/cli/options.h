@@ -20,7 +20,7 @@ struct Options {
     DumpWriterOptions writer;
 };
 
-/// Text that was asked for (--help, --version) in place of a capture.
+/// Text that was asked for (--help, --version) instead of a capture.
 struct Answer {
     std::string text;
 };

@@ -6,7 +6,7 @@
 
 namespace beamdump::cli {
 
-/// What was captured and what it cost the node, in lines for a person. `output`: as to be named.
+/// What was captured and what it cost the node, in lines for the user. `output`: as to be named.
 std::string report_text(const capture::CaptureReport& report, const std::string& output);
 
 /// Whether some processes could not be captured.

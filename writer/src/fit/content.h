@@ -22,7 +22,7 @@ bool same(const Content& one, const Content& other);
 std::vector<Content> split(const beam::Layout& layout);
 
 /// What of a part two releases agree on: structures and constants that both have, where the fields
-/// stand at the same places; of sizes the smaller, so that nothing beyond a structure is read.
+/// are at the same places; of sizes the smaller, so that nothing beyond a structure is read.
 Content agreed(const Content& one, const Content& other);
 
 /// Whether two releases differ in nothing that a reader would notice: see agreed(). Constants that

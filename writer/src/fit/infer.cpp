@@ -152,7 +152,7 @@ bool Search::passes(const std::vector<Content>& parts, beam::CheckStage stage) {
     vm_->assume(*layout);
     for (int look = 0; look < kLooks; ++look) {
         beam::CheckReport report;
-        // Atoms are checked before code can be looked at.
+        // Atoms are checked before code can be examined.
         auto code = stage == beam::CheckStage::kAtoms ? beam::CodeLookup::build(*vm_, {})
                                                       : beam::CodeLookup::read(*vm_);
         const auto done = code ? check_stage(*vm_, *code, stage, report)
@@ -244,7 +244,7 @@ Result<void> Search::settle(beam::CheckStage stage) {
     return choose(parts, fitting);
 }
 
-/// Whether the whole passes, found anew.
+/// Whether the whole passes, found again.
 bool Search::fits(const std::vector<Content>& parts) {
     const auto layout = layout_of(parts);
     auto vm = layout ? locate_(*layout)

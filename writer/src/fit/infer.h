@@ -10,7 +10,7 @@
 
 namespace beamdump::fit {
 
-/// Finds a VM by a layout; each time anew.
+/// Finds a VM by a layout, from the start each time.
 using Locate = std::function<Result<std::unique_ptr<beam::Vm>>(const beam::Layout&)>;
 
 /// What a layout was made of that was made on the node itself.

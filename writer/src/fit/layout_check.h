@@ -13,7 +13,7 @@
 
 namespace beamdump::fit {
 
-/// Opens the node or core that is looked at: once for each layout that is tried on it.
+/// Opens the node or core that is examined: once for each layout that is tried on it.
 using OpenTarget = std::function<Result<std::unique_ptr<target::Target>>()>;
 
 /// A VM that passed its layout's checks.

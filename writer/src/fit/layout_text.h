@@ -7,7 +7,7 @@
 
 namespace beamdump::fit {
 
-/// Lines for a person: the layout, what of the node was looked at, how many fields are verified by
+/// Lines for the user: the layout, what of the node was examined, how many fields are verified by
 /// that, and which are not.
 std::string layout_text(const LayoutFit& fit);
 

@@ -103,7 +103,7 @@ std::optional<beam::StructLayout> moved_from(const beam::StructLayout& structure
     return result;
 }
 
-/// `content` with `structure` in place of its own of that name, cut and moved in all ways.
+/// `content` with `structure` instead of its own of that name, cut and moved in all ways.
 void add_shifts(Distinct& list, const Content& content, const beam::StructLayout& structure,
                 const std::string& from) {
     const auto fields = by_offset(structure);

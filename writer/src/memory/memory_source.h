@@ -36,11 +36,11 @@ class MemorySource {
     virtual ~MemorySource() = default;
 
     /// Copies at least one and at most into.size() bytes from `address` on; gives how many (fewer
-    /// where mapped memory ends). kUnmapped: nothing is there. kTargetDied: the target is gone.
+    /// where mapped memory ends). kUnmapped: nothing is there. kTargetDied: the target has exited.
     virtual Result<std::size_t> read_some(Address address, std::span<std::byte> into) = 0;
 
     /// Many small reads at the price of few system calls. Sets done on those that succeeded; fails
-    /// only when the target is gone.
+    /// only when the target has exited.
     virtual Result<void> read_batch(std::span<BatchRead> reads);
 
     [[nodiscard]] virtual MemoryStats stats() const = 0;

@@ -10,7 +10,7 @@ namespace beamdump::memory {
 /// Parts of the target's memory that were read ahead together, as they were in that moment.
 class Prefetched {
   public:
-    /// Reads all of `parts` with as few calls as can be, in place of what was held. A part that
+    /// Reads all of `parts` with as few calls as possible, instead of what was held. A part that
     /// cannot be read as a whole is left out. Memory: the sum of the parts.
     Result<void> read(MemorySource& source, std::span<const AddressRange> parts);
     void drop() { parts_.clear(); }

@@ -8,13 +8,13 @@
 namespace beamdump::memory {
 
 /// A memory source whose place can be taken by another: first the process itself, later a twin of
-/// it. Whoever holds a reference to it reads from whatever stands behind it at the time.
+/// it. Code that holds a reference to it reads from whatever is behind it at the time.
 class SwitchedMemory final : public MemorySource, public PresentPages {
   public:
     SwitchedMemory(std::unique_ptr<MemorySource> memory, std::unique_ptr<PresentPages> pages)
         : memory_(std::move(memory)), pages_(std::move(pages)) {}
 
-    /// Puts others in place; gives back those that stood there.
+    /// Replaces the contents; returns the previous ones.
     std::pair<std::unique_ptr<MemorySource>, std::unique_ptr<PresentPages>> exchange(
         std::unique_ptr<MemorySource> memory, std::unique_ptr<PresentPages> pages) {
         const auto left = memory_->stats();

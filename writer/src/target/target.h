@@ -37,7 +37,7 @@ class Target {
         const = 0;  ///< wall clock, since the epoch
     [[nodiscard]] virtual Result<std::uint64_t> resident_bytes() const = 0;
     /// Whether any of its memory is out of reach without bringing it back (swapped out). Unknown
-    /// counts as yes: then pages are looked at one by one before they are read.
+    /// counts as yes: then pages are examined one by one before they are read.
     [[nodiscard]] virtual bool has_swapped_pages() const = 0;
     /// Whether its memory can still be read: false once the process has ended.
     [[nodiscard]] virtual bool alive() const = 0;

@@ -87,7 +87,7 @@ class RootWalk {
             return known->second;
         }
         const TermSizes sizes = sizer_.sizes(root.word, &census_);
-        // Another message's words may stand at the same place.
+        // Another message's words may be at the same place.
         if (root.kind != RootKind::kMessage && sizes.shared >= kLargeWords &&
             known_.size() < kMostKnown) {
             known_.emplace(root.word, sizes);

@@ -69,14 +69,14 @@ struct BinaryLine {
     std::optional<std::uint64_t> references;
 };
 
-/// A term that no other object of the heap refers to, or words that make no term.
+/// A term that no other object of the heap refers to, or words that are not a valid term.
 struct TopLevelLine {
     std::string area;  ///< heap, old_heap, abandoned_heap, fragments, unplaced
     std::uint64_t address = 0;
     /// First reached through it, in address order; through a dead one, dead words only.
     std::uint64_t words = 0;
     bool dead = false;        ///< no root leads to it
-    bool unreadable = false;  ///< `words` words that make no term
+    bool unreadable = false;  ///< `words` words that are not a valid term
     TermText term;
 };
 
@@ -121,7 +121,7 @@ struct HeapReport {
     std::uint64_t binary_bytes = 0;         ///< of those whose size is known
     std::uint64_t unsized_binaries = 0;     ///< those whose size the dump lacks
     std::vector<BinaryLine> largest_binaries;
-    std::uint64_t unreadable = 0;  ///< places whose words are not here or make no term
+    std::uint64_t unreadable = 0;  ///< places whose words are not here or are not a valid term
 };
 
 /// The root's place: "y(0) of frame 3", "x(1)", "dictionary key", "message 12", or a field's name.

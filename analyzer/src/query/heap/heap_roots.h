@@ -29,7 +29,7 @@ struct HeapRoot {
 
 struct RootVisits {
     std::uint64_t undecoded_messages = 0;  ///< in external format: no words to look at
-    std::uint64_t malformed = 0;           ///< words of dictionary or stack that are no roots
+    std::uint64_t malformed = 0;           ///< words of dictionary or stack that are not roots
 };
 
 /// Tells `visit` every root of a process as the runtime's collector knows them (erl_gc.c,

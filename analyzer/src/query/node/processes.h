@@ -14,7 +14,7 @@ namespace beamdump::query {
 
 enum class ProcessSort : std::uint8_t { kMemory, kReductions, kQueue, kName, kPid };
 
-/// What a filter's text is looked for in.
+/// What a filter's text is searched for in.
 enum class FilterField : std::uint8_t {
     kAny,
     kPid,
@@ -30,7 +30,7 @@ struct ProcessFilter {
     std::string text;
 };
 
-/// `text`, which is looked for in all fields, or `field=text`. kUsage, with the fields or values
+/// `text`, which is searched for in all fields, or `field=text`. kUsage, with the fields or values
 /// that there are, for a field or a status that is none.
 Result<ProcessFilter> parse_filter(std::string_view argument);
 

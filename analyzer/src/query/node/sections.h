@@ -49,7 +49,7 @@ class SectionListing {
     /// In the order in which the text has the first of each kind.
     Result<std::vector<SectionCount>> counts();
 
-    /// Told of each section that is shown its argument, its lines and its end.
+    /// Notified of each section that is shown its argument, its lines and its end.
     struct Visit {
         std::function<void(std::string_view)> begin;
         std::function<void(const SectionLine&)> line;

@@ -25,7 +25,7 @@ struct BacktraceOptions {
 
 /// What could not be shown of the terms.
 struct Gaps {
-    std::uint64_t malformed = 0;         ///< words that make no term
+    std::uint64_t malformed = 0;         ///< words that are not a valid term
     std::uint64_t absent = 0;            ///< words or names that the dump lacks
     std::uint64_t partial_binaries = 0;  ///< binaries of which only the first bytes are here
 

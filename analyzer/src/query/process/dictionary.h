@@ -14,7 +14,7 @@
 namespace beamdump::query {
 
 struct DictionaryOptions {
-    std::uint64_t from = 0;        ///< entries before it are passed over
+    std::uint64_t from = 0;        ///< entries before it are skipped
     std::uint64_t limit = 20;      ///< entries; 0: all
     std::size_t term_bytes = 200;  ///< of each key's and each value's text; 0: all
     bool sensitive = false;        ///< show the dictionary of a process flagged sensitive
@@ -35,8 +35,8 @@ class DictionaryListing {
     /// Entries in all, as the VM counts them; nothing where the dump does not say.
     [[nodiscard]] std::optional<std::uint64_t> entries() const;
 
-    /// Shows each entry of the page. Those before it are passed over one by one, their terms are
-    /// not read; what comes behind it is not looked at.
+    /// Shows each entry of the page. Those before it are skipped one by one, their terms are not
+    /// read; what comes behind it is not examined.
     Result<void> each(const std::function<void(std::uint64_t, const DictionaryLine&)>& show);
 
     [[nodiscard]] std::uint64_t placeholders() const { return placeholders_; }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kUnreadable = "unreadable";
 constexpr std::uint64_t kMostShownElements = 8;
-/// Items that may be passed over in search of what a wrapped message holds.
+/// Items that may be skipped in search of what a wrapped message holds.
 constexpr std::uint64_t kMostSkipped = 10'000;
 constexpr std::string_view kStruct = "'__struct__'";
 

@@ -18,8 +18,8 @@ class MessagePrinter {
   public:
     MessagePrinter(Dump& dump, OpenedProcess& process);
 
-    /// The first `max_bytes` of a message's text (0: all of it). Fails where the dump contradicts
-    /// itself.
+    /// The first `max_bytes` of a message's text (0: all of it). Fails where the dump is
+    /// inconsistent.
     Result<TermText> text(const records::Message& entry, std::size_t max_bytes);
     /// The same as drain_in_pieces() gives it; the entry must live until then.
     Result<TermText> text_in_pieces(const records::Message& entry, std::size_t max_bytes);

@@ -27,7 +27,7 @@ std::optional<CodeLine> code_line(Dump& dump, std::uint64_t address) {
 }  // namespace
 
 // As current_stacktrace() and gather_stacktrace() of OTP 25.2.3 go about it: addresses that repeat
-// the one before are passed over, and those without a function count, but are not shown. Frame
+// the one before are skipped, and those without a function count, but are not shown. Frame
 // pointers, where there are any, are no addresses.
 Excerpt<CodeLine> current_stacktrace(Dump& dump, OpenedProcess& process) {
     Excerpt<CodeLine> trace;

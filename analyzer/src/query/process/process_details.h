@@ -114,7 +114,7 @@ struct ProcessDetails {
     std::optional<Excerpt<ReferencedBinary>> binaries;
     Excerpt<DictionaryLine> dictionary;
     Excerpt<MessageLine> messages;
-    std::uint64_t other_signals = 0;  ///< entries of the queues that are no messages
+    std::uint64_t other_signals = 0;  ///< entries of the queues that are not messages
     Excerpt<RegionLine> regions;
     bool withheld = false;        ///< flagged sensitive: dictionary and messages not shown
     std::uint64_t malformed = 0;  ///< words of the dictionary that make no entry

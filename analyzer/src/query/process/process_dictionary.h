@@ -11,7 +11,7 @@
 namespace beamdump::query {
 
 /// Tells `visit` the key and value words of each entry of a process's dictionary, in the order of
-/// its hash table, until it says false. Gives how many words made no entry (and were passed over).
+/// its hash table, until it says false. Gives how many words made no entry (and were skipped).
 Result<std::uint64_t> walk_dictionary(
     ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
     const std::function<bool(std::uint64_t key, std::uint64_t value)>& visit);

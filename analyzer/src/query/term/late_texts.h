@@ -28,7 +28,7 @@ class LateTexts : public std::enable_shared_from_this<LateTexts> {
     /// A term's text. `message`: the index of the one at hand in the process's context, where the
     /// term may be a part of it.
     TermText word(std::uint64_t word, std::optional<std::uint64_t> message = std::nullopt);
-    /// A message's, decoded or not. Fails where the dump contradicts itself.
+    /// A message's, decoded or not. Fails where the dump is inconsistent.
     Result<TermText> message(const records::Message& entry, std::uint64_t index);
 
     /// Drops the words held: what the context holds at an address may be another's from here on.

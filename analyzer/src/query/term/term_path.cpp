@@ -64,7 +64,7 @@ class Steps {
     }
 
     [[nodiscard]] std::string environment(std::uint64_t index) const {
-        // The creator is a term like those of the environment, and stands before it.
+        // The creator is a term like those of the environment, and is before it.
         const bool creator = !scheme_.fun_in_header;
         return creator && index == 0 ? "creator"
                                      : fmt::format("environment {}", index + (creator ? 0 : 1));

@@ -38,7 +38,7 @@ std::size_t whole_characters(const std::string& text);
 /// The scheme that the dump's node tags its words by.
 Result<TagScheme> node_scheme(const Dump& dump);
 
-/// The first `max_bytes` (0: all) of the text that a printer has begun: TermPrinter and its kin.
+/// The first `max_bytes` (0: all) of the text that a printer has begun: TermPrinter and the like.
 template <typename Printer>
 TermText drain_text(Printer& printer, std::size_t max_bytes) {
     constexpr std::size_t kStep = 16384;

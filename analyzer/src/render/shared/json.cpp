@@ -64,7 +64,7 @@ std::string json_escaped(std::string_view text) {
             break;
         }
         const std::size_t length = std::max<std::size_t>(utf8_length(text), 1);
-        // A byte of no character stands for the Latin-1 character of its value, as in valid_utf8().
+        // A byte of no character represents the Latin-1 character of its value, as in valid_utf8().
         const char32_t character = utf8_length(text) == 0 ? static_cast<unsigned char>(text.front())
                                                           : utf8_character(text.substr(0, length));
         if (character == '\n') {

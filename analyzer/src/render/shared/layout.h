@@ -31,7 +31,7 @@ class Marks {
     const query::LayoutFacts* facts_;
 };
 
-/// Parts of terms: no mark can stand before them.
+/// Parts of terms: no mark can be before them.
 inline constexpr std::array<std::string_view, 8> kPartsOfTerms = {
     "term.atom", "term.binary", "term.external_fun", "term.external_identifier",
     "term.fun",  "term.record", "term.reference",    "term.undecoded_message"};

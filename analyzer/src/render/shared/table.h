@@ -18,7 +18,7 @@ enum class Align : std::uint8_t { kLeft, kRight };
 
 /// Rows of text in columns, two spaces apart, as wide as their widest cell. Where the output fits
 /// its terminal (Output::fit_terminal()), columns that may shrink do, and what is still too long is
-/// cut at its end; "..." stands for what is cut.
+/// cut at its end; "..." represents what is cut.
 class Table {
   public:
     /// Without a title: none is printed if no column has one.
@@ -64,7 +64,7 @@ std::size_t text_width(std::string_view text);
 /// One line; cut where the output fits its terminal.
 void print_line(Output& output, std::string_view line);
 
-/// Text of at most that width; "..." at its end stands for what was cut.
+/// Text of at most that width; "..." at its end represents what was cut.
 std::string cut_text(std::string_view text, std::size_t width);
 
 using beamdump::one_line;

@@ -18,7 +18,7 @@ struct InputLimits {
     /// Bytes in temporary files; nothing: half of what is free in their directory, at most 64 GiB.
     std::optional<std::uint64_t> temporary = std::nullopt;
 
-    /// The bytes that `temporary` stands for now.
+    /// The bytes that `temporary` represents now.
     [[nodiscard]] std::uint64_t temporary_bytes() const;
 };
 

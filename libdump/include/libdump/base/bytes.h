@@ -9,10 +9,10 @@
 
 namespace beamdump {
 
-// The format is little-endian and its fixed structures are copied as they stand in memory.
+// The format is little-endian and its fixed structures are copied as they are in memory.
 static_assert(std::endian::native == std::endian::little);
 
-/// A structure's bytes, as they stand in a dump.
+/// A structure's bytes, as they are in a dump.
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);

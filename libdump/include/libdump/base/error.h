@@ -21,7 +21,7 @@ enum class ErrorCode : std::uint8_t {
     kNoLayout,      ///< none for the node's release
     kUnsupported,   ///< a release, layout or feature that this version cannot read
     kTargetDied,    ///< the target exited while we were reading it
-    kImplausible,   ///< the target's memory contradicts itself or the layout
+    kImplausible,   ///< the target's memory is inconsistent or the layout
     kUnmapped,      ///< no memory at that address
     kNotADump,      ///< the file is something else
     kNewerVersion,  ///< a dump of a newer major version
@@ -32,7 +32,7 @@ enum class ErrorCode : std::uint8_t {
     kChanged,       ///< the target changed what was being copied
 };
 
-/// A failure: one sentence for a person, saying what, where (address or offset, size), why and,
+/// A failure: one sentence for the user, saying what, where (address or offset, size), why and,
 /// where something can be done about it, what to do.
 struct Error {
     ErrorCode code = ErrorCode::kIo;

@@ -42,7 +42,7 @@ class ScratchSpace {
     std::uint64_t file_bytes_ = 0;
 };
 
-/// No memory, or no temporary file, for a ScratchBlock. Whoever made the ScratchSpace catches it.
+/// No memory, or no temporary file, for a ScratchBlock. Code that made the ScratchSpace catches it.
 class ScratchError final : public std::exception {
   public:
     explicit ScratchError(Error error) : error_(std::move(error)) {}

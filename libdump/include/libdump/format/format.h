@@ -214,8 +214,8 @@ static_assert(sizeof(RegionHeader) == 48);
 /// From a Region record's flat offset to its data.
 inline constexpr std::size_t kRegionDataOffset = sizeof(RecordHeader) + sizeof(RegionHeader);
 
-/// Bytes of data in each full piece of a striped region. A striped region stands in consecutive
-/// frames of exactly frame_bytes, one piece each, so unit i is found by arithmetic.
+/// Bytes of data in each full piece of a striped region. A striped region is in consecutive frames
+/// of exactly frame_bytes, one piece each, so unit i is found by arithmetic.
 constexpr std::uint64_t stripe_data_bytes(std::uint64_t frame_bytes) {
     return frame_bytes - kFrameStartBytes - kRegionDataOffset;
 }
@@ -234,9 +234,9 @@ constexpr std::uint64_t owner_id_of(std::uint64_t number, std::uint64_t serial) 
 /// What a table of processes or ports has at least.
 inline constexpr std::uint64_t kFewestSlots = 16;
 
-/// The data of a pid or port of OTP 27 from the bits of its word, in which the slot in the table
-/// stands in place of the lowest bits (erl_ptab.h, erts_ptab_pixdata2data()). Slots lie scattered
-/// over the table's cache lines of eight. `slots`: a power of two, 16 at least.
+/// The data of a pid or port of OTP 27 from the bits of its word, in which the slot in the table is
+/// instead of the lowest bits (erl_ptab.h, erts_ptab_pixdata2data()). Slots lie scattered over the
+/// table's cache lines of eight. `slots`: a power of two, 16 at least.
 constexpr std::uint64_t identifier_data(std::uint64_t bits, std::uint64_t slots) {
     constexpr std::uint64_t kPerLine = 8;
     const std::uint64_t lines = slots / kPerLine;

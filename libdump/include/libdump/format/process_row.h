@@ -13,7 +13,7 @@ namespace beamdump {
 std::optional<std::uint64_t> column_value(const records::ProcessRow& row,
                                           records::ProcessColumnKind column);
 
-/// Sets one column of a row. A value that is no member of the column's enumeration is left out.
+/// Sets one column of a row. A value that is not a member of the column's enumeration is left out.
 void set_column(records::ProcessRow& row, records::ProcessColumnKind column, std::uint64_t value);
 
 /// Adds one process to the totals of the trailer.

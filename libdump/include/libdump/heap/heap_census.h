@@ -72,7 +72,7 @@ class HeapCensus final : public WalkObserver {
     using Tag = std::pair<std::uint32_t, std::uint32_t>;
     [[nodiscard]] const std::map<Tag, ObjectCount>& tags() const { return tags_; }
     [[nodiscard]] const ObjectCount& other_tags() const { return other_tags_; }
-    /// Small maps by their keys' words; a key that is no immediate stands as the non-value.
+    /// Small maps by their keys' words; a key that is not an immediate is the non-value.
     using KeySet = std::vector<std::uint64_t>;
     [[nodiscard]] const std::map<KeySet, ObjectCount>& key_sets() const { return key_sets_; }
     [[nodiscard]] const ObjectCount& other_key_sets() const { return other_key_sets_; }

@@ -23,7 +23,7 @@ struct UnreadableStretch {
 
 /// Calls `object` for each object of a block in address order, as a collector sweeps: a word that
 /// is a header begins a boxed object, any other begins a cell. After words that make no object the
-/// next one that does is searched, and `unreadable` told of what was passed over.
+/// next one that does is searched, and `unreadable` is notified of what was skipped.
 void scan_block(const TagScheme& scheme, WordReader& reader, const HeapBlock& block,
                 const std::function<void(const HeapObject&)>& object,
                 const std::function<void(const UnreadableStretch&)>& unreadable);

@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kSaturatedSize = std::numeric_limits<std::uint64_
 struct TermSizes {
     std::uint64_t flat = 0;        ///< as erts_debug:flat_size/1; kSaturatedSize: that or more
     std::uint64_t shared = 0;      ///< as erts_debug:size/1: each object once
-    std::uint64_t unreadable = 0;  ///< places whose words are not here or make no term
+    std::uint64_t unreadable = 0;  ///< places whose words are not here or are not a valid term
 };
 
 /// Sizes of one term after the other, each by itself. A term in which nothing is shared is walked

@@ -27,9 +27,9 @@ struct WalkLevel {
     static constexpr std::uint64_t kTail = ~std::uint64_t{0};
 
     std::uint64_t address = 0;
-    std::uint64_t slot = 0;   ///< address of the slot being looked at
-    std::uint64_t left = 0;   ///< slots still to be looked at
-    std::uint64_t index = 0;  ///< the slot being looked at: 0, 1, ... by the object's own order
+    std::uint64_t slot = 0;   ///< address of the slot being examined
+    std::uint64_t left = 0;   ///< slots still to be examined
+    std::uint64_t index = 0;  ///< the slot being examined: 0, 1, ... by the object's own order
     std::uint64_t words = 0;  ///< copy words first reached here, so far
     std::uint64_t largest_part = 0;  ///< the words of the largest object that it refers to, so far
     Kind kind = Kind::kTuple;

@@ -14,7 +14,7 @@
 
 namespace beamdump {
 
-/// One reference-counted binary's record, kept alive with the pack that it stands in.
+/// One reference-counted binary's record, kept alive with the pack that it is in.
 using BinaryRecord = std::shared_ptr<const records::Binary>;
 
 /// Bytes of the binary's content that are in the dump, from the first on.
@@ -27,12 +27,12 @@ class BinaryIndex {
     /// Non-owning: must outlive the index.
     explicit BinaryIndex(DumpReader& reader);
 
-    /// kAbsent if the dump has no such binary. Where several stood at one address in turn, the last
+    /// kAbsent if the dump has no such binary. Where several were at one address in turn, the last
     /// that was written before flat offset `end` (of the end of the run that names it).
     Result<BinaryRecord> at(std::uint64_t address,
                             std::uint64_t end = std::numeric_limits<std::uint64_t>::max());
 
-    /// The binary if it stands in the Binaries record at that flat offset, else null.
+    /// The binary if it is in the Binaries record at that flat offset, else null.
     Result<BinaryRecord> in_pack(std::uint64_t offset, std::uint64_t address);
 
     /// Copies content from byte `from` on; gives how many bytes were captured there.

@@ -65,7 +65,7 @@ class Dump {
     [[nodiscard]] TextDamage& text_damage() { return text_damage_; }
 
     /// The row of the process that a pid or a registered name means, however it is written
-    /// (parse_process_name()). kNotFound, with a sentence that says what was looked for and which
+    /// (parse_process_name()). kNotFound, with a sentence that says what was searched for and which
     /// name is nearest, if there is none.
     Result<records::ProcessRow> find_process(std::string_view name);
 

@@ -33,7 +33,7 @@ class MessageWalker {
     std::size_t next_pack_ = 0;
     int next_entry_ = 0;
     std::uint64_t index_ = 0;
-    std::uint64_t wanted_ = 0;  ///< entries before it are passed over
+    std::uint64_t wanted_ = 0;  ///< entries before it are skipped
     std::uint64_t packs_read_ = 0;
 };
 

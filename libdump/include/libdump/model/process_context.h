@@ -21,8 +21,8 @@ class ProcessContext final : public TermContext {
   public:
     ProcessContext(Dump& dump, const ProcessRun& run);
 
-    /// Makes the fragments that stand with a message readable, in place of the last message's.
-    /// Null: no message.
+    /// Makes the fragments that stand with a message readable, instead of the last message's. Null:
+    /// no message.
     void set_message(const records::Message* message);
 
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;

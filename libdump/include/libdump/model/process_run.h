@@ -28,8 +28,8 @@ struct Directory {
     std::vector<Pack> binaries;
 };
 
-/// Follows a chain of directory pages from its last one. Checked: each page stands before the one
-/// that names it, so a chain ends.
+/// Follows a chain of directory pages from its last one. Checked: each page is before the one that
+/// names it, so a chain ends.
 Result<Directory> read_directory(DumpReader& reader, const records::RunDirectory& last,
                                  std::uint64_t last_offset);
 

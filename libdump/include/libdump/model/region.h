@@ -11,7 +11,7 @@
 
 namespace beamdump {
 
-/// A region of the node's memory and where its units stand in the dump.
+/// A region of the node's memory and where its units are in the dump.
 struct Region {
     format::RegionKind kind = format::RegionKind::kUnknown;
     format::RegionState state = format::RegionState::kWhole;

@@ -21,7 +21,7 @@ class RegionMap {
   public:
     enum class Gaps : bool { kNone, kMarked };
     /// Non-owning reader. Byte regions are left out: they hold no terms. `gaps`: whether
-    /// format::kLackingWord stands for words that are not there.
+    /// format::kLackingWord represents words that are not there.
     RegionMap(DumpReader& reader, std::vector<Region> regions, Gaps gaps = Gaps::kNone);
 
     /// Copies words from `address` on, as many as `into` takes and the region has here. kAbsent

@@ -9,9 +9,9 @@
 namespace beamdump {
 
 /// What of a crash dump's text an answer lacks because it could not be used: the same whether the
-/// answer is made of the text or of its conversion. Told of a process: the lines of the literals,
-/// of its stack, messages and dictionary; of its heap either all or, where the question follows
-/// terms, the objects that it comes to.
+/// answer is made of the text or of its conversion. Reported for a process: the lines of the
+/// literals, of its stack, messages and dictionary; of its heap either all or, where the question
+/// follows terms, the objects that it comes to.
 class TextDamage {
   public:
     /// Of all of the text.

@@ -70,7 +70,7 @@ class DumpReader {
     [[nodiscard]] const records::Trailer& trailer() const;
     [[nodiscard]] const std::optional<Damage>& damage() const;
     /// Entries of the trailer that name a page a second time, or none: of a forged dump. They were
-    /// passed over.
+    /// skipped.
     [[nodiscard]] std::uint64_t pages_passed_over() const;
     /// Frames of the index that could not be read until now, when they were asked for.
     [[nodiscard]] const std::optional<UnreadableFrames>& unreadable() const;
@@ -86,7 +86,7 @@ class DumpReader {
     Result<RecordView> record_at(std::uint64_t offset);
 
     /// The record after `record`, into the next frame if need be (FrameStart and padding are
-    /// passed over); nothing at the end of the stream.
+    /// skipped); nothing at the end of the stream.
     Result<std::optional<RecordView>> next(const RecordView& record);
 
     /// The first record of the stream after its FrameStart.

@@ -20,12 +20,12 @@ struct BacktraceExtras {
 
 /// The text of process_info(P, backtrace), byte for byte (erl_process.c, erts_stack_dump, OTP
 /// 25.2.3; a process asked by another has no arguments to show), in pieces of any size. A process
-/// that is flagged sensitive prints nothing there: that is the caller's to heed.
+/// that is flagged sensitive prints nothing there: the caller must check that.
 ///
 /// What cannot be read is marked as TermPrinter does; where the stack's words are missing the text
 /// ends with a line "#Absent<from>-<to>". Memory: a TermPrinter's; neither the length of the
 /// backtrace nor the size of a term adds to it. Dropping the cursor releases all. The context must
-/// outlive it and hold still.
+/// outlive it and not change.
 class BacktraceCursor {
   public:
     BacktraceCursor(TermContext& context, const TagScheme& scheme, const ProcessStack& stack,

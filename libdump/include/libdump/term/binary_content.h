@@ -9,7 +9,7 @@
 
 namespace beamdump {
 
-/// The bytes that a binary term stands for, wherever they are kept. A sub binary may start in the
+/// The bytes that a binary term represents, wherever they are kept. A sub binary may start in the
 /// middle of a byte; octets() shifts.
 class BinaryContent {
   public:

@@ -97,7 +97,7 @@ struct ExternalAtom {
     bool latin1 = false;  ///< else UTF-8
 };
 
-/// What stands at one position: a whole term, or the head of one whose parts follow as terms.
+/// What is at one position: a whole term, or the head of one whose parts follow as terms.
 struct ExternalItem {
     ExternalStatus status = ExternalStatus::kMalformed;
     ExternalKind kind = ExternalKind::kNil;
@@ -118,13 +118,13 @@ struct ExternalItem {
     std::array<std::uint64_t, 5> numbers{};  ///< count of them for a reference; pid: number, serial
 };
 
-/// Reads what stands at `at`. A list or string without elements is read as what it stands for: its
+/// Reads what is at `at`. A list or string without elements is read as what it represents: its
 /// tail, the empty list. Checked: everything that is in the item lies inside the term, and each
 /// part that it promises has at least a byte left.
 ExternalItem read_external_item(ExternalReader& reader, std::uint64_t at);
 
-/// Moves `at` behind the term that stands there, or to where that fails: malformed also stands for
-/// a term of more than `budget` items, from which what it took is taken. Needs no memory.
+/// Moves `at` behind the term that is there, or to where that fails: malformed also means a term of
+/// more than `budget` items, from which what it took is taken. Needs no memory.
 ExternalStatus skip_external(ExternalReader& reader, std::uint64_t& at, std::uint64_t& budget);
 
 }  // namespace beamdump

@@ -31,12 +31,12 @@ struct ExternalTerm {
 ///  - a map of 32 keys at most, whose keys the VM sorts: by Erlang's order, or from OTP 26 on atoms
 ///    by their place in the atom table. So does this, unless the order cannot be told (keys that
 ///    are funs or maps) or looking ahead would cost too much (maps nested beyond some 60 levels).
-///    They stand in the order of the message then. Atoms that the table lacks get their places when
+///    They are in the order of the message then. Atoms that the table lacks get their places when
 ///    they are decoded: taken here for later than all others, in the order of the message;
 ///  - a native record, whose keys the VM sorts the same way. Where looking ahead fails, also
 ///  because
 ///    the dump lacks its end, the fields stand as they were declared;
-///  - what the VM would refuse. It drops such a message. Here #Malformed<byte N of M> stands in its
+///  - what the VM would refuse. It drops such a message. Here #Malformed<byte N of M> is in its
 ///    place, #Absent<byte N of M> for what the dump lacks, and open brackets are closed.
 ///    #Absent<atom N> is an atom cache reference whose meaning the dump lacks.
 ///
@@ -127,7 +127,7 @@ class ExternalTermPrinter {
     BinaryRest binary_;
     std::uint64_t at_ = 0;
     bool atom_keys_by_index_ = false;
-    std::uint64_t look_ahead_ = 0;  ///< items and bytes that may still be looked at in advance
+    std::uint64_t look_ahead_ = 0;  ///< items and bytes that may still be examined in advance
     bool version_byte_ = false;
     bool root_pending_ = false;
     bool failed_ = false;

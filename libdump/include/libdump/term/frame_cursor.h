@@ -9,7 +9,7 @@
 
 namespace beamdump {
 
-/// A y register as it stands in a frame.
+/// A y register as it is in a frame.
 struct FrameRegister {
     std::uint64_t index = 0;
     std::uint64_t word = 0;

@@ -47,7 +47,7 @@ inline bool leads_to_object(const TagScheme& scheme, std::uint64_t word) {
 std::optional<HeapObject> heap_object(const TagScheme& scheme, WordReader& reader,
                                       std::uint64_t word);
 
-/// The boxed object that stands at an address.
+/// The boxed object that is at an address.
 std::optional<HeapObject> boxed_object(const TagScheme& scheme, WordReader& reader,
                                        std::uint64_t address);
 

@@ -32,11 +32,11 @@ inline constexpr std::int64_t kNoTermLimit = std::numeric_limits<std::int64_t>::
 /// and 29.1.1: what process_info(P, backtrace) and erlang:display/1 show), in pieces of any size.
 ///
 /// What cannot be read is marked, counted, and never ends the program: #Unreadable<address> (no
-/// such memory, or words that make no term), #Absent<address> (not in this dump), #Bin<N bytes,
-/// first M: <<...>>> (a binary whose bytes are not all here), #Cycle<address> (a torn heap).
+/// such memory, or words that are not a valid term), #Absent<address> (not in this dump), #Bin<N
+/// bytes, first M: <<...>>> (a binary whose bytes are not all here), #Cycle<address> (a torn heap).
 ///
 /// Memory: about 0.6 MB, 24 to 48 bytes a level of nesting, and the digits of one big integer.
-/// Nothing recurses. The context must outlive the printer and hold still. Not thread-safe.
+/// Nothing recurses. The context must outlive the printer and not change. Not thread-safe.
 class TermPrinter {
   public:
     TermPrinter(TermContext& context, const TagScheme& scheme,
@@ -93,7 +93,7 @@ class TermPrinter {
         bool quoted = false;
         bool whole = true;
         std::array<std::uint8_t, kBytesPerStep> block{};
-        std::uint64_t held_at = 0;  ///< position of what stands in block
+        std::uint64_t held_at = 0;  ///< position of what is in block
         std::size_t held = 0;
     };
 

@@ -49,7 +49,7 @@ enum class BoxedKind : std::uint8_t {
     kHashMapHead,  ///< root of a large map
 };
 
-/// How one range of releases tags its words: 64-bit words only. The values for a release stand in
+/// How one range of releases tags its words: 64-bit words only. The values for a release are in
 /// scheme_of(); code that reads words asks here and names no tag itself.
 struct TagScheme {
     format::TermScheme id = format::TermScheme::kUnknown;
@@ -79,8 +79,8 @@ struct TagScheme {
     bool large_maps_as_pairs = false;   ///< printed so, without their inner nodes
     bool prints_no_value = false;       ///< the catch with index 0, as a default that is missing
     bool atom_keys_by_index = false;    ///< a small map's keys that are atoms: their order
-    /// Of a dump that was made of a crash dump of a node with words of four bytes: its objects
-    /// stand at the doubled addresses, as their words have eight there.
+    /// Of a dump that was made of a crash dump of a node with words of four bytes: its objects are
+    /// at the doubled addresses, as their words have eight there.
     bool doubled_addresses = false;
 };
 
@@ -217,7 +217,7 @@ inline constexpr std::uint64_t kFunExternal = 0x100;
 inline constexpr std::uint64_t kRecordDefinition = 1;
 inline constexpr std::uint64_t kRecordValues = 2;
 /// Word positions in a record's definition, which is tagged as a tuple. Its keys, and the values of
-/// each record, stand in the order of the atom table.
+/// each record, are in the order of the atom table.
 inline constexpr std::uint64_t kDefinitionModule = 3;
 inline constexpr std::uint64_t kDefinitionName = 4;
 inline constexpr std::uint64_t kDefinitionKeys = 6;

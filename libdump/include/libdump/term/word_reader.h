@@ -16,7 +16,7 @@ enum class WordStatus : std::uint8_t {
 };
 
 /// Words by address through a fixed set of small blocks, so that neighbouring words cost one call
-/// of the context. Holds 256 KiB. The context must outlive it and hold still.
+/// of the context. Holds 256 KiB. The context must outlive it and not change.
 class WordReader {
   public:
     explicit WordReader(TermContext& context);

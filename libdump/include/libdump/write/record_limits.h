@@ -8,7 +8,7 @@ namespace beamdump::limits {
 // How much goes into one record, whoever writes it. Records are read whole: small ones keep readers
 // lazy, large ones cost fewer of them. No reader relies on any of these.
 
-/// A reference-counted binary or an undecoded message of more bytes stands in a region of its own.
+/// A reference-counted binary or an undecoded message of more bytes is in a region of its own.
 inline constexpr std::uint64_t kInlineBytes = 32U << 10U;
 /// Packs of messages, of small regions and of binaries end with the entry that passes this.
 inline constexpr std::size_t kPackBytes = 96U << 10U;

@@ -151,7 +151,7 @@ TEST_P(VmCheck, NoticesWrongTerms) {
     EXPECT_THAT(with(binary, "orig_size", std::uint64_t{1} << 43U), HasSubstr("binaries"));
     EXPECT_THAT(with(fake.at("ErlFunEntry", node.fun_entry), "module", fake.small(1)),
                 HasSubstr("module's atom"));
-    // The tuple on the stack: an element that is no term, a header of no object, one too long.
+    // The tuple on the stack: an element that is not a term, a header of no object, one too long.
     const auto tuple = fake.memory.word(worker().get("stop") + 8).value() & ~std::uint64_t{7};
     EXPECT_THAT(with_word(tuple + 16, kNowhere | 1U), HasSubstr("terms"));
     EXPECT_THAT(with_word(tuple + 16, 0x2b), HasSubstr("words of terms"));

@@ -117,7 +117,7 @@ std::uint64_t FakeProcess::magic(Address binary) {
     return thing | kBoxed;
 }
 
-// erl_fun.h: in OTP 25 the counts stand in a word of their own; in 27 the environment's size is in
+// erl_fun.h: in OTP 25 the counts are in a word of their own; in 27 the environment's size is in
 // the header, and its last word is a FunRef; in 29 the header also says the kind.
 std::uint64_t FakeProcess::fun(Address entry, const std::vector<std::uint64_t>& environment) {
     auto& vm = *vm_;

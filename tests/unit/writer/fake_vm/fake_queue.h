@@ -14,7 +14,7 @@ enum class FakeQueue : std::uint8_t { kInner, kMiddle, kOuter };
 /// fragment's address, or the layout's combined_message_marker.
 FakeStruct add_message(FakeVm& vm, FakeProcess& process, FakeQueue queue, std::uint64_t term,
                        std::uint64_t attached = 0);
-/// A message whose fragment stands in its own block.
+/// A message whose fragment is in its own block.
 FakeStruct add_combined_message(FakeVm& vm, FakeProcess& process, FakeQueue queue,
                                 const std::vector<std::uint64_t>& words);
 /// A message of another node that was not decoded: its parts' bytes, and the atoms of its cache.

@@ -76,7 +76,7 @@ class FakeVm {
     Address add_binary(std::string_view bytes, std::uint64_t references = 1);
     /// A magic Binary; `data`: the first word that it keeps.
     Address add_magic_binary(std::uint64_t data);
-    /// Adds an object to a hash table, or to index tables that stand in a row.
+    /// Adds an object to a hash table, or to index tables that are in a row.
     void add_to_hash(Address table, Address object);
     void add_to_index(Address table, std::size_t copies, Address object);
 

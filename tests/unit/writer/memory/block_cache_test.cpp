@@ -100,7 +100,7 @@ TEST(BlockCache, KeepsTheLatestUsedBlocks) {
     read(1);
     read(0);
     const auto before = touched_bytes(fake);
-    read(2);  // in place of block 1
+    read(2);  // instead of block 1
     read(0);
     EXPECT_EQ(touched_bytes(fake), before + kPageBytes);
     read(1);

@@ -15,7 +15,7 @@ namespace {
 using beamdump::test::ChildProcess;
 using namespace std::chrono_literals;
 
-/// Whether the process stands in a tracer's stop.
+/// Whether the process is in a tracer's stop.
 bool stands(pid_t pid) {
     const auto directory = ProcDirectory::open(pid);
     const auto status = directory->read("status");

@@ -6,13 +6,13 @@
 
 namespace beamdump::beam {
 
-/// Checks single processes against what must hold for any process that holds still: heap bounds,
-/// stack words, code pointers, names, argument registers, dictionary.
+/// Checks single processes against what must hold for any process that does not change: heap
+/// bounds, stack words, code pointers, names, argument registers, dictionary.
 class ProcessCheck {
   public:
     static Result<ProcessCheck> open(Vm& vm, CodeLookup& code);
 
-    /// Whether it could be judged: a process in motion is passed over.
+    /// Whether it could be judged: a process in motion is skipped.
     bool check(const ProcessView& process, const StructView& view, Checks& checks);
 
   private:

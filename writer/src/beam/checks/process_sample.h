@@ -9,7 +9,7 @@ namespace beamdump::beam {
 /// Some processes of a node, as the checks look at them.
 struct ProcessSample {
     std::uint32_t processes = 200;  ///< judged at most
-    /// Slots looked at for that: where none holds a process, a million would be no surer.
+    /// Slots examined for that: where none holds a process, a million would be no more certain.
     std::uint32_t slots = 4000;
 };
 

@@ -9,16 +9,16 @@
 namespace beamdump::beam {
 
 /// Checks a process's links and monitors (erl_monitor_link.h; OTP 25, 27, 29): their types are
-/// those of the tree or list that they stand in, monitors of this node lead to both of their halves
+/// those of the tree or list that they are in, monitors of this node lead to both of their halves
 /// and to a reference, and only those that others made are marked as targets.
 class RelationCheck {
   public:
     static Result<RelationCheck> open(Vm& vm);
 
-    /// The check that tells how many relations were looked at.
+    /// The check that tells how many relations were examined.
     static constexpr auto kCounted = "relations";
 
-    /// Whether it could be judged. At most some dozens of each kind are looked at.
+    /// Whether it could be judged. At most some dozens of each kind are examined.
     bool check(const ProcessView& process, Checks& checks);
 
   private:

@@ -18,10 +18,10 @@ class TermCheck {
   public:
     static Result<TermCheck> open(Vm& vm);
 
-    /// The check that tells how many objects were looked at.
+    /// The check that tells how many objects were examined.
     static constexpr auto kCounted = "terms";
 
-    /// Whether it could be judged. At most some hundreds of objects are looked at.
+    /// Whether it could be judged. At most some hundreds of objects are examined.
     bool check(const ProcessView& process, Checks& checks);
 
   private:

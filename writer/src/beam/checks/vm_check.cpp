@@ -187,7 +187,7 @@ Result<void> check_funs(Vm& vm, const CodeLookup& code, CheckReport& report) {
     return verdict ? refuse(vm, *verdict) : Result<void>();
 }
 
-/// What hangs off processes, each looked at by a check of its own.
+/// What hangs off processes, each examined by a check of its own.
 template <typename Check>
 Result<Checks> check_beside(Vm& vm, CodeLookup& code) {
     auto check = Check::open(vm);

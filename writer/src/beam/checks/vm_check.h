@@ -6,7 +6,7 @@
 
 namespace beamdump::beam {
 
-/// What the checks of a layout against a node looked at.
+/// What the checks of a layout against a node examined.
 struct CheckReport {
     std::uint64_t atoms = 0;
     std::uint64_t modules = 0;
@@ -41,8 +41,8 @@ inline constexpr std::array kCheckStages = {
     CheckStage::kFuns,      CheckStage::kNodes,     CheckStage::kCatches,
     CheckStage::kProcesses, CheckStage::kRelations, CheckStage::kTerms};
 
-/// One of them, on a located VM and the code that its layout leads to. A sample is looked at; when
-/// the node is running, those that move are passed over, and a failure needs more than one in ten.
+/// One of them, on a located VM and the code that its layout leads to. A sample is examined; when
+/// the node is running, those that move are skipped, and a failure needs more than one in ten.
 /// kImplausible and others: what was expected and found.
 Result<void> check_stage(Vm& vm, CodeLookup& code, CheckStage stage, CheckReport& report);
 
@@ -53,7 +53,7 @@ std::optional<std::string_view> missing_kind(CheckStage stage, const CheckReport
 /// All of them, before anything of the node is trusted.
 Result<CheckReport> check_vm(Vm& vm, CodeLookup& code);
 
-/// How often a node that runs is looked at before it is refused.
+/// How often a node that runs is examined before it is refused.
 inline constexpr int kCheckTries = 5;
 
 /// check_vm() over the modules loaded at that moment, at most `tries` times: what moved on

@@ -12,14 +12,14 @@
 
 namespace beamdump::beam {
 
-/// Where a field stands in a structure of the runtime. Walkers resolve their fields by name once.
+/// Where a field is in a structure of the runtime. Walkers resolve their fields by name once.
 struct Field {
     std::uint32_t offset = 0;  ///< bytes from the structure's start
     std::uint32_t bytes = 0;   ///< of the field
 };
 
 /// Bytes from a structure's start to the end of the last of some fields: for structures with a
-/// variable part, of which no more than these fields may be read.
+/// variable part, of which only these fields may be read.
 std::uint32_t end_of(std::initializer_list<Field> fields);
 
 /// One structure of the runtime, as one release lays it out.
@@ -46,7 +46,7 @@ class Layout {
     [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& constants() const {
         return constants_;
     }
-    /// The same with one field so many bytes further on: to see whether it is noticed.
+    /// The same with one field moved by `bytes`, to test whether the checks notice.
     [[nodiscard]] Layout moved(const std::string& structure, const std::string& field,
                                std::uint32_t bytes) const;
 

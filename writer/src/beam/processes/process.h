@@ -43,7 +43,7 @@ struct ProcessView {
     std::uint64_t fixed_bytes = 0;  ///< process_info(memory) without relations and messages
 };
 
-/// Reads process structures (erl_process.h) and judges whether the process holds still.
+/// Reads process structures (erl_process.h) and judges whether the process is at rest.
 class ProcessReader {
   public:
     /// Non-owning: `code` must outlive the reader.
@@ -60,7 +60,7 @@ class ProcessReader {
                                bool yielded = false);
 
     /// Used parts of young and old heap, and what is beside them, as the structure says, whether or
-    /// not it holds still.
+    /// not it is at rest.
     struct Heaps {
         Span young, old;
         Address off_heap = 0;        ///< first of its off-heap list

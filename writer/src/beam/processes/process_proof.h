@@ -15,7 +15,7 @@ struct ProcessReading {
     std::uint64_t state = 0;
 };
 
-/// Tells whether a process held still between two readings of its structure, so that what was
+/// Tells whether a process did not change between two readings of its structure, so that what was
 /// copied between them is consistent. docs/capture.md says why these fields suffice (erl_process.c,
 /// erl_message.c and erl_proc_sig_queue.c of OTP 25).
 class ProcessProof {

@@ -27,8 +27,8 @@ struct QueueLengths {
 };
 
 /// Reads those (erl_message.h, erl_proc_sig_queue.h). In OTP 25 a queue counts its messages. From
-/// OTP 27 on, each signal that is no message counts the messages before it, up to the signal before
-/// that; the queue counts those after the last one.
+/// OTP 27 on, each signal that is not a message counts the messages before it, up to the signal
+/// before that; the queue counts those after the last one.
 class QueueCounter {
   public:
     explicit QueueCounter(LayoutNames& names);
@@ -36,7 +36,7 @@ class QueueCounter {
     [[nodiscard]] QueueLengths count(Vm& vm, const StructView& process) const;
 
   private:
-    /// Where a queue's signals that are no messages are: the places of the pointers to the first
+    /// Where a queue's signals that are not messages are: the places of the pointers to the first
     /// and the last one.
     struct Signals {
         Field next, last;

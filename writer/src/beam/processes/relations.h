@@ -42,7 +42,7 @@ class RelationWalker {
     Result<void> monitor(Address address, StructView node, records::Monitor& into);
     Result<void> reference(Address data, records::Monitor& into);
     Result<void> resource(Address data, records::Monitor& into);
-    /// Reads the numbers of a reference that stand at the address into the monitor.
+    /// Reads the numbers of a reference that are at the address into the monitor.
     Result<void> numbers(Address address, std::size_t count, records::Monitor& into);
     Result<void> suspension(Address data, records::Monitor& into);
     /// Number, serial and node of a remote pid's term word.

@@ -16,9 +16,9 @@ class TranslatedCalls {
     /// `key_atom`: the key's index among the node's atoms; without it nothing is ever found.
     static Result<TranslatedCalls> open(Vm& vm, std::optional<std::uint32_t> key_atom);
 
-    /// {Module, Function, Arity} in the entry of a process that holds still; nothing where there is
-    /// no such entry, it holds something else, or the process is sensitive: the node itself does
-    /// not tell then. Reads the one slot in which it would be.
+    /// {Module, Function, Arity} in the entry of a process that does not change; nothing where
+    /// there is no such entry, it holds something else, or the process is sensitive: the node
+    /// itself does not tell then. Reads the one slot in which it would be.
     std::optional<records::Mfa> of(const ProcessView& process);
 
   private:

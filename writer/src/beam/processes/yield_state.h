@@ -12,19 +12,19 @@
 namespace beamdump::beam {
 
 /// Processes that run in JIT-compiled code keep the tops of heap and stack in registers. Where a
-/// thread stands at the very beginning of an Erlang function, these are certain: the emulator
-/// itself may put the process aside there, when its reductions are used up
-/// (jit/x86/instr_common.cpp, i_test_yield; OTP 25 to 29). All frames are whole, the arguments are
-/// the function's, and nothing is half written. Anywhere else nothing is said.
+/// thread is at the very beginning of an Erlang function, these are certain: the emulator itself
+/// may put the process aside there, when its reductions are used up (jit/x86/instr_common.cpp,
+/// i_test_yield; OTP 25 to 29). All frames are complete, the arguments are the function's, and no
+/// term is partly written. Elsewhere the state is unknown.
 class YieldState {
   public:
     static Result<YieldState> open(const Layout& layout);
 
-    /// Whether a thread stands at the beginning of a function. `memory`: of the stopped process.
+    /// Whether a thread is at a yield point. `memory`: of the stopped process.
     [[nodiscard]] bool at_yield_point(const target::ThreadRegisters& thread,
                                       memory::MemorySource& memory) const;
 
-    /// From here on these are known, and none but these.
+    /// Replaces the known states by those of `threads`.
     void record(std::span<const target::ThreadRegisters> threads, memory::MemorySource& memory);
     void forget() { known_.clear(); }
 

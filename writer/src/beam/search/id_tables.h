@@ -12,7 +12,7 @@ struct IdTables {
 };
 
 /// Finds the tables of processes and of ports (ErtsPTab, erl_ptab.h): a power of two of slots, its
-/// mask and a mapped array of them; an element that stands for a reserved slot, whose identifier
+/// mask and a mapped array of them; an element that represents a reserved slot, whose identifier
 /// says of which kind the table is; members whose identifiers are of that kind and, of processes,
 /// lead back to their slots.
 Result<IdTables> find_id_tables(Vm& vm, const ImageSearch& search);

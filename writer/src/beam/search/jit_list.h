@@ -37,7 +37,7 @@ std::optional<Address> parse_jit_emulator(std::span<const std::byte> entry);
 /// Finds the descriptor by its shape, and reads what was registered before any Erlang code.
 Result<JitSelf> find_jit_self(Vm& vm, const ImageSearch& search);
 
-/// What a global that holds the address of shared code (beam_normal_exit and its kin) would hold;
+/// What a global that holds the address of shared code (beam_normal_exit and the like) would hold;
 /// nothing where the JIT named no such piece.
 std::optional<Address> code_point(const JitSelf& jit, std::string_view global);
 

@@ -13,7 +13,7 @@
 namespace beamdump::beam {
 namespace {
 
-// A thread may be adding to a table while it is looked at.
+// A thread may be adding to a table while it is examined.
 constexpr std::uint32_t kMostEntriesInMotion = 64;
 
 /// The fields of a hash table and of the index table that begins with one.

@@ -17,9 +17,9 @@ struct SchedulerArrays {
     SchedulerArray dirty_io;
 };
 
-/// Finds erts_aligned_scheduler_data and its two dirty kin (erl_process.c) through the words of the
-/// runtime's data that point to them: arrays whose members number themselves, say their kind, and
-/// are pointed to by what they point to.
+/// Finds erts_aligned_scheduler_data and its two dirty counterparts (erl_process.c) through the
+/// words of the runtime's data that point to them: arrays whose members number themselves, contain
+/// their kind, and whose run queues point back to them.
 Result<SchedulerArrays> find_scheduler_arrays(Vm& vm, const ImageSearch& search);
 
 }  // namespace beamdump::beam

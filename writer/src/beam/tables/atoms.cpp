@@ -70,7 +70,7 @@ Result<std::string> AtomReader::text_at(Address atom, std::uint32_t index) {
     return text;
 }
 
-// atom.c: up to 64 bytes stand behind a header on the literals' heap, longer ones in a Binary, of
+// atom.c: up to 64 bytes are behind a header on the literals' heap, longer ones in a Binary, of
 // which the term is a part: all of it.
 Result<Address> AtomReader::bytes_of(std::uint64_t term, std::uint64_t length) {
     const auto address = boxed_address(term);

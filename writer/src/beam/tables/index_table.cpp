@@ -13,7 +13,7 @@ namespace beamdump::beam {
 namespace {
 
 /// No table of the runtime holds more: atoms are limited to 2^20 by default, 2^31 at most; beyond
-/// this a count is taken for garbage.
+/// this a count is considered garbage.
 constexpr std::uint32_t kMaxEntries = 1U << 28U;
 
 }  // namespace

@@ -15,7 +15,7 @@ class OwnedTableReader {
   public:
     static Result<OwnedTableReader> open(Vm& vm);
 
-    /// The table that a reference's magic binary stands for, if it is one of `owner`'s, a pid's
+    /// The table that a reference's magic binary represents, if it is one of `owner`'s, a pid's
     /// word. It is known by leading back to the binary.
     Result<std::optional<Address>> table_of(Address binary, std::uint64_t owner);
 

@@ -51,7 +51,7 @@ struct VmTables {
     Address ports = 0;               ///< erts_port
     Address catches = 0;             ///< bccix[0]
     Address active_code_index = 0;   ///< the_active_code_index
-    std::vector<Found> code_points;  ///< beam_normal_exit and its kin: code addresses, not tables
+    std::vector<Found> code_points;  ///< beam_normal_exit and the like: code addresses, not tables
 };
 
 /// A VM: the target, the layout that fits its release, and where its tables are (locate_vm() finds

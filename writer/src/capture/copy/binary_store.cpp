@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kContentBatch = 1024;
 constexpr std::size_t kMostReplaced = 64U << 10U;  // held until they are written: 16 bytes each
 
-/// By size, flags, the bytes that stand in the record itself and a reference's numbers; never 0.
+/// By size, flags, the bytes that are in the record itself and a reference's numbers; never 0.
 std::uint64_t fingerprint_of_record(const beam::BinaryView& binary) {
     const std::hash<std::string_view> hash;
     std::uint64_t fingerprint = hash(binary.facts.prefix());
@@ -48,8 +48,8 @@ Result<void> BinaryStore::add(Address binary) {
     return known_.full() ? write_index() : Result<void>();
 }
 
-/// Tells one binary from another that came to stand in its place: two that agree in size, flags and
-/// all bytes that are kept are the same to whoever reads the dump.
+/// Tells one binary from another that came to be in its place: two that agree in size, flags and
+/// all bytes that are kept are the same to a reader of the dump.
 Result<std::uint64_t> BinaryStore::fingerprint_of(const beam::BinaryView& binary) {
     const auto fingerprint = fingerprint_of_record(binary);
     if (!binary.content_apart) {
@@ -146,12 +146,12 @@ void BinaryStore::set_moving(bool moving) {
     }
 }
 
-/// Whether the binary stands in the dump as it is; else what stood at its address is another.
+/// Whether the binary is in the dump as it is; else what was at its address is another.
 bool BinaryStore::is_written(Address binary, std::uint64_t fingerprint) const {
     return known_.get(binary) != 0 && fingerprints_->get(binary) == fingerprint;
 }
 
-/// Only what stands in the dump is known: nothing is noted before its page is written.
+/// Only what is in the dump is known: nothing is noted before its page is written.
 Result<void> BinaryStore::flush_page() {
     if (page_.binary_size() == 0) {
         return {};

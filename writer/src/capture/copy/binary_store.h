@@ -8,7 +8,7 @@ namespace beamdump::capture {
 
 /// Writes every reference-counted binary once, however many owners name it, and the sorted index
 /// that finds it again. While the node runs (moving()), memory that one process's binary left may
-/// hold another's by the time it is named again: then each is looked at again wherever it is named,
+/// hold another's by the time it is named again: then each is examined again wherever it is named,
 /// and written again if it is another. Of several at one address the one that counts for a process
 /// is the last before the end of its run. Memory: a table of 8 MiB, two while the node runs. When
 /// it has taken in 393,216 binaries, a sorted run of the index is written and the table starts

@@ -115,7 +115,7 @@ class RegionCopier::Scrubber {
     }
 
   private:
-    /// What can be read of so many bytes; nothing where a part of them is not there.
+    /// The bytes if all of them can be read; nullopt otherwise.
     Result<std::vector<std::byte>> around(Address begin, std::size_t bytes) {
         std::vector<std::byte> result(bytes);
         ASSIGN_OR_RETURN(const auto have, copier_.read(begin, result));
@@ -134,7 +134,7 @@ class RegionCopier::Scrubber {
         while (at != noted.end() && at->first + 8 <= begin + piece.size()) {
             auto* word = piece.data() + (at->first - begin);
             const auto [from, to] = at->second;
-            // Its owner may have gone on, and something else stand there.
+            // Its owner may have run on, and something else may be there.
             if (std::memcmp(word, &from, sizeof from) == 0) {
                 std::memcpy(word, &to, sizeof to);
             }

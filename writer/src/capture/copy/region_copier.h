@@ -32,7 +32,7 @@ class RegionCopier {
         format::RegionUnit unit = format::RegionUnit::kWords;
         Address address = 0;
         std::uint64_t total = 0;  ///< units
-        bool is_part = false;     ///< what stands around it may be the rest of a text inside
+        bool is_part = false;     ///< what is around it may be the rest of a text inside
     };
 
     /// Writes the region; hands a reference to each part: one where all is present, else one for
@@ -51,7 +51,7 @@ class RegionCopier {
     void set_watch(const Watch* watch) { watch_ = watch; }
 
   private:
-    /// The pieces of a region, one after another, with what stands before and after each.
+    /// The pieces of a region, one after another, with what is before and after each.
     class Scrubber;
     /// Cells of lists outside the piece in which the list begins.
     class Around;

@@ -4,7 +4,7 @@
 
 namespace beamdump::capture {
 
-/// Tries every process of the running node once; hands back those that did not hold still.
+/// Tries every process of the running node once; hands back those that kept changing.
 Result<std::vector<Pending>> capture_live(Session& session, ProcessRetrier& retrier);
 
 /// Tries them again, `rounds` times at most, each time after twice as long; takes out those that

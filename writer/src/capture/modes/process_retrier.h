@@ -9,29 +9,29 @@
 
 namespace beamdump::capture {
 
-/// A process that did not hold still so far.
+/// A process that has kept changing so far.
 struct Pending {
     beam::ProcessSlot slot;
     std::uint32_t tries = 0;
     records::VoidReason reason = records::VOID_REASON_NONE;  ///< of the last try
 };
 
-/// Tries single processes of a node that runs or is stopped for a moment.
+/// Captures single processes of a node that runs or is briefly stopped.
 class ProcessRetrier {
   public:
     static Result<ProcessRetrier> open(Session& session);
 
-    /// What is known so far that may end a copy: see Try::watch. Null: the process's own structure
-    /// is compared (the node runs).
+    /// Reports why a copy must end: see Try::watch. Null: the process's structure is compared (the
+    /// node runs).
     using Watch = std::function<Result<records::VoidReason>()>;
 
-    /// Whether the process was captured, or is gone; else `pending` says why not.
+    /// Whether the process was captured or has exited; otherwise `pending` has the reason.
     Result<bool> attempt(Pending& pending, const Watch* watch);
 
-    /// The process's size as its structure says it; nothing where it is gone.
+    /// The process's size by its structure; nullopt if it has exited.
     Result<std::optional<beam::ProcessSize>> size(const Pending& pending);
 
-    /// Lists as void what could not be captured.
+    /// Lists processes that could not be captured as void.
     Result<void> list(std::span<Pending> pending);
 
   private:

@@ -15,7 +15,7 @@
 namespace beamdump::capture {
 namespace {
 
-/// The twin does not change: how often the node's health is looked at is a matter of that alone.
+/// The twin does not change: how often the node's health is examined is a matter of that alone.
 constexpr std::chrono::milliseconds kBetweenLooks{2};
 
 /// On a busy machine a stop may take many times as long as it should.
@@ -41,7 +41,7 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
         if (*made) {
             return std::move(*made);
         }
-        // What hangs in the kernel is let go when its tracer ends.
+        // What hangs in the kernel is resumed when its tracer ends.
         tracer.reset();
         session.stopper().holds().end();
         const bool late = made->error().code == ErrorCode::kLimit && limits.longest_stop &&
@@ -71,8 +71,7 @@ class TwinReading {
     TwinReading& operator=(const TwinReading&) = delete;
     ~TwinReading() { end(); }
 
-    /// LIMIT once the twin was given up: from then on the node itself is read, which does not hold
-    /// still.
+    /// LIMIT once the twin was abandoned: from then on the running node itself is read.
     Result<records::VoidReason> watch() {
         if (abandoned_) {
             return records::VOID_REASON_LIMIT;

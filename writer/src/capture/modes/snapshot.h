@@ -13,7 +13,7 @@ target::TwinLimits short_twin_limits(std::chrono::nanoseconds longest_stop);
 
 /// The whole node from a copy-on-write twin of it, made in one short stop. Hands back the processes
 /// that ran, collected or were being written to in that moment, and those that were left when the
-/// twin had to be given up.
+/// twin had to be abandoned.
 Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarget& target);
 
 /// Captures from a twin what is too large for a stop; takes out of `pending` what was captured.

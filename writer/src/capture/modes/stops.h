@@ -9,10 +9,10 @@ namespace beamdump::capture {
 /// How often the node is stopped for that at most.
 inline constexpr int kMostStops = 40;
 
-/// Captures what did not hold still in stops of all threads, each as short as can be and none
-/// longer than `longest`; takes out of `pending` what was captured and puts into `too_large` what
-/// does not fit one stop. Left are processes that ran in each of them. False: the node could not be
-/// stopped, which is said in a warning; it is not tried again.
+/// Captures what kept changing in stops of all threads, each as short as possible and none longer
+/// than `longest`; takes out of `pending` what was captured and puts into `too_large` what does not
+/// fit one stop. Left are processes that ran in each of them. False: the node could not be stopped,
+/// which is said in a warning; it is not tried again.
 Result<bool> capture_in_stops(Session& session, ProcessRetrier& retrier,
                               std::vector<Pending>& pending, std::vector<Pending>& too_large,
                               std::chrono::nanoseconds longest);

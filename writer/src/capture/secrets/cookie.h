@@ -12,7 +12,7 @@
 
 namespace beamdump::capture {
 
-/// What stands in a dump where the node's cookie stood.
+/// What is in a dump instead of the node's cookie.
 inline constexpr std::string_view kCookiePlaceholder = "<cookie>";
 
 /// The node's distribution cookies and where they must not appear: a dump leaves the machine, and
@@ -43,11 +43,11 @@ class Cookies {
 
     [[nodiscard]] bool is_cookie(std::string_view text) const { return values_.contains(text); }
 
-    /// `arguments` as they are to stand in a dump.
+    /// `arguments` as they are to be in a dump.
     [[nodiscard]] std::vector<std::string> without_cookies(
         std::vector<std::string> arguments) const;
 
-    /// An atom's text as it is to stand in a dump.
+    /// An atom's text as it is to be in a dump.
     [[nodiscard]] std::string atom_without_cookies(std::string text) const;
 
     [[nodiscard]] const SecretTexts& texts() const { return texts_; }

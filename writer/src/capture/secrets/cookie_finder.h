@@ -13,8 +13,8 @@ class CodeLookup;
 
 namespace beamdump::capture {
 
-/// The node's cookies, looked for several times in a capture: before a stop, with the node's facts,
-/// and at the end for those that were set meanwhile.
+/// The node's cookies, searched for several times in a capture: before a stop, with the node's
+/// facts, and at the end for those that were set meanwhile.
 class CookieFinder {
   public:
     /// Adds the cookies that the node has now. That they cannot be read is no error but a warning;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 4;  // what a step is looked up by
 constexpr std::size_t kHashes = std::size_t{1} << 16U;
-/// Texts of so many bytes are looked for apart from shorter ones, which would slow them down.
+/// Texts of at least this many bytes are searched separately: shorter ones would slow the search
+/// down.
 constexpr std::size_t kLongGroup = 8;
 constexpr std::size_t kCellBytes = 16;
 constexpr std::uint64_t kSmallIntegerTag = 0xf;  // erl_term.h, all releases

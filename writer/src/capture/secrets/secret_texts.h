@@ -14,7 +14,7 @@ namespace beamdump::capture {
 
 /// Finds many texts in memory at once and overwrites them with asterisks: as bytes anywhere (UTF-8,
 /// and Latin-1 where that differs), and as strings, which are lists of characters, in either
-/// direction. Most memory is passed over in steps as long as the shortest text.
+/// direction. Most memory is skipped in steps as long as the shortest text.
 class SecretTexts {
   public:
     /// Shorter ones would match by chance all over a node.
@@ -25,7 +25,7 @@ class SecretTexts {
     [[nodiscard]] bool empty() const { return texts_.empty(); }
 
     /// How much memory the longest of them takes in any form: one that crosses a border between two
-    /// pieces is found when so many bytes on both sides are looked at together.
+    /// pieces is found when so many bytes on both sides are examined together.
     [[nodiscard]] std::size_t reach() const { return reach_; }
 
     /// The memory around some bytes, into which lists lead.
@@ -42,8 +42,8 @@ class SecretTexts {
     };
 
     /// Overwrites all texts in bytes of the memory from `address` on. A list is followed by its
-    /// pointers, into `beyond` too, if there is one; its cells are also looked for side by side, in
-    /// either direction.
+    /// pointers, into `beyond` too, if there is one; its cells are also searched for side by side,
+    /// in either direction.
     void scrub(std::span<std::byte> bytes, memory::Address address, Beyond* beyond = nullptr) const;
 
     /// Overwrites what the bytes end with if a text begins so, kShortest bytes of it at least: the
@@ -55,7 +55,7 @@ class SecretTexts {
     void scrub_name(std::string& text) const;
 
   private:
-    /// Texts of similar length: the shortest determines how fast all of them are looked for.
+    /// Texts of similar length: the shortest determines how fast all of them are searched for.
     struct Group {
         std::size_t shortest = 0;
         std::vector<std::uint32_t> texts;

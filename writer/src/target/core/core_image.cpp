@@ -210,7 +210,7 @@ Result<VmImage> find_by_path(const CoreFile& core, const std::vector<Mapped>& fi
     return no_vm(core, files.front(), unopened ? &*unopened : nullptr);
 }
 
-/// What can be had of the libraries; those that are not here, or others, are passed over.
+/// What can be had of the libraries; those that are not here, or others, are skipped.
 void add_libraries(const CoreFile& core, const std::vector<Mapped>& files, const VmImage& vm,
                    CoreMemory& memory) {
     for (const auto& mapped : files) {
@@ -218,7 +218,7 @@ void add_libraries(const CoreFile& core, const std::vector<Mapped>& files, const
             continue;
         }
         if (const auto image = open_mapped(core, mapped, mapped.path)) {
-            // One that cannot be opened a second time is passed over like one that is not here.
+            // One that cannot be opened a second time is skipped like one that is not here.
             [[maybe_unused]] const auto added = add_from_file(*image, mapped, mapped.path, memory);
         }
     }

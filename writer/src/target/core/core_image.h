@@ -16,9 +16,9 @@ namespace beamdump::target {
 /// in the core. Where neither has one, the VM's is taken by its entry point (AT_ENTRY). Of a file
 /// only segments that cannot be written to are taken, for what was written is not in it.
 ///
-/// `executable`: the VM's file, in place of the one at the path that the core names. kNotABeam: the
-/// core is another program's. kNotFound: the executable is not there; --exe names it.
-/// kImplausible: it is another build than the one that ran.
+/// `executable`: the VM's file, instead of the one at the path that the core names. kNotABeam: the
+/// core is another program's. kNotFound: the executable is not there; --exe names it. kImplausible:
+/// it is another build than the one that ran.
 Result<VmImage> find_core_image(const CoreFile& core, CoreMemory& memory,
                                 const std::optional<std::filesystem::path>& executable);
 

@@ -30,7 +30,7 @@ void append(std::vector<AddressRange>& ranges, AddressRange range) {
     }
 }
 
-/// Adds those pages of `bytes`, which stand at `address`, that hold anything but zeros.
+/// Adds those pages of `bytes`, which are at `address`, that hold anything but zeros.
 void append_written(std::vector<AddressRange>& ranges, Address address,
                     std::span<const std::byte> bytes) {
     while (!bytes.empty()) {

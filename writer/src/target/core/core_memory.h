@@ -17,7 +17,7 @@ class CoreMemory final : public memory::MemorySource, public memory::PresentPage
   public:
     /// Takes over a file; gives the number that add() knows it by.
     std::size_t add_file(Descriptor file, std::string name);
-    /// `range` stands in a file from `offset` on. What was added before stays where both are.
+    /// `range` is in a file from `offset` on. What was added before stays where both are.
     void add(memory::AddressRange range, std::size_t file, std::uint64_t offset);
     /// What to say of memory that is not here: "the core was cut off: ...".
     void explain_missing(std::string reason) { missing_ = std::move(reason); }

@@ -17,9 +17,9 @@ struct CoreNotes {
     bool has_process = false;
 };
 
-/// Takes the contents of one note of owner "CORE" into `notes`; those of other types are passed
-/// over. The first NT_PRPSINFO, NT_AUXV and NT_FILE count. kCorrupt: a note is too short for what
-/// it is, or says more than it holds.
+/// Takes the contents of one note of owner "CORE" into `notes`; those of other types are skipped.
+/// The first NT_PRPSINFO, NT_AUXV and NT_FILE count. kCorrupt: a note is too short for what it is,
+/// or says more than it holds.
 Result<void> take_core_note(std::uint32_t type, std::span<const std::byte> contents,
                             CoreNotes& notes);
 

@@ -8,10 +8,10 @@
 
 namespace beamdump::target {
 
-/// A process that is gone, by its ELF core and the executable that it ran.
+/// A process that has exited, by its ELF core and the executable that it ran.
 class CoreTarget final : public Target {
   public:
-    /// `executable`: in place of the one at the path that the core names. Errors are CoreFile's and
+    /// `executable`: instead of the one at the path that the core names. Errors are CoreFile's and
     /// find_core_image()'s.
     static Result<std::unique_ptr<CoreTarget>> open(
         const std::filesystem::path& core, const std::optional<std::filesystem::path>& executable);

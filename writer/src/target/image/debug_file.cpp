@@ -36,7 +36,7 @@ std::optional<ElfImage> open_debug_file(const ElfImage& image, const std::string
     }
     for (const auto& path : places(image, executable)) {
         const std::filesystem::path file = root.native() + path;
-        // What stands at such a path may be anything: only a file is opened.
+        // What is at such a path may be anything: only a file is opened.
         std::error_code error;
         if (!std::filesystem::is_regular_file(file, error)) {
             continue;

@@ -15,8 +15,8 @@ struct VmImage {
     ElfImage image;
 };
 
-/// Whether an executable is an Erlang VM: it defines names that only a VM does (etp_otp_release
-/// and its kin, exported so that debuggers find them, erl_etp.c of OTP 25; the enif_ and driver_
+/// Whether an executable is an Erlang VM: it defines names that only a VM does (etp_otp_release and
+/// the like, exported so that debuggers find them, erl_etp.c of OTP 25; the enif_ and driver_
 /// functions from OTP 29 on), or, where it has no symbols, holds the VM's own strings. Its file's
 /// name proves nothing.
 bool is_vm(const ElfImage& image, const std::string& file);

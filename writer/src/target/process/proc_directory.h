@@ -44,7 +44,7 @@ class ProcDirectory {
     /// kNotFound: no such process. kPermission: it is there, but /proc does not show it (hidepid).
     static Result<ProcDirectory> open(pid_t pid);
 
-    /// A whole file of it, at most `most_bytes` (kLimit). kTargetDied: the process is gone.
+    /// A whole file of it, at most `most_bytes` (kLimit). kTargetDied: the process has exited.
     [[nodiscard]] Result<std::string> read(std::string_view name,
                                            std::size_t most_bytes = std::size_t{16} << 20U) const;
     /// What a symbolic link of it says.

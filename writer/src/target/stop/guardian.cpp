@@ -33,7 +33,7 @@ struct Guardian::Page {
 
 namespace {
 
-/// A process that is only late gets so long before it is looked at.
+/// Grace period for a late process.
 constexpr std::int64_t kSlackNs = 1'000'000;
 /// From the deadline on: one that is stopped, and stays so, is killed.
 constexpr std::int64_t kStoppedNs = 8'000'000;

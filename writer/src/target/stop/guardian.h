@@ -27,7 +27,7 @@ class Guardian {
     /// A hold begins that ends by then (CLOCK_MONOTONIC). kLimit: the guardian is gone, so that
     /// nothing may be held.
     Result<void> begin(std::int64_t deadline_ns);
-    /// It will end later than was said.
+    /// Moves the deadline.
     void extend(std::int64_t deadline_ns);
     void end();
 

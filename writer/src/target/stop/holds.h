@@ -19,11 +19,11 @@ struct StopCost {
     std::uint32_t threads = 0;
 };
 
-/// All stops of a node that this process makes, also those that could not be completed: while one
-/// is under way the node is held. Safe from any thread; one hold at a time.
+/// All stops of a node by this process, including failed ones: a hold lasts from before the first
+/// thread is stopped until all are resumed. Thread-safe; one hold at a time.
 class Holds {
   public:
-    /// Watched over by a guardian, or by none; non-owning.
+    /// Protected by a guardian, or by none; non-owning.
     explicit Holds(Guardian* guardian = nullptr) : guardian_(guardian) {}
     /// Refuses every hold with that error.
     explicit Holds(Error refusal) : refusal_(std::move(refusal)) {}
@@ -31,25 +31,25 @@ class Holds {
     Holds& operator=(const Holds&) = delete;
     ~Holds() = default;
 
-    /// From before the first thread is touched. It ends by then (CLOCK_MONOTONIC). kLimit: there is
-    /// no guardian, and nothing may be held without it.
+    /// Call before the first thread is stopped. `deadline_ns`: of CLOCK_MONOTONIC. kLimit: the
+    /// guardian is missing, and nothing may be stopped without it.
     Result<void> begin(std::int64_t deadline_ns);
-    /// It will end later than was said.
+    /// Moves the deadline.
     void extend(std::int64_t deadline_ns);
-    /// Whether this process was stopped meanwhile, so that the hold is to end now.
+    /// Whether this process was stopped during the hold, which must then end now.
     [[nodiscard]] bool interrupted() const;
-    /// What a stop has cost, if it stopped anything.
+    /// Records the cost of a stop, if it stopped anything.
     void add(const StopCost& cost);
-    /// When no thread is held or traced any more. Later calls do nothing. If this process was
-    /// stopped and woken only to end the hold, it stops again here.
+    /// Call when no thread is stopped or traced any more. Further calls do nothing. If this process
+    /// was stopped and continued only to end the hold, it stops again here.
     void end();
 
     /// In the order in which they ended.
     [[nodiscard]] std::vector<StopCost> costs() const;
 
-    /// Calls `action` when nothing is held; meanwhile nothing is.
+    /// Calls `action` between holds; none begins during it.
     void between(const std::function<void()>& action);
-    /// The same, but does nothing where something is held now.
+    /// The same, but does nothing during a hold.
     void if_free(const std::function<void()>& action);
 
   private:

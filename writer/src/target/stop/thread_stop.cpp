@@ -290,7 +290,7 @@ bool ThreadStop::at_rest(pid_t thread) const {
            states_[index].look.pending_signal() == 0;
 }
 
-/// Beyond the last where it is none of them.
+/// Beyond the last where it is not one of them.
 std::size_t ThreadStop::index_of(pid_t thread) const {
     return static_cast<std::size_t>(std::ranges::find(threads_, thread) - threads_.begin());
 }

@@ -15,7 +15,7 @@
 
 namespace beamdump::target {
 
-/// How a stop is bounded, and who is told of it.
+/// How a stop is bounded, and who is notified of it.
 struct StopTerms {
     /// By when all threads must stand, since the call.
     std::chrono::nanoseconds within = std::chrono::milliseconds(100);

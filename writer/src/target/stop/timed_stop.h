@@ -9,7 +9,7 @@
 
 namespace beamdump::target {
 
-/// How long before the end of a stop's time its threads are let go: this takes time of its own, as
+/// How long before the end of a stop's time its threads are resumed: this takes time of its own, as
 /// does waking up for it.
 std::chrono::nanoseconds resume_margin(std::chrono::nanoseconds longest);
 
@@ -23,7 +23,7 @@ struct TimedStopTerms {
     std::optional<Settling> settling = std::nullopt;
     /// Asked every few milliseconds, on a thread of the stop's own: true ends the stop.
     std::function<bool()> cut_short = {};
-    /// Non-owning; null: nobody is told of the stop.
+    /// Non-owning; null: nobody is notified of the stop.
     Holds* holds = nullptr;
 };
 

@@ -33,7 +33,7 @@ using memory::Address;
 constexpr std::uint64_t kRedZoneBytes = 128;
 // Room for the borrowed thread, which runs on, above the reaper's frames, which stay.
 constexpr std::uint64_t kStackBetween = std::uint64_t{64} << 10U;
-// A guard is looked for no further below a stack pointer: no stack of the runtime is as large.
+// A guard is searched for no further below a stack pointer: no stack of the runtime is as large.
 constexpr std::uint64_t kMostThreadStackBytes = std::uint64_t{256} << 20U;
 constexpr std::uint64_t kChainAlignment = 64;
 constexpr std::uint64_t kUserCode64 = 0x33;  // Linux' __USER_CS
@@ -164,7 +164,7 @@ std::vector<FrameChain> Injection::reaper_chains(Address at,
         gadgets_, selectors);
     // The twin shares the node's table of descriptors. A table of its own would be closed file by
     // file when the twin ends, and each file's flush be waited for: on FUSE or a network, for as
-    // long as a server likes. No exit signal: nobody is told of its end but who waits with
+    // long as a server likes. No exit signal: nobody is notified of its end but who waits with
     // __WCLONE.
     reaper.call({SYS_clone, {CLONE_FILES | CLONE_FS, twin.entry()}});
     reaper.call({SYS_wait4, {~std::uint64_t{0}, 0, __WCLONE | __WNOTHREAD}});
@@ -185,7 +185,7 @@ Result<void> Injection::write(const FrameChain& chain) {
                             done < 0 ? system_error_text(errno) : "only a part was taken"));
 }
 
-/// Whether a thread stands in or after a call at the lowest end of a stack: where a reaper's frames
+/// Whether a thread is in or after a call at the lowest end of a stack: where a reaper's frames
 /// are.
 bool Injection::reaps_a_twin(const user_regs_struct& registers) const {
     const auto stack = own_stack(registers.rsp);
@@ -272,7 +272,7 @@ Result<NewTwin> Injection::run(std::int64_t deadline_ns) {
     NewTwin born;
     const auto reaper = run_to_clone(borrowed_, Watch::kEachCall, deadline_ns);
     if (!reaper) {
-        // If it still runs, it has to stand for being let go with the others.
+        // If it still runs, it must stop before it can be resumed with the others.
         ::ptrace(PTRACE_INTERRUPT, borrowed_, nullptr, nullptr);
         return std::unexpected(reaper.error());
     }

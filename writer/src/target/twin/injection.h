@@ -24,8 +24,8 @@ namespace beamdump::target {
 /// sys_msg_dispatcher of OTP 25, erts_ssig_disp and erts_smsg_disp later).
 std::vector<std::string> borrowable_threads();
 
-/// What an injection made. Both are ours to trace and stopped: the reaper in its clone, the twin
-/// at its birth.
+/// The processes that an injection made, both traced and stopped: the reaper in its clone, the twin
+/// at its start.
 struct NewTwin {
     pid_t twin = 0;
     pid_t reaper = 0;  ///< a thread of the node, which waits for the twin's end and goes
@@ -33,33 +33,34 @@ struct NewTwin {
     std::int64_t fork_ns = 0;
 };
 
-/// Makes a running process fork without a SIGCHLD, a zombie or a handle left behind: system calls
-/// of a borrowed thread, started by one change of its registers. From then on everything happens
-/// by itself, whether we live or not: the borrowed thread makes a thread (the reaper) and goes back
-/// to where it was; the reaper makes the twin, waits for its end and ends; the twin ends unless it
-/// is held. The twin is traced from birth and held there by its tracer; it never runs otherwise.
+/// Makes a running process fork without leaving a SIGCHLD, a zombie or a handle: system calls of a
+/// borrowed thread, started by one change of its registers. From then on everything happens without
+/// this process: the borrowed thread makes a thread (the reaper) and goes back to where it was; the
+/// reaper makes the twin, waits for its end and ends; the twin ends unless it is held. The twin is
+/// traced from its start and held there by its tracer; it never runs otherwise.
 ///
 /// All calls on the thread that made the ThreadStop.
 class Injection {
   public:
-    /// Finds out what can be known while the process runs. Changes nothing. kUnsupported: a shadow
+    /// Checks what can be known while the process runs. Changes nothing. kUnsupported: a shadow
     /// stack, strict seccomp, a seccomp filter on any thread unless `filtered_too`, no thread of
     /// these names, no code to borrow. kPermission.
     static Result<Injection> prepare(pid_t pid, std::span<const std::string> threads,
                                      bool filtered_too = false);
 
-    /// Writes the frames into dead stack memory and points a borrowed thread to them. Nothing runs
-    /// before it is resumed; if we die, it runs by itself. kUnsupported: no thread is fit (at work
-    /// on a signal, asleep with a time-out, too little stack). kExists: there is a twin already.
+    /// Writes the frames to unused stack memory and points a borrowed thread to them. Nothing runs
+    /// before it is resumed; if this process dies, it runs by itself. kUnsupported: no suitable
+    /// thread (handling a signal, sleeping with a time-out, too little stack). kExists: a twin
+    /// already exists.
     Result<void> write_frames(const ThreadStop& stop);
 
-    /// Lets the planted thread run until the twin is born. kLimit: the kernel refused a thread or a
-    /// process (its reason is told), or it took beyond the deadline (CLOCK_MONOTONIC). After a
-    /// failure let `stop` be resumed first, then let_go().
+    /// Runs the borrowed thread until the twin exists. kLimit: the kernel refused a thread or a
+    /// process (with its reason), or the deadline (CLOCK_MONOTONIC) passed. After a failure resume
+    /// `stop` first, then call let_go().
     Result<NewTwin> run(std::int64_t deadline_ns);
 
-    /// After a failure of run(): lets go what was made until then or still is being made, so that
-    /// it ends. The node is as before then. False: it still hangs in the kernel after two seconds.
+    /// After a failure of run(): detaches the threads and processes made so far, so that they exit.
+    /// The node is then as before. False: one still hangs in the kernel after two seconds.
     [[nodiscard]] bool let_go() const;
 
     /// Whether the process's system calls are filtered: whether a twin of it does not end with it

@@ -67,7 +67,7 @@ void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
     bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
-// ERESTARTSYS and its kin: what a system call that was interrupted left in rax (Linux'
+// ERESTARTSYS and the like: what a system call that was interrupted left in rax (Linux'
 // include/linux/errno.h).
 constexpr std::int64_t kRestartSys = -512;
 constexpr std::int64_t kRestartNoInterrupt = -513;

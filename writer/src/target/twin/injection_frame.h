@@ -13,7 +13,7 @@
 
 namespace beamdump::target {
 
-/// Where two short instruction sequences stand in a target's code.
+/// Where two short instruction sequences are in a target's code.
 struct Gadgets {
     memory::Address syscall_return = 0;  ///< syscall; ret
     memory::Address sigreturn = 0;       ///< mov $15, %eax or %rax; syscall
@@ -60,10 +60,10 @@ Result<std::vector<std::byte>> xsave_for_frame(std::span<const std::byte> regset
 /// The features named in such a register set (XCR0); 0 where it is too short.
 std::uint64_t xsave_features(std::span<const std::byte> regset);
 
-/// The registers with which a stopped thread's system call begins anew, as the kernel would have
-/// it: to be set with orig_rax -1. A thread outside of a system call goes on where it is.
-/// kUnsupported: the kernel keeps what is left of the call in a place that a frame cannot restore
-/// (a sleep with a time-out, ERESTART_RESTARTBLOCK).
+/// The registers with which a stopped thread's system call restarts, as the kernel would have it:
+/// to be set with orig_rax -1. A thread outside of a system call goes on where it is. kUnsupported:
+/// the kernel keeps what is left of the call in a place that a frame cannot restore (a sleep with a
+/// time-out, ERESTART_RESTARTBLOCK).
 Result<user_regs_struct> restarted(const user_regs_struct& stopped);
 
 /// Signal frames, one after another, which a thread runs through by itself: each rt_sigreturn

@@ -9,7 +9,7 @@
 
 namespace beamdump::target {
 
-/// Adds what `code`, which stands at `address`, holds to those of `found` that are still 0.
+/// Adds what `code`, which is at `address`, holds to those of `found` that are still 0.
 void find_gadgets_in(std::span<const std::byte> code, memory::Address address, Gadgets& found);
 
 /// Searches the code that a target has mapped from files (libc and the vdso hold both gadgets),

@@ -49,8 +49,8 @@ Result<ThreadStatus> await_change(pid_t thread, std::int64_t deadline_ns) {
     }
 }
 
-/// Whether a system call gave up for a signal, to be begun anew by the kernel: no refusal
-/// (ERESTARTSYS and its kin; Linux' include/linux/errno.h). fork does so for SIGSTOP.
+/// Whether a system call gave up for a signal, to be restarted by the kernel: no refusal
+/// (ERESTARTSYS and the like; Linux' include/linux/errno.h). fork does so for SIGSTOP.
 bool begins_anew(std::int64_t result) {
     constexpr std::int64_t kFirst = -512;
     constexpr std::int64_t kLast = -516;

@@ -25,9 +25,9 @@ enum class Watch : std::uint8_t {
     kClone,     ///< fewer stops; for a thread that ends if the clone fails
 };
 
-/// Lets a stopped thread run until a clone of it has succeeded; it then stands in it. Gives what
-/// it made, which is traced and about to stop. A SIGSTOP on its way to the node takes effect; the
-/// thread still runs on. kLimit: the clone failed; the thread stands behind it, or has ended. Or it
+/// Lets a stopped thread run until a clone of it has succeeded; it is then stopped in it. Gives
+/// what it made, which is traced and about to stop. A SIGSTOP on its way to the node takes effect;
+/// the thread still runs on. kLimit: the clone failed; the thread is behind it, or has ended. Or it
 /// did not come as far until the deadline (CLOCK_MONOTONIC) and still runs. kTargetDied.
 Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns);
 
@@ -35,8 +35,8 @@ Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns);
 /// result. Errors as run_to_clone().
 Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns);
 
-/// Waits until a thread or process that was made under our eyes stands at its beginning. kLimit:
-/// not until the deadline. kTargetDied.
+/// Waits until a new traced thread or process is at its start. kLimit: not
+/// until the deadline. kTargetDied.
 Result<void> await_start(pid_t thread, std::int64_t deadline_ns);
 
 }  // namespace beamdump::target

@@ -18,7 +18,7 @@ Seccomp seccomp_of(pid_t thread);
 Result<Seccomp> strictest_seccomp(pid_t pid);
 
 /// Lets go of all of a process's threads, and of their children, that this thread traces, as soon
-/// as they stand. False: some did not within two seconds. They hang in the kernel, and are let go
+/// as they stand. False: some did not within two seconds. They hang in the kernel, and are resumed
 /// when this process ends.
 bool release_traced(pid_t pid);
 

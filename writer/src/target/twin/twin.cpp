@@ -120,7 +120,7 @@ Result<Preparation> prepare(pid_t node, const TwinLimits& limits) {
                                 "make a twin: use mode freeze, which has no further effect on it",
                                 node));
     }
-    // Whoever may read a process need not be allowed to end it, nor then its twin.
+    // Permission to read a process does not include killing it or its twin.
     if (::kill(node, 0) != 0 && errno == EPERM) {
         return fail(ErrorCode::kPermission,
                     fmt::format("this program may read process {}, but may not kill a twin of it: "

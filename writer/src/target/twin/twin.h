@@ -21,7 +21,7 @@ struct TwinLimits {
     std::optional<std::uint64_t> copied_bytes;
     /// What this process itself may still need, in bytes.
     std::uint64_t own_bytes = std::uint64_t{64} << 20U;
-    /// The twin is given up when less than this is left, in bytes. Nothing: a quarter of
+    /// The twin is abandoned when less than this is left, in bytes. Nothing: a quarter of
     /// copied_bytes.
     std::optional<std::uint64_t> floor_bytes;
     /// How long the node may be stopped; nothing: several times as long as its fork should take.
@@ -31,7 +31,7 @@ struct TwinLimits {
     bool filtered_too = false;
     /// Names of threads that may be borrowed, the best first. Empty: borrowable_threads().
     std::vector<std::string> threads;
-    /// Told of the node's stop. Non-owning; null: nobody.
+    /// Notified of the node's stop. Non-owning; null: nobody.
     Holds* holds = nullptr;
 };
 
@@ -47,7 +47,7 @@ struct TwinNeeds {
 
 /// A copy-on-write twin of a running process: all its private memory as it was in one short stop of
 /// all its threads, while the process runs on. It is a process of its own that never runs: held at
-/// its birth, it ends when it is let go, whoever lets it go. Memory that the process shares
+/// its start, it ends when it is resumed, whoever lets it go. Memory that the process shares
 /// (MAP_SHARED), the JIT's code among it, is not copied: the twin sees it change. What is marked
 /// MADV_DONTFORK is not there.
 ///
@@ -55,10 +55,10 @@ struct TwinNeeds {
 /// If it dies, the twin ends and nothing stays behind. docs/snapshot.md says how.
 class Twin {
   public:
-    /// Whether one could be made, as far as can be known while the process runs, and what it might
-    /// cost. Changes nothing. Errors as make().
+    /// Whether one could be made, as far as can be known while the process runs, and what it
+    /// might cost. Changes nothing. Errors as make().
     static Result<TwinNeeds> estimate_needs(pid_t node, const TwinLimits& limits = {});
-    /// How long the node may be stopped for making one at most, before that is given up.
+    /// How long the node may be stopped for making one at most, before that is abandoned.
     static std::chrono::nanoseconds longest_stop(const TwinNeeds& needs, const TwinLimits& limits);
 
     /// Offers this process and the twin to the kernel for when memory runs out (oom_score_adj).
