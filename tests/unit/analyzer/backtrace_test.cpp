@@ -77,10 +77,9 @@ TEST(Backtrace, VoidProcessHasNone) {
     const Ran ran = program.run({"backtrace", "sample.beamdump", "<0.4.0>"});
     EXPECT_EQ(ran.status, 3);
     EXPECT_EQ(ran.out, "");
-    EXPECT_EQ(
-        ran.err,
-        "beamdump-analyze: <0.4.0> was running when it was captured, so the dump has no stack "
-        "of it\n");
+    EXPECT_EQ(ran.err,
+              "beamdump-analyze: <0.4.0> was running when it was captured: the dump does not have "
+              "its stack\n");
 }
 
 TEST(Backtrace, SensitiveProcessIsWithheld) {

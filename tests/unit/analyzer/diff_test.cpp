@@ -77,7 +77,7 @@ TEST(Diff, OtherNodeSharesNoProcess) {
     EXPECT_EQ(result.common, 0U);
     const Ran ran = program.run({"diff", "sample.beamdump", "other.beamdump"});
     EXPECT_EQ(ran.status, 0);
-    EXPECT_THAT(ran.out, ::testing::HasSubstr("different runs"));
+    EXPECT_THAT(ran.out, ::testing::HasSubstr("of different nodes or runs"));
 }
 
 /// A crash dump's text with one process for each initial call.

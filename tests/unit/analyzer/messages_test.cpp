@@ -160,7 +160,7 @@ TEST(Messages, MoreShapesThanAreToldApartAreOthers) {
     EXPECT_EQ(ran.status, 0);
     EXPECT_THAT(ran.out, HasSubstr("  and 980 messages of 980 rarer shapes; --json lists them\n"
                                    "  and 10 messages of other shapes: at most 1,000 shapes are "
-                                   "told apart\n"));
+                                   "counted\n"));
     EXPECT_THAT(ran.out, HasSubstr("{alpha,... 1000 elements}"));
 }
 

@@ -98,7 +98,7 @@ TEST_F(OldCrashDump, MemoryIsOfTheHeapsAndSaysSoWhereTheTextTellsNone) {
     EXPECT_THAT(answer(kLarge, {"process", "shop"}),
                 HasSubstr("4.8 KiB (stack, heap and old heap only: the crash dump has no more)"));
     EXPECT_THAT(answer(kLarge, {"summary", "--json"}), HasSubstr("\"processes\": 4896"));
-    EXPECT_THAT(answer(kLarge, {"summary"}), HasSubstr("stack, heap and old heap;"));
+    EXPECT_THAT(answer(kLarge, {"summary"}), HasSubstr("stack, heap and old heap only;"));
     // R16B01 and later tell it: where they do not, nothing is made up.
     const auto newer =
         answer("Erlang R16B03 (erts-5.10.4) [source] [64-bit]", {"processes", "--json"});

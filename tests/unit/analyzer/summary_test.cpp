@@ -30,7 +30,7 @@ processes   4 of at most 262,144, with 3 messages queued
 consistent  3 processes; 1 void: 1 running
 
 Memory, as far as captured
-  resident   40.0 MiB  as the operating system counts
+  resident   40.0 MiB  as the operating system counts it
   processes   9.9 KiB
   code        4.0 KiB  1 module instances
   atoms          47 B  8 atoms, their text only

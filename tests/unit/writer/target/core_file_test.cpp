@@ -143,7 +143,7 @@ TEST(CoreFile, RefusesACoreThatDoesNotNameItsFiles) {
     CoreBuilder builder;
     builder.process(7, "old", "old").segment({0x1000, kPage, std::string(kPage, 'x')});
     EXPECT_EQ(refused(builder).code, ErrorCode::kUnsupported);
-    EXPECT_THAT(refused(builder).message, HasSubstr("which files old had mapped"));
+    EXPECT_THAT(refused(builder).message, HasSubstr("no note of the files that old had mapped"));
 }
 
 TEST(CoreFile, RefusesWhatCannotBe) {
