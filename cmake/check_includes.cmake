@@ -32,11 +32,26 @@ foreach(half include/libdump src)
   check(libdump/${half}/read   "libdump/" libdump/base/ libdump/format/ libdump/read/)
   check(libdump/${half}/term   "libdump/" libdump/base/ libdump/format/ libdump/term/)
   check(libdump/${half}/heap   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/heap/)
-  check(libdump/${half}/crash  "libdump/" libdump/base/ libdump/format/ libdump/write/ libdump/term/
-        libdump/crash/)
+  check(libdump/${half}/crash/text   "libdump/" libdump/base/ libdump/format/ libdump/crash/text/)
+  check(libdump/${half}/crash/import "libdump/" libdump/base/ libdump/format/ libdump/write/
+        libdump/term/ libdump/crash/text/ libdump/crash/import/)
   check(libdump/${half}/model  "libdump/" libdump/base/ libdump/format/ libdump/read/
         libdump/term/ libdump/model/)
 endforeach()
+
+# A room's private headers are "ROOM/NAME.h" below src/, and nobody else's.
+set(folders "(base|format|write|read|term|heap|crash|model)/")
+foreach(room base format write read term heap model)
+  check(libdump/src/${room} "${folders}" ${room}/)
+endforeach()
+
+# Inside crash: text <- import, and in that words <- heap <- records <- convert.
+check(libdump/src/crash/text           "${folders}" crash/text/)
+check(libdump/src/crash/import         "${folders}" crash/text/ crash/import/)
+check(libdump/src/crash/import/words   "crash/" crash/text/ crash/import/words/)
+check(libdump/src/crash/import/heap    "crash/" crash/text/ crash/import/words/ crash/import/heap/)
+check(libdump/src/crash/import/records "crash/" crash/text/ crash/import/words/ crash/import/heap/
+      crash/import/records/)
 
 # The programs: the writer never reads dumps, the analyzer never writes them, but for those that
 # `crash` makes of crash dumps.

@@ -3,7 +3,7 @@
 #include "support/memory_file.h"
 #include "support/memory_sink.h"
 
-#include <libdump/crash/convert.h>
+#include <libdump/crash/import/convert.h>
 #include <libdump/model/dump.h>
 #include <libdump/model/messages.h>
 #include <libdump/model/process_context.h>

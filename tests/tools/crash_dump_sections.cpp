@@ -1,7 +1,7 @@
 // Finds all sections of a crash dump, as every question about one begins, and prints how many there
 // are of each kind, one a line: what a benchmark compares with `wc -l`.
 
-#include <libdump/crash/crash_dump.h>
+#include <libdump/crash/text/crash_dump.h>
 
 #include <iostream>
 

@@ -3,7 +3,7 @@
 #include "render/shared/output.h"
 
 #include <libdump/base/budget.h>
-#include <libdump/crash/convert.h>
+#include <libdump/crash/import/convert.h>
 
 #include <CLI/App.hpp>
 

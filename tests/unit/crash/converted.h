@@ -2,7 +2,7 @@
 
 #include "crash_text.h"
 
-#include <libdump/crash/convert.h>
+#include <libdump/crash/import/convert.h>
 #include <libdump/model/dump.h>
 #include <libdump/model/messages.h>
 #include <libdump/model/process_context.h>

@@ -2,7 +2,7 @@
 
 #include "support/temporary_directory.h"
 
-#include <libdump/crash/text_source.h>
+#include <libdump/crash/text/text_source.h>
 
 #include <gtest/gtest.h>
 

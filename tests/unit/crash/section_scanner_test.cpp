@@ -1,4 +1,4 @@
-#include <libdump/crash/section_scanner.h>
+#include <libdump/crash/text/section_scanner.h>
 
 #include <gtest/gtest.h>
 

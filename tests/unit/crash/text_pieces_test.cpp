@@ -1,4 +1,4 @@
-#include "text_pieces.h"
+#include "crash/text/text_pieces.h"
 
 #include "crash_text.h"
 

@@ -1,4 +1,4 @@
-#include "word_image.h"
+#include "crash/import/words/word_image.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <libdump/base/budget.h>
+#include <libdump/base/error.h>
+#include <libdump/crash/text/section_scanner.h>
+#include <libdump/crash/text/text_source.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace beamdump::crash {
+
+/// A part of the text: a section's lines, without the line that names it.
+struct Span {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    [[nodiscard]] bool empty() const { return begin == end; }
+};
+
+/// The sections of one process.
+struct ProcessSections {
+    std::uint64_t owner_id = 0;
+    Span facts;  ///< =proc
+    std::optional<Span> messages;
+    std::optional<Span> dictionary;
+    std::optional<Span> stack;
+    std::optional<Span> heap;
+};
+
+/// What the head of the dump says, `=erl_crash_dump` and what follows up to the next section.
+struct CrashHeader {
+    std::string version;  ///< of the text format, "0.5"; empty in those of OTP releases before R15
+    std::string date;
+    std::string slogan;
+    std::string system_version;
+    std::optional<std::uint64_t> atoms;
+};
+
+/// Where the sections of a crash dump stand: what one pass over the text tells. Memory: about 200
+/// bytes a process, 24 a binary; counted in its budget, as is what conversions take. Versions of
+/// the text: 0.1 to 0.5, and those without a version.
+class CrashDump {
+  public:
+    /// Told now and then how many bytes of how many were looked at.
+    using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
+
+    /// Told what the head says, before the rest is looked at.
+    using HeaderSeen = std::function<void(const CrashHeader&)>;
+
+    /// Errors: those of TextSource::open(), kNotADump where no section is found, and kLimit.
+    static Result<CrashDump> open(const std::filesystem::path& path, const Progress& progress,
+                                  const HeaderSeen& header_seen = {},
+                                  const InputLimits& limits = {});
+
+    /// Counts what reading the dump takes.
+    [[nodiscard]] Budget& budget() const { return *budget_; }
+
+    [[nodiscard]] const TextSource& text() const { return text_; }
+    [[nodiscard]] const CrashHeader& header() const { return header_; }
+    [[nodiscard]] const std::vector<ProcessSections>& processes() const { return processes_; }
+    /// Binaries by their addresses, ascending.
+    [[nodiscard]] const std::vector<std::pair<std::uint64_t, Span>>& binaries() const {
+        return binaries_;
+    }
+    /// The Binary at that address; null where the text has none.
+    [[nodiscard]] const Span* binary(std::uint64_t address) const;
+    [[nodiscard]] const std::optional<Span>& literals() const { return literals_; }
+    [[nodiscard]] const std::optional<Span>& memory() const { return memory_; }
+    [[nodiscard]] const std::optional<Span>& loaded_modules() const { return loaded_modules_; }
+    /// Sections of other nodes: the number that stands for each in identifiers.
+    [[nodiscard]] const std::vector<std::pair<std::uint64_t, Span>>& nodes() const {
+        return nodes_;
+    }
+    [[nodiscard]] const std::string& node_name() const { return node_name_; }
+    /// Where sections stand that are none of processes, binaries and literals, neighbouring ones
+    /// together, each with its own line.
+    [[nodiscard]] const std::vector<Span>& other_sections() const { return other_sections_; }
+    /// How many sections of each kind there are.
+    [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& counts() const {
+        return counts_;
+    }
+    /// Whether its lines end as those of Windows: in an atom, too, such an end is one character.
+    [[nodiscard]] bool has_returns() const { return has_returns_; }
+    /// Where and why the text breaks off, one sentence; empty for a whole dump.
+    [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
+
+    /// The process in a section's name, `<0.12.0>`.
+    static std::optional<std::uint64_t> parse_owner(std::string_view pid);
+
+  private:
+    CrashDump(TextSource text, std::unique_ptr<Budget> budget)
+        : budget_(std::move(budget)), text_(std::move(text)) {}
+    Result<void> check_begin();
+    Result<void> scan(const Progress& progress, const HeaderSeen& header_seen);
+    Result<void> read_header(Span lines);
+    void add(const Section& section);
+    bool add_of_process(std::string_view tag, std::string_view argument, Span lines);
+    ProcessSections& process(std::string_view pid);
+
+    std::unique_ptr<Budget> budget_;  // does not move: what counts refers to it
+    TextSource text_;
+    CrashHeader header_;
+    std::vector<ProcessSections> processes_;
+    std::unordered_map<std::uint64_t, std::size_t> by_owner_;
+    std::vector<std::pair<std::uint64_t, Span>> binaries_;
+    std::vector<std::pair<std::uint64_t, Span>> nodes_;
+    std::vector<Span> other_sections_;
+    std::optional<Span> literals_;
+    std::optional<Span> memory_;
+    std::optional<Span> loaded_modules_;
+    std::string node_name_;
+    std::map<std::string, std::uint64_t, std::less<>> counts_;
+    std::string last_section_;
+    std::string cut_off_;
+    bool ended_ = false;
+    bool has_returns_ = false;
+};
+
+}  // namespace beamdump::crash

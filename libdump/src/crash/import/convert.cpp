@@ -1,0 +1,246 @@
+#include "crash/import/heap/heap_lines.h"
+#include "crash/import/heap/lazy_context.h"
+#include "crash/import/records/node_parser.h"
+#include "crash/import/records/other_sections.h"
+#include "crash/import/records/relation_parser.h"
+#include "crash/import/records/run_writer.h"
+#include "crash/import/records/table_writer.h"
+#include "crash/import/words/code_parser.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/crash/import/convert.h>
+#include <libdump/format/process_name.h>
+#include <libdump/write/process_index_writer.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace beamdump::crash {
+namespace {
+
+class Converter {
+  public:
+    Converter(const CrashDump& dump, DumpWriter& writer, TextFormat format, NodeText node)
+        : dump_(dump),
+          writer_(writer),
+          terms_(std::make_unique<NodeTerms>(std::move(format), &dump.budget())),
+          node_(std::move(node)),
+          binaries_(dump, terms_->format, writer) {}
+
+    Result<ConvertOutcome> run(const ConvertChoice& choice, const CrashDump::Progress& told);
+
+  private:
+    Result<void> begin();
+    Result<void> literals();
+    Result<void> processes(const ConvertChoice& choice, const CrashDump::Progress& told);
+    Result<void> finish();
+    [[nodiscard]] bool is_chosen(const ConvertChoice& choice, const ProcessText& process);
+
+    const CrashDump& dump_;
+    DumpWriter& writer_;
+    std::unique_ptr<NodeTerms> terms_;
+    NodeText node_;
+    BinaryWriter binaries_;
+    std::unique_ptr<LateHeap> late_heap_;
+    records::Trailer trailer_;
+    TextCounts counts_;
+    std::uint64_t words_ = 0;
+    ProcessName wanted_;
+    std::size_t names_left_ = 0;  ///< of wanted_: the first ones
+};
+
+Result<void> Converter::begin() {
+    ASSIGN_OR_RETURN(auto capture, writer_.append(format::RecordKind::kCapture, node_.capture));
+    trailer_.set_capture_offset(capture);
+    records::Epoch epoch;
+    epoch.set_number(1);
+    epoch.set_source(records::MEMORY_SOURCE_CRASH_DUMP);
+    ASSIGN_OR_RETURN(auto written, writer_.append(format::RecordKind::kEpoch, epoch));
+    trailer_.add_epoch_offset(written);
+    return read_other_nodes(dump_, terms_->names);
+}
+
+Result<void> Converter::literals() {
+    if (!dump_.literals()) {
+        return {};
+    }
+    TextCursor text(dump_.text(), dump_.literals()->begin, dump_.literals()->end);
+    auto& literals = terms_->literals;
+    HeapText objects(terms_->format, terms_->names, literals, literals,
+                     [this](std::uint64_t address) { return binaries_.want(address); });
+    auto counts = objects.read(text);
+    if (counts && counts->objects.overlaps != 0) {
+        counts = read_again(
+            dump_.text(), *dump_.literals(), terms_->format, terms_->names, literals, literals,
+            [this](std::uint64_t address) { return binaries_.want(address); }, dump_.budget());
+    }
+    if (!counts) {
+        return std::unexpected(counts.error());
+    }
+    counts_ = counts->all();
+    if (!counts_.empty()) {
+        *trailer_.mutable_crash_literals() = counts_.record();
+    }
+    ASSIGN_OR_RETURN(auto stretches, literals.stretches(kGapWords));
+    RunRecordWriter run(writer_);
+    for (const auto& stretch : stretches) {
+        format::RegionHeader header;
+        header.owner_kind = format::OwnerKind::kNode;
+        header.region_kind = format::RegionKind::kLiterals;
+        header.address = stretch.address;
+        header.total = stretch.words;
+        ASSIGN_OR_RETURN(auto ref,
+                         append_words(writer_, header, literals, stretch.address,
+                                      {literals, literals, terms_->names}, terms_->format.words));
+        RETURN_IF_ERROR(run.region(std::move(ref)));
+    }
+    ASSIGN_OR_RETURN(const auto offset, run.finish_as_record());
+    trailer_.set_literals_directory_offset(offset);
+    return binaries_.flush();
+}
+
+bool Converter::is_chosen(const ConvertChoice& choice, const ProcessText& process) {
+    switch (choice.heaps) {
+        case ConvertChoice::Heaps::kNone:
+            return false;
+        case ConvertChoice::Heaps::kAll:
+            return true;
+        case ConvertChoice::Heaps::kOne:
+        case ConvertChoice::Heaps::kOneLate:
+            break;
+    }
+    if (wanted_.owner_id) {
+        return *wanted_.owner_id == process.process.owner_id();
+    }
+    if (!process.process.has_registered_name_atom()) {
+        return false;
+    }
+    // A name may stand for two registered ones; as Dump::find_process(), prefers the first.
+    const auto end = wanted_.registered.begin() + static_cast<std::ptrdiff_t>(names_left_);
+    const auto found = std::find(wanted_.registered.begin(), end,
+                                 terms_->names.atoms().at(process.process.registered_name_atom()));
+    if (found == end) {
+        return false;
+    }
+    names_left_ = static_cast<std::size_t>(found - wanted_.registered.begin());
+    return true;
+}
+
+Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::Progress& told) {
+    wanted_ = parse_process_name(choice.process);
+    names_left_ = wanted_.registered.size();
+    ProcessIndexWriter index(writer_);
+    bool all_heaps_told = true;
+    TextWindow window(dump_.text());
+    RunText runs(dump_, *terms_, writer_, binaries_);
+    for (const auto& sections : dump_.processes()) {
+        ASSIGN_OR_RETURN(auto facts, read_process(dump_.text(), window, sections, terms_->format,
+                                                  terms_->names));
+        RETURN_IF_ERROR(terms_->names.check());
+        const auto relations = (facts.links + facts.monitors) * kRelationMemory;
+        const bool whole = is_chosen(choice, facts);
+        const auto extent = !whole ? RunText::Extent::kFacts
+                            : choice.heaps == ConvertChoice::Heaps::kOneLate
+                                ? RunText::Extent::kRoots
+                                : RunText::Extent::kWhole;
+        ASSIGN_OR_RETURN(auto row, runs.write(sections, std::move(facts), extent));
+        dump_.budget().give_memory(relations);
+        all_heaps_told = all_heaps_told && row.has_heap_words();
+        RETURN_IF_ERROR(index.add(row));
+        if (extent == RunText::Extent::kRoots) {
+            late_heap_ = runs.take_late_heap();
+        }
+        if (told && whole && sections.heap) {
+            told(sections.heap->end, dump_.text().size());
+        }
+    }
+    counts_.add(runs.counts());
+    words_ = runs.words();
+    if (choice.heaps == ConvertChoice::Heaps::kAll) {
+        for (const auto& [address, lines] : dump_.binaries()) {
+            binaries_.want(address);
+        }
+    }
+    RETURN_IF_ERROR(binaries_.finish(trailer_, choice.heaps == ConvertChoice::Heaps::kAll));
+    auto& totals = *trailer_.mutable_totals();
+    totals.MergeFrom(index.totals());
+    if (!all_heaps_told) {
+        totals.clear_heap_words();
+    }
+    return index.finish(trailer_);
+}
+
+Result<void> Converter::finish() {
+    if (!dump_.node_name().empty()) {
+        node_.node.set_name_atom(terms_->names.atom(terms_->format.node_name));
+    }
+    ASSIGN_OR_RETURN(auto node, writer_.append(format::RecordKind::kNode, node_.node));
+    trailer_.set_node_offset(node);
+    RETURN_IF_ERROR(write_names(terms_->names, terms_->format.node_name, writer_, trailer_));
+    auto& totals = *trailer_.mutable_totals();
+    totals.MergeFrom(node_.totals);
+    totals.set_words_captured(words_);
+    if (!dump_.cut_off().empty()) {
+        trailer_.add_warning(dump_.cut_off());
+    }
+    if (!counts_.empty()) {
+        *trailer_.mutable_crash_text() = counts_.record();
+    }
+    auto written = writer_.finish(trailer_);
+    return written ? Result<void>() : std::unexpected(written.error());
+}
+
+Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
+                                      const CrashDump::Progress& told) {
+    auto done = begin();
+    if (done && choice.heaps != ConvertChoice::Heaps::kNone) {
+        done = literals();
+    }
+    if (done && choice.other_sections) {
+        done = write_other_sections(dump_, writer_, trailer_);
+    }
+    if (done) {
+        done = processes(choice, told);
+    }
+    if (done) {
+        done = finish();
+    }
+    if (!done) {
+        return done.error().code == ErrorCode::kLimit
+                   ? wrap(dump_.text().name(), std::move(done.error()))
+                   : std::unexpected(done.error());
+    }
+    ConvertOutcome outcome{dump_.processes().size(), counts_.malformed, {}, nullptr};
+    if (!dump_.cut_off().empty()) {
+        outcome.missing.push_back(dump_.cut_off());
+    }
+    std::ranges::move(counts_.sentences(), std::back_inserter(outcome.missing));
+    if (choice.heaps == ConvertChoice::Heaps::kOneLate) {
+        outcome.late_terms =
+            std::make_unique<LateContext>(dump_, std::move(terms_), std::move(late_heap_));
+    }
+    return outcome;
+}
+
+}  // namespace
+
+Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> sink,
+                               const ConvertChoice& choice, const CrashDump::Progress& told) {
+    DumpWriterOptions options;
+    options.level = choice.level;
+    ASSIGN_OR_RETURN(auto writer, DumpWriter::create(std::move(sink), options));
+    ASSIGN_OR_RETURN(auto node, read_node(dump));
+    ASSIGN_OR_RETURN(auto scheme, scheme_of(node.scheme));
+    std::string_view own = dump.node_name();
+    const auto name = parse_atom(own);
+    TextFormat format{WordMaker(scheme),
+                      node.base64,
+                      node.node.word_size(),
+                      name.value_or("nonode@nohost"),
+                      name.has_value(),
+                      dump.has_returns(),
+                      node.capture.memory_of_heaps()};
+    return Converter(dump, writer, std::move(format), std::move(node)).run(choice, told);
+}
+
+}  // namespace beamdump::crash

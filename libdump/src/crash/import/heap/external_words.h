@@ -1,0 +1,32 @@
+#pragma once
+
+#include "crash/import/words/element_parser.h"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace beamdump::crash {
+
+/// The words of a term in the external term format.
+struct ExternalTerm {
+    /// An object that another one refers to.
+    struct Part {
+        std::uint64_t at = 0;
+        bool is_cell = false;
+        std::vector<WordImage::Word> words;
+    };
+    std::vector<WordImage::Word> root;  ///< of the boxed object that the term is
+    std::vector<Part> parts;            ///< at addresses of their own
+};
+
+/// The words of an object that the VM prints in the external term format, for it has no text of its
+/// own: a reference, a fun (its environment as empty lists), a pid or port of another node; a map
+/// (erl_process_dump.c of OTP 18 to 20). `place`: where its parts go, one behind the other, four
+/// words for each byte at most. Nothing for what is no boxed object, where the bytes make no term,
+/// and where it is nested too deeply.
+std::optional<ExternalTerm> words_of_external(std::span<const std::uint8_t> bytes,
+                                              const TextFormat& format, Names& names,
+                                              std::uint64_t place);
+
+}  // namespace beamdump::crash

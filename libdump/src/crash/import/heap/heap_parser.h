@@ -1,0 +1,105 @@
+#pragma once
+
+#include "crash/import/words/element_parser.h"
+
+#include <libdump/format/text_counts.h>
+
+#include <functional>
+#include <vector>
+
+namespace beamdump::crash {
+
+/// What of a section of heap lines could not be used.
+struct HeapCounts {
+    /// So many objects that were left out are known by name.
+    static constexpr std::size_t kMostListed = 4096;
+
+    TextCounts lines;    ///< those that name no object
+    TextCounts objects;  ///< those that were left out
+    std::vector<LeftOut> left_out;
+
+    void leave_out(const LeftOut& object);
+    [[nodiscard]] TextCounts all() const;
+};
+
+/// Puts the objects of a section of heap lines, `ADDRESS:...` each (erl_process_dump.c, heap_dump
+/// and dump_module_literals), into an image, as the words of the node's own term scheme. What the
+/// VM leaves out is made up: parts of a Binary refer to it through objects at addresses that no
+/// node has, and a fun's environment is empty lists.
+class HeapText {
+  public:
+    /// Non-owning. `literals`: what else may be referred to, or `image` itself. `binary`: told of
+    /// each Binary that is referred to; says whether the dump has one there.
+    /// An object that would reach into another is left out and counted: where the image knows the
+    /// beginnings of all, the one that is too long; else the one that is met later.
+    enum class Starts : std::uint8_t { kUnknown, kKnown };
+    HeapText(const TextFormat& format, Names& names, WordImage& image, WordImage& literals,
+             std::function<bool(std::uint64_t)> binary, Starts starts = Starts::kUnknown)
+        : format_(format),
+          names_(names),
+          image_(image),
+          literals_(literals),
+          binary_(std::move(binary)),
+          starts_(starts) {}
+
+    /// Reads to the end of `text`. A line that is none is counted and passed over; the object of
+    /// one that does not end where it should is left out.
+    Result<HeapCounts> read(TextCursor& text);
+
+  private:
+    enum class Outcome : std::uint8_t { kDone, kMalformed, kOverlap };
+    using Parsed = Result<Outcome>;
+
+    Parsed object(TextCursor& text, std::uint64_t at);
+    Parsed whole(std::uint64_t at, std::span<const std::uint64_t> words);
+    Result<bool> has_room(std::uint64_t at, std::uint64_t words);
+    Parsed boxed(std::uint64_t at, std::span<const std::uint64_t> words);
+    Parsed cell(TextCursor& text, std::uint64_t at);
+    Parsed tuple(TextCursor& text, std::uint64_t at);
+    Parsed floating(TextCursor& text, std::uint64_t at);
+    Parsed big(TextCursor& text, std::uint64_t at);
+    Parsed map(TextCursor& text, std::uint64_t at);
+    Parsed flat_map(TextCursor& text, std::uint64_t at);
+    Parsed binary(TextCursor& text, std::uint64_t at);
+    Parsed heap_binary(TextCursor& text, std::uint64_t at);
+    Parsed off_heap_binary(TextCursor& text, std::uint64_t at, bool sub);
+    Parsed identifier(TextCursor& text, std::uint64_t at, bool pid);
+    Parsed external(TextCursor& text, std::uint64_t at);
+    Parsed elements(TextCursor& text, std::uint64_t object, std::uint64_t before,
+                    std::uint64_t count);
+
+    Result<void> reference_to(std::uint64_t at, std::uint64_t binary, std::uint64_t offset,
+                              std::uint64_t bytes);
+    Result<void> part_of(std::uint64_t at, std::uint64_t original, std::uint64_t offset,
+                         std::uint64_t bytes);
+    /// The address of a made-up object that holds a Binary.
+    Result<std::uint64_t> holder_of(std::uint64_t binary);
+    Result<void> put(std::uint64_t at, std::span<const std::uint64_t> words);
+    Result<void> put_words(std::uint64_t at, std::span<const WordImage::Word> words);
+    Result<void> settle_parts();
+
+    /// A part of something that was no object when it was met.
+    struct Part {
+        std::uint64_t at = 0;
+        std::uint64_t original = 0;
+        std::uint64_t binary = 0;  // the address as the text has it
+    };
+
+    const TextFormat& format_;
+    Names& names_;
+    WordImage& image_;
+    WordImage& literals_;
+    std::vector<Part> parts_;
+    std::function<bool(std::uint64_t)> binary_;
+    Starts starts_;
+    std::uint64_t line_ = 0;  // where the one at hand begins
+    std::vector<std::uint64_t> words_;
+};
+
+/// The first byte of a Binary at that address: where a record of it says that its bytes are.
+constexpr std::uint64_t binary_data_address(std::uint64_t binary) {
+    constexpr std::uint64_t kBinaryHeaderBytes = 32;
+    return binary + kBinaryHeaderBytes;
+}
+
+}  // namespace beamdump::crash

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "crash/import/heap/lazy_heap.h"
+
+#include <libdump/crash/import/lazy_terms.h>
+
+namespace beamdump::crash {
+
+/// The terms of one process, from its heap's lines and what belongs to the node.
+class LateContext final : public LateTerms {
+  public:
+    /// `dump` is not owned; `heap` refers to `node`, and null where the process has none.
+    LateContext(const CrashDump& dump, std::unique_ptr<NodeTerms> node,
+                std::unique_ptr<LateHeap> heap)
+        : dump_(dump), node_(std::move(node)), heap_(std::move(heap)) {}
+
+    [[nodiscard]] TextCounts met() const override { return heap_ ? heap_->met() : TextCounts(); }
+    void missed(std::uint64_t address) override;
+
+    Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;
+    [[nodiscard]] std::uint64_t region_bytes_bound() const override;
+    AtomText atom(std::uint32_t index) override;
+    std::optional<FunctionName> export_at(std::uint64_t address) override;
+    std::optional<FunInfo> fun_entry_at(std::uint64_t address) override;
+    std::optional<NodeInfo> node_at(std::uint64_t address) override;
+    std::optional<std::uint64_t> catch_address(std::uint32_t index) override;
+    std::optional<CodeLocation> code_at(std::uint64_t address) override;
+    Result<BinaryInfo> binary_at(std::uint64_t address) override;
+    std::optional<std::array<std::uint32_t, 3>> magic_reference(std::uint64_t address) override;
+    Result<std::size_t> binary_bytes(std::uint64_t binary_address, std::uint64_t from,
+                                     std::span<std::byte> into) override;
+
+  private:
+    /// What a Binary's section says of it, and where its bytes are as text.
+    struct BinaryText {
+        std::uint64_t address = 0;
+        BinaryInfo info;
+        Span characters;
+    };
+    Result<BinaryText> binary_text(std::uint64_t address);
+
+    const CrashDump& dump_;
+    std::unique_ptr<NodeTerms> node_;
+    std::unique_ptr<LateHeap> heap_;
+    std::optional<BinaryText> last_binary_;  // a large one is asked for in many small parts
+};
+
+}  // namespace beamdump::crash

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "crash/import/heap/heap_lines.h"
+#include "crash/import/heap/heap_parser.h"
+#include "crash/import/words/node_terms.h"
+
+#include <unordered_map>
+
+namespace beamdump::crash {
+
+/// A process's heap whose lines are read when words of theirs are asked for; each of them once.
+class LateHeap {
+  public:
+    /// Non-owning. `section`: the heap's lines.
+    LateHeap(const CrashDump& dump, NodeTerms& node)
+        : dump_(dump), node_(node), image_(&dump.budget()) {}
+
+    /// Finds where its objects are, in one pass over its lines.
+    Result<void> open(Span section);
+
+    /// What begins where; words only as far as they were asked for.
+    [[nodiscard]] WordImage& image() { return image_; }
+    /// Words from an address on, up to what no line has; at least one. kUnmapped where there is
+    /// none.
+    Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into);
+    /// At least all its objects together have.
+    [[nodiscard]] std::uint64_t most_words() const { return lines_ ? lines_->most_words() : 0; }
+    /// Counts the object at an address that a term leads to, if it was left out; once.
+    void missed(std::uint64_t address);
+    /// Objects so counted.
+    [[nodiscard]] const TextCounts& met() const { return met_; }
+
+  private:
+    Result<void> read_page(std::uint64_t page);
+    Result<void> read_part(std::uint64_t number);
+
+    const CrashDump& dump_;
+    NodeTerms& node_;
+    WordImage image_;
+    std::unique_ptr<HeapLines> lines_;
+    std::vector<bool> parts_read_;
+    std::uint64_t last_page_ = ~std::uint64_t{0};
+    std::unordered_map<std::uint64_t, LeftOut> left_out_;
+    TextCounts met_;
+    std::vector<WordImage::Word> part_;
+};
+
+}  // namespace beamdump::crash

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "crash/import/words/element_parser.h"
+
+#include <libdump/crash/text/crash_dump.h>
+
+#include <records.pb.h>
+
+namespace beamdump::crash {
+
+/// What the dump's head and its sections about the node as a whole say.
+struct NodeText {
+    records::Node node;
+    records::Capture capture;
+    records::Totals totals;
+    format::TermScheme scheme = format::TermScheme::kOtp25;
+    bool base64 = true;
+};
+
+Result<NodeText> read_node(const CrashDump& dump);
+
+/// Notes the names of other nodes, by the numbers that stand for them.
+Result<void> read_other_nodes(const CrashDump& dump, Names& names);
+
+}  // namespace beamdump::crash

@@ -1,0 +1,128 @@
+#include "crash/import/words/stack_parser.h"
+
+#include "crash/import/words/code_parser.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace beamdump::crash {
+namespace {
+
+constexpr std::uint64_t kMostLine = 4096;
+constexpr std::string_view kReturn = "Return addr ";
+constexpr std::string_view kCatch = "Catch ";
+// What the text may lack at one place: as many words as a frame has at most.
+constexpr std::uint64_t kMostLost = 1024;
+// No object is there: a word that the text lacks is shown as absent.
+constexpr std::uint64_t kLostPlace = 0x0F60'0000'0000'0000;
+
+}  // namespace
+
+std::optional<WordImage::Word> StackText::take_code() {
+    const auto line = text_.take_line(kMostLine);
+    const bool is_catch = line.starts_with(kCatch);
+    if (!is_catch && !line.starts_with(kReturn)) {
+        return std::nullopt;
+    }
+    const auto code = note_code(
+        std::string_view(line).substr(is_catch ? kCatch.size() : kReturn.size()), near_, names_);
+    if (!code) {
+        return std::nullopt;
+    }
+    return WordImage::Word{is_catch ? format_.words.catch_word(names_.catch_at(*code)) : *code};
+}
+
+/// Nothing where the line is none of a stack; it is passed over.
+std::optional<StackText::Line> StackText::take_line() {
+    Line line;
+    const bool is_register = text_.take('y');
+    if (is_register) {
+        line.index = text_.take_decimal();
+    } else {
+        // ERTS 5.4 and older print addresses without 0x.
+        text_.skip(text_.look(2).starts_with("0x") ? 2 : 0);
+        line.place = text_.take_hex();
+    }
+    // Words with their own address are return addresses alone: another line is one of a heap.
+    if ((!line.index && !line.place) || !text_.take(':') || (!is_register && text_.peek() != 'S')) {
+        text_.skip_line();
+        return std::nullopt;
+    }
+    std::optional<WordImage::Word> word;
+    if (text_.take('S')) {
+        word = take_code();
+    } else {
+        word = take_element(text_, format_, names_);
+        if (!text_.take_line_end()) {
+            text_.skip_line();
+            return std::nullopt;
+        }
+    }
+    if (!word) {
+        return std::nullopt;
+    }
+    line.word = *word;
+    return line;
+}
+
+std::uint64_t StackText::lost_before(const Line& line) const {
+    std::uint64_t lost = 1;
+    if (line.index && *line.index > register_) {
+        lost = *line.index - register_;
+    } else if (line.place && top_) {
+        const auto expected = *top_ + words_ * WordImage::kWordBytes;
+        const auto place = format_.place_of(*line.place);
+        if (place > expected) {
+            lost = (place - expected) / WordImage::kWordBytes;
+        }
+    }
+    return lost <= kMostLost ? lost : 1;
+}
+
+WordImage::Word StackText::give(const Line& line) {
+    if (line.place && !top_ && *line.place >= words_ * format_.word_bytes) {
+        top_ = format_.place_of(*line.place) - words_ * WordImage::kWordBytes;
+    }
+    register_ = line.place ? 0 : register_ + 1;
+    ++words_;
+    return line.word;
+}
+
+WordImage::Word StackText::lost_word() {
+    --lost_;
+    ++register_;
+    return WordImage::Word{kLostPlace + words_++ * WordImage::kWordBytes, true};
+}
+
+std::optional<WordImage::Word> StackText::next() {
+    if (lost_ != 0) {
+        return lost_word();
+    }
+    if (const auto line = std::exchange(waiting_, std::nullopt)) {
+        return give(*line);
+    }
+    bool unread = false;
+    while (!text_.at_end()) {
+        const auto begin = text_.position();
+        auto line = take_line();
+        if (!line) {
+            counts_.add_malformed(begin);
+            unread = true;
+            continue;
+        }
+        if (!unread) {
+            return give(*line);
+        }
+        lost_ = lost_before(*line);
+        waiting_ = std::move(line);
+        return lost_word();
+    }
+    if (unread && !text_.error()) {
+        lost_ = 1;
+        return lost_word();
+    }
+    return std::nullopt;
+}
+
+}  // namespace beamdump::crash

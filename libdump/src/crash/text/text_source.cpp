@@ -1,0 +1,192 @@
+#include <libdump/base/return_if_error.h>
+#include <libdump/base/system_error.h>
+#include <libdump/base/temporary_file.h>
+#include <libdump/crash/text/text_source.h>
+
+#include <boost/iostreams/concepts.hpp>
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filter/lzma.hpp>
+#include <boost/iostreams/filter/zstd.hpp>
+#include <boost/iostreams/filtering_stream.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace beamdump::crash {
+namespace {
+
+namespace io = boost::iostreams;
+using namespace std::string_view_literals;
+
+enum class Packing : std::uint8_t { kNone, kGzip, kXz, kZstd };
+constexpr std::size_t kMagicBytes = 6;
+
+Packing packing_of(std::string_view start) {
+    if (start.starts_with("\x1f\x8b"sv)) {
+        return Packing::kGzip;
+    }
+    if (start.starts_with("\xfd"
+                          "7zXZ\0"sv)) {
+        return Packing::kXz;
+    }
+    return start.starts_with("\x28\xb5\x2f\xfd"sv) ? Packing::kZstd : Packing::kNone;
+}
+
+/// A descriptor's bytes as Boost.Iostreams reads them, after those that were looked at already.
+class DescriptorDevice : public io::source {
+  public:
+    DescriptorDevice(int descriptor, std::string start)
+        : descriptor_(descriptor), start_(std::move(start)) {}
+
+    std::streamsize read(char* into, std::streamsize count) {
+        if (!start_.empty()) {
+            const auto part = std::min<std::size_t>(start_.size(), static_cast<std::size_t>(count));
+            start_.copy(into, part);
+            start_.erase(0, part);
+            return static_cast<std::streamsize>(part);
+        }
+        ssize_t got = 0;
+        do {
+            got = ::read(descriptor_, into, static_cast<std::size_t>(count));
+        } while (got < 0 && errno == EINTR);
+        if (got < 0) {
+            throw std::ios_base::failure(system_error_text(errno));
+        }
+        return got == 0 ? -1 : got;
+    }
+
+  private:
+    int descriptor_;
+    std::string start_;
+};
+
+std::string first_bytes(int descriptor) {
+    std::array<char, kMagicBytes> bytes{};
+    std::size_t held = 0;
+    while (held < bytes.size()) {
+        const auto got = ::read(descriptor, bytes.data() + held, bytes.size() - held);
+        if (got > 0) {
+            held += static_cast<std::size_t>(got);
+        } else if (got == 0 || errno != EINTR) {
+            break;
+        }
+    }
+    return {bytes.data(), held};
+}
+
+Result<void> write_all(int descriptor, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const auto count = ::write(descriptor, bytes.data(), bytes.size());
+        if (count >= 0) {
+            bytes.remove_prefix(static_cast<std::size_t>(count));
+        } else if (errno != EINTR) {
+            return fail(errno == ENOSPC || errno == EDQUOT ? ErrorCode::kNoSpace : ErrorCode::kIo,
+                        fmt::format("cannot write the unpacked text to a temporary file: {}; set "
+                                    "TMPDIR to a directory with room for it",
+                                    system_error_text(errno)));
+        }
+    }
+    return {};
+}
+
+struct Unpacked {
+    Descriptor file;
+    std::uint64_t bytes = 0;
+    std::string broken;
+};
+
+Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, Budget* budget) {
+    ASSIGN_OR_RETURN(auto file, open_temporary_file());
+    Unpacked result{std::move(file), 0, {}};
+    std::vector<char> piece(1U << 20U);
+    try {
+        io::filtering_istream stream;
+        if (packing == Packing::kGzip) {
+            stream.push(io::gzip_decompressor());
+        } else if (packing == Packing::kXz) {
+            stream.push(io::lzma_decompressor());
+        } else if (packing == Packing::kZstd) {
+            stream.push(io::zstd_decompressor());
+        }
+        stream.push(DescriptorDevice(descriptor, std::move(start)));
+        // Piece by piece as it is unpacked: nothing that comes before a break is lost.
+        auto& unpacked = *stream.rdbuf();
+        while (unpacked.sgetc() != std::char_traits<char>::eof()) {
+            const auto there = std::clamp<std::streamsize>(
+                unpacked.in_avail(), 1, static_cast<std::streamsize>(piece.size()));
+            const auto got = static_cast<std::size_t>(unpacked.sgetn(piece.data(), there));
+            if (budget != nullptr) {
+                RETURN_IF_ERROR(budget->take_temporary(got));
+            }
+            RETURN_IF_ERROR(write_all(result.file.get(), {piece.data(), got}));
+            result.bytes += got;
+        }
+    } catch (const std::exception& error) {
+        result.broken = error.what();
+    }
+    return result;
+}
+
+}  // namespace
+
+Result<TextSource> TextSource::open(const std::filesystem::path& path, Budget* budget) {
+    std::string name = path.string();
+    Descriptor file(name == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat status{};
+    if (!file.valid() || ::fstat(file.get(), &status) != 0) {
+        const ErrorCode code = errno == ENOENT   ? ErrorCode::kNotFound
+                               : errno == EACCES ? ErrorCode::kPermission
+                                                 : ErrorCode::kIo;
+        return fail(code, fmt::format("cannot open {}: {}", name, system_error_text(errno)));
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return fail(ErrorCode::kNotADump, fmt::format("{} is a directory", name));
+    }
+    auto start = first_bytes(file.get());
+    const auto packing = packing_of(start);
+    if (packing == Packing::kNone && S_ISREG(status.st_mode)) {
+        return TextSource(std::move(name), std::move(file),
+                          static_cast<std::uint64_t>(status.st_size));
+    }
+    auto unpacked = unpack(file.get(), packing, std::move(start), budget);
+    if (!unpacked) {
+        return wrap("unpacking " + name, std::move(unpacked.error()));
+    }
+    if (unpacked->bytes == 0 && !unpacked->broken.empty()) {
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("cannot unpack {}: {}", name, unpacked->broken));
+    }
+    TextSource text(std::move(name), std::move(unpacked->file), unpacked->bytes);
+    text.broken_ = std::move(unpacked->broken);
+    return text;
+}
+
+Result<std::size_t> TextSource::read(std::uint64_t offset, std::span<char> into) const {
+    std::size_t done = 0;
+    while (done < into.size()) {
+        const auto count = ::pread(file_.get(), into.data() + done, into.size() - done,
+                                   static_cast<off_t>(offset + done));
+        if (count > 0) {
+            done += static_cast<std::size_t>(count);
+        } else if (count == 0) {
+            break;
+        } else if (errno != EINTR) {
+            return fail(ErrorCode::kIo,
+                        fmt::format("cannot read {} bytes at byte {} of {}: {}", into.size(),
+                                    offset, name_, system_error_text(errno)));
+        }
+    }
+    std::atomic_ref(bytes_read_).fetch_add(done, std::memory_order_relaxed);
+    return done;
+}
+
+}  // namespace beamdump::crash
