@@ -37,6 +37,8 @@ foreach(half include/libdump src)
         libdump/term/ libdump/crash/text/ libdump/crash/import/)
   check(libdump/${half}/model  "libdump/" libdump/base/ libdump/format/ libdump/read/
         libdump/term/ libdump/model/)
+  check(libdump/${half}/crash/export "libdump/" libdump/base/ libdump/format/ libdump/read/
+        libdump/term/ libdump/heap/ libdump/model/ libdump/crash/export/)
 endforeach()
 
 # A room's private headers are "ROOM/NAME.h" below src/, and nobody else's.
@@ -45,13 +47,17 @@ foreach(room base format write read term heap model)
   check(libdump/src/${room} "${folders}" ${room}/)
 endforeach()
 
-# Inside crash: text <- import, and in that words <- heap <- records <- convert.
+# Inside crash: text <- import, in that words <- heap <- records <- convert; in export, which writes
+# such a text of any dump, terms <- sections.
 check(libdump/src/crash/text           "${folders}" crash/text/)
 check(libdump/src/crash/import         "${folders}" crash/text/ crash/import/)
 check(libdump/src/crash/import/words   "crash/" crash/text/ crash/import/words/)
 check(libdump/src/crash/import/heap    "crash/" crash/text/ crash/import/words/ crash/import/heap/)
 check(libdump/src/crash/import/records "crash/" crash/text/ crash/import/words/ crash/import/heap/
       crash/import/records/)
+check(libdump/src/crash/export          "${folders}" crash/export/)
+check(libdump/src/crash/export/terms    "crash/" crash/export/terms/)
+check(libdump/src/crash/export/sections "crash/" crash/export/terms/ crash/export/sections/)
 
 # The programs: the writer never reads dumps, the analyzer never writes them, but for those that
 # `crash` makes of crash dumps.
@@ -96,13 +102,12 @@ check(writer/src/beam/processes "beam/" beam/layout/ beam/vm/ beam/tables/ beam/
 check(writer/src/beam/checks    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/checks/)
 
 # Inside the analyzer: query knows no renderer, render knows no dump; input alone knows that there is
-# more than one kind of file; crash_dump writes the VM's own text of all that there is, and asks query.
-set(folders "(input|query|render|crash_dump|cli)/")
+# more than one kind of file.
+set(folders "(input|query|render|cli)/")
 check(analyzer/src/input      "${folders}" input/)
 check(analyzer/src/query      "${folders}" query/)
 check(analyzer/src/render     "${folders}" query/ render/)
-check(analyzer/src/crash_dump "${folders}" query/ crash_dump/)
-check(analyzer/src/cli        "${folders}" input/ query/ render/ crash_dump/ cli/)
+check(analyzer/src/cli        "${folders}" input/ query/ render/ cli/)
 
 # Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli. Its cli alone uses the
 # writer, from below: what opens nodes and cores and tries a layout on them, never a capture.

@@ -75,7 +75,7 @@ Result<void> texts(Line& line, Dump& dump, const std::string& file, const std::s
     }
     member(line, "name", (*backtrace)->line().registered_name.value_or(""));
     member(line, "void", (*backtrace)->line().void_reason.value_or(""));
-    if ((*backtrace)->withheld() != query::Withheld::kNo) {
+    if ((*backtrace)->withheld() != Withheld::kNo) {
         return {};
     }
     std::string text;

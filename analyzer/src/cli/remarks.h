@@ -21,17 +21,17 @@ std::string void_sentence(const query::ProcessLine& line, std::string_view detai
 /// The outcome of a listing of one process's terms, whatever they are.
 template <typename Listing>
 Outcome report_listing(Invocation& invocation, const Listing& listing, std::string_view what) {
-    if (listing.withheld() == query::Withheld::kSensitive) {
+    if (listing.withheld() == Withheld::kSensitive) {
         invocation.report(
             fmt::format("{} is flagged sensitive, so its {} withheld; --sensitive shows "
                         "them",
                         listing.line().pid, what));
-    } else if (listing.withheld() == query::Withheld::kVoid) {
+    } else if (listing.withheld() == Withheld::kVoid) {
         invocation.report(
             fmt::format("{}: its {} not in the dump", void_sentence(listing.line()), what));
     }
     report_placeholders(invocation, listing.placeholders());
-    return {listing.withheld() != query::Withheld::kNo || listing.placeholders() > 0};
+    return {listing.withheld() != Withheld::kNo || listing.placeholders() > 0};
 }
 
 }  // namespace beamdump::cli

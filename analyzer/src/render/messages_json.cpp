@@ -43,7 +43,7 @@ Result<void> messages_json(Output& output, query::MessageListing& listing) {
     JsonWriter json(output, "beamdump.messages/1");
     write_dump(json, "dump", listing.dump_facts());
     write_process(json, listing.line(), listing.withheld());
-    if (listing.withheld() == query::Withheld::kNo) {
+    if (listing.withheld() == Withheld::kNo) {
         json.member("entries", listing.entries());
         json.member("from", listing.options().from);
         if (listing.options().histogram) {
@@ -69,7 +69,7 @@ Result<void> dictionary_json(Output& output, query::DictionaryListing& listing) 
     JsonWriter json(output, "beamdump.dictionary/1");
     write_dump(json, "dump", listing.dump_facts());
     write_process(json, listing.line(), listing.withheld());
-    if (listing.withheld() == query::Withheld::kNo) {
+    if (listing.withheld() == Withheld::kNo) {
         json.member("entries", listing.entries());
         json.member("from", listing.options().from);
         json.begin_array("dictionary");

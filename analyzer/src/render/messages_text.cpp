@@ -64,7 +64,7 @@ std::size_t number_width(std::uint64_t from, std::uint64_t limit, std::uint64_t 
 Result<void> messages_text(Output& output, query::MessageListing& listing) {
     const Marks marks(listing.dump_facts().layout);
     print_heading(output, listing, marks);
-    if (listing.withheld() != query::Withheld::kNo) {
+    if (listing.withheld() != Withheld::kNo) {
         return {};
     }
     const auto& options = listing.options();
@@ -114,7 +114,7 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
 Result<void> dictionary_text(Output& output, query::DictionaryListing& listing) {
     const Marks marks(listing.dump_facts().layout);
     print_heading(output, listing, marks);
-    if (listing.withheld() != query::Withheld::kNo) {
+    if (listing.withheld() != Withheld::kNo) {
         return {};
     }
     const auto& options = listing.options();

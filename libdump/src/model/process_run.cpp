@@ -104,4 +104,11 @@ Result<ProcessRun> ProcessRun::load(DumpReader& reader, const records::ProcessRo
     return ProcessRun{row, std::move(*process), std::move(*end), std::move(*directory)};
 }
 
+Withheld terms_withheld(const ProcessRun& run, bool sensitive) {
+    if (run.is_void()) {
+        return Withheld::kVoid;
+    }
+    return run.process.sensitive() && !sensitive ? Withheld::kSensitive : Withheld::kNo;
+}
+
 }  // namespace beamdump

@@ -42,11 +42,11 @@ void report_gaps(Invocation& invocation, const query::Backtrace& backtrace) {
 }
 
 void report_withheld(Invocation& invocation, const query::Backtrace& backtrace) {
-    if (backtrace.withheld() == query::Withheld::kSensitive) {
+    if (backtrace.withheld() == Withheld::kSensitive) {
         invocation.report(
             fmt::format("{} is flagged sensitive, so its stack is withheld; --sensitive shows it",
                         backtrace.line().pid));
-    } else if (backtrace.withheld() == query::Withheld::kVoid) {
+    } else if (backtrace.withheld() == Withheld::kVoid) {
         invocation.report(fmt::format("{}: the dump does not have its stack",
                                       void_sentence(backtrace.line(), backtrace.void_detail())));
     }
@@ -104,8 +104,7 @@ class BacktraceCommand final : public Command {
         }
         report_withheld(invocation, backtrace);
         report_gaps(invocation, backtrace);
-        return Outcome{backtrace.withheld() != query::Withheld::kNo ||
-                       backtrace.gaps().total() > 0};
+        return Outcome{backtrace.withheld() != Withheld::kNo || backtrace.gaps().total() > 0};
     }
 
   private:

@@ -1,5 +1,3 @@
-#include "crash_dump/crash_dump.h"
-
 #include "cli/command_table.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
@@ -8,6 +6,7 @@
 #include <libdump/base/amount_text.h>
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/crash/export/write_crash_dump.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +20,7 @@ namespace beamdump::cli {
 
 namespace {
 
-void report_left_out(Invocation& invocation, const crash_dump::Report& report) {
+void report_left_out(Invocation& invocation, const crash::ExportReport& report) {
     std::vector<std::string> parts;
     if (report.inconsistent > 0) {
         parts.push_back("the terms of " + counted(report.inconsistent, "process", "processes") +
@@ -65,10 +64,11 @@ class CrashDumpCommand final : public Command {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, crash::ConvertChoice{}));
         dump->text_damage().tell_all(dump->trailer());
         options_.limits = invocation.limits();
+        options_.program_version = BEAMDUMP_VERSION;
         ASSIGN_OR_RETURN(auto sink, open_sink(output_, invocation.out()));
         ProgressLine line(invocation.err());
-        auto report = crash_dump::write_crash_dump(
-            *dump, options_, *sink, [&line](const crash_dump::Progress& progress) {
+        auto report = crash::write_crash_dump(
+            *dump, options_, *sink, [&line](const crash::ExportProgress& progress) {
                 line.update(progress.phase, progress.done, progress.total, [&progress] {
                     return fmt::format(", {} written", bytes_text(progress.bytes));
                 });
@@ -87,7 +87,7 @@ class CrashDumpCommand final : public Command {
   private:
     std::string dump_;
     OutputChoice output_;
-    crash_dump::Options options_;
+    crash::ExportOptions options_;
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ HeapReading::HeapReading(Dump& dump, std::shared_ptr<OpenedProcess> process,
               .max_file_bytes = options.limits.temporary_bytes()}),
       words_(process_->context),
       texts_(LateTexts::make(dump, process_, options.term_bytes)),
-      of_crash_dump_(query::is_of_crash_dump(dump)) {}
+      of_crash_dump_(beamdump::is_of_crash_dump(dump)) {}
 
 HeapArea HeapReading::area_of(std::uint64_t address) {
     const records::Process& facts = process_->run.process;

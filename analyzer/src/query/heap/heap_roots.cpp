@@ -1,9 +1,8 @@
 #include "query/heap/heap_roots.h"
 
-#include "query/process/process_dictionary.h"
-
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/messages.h>
+#include <libdump/model/process_dictionary.h>
 #include <libdump/term/frame_cursor.h>
 #include <libdump/term/heap_object.h>
 

@@ -5,15 +5,6 @@
 
 namespace beamdump::query {
 
-bool is_of_crash_dump(const Dump& dump) {
-    return dump.capture().mode() == records::CAPTURE_MODE_CRASH_DUMP;
-}
-
-std::uint64_t node_word_bytes(const Dump& dump) {
-    constexpr std::uint64_t kMost = 8;
-    return dump.node().has_word_size() ? dump.node().word_size() : kMost;
-}
-
 DumpFacts dump_facts(Dump& dump, const std::string& file) {
     DumpFacts facts;
     facts.file = file;

@@ -3,6 +3,7 @@
 #include "query/node/layout_facts.h"
 
 #include <libdump/model/dump.h>
+#include <libdump/model/node_scheme.h>
 
 #include <cstdint>
 #include <optional>
@@ -24,12 +25,6 @@ struct DumpFacts {
     /// has no more.
     bool memory_of_heaps = false;
 };
-
-/// Whether it was made of a crash dump's text, which leaves out what a capture always has.
-bool is_of_crash_dump(const Dump& dump);
-
-/// Size of the node's words; that of most where the dump does not tell.
-std::uint64_t node_word_bytes(const Dump& dump);
 
 DumpFacts dump_facts(Dump& dump, const std::string& file);
 

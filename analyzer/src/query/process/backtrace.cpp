@@ -3,6 +3,7 @@
 #include "query/term/term_text.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
 #include <libdump/term/pointer_text.h>
 
 #include <fmt/format.h>

@@ -1,8 +1,7 @@
 #include "query/process/dictionary.h"
 
-#include "query/process/process_dictionary.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/process_dictionary.h>
 
 #include <utility>
 

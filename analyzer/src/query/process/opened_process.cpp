@@ -1,21 +1,13 @@
 #include "query/process/opened_process.h"
 
-#include "query/term/term_text.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
 
 #include <algorithm>
 #include <span>
 #include <utility>
 
 namespace beamdump::query {
-
-Withheld terms_withheld(const ProcessRun& run, bool sensitive) {
-    if (run.is_void()) {
-        return Withheld::kVoid;
-    }
-    return run.process.sensitive() && !sensitive ? Withheld::kSensitive : Withheld::kNo;
-}
 
 OpenedProcess::OpenedProcess(Dump& dump, ProcessRun opened_run, const TagScheme& node_scheme)
     : run(std::move(opened_run)),

@@ -14,12 +14,6 @@
 
 namespace beamdump::query {
 
-/// Why nothing of a process's terms is shown.
-enum class Withheld : std::uint8_t { kNo, kVoid, kSensitive };
-
-/// Whether a process's terms may be shown; with `sensitive`, those of one flagged so, too.
-Withheld terms_withheld(const ProcessRun& run, bool sensitive);
-
 /// One process, found and ready for questions about its terms. Does not move: its context refers to
 /// its run. The dump must outlive it.
 struct OpenedProcess {

@@ -5,12 +5,12 @@
 #include "query/process/opened_process.h"
 #include "query/process/process_binaries.h"
 #include "query/process/process_code.h"
-#include "query/process/process_dictionary.h"
 #include "query/process/process_relations.h"
 #include "query/term/late_texts.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/messages.h>
+#include <libdump/model/process_dictionary.h>
 #include <libdump/term/pointer_text.h>
 
 #include <fmt/format.h>

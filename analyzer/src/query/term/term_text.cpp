@@ -1,11 +1,5 @@
 #include "query/term/term_text.h"
 
-#include "query/node/dump_facts.h"
-
-#include <fmt/format.h>
-
-#include <bit>
-
 namespace beamdump::query {
 
 std::size_t whole_characters(const std::string& text) {
@@ -18,29 +12,6 @@ std::size_t whole_characters(const std::string& text) {
         }
     }
     return length;
-}
-
-Result<TagScheme> node_scheme(const Dump& dump) {
-    const auto& node = dump.node();
-    auto scheme = scheme_of(static_cast<format::TermScheme>(node.term_scheme()));
-    if (scheme && is_of_crash_dump(dump)) {
-        scheme->doubled_addresses = node_word_bytes(dump) < kWordBytes;
-    }
-    // Words that were made of a crash dump's text hold identifiers' numbers, not slots of a table.
-    if (!scheme || scheme->id == format::TermScheme::kOtp25 || is_of_crash_dump(dump)) {
-        return scheme;
-    }
-    scheme->pid_slots = node.process_limit();
-    scheme->port_slots = node.port_limit();
-    for (const auto slots : {scheme->pid_slots, scheme->port_slots}) {
-        if (!std::has_single_bit(slots) || slots < format::kFewestSlots) {
-            return fail(ErrorCode::kCorrupt,
-                        fmt::format("the dump claims that the node's table of processes or ports "
-                                    "has {} slots, which is impossible",
-                                    slots));
-        }
-    }
-    return scheme;
 }
 
 TermText term_text(TermPrinter& printer, std::uint64_t word, std::size_t max_bytes) {

@@ -35,9 +35,6 @@ inline constexpr std::size_t kHeldText = 64U << 10U;
 /// Length of the longest start of `text` that does not end inside a UTF-8 character.
 std::size_t whole_characters(const std::string& text);
 
-/// The scheme that the dump's node tags its words by.
-Result<TagScheme> node_scheme(const Dump& dump);
-
 /// The first `max_bytes` (0: all) of the text that a printer has begun: TermPrinter and the like.
 template <typename Printer>
 TermText drain_text(Printer& printer, std::size_t max_bytes) {

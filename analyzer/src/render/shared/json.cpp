@@ -175,12 +175,12 @@ void write_process_members(JsonWriter& json, const query::ProcessLine& line) {
     json.member("stack_size", line.stack_words);
 }
 
-void write_process(JsonWriter& json, const query::ProcessLine& line, query::Withheld withheld) {
+void write_process(JsonWriter& json, const query::ProcessLine& line, Withheld withheld) {
     json.begin_object("process");
     write_process_members(json, line);
     json.end_object();
-    if (withheld != query::Withheld::kNo) {
-        json.member("withheld", withheld == query::Withheld::kVoid ? "void" : "sensitive");
+    if (withheld != Withheld::kNo) {
+        json.member("withheld", withheld == Withheld::kVoid ? "void" : "sensitive");
     }
 }
 

@@ -94,7 +94,7 @@ void write_message_members(JsonWriter& json, const query::MessageLine& line);
 void write_process_members(JsonWriter& json, const query::ProcessLine& line);
 
 /// Member "process", and why its terms are withheld where they are.
-void write_process(JsonWriter& json, const query::ProcessLine& line, query::Withheld withheld);
+void write_process(JsonWriter& json, const query::ProcessLine& line, Withheld withheld);
 
 /// A list of objects: `write` writes the members of one.
 template <typename Items, typename Write>

@@ -50,4 +50,10 @@ struct ProcessRun {
     static Result<ProcessRun> load(DumpReader& reader, const records::ProcessRow& row);
 };
 
+/// Why nothing of a process's terms is shown.
+enum class Withheld : std::uint8_t { kNo, kVoid, kSensitive };
+
+/// Whether a process's terms may be shown; with `sensitive`, those of one flagged so, too.
+Withheld terms_withheld(const ProcessRun& run, bool sensitive);
+
 }  // namespace beamdump

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "crash/export/terms/external_encoder.h"
+#include "crash/export/terms/node_facts.h"
+#include "crash/export/terms/text_output.h"
+
+#include <libdump/term/binary_content.h>
+#include <libdump/term/heap_object.h>
+#include <libdump/term/term_context.h>
+#include <libdump/term/term_printer.h>
+#include <libdump/term/term_scheme.h>
+#include <libdump/term/word_reader.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace beamdump::crash {
+
+/// Terms as a crash dump has them (erl_process_dump.c: dump_element(), heap_dump(); OTP 25.2.3,
+/// 27.3.4 and 29.1.1; what is read back by crashdump_viewer.erl, parse_term() and
+/// parse_heap_term()): a word where it stands, and each object on a line of its own.
+///
+/// Other than the VM, but in a dump that was made of a crash dump: part of a binary on the heap,
+/// and one that begins within a byte, stands as bytes of its own, so that it can be read, and one
+/// that ends within a byte in external format; a match context of OTP 25 as what is left to match;
+/// integers of more than 1024 words in hexadecimal; an atom with a line break, which the format
+/// cannot hold, as an object in external format among the literals. As with the VM, funs lose what
+/// they hold.
+class TermExport {
+  public:
+    /// All must outlive the text.
+    TermExport(TextOutput& out, TermContext& context, const TagScheme& scheme,
+               const NodeFacts& node);
+
+    /// A word: an immediate term, or H and where its object stands. What makes no term, or an atom
+    /// that is not in the dump, reads as an object that is nowhere: H0.
+    void element(std::uint64_t word);
+
+    /// The line of an object. False where it could not be made: nothing was written then.
+    bool object(const HeapObject& object);
+    /// Of a dump that was made of a crash dump: the binary on the heap that a part of it refers to,
+    /// which needs a line of its own. Otherwise the part stands as bytes of its own.
+    [[nodiscard]] std::optional<std::uint64_t> original_of(const HeapObject& object);
+    /// The line of an atom that stands among the literals, at an address that no object has.
+    void atom_object(std::uint32_t index);
+    [[nodiscard]] static bool has_line_break(std::string_view atom) {
+        return atom.find_first_of("\n\r") != std::string_view::npos;
+    }
+    /// Whether an element referred to one.
+    [[nodiscard]] bool atom_objects_used() const { return atom_objects_used_; }
+    /// Whether objects that it refers to need lines of their own.
+    [[nodiscard]] static bool leads_on(const HeapObject& object);
+
+    /// A term as Erlang prints it, whole.
+    void printed(std::uint64_t word);
+    void atom(std::uint32_t index);
+    /// module:function/arity
+    void function(const FunctionName& function);
+    /// What a code address is: function and offset, or what the VM shows for a shared one.
+    void code(std::uint64_t address);
+
+    /// Drops the words held: the context leads elsewhere from here on.
+    void forget();
+
+    /// An address in the dump as it was on the node.
+    [[nodiscard]] std::uint64_t node_address(std::uint64_t address) const {
+        return address / node_.address_scale;
+    }
+    [[nodiscard]] bool of_crash_dump() const { return node_.of_crash_dump; }
+
+    [[nodiscard]] TextOutput& out() { return out_; }
+    [[nodiscard]] WordReader& words() { return reader_; }
+    [[nodiscard]] const TagScheme& scheme() const { return scheme_; }
+    [[nodiscard]] TermContext& context() { return context_; }
+    /// Elements that had to be written as H0.
+    [[nodiscard]] std::uint64_t missing() const { return missing_; }
+
+  private:
+    void atom_element(std::uint32_t index, std::string_view name);
+    void begin(const HeapObject& object);
+    void elements(std::uint64_t address, std::uint64_t count);
+    void cell(const HeapObject& object);
+    bool number(const HeapObject& object);
+    bool big(const HeapObject& object);
+    bool binary(const HeapObject& object);
+    void part(const HeapObject& object, std::uint64_t original);
+    void bytes(const BinaryContent& content);
+    bool identifier(const HeapObject& object);
+    bool flat_map(const HeapObject& object);
+    bool hash_map(const HeapObject& object);
+    bool external(const HeapObject& object);
+    void external(std::span<const std::uint8_t> encoded);
+
+    TextOutput& out_;
+    TermContext& context_;
+    TagScheme scheme_;
+    WordReader reader_;
+    TermPrinter printer_;
+    ExternalEncoder encoder_;
+    const NodeFacts& node_;
+    std::uint64_t missing_ = 0;
+    bool atom_objects_used_ = false;
+};
+
+}  // namespace beamdump::crash

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/term/pointer_text.h>
+// A text export is a file that is written with the same care as a dump.
+#include <libdump/base/byte_sink.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::crash {
+
+/// The text of a crash dump on its way to a sink, through 64 KiB. After the first failure
+/// everything further is dropped, and ok() says so: long sections look there and stop.
+class TextOutput {
+  public:
+    /// Non-owning: must outlive the text.
+    explicit TextOutput(ByteSink& sink);
+    TextOutput(const TextOutput&) = delete;
+    TextOutput& operator=(const TextOutput&) = delete;
+    ~TextOutput() = default;
+
+    void put(char character) {
+        if (used_ == kBytes) {
+            flush();
+        }
+        buffer_[used_++] = character;
+    }
+    void put(std::string_view text);
+    /// As the VM prints addresses and sizes in a heap: hexadecimal, upper case, no zeros before.
+    void hex(std::uint64_t value);
+    void number(std::uint64_t value);
+    void signed_number(std::int64_t value);
+    /// 0x and 16 digits.
+    void pointer(std::uint64_t address) { put(pointer_text(address).view()); }
+
+    /// Passes on what is buffered.
+    void flush();
+
+    [[nodiscard]] bool ok() const { return !error_; }
+    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+    /// Bytes put so far.
+    [[nodiscard]] std::uint64_t bytes() const { return passed_on_ + used_; }
+
+  private:
+    static constexpr std::size_t kBytes = std::size_t{64} << 10U;
+
+    ByteSink& sink_;
+    std::vector<char> buffer_;
+    std::size_t used_ = 0;
+    std::uint64_t passed_on_ = 0;
+    std::optional<Error> error_;
+};
+
+/// Bytes in base 64, taken in pieces of any size.
+class Base64 {
+  public:
+    /// Non-owning.
+    explicit Base64(TextOutput& out) : out_(out) {}
+
+    void add(std::span<const std::uint8_t> bytes);
+    /// Fills up the last group.
+    void finish();
+
+  private:
+    void group(std::size_t bytes);
+
+    TextOutput& out_;
+    std::array<std::uint8_t, 3> held_{};
+    std::size_t count_ = 0;
+};
+
+}  // namespace beamdump::crash

@@ -1,0 +1,126 @@
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/process_dictionary.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace beamdump {
+
+namespace {
+
+/// Told an entry's word, its key and its value; says whether to go on.
+using VisitEntry = std::function<bool(std::uint64_t entry, std::uint64_t key, std::uint64_t value)>;
+
+/// Walks the slots of one dictionary.
+class DictionaryWalk {
+  public:
+    DictionaryWalk(ProcessContext& context, const TagScheme& scheme, const VisitEntry& visit)
+        : context_(context), scheme_(scheme), visit_(visit) {}
+
+    void slot(std::uint64_t word) {
+        if (word == scheme_.nil || word == scheme_.non_value) {
+            return;
+        }
+        if (word_kind(scheme_, word) == WordKind::kList) {
+            bucket(word);
+        } else {
+            pair(word);
+        }
+    }
+
+    [[nodiscard]] bool stopped() const { return stopped_; }
+    [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
+
+  private:
+    /// A {Key, Value} tuple.
+    bool pair(std::uint64_t word) {
+        std::array<std::uint64_t, 3> tuple{};
+        const bool boxed = word_kind(scheme_, word) == WordKind::kBoxed;
+        const auto got = boxed ? context_.words(pointer_of(word), tuple) : Result<std::size_t>(0);
+        if (!got || *got != tuple.size() || boxed_kind(scheme_, tuple[0]) != BoxedKind::kTuple ||
+            header_arity(tuple[0]) != 2) {
+            ++malformed_;
+            return false;
+        }
+        stopped_ = !visit_(word, tuple[1], tuple[2]);
+        return !stopped_;
+    }
+
+    /// A hash bucket with several entries.
+    void bucket(std::uint64_t word) {
+        // A list cannot have more cells than half its region's words; a longer one is a torn
+        // circle.
+        std::uint64_t cells_left = context_.region_bytes_bound() / sizeof(std::uint64_t) / 2;
+        while (word != scheme_.nil) {
+            std::array<std::uint64_t, 2> cell{};
+            const bool list = word_kind(scheme_, word) == WordKind::kList && cells_left-- > 0;
+            const auto got = list ? context_.words(pointer_of(word), cell) : Result<std::size_t>(0);
+            if (!got || *got != cell.size()) {
+                ++malformed_;
+                return;
+            }
+            if (!pair(cell[0])) {
+                return;
+            }
+            word = cell[1];
+        }
+    }
+
+    ProcessContext& context_;
+    const TagScheme& scheme_;
+    const VisitEntry& visit_;
+    std::uint64_t malformed_ = 0;
+    bool stopped_ = false;
+};
+
+Result<std::uint64_t> walk(ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
+                           const VisitEntry& visit) {
+    constexpr std::uint64_t kSlotsAtOnce = 1024;
+    DictionaryWalk dictionary(context, scheme, visit);
+    const Region* region = run.region(format::RegionKind::kDictionary);
+    const std::uint64_t slots_here = region == nullptr ? 0 : region->here;
+    std::vector<std::uint64_t> slots;
+    for (std::uint64_t slot = 0; slot < slots_here && !dictionary.stopped(); slot += slots.size()) {
+        slots.resize(std::min(kSlotsAtOnce, slots_here - slot));
+        ASSIGN_OR_RETURN(auto got,
+                         context.words(region->address + slot * sizeof(std::uint64_t), slots));
+        slots.resize(got);
+        for (std::size_t i = 0; i < slots.size() && !dictionary.stopped(); ++i) {
+            dictionary.slot(slots[i]);
+        }
+    }
+    return dictionary.malformed();
+}
+
+}  // namespace
+
+Result<std::uint64_t> walk_dictionary(
+    ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
+    const std::function<bool(std::uint64_t key, std::uint64_t value)>& visit) {
+    return walk(context, run, scheme,
+                [&](std::uint64_t /*entry*/, std::uint64_t key, std::uint64_t value) {
+                    return visit(key, value);
+                });
+}
+
+Result<std::uint64_t> visit_dictionary_entries(
+    ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
+    const std::function<void(std::uint64_t entry)>& visit) {
+    return walk(context, run, scheme,
+                [&](std::uint64_t entry, std::uint64_t /*key*/, std::uint64_t /*value*/) {
+                    visit(entry);
+                    return true;
+                });
+}
+
+Result<std::uint64_t> visit_dictionary(
+    ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
+    const std::function<void(std::uint64_t key, std::uint64_t value)>& visit) {
+    return walk_dictionary(context, run, scheme, [&](std::uint64_t key, std::uint64_t value) {
+        visit(key, value);
+        return true;
+    });
+}
+
+}  // namespace beamdump
