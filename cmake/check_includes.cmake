@@ -37,6 +37,8 @@ foreach(half include/libdump src)
         libdump/term/ libdump/crash/text/ libdump/crash/import/)
   check(libdump/${half}/model  "libdump/" libdump/base/ libdump/format/ libdump/read/
         libdump/term/ libdump/model/)
+  check(libdump/${half}/crash/open   "libdump/" libdump/base/ libdump/term/ libdump/model/
+        libdump/crash/import/ libdump/crash/open/)
   check(libdump/${half}/crash/export "libdump/" libdump/base/ libdump/format/ libdump/read/
         libdump/term/ libdump/heap/ libdump/model/ libdump/crash/export/)
 endforeach()
@@ -47,14 +49,16 @@ foreach(room base format write read term heap model)
   check(libdump/src/${room} "${folders}" ${room}/)
 endforeach()
 
-# Inside crash: text <- import, in that words <- heap <- records <- convert; in export, which writes
-# such a text of any dump, terms <- sections.
+# Inside crash: text <- import, in that words <- heap <- records <- convert; open, which lets a model
+# read terms from the text, sees import from outside; in export, which writes such a text of any
+# dump, terms <- sections.
 check(libdump/src/crash/text           "${folders}" crash/text/)
 check(libdump/src/crash/import         "${folders}" crash/text/ crash/import/)
 check(libdump/src/crash/import/words   "crash/" crash/text/ crash/import/words/)
 check(libdump/src/crash/import/heap    "crash/" crash/text/ crash/import/words/ crash/import/heap/)
 check(libdump/src/crash/import/records "crash/" crash/text/ crash/import/words/ crash/import/heap/
       crash/import/records/)
+check(libdump/src/crash/open            "${folders}" crash/open/)
 check(libdump/src/crash/export          "${folders}" crash/export/)
 check(libdump/src/crash/export/terms    "crash/" crash/export/terms/)
 check(libdump/src/crash/export/sections "crash/" crash/export/terms/ crash/export/sections/)

@@ -4,9 +4,9 @@
 #include "support/memory_sink.h"
 
 #include <libdump/crash/import/convert.h>
+#include <libdump/crash/open/lazy_process_context.h>
 #include <libdump/model/dump.h>
 #include <libdump/model/messages.h>
-#include <libdump/model/process_context.h>
 #include <libdump/term/backtrace_cursor.h>
 #include <libdump/term/term_printer.h>
 
@@ -28,14 +28,14 @@ void exhaust(Dump& dump, const records::ProcessRow& row, const TagScheme& scheme
     if (!run) {
         std::abort();  // what convert() writes can be read
     }
-    ProcessContext context(dump, *run);
+    const auto context = dump.context_of(*run);
     std::string text;
-    BacktraceCursor stack(context, scheme,
+    BacktraceCursor stack(*context, scheme,
                           {run->process.instruction_address(), run->process.stack_top_address(),
                            run->process.heap_end_address()});
     while (text.size() < kMostText && stack.next(kMostText, text) > 0) {
     }
-    TermPrinter printer(context, scheme);
+    TermPrinter printer(*context, scheme);
     MessageWalker messages(dump.reader(), *run);
     messages.seek(0);
     for (auto message = messages.next(); message && *message != nullptr;
@@ -59,7 +59,7 @@ void ask(const crash::CrashDump& crash, const crash::ConvertChoice& choice) {
     if (!dump) {
         std::abort();
     }
-    (*dump)->set_late_terms(outcome->late_terms.get());
+    crash::supply_lazily(**dump, outcome->lazy_terms.get());
     const auto scheme = scheme_of(static_cast<format::TermScheme>((*dump)->node().term_scheme()));
     for (std::uint64_t index = 0; scheme && index < (*dump)->processes().size(); ++index) {
         const auto rows = (*dump)->processes().rows(std::span(&index, 1));
@@ -82,11 +82,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // The first process that has a heap: its lines are read when they are asked for.
     for (const auto& process : crash->processes()) {
         if (process.heap) {
-            crash::ConvertChoice late;
-            late.heaps = crash::ConvertChoice::Heaps::kOneLate;
-            late.process =
+            crash::ConvertChoice lazy;
+            lazy.heaps = crash::ConvertChoice::Heaps::kOneLazily;
+            lazy.process =
                 fmt::format("<0.{}.{}>", process.owner_id & 0xFFFF'FFFFU, process.owner_id >> 32U);
-            ask(*crash, late);
+            ask(*crash, lazy);
             break;
         }
     }

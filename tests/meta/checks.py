@@ -185,6 +185,11 @@ class Layers(unittest.TestCase):
     def test_a_reader_that_includes_the_write_side_is_refused(self):
         self.refuses("libdump/src/read/bad.cpp", "libdump/write/dump_writer.h")
 
+    def test_a_model_that_knows_the_text_of_crash_dumps_is_refused(self):
+        self.refuses("libdump/src/model/bad.cpp", "libdump/crash/import/lazy_terms.h")
+        self.refuses("libdump/src/crash/text/bad.cpp", "crash/import/words/names.h")
+        self.refuses("libdump/src/crash/export/bad.cpp", "libdump/write/dump_writer.h")
+
     def test_a_layout_tool_that_captures_is_refused(self):
         self.refuses("layout/src/cli/bad.cpp", "capture/capture.h")
         self.refuses("layout/src/extract/bad.cpp", "beam/vm/vm.h")

@@ -120,8 +120,8 @@ crash::ConvertChoice no_heaps() {
     return choice_of(crash::ConvertChoice::Heaps::kNone, {});
 }
 
-crash::ConvertChoice late_heap_of(const std::string& process) {
-    return choice_of(crash::ConvertChoice::Heaps::kOneLate, process);
+crash::ConvertChoice lazy_heap_of(const std::string& process) {
+    return choice_of(crash::ConvertChoice::Heaps::kOneLazily, process);
 }
 
 crash::ConvertChoice heap_of(const std::string& process) {

@@ -48,7 +48,7 @@ CLI::Option* add_output(CLI::App& app, OutputChoice& output, const std::string& 
 /// What a command needs of a crash dump about whose processes it only lists facts.
 crash::ConvertChoice no_heaps();
 /// ... about one process, whose terms are read when they are shown, or before.
-crash::ConvertChoice late_heap_of(const std::string& process);
+crash::ConvertChoice lazy_heap_of(const std::string& process);
 crash::ConvertChoice heap_of(const std::string& process);
 
 }  // namespace beamdump::cli

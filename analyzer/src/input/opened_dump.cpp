@@ -2,6 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/temporary_file.h>
+#include <libdump/crash/open/lazy_process_context.h>
 
 #include <fmt/format.h>
 
@@ -50,8 +51,8 @@ std::vector<std::string> OpenedDump::missing() const {
         all.push_back(dump_->capture().cut_off());
     }
     auto counts = dump_->text_damage().counts();
-    if (late_terms_) {
-        counts.add(late_terms_->met());
+    if (lazy_terms_) {
+        counts.add(lazy_terms_->met());
     }
     std::ranges::move(counts.sentences(), std::back_inserter(all));
     return all;
@@ -82,8 +83,8 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
                                                   choice, progress));
     ASSIGN_OR_RETURN(auto dump, Dump::open(fmt::format("/proc/self/fd/{}", file.get())));
     opened.dump_ = std::move(dump);
-    opened.late_terms_ = std::move(outcome.late_terms);
-    opened.dump_->set_late_terms(opened.late_terms_.get());
+    opened.lazy_terms_ = std::move(outcome.lazy_terms);
+    crash::supply_lazily(*opened.dump_, opened.lazy_terms_.get());
     return opened;
 }
 

@@ -34,7 +34,7 @@ class OpenedDump {
                                         const InputLimits& limits);
     std::unique_ptr<crash::CrashDump> text_;
     std::string path_;
-    std::unique_ptr<crash::LateTerms> late_terms_;
+    std::unique_ptr<crash::LazyTerms> lazy_terms_;
     std::unique_ptr<Dump> dump_;
 };
 

@@ -30,14 +30,10 @@ Result<std::shared_ptr<const records::Atoms>> AtomTable::load(const Page& page) 
     return cache_.insert(page.offset, std::move(*atoms));
 }
 
-std::optional<std::string> AtomTable::late_text(std::uint32_t index) {
-    return late_terms_ == nullptr ? std::nullopt : late_terms_->atom(index);
-}
-
 std::optional<std::string> AtomTable::text(std::uint32_t index) {
     auto after = std::ranges::upper_bound(pages_, index, {}, &Page::first);
     if (after == pages_.begin()) {
-        return late_text(index);
+        return std::nullopt;
     }
     auto atoms = load(*std::prev(after));
     if (!atoms) {
@@ -47,7 +43,7 @@ std::optional<std::string> AtomTable::text(std::uint32_t index) {
     const std::uint32_t place = index - (*atoms)->first_index();
     if (index < (*atoms)->first_index() ||
         place >= static_cast<std::uint32_t>((*atoms)->text_size())) {
-        return late_text(index);
+        return std::nullopt;
     }
     return (*atoms)->text(static_cast<int>(place));
 }

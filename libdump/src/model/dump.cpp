@@ -2,6 +2,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/dump.h>
 #include <libdump/model/owner_id.h>
+#include <libdump/model/process_context.h>
 
 #include <fmt/format.h>
 
@@ -71,6 +72,10 @@ Result<std::unique_ptr<Dump>> Dump::open(const std::filesystem::path& path,
         node = std::move(*read);
     }
     return std::unique_ptr<Dump>(new Dump(std::move(reader), std::move(capture), std::move(node)));
+}
+
+std::unique_ptr<ProcessContext> Dump::context_of(const ProcessRun& run) {
+    return make_context_ ? make_context_(*this, run) : std::make_unique<ProcessContext>(*this, run);
 }
 
 RegionMap::Gaps Dump::gaps() const {

@@ -33,12 +33,6 @@ std::optional<Result<std::size_t>> words_of(const records::PackedRegion& region,
     return count;
 }
 
-/// What was found in the dump, or what whoever reads terms late says of the same key.
-template <typename Found, typename Key>
-Found or_late(Found found, TermContext* late, Found (TermContext::*ask)(Key), Key key) {
-    return found || late == nullptr ? found : (late->*ask)(key);
-}
-
 }  // namespace
 
 ProcessContext::ProcessContext(Dump& dump, const ProcessRun& run)
@@ -97,28 +91,28 @@ Result<std::size_t> ProcessContext::packed_words(std::uint64_t address,
                 fmt::format("address {:#x} lies in none of the captured regions", address));
 }
 
+std::optional<Result<std::size_t>> ProcessContext::region_words(std::uint64_t address,
+                                                                std::span<std::uint64_t> into) {
+    if (!regions_.covers(address)) {
+        return std::nullopt;
+    }
+    auto got = regions_.words(address, into);
+    if (!got && got.error().code == ErrorCode::kUnmapped) {
+        return std::nullopt;
+    }
+    if (!got) {
+        dump_.faults().note(got.error());
+    }
+    return got;
+}
+
 Result<std::size_t> ProcessContext::words(std::uint64_t address, std::span<std::uint64_t> into) {
     if (into.empty() || address % kWordBytes != 0) {
         return fail(ErrorCode::kUnmapped,
                     fmt::format("address {:#x} is not word-aligned", address));
     }
-    if (regions_.covers(address)) {
-        auto got = regions_.words(address, into);
-        if (got || got.error().code != ErrorCode::kUnmapped) {
-            if (!got) {
-                dump_.faults().note(got.error());
-            }
-            return got;
-        }
-    }
-    if (TermContext* const late = dump_.late_terms()) {
-        auto got = late->words(address, into);
-        if (got || got.error().code != ErrorCode::kUnmapped) {
-            if (!got) {
-                dump_.faults().note(got.error());
-            }
-            return got;
-        }
+    if (auto got = region_words(address, into)) {
+        return *std::move(got);
     }
     if (message_ != nullptr) {
         for (const auto& fragment : message_->fragment()) {
@@ -139,9 +133,7 @@ Result<std::size_t> ProcessContext::words(std::uint64_t address, std::span<std::
 }
 
 void ProcessContext::missed(std::uint64_t address) {
-    if (TermContext* const late = dump_.late_terms()) {
-        late->missed(address);
-    } else if (const auto object = left_out_at(run_.end, address)) {
+    if (const auto object = left_out_at(run_.end, address)) {
         dump_.text_damage().met(*object);
     }
 }
@@ -149,9 +141,6 @@ void ProcessContext::missed(std::uint64_t address) {
 std::uint64_t ProcessContext::region_bytes_bound() const {
     std::uint64_t bound =
         std::max(regions_.longest_region_bytes(), dump_.literals().longest_region_bytes());
-    if (const TermContext* const late = dump_.late_terms()) {
-        bound = std::max(bound, late->region_bytes_bound());
-    }
     // A fragment that is in a pack, or with a message, fits a frame.
     return std::max<std::uint64_t>(bound, format::kMaxFrameBytes);
 }
@@ -161,23 +150,19 @@ AtomText ProcessContext::atom(std::uint32_t index) {
 }
 
 std::optional<FunctionName> ProcessContext::export_at(std::uint64_t address) {
-    return or_late(dump_.tables().export_at(address), dump_.late_terms(), &TermContext::export_at,
-                   address);
+    return dump_.tables().export_at(address);
 }
 
 std::optional<FunInfo> ProcessContext::fun_entry_at(std::uint64_t address) {
-    return or_late(dump_.tables().fun_entry_at(address), dump_.late_terms(),
-                   &TermContext::fun_entry_at, address);
+    return dump_.tables().fun_entry_at(address);
 }
 
 std::optional<NodeInfo> ProcessContext::node_at(std::uint64_t address) {
-    return or_late(dump_.tables().node_at(address), dump_.late_terms(), &TermContext::node_at,
-                   address);
+    return dump_.tables().node_at(address);
 }
 
 std::optional<std::uint64_t> ProcessContext::catch_address(std::uint32_t index) {
-    return or_late(dump_.tables().catch_address(index), dump_.late_terms(),
-                   &TermContext::catch_address, index);
+    return dump_.tables().catch_address(index);
 }
 
 std::optional<CodeLocation> ProcessContext::code_at(std::uint64_t address) {
@@ -213,9 +198,6 @@ Result<BinaryRecord> ProcessContext::binary(std::uint64_t address) {
 Result<BinaryInfo> ProcessContext::binary_at(std::uint64_t address) {
     auto record = binary(address);
     if (!record) {
-        if (TermContext* const late = dump_.late_terms()) {
-            return late->binary_at(address);
-        }
         return std::unexpected(record.error());
     }
     return BinaryInfo{
@@ -236,9 +218,6 @@ Result<std::size_t> ProcessContext::binary_bytes(std::uint64_t binary_address, s
                                                  std::span<std::byte> into) {
     auto record = binary(binary_address);
     if (!record) {
-        if (TermContext* const late = dump_.late_terms()) {
-            return late->binary_bytes(binary_address, from, into);
-        }
         return std::unexpected(record.error());
     }
     auto got = dump_.binaries().bytes(**record, from, into);

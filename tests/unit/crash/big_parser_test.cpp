@@ -5,7 +5,7 @@
 namespace beamdump::crash {
 namespace {
 
-std::optional<BigText> big(std::string_view text, std::string_view rest = "\n") {
+std::optional<BigNumber> big(std::string_view text, std::string_view rest = "\n") {
     const test::TextFile file(std::string(text) + std::string(rest));
     const auto source = file.source();
     TextCursor cursor(source, 0, source.size());
@@ -16,7 +16,7 @@ std::optional<BigText> big(std::string_view text, std::string_view rest = "\n") 
     return value;
 }
 
-TEST(BigText, ReadsDecimalAndHexadecimal) {
+TEST(BigNumber, ReadsDecimalAndHexadecimal) {
     const std::vector<std::uint64_t> two_to_64 = {0, 1};
     EXPECT_EQ(big("18446744073709551616")->words, two_to_64);
     EXPECT_EQ(big("16#10000000000000000")->words, two_to_64);
@@ -28,7 +28,7 @@ TEST(BigText, ReadsDecimalAndHexadecimal) {
     EXPECT_EQ(big("0")->words, (std::vector<std::uint64_t>{0}));
 }
 
-TEST(BigText, RefusesWhatIsNoNumber) {
+TEST(BigNumber, RefusesWhatIsNoNumber) {
     EXPECT_FALSE(big("x"));
     EXPECT_FALSE(big("-"));
     EXPECT_FALSE(big("16#"));

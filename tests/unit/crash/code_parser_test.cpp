@@ -5,7 +5,7 @@
 namespace beamdump::crash {
 namespace {
 
-TEST(CodeText, ReadsFunctionsWithQuotedNames) {
+TEST(CodeParser, ReadsFunctionsWithQuotedNames) {
     const auto plain = parse_function("lists:map/2 + 20)");
     ASSERT_TRUE(plain);
     EXPECT_EQ(plain->module, "lists");
@@ -25,7 +25,7 @@ TEST(CodeText, ReadsFunctionsWithQuotedNames) {
     EXPECT_FALSE(parse_function("'lists:map/2"));
 }
 
-TEST(CodeText, NotesWhereFunctionsStand) {
+TEST(CodeParser, NotesWhereFunctionsStand) {
     Names names;
     EXPECT_EQ(note_code("0x00007f0012345678 (lists:map/2 + 24)", 0, names), 0x7F00'1234'5678);
     ASSERT_EQ(names.code().size(), 1U);
@@ -36,7 +36,7 @@ TEST(CodeText, NotesWhereFunctionsStand) {
     EXPECT_EQ(functions.begin()->second.last, 0x7F00'1234'5678U);
 }
 
-TEST(CodeText, CompletesAddressesOfWhichHalfWasPrinted) {
+TEST(CodeParser, CompletesAddressesOfWhichHalfWasPrinted) {
     Names names;
     EXPECT_EQ(note_code("0x12345678 (<terminate process normally>)", 0x7F00'1300'0000, names),
               0x7F00'1234'5678);

@@ -3,9 +3,9 @@
 #include "crash_text.h"
 
 #include <libdump/crash/import/convert.h>
+#include <libdump/crash/open/lazy_process_context.h>
 #include <libdump/model/dump.h>
 #include <libdump/model/messages.h>
-#include <libdump/model/process_context.h>
 #include <libdump/term/term_printer.h>
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class Converted {
             throw std::runtime_error(dump.error().message);
         }
         dump_ = std::move(*dump);
-        dump_->set_late_terms(outcome_.late_terms.get());
+        supply_lazily(*dump_, outcome_.lazy_terms.get());
     }
 
     [[nodiscard]] Dump& dump() { return *dump_; }
@@ -55,9 +55,9 @@ class Converted {
     /// The messages of a process, as terms in text.
     std::vector<std::string> messages(std::string_view name) {
         const auto process = run(name);
-        ProcessContext context(*dump_, process);
+        const auto context = dump_->context_of(process);
         const auto scheme = scheme_of(static_cast<format::TermScheme>(dump_->node().term_scheme()));
-        TermPrinter printer(context, *scheme);
+        TermPrinter printer(*context, *scheme);
         MessageWalker walker(dump_->reader(), process);
         walker.seek(0);
         std::vector<std::string> texts;

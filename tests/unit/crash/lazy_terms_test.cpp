@@ -14,17 +14,17 @@ using test::with_messages;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const ConvertChoice kLate{
-    .heaps = ConvertChoice::Heaps::kOneLate, .process = "<0.9.1>", .level = 1};
+const ConvertChoice kLazily{
+    .heaps = ConvertChoice::Heaps::kOneLazily, .process = "<0.9.1>", .level = 1};
 
-TEST(LateTerms, SayWhatTheWholeHeapSays) {
+TEST(LazyTerms, SayWhatTheWholeHeapSays) {
     const auto more = std::string(test::kBinary) + "=visible_node:8063\nName: 'you@there'\n";
     for (const int release : {25, 27, 29}) {
         const auto text = with_messages(release, test::kEveryKind, test::kHeap, more);
         Converted whole(text);
-        Converted late(text, kLate);
-        EXPECT_EQ(late.messages("<0.9.1>"), whole.messages("<0.9.1>")) << release;
-        EXPECT_TRUE(late.outcome().late_terms->met().empty());
+        Converted lazy(text, kLazily);
+        EXPECT_EQ(lazy.messages("<0.9.1>"), whole.messages("<0.9.1>")) << release;
+        EXPECT_TRUE(lazy.outcome().lazy_terms->met().empty());
     }
 }
 
@@ -60,11 +60,11 @@ struct LargeHeap {
     }
 };
 
-TEST(LateTerms, AreThoseOfAHeapOfManyPartsAndPages) {
+TEST(LazyTerms, AreThoseOfAHeapOfManyPartsAndPages) {
     const auto text = with_messages(27, LargeHeap::messages(), LargeHeap::lines());
     Converted whole(text);
-    Converted late(text, kLate);
-    const auto texts = late.messages("<0.9.1>");
+    Converted lazy(text, kLazily);
+    const auto texts = lazy.messages("<0.9.1>");
     ASSERT_EQ(texts.size(), 3U);
     EXPECT_EQ(texts[0], "{user,20000,[20000|late20000]}");
     EXPECT_TRUE(texts[1].ends_with(",2998,2999}"));
@@ -72,31 +72,31 @@ TEST(LateTerms, AreThoseOfAHeapOfManyPartsAndPages) {
     EXPECT_EQ(texts, whole.messages("<0.9.1>"));
 }
 
-TEST(LateTerms, ReadTheLinesThatTheyNeedAndThoseOnce) {
+TEST(LazyTerms, ReadTheLinesThatTheyNeedAndThoseOnce) {
     const auto heap = LargeHeap::lines();
-    Converted late(with_messages(27, LargeHeap::messages(), heap), kLate);
-    const auto run = late.run("<0.9.1>");
-    ProcessContext context(late.dump(), run);
-    const auto before = late.text().bytes_read();
+    Converted lazy(with_messages(27, LargeHeap::messages(), heap), kLazily);
+    const auto run = lazy.run("<0.9.1>");
+    const auto context = lazy.dump().context_of(run);
+    const auto before = lazy.text().bytes_read();
     std::array<std::uint64_t, 4> tuple{};
-    ASSERT_EQ(context.words(LargeHeap::kTuples + 20'000 * 48, tuple), tuple.size());
-    const auto one = late.text().bytes_read() - before;
+    ASSERT_EQ(context->words(LargeHeap::kTuples + 20'000 * 48, tuple), tuple.size());
+    const auto one = lazy.text().bytes_read() - before;
     EXPECT_GT(one, 0U);
     EXPECT_LT(one, heap.size() / 10);
-    late.messages("<0.9.1>");
-    const auto all = late.text().bytes_read() - before;
+    lazy.messages("<0.9.1>");
+    const auto all = lazy.text().bytes_read() - before;
     EXPECT_LE(all, heap.size());
-    late.messages("<0.9.1>");
-    EXPECT_EQ(late.text().bytes_read() - before, all);
+    lazy.messages("<0.9.1>");
+    EXPECT_EQ(lazy.text().bytes_read() - before, all);
 }
 
-TEST(LateTerms, CountWhatTermsLeadToAndTheTextHasNoSenseOf) {
+TEST(LazyTerms, CountWhatTermsLeadToAndTheTextHasNoSenseOf) {
     const auto text = with_messages(27, "H7FCA00000200:N\nH7FCA00000200:N\n",
                                     "7FCA00000200:t2:I9\n7FCA00000300:tI\nnonsense\n");
-    Converted late(text, kLate);
-    auto& terms = *late.outcome().late_terms;
+    Converted lazy(text, kLazily);
+    auto& terms = *lazy.outcome().lazy_terms;
     EXPECT_TRUE(terms.met().empty());
-    EXPECT_THAT(late.messages("<0.9.1>"), ElementsAre(HasSubstr("#Absent"), HasSubstr("#Absent")));
+    EXPECT_THAT(lazy.messages("<0.9.1>"), ElementsAre(HasSubstr("#Absent"), HasSubstr("#Absent")));
     EXPECT_EQ(terms.met().malformed, 1U);
     EXPECT_EQ(terms.met().first_malformed, text.find("7FCA00000200:t2"));
     // As the conversion of the text says.
@@ -112,24 +112,24 @@ TEST(LateTerms, CountWhatTermsLeadToAndTheTextHasNoSenseOf) {
     EXPECT_EQ(whole.dump().trailer().crash_text().malformed(), 3U);
 }
 
-TEST(LateTerms, LeaveOutAnObjectWhoseLineGoesOn) {
-    Converted late(with_messages(27, "H7FCA00000200:N\n", "7FCA00000200:lI1|N;lI2|N\n"), kLate);
-    EXPECT_THAT(late.messages("<0.9.1>"), ElementsAre(HasSubstr("#Absent")));
-    EXPECT_EQ(late.outcome().late_terms->met().malformed, 1U);
+TEST(LazyTerms, LeaveOutAnObjectWhoseLineGoesOn) {
+    Converted lazy(with_messages(27, "H7FCA00000200:N\n", "7FCA00000200:lI1|N;lI2|N\n"), kLazily);
+    EXPECT_THAT(lazy.messages("<0.9.1>"), ElementsAre(HasSubstr("#Absent")));
+    EXPECT_EQ(lazy.outcome().lazy_terms->met().malformed, 1U);
 }
 
-TEST(LateTerms, SayThatNoLineHasAWord) {
-    Converted late(with_messages(27, "I1:N\n", "7FCA00000200:t1:I9\n"), kLate);
-    auto& terms = *late.outcome().late_terms;
+TEST(LazyTerms, SayThatNoLineHasAWord) {
+    Converted lazy(with_messages(27, "I1:N\n", "7FCA00000200:t1:I9\n"), kLazily);
+    auto& terms = *lazy.outcome().lazy_terms;
     std::array<std::uint64_t, 2> words{};
     EXPECT_EQ(terms.words(0x7FCA00000200, words), 2U);
     EXPECT_EQ(terms.words(0x7FCA00000210, words).error().code, ErrorCode::kUnmapped);
     EXPECT_EQ(terms.words(0x7FCB00000000, words).error().code, ErrorCode::kUnmapped);
 }
 
-TEST(LateTerms, GiveAnyPartOfABinary) {
-    Converted late(with_messages(27, "I1:N\n", "", test::kBinary), kLate);
-    auto& terms = *late.outcome().late_terms;
+TEST(LazyTerms, GiveAnyPartOfABinary) {
+    Converted lazy(with_messages(27, "I1:N\n", "", test::kBinary), kLazily);
+    auto& terms = *lazy.outcome().lazy_terms;
     constexpr std::uint64_t kAddress = 0x7FCA00009000;
     const auto info = terms.binary_at(kAddress);
     ASSERT_TRUE(info);
@@ -148,7 +148,7 @@ TEST(LateTerms, GiveAnyPartOfABinary) {
     EXPECT_EQ(terms.binary_at(kAddress + 8).error().code, ErrorCode::kAbsent);
 }
 
-TEST(LateTerms, KeepApartWhatLiteralsAndHeapMadeUpForABinary) {
+TEST(LazyTerms, KeepApartWhatLiteralsAndHeapMadeUpForABinary) {
     // The literals refer to Binaries just below and above the one that the heap refers to.
     const std::string more =
         "=binary:7FCA00009000\n6:AAECYWJj\n=binary:7FCA00009080\n3:YWJj\n"
@@ -156,7 +156,7 @@ TEST(LateTerms, KeepApartWhatLiteralsAndHeapMadeUpForABinary) {
         "=literals\n7FCB00000100:Yc7FCA00009000:0:3\n7FCB00000200:Yc7FCA00009080:0:3\n";
     const auto text = with_messages(27, "H7FCA00000400:N\nH7FCB00000200:N\n",
                                     "7FCA00000400:Yc7FCA00009040:0:3\n", more);
-    for (const auto& choice : {ConvertChoice{}, kLate}) {
+    for (const auto& choice : {ConvertChoice{}, kLazily}) {
         Converted made(text, choice);
         EXPECT_THAT(made.messages("<0.9.1>"), ElementsAre("<<\"def\">>", "<<\"abc\">>"));
     }

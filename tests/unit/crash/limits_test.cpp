@@ -120,10 +120,10 @@ TEST(Limits, OfLinesOnPagesOfTheirOwn) {
     const auto temporary = refusal(text, {.temporary = 16 * kMiB});
     EXPECT_THAT(temporary.message, HasSubstr("more than 16.0 MiB of temporary files"));
     EXPECT_LE(temporary.written, 16 * kMiB);
-    ConvertChoice late;
-    late.heaps = ConvertChoice::Heaps::kOneLate;
-    late.process = "<0.9.1>";
-    for (const auto& choice : {ConvertChoice(), late}) {
+    ConvertChoice lazy;
+    lazy.heaps = ConvertChoice::Heaps::kOneLazily;
+    lazy.process = "<0.9.1>";
+    for (const auto& choice : {ConvertChoice(), lazy}) {
         const auto memory = refusal(text, {.memory = 4 * kMiB}, choice);
         EXPECT_THAT(memory.message, HasSubstr("more than 4.0 MiB of memory"));
     }

@@ -41,8 +41,8 @@ class CrashDumpTerms : public ::testing::Test {
 
     template <typename Make>
     std::string made(const Make& make) {
-        const auto content = std::make_shared<test::SinkContent>();
-        test::MemorySink sink(content);
+        const auto content = std::make_shared<beamdump::test::SinkContent>();
+        beamdump::test::MemorySink sink(content);
         TextOutput text(sink);
         TermExport terms(text, context_, testing::otp25_scheme(), node_);
         make(terms);

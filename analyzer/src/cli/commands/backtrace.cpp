@@ -87,7 +87,7 @@ class BacktraceCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, late_heap_of(process_)));
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, lazy_heap_of(process_)));
         ASSIGN_OR_RETURN(auto opened, query::Backtrace::open(*dump, dump_, process_, options_));
         query::Backtrace& backtrace = *opened;
         const auto render = json_    ? render::backtrace_json

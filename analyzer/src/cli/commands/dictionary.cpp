@@ -29,7 +29,7 @@ class DictionaryCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, late_heap_of(process_)));
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, lazy_heap_of(process_)));
         ASSIGN_OR_RETURN(auto listing,
                          query::DictionaryListing::open(*dump, dump_, process_, options_));
         const auto render = answer_.json ? render::dictionary_json : render::dictionary_text;

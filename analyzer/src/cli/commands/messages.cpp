@@ -33,7 +33,7 @@ class MessagesCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, late_heap_of(process_)));
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, lazy_heap_of(process_)));
         ASSIGN_OR_RETURN(auto listing,
                          query::MessageListing::open(*dump, dump_, process_, options_));
         const auto render = answer_.json ? render::messages_json : render::messages_text;

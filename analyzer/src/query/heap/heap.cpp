@@ -105,7 +105,7 @@ class RootWalk {
         census_.set_root(roots_, false);
         reading_.words().forget();
         for (std::uint64_t slot = 0; slot < region->here; ++slot) {
-            auto word = process.context.word(region->address + slot * kWordBytes);
+            auto word = process.context().word(region->address + slot * kWordBytes);
             if (!word) {
                 return wrap("reading the dictionary", std::move(word.error()));
             }
@@ -124,7 +124,7 @@ class RootWalk {
 
     void list_binaries() {
         for (const KeptBinary& binary : census_.largest_binaries()) {
-            const auto info = reading_.process().context.binary_at(binary.address);
+            const auto info = reading_.process().context().binary_at(binary.address);
             into_.largest_binaries.push_back(
                 {binary.address, binary.bytes, info ? info->references : std::nullopt});
         }

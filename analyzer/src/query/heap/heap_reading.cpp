@@ -25,7 +25,7 @@ HeapReading::HeapReading(Dump& dump, std::shared_ptr<OpenedProcess> process,
       options_(options),
       space_({.max_memory_bytes = options.limits.memory,
               .max_file_bytes = options.limits.temporary_bytes()}),
-      words_(process_->context),
+      words_(process_->context()),
       texts_(LateTexts::make(dump, process_, options.term_bytes)),
       of_crash_dump_(beamdump::is_of_crash_dump(dump)) {}
 

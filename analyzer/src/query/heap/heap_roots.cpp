@@ -27,7 +27,7 @@ std::string frame_name(Dump& dump, const StackFrame& frame) {
 }
 
 void visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& visit, RootVisits& visits) {
-    FrameCursor frames(process.context, process.scheme, process.stack());
+    FrameCursor frames(process.context(), process.scheme, process.stack());
     while (const auto frame = frames.next()) {
         visits.malformed += frame->cut_short ? 1 : 0;
         HeapRoot root;
@@ -62,7 +62,7 @@ Result<void> visit_arguments(OpenedProcess& process, const VisitRoot& visit) {
 }
 
 Result<void> visit_entries(OpenedProcess& process, const VisitRoot& visit, RootVisits& visits) {
-    auto malformed = visit_dictionary(process.context, process.run, process.scheme,
+    auto malformed = visit_dictionary(process.context(), process.run, process.scheme,
                                       [&visit](std::uint64_t key, std::uint64_t value) {
                                           HeapRoot root;
                                           root.kind = RootKind::kDictionary;
@@ -117,9 +117,9 @@ Result<void> visit_messages(Dump& dump, OpenedProcess& process, const VisitRoot&
         root.kind = RootKind::kMessage;
         root.index = walker.index();
         root.word = (*entry)->term_word();
-        process.context.set_message(*entry);
+        process.context().set_message(*entry);
         visit(root);
-        process.context.set_message(nullptr);
+        process.context().set_message(nullptr);
     }
 }
 

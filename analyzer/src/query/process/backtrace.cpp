@@ -103,7 +103,7 @@ Result<void> Backtrace::prepare() {
         RETURN_IF_ERROR(options_.term_limit == kClassicTermLimit ? show_as_the_vm()
                                                                  : load_arguments());
     }
-    terms_.emplace(process_->context, process_->scheme, options_.term_limit);
+    terms_.emplace(process_->context(), process_->scheme, options_.term_limit);
     return {};
 }
 
@@ -123,7 +123,7 @@ std::size_t Backtrace::next_text(std::size_t max_bytes, std::string& out) {
         for (const RegisterLine& argument : arguments_.value_or(std::vector<RegisterLine>())) {
             beyond.arguments.push_back(argument.word);
         }
-        text_.emplace(process_->context, process_->scheme, process_->stack(), options_.term_limit,
+        text_.emplace(process_->context(), process_->scheme, process_->stack(), options_.term_limit,
                       std::move(beyond));
     }
     return text_->next(max_bytes, out);
@@ -134,7 +134,7 @@ std::optional<FrameLine> Backtrace::next_frame() {
         return std::nullopt;
     }
     if (!frames_) {
-        frames_.emplace(process_->context, process_->scheme, process_->stack());
+        frames_.emplace(process_->context(), process_->scheme, process_->stack());
     }
     const auto frame = frames_->next();
     if (!frame) {

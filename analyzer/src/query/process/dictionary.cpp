@@ -31,8 +31,8 @@ std::optional<std::uint64_t> DictionaryListing::entries() const {
 Result<void> DictionaryListing::each(
     const std::function<void(std::uint64_t, const DictionaryLine&)>& show) {
     // One each: a key may still be on its way when the value's text begins.
-    TermPrinter keys(process_->context, process_->scheme);
-    TermPrinter values(process_->context, process_->scheme);
+    TermPrinter keys(process_->context(), process_->scheme);
+    TermPrinter values(process_->context(), process_->scheme);
     const auto text = [this](TermPrinter& printer, std::uint64_t word) {
         printer.start(word);
         return drain_in_pieces(printer, options_.term_bytes);
@@ -46,7 +46,7 @@ Result<void> DictionaryListing::each(
         show(index - 1, {text(keys, key), text(values, value)});
         return ++shown != options_.limit;
     };
-    auto malformed = walk_dictionary(process_->context, process_->run, process_->scheme, visit);
+    auto malformed = walk_dictionary(process_->context(), process_->run, process_->scheme, visit);
     if (!malformed) {
         return wrap("reading the dictionary", std::move(malformed.error()));
     }

@@ -130,7 +130,7 @@ const char* kind_text(ExternalKind kind) {
 
 MessageShapes::MessageShapes(Dump& dump, OpenedProcess& process)
     : dump_(dump),
-      context_(process.context),
+      context_(process.context()),
       scheme_(process.scheme),
       names_(dump),
       atoms_(reader_, names_) {}

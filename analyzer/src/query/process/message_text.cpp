@@ -8,8 +8,8 @@ namespace beamdump::query {
 
 MessagePrinter::MessagePrinter(Dump& dump, OpenedProcess& process)
     : dump_(dump),
-      context_(process.context),
-      printer_(process.context, process.scheme),
+      context_(process.context()),
+      printer_(process.context(), process.scheme),
       names_(dump),
       external_(names_, process.scheme) {}
 

@@ -11,9 +11,9 @@ namespace beamdump::query {
 
 OpenedProcess::OpenedProcess(Dump& dump, ProcessRun opened_run, const TagScheme& node_scheme)
     : run(std::move(opened_run)),
-      context(dump, run),
       scheme(node_scheme),
-      line(process_line(dump, run.row)) {
+      line(process_line(dump, run.row)),
+      context_(dump.context_of(run)) {
     // The VM of OTP 25 prints the inner nodes of a large map, by bitmaps that a crash dump lacks.
     scheme.large_maps_as_pairs = true;
 }
@@ -36,7 +36,7 @@ Result<std::vector<std::uint64_t>> OpenedProcess::arguments() {
         std::size_t got = 0;
         while (got < words.size()) {
             auto some =
-                context.words(more->address + got * kWordBytes, std::span(words).subspan(got));
+                context().words(more->address + got * kWordBytes, std::span(words).subspan(got));
             if (!some) {
                 return wrap("reading the argument registers", std::move(some.error()));
             }

@@ -20,17 +20,20 @@ struct OpenedProcess {
     OpenedProcess(Dump& dump, ProcessRun opened_run, const TagScheme& node_scheme);
 
     ProcessRun run;
-    ProcessContext context;
     TagScheme scheme;  ///< the node's, but for large maps: as pairs in every release
     ProcessLine line;
 
     /// Where the process would go on, and its stack.
     [[nodiscard]] ProcessStack stack() const;
+    [[nodiscard]] ProcessContext& context() const { return *context_; }
     /// The x registers that are saved for the function in which it goes on; none where it goes on
     /// elsewhere than at a function's start. Of a hibernating process: module, function and list of
     /// arguments that it wakes up in (erl_process.c, hibernate; OTP 25.2.3). Those that the dump
     /// has: a crash dump has none.
     Result<std::vector<std::uint64_t>> arguments();
+
+  private:
+    std::unique_ptr<ProcessContext> context_;
 };
 
 /// How much of a process's heap a question goes over: of a crash dump's, as much is said to be

@@ -9,7 +9,7 @@ namespace {
 class Walk {
   public:
     Walk(OpenedProcess& process, std::uint64_t limit, Excerpt<ReferencedBinary>& into)
-        : context_(process.context),
+        : context_(process.context()),
           scheme_(process.scheme),
           limit_(limit),
           // A member of a list has three words at least, all of them captured.

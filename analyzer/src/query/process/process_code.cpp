@@ -43,7 +43,7 @@ Excerpt<CodeLine> current_stacktrace(Dump& dump, OpenedProcess& process) {
         add(stack.instruction);
     }
     auto previous = stack.instruction;
-    StackWalk walk(process.context, process.scheme, stack);
+    StackWalk walk(process.context(), process.scheme, stack);
     while (depth < kBacktraceDepth) {
         const auto entry = walk.next();
         if (!entry || entry->kind == StackEntry::Kind::kMissing) {

@@ -68,7 +68,7 @@ class Reading {
           process_(process),
           run_(process.run),
           scheme_(process.scheme),
-          context_(process.context),
+          context_(process.context()),
           options_(options),
           into_(into),
           texts_(texts),

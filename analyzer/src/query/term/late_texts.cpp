@@ -14,7 +14,7 @@ std::shared_ptr<LateTexts> LateTexts::make(Dump& dump, std::shared_ptr<OpenedPro
 LateTexts::LateTexts(Dump& dump, std::shared_ptr<OpenedProcess> process, std::size_t max_bytes)
     : process_(std::move(process)),
       max_bytes_(max_bytes),
-      printer_(process_->context, process_->scheme),
+      printer_(process_->context(), process_->scheme),
       messages_(dump, *process_),
       walker_(dump.reader(), process_->run) {}
 
@@ -41,7 +41,7 @@ TermText LateTexts::with_rest(TermText text, Source source, std::uint64_t placeh
                      counted = placeholders() - placeholders_before](const TextSink& sink) {
             self->counted_twice_ += counted;
             auto cut = self->give_rest(source, from, sink);
-            self->process_->context.set_message(nullptr);
+            self->process_->context().set_message(nullptr);
             self->failed_ += cut ? 0 : 1;
             return cut.value_or(true);
         };
@@ -59,7 +59,7 @@ Result<bool> LateTexts::give_rest(Source source, std::size_t from, const TextSin
     }
     TermText text;
     if (source.word) {
-        process_->context.set_message(entry);
+        process_->context().set_message(entry);
         printer_.forget();
         printer_.start(*source.word);
         text = drain_in_pieces(printer_, max_bytes_);

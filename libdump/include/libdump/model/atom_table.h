@@ -4,7 +4,6 @@
 #include <libdump/model/faults.h>
 #include <libdump/model/recent_cache.h>
 #include <libdump/read/dump_reader.h>
-#include <libdump/term/term_context.h>
 
 #include <cstdint>
 #include <optional>
@@ -23,9 +22,6 @@ class AtomTable {
     /// An atom's name in UTF-8, or nothing where the dump lacks it. Failures to read go to Faults.
     std::optional<std::string> text(std::uint32_t index);
 
-    /// Asked for atoms that the dump lacks; null: nobody is. Non-owning.
-    void set_late_terms(TermContext* terms) { late_terms_ = terms; }
-
     /// The index of the atom with that name. Reads pages from the first on until it is found.
     Result<std::optional<std::uint32_t>> index_of(std::string_view name);
 
@@ -34,14 +30,12 @@ class AtomTable {
         std::uint32_t first = 0;
         std::uint64_t offset = 0;
     };
-    std::optional<std::string> late_text(std::uint32_t index);
     Result<std::shared_ptr<const records::Atoms>> load(const Page& page);
 
     DumpReader& reader_;
     Faults& faults_;
     std::vector<Page> pages_;  // by first index
     RecentCache<std::uint64_t, records::Atoms> cache_;
-    TermContext* late_terms_ = nullptr;
 };
 
 }  // namespace beamdump

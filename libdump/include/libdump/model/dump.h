@@ -15,13 +15,17 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace beamdump {
+
+class ProcessContext;
 
 /// A dump opened for questions. Opening reads the index, how it was captured and what the node
 /// was; everything else is read when asked for, through bounded caches. Not thread-safe.
@@ -50,14 +54,12 @@ class Dump {
     /// What a code address belongs to; shared code addresses included.
     std::optional<CodeLocation> code_at(std::uint64_t address);
 
-    /// Where terms are read that the dump itself lacks; null: nowhere. Of one process: that which
-    /// the dump has the stack of.
-    [[nodiscard]] TermContext* late_terms() const { return late_terms_; }
-    /// Non-owning; must outlive all questions.
-    void set_late_terms(TermContext* terms) {
-        late_terms_ = terms;
-        atoms_.set_late_terms(terms);
-    }
+    /// What a process's terms are read through. The dump and the run must outlive it.
+    using MakeContext =
+        std::function<std::unique_ptr<ProcessContext>(Dump& dump, const ProcessRun& run)>;
+    [[nodiscard]] std::unique_ptr<ProcessContext> context_of(const ProcessRun& run);
+    /// Whoever opened the dump says what that is, where it is more than what the dump holds.
+    void supply_contexts(MakeContext make) { make_context_ = std::move(make); }
 
     /// Failures to read that a lookup could not report itself.
     [[nodiscard]] Faults& faults() { return faults_; }
@@ -87,7 +89,7 @@ class Dump {
     ProcessIndex processes_;
     std::optional<RegionMap> literals_;
     std::optional<CodeIndex> code_;
-    TermContext* late_terms_ = nullptr;
+    MakeContext make_context_;  // null: ProcessContext itself
 };
 
 }  // namespace beamdump

@@ -7,6 +7,7 @@
 #include <libdump/term/term_context.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace beamdump {
 ///
 /// The dump, the run and any message given must outlive the context. Failures to read the file
 /// (not: words that the dump lacks) go to the dump's Faults too.
-class ProcessContext final : public TermContext {
+///
+/// A class of whoever opened the dump may add what it reads elsewhere: Dump::context_of().
+class ProcessContext : public TermContext {
   public:
     ProcessContext(Dump& dump, const ProcessRun& run);
 
@@ -38,6 +41,14 @@ class ProcessContext final : public TermContext {
     std::optional<std::array<std::uint32_t, 3>> magic_reference(std::uint64_t address) override;
     Result<std::size_t> binary_bytes(std::uint64_t binary_address, std::uint64_t from,
                                      std::span<std::byte> into) override;
+
+  protected:
+    /// Whether the dump has a record of the binary at that address.
+    bool has_binary(std::uint64_t address) { return binary(address).has_value(); }
+    [[nodiscard]] Dump& dump() { return dump_; }
+    /// Words of the process's own regions; nothing where none of them has the address.
+    std::optional<Result<std::size_t>> region_words(std::uint64_t address,
+                                                    std::span<std::uint64_t> into);
 
   private:
     struct Fragments {

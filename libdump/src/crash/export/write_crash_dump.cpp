@@ -122,9 +122,9 @@ class Writing {
 
     Result<void> process(const records::ProcessRow& row, Part part) {
         ASSIGN_OR_RETURN(auto run, ProcessRun::load(dump_.reader(), row));
-        ProcessContext context(dump_, run);
-        read_in(context);
-        return (this->*part)(run, context);
+        const auto context = dump_.context_of(run);
+        read_in(*context);
+        return (this->*part)(run, *context);
     }
 
     Result<void> section(const ProcessRun& run, ProcessContext& /*context*/) {

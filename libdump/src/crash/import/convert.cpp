@@ -20,7 +20,7 @@ namespace {
 
 class Converter {
   public:
-    Converter(const CrashDump& dump, DumpWriter& writer, TextFormat format, NodeText node)
+    Converter(const CrashDump& dump, DumpWriter& writer, TextFormat format, ParsedNode node)
         : dump_(dump),
           writer_(writer),
           terms_(std::make_unique<NodeTerms>(std::move(format), &dump.budget())),
@@ -34,14 +34,14 @@ class Converter {
     Result<void> literals();
     Result<void> processes(const ConvertChoice& choice, const CrashDump::Progress& told);
     Result<void> finish();
-    [[nodiscard]] bool is_chosen(const ConvertChoice& choice, const ProcessText& process);
+    [[nodiscard]] bool is_chosen(const ConvertChoice& choice, const ParsedProcess& process);
 
     const CrashDump& dump_;
     DumpWriter& writer_;
     std::unique_ptr<NodeTerms> terms_;
-    NodeText node_;
+    ParsedNode node_;
     BinaryWriter binaries_;
-    std::unique_ptr<LateHeap> late_heap_;
+    std::unique_ptr<LazyHeap> lazy_heap_;
     records::Trailer trailer_;
     TextCounts counts_;
     std::uint64_t words_ = 0;
@@ -57,7 +57,7 @@ Result<void> Converter::begin() {
     epoch.set_source(records::MEMORY_SOURCE_CRASH_DUMP);
     ASSIGN_OR_RETURN(auto written, writer_.append(format::RecordKind::kEpoch, epoch));
     trailer_.add_epoch_offset(written);
-    return read_other_nodes(dump_, terms_->names);
+    return parse_other_nodes(dump_, terms_->names);
 }
 
 Result<void> Converter::literals() {
@@ -66,8 +66,8 @@ Result<void> Converter::literals() {
     }
     TextCursor text(dump_.text(), dump_.literals()->begin, dump_.literals()->end);
     auto& literals = terms_->literals;
-    HeapText objects(terms_->format, terms_->names, literals, literals,
-                     [this](std::uint64_t address) { return binaries_.want(address); });
+    HeapParser objects(terms_->format, terms_->names, literals, literals,
+                       [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text);
     if (counts && counts->objects.overlaps != 0) {
         counts = read_again(
@@ -99,14 +99,14 @@ Result<void> Converter::literals() {
     return binaries_.flush();
 }
 
-bool Converter::is_chosen(const ConvertChoice& choice, const ProcessText& process) {
+bool Converter::is_chosen(const ConvertChoice& choice, const ParsedProcess& process) {
     switch (choice.heaps) {
         case ConvertChoice::Heaps::kNone:
             return false;
         case ConvertChoice::Heaps::kAll:
             return true;
         case ConvertChoice::Heaps::kOne:
-        case ConvertChoice::Heaps::kOneLate:
+        case ConvertChoice::Heaps::kOneLazily:
             break;
     }
     if (wanted_.owner_id) {
@@ -132,23 +132,23 @@ Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::
     ProcessIndexWriter index(writer_);
     bool all_heaps_told = true;
     TextWindow window(dump_.text());
-    RunText runs(dump_, *terms_, writer_, binaries_);
+    RunWriter runs(dump_, *terms_, writer_, binaries_);
     for (const auto& sections : dump_.processes()) {
-        ASSIGN_OR_RETURN(auto facts, read_process(dump_.text(), window, sections, terms_->format,
-                                                  terms_->names));
+        ASSIGN_OR_RETURN(auto facts, parse_process(dump_.text(), window, sections, terms_->format,
+                                                   terms_->names));
         RETURN_IF_ERROR(terms_->names.check());
         const auto relations = (facts.links + facts.monitors) * kRelationMemory;
         const bool whole = is_chosen(choice, facts);
-        const auto extent = !whole ? RunText::Extent::kFacts
-                            : choice.heaps == ConvertChoice::Heaps::kOneLate
-                                ? RunText::Extent::kRoots
-                                : RunText::Extent::kWhole;
+        const auto extent = !whole ? RunWriter::Extent::kFacts
+                            : choice.heaps == ConvertChoice::Heaps::kOneLazily
+                                ? RunWriter::Extent::kRoots
+                                : RunWriter::Extent::kWhole;
         ASSIGN_OR_RETURN(auto row, runs.write(sections, std::move(facts), extent));
         dump_.budget().give_memory(relations);
         all_heaps_told = all_heaps_told && row.has_heap_words();
         RETURN_IF_ERROR(index.add(row));
-        if (extent == RunText::Extent::kRoots) {
-            late_heap_ = runs.take_late_heap();
+        if (extent == RunWriter::Extent::kRoots) {
+            lazy_heap_ = runs.take_lazy_heap();
         }
         if (told && whole && sections.heap) {
             told(sections.heap->end, dump_.text().size());
@@ -215,9 +215,9 @@ Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
         outcome.missing.push_back(dump_.cut_off());
     }
     std::ranges::move(counts_.sentences(), std::back_inserter(outcome.missing));
-    if (choice.heaps == ConvertChoice::Heaps::kOneLate) {
-        outcome.late_terms =
-            std::make_unique<LateContext>(dump_, std::move(terms_), std::move(late_heap_));
+    if (choice.heaps == ConvertChoice::Heaps::kOneLazily) {
+        outcome.lazy_terms =
+            std::make_unique<LazyContext>(dump_, std::move(terms_), std::move(lazy_heap_));
     }
     return outcome;
 }
@@ -229,7 +229,7 @@ Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> 
     DumpWriterOptions options;
     options.level = choice.level;
     ASSIGN_OR_RETURN(auto writer, DumpWriter::create(std::move(sink), options));
-    ASSIGN_OR_RETURN(auto node, read_node(dump));
+    ASSIGN_OR_RETURN(auto node, parse_node(dump));
     ASSIGN_OR_RETURN(auto scheme, scheme_of(node.scheme));
     std::string_view own = dump.node_name();
     const auto name = parse_atom(own);

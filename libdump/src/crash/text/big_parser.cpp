@@ -33,10 +33,10 @@ std::string take_digits(TextCursor& text, unsigned base) {
 
 }  // namespace
 
-std::optional<BigText> take_big(TextCursor& text) {
+std::optional<BigNumber> take_big(TextCursor& text) {
     constexpr unsigned kDecimal = 10;
     constexpr unsigned kHexadecimal = 16;
-    BigText big;
+    BigNumber big;
     big.negative = text.take('-');
     unsigned base = kDecimal;
     if (text.look(3).starts_with("16#")) {

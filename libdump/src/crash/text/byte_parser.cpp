@@ -28,7 +28,7 @@ std::uint8_t hex_digit(char digit) {
 }  // namespace
 
 /// Decodes a group: four characters of base64 (the last of them may be `=`), or two digits.
-bool ByteText::next_group() {
+bool ByteParser::next_group() {
     constexpr std::size_t kBase64Group = group(true).characters;
     constexpr std::size_t kHexGroup = group(false).characters;
     const auto ahead = text_.look(kBase64Group);
@@ -68,7 +68,7 @@ bool ByteText::next_group() {
     return true;
 }
 
-std::size_t ByteText::read(std::span<std::uint8_t> into) {
+std::size_t ByteParser::read(std::span<std::uint8_t> into) {
     std::size_t done = 0;
     while (done < into.size()) {
         if (group_bytes_ == 0 && !next_group()) {

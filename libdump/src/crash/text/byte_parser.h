@@ -9,7 +9,7 @@ namespace beamdump::crash {
 
 /// Bytes as text: base64 from version 0.5 of the format on, else two hexadecimal digits each
 /// (erl_process_dump.c, erts_print_base64).
-class ByteText {
+class ByteParser {
   public:
     /// So many characters stand for so many bytes, together.
     struct Group {
@@ -18,7 +18,7 @@ class ByteText {
     };
     static constexpr Group group(bool base64) { return base64 ? Group{3, 4} : Group{1, 2}; }
 
-    ByteText(TextCursor& text, bool base64) : text_(text), base64_(base64) {}
+    ByteParser(TextCursor& text, bool base64) : text_(text), base64_(base64) {}
 
     /// The next bytes; gives how many there were, fewer than asked for where something else stands
     /// in the text.

@@ -15,12 +15,12 @@ namespace beamdump::crash {
 /// What of a crash dump goes into the dump that is made of it: always what is known of the node and
 /// of each process; heaps, stacks and messages as chosen.
 struct ConvertChoice {
-    enum class Heaps : std::uint8_t { kNone, kOne, kOneLate, kAll };
-    /// kOneLate: of one process's, its stack, dictionary and messages go in; the rest is read
+    enum class Heaps : std::uint8_t { kNone, kOne, kOneLazily, kAll };
+    /// kOneLazily: of one process's, its stack, dictionary and messages go in; the rest is read
     /// later.
     Heaps heaps = Heaps::kAll;
-    /// For kOne and kOneLate: a pid or a registered name, as parse_process_name() takes them. Where
-    /// no process has it, the heap of none goes in.
+    /// For kOne and kOneLazily: a pid or a registered name, as parse_process_name() takes them.
+    /// Where no process has it, the heap of none goes in.
     std::string process;
     /// Also the sections that have no records of their own, as text.
     bool other_sections = true;
@@ -32,9 +32,9 @@ struct ConvertOutcome {
     std::uint64_t malformed_lines = 0;
     /// What could not be read: where the text breaks off, malformed lines. A sentence each.
     std::vector<std::string> missing;
-    /// For kOneLate: the heap of that process, and all that its terms refer to. The CrashDump must
-    /// outlive it.
-    std::unique_ptr<LateTerms> late_terms;
+    /// For kOneLazily: the heap of that process, and all that its terms refer to. The CrashDump
+    /// must outlive it.
+    std::unique_ptr<LazyTerms> lazy_terms;
 };
 
 /// Writes a dump of what a crash dump says. Words are those of the term scheme of the node's own

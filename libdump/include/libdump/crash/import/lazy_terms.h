@@ -7,7 +7,7 @@ namespace beamdump::crash {
 
 /// The terms of one process of a crash dump, read from its text when they are asked for: words of
 /// its heap, and all that terms refer to, but for code.
-class LateTerms : public TermContext {
+class LazyTerms : public TermContext {
   public:
     /// Objects that terms led to so far and whose lines could not be used.
     [[nodiscard]] virtual TextCounts met() const = 0;

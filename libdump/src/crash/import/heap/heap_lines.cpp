@@ -149,7 +149,7 @@ Result<HeapCounts> read_again(const TextSource& source, Span section, const Text
     image.clear();
     RETURN_IF_ERROR(HeapLines::find(source, section, format, image, budget));
     TextCursor text(source, section.begin, section.end);
-    HeapText objects(format, names, image, literals, binary, HeapText::Starts::kKnown);
+    HeapParser objects(format, names, image, literals, binary, HeapParser::Starts::kKnown);
     return objects.read(text);
 }
 

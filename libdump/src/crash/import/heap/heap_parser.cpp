@@ -78,7 +78,7 @@ TextCounts HeapCounts::all() const {
     return counts;
 }
 
-Result<HeapCounts> HeapText::read(TextCursor& text) {
+Result<HeapCounts> HeapParser::read(TextCursor& text) {
     HeapCounts counts;
     while (!text.at_end()) {
         RETURN_IF_ERROR(names_.check());
@@ -111,7 +111,7 @@ Result<HeapCounts> HeapText::read(TextCursor& text) {
 
 /// A part of what is no object is part of a Binary that the VM did not print: it forgets those that
 /// only sub binaries refer to (OTP 25).
-Result<void> HeapText::settle_parts() {
+Result<void> HeapParser::settle_parts() {
     const auto word =
         format_.words.scheme().heap_binary_in_bits ? otp27::kSubOriginal : otp25::kSubOriginal;
     for (const auto& part : parts_) {
@@ -126,7 +126,7 @@ Result<void> HeapText::settle_parts() {
     return {};
 }
 
-HeapText::Parsed HeapText::object(TextCursor& text, std::uint64_t at) {
+HeapParser::Parsed HeapParser::object(TextCursor& text, std::uint64_t at) {
     const char tag = text.peek();
     text.skip(tag == '\0' ? 0 : 1);
     switch (tag) {
@@ -157,7 +157,7 @@ HeapText::Parsed HeapText::object(TextCursor& text, std::uint64_t at) {
     }
 }
 
-Result<void> HeapText::put(std::uint64_t at, std::span<const std::uint64_t> words) {
+Result<void> HeapParser::put(std::uint64_t at, std::span<const std::uint64_t> words) {
     for (const auto word : words) {
         RETURN_IF_ERROR(image_.put(at, {word}));
         at += kHeapWordBytes;
@@ -165,7 +165,7 @@ Result<void> HeapText::put(std::uint64_t at, std::span<const std::uint64_t> word
     return {};
 }
 
-Result<void> HeapText::put_words(std::uint64_t at, std::span<const WordImage::Word> words) {
+Result<void> HeapParser::put_words(std::uint64_t at, std::span<const WordImage::Word> words) {
     for (const auto& word : words) {
         RETURN_IF_ERROR(image_.put(at, word));
         at += kHeapWordBytes;
@@ -174,7 +174,7 @@ Result<void> HeapText::put_words(std::uint64_t at, std::span<const WordImage::Wo
 }
 
 /// Whether an object of so many words may be put there: none reaches into another.
-Result<bool> HeapText::has_room(std::uint64_t at, std::uint64_t words) {
+Result<bool> HeapParser::has_room(std::uint64_t at, std::uint64_t words) {
     if (starts_ == Starts::kKnown && image_.begins_within(at, words)) {
         return false;
     }
@@ -182,19 +182,19 @@ Result<bool> HeapText::has_room(std::uint64_t at, std::uint64_t words) {
 }
 
 /// A whole boxed object.
-HeapText::Parsed HeapText::whole(std::uint64_t at, std::span<const std::uint64_t> words) {
+HeapParser::Parsed HeapParser::whole(std::uint64_t at, std::span<const std::uint64_t> words) {
     ASSIGN_OR_RETURN(const auto room, has_room(at, words.size()));
     return room ? boxed(at, words) : Parsed(Outcome::kOverlap);
 }
 
 /// A boxed object's first words, behind which the others were put before: from now on it is one.
-HeapText::Parsed HeapText::boxed(std::uint64_t at, std::span<const std::uint64_t> words) {
+HeapParser::Parsed HeapParser::boxed(std::uint64_t at, std::span<const std::uint64_t> words) {
     RETURN_IF_ERROR(put(at, words));
     image_.begin(at, ObjectStart::kBoxed);
     return Outcome::kDone;
 }
 
-HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
+HeapParser::Parsed HeapParser::cell(TextCursor& text, std::uint64_t at) {
     const auto head = take_element(text, format_, names_);
     if (!head || !text.take('|')) {
         return Outcome::kMalformed;
@@ -220,8 +220,8 @@ HeapText::Parsed HeapText::cell(TextCursor& text, std::uint64_t at) {
 
 /// `count` elements with commas between them, behind `before` other words of the object at
 /// `object`.
-HeapText::Parsed HeapText::elements(TextCursor& text, std::uint64_t object, std::uint64_t before,
-                                    std::uint64_t count) {
+HeapParser::Parsed HeapParser::elements(TextCursor& text, std::uint64_t object,
+                                        std::uint64_t before, std::uint64_t count) {
     ASSIGN_OR_RETURN(const auto room, has_room(object, before + count));
     if (!room) {
         text.skip_to_line_end();
@@ -241,7 +241,7 @@ HeapText::Parsed HeapText::elements(TextCursor& text, std::uint64_t object, std:
     return text.is_line_end() ? Outcome::kDone : Outcome::kMalformed;
 }
 
-HeapText::Parsed HeapText::tuple(TextCursor& text, std::uint64_t at) {
+HeapParser::Parsed HeapParser::tuple(TextCursor& text, std::uint64_t at) {
     const auto arity = text.take_hex();
     if (!arity || *arity > kMostTuple || !text.take(':')) {
         return Outcome::kMalformed;
@@ -253,7 +253,7 @@ HeapText::Parsed HeapText::tuple(TextCursor& text, std::uint64_t at) {
     return boxed(at, std::array{format_.words.header(BoxedKind::kTuple, *arity)});
 }
 
-HeapText::Parsed HeapText::floating(TextCursor& text, std::uint64_t at) {
+HeapParser::Parsed HeapParser::floating(TextCursor& text, std::uint64_t at) {
     const auto length = text.take_hex();
     constexpr std::uint64_t kLongest = 64;
     if (!length || *length > kLongest || !text.take(':')) {
@@ -274,7 +274,7 @@ HeapText::Parsed HeapText::floating(TextCursor& text, std::uint64_t at) {
     return whole(at, words);
 }
 
-HeapText::Parsed HeapText::big(TextCursor& text, std::uint64_t at) {
+HeapParser::Parsed HeapParser::big(TextCursor& text, std::uint64_t at) {
     const auto value = take_big(text);
     if (!value || !text.is_line_end()) {
         return Outcome::kMalformed;
@@ -286,7 +286,7 @@ HeapText::Parsed HeapText::big(TextCursor& text, std::uint64_t at) {
     return whole(at, words_);
 }
 
-HeapText::Parsed HeapText::flat_map(TextCursor& text, std::uint64_t at) {
+HeapParser::Parsed HeapParser::flat_map(TextCursor& text, std::uint64_t at) {
     const auto size = text.take_hex();
     if (!size || *size > otp25::kMaxFlatMapSize || !text.take(':')) {
         return Outcome::kMalformed;
@@ -316,7 +316,7 @@ HeapText::Parsed HeapText::flat_map(TextCursor& text, std::uint64_t at) {
     return Outcome::kDone;
 }
 
-HeapText::Parsed HeapText::map(TextCursor& text, std::uint64_t at) {
+HeapParser::Parsed HeapParser::map(TextCursor& text, std::uint64_t at) {
     const char kind = text.peek();
     text.skip(kind == '\0' ? 0 : 1);
     if (kind == 'f') {
@@ -356,7 +356,7 @@ HeapText::Parsed HeapText::map(TextCursor& text, std::uint64_t at) {
     return Outcome::kDone;
 }
 
-HeapText::Parsed HeapText::binary(TextCursor& text, std::uint64_t at) {
+HeapParser::Parsed HeapParser::binary(TextCursor& text, std::uint64_t at) {
     const char kind = text.peek();
     text.skip(kind == '\0' ? 0 : 1);
     switch (kind) {
@@ -371,7 +371,7 @@ HeapText::Parsed HeapText::binary(TextCursor& text, std::uint64_t at) {
     }
 }
 
-HeapText::Parsed HeapText::heap_binary(TextCursor& text, std::uint64_t at) {
+HeapParser::Parsed HeapParser::heap_binary(TextCursor& text, std::uint64_t at) {
     const auto bytes = text.take_hex();
     // Larger ones are off the heap (binary.h); a match context's may be some more.
     constexpr std::uint64_t kMost = 64U << 10U;
@@ -379,7 +379,7 @@ HeapText::Parsed HeapText::heap_binary(TextCursor& text, std::uint64_t at) {
         return Outcome::kMalformed;
     }
     std::vector<std::uint8_t> content(*bytes);
-    if (ByteText(text, format_.base64).read(content) != content.size() || !text.is_line_end()) {
+    if (ByteParser(text, format_.base64).read(content) != content.size() || !text.is_line_end()) {
         return Outcome::kMalformed;
     }
     const auto data_words = (*bytes + kHeapWordBytes - 1) / kHeapWordBytes;
@@ -393,7 +393,7 @@ HeapText::Parsed HeapText::heap_binary(TextCursor& text, std::uint64_t at) {
     return whole(at, words_);
 }
 
-HeapText::Parsed HeapText::off_heap_binary(TextCursor& text, std::uint64_t at, bool sub) {
+HeapParser::Parsed HeapParser::off_heap_binary(TextCursor& text, std::uint64_t at, bool sub) {
     const auto owner = text.take_hex();
     if (!owner || !text.take(':')) {
         return Outcome::kMalformed;
@@ -444,8 +444,8 @@ HeapText::Parsed HeapText::off_heap_binary(TextCursor& text, std::uint64_t at, b
 }
 
 /// What keeps a Binary: a ProcBin, or from OTP 27 on a BinRef.
-Result<void> HeapText::reference_to(std::uint64_t at, std::uint64_t binary, std::uint64_t offset,
-                                    std::uint64_t bytes) {
+Result<void> HeapParser::reference_to(std::uint64_t at, std::uint64_t binary, std::uint64_t offset,
+                                      std::uint64_t bytes) {
     const auto& scheme = format_.words.scheme();
     words_.assign(scheme.refc_words, 0);
     words_[0] = format_.words.header(BoxedKind::kRefcBinary, scheme.refc_words - 1);
@@ -458,8 +458,8 @@ Result<void> HeapText::reference_to(std::uint64_t at, std::uint64_t binary, std:
     return put(at, words_);
 }
 
-Result<void> HeapText::part_of(std::uint64_t at, std::uint64_t original, std::uint64_t offset,
-                               std::uint64_t bytes) {
+Result<void> HeapParser::part_of(std::uint64_t at, std::uint64_t original, std::uint64_t offset,
+                                 std::uint64_t bytes) {
     std::uint64_t original_word = otp25::kSubOriginal;
     if (format_.words.scheme().heap_binary_in_bits) {
         constexpr std::uint64_t kBits = 8;
@@ -480,7 +480,7 @@ Result<void> HeapText::part_of(std::uint64_t at, std::uint64_t original, std::ui
     return done ? image_.put(at + original_word * kHeapWordBytes, {original, true}) : done;
 }
 
-Result<std::uint64_t> HeapText::holder_of(std::uint64_t binary) {
+Result<std::uint64_t> HeapParser::holder_of(std::uint64_t binary) {
     // One for each Binary, and as far apart as Binaries are at least.
     const auto base = &image_ == &literals_ ? kLiteralHolders : kHolders;
     const auto at = base + binary * 2 / kHeapWordBytes * kHeapWordBytes;
@@ -490,7 +490,7 @@ Result<std::uint64_t> HeapText::holder_of(std::uint64_t binary) {
     return at;
 }
 
-HeapText::Parsed HeapText::identifier(TextCursor& text, std::uint64_t at, bool pid) {
+HeapParser::Parsed HeapParser::identifier(TextCursor& text, std::uint64_t at, bool pid) {
     const auto numbers = take_identifier(text);
     if (!numbers || !text.is_line_end()) {
         return Outcome::kMalformed;
@@ -504,7 +504,7 @@ HeapText::Parsed HeapText::identifier(TextCursor& text, std::uint64_t at, bool p
     return whole(at, words);
 }
 
-HeapText::Parsed HeapText::external(TextCursor& text, std::uint64_t at) {
+HeapParser::Parsed HeapParser::external(TextCursor& text, std::uint64_t at) {
     const auto bytes = text.take_hex();
     // The VM's buffer for them has 1024 bytes (dump_externally()).
     constexpr std::uint64_t kMost = 64U << 10U;
@@ -512,7 +512,7 @@ HeapText::Parsed HeapText::external(TextCursor& text, std::uint64_t at) {
         return Outcome::kMalformed;
     }
     std::vector<std::uint8_t> content(*bytes);
-    if (ByteText(text, format_.base64).read(content) != content.size() || !text.is_line_end()) {
+    if (ByteParser(text, format_.base64).read(content) != content.size() || !text.is_line_end()) {
         return Outcome::kMalformed;
     }
     if (std::ranges::equal(content, kNotEncoded) || std::ranges::equal(content, kMapLeftOut)) {

@@ -26,15 +26,15 @@ struct HeapCounts {
 /// and dump_module_literals), into an image, as the words of the node's own term scheme. What the
 /// VM leaves out is made up: parts of a Binary refer to it through objects at addresses that no
 /// node has, and a fun's environment is empty lists.
-class HeapText {
+class HeapParser {
   public:
     /// Non-owning. `literals`: what else may be referred to, or `image` itself. `binary`: told of
     /// each Binary that is referred to; says whether the dump has one there.
     /// An object that would reach into another is left out and counted: where the image knows the
     /// beginnings of all, the one that is too long; else the one that is met later.
     enum class Starts : std::uint8_t { kUnknown, kKnown };
-    HeapText(const TextFormat& format, Names& names, WordImage& image, WordImage& literals,
-             std::function<bool(std::uint64_t)> binary, Starts starts = Starts::kUnknown)
+    HeapParser(const TextFormat& format, Names& names, WordImage& image, WordImage& literals,
+               std::function<bool(std::uint64_t)> binary, Starts starts = Starts::kUnknown)
         : format_(format),
           names_(names),
           image_(image),

@@ -16,42 +16,42 @@ constexpr std::uint64_t kLongestSize = 18;
 
 }  // namespace
 
-void LateContext::missed(std::uint64_t address) {
+void LazyContext::missed(std::uint64_t address) {
     if (heap_) {
         heap_->missed(address);
     }
 }
 
-Result<std::size_t> LateContext::words(std::uint64_t address, std::span<std::uint64_t> into) {
+Result<std::size_t> LazyContext::words(std::uint64_t address, std::span<std::uint64_t> into) {
     return heap_ ? heap_->words(address, into)
                  : fail(ErrorCode::kUnmapped, "the process has no heap in the crash dump");
 }
 
-std::uint64_t LateContext::region_bytes_bound() const {
+std::uint64_t LazyContext::region_bytes_bound() const {
     return heap_ ? heap_->most_words() * WordImage::kWordBytes : 0;
 }
 
-AtomText LateContext::atom(std::uint32_t index) {
+AtomText LazyContext::atom(std::uint32_t index) {
     const auto& atoms = node_->names.atoms();
     const auto found = atoms.find(index);
     return found == atoms.end() ? AtomText() : AtomText(found->second);
 }
 
-std::optional<FunctionName> LateContext::export_at(std::uint64_t address) {
+std::optional<FunctionName> LazyContext::export_at(std::uint64_t address) {
     const auto* const found = node_->names.export_at(address);
     return found == nullptr ? std::nullopt
                             : std::optional(FunctionName{found->module_atom, found->function_atom,
                                                          found->arity});
 }
 
-std::optional<FunInfo> LateContext::fun_entry_at(std::uint64_t address) {
+std::optional<FunInfo> LazyContext::fun_entry_at(std::uint64_t address) {
     const auto* const found = node_->names.fun_at(address);
     return found == nullptr ? std::nullopt
                             : std::optional(FunInfo{found->module_atom, found->index, found->uniq,
                                                     found->arity});
 }
 
-std::optional<NodeInfo> LateContext::node_at(std::uint64_t address) {
+std::optional<NodeInfo> LazyContext::node_at(std::uint64_t address) {
     const auto* const found = node_->names.node_at(address);
     return found == nullptr
                ? std::nullopt
@@ -59,21 +59,21 @@ std::optional<NodeInfo> LateContext::node_at(std::uint64_t address) {
                                         atom(found->name_atom) == node_->format.node_name});
 }
 
-std::optional<std::uint64_t> LateContext::catch_address(std::uint32_t index) {
+std::optional<std::uint64_t> LazyContext::catch_address(std::uint32_t index) {
     const auto& catches = node_->names.catches();
     return index == 0 || index > catches.size() ? std::nullopt : std::optional(catches[index - 1]);
 }
 
-std::optional<CodeLocation> LateContext::code_at(std::uint64_t /*address*/) {
+std::optional<CodeLocation> LazyContext::code_at(std::uint64_t /*address*/) {
     return std::nullopt;
 }
 
-std::optional<std::array<std::uint32_t, 3>> LateContext::magic_reference(
+std::optional<std::array<std::uint32_t, 3>> LazyContext::magic_reference(
     std::uint64_t /*address*/) {
     return std::nullopt;
 }
 
-Result<LateContext::BinaryText> LateContext::binary_text(std::uint64_t address) {
+Result<LazyContext::FoundBinary> LazyContext::find_binary(std::uint64_t address) {
     if (last_binary_ && last_binary_->address == address) {
         return *last_binary_;
     }
@@ -84,9 +84,9 @@ Result<LateContext::BinaryText> LateContext::binary_text(std::uint64_t address) 
     }
     TextCursor head(dump_.text(), lines->begin, std::min(lines->begin + kLongestSize, lines->end));
     const auto size = head.take_hex();
-    BinaryText text{.address = address, .info = {}, .characters = {}};
+    FoundBinary text{.address = address, .info = {}, .characters = {}};
     if (size && head.take(':')) {
-        const auto group = ByteText::group(node_->format.base64);
+        const auto group = ByteParser::group(node_->format.base64);
         text.characters = {head.position(), lines->end};
         text.info.data_address = binary_data_address(address);
         text.info.size_bytes = *size;
@@ -101,23 +101,23 @@ Result<LateContext::BinaryText> LateContext::binary_text(std::uint64_t address) 
     return text;
 }
 
-Result<BinaryInfo> LateContext::binary_at(std::uint64_t address) {
-    const auto text = binary_text(address);
+Result<BinaryInfo> LazyContext::binary_at(std::uint64_t address) {
+    const auto text = find_binary(address);
     return text ? Result<BinaryInfo>(text->info) : std::unexpected(text.error());
 }
 
-Result<std::size_t> LateContext::binary_bytes(std::uint64_t binary_address, std::uint64_t from,
+Result<std::size_t> LazyContext::binary_bytes(std::uint64_t binary_address, std::uint64_t from,
                                               std::span<std::byte> into) {
-    ASSIGN_OR_RETURN(const auto binary, binary_text(binary_address));
+    ASSIGN_OR_RETURN(const auto binary, find_binary(binary_address));
     if (from >= binary.info.captured_bytes) {
         return 0;
     }
-    const auto group = ByteText::group(node_->format.base64);
+    const auto group = ByteParser::group(node_->format.base64);
     const auto first = binary.characters.begin + from / group.bytes * group.characters;
     const auto wanted = std::min<std::uint64_t>(into.size(), binary.info.captured_bytes - from);
     const auto most = (wanted / group.bytes + 2) * group.characters;
     TextCursor text(dump_.text(), first, std::min(first + most, binary.characters.end));
-    ByteText bytes(text, node_->format.base64);
+    ByteParser bytes(text, node_->format.base64);
     std::array<std::uint8_t, 3> before{};
     const auto skipped = from % group.bytes;
     if (bytes.read(std::span(before).first(skipped)) != skipped) {

@@ -7,11 +7,11 @@
 namespace beamdump::crash {
 
 /// The terms of one process, from its heap's lines and what belongs to the node.
-class LateContext final : public LateTerms {
+class LazyContext final : public LazyTerms {
   public:
     /// `dump` is not owned; `heap` refers to `node`, and null where the process has none.
-    LateContext(const CrashDump& dump, std::unique_ptr<NodeTerms> node,
-                std::unique_ptr<LateHeap> heap)
+    LazyContext(const CrashDump& dump, std::unique_ptr<NodeTerms> node,
+                std::unique_ptr<LazyHeap> heap)
         : dump_(dump), node_(std::move(node)), heap_(std::move(heap)) {}
 
     [[nodiscard]] TextCounts met() const override { return heap_ ? heap_->met() : TextCounts(); }
@@ -32,17 +32,17 @@ class LateContext final : public LateTerms {
 
   private:
     /// What a Binary's section says of it, and where its bytes are as text.
-    struct BinaryText {
+    struct FoundBinary {
         std::uint64_t address = 0;
         BinaryInfo info;
         Span characters;
     };
-    Result<BinaryText> binary_text(std::uint64_t address);
+    Result<FoundBinary> find_binary(std::uint64_t address);
 
     const CrashDump& dump_;
     std::unique_ptr<NodeTerms> node_;
-    std::unique_ptr<LateHeap> heap_;
-    std::optional<BinaryText> last_binary_;  // a large one is asked for in many small parts
+    std::unique_ptr<LazyHeap> heap_;
+    std::optional<FoundBinary> last_binary_;  // a large one is asked for in many small parts
 };
 
 }  // namespace beamdump::crash

@@ -10,7 +10,7 @@
 
 namespace beamdump::crash {
 
-Result<void> LateHeap::open(Span section) {
+Result<void> LazyHeap::open(Span section) {
     ASSIGN_OR_RETURN(auto lines,
                      HeapLines::find(dump_.text(), section, node_.format, image_, dump_.budget()));
     lines_ = std::move(lines);
@@ -18,13 +18,13 @@ Result<void> LateHeap::open(Span section) {
     return {};
 }
 
-Result<void> LateHeap::read_part(std::uint64_t number) {
+Result<void> LazyHeap::read_part(std::uint64_t number) {
     const auto lines = lines_->part(number);
     TextCursor text(dump_.text(), lines.begin, lines.end);
-    HeapText objects(
+    HeapParser objects(
         node_.format, node_.names, image_, node_.literals,
         [this](std::uint64_t address) { return dump_.binary(address) != nullptr; },
-        HeapText::Starts::kKnown);
+        HeapParser::Starts::kKnown);
     ASSIGN_OR_RETURN(auto counts, objects.read(text));
     // Beyond what can be kept, all are counted.
     for (const auto& object : counts.left_out) {
@@ -38,7 +38,7 @@ Result<void> LateHeap::read_part(std::uint64_t number) {
     return {};
 }
 
-void LateHeap::missed(std::uint64_t address) {
+void LazyHeap::missed(std::uint64_t address) {
     if (const auto found = left_out_.find(address); found != left_out_.end()) {
         found->second.count(met_);
         // Told once: from here on it is one that is not there.
@@ -46,7 +46,7 @@ void LateHeap::missed(std::uint64_t address) {
     }
 }
 
-Result<void> LateHeap::read_page(std::uint64_t page) {
+Result<void> LazyHeap::read_page(std::uint64_t page) {
     if (page == last_page_ || !lines_) {
         return {};
     }
@@ -59,7 +59,7 @@ Result<void> LateHeap::read_page(std::uint64_t page) {
     return {};
 }
 
-Result<std::size_t> LateHeap::words(std::uint64_t address, std::span<std::uint64_t> into) {
+Result<std::size_t> LazyHeap::words(std::uint64_t address, std::span<std::uint64_t> into) {
     constexpr std::uint64_t kPageBytes = WordImage::kBlockWords * WordImage::kWordBytes;
     const Objects objects{image_, node_.literals, node_.names};
     std::size_t given = 0;

@@ -9,10 +9,10 @@
 namespace beamdump::crash {
 
 /// A process's heap whose lines are read when words of theirs are asked for; each of them once.
-class LateHeap {
+class LazyHeap {
   public:
     /// Non-owning. `section`: the heap's lines.
-    LateHeap(const CrashDump& dump, NodeTerms& node)
+    LazyHeap(const CrashDump& dump, NodeTerms& node)
         : dump_(dump), node_(node), image_(&dump.budget()) {}
 
     /// Finds where its objects are, in one pass over its lines.

@@ -38,7 +38,7 @@ Result<void> BinaryWriter::write(std::uint64_t address, const Span& lines) {
     if (size && text.take(':')) {
         binary.set_data_address(binary_data_address(address));
         binary.set_size_bytes(*size);
-        ByteText bytes(text, format_.base64);
+        ByteParser bytes(text, format_.base64);
         if (*size <= limits::kInlineBytes) {
             auto& prefix = *binary.mutable_prefix();
             prefix.resize(*size);
@@ -114,7 +114,7 @@ Result<void> BinaryWriter::count() {
         TextCursor text(dump_.text(), lines.begin, std::min(lines.begin + kLongestHead, lines.end));
         const auto size = text.take_hex();
         if (size && text.take(':')) {
-            const auto group = ByteText::group(format_.base64);
+            const auto group = ByteParser::group(format_.base64);
             const auto here = (lines.end - text.position()) / group.characters * group.bytes;
             bytes_ += *size;
             captured_bytes_ += std::min<std::uint64_t>(*size, here);

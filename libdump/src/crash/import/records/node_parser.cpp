@@ -145,8 +145,8 @@ Result<void> each_line(const CrashDump& dump, const Span& lines, const Visit& vi
 
 }  // namespace
 
-Result<NodeText> read_node(const CrashDump& dump) {
-    NodeText result;
+Result<ParsedNode> parse_node(const CrashDump& dump) {
+    ParsedNode result;
     const auto& header = dump.header();
     read_version(header.system_version, result.node);
     result.scheme = scheme_for(result.node);
@@ -187,10 +187,10 @@ Result<NodeText> read_node(const CrashDump& dump) {
         result.totals.set_code_bytes(code);
         result.node.set_code_bytes(code);
     }
-    return done ? Result<NodeText>(std::move(result)) : std::unexpected(done.error());
+    return done ? Result<ParsedNode>(std::move(result)) : std::unexpected(done.error());
 }
 
-Result<void> read_other_nodes(const CrashDump& dump, Names& names) {
+Result<void> parse_other_nodes(const CrashDump& dump, Names& names) {
     for (const auto& [channel, lines] : dump.nodes()) {
         const auto number = static_cast<std::uint32_t>(channel);
         auto done = each_line(dump, lines, [&](std::string_view key, std::string_view value) {

@@ -9,7 +9,7 @@
 namespace beamdump::crash {
 
 /// What the dump's head and its sections about the node as a whole say.
-struct NodeText {
+struct ParsedNode {
     records::Node node;
     records::Capture capture;
     records::Totals totals;
@@ -17,9 +17,9 @@ struct NodeText {
     bool base64 = true;
 };
 
-Result<NodeText> read_node(const CrashDump& dump);
+Result<ParsedNode> parse_node(const CrashDump& dump);
 
 /// Notes the names of other nodes, by the numbers that stand for them.
-Result<void> read_other_nodes(const CrashDump& dump, Names& names);
+Result<void> parse_other_nodes(const CrashDump& dump, Names& names);
 
 }  // namespace beamdump::crash

@@ -38,7 +38,7 @@ constexpr std::array kStates = {
 /// Takes the section's lines one by one.
 class ProcessReader {
   public:
-    ProcessReader(const TextFormat& format, Names& names, ProcessText& into)
+    ProcessReader(const TextFormat& format, Names& names, ParsedProcess& into)
         : format_(format), names_(names), into_(into), process_(into.process) {}
 
     void line(std::string_view key, std::string_view value) {
@@ -56,7 +56,7 @@ class ProcessReader {
 
     const TextFormat& format_;
     Names& names_;
-    ProcessText& into_;
+    ParsedProcess& into_;
     records::Process& process_;
     std::optional<std::uint64_t> old_unused_;
     std::optional<std::uint64_t> binary_unused_;
@@ -214,10 +214,10 @@ void ProcessReader::finish() {
 
 }  // namespace
 
-Result<ProcessText> read_process(const TextSource& source, TextWindow& window,
-                                 const ProcessSections& sections, const TextFormat& format,
-                                 Names& names) {
-    ProcessText result;
+Result<ParsedProcess> parse_process(const TextSource& source, TextWindow& window,
+                                    const ProcessSections& sections, const TextFormat& format,
+                                    Names& names) {
+    ParsedProcess result;
     result.process.set_owner_id(sections.owner_id);
     constexpr unsigned kSerialShift = 32;
     result.process.set_pid_word(
@@ -245,8 +245,8 @@ Result<ProcessText> read_process(const TextSource& source, TextWindow& window,
         result.links += static_cast<std::uint64_t>(page.link_size());
         result.monitors += static_cast<std::uint64_t>(page.monitor_size());
     }
-    return text.error() ? Result<ProcessText>(std::unexpected(*text.error()))
-                        : Result<ProcessText>(std::move(result));
+    return text.error() ? Result<ParsedProcess>(std::unexpected(*text.error()))
+                        : Result<ParsedProcess>(std::move(result));
 }
 
 }  // namespace beamdump::crash

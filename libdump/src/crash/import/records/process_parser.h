@@ -11,7 +11,7 @@
 namespace beamdump::crash {
 
 /// What a section =proc says (break.c, print_process_info).
-struct ProcessText {
+struct ParsedProcess {
     records::Process process;
     records::ProcessRow row;
     std::vector<records::Relations> relations;
@@ -24,8 +24,8 @@ struct ProcessText {
 
 /// Reads the section. A line that is not known, or whose value makes no sense, is passed over: what
 /// it would say is not in the result.
-Result<ProcessText> read_process(const TextSource& source, TextWindow& window,
-                                 const ProcessSections& sections, const TextFormat& format,
-                                 Names& names);
+Result<ParsedProcess> parse_process(const TextSource& source, TextWindow& window,
+                                    const ProcessSections& sections, const TextFormat& format,
+                                    Names& names);
 
 }  // namespace beamdump::crash

@@ -1,4 +1,4 @@
-// The part of RunText that writes the messages of a process.
+// The part of RunWriter that writes the messages of a process.
 
 #include "crash/import/records/run_writer.h"
 #include "crash/text/byte_parser.h"
@@ -16,7 +16,7 @@ constexpr std::uint64_t kMostCachedAtoms = 4096;
 
 /// A message: its term, or its bytes as they came from another node; then its token
 /// (erl_process_dump.c, dump_msg()).
-Result<void> RunText::write_messages(const ProcessSections& sections) {
+Result<void> RunWriter::write_messages(const ProcessSections& sections) {
     if (!sections.messages) {
         return {};
     }
@@ -42,7 +42,7 @@ Result<void> RunText::write_messages(const ProcessSections& sections) {
     return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
 }
 
-Result<bool> RunText::take_message(TextCursor& text, records::Message& message) {
+Result<bool> RunWriter::take_message(TextCursor& text, records::Message& message) {
     if (text.take('D')) {
         message.set_kind(records::MESSAGE_KIND_EXTERNAL);
         auto taken = take_external(text, *message.mutable_external());
@@ -67,7 +67,7 @@ Result<bool> RunText::take_message(TextCursor& text, records::Message& message) 
 }
 
 /// `D`, the atoms that its cache references mean, `E` and its bytes (dump_dist_ext()).
-Result<bool> RunText::take_external(TextCursor& text, records::External& into) {
+Result<bool> RunWriter::take_external(TextCursor& text, records::External& into) {
     const auto atoms = text.take_hex();
     if (!atoms || *atoms > kMostCachedAtoms || !text.take(':')) {
         return false;
@@ -84,7 +84,7 @@ Result<bool> RunText::take_external(TextCursor& text, records::External& into) {
         return false;
     }
     into.set_total_bytes(*bytes);
-    ByteText content(text, format_.base64);
+    ByteParser content(text, format_.base64);
     if (*bytes <= limits::kInlineBytes) {
         auto& data = *into.mutable_data();
         data.resize(*bytes);

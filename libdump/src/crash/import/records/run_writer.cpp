@@ -20,14 +20,14 @@ constexpr std::uint64_t kDictionaryPlace = 0x0F50'0000'0000'0000;
 
 }  // namespace
 
-Result<void> RunText::read_heap(const ProcessSections& sections) {
+Result<void> RunWriter::read_heap(const ProcessSections& sections) {
     heap_.clear();
     if (!sections.heap) {
         return {};
     }
     TextCursor text(dump_.text(), sections.heap->begin, sections.heap->end);
-    HeapText objects(format_, names_, heap_, node_.literals,
-                     [this](std::uint64_t address) { return binaries_.want(address); });
+    HeapParser objects(format_, names_, heap_, node_.literals,
+                       [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text);
     if (counts && counts->objects.overlaps != 0) {
         counts = read_again(
@@ -41,17 +41,17 @@ Result<void> RunText::read_heap(const ProcessSections& sections) {
     return {};
 }
 
-Result<void> RunText::open_heap(const ProcessSections& sections) {
-    late_heap_ = std::make_unique<LateHeap>(dump_, node_);
-    return sections.heap ? late_heap_->open(*sections.heap) : Result<void>();
+Result<void> RunWriter::open_heap(const ProcessSections& sections) {
+    lazy_heap_ = std::make_unique<LazyHeap>(dump_, node_);
+    return sections.heap ? lazy_heap_->open(*sections.heap) : Result<void>();
 }
 
 /// The stack's words, and from the addresses of its return addresses where it was
 /// (erl_process_dump.c, stack_element_dump()).
-Result<void> RunText::read_stack(const ProcessSections& sections, records::Process& process) {
+Result<void> RunWriter::read_stack(const ProcessSections& sections, records::Process& process) {
     stack_.clear();
-    StackText lines(TextCursor(dump_.text(), sections.stack->begin, sections.stack->end), format_,
-                    names_, process.instruction_address());
+    StackParser lines(TextCursor(dump_.text(), sections.stack->begin, sections.stack->end), format_,
+                      names_, process.instruction_address());
     stack_words_ = 0;
     while (const auto word = lines.next()) {
         RETURN_IF_ERROR(names_.check());
@@ -77,7 +77,7 @@ Result<void> RunText::read_stack(const ProcessSections& sections, records::Proce
     return {};
 }
 
-Result<void> RunText::read_dictionary(const ProcessSections& sections) {
+Result<void> RunWriter::read_dictionary(const ProcessSections& sections) {
     dictionary_.clear();
     dictionary_words_ = 0;
     if (!sections.dictionary) {
@@ -99,8 +99,8 @@ Result<void> RunText::read_dictionary(const ProcessSections& sections) {
     return text.error() ? Result<void>(std::unexpected(*text.error())) : Result<void>();
 }
 
-Result<void> RunText::write_region(format::RegionKind kind, std::uint64_t address, WordImage& image,
-                                   std::uint64_t from, std::uint64_t words) {
+Result<void> RunWriter::write_region(format::RegionKind kind, std::uint64_t address,
+                                     WordImage& image, std::uint64_t from, std::uint64_t words) {
     if (words == 0) {
         return {};
     }
@@ -118,13 +118,13 @@ Result<void> RunText::write_region(format::RegionKind kind, std::uint64_t addres
 
 /// A stretch may reach over the heap's bounds, and over the stack, which has words of its own: what
 /// lies behind it (messages' fragments) can be nearer than a gap.
-Result<void> RunText::write_regions(const ProcessText& facts) {
+Result<void> RunWriter::write_regions(const ParsedProcess& facts) {
     const auto& process = facts.process;
     RETURN_IF_ERROR(write_region(format::RegionKind::kStack, process.stack_top_address(), stack_, 0,
                                  stack_words_));
     RETURN_IF_ERROR(write_region(format::RegionKind::kDictionary, kDictionaryPlace, dictionary_, 0,
                                  dictionary_words_));
-    if (late_heap_) {
+    if (lazy_heap_) {
         return {};
     }
     ASSIGN_OR_RETURN(auto stretches, heap_.stretches(kGapWords));
@@ -151,7 +151,7 @@ Result<void> RunText::write_regions(const ProcessText& facts) {
     return {};
 }
 
-Result<void> RunText::read_terms(const ProcessSections& sections, records::Process& process) {
+Result<void> RunWriter::read_terms(const ProcessSections& sections, records::Process& process) {
     auto done = read_stack(sections, process);
     if (done) {
         done = read_dictionary(sections);
@@ -160,7 +160,7 @@ Result<void> RunText::read_terms(const ProcessSections& sections, records::Proce
 }
 
 /// What could not be used, so that an answer made of the dump says what one made of the text does.
-void RunText::note_counts(records::ProcessEnd& end) {
+void RunWriter::note_counts(records::ProcessEnd& end) {
     const auto note = [](const TextCounts& counts, auto&& into) {
         if (!counts.empty()) {
             *into() = counts.record();
@@ -178,14 +178,14 @@ void RunText::note_counts(records::ProcessEnd& end) {
     counts_.add(heap_counts_.all());
 }
 
-Result<records::ProcessRow> RunText::write(const ProcessSections& sections, ProcessText facts,
-                                           Extent extent) {
+Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, ParsedProcess facts,
+                                             Extent extent) {
     owner_ = sections.owner_id;
     records_ = RunRecordWriter(writer_);
     run_words_ = 0;
     root_counts_ = {};
     heap_counts_ = {};
-    late_heap_.reset();
+    lazy_heap_.reset();
     const bool has_terms = sections.stack.has_value();
     const bool with_terms = has_terms && extent != Extent::kFacts;
     if (with_terms) {

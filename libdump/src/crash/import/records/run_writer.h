@@ -12,17 +12,17 @@
 namespace beamdump::crash {
 
 /// Writes runs of processes: what their sections say. Holds one process's words at a time.
-class RunText {
+class RunWriter {
   public:
     /// How much of a process goes into its run.
     enum class Extent : std::uint8_t {
         kFacts,
-        kRoots,  ///< with stack, dictionary and messages; its heap is to be read late
+        kRoots,  ///< with stack, dictionary and messages; its heap is to be read lazily
         kWhole,
     };
 
     /// Non-owning.
-    RunText(const CrashDump& dump, NodeTerms& node, DumpWriter& writer, BinaryWriter& binaries)
+    RunWriter(const CrashDump& dump, NodeTerms& node, DumpWriter& writer, BinaryWriter& binaries)
         : dump_(dump),
           node_(node),
           format_(node.format),
@@ -35,10 +35,10 @@ class RunText {
           records_(writer) {}
 
     /// Writes a run; gives the process's row.
-    Result<records::ProcessRow> write(const ProcessSections& sections, ProcessText facts,
+    Result<records::ProcessRow> write(const ProcessSections& sections, ParsedProcess facts,
                                       Extent extent);
     /// The heap of the process that was written last with kRoots; null where it has none.
-    std::unique_ptr<LateHeap> take_late_heap() { return std::move(late_heap_); }
+    std::unique_ptr<LazyHeap> take_lazy_heap() { return std::move(lazy_heap_); }
 
     [[nodiscard]] const TextCounts& counts() const { return counts_; }
     [[nodiscard]] std::uint64_t words() const { return words_; }
@@ -48,7 +48,7 @@ class RunText {
     Result<void> open_heap(const ProcessSections& sections);
     Result<void> read_stack(const ProcessSections& sections, records::Process& process);
     Result<void> read_dictionary(const ProcessSections& sections);
-    Result<void> write_regions(const ProcessText& facts);
+    Result<void> write_regions(const ParsedProcess& facts);
     Result<void> write_region(format::RegionKind kind, std::uint64_t address, WordImage& image,
                               std::uint64_t from, std::uint64_t words);
     Result<void> write_messages(const ProcessSections& sections);
@@ -57,7 +57,7 @@ class RunText {
     void note_counts(records::ProcessEnd& end);
     Result<void> read_terms(const ProcessSections& sections, records::Process& process);
     [[nodiscard]] Objects objects() {
-        return {late_heap_ ? late_heap_->image() : heap_, node_.literals, names_};
+        return {lazy_heap_ ? lazy_heap_->image() : heap_, node_.literals, names_};
     }
 
     const CrashDump& dump_;
@@ -68,7 +68,7 @@ class RunText {
     BinaryWriter& binaries_;
 
     WordImage heap_;
-    std::unique_ptr<LateHeap> late_heap_;  // in place of heap_
+    std::unique_ptr<LazyHeap> lazy_heap_;  // in place of heap_
     WordImage stack_;                      // by place, from 0 on
     WordImage dictionary_;                 // likewise
     std::uint64_t owner_ = 0;

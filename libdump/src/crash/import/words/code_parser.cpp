@@ -85,8 +85,8 @@ std::optional<std::string> parse_atom(std::string_view& text) {
     return name;
 }
 
-std::optional<FunctionText> parse_function(std::string_view text) {
-    FunctionText function;
+std::optional<ParsedFunction> parse_function(std::string_view text) {
+    ParsedFunction function;
     auto module = parse_atom(text);
     if (!module || !take(text, ":")) {
         return std::nullopt;

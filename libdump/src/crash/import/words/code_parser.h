@@ -11,13 +11,13 @@ namespace beamdump::crash {
 
 /// A function as the VM prints one: `lists:map/2`, with quoted atoms where they need it, and what
 /// follows it.
-struct FunctionText {
+struct ParsedFunction {
     std::string module;
     std::string function;
     std::uint32_t arity = 0;
     std::string_view rest;
 };
-std::optional<FunctionText> parse_function(std::string_view text);
+std::optional<ParsedFunction> parse_function(std::string_view text);
 
 /// An atom as the VM prints it, quoted where it needs it, taken off the front of `text`.
 std::optional<std::string> parse_atom(std::string_view& text);

@@ -45,14 +45,14 @@ std::optional<std::string> take_atom(TextCursor& text, const TextFormat& format)
     return name;
 }
 
-std::optional<IdentifierText> take_identifier(TextCursor& text) {
+std::optional<ParsedIdentifier> take_identifier(TextCursor& text) {
     constexpr std::size_t kLongestPrefix = 8;
     const auto open = text.look(kLongestPrefix).substr(0, kLongestPrefix).find('<');
     if (open == std::string_view::npos) {
         return std::nullopt;
     }
     text.skip(open + 1);
-    IdentifierText numbers;
+    ParsedIdentifier numbers;
     const auto channel = text.take_decimal();
     if (!channel || !text.take('.')) {
         return std::nullopt;

@@ -34,12 +34,12 @@ std::optional<WordImage::Word> take_element(TextCursor& text, const TextFormat& 
 
 /// The numbers of an identifier, `<0.10.0>`; lowest two for a port's. Passes over what stands
 /// before the `<`.
-struct IdentifierText {
+struct ParsedIdentifier {
     std::uint64_t channel = 0;
     std::uint64_t number = 0;
     std::uint64_t serial = 0;
 };
-std::optional<IdentifierText> take_identifier(TextCursor& text);
+std::optional<ParsedIdentifier> take_identifier(TextCursor& text);
 
 /// An atom's name in an element, after its `A`: its length in hexadecimal, a colon, its bytes.
 /// A line end in it is one character, however the text writes line ends.

@@ -19,7 +19,7 @@ constexpr std::uint64_t kLostPlace = 0x0F60'0000'0000'0000;
 
 }  // namespace
 
-std::optional<WordImage::Word> StackText::take_code() {
+std::optional<WordImage::Word> StackParser::take_code() {
     const auto line = text_.take_line(kMostLine);
     const bool is_catch = line.starts_with(kCatch);
     if (!is_catch && !line.starts_with(kReturn)) {
@@ -34,7 +34,7 @@ std::optional<WordImage::Word> StackText::take_code() {
 }
 
 /// Nothing where the line is none of a stack; it is passed over.
-std::optional<StackText::Line> StackText::take_line() {
+std::optional<StackParser::Line> StackParser::take_line() {
     Line line;
     const bool is_register = text_.take('y');
     if (is_register) {
@@ -66,7 +66,7 @@ std::optional<StackText::Line> StackText::take_line() {
     return line;
 }
 
-std::uint64_t StackText::lost_before(const Line& line) const {
+std::uint64_t StackParser::lost_before(const Line& line) const {
     std::uint64_t lost = 1;
     if (line.index && *line.index > register_) {
         lost = *line.index - register_;
@@ -80,7 +80,7 @@ std::uint64_t StackText::lost_before(const Line& line) const {
     return lost <= kMostLost ? lost : 1;
 }
 
-WordImage::Word StackText::give(const Line& line) {
+WordImage::Word StackParser::give(const Line& line) {
     if (line.place && !top_ && *line.place >= words_ * format_.word_bytes) {
         top_ = format_.place_of(*line.place) - words_ * WordImage::kWordBytes;
     }
@@ -89,13 +89,13 @@ WordImage::Word StackText::give(const Line& line) {
     return line.word;
 }
 
-WordImage::Word StackText::lost_word() {
+WordImage::Word StackParser::lost_word() {
     --lost_;
     ++register_;
     return WordImage::Word{kLostPlace + words_++ * WordImage::kWordBytes, true};
 }
 
-std::optional<WordImage::Word> StackText::next() {
+std::optional<WordImage::Word> StackParser::next() {
     if (lost_ != 0) {
         return lost_word();
     }

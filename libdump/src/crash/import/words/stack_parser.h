@@ -13,10 +13,10 @@ namespace beamdump::crash {
 /// Reads the lines of a stack, word by word: `y0:I1`, `0x7F...:SReturn addr 0x1240 (a:b/0 + 8)`.
 /// What the text lacks, because lines were cut or overwritten, comes as words that lead nowhere: as
 /// many as the next good line tells, by its register or by its place on the stack, else one.
-class StackText {
+class StackParser {
   public:
     /// `near`: an address in the node's code. Names non-owning.
-    StackText(TextCursor text, const TextFormat& format, Names& names, std::uint64_t near)
+    StackParser(TextCursor text, const TextFormat& format, Names& names, std::uint64_t near)
         : text_(std::move(text)), format_(format), names_(names), near_(near) {}
 
     /// The next word; nothing behind the last, and on an error.
