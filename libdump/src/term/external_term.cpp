@@ -1,3 +1,4 @@
+#include <libdump/term/external_tags.h>
 #include <libdump/term/external_term.h>
 
 #include <fmt/format.h>
@@ -8,8 +9,6 @@
 namespace beamdump {
 
 namespace {
-
-constexpr std::uint8_t kVersion = 131;
 
 /// Characters or elements in one step: at most a few bytes of text each.
 constexpr std::size_t kElementsPerStep = 512;
@@ -54,9 +53,9 @@ std::size_t ExternalTermPrinter::next(std::size_t max_bytes, std::string& out) {
 void ExternalTermPrinter::step() {
     if (root_pending_) {
         root_pending_ = false;
-        std::uint8_t version = kVersion;
+        std::uint8_t version = kExternalVersion;
         const auto status = version_byte_ ? reader_.byte(at_++, version) : ExternalStatus::kHere;
-        if (status != ExternalStatus::kHere || version != kVersion) {
+        if (status != ExternalStatus::kHere || version != kExternalVersion) {
             fail(status == ExternalStatus::kHere ? ExternalStatus::kMalformed : status, 0);
         } else {
             print();

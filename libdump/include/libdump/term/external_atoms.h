@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libdump/term/external_reader.h>
+#include <libdump/term/external_item.h>
 #include <libdump/term/term_context.h>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <libdump/term/external_atoms.h>
-#include <libdump/term/external_reader.h>
+#include <libdump/term/external_item.h>
 
 #include <cstdint>
 #include <optional>

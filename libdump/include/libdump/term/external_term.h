@@ -1,8 +1,8 @@
 #pragma once
 
 #include <libdump/term/external_atoms.h>
+#include <libdump/term/external_item.h>
 #include <libdump/term/external_order.h>
-#include <libdump/term/external_reader.h>
 #include <libdump/term/term_printer.h>
 #include <libdump/term/term_scheme.h>
 #include <libdump/term/text_buffer.h>

@@ -6,6 +6,7 @@
 #include <libdump/model/messages.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/model/process_dictionary.h>
+#include <libdump/term/external_tags.h>
 #include <libdump/term/process_stack.h>
 
 #include <algorithm>
@@ -94,7 +95,6 @@ Result<void> ProcessTerms::message(const records::Message& entry) {
 /// D, the atoms that its cache references mean, E and its bytes (dump_dist_ext()). One that is not
 /// all here reads as the VM has one that it lost.
 Result<void> ProcessTerms::undecoded(const records::External& external) {
-    constexpr std::uint8_t kVersion = 131;
     constexpr std::size_t kBlock = 4096;
     ASSIGN_OR_RETURN(auto message, ExternalMessage::open(dump_, external));
     const ExternalTerm term = message->term();
@@ -125,7 +125,7 @@ Result<void> ProcessTerms::undecoded(const records::External& external) {
     out_.put(':');
     Base64 base64(out_);
     if (!term.version_byte) {
-        base64.add(std::span(&kVersion, 1));
+        base64.add(std::span(&kExternalVersion, 1));
     }
     for (std::uint64_t at = 0; at < size && out_.ok();) {
         const std::size_t got = message->read(at, block);

@@ -1,69 +1,19 @@
 #include "crash/export/terms/external_encoder.h"
 
-#include <libdump/term/binary_content.h>
+#include <libdump/term/external_tags.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <charconv>
-#include <limits>
-#include <string>
 
 namespace beamdump::crash {
 
 namespace {
 
-// Tags (external.h, OTP 29.1.1).
-constexpr std::uint8_t kVersion = 131;
-constexpr std::uint8_t kNewFloat = 70;
-constexpr std::uint8_t kBitBinary = 77;
-constexpr std::uint8_t kNewPid = 88;
-constexpr std::uint8_t kNewerReference = 90;
-constexpr std::uint8_t kSmallInteger = 97;
-constexpr std::uint8_t kInteger = 98;
-constexpr std::uint8_t kSmallTuple = 104;
-constexpr std::uint8_t kLargeTuple = 105;
-constexpr std::uint8_t kNil = 106;
-constexpr std::uint8_t kList = 108;
-constexpr std::uint8_t kBinary = 109;
-constexpr std::uint8_t kSmallBig = 110;
-constexpr std::uint8_t kLargeBig = 111;
-constexpr std::uint8_t kNewFun = 112;
-constexpr std::uint8_t kExport = 113;
-constexpr std::uint8_t kMap = 116;
-constexpr std::uint8_t kAtom = 118;
-constexpr std::uint8_t kSmallAtom = 119;
-constexpr std::uint8_t kPort = 120;
-constexpr std::uint8_t kRecord = 'C';
-
-constexpr std::uint64_t kHalf = 0xFFFF'FFFFU;
-
-/// The numbers in "<0.1.2>", "#Port<0.1>", "#Ref<0.1.2.3>", the channel first; nothing in a text
-/// that stands for something missing.
-std::optional<std::vector<std::uint64_t>> numbers_of(std::string_view text) {
-    const auto open = text.find('<');
-    if (open == std::string_view::npos || !text.ends_with('>') ||
-        (open != 0 && !text.starts_with("#Port<") && !text.starts_with("#Ref<"))) {
-        return std::nullopt;
-    }
-    std::vector<std::uint64_t> numbers;
-    const char* at = text.data() + open;
-    const char* const end = text.data() + text.size() - 1;
-    while (at != end) {
-        std::uint64_t& number = numbers.emplace_back();
-        const auto done = std::from_chars(at + 1, end, number);
-        if (done.ec != std::errc() || (done.ptr != end && *done.ptr != '.')) {
-            return std::nullopt;
-        }
-        at = done.ptr;
-    }
-    return numbers;
-}
+namespace tags = external_tag;
 
 }  // namespace
 
 std::optional<std::span<const std::uint8_t>> ExternalEncoder::encode(std::uint64_t word) {
-    bytes_.assign(1, kVersion);
+    bytes_.assign(1, kExternalVersion);
     if (!term(word, 0)) {
         return std::nullopt;
     }
@@ -71,7 +21,7 @@ std::optional<std::span<const std::uint8_t>> ExternalEncoder::encode(std::uint64
 }
 
 std::optional<std::span<const std::uint8_t>> ExternalEncoder::encode_atom(std::uint64_t index) {
-    bytes_.assign(1, kVersion);
+    bytes_.assign(1, kExternalVersion);
     if (!atom(index)) {
         return std::nullopt;
     }
@@ -99,7 +49,7 @@ bool ExternalEncoder::term(std::uint64_t word, unsigned level) {
         case WordKind::kAtom:
             return atom(table_index(word));
         case WordKind::kNil:
-            put(kNil, 1);
+            put(tags::kNil, 1);
             return true;
         case WordKind::kPid:
         case WordKind::kPort:
@@ -121,10 +71,10 @@ bool ExternalEncoder::boxed(std::uint64_t word, unsigned level) {
     switch (object->kind) {
         case BoxedKind::kTuple:
             if (object->terms.count < 256) {
-                put(kSmallTuple, 1);
+                put(tags::kSmallTuple, 1);
                 put(object->terms.count, 1);
             } else {
-                put(kLargeTuple, 1);
+                put(tags::kLargeTuple, 1);
                 put(object->terms.count, 4);
             }
             return elements(*object, level);
@@ -133,7 +83,7 @@ bool ExternalEncoder::boxed(std::uint64_t word, unsigned level) {
             return big(*object);
         case BoxedKind::kFloat: {
             std::uint64_t bits = 0;
-            put(kNewFloat, 1);
+            put(tags::kNewFloat, 1);
             const bool here = read(object->address + kWordBytes, bits);
             put(bits, 8);
             return here;
@@ -163,7 +113,7 @@ bool ExternalEncoder::boxed(std::uint64_t word, unsigned level) {
 }
 
 bool ExternalEncoder::list(std::uint64_t word, unsigned level) {
-    put(kList, 1);
+    put(tags::kList, 1);
     const std::size_t length_at = bytes_.size();
     put(0, 4);
     std::uint32_t length = 0;
@@ -200,7 +150,7 @@ bool ExternalEncoder::flat_map(const HeapObject& object, unsigned level) {
         !read(object.address + otp25::kFlatMapKeys * kWordBytes, keys)) {
         return false;
     }
-    put(kMap, 1);
+    put(tags::kMap, 1);
     put(size, 4);
     for (std::uint64_t i = 0; i < size; ++i) {
         std::uint64_t key = 0;
@@ -219,7 +169,7 @@ bool ExternalEncoder::hash_map(const HeapObject& object, unsigned level) {
     if (!read(object.address + kWordBytes, size)) {
         return false;
     }
-    put(kMap, 1);
+    put(tags::kMap, 1);
     put(size, 4);
     return hash_items(object, level);
 }
@@ -264,7 +214,7 @@ bool ExternalEncoder::fun(const HeapObject& object) {
         if (!function) {
             return false;
         }
-        put(kExport, 1);
+        put(tags::kExport, 1);
         const bool named = atom(function->module_atom) && atom(function->function_atom);
         integer(function->arity);
         return named;
@@ -285,7 +235,7 @@ bool ExternalEncoder::fun(const HeapObject& object) {
     if (scheme_.fun_in_header && !scheme_.fun_kind_in_header && free > 0) {
         --free;  // the FunRef
     }
-    put(kNewFun, 1);
+    put(tags::kNewFun, 1);
     const std::size_t begin = bytes_.size();
     put(0, 4);
     put(arity, 1);
@@ -300,7 +250,7 @@ bool ExternalEncoder::fun(const HeapObject& object) {
     if (!creator(scheme_.fun_in_header || node_.of_crash_dump ? 0 : words[otp25::kFunCreator])) {
         return false;
     }
-    bytes_.insert(bytes_.end(), free, kNil);
+    bytes_.insert(bytes_.end(), free, tags::kNil);
     const std::uint64_t size = bytes_.size() - begin;
     for (unsigned i = 0; i < 4; ++i) {
         bytes_[begin + i] = static_cast<std::uint8_t>(size >> (24 - 8 * i));
@@ -313,78 +263,10 @@ bool ExternalEncoder::creator(std::uint64_t word) {
     if (word != 0) {
         return term(word, 0);
     }
-    put(kNewPid, 1);
+    put(tags::kNewPid, 1);
     atom_text(node_.self.name);
     put(0, 8);
     put(node_.self.creation, 4);
-    return true;
-}
-
-bool ExternalEncoder::identifier(std::uint64_t word, const HeapObject* external) {
-    constexpr std::size_t kLongest = 256;
-    std::string text;
-    printer_.start(word);
-    printer_.next(kLongest, text);
-    const auto numbers = printer_.done() ? numbers_of(text) : std::nullopt;
-    if (!numbers || numbers->size() < 2 || numbers->size() > 7) {
-        return false;
-    }
-    NodeName node = node_.self;
-    if (external != nullptr && external->kind != BoxedKind::kReference) {
-        std::uint64_t address = 0;
-        if (!read(external->address + otp25::kExternalNode * kWordBytes, address)) {
-            return false;
-        }
-        const auto info = reader_.context().node_at(address);
-        const auto name = info ? reader_.context().atom(info->name_atom) : std::nullopt;
-        if (!name) {
-            return false;
-        }
-        node = {*name, info->creation};
-    }
-    const std::span own = std::span(*numbers).subspan(1);
-    if (text.starts_with("#Ref<")) {
-        put(kNewerReference, 1);
-        put(own.size(), 2);
-    } else {
-        put(text.starts_with("#Port<") ? kPort : kNewPid, 1);
-    }
-    atom_text(node.name);
-    if (text.starts_with("#Ref<")) {
-        // Printed highest first.
-        put(node.creation, 4);
-        std::for_each(own.rbegin(), own.rend(), [this](std::uint64_t n) { put(n, 4); });
-    } else if (text.starts_with("#Port<")) {
-        put(own[0], 8);
-        put(node.creation, 4);
-    } else {
-        std::ranges::for_each(own, [this](std::uint64_t n) { put(n & kHalf, 4); });
-        put(node.creation, 4);
-    }
-    return true;
-}
-
-bool ExternalEncoder::binary(const HeapObject& object) {
-    BinaryContent content;
-    if (BinaryContent::resolve(scheme_, reader_, object.address, content) !=
-            BinaryContent::Status::kFound ||
-        !content.is_whole() || content.whole_bytes() >= kMostBytes) {
-        return false;
-    }
-    const unsigned bits = content.trailing_bits();
-    put(bits == 0 ? kBinary : kBitBinary, 1);
-    put(content.whole_bytes() + (bits == 0 ? 0 : 1), 4);
-    if (bits != 0) {
-        put(bits, 1);
-    }
-    const std::size_t begin = bytes_.size();
-    bytes_.resize(begin + content.whole_bytes());
-    if (content.octets(reader_, 0, std::span(bytes_).subspan(begin)) != content.whole_bytes()) {
-        return false;
-    }
-    if (bits != 0) {
-        put(content.trailing_value(reader_) << (8 - bits), 1);
-    }
     return true;
 }
 
@@ -403,7 +285,7 @@ bool ExternalEncoder::record(const HeapObject& object, unsigned level) {
     if (word_kind(scheme_, exported) != WordKind::kAtom || fields > kMostBytes) {
         return false;
     }
-    put(kRecord, 1);
+    put(tags::kRecord, 1);
     put(fields, 4);
     put(reader_.context().atom(static_cast<std::uint32_t>(table_index(exported))) == "true" ? 1 : 0,
         1);
@@ -427,70 +309,6 @@ bool ExternalEncoder::record(const HeapObject& object, unsigned level) {
         if (!term(slot(object.address, otp29::kRecordValues + place(i)), level + 1)) {
             return false;
         }
-    }
-    return true;
-}
-
-bool ExternalEncoder::atom_word(std::uint64_t word) {
-    return word_kind(scheme_, word) == WordKind::kAtom && atom(table_index(word));
-}
-
-bool ExternalEncoder::atom(std::uint64_t index) {
-    const auto& entry = printer_.atoms().at(index);
-    if (entry.known) {
-        atom_text(entry.name);
-    }
-    return entry.known;
-}
-
-void ExternalEncoder::atom_text(std::string_view name) {
-    if (name.size() < 256) {
-        put(kSmallAtom, 1);
-        put(name.size(), 1);
-    } else {
-        put(kAtom, 1);
-        put(name.size(), 2);
-    }
-    bytes_.insert(bytes_.end(), name.begin(), name.end());
-}
-
-void ExternalEncoder::integer(std::int64_t value) {
-    if (value >= 0 && value < 256) {
-        put(kSmallInteger, 1);
-        put(static_cast<std::uint64_t>(value), 1);
-    } else if (value >= std::numeric_limits<std::int32_t>::min() &&
-               value <= std::numeric_limits<std::int32_t>::max()) {
-        put(kInteger, 1);
-        put(static_cast<std::uint64_t>(value) & kHalf, 4);
-    } else {
-        const auto bits = static_cast<std::uint64_t>(value);
-        const std::uint64_t magnitude = value < 0 ? ~bits + 1 : bits;
-        put(kSmallBig, 1);
-        put(8, 1);
-        put(value < 0 ? 1 : 0, 1);
-        put(std::byteswap(magnitude), 8);
-    }
-}
-
-bool ExternalEncoder::big(const HeapObject& object) {
-    const std::uint64_t bytes = (object.words - 1) * kWordBytes;
-    if (bytes >= kMostBytes) {
-        return false;
-    }
-    if (bytes < 256) {
-        put(kSmallBig, 1);
-        put(bytes, 1);
-    } else {
-        put(kLargeBig, 1);
-        put(bytes, 4);
-    }
-    put(object.kind == BoxedKind::kNegativeBig ? 1 : 0, 1);
-    for (std::uint64_t i = 1; i < object.words; ++i) {
-        std::uint64_t word = 0;
-        if (!read(object.address + i * kWordBytes, word)) {
-            return false;
-        }
-        put(std::byteswap(word), 8);
     }
     return true;
 }

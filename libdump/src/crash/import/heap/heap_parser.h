@@ -47,6 +47,7 @@ class HeapParser {
     Result<HeapCounts> read(TextCursor& text);
 
   private:
+    static constexpr std::uint64_t kHeapWordBytes = WordImage::kWordBytes;
     enum class Outcome : std::uint8_t { kDone, kMalformed, kOverlap };
     using Parsed = Result<Outcome>;
 
