@@ -21,21 +21,13 @@ import unittest
 
 from support.node import start_workload
 from support.paths import PROGRAMS
+from support.watched import Process, eventually
 
 TWINS = int(os.environ.get("BEAMDUMP_TWINS", "20"))
 KILL_STRIDE = int(os.environ.get("BEAMDUMP_KILL_STRIDE", "5"))
 DRIVER = PROGRAMS / "twin_driver"
 KEEPER = PROGRAMS / "registers_keeper"
 UNSHARED_KIB = 1024  # what else a node at rest may allocate meanwhile
-
-
-def eventually(true, seconds=1):
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 def run(*command):
@@ -51,52 +43,6 @@ def objects(result):
 
 def exists(pid):
     return pathlib.Path(f"/proc/{pid}").exists()
-
-
-class Process:
-    """What a process must have again after a twin: compared as a whole."""
-
-    def __init__(self, pid):
-        self.pid = pid
-        self.directory = pathlib.Path(f"/proc/{pid}")
-
-    def threads(self):
-        return sorted(os.listdir(self.directory / "task"))
-
-    def shape(self):
-        """Its threads, descriptors, children, and blocked signals of each thread."""
-        links = {}
-        for entry in os.listdir(self.directory / "fd"):
-            with contextlib.suppress(OSError):
-                links[entry] = os.readlink(self.directory / "fd" / entry)
-        children = []
-        blocked = {}
-        for thread in self.threads():
-            task = self.directory / "task" / thread
-            with contextlib.suppress(OSError):
-                children += (task / "children").read_text().split()
-                blocked[thread] = self._field(task / "status", "SigBlk")
-        return {"threads": self.threads(), "descriptors": links, "children": sorted(children),
-                "blocked": blocked}
-
-    def states(self):
-        return {thread: self._field(self.directory / "task" / thread / "status", "State")[0]
-                for thread in self.threads()}
-
-    def traced(self):
-        return any(self._field(self.directory / "task" / thread / "status", "TracerPid") != "0"
-                   for thread in self.threads())
-
-    def resident_kib(self):
-        return int(self._field(self.directory / "status", "VmRSS").split()[0])
-
-    @staticmethod
-    def _field(path, name):
-        with contextlib.suppress(OSError):
-            for line in path.read_text().splitlines():
-                if line.startswith(name + ":"):
-                    return line.split(":", 1)[1].strip()
-        return "?"
 
 
 def memory_kib(pid):

@@ -1,5 +1,6 @@
 """Checks on the checkout itself: `checks.py NAME` runs one, as ctest does."""
 
+import collections
 import json
 import os
 import pathlib
@@ -17,7 +18,8 @@ PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", ROOT / "build" / "bi
 SOURCE_FOLDERS = ("cmake", "libdump", "writer", "analyzer", "layout", "schemas", "testdata", "tests",
                   "scripts", "docs", ".ci")
 LANGUAGES = {".h", ".cpp", ".py", ".erl", ".sh", ".cmake", ".proto"}
-LONGEST_FILE = 600
+LONGEST_FILE = 400
+MOST_FILES_OF_A_FOLDER = 25
 MOST_TEST_SECONDS = 30 * 60
 
 
@@ -54,6 +56,13 @@ class FileSizes(unittest.TestCase):
             print(f"{lines[path]:6} {shown(path)}")
         self.assertGreater(len(lines), 50, "the source files were not found")
         self.assertLessEqual(lines[largest[0]], LONGEST_FILE, shown(largest[0]))
+
+    def test_no_folder_of_a_room_has_too_many_files(self):
+        counts = collections.Counter(path.parent for path in files("libdump", "writer", "analyzer",
+                                                                   "layout"))
+        self.assertGreater(len(counts), 30)
+        fullest, count = counts.most_common(1)[0]
+        self.assertLessEqual(count, MOST_FILES_OF_A_FOLDER, shown(fullest))
 
 
 class Format(unittest.TestCase):

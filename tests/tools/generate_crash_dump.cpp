@@ -14,22 +14,23 @@
 // The other half are processes <0.N.0>, N from 1000, each with the dictionary {numbers,[1,2,...]}
 // and a message in every tenth.
 
+#include "text_file.h"
+
 #include <fmt/format.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <unistd.h>
 
 namespace {
+
+using beamdump::test::append_base64;
+using beamdump::test::Output;
 
 constexpr std::uint64_t kWordBytes = 8;
 constexpr std::uint64_t kConsWords = 2;
@@ -57,75 +58,6 @@ constexpr std::uint64_t tuple_words(std::uint64_t arity) {
 /// A heap binary: header, size, bytes.
 constexpr std::uint64_t binary_words(std::size_t bytes) {
     return 2 + (bytes + kWordBytes - 1) / kWordBytes;
-}
-
-/// Text on its way into a file. Says on standard error what went wrong, and ends the program.
-class Output {
-  public:
-    explicit Output(const char* path)
-        : descriptor_(::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {
-        if (descriptor_ < 0) {
-            fail("cannot create the file");
-        }
-    }
-    Output(const Output&) = delete;
-    Output& operator=(const Output&) = delete;
-    Output(Output&&) = delete;
-    Output& operator=(Output&&) = delete;
-    ~Output() { ::close(descriptor_); }
-
-    template <typename... Values>
-    void put(fmt::format_string<Values...> format, Values&&... values) {
-        fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
-        if (text_.size() >= kBlockBytes) {
-            flush();
-        }
-    }
-
-    void flush() {
-        std::span<const char> left(text_.data(), text_.size());
-        while (!left.empty()) {
-            const auto written = ::write(descriptor_, left.data(), left.size());
-            if (written < 0 && errno != EINTR) {
-                fail("cannot write");
-            }
-            if (written > 0) {
-                left = left.subspan(static_cast<std::size_t>(written));
-            }
-        }
-        bytes_ += text_.size();
-        text_.clear();
-    }
-
-    [[nodiscard]] std::uint64_t bytes() const { return bytes_ + text_.size(); }
-
-  private:
-    static constexpr std::size_t kBlockBytes = 1U << 20U;
-
-    [[noreturn]] static void fail(const char* what) {
-        fmt::print(stderr, "generate_crash_dump: {}: {}\n", what,
-                   std::error_code(errno, std::generic_category()).message());
-        std::exit(1);
-    }
-
-    int descriptor_;
-    fmt::memory_buffer text_;
-    std::uint64_t bytes_ = 0;
-};
-
-void append_base64(std::string& out, std::string_view bytes) {
-    constexpr std::string_view kDigits =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        const auto part = bytes.substr(i, 3);
-        std::uint32_t bits = 0;
-        for (std::size_t k = 0; k < 3; ++k) {
-            bits = bits << 8U | (k < part.size() ? static_cast<unsigned char>(part[k]) : 0U);
-        }
-        for (std::size_t k = 0; k < 4; ++k) {
-            out.push_back(k <= part.size() ? kDigits[bits >> (18 - 6 * k) & 63U] : '=');
-        }
-    }
 }
 
 /// The words of a heap, given out one after the other.

@@ -37,3 +37,49 @@ def state(pid):
 def states(pid):
     """Of all its threads."""
     return {state(thread) for thread in os.listdir(f"/proc/{pid}/task")}
+
+
+class Process:
+    """What a process must have again after a twin: compared as a whole."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.directory = pathlib.Path(f"/proc/{pid}")
+
+    def threads(self):
+        return sorted(os.listdir(self.directory / "task"))
+
+    def shape(self):
+        """Its threads, descriptors, children, and blocked signals of each thread."""
+        links = {}
+        for entry in os.listdir(self.directory / "fd"):
+            with contextlib.suppress(OSError):
+                links[entry] = os.readlink(self.directory / "fd" / entry)
+        children = []
+        blocked = {}
+        for thread in self.threads():
+            task = self.directory / "task" / thread
+            with contextlib.suppress(OSError):
+                children += (task / "children").read_text().split()
+                blocked[thread] = self._field(task / "status", "SigBlk")
+        return {"threads": self.threads(), "descriptors": links, "children": sorted(children),
+                "blocked": blocked}
+
+    def states(self):
+        return {thread: self._field(self.directory / "task" / thread / "status", "State")[0]
+                for thread in self.threads()}
+
+    def traced(self):
+        return any(self._field(self.directory / "task" / thread / "status", "TracerPid") != "0"
+                   for thread in self.threads())
+
+    def resident_kib(self):
+        return int(self._field(self.directory / "status", "VmRSS").split()[0])
+
+    @staticmethod
+    def _field(path, name):
+        with contextlib.suppress(OSError):
+            for line in path.read_text().splitlines():
+                if line.startswith(name + ":"):
+                    return line.split(":", 1)[1].strip()
+        return "?"
