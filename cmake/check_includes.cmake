@@ -49,6 +49,11 @@ foreach(room base format write read term heap model)
   check(libdump/src/${room} "${folders}" ${room}/)
 endforeach()
 
+# Inside read: file <- frames <- recovery <- (the reader of a dump).
+check(libdump/src/read/file     "read/" read/file/)
+check(libdump/src/read/frames   "read/" read/file/ read/frames/)
+check(libdump/src/read/recovery "read/" read/file/ read/frames/ read/recovery/)
+
 # Inside crash: text <- import, in that words <- heap <- records <- convert; open, which lets a model
 # read terms from the text, sees import from outside; in export, which writes such a text of any
 # dump, terms <- sections.

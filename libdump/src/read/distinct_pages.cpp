@@ -1,4 +1,4 @@
-#include "distinct_pages.h"
+#include "read/distinct_pages.h"
 
 #include <cstdint>
 #include <unordered_set>

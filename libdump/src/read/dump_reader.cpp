@@ -1,9 +1,9 @@
-#include "distinct_pages.h"
-#include "file_header.h"
-#include "flat_device.h"
-#include "frame_store.h"
-#include "recovery.h"
-#include "seek_table.h"
+#include "read/distinct_pages.h"
+#include "read/file/file_header.h"
+#include "read/flat_device.h"
+#include "read/frames/frame_store.h"
+#include "read/frames/seek_table.h"
+#include "read/recovery/recovery.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/read/dump_reader.h>

@@ -1,4 +1,4 @@
-#include "flat_device.h"
+#include "read/flat_device.h"
 
 #include <fmt/format.h>
 

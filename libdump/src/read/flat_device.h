@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frame_store.h"
+#include "read/frames/frame_store.h"
 
 #include <libdump/base/error.h>
 

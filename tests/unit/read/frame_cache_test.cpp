@@ -1,4 +1,4 @@
-#include "read/frame_cache.h"
+#include "read/frames/frame_cache.h"
 
 #include <gtest/gtest.h>
 

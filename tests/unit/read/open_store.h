@@ -1,8 +1,8 @@
 #pragma once
 
-#include "read/file_header.h"
-#include "read/frame_store.h"
-#include "read/seek_table.h"
+#include "read/file/file_header.h"
+#include "read/frames/frame_store.h"
+#include "read/frames/seek_table.h"
 #include "support/dump_builder.h"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
-#include "read/seek_table.h"
+#include "read/frames/seek_table.h"
 
-#include "read/file_header.h"
+#include "read/file/file_header.h"
 #include "support/dump_builder.h"
 #include "support/memory_file.h"
 

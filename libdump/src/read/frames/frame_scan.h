@@ -1,9 +1,9 @@
 #pragma once
 
-#include "file_source.h"
-#include "frame.h"
-#include "frame_index.h"
-#include "frame_loader.h"
+#include "read/file/file_source.h"
+#include "read/frames/frame.h"
+#include "read/frames/frame_index.h"
+#include "read/frames/frame_loader.h"
 
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>

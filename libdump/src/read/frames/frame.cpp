@@ -1,4 +1,4 @@
-#include "frame.h"
+#include "read/frames/frame.h"
 
 #include <libdump/base/bytes.h>
 

@@ -1,6 +1,6 @@
-#include "file_header.h"
+#include "read/file/file_header.h"
 
-#include "file_kind.h"
+#include "read/file/file_kind.h"
 
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>

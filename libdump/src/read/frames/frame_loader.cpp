@@ -1,4 +1,4 @@
-#include "frame_loader.h"
+#include "read/frames/frame_loader.h"
 
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>

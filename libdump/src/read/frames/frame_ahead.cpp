@@ -1,4 +1,4 @@
-#include "frame_ahead.h"
+#include "read/frames/frame_ahead.h"
 
 #include <exception>
 #include <system_error>

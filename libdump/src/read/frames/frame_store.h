@@ -1,10 +1,10 @@
 #pragma once
 
-#include "file_source.h"
-#include "frame_ahead.h"
-#include "frame_cache.h"
-#include "frame_index.h"
-#include "frame_loader.h"
+#include "read/file/file_source.h"
+#include "read/frames/frame_ahead.h"
+#include "read/frames/frame_cache.h"
+#include "read/frames/frame_index.h"
+#include "read/frames/frame_loader.h"
 
 #include <libdump/base/error.h>
 

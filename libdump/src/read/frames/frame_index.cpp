@@ -1,4 +1,4 @@
-#include "frame_index.h"
+#include "read/frames/frame_index.h"
 
 #include <algorithm>
 

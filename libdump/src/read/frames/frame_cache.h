@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frame.h"
+#include "read/frames/frame.h"
 
 #include <cstddef>
 #include <list>

@@ -1,6 +1,6 @@
-#include "index_rebuild.h"
+#include "read/recovery/index_rebuild.h"
 
-#include "process_rows.h"
+#include "read/recovery/process_rows.h"
 
 #include <libdump/base/bytes.h>
 #include <libdump/format/process_row.h>

@@ -1,7 +1,7 @@
-#include "frame_scan.h"
+#include "read/frames/frame_scan.h"
 
-#include "file_header.h"
-#include "seek_table.h"
+#include "read/file/file_header.h"
+#include "read/frames/seek_table.h"
 
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>

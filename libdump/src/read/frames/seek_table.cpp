@@ -1,6 +1,6 @@
-#include "seek_table.h"
+#include "read/frames/seek_table.h"
 
-#include "file_header.h"
+#include "read/file/file_header.h"
 
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>

@@ -1,4 +1,4 @@
-#include "file_source.h"
+#include "read/file/file_source.h"
 
 #include <libdump/base/system_error.h>
 

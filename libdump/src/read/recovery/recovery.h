@@ -1,8 +1,8 @@
 #pragma once
 
-#include "file_source.h"
-#include "frame_index.h"
-#include "frame_loader.h"
+#include "read/file/file_source.h"
+#include "read/frames/frame_index.h"
+#include "read/frames/frame_loader.h"
 
 #include <libdump/base/error.h>
 #include <libdump/read/dump_reader.h>

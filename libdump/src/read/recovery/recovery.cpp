@@ -1,8 +1,8 @@
-#include "recovery.h"
+#include "read/recovery/recovery.h"
 
-#include "file_header.h"
-#include "frame_scan.h"
-#include "index_rebuild.h"
+#include "read/file/file_header.h"
+#include "read/frames/frame_scan.h"
+#include "read/recovery/index_rebuild.h"
 
 #include <libdump/base/return_if_error.h>
 

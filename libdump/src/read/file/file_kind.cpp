@@ -1,4 +1,4 @@
-#include "file_kind.h"
+#include "read/file/file_kind.h"
 
 #include <libdump/base/bytes.h>
 

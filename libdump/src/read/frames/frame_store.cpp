@@ -1,4 +1,4 @@
-#include "frame_store.h"
+#include "read/frames/frame_store.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "file_source.h"
+#include "read/file/file_source.h"
 
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>

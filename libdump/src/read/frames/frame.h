@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frame_index.h"
+#include "read/frames/frame_index.h"
 
 #include <libdump/format/format.h>
 

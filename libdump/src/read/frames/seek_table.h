@@ -1,7 +1,7 @@
 #pragma once
 
-#include "file_source.h"
-#include "frame_index.h"
+#include "read/file/file_source.h"
+#include "read/frames/frame_index.h"
 
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>

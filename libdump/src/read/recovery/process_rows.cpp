@@ -1,4 +1,4 @@
-#include "process_rows.h"
+#include "read/recovery/process_rows.h"
 
 #include <libdump/format/process_row.h>
 

@@ -1,4 +1,4 @@
-#include "frame_cache.h"
+#include "read/frames/frame_cache.h"
 
 #include <utility>
 
