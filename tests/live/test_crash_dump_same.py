@@ -1,7 +1,7 @@
 """A dump of a live node, and the crash dump of the same node a moment later: the analyzer says the
 same of both, for processes that did not run in between and as far as both hold a fact.
 
-What they do not both hold, support/same_answers.py names, and a table in docs/crash-dumps.md;
+What they do not both hold, support/same_answers.py names, and a table in docs/crash-dump-import.md;
 nothing else may differ."""
 
 import pathlib

@@ -19,7 +19,7 @@ inline constexpr std::string_view kTextVersion = "0.5";
 /// of this program.
 void write_head(Dump& dump, std::string_view version, TextOutput& out);
 
-/// =memory, as far as the dump can tell (docs/crash-dump.md says what the numbers count).
+/// =memory, as far as the dump can tell (docs/crash-dump-export.md says what the numbers count).
 void write_memory(Dump& dump, TextOutput& out);
 
 /// =node and, where the node has no name, =no_distribution.
