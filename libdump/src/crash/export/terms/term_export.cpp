@@ -2,15 +2,11 @@
 
 #include <libdump/format/crash_regions.h>
 #include <libdump/heap/largest_terms.h>
-#include <libdump/term/big_integer.h>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <string>
-#include <vector>
 
 namespace beamdump::crash {
 

@@ -41,7 +41,7 @@ class Builder {
         reader_.open(source_);
     }
 
-    std::optional<ExternalTerm> build() {
+    std::optional<ExternalWords> build() {
         std::uint64_t at = 1;
         auto root = object(at);
         if (!root || is_cell_) {
@@ -312,16 +312,16 @@ class Builder {
     ExternalItemWords maker_;
     ExternalReader reader_;
     std::uint64_t place_;
-    ExternalTerm result_;
+    ExternalWords result_;
     unsigned depth_ = 0;
     bool is_cell_ = false;
 };
 
 }  // namespace
 
-std::optional<ExternalTerm> words_of_external(std::span<const std::uint8_t> bytes,
-                                              const TextFormat& format, Names& names,
-                                              std::uint64_t place) {
+std::optional<ExternalWords> words_of_external(std::span<const std::uint8_t> bytes,
+                                               const TextFormat& format, Names& names,
+                                               std::uint64_t place) {
     if (bytes.empty() || bytes.front() != kExternalVersion) {
         return std::nullopt;
     }

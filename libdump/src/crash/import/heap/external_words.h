@@ -9,7 +9,7 @@
 namespace beamdump::crash {
 
 /// The words of a term in the external term format.
-struct ExternalTerm {
+struct ExternalWords {
     /// An object that another one refers to.
     struct Part {
         std::uint64_t at = 0;
@@ -25,8 +25,8 @@ struct ExternalTerm {
 /// (erl_process_dump.c of OTP 18 to 20). `place`: where its parts go, one behind the other, four
 /// words for each byte at most. Nothing for what is no boxed object, where the bytes make no term,
 /// and where it is nested too deeply.
-std::optional<ExternalTerm> words_of_external(std::span<const std::uint8_t> bytes,
-                                              const TextFormat& format, Names& names,
-                                              std::uint64_t place);
+std::optional<ExternalWords> words_of_external(std::span<const std::uint8_t> bytes,
+                                               const TextFormat& format, Names& names,
+                                               std::uint64_t place);
 
 }  // namespace beamdump::crash
