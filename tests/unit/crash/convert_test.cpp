@@ -81,7 +81,8 @@ TEST(Convert, CountsLinesThatMakeNoSenseAndGoesOn) {
     const std::string broken = "nonsense\n7FCA00000100:t3:A2:ok\n7FCA00000104:N\n7FCA00000100:?\n";
     Converted made(with_messages(27, "H7FCA00000200:N\nI1I2\n", broken + "7FCA00000200:t1:I9\n"));
     EXPECT_EQ(made.outcome().malformed_lines, 5U);
-    EXPECT_THAT(made.outcome().missing, ElementsAre(HasSubstr("5 malformed lines of the crash dump")));
+    EXPECT_THAT(made.outcome().missing,
+                ElementsAre(HasSubstr("5 malformed lines of the crash dump")));
     EXPECT_THAT(made.messages("<0.9.1>"), ElementsAre("{9}", "1"));
 }
 
