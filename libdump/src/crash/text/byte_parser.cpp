@@ -5,11 +5,11 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::uint8_t kNoDigit = 0xFF;
+constexpr std::uint8_t kNotHex = 0xFF;
 
 constexpr std::array<std::uint8_t, 256> digits(std::string_view alphabet) {
     std::array<std::uint8_t, 256> values{};
-    values.fill(kNoDigit);
+    values.fill(kNotHex);
     for (std::size_t value = 0; value < alphabet.size(); ++value) {
         values[static_cast<unsigned char>(alphabet[value])] = static_cast<std::uint8_t>(value);
     }
@@ -22,7 +22,7 @@ constexpr auto kLowerHex = digits("0123456789abcdef");
 
 std::uint8_t hex_digit(char digit) {
     const auto place = static_cast<unsigned char>(digit);
-    return kUpperHex[place] != kNoDigit ? kUpperHex[place] : kLowerHex[place];
+    return kUpperHex[place] != kNotHex ? kUpperHex[place] : kLowerHex[place];
 }
 
 }  // namespace
@@ -34,8 +34,8 @@ bool ByteParser::next_group() {
     const auto ahead = text_.look(kBase64Group);
     group_ = 0;
     if (!base64_) {
-        if (ahead.size() < kHexGroup || hex_digit(ahead[0]) == kNoDigit ||
-            hex_digit(ahead[1]) == kNoDigit) {
+        if (ahead.size() < kHexGroup || hex_digit(ahead[0]) == kNotHex ||
+            hex_digit(ahead[1]) == kNotHex) {
             return false;
         }
         group_ = static_cast<std::uint32_t>(hex_digit(ahead[0]) << 4U | hex_digit(ahead[1])) << 24U;
@@ -49,7 +49,7 @@ bool ByteParser::next_group() {
     unsigned characters = 0;
     while (characters < kBase64Group) {
         const auto value = kBase64[static_cast<unsigned char>(ahead[characters])];
-        if (value == kNoDigit) {
+        if (value == kNotHex) {
             break;
         }
         group_ |= static_cast<std::uint32_t>(value) << (26U - 6U * characters);
