@@ -93,7 +93,7 @@ std::string Search::source() const {
         "that release's sources",
         release_, fmt::join(from_, " and "));
     for (std::size_t part = 0; part < chosen_.size(); ++part) {
-        if (candidates_[part].size() > 1) {
+        if (candidates_[part].size() > 1 && layout_parts()[part].checked) {
             told += fmt::format("; {}: {}", layout_parts()[part].name, chosen_[part].from);
         }
     }
@@ -109,8 +109,8 @@ Result<void> Search::find_tables() {
     std::vector<std::size_t> open;
     for (std::size_t part = 0; part < candidates_.size(); ++part) {
         const auto told = layout_parts()[part].decided_by;
-        if (candidates_[part].size() > 1 && told != beam::CheckStage::kRelations &&
-            told != beam::CheckStage::kTerms) {
+        if (layout_parts()[part].checked && candidates_[part].size() > 1 &&
+            told != beam::CheckStage::kRelations && told != beam::CheckStage::kTerms) {
             open.push_back(part);
         }
     }
@@ -272,6 +272,13 @@ void Search::skip_reason(std::size_t part, Content what_is_left) {
 Result<void> Search::doubt(std::size_t part) {
     const auto& described = layout_parts()[part];
     const auto& candidates = candidates_[part];
+    if (!described.checked) {
+        // Both neighbours alike, or nothing: no node tells which of several is right.
+        if (candidates.size() > 1 || from_.size() == 1) {
+            chosen_[part] = Content{};
+        }
+        return {};
+    }
     if (described.decided_by ||
         (candidates.size() == 1 && (described.needed || from_.size() > 1))) {
         return {};

@@ -1,0 +1,45 @@
+#include "fit/field_probe.h"
+
+#include <gmock/gmock.h>
+
+namespace beamdump::fit {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+beam::Layout small_layout() {
+    return beam::Layout::parse(R"({
+      "name": "otp-1", "otp_release": "1", "word_bytes": 8, "constants": {}, "structs": {
+        "Process": {"bytes": 16, "fields": {"heap": {"offset": 0, "bytes": 8},
+                                            "reds": {"offset": 8, "bytes": 8}}},
+        "Allctr": {"bytes": 8, "fields": {"alloc_no": {"offset": 0, "bytes": 4}}}}})")
+        .value();
+}
+
+TEST(FieldProbe, TriesEachFieldThatAnyCheckReads) {
+    std::vector<std::string> told;
+    const auto sight = probe_fields(
+        small_layout(),
+        [](const beam::Layout& tried) {
+            EXPECT_EQ(tried.field("Allctr", "alloc_no")->offset, 0U);
+            return tried.field("Process", "heap")->offset == 0;
+        },
+        [&](std::size_t done, std::size_t total) {
+            told.push_back(std::to_string(done) + " of " + std::to_string(total));
+        });
+    EXPECT_THAT(told, ElementsAre("0 of 2", "1 of 2"));
+    EXPECT_THAT(sight.seen, ElementsAre("Process.heap"));
+    EXPECT_THAT(sight.unseen, UnorderedElementsAre("Process.reds", "Allctr.alloc_no"));
+}
+
+TEST(FieldProbe, AFieldThatNoCheckReadsIsNeverSeen) {
+    const auto sight = probe_fields(
+        small_layout(), [](const beam::Layout&) { return false; }, [](std::size_t, std::size_t) {});
+    EXPECT_THAT(sight.unseen, ElementsAre("Allctr.alloc_no"));
+    EXPECT_THAT(sight.seen, ::testing::Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace beamdump::fit
