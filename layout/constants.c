@@ -14,12 +14,18 @@
 #include "bif.h"
 #include "big.h"
 #include "code_ix.h"
+#include "erl_alloc.h"
 #include "erl_binary.h"
 #include "erl_bits.h"
+#include "erl_db.h"
+#include "erl_db_util.h"
 #include "erl_fun.h"
 #include "erl_gc.h"
 #include "erl_message.h"
 #include "erl_monitor_link.h"
+#include "erl_node_tables.h"
+#include "erl_port.h"
+#include "erl_port_task.h"
 #include "erl_proc_sig_queue.h"
 #include "erl_process.h"
 #include "erl_term.h"
@@ -151,6 +157,57 @@ CONSTANT(record_subtag, RECORD_SUBTAG)
 #endif
 CONSTANT(fun_subtag, FUN_SUBTAG)
 CONSTANT(header_arity_shift, _HEADER_ARITY_OFFS)
+
+CONSTANT(allocator_temporary, ERTS_ALC_A_TEMPORARY)
+CONSTANT(allocator_long_lived, ERTS_ALC_A_LONG_LIVED)
+CONSTANT(allocator_heap, ERTS_ALC_A_EHEAP)
+CONSTANT(allocator_ets, ERTS_ALC_A_ETS)
+CONSTANT(allocator_fixed_size, ERTS_ALC_A_FIXED_SIZE)
+CONSTANT(allocator_literal, ERTS_ALC_A_LITERAL)
+CONSTANT(allocator_binary, ERTS_ALC_A_BINARY)
+CONSTANT(allocator_driver, ERTS_ALC_A_DRIVER)
+CONSTANT(allocator_test, ERTS_ALC_A_TEST)
+CONSTANT(allocator_last, ERTS_ALC_A_MAX)
+
+/* ERTS_ALC_FIX_TYPE_IX without its assertion, which is no constant. */
+#define FIX_INDEX(Type) (ERTS_ALC_T2N(Type) - ERTS_ALC_N_MIN_A_FIXED_SIZE)
+CONSTANT(fix_count, ERTS_ALC_NO_FIXED_SIZES)
+CONSTANT(fix_process, FIX_INDEX(ERTS_ALC_T_PROC))
+CONSTANT(fix_monitor, FIX_INDEX(ERTS_ALC_T_MONITOR))
+CONSTANT(fix_link, FIX_INDEX(ERTS_ALC_T_LINK))
+CONSTANT(fix_message_reference, FIX_INDEX(ERTS_ALC_T_MSG_REF))
+CONSTANT(fix_low_level_timer, FIX_INDEX(ERTS_ALC_T_LL_PTIMER))
+CONSTANT(fix_high_level_timer, FIX_INDEX(ERTS_ALC_T_HL_PTIMER))
+CONSTANT(fix_bif_timer, FIX_INDEX(ERTS_ALC_T_BIF_TIMER))
+
+CONSTANT(ets_private, DB_PRIVATE)
+CONSTANT(ets_protected, DB_PROTECTED)
+CONSTANT(ets_public, DB_PUBLIC)
+CONSTANT(ets_deleted, DB_DELETE)
+CONSTANT(ets_set, DB_SET)
+CONSTANT(ets_bag, DB_BAG)
+CONSTANT(ets_duplicate_bag, DB_DUPLICATE_BAG)
+CONSTANT(ets_ordered_set, DB_ORDERED_SET)
+CONSTANT(ets_ca_ordered_set, DB_CA_ORDERED_SET)
+CONSTANT(ets_write_concurrency, DB_FINE_LOCKED)
+CONSTANT(ets_read_concurrency, DB_FREQ_READ)
+CONSTANT(ets_named, DB_NAMED_TABLE)
+CONSTANT(ets_write_concurrency_auto, DB_FINE_LOCKED_AUTO)
+
+CONSTANT(port_state_connected, ERTS_PORT_SFLG_CONNECTED)
+CONSTANT(port_state_exiting, ERTS_PORT_SFLG_EXITING)
+CONSTANT(port_state_distribution, ERTS_PORT_SFLG_DISTRIBUTION)
+CONSTANT(port_state_closing, ERTS_PORT_SFLG_CLOSING)
+CONSTANT(port_task_busy, ERTS_PTS_FLG_BUSY_PORT)
+
+CONSTANT(scheduler_sleep_sleeping, ERTS_SSI_FLG_SLEEPING)
+CONSTANT(scheduler_sleep_waiting, ERTS_SSI_FLG_WAITING)
+
+CONSTANT(dist_state_idle, ERTS_DE_STATE_IDLE)
+CONSTANT(dist_state_pending, ERTS_DE_STATE_PENDING)
+CONSTANT(dist_state_connected, ERTS_DE_STATE_CONNECTED)
+CONSTANT(dist_state_exiting, ERTS_DE_STATE_EXITING)
+CONSTANT(dist_queue_busy, ERTS_DE_QFLG_BUSY)
 
 /* Not the runtime's: beamdump's number for the encoding of terms (TermScheme in
  * libdump/format/format.h), told by what that encoding has. */

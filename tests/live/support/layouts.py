@@ -20,3 +20,20 @@ Module.curr ModuleInstance.code_hdr BeamCodeHeader.num_functions
 BeamCodeHeader.functions ErtsCodeInfo.mfa ErtsCodeMFA.function ErtsCodeMFA.arity
 ErlNode.sysname CatchPool.high_mark CatchPool.tabsize CatchPool.beam_catches
 """.split()
+
+# Structures that no check of a layout reads. An inferred layout has each group of them where both
+# neighbours lay all of it out alike, and else nothing of it.
+UNCHECKED = set("""
+ErtsAllocatorInfo ErtsAllocatorThrSpec Allctr AllctrBlockStats AllctrCount Carrier CarrierPoolData
+ErtsAlcFixList ErtsMsegAllctr AlignedMsegAllctr MsegCacheEntry ErtsMemMapper
+ExportBlob FunBlob CodeRanges
+DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow
+DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot
+Port ErtsPrtSD ErtsDriver
+ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsAlignedRunQueue ErtsRunQueueInfo
+ErtsRunPrioQueue RunQueueLinks PortQueueLinks
+ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
+DistEntry ErtsDistOutputBuf ErlIOVec ErtsProcList PersistentTerms
+""".split())
+UNCHECKED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",
+                       "dist_")

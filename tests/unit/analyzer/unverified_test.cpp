@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
+#include <algorithm>
 #include <iterator>
 #include <regex>
 #include <set>
@@ -47,6 +48,24 @@ const std::set<std::string> kShownNowhere = {
     "Process.freason",
     "Process.return_trace_frames",
 };
+
+/// Structures that the layouts have for readers to come: of allocators, tables, ports, run queues,
+/// timers, connections, persistent terms.
+constexpr std::string_view kReadByNothing =
+    " ErtsAllocatorInfo ErtsAllocatorThrSpec Allctr AllctrBlockStats AllctrCount Carrier "
+    "CarrierPoolData ErtsAlcFixList ErtsMsegAllctr MsegCacheEntry ErtsMemMapper CodeRanges "
+    "DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow "
+    "DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot Port ErtsPrtSD ErtsDriver "
+    "ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo ErtsRunPrioQueue "
+    "RunQueueLinks PortQueueLinks ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer "
+    "ErtsTWTimer ErtsBifTimer ErtsHLTimerService DistEntry ErtsDistOutputBuf ErlIOVec "
+    "ErtsProcList PersistentTerms ";
+
+bool is_shown_nowhere(const std::string& field) {
+    const auto structure = ' ' + field.substr(0, field.find('.')) + ' ';
+    return kShownNowhere.contains(field) ||
+           kReadByNothing.find(structure) != std::string_view::npos;
+}
 
 std::string file_text(const std::filesystem::path& path) {
     std::ifstream file(path);
@@ -271,9 +290,12 @@ TEST_F(Unverified, MarksAddNothingElse) {
     const auto fields = layout_fields();
     ASSERT_GT(fields.size(), 150U);
     // All at once do not fit a record of the sample's small frames.
+    constexpr std::ptrdiff_t kMostAtOnce = 120;
     const std::vector<std::string> all(fields.begin(), fields.end());
-    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-    for (const auto& part : {std::vector(all.begin(), middle), std::vector(middle, all.end())}) {
+    for (auto begin = all.begin(); begin != all.end();) {
+        const auto end = begin + std::min(kMostAtOnce, all.end() - begin);
+        const std::vector<std::string> part(begin, end);
+        begin = end;
         for (const auto& answer : kAnswers) {
             const Ran marked = run_with(part, answer);
             const Ran plain = program_.run(about(answer, "sample.beamdump"));
@@ -329,8 +351,7 @@ TEST(LayoutSources, EveryFieldOfTheLayoutsFeedsAnAnswerOrIsKnownNotTo) {
     const auto fields = layout_fields();
     ASSERT_GT(fields.size(), 150U);
     for (const std::string& field : fields) {
-        EXPECT_EQ(query::values_read_through(std::vector{field}).empty(),
-                  kShownNowhere.contains(field))
+        EXPECT_EQ(query::values_read_through(std::vector{field}).empty(), is_shown_nowhere(field))
             << field;
     }
     for (const std::string& field : kShownNowhere) {
