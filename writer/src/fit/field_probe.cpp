@@ -20,15 +20,13 @@ FieldVisibility probe_fields(const beam::Layout& layout,
     FieldVisibility sight;
     std::size_t done = 0;
     for (const auto& [name, structure] : layout.structures()) {
+        if (!is_checked(name)) {
+            continue;
+        }
         for (const auto& [field, place] : structure.fields) {
-            const auto full_name = fmt::format("{}.{}", name, field);
-            if (!is_checked(name)) {
-                sight.unseen.push_back(full_name);
-                continue;
-            }
             on_progress(done++, total);
             auto& list = fits(layout.moved(name, field, kMove)) ? sight.unseen : sight.seen;
-            list.push_back(full_name);
+            list.push_back(fmt::format("{}.{}", name, field));
         }
     }
     return sight;

@@ -15,8 +15,8 @@ struct FieldVisibility {
     std::vector<std::string> unseen;  ///< of these a wrong place is not noticed
 };
 
-/// Tries the layout with each of its fields moved by eight bytes; those of parts that no check
-/// reads are unseen without a try. `fits` says whether a layout passes the checks; `on_progress` is
+/// Tries the layout with each of its fields moved by eight bytes; those of parts that
+/// nothing reads are left out. `fits` says whether a layout passes the checks; `on_progress` is
 /// called before each try with how many are done and how many there are.
 FieldVisibility probe_fields(const beam::Layout& layout,
                              const std::function<bool(const beam::Layout&)>& fits,

@@ -16,7 +16,7 @@ struct LayoutPart {
     std::vector<std::string_view> constants;       ///< beginnings of names
     std::optional<beam::CheckStage> decided_by{};  ///< none: by finding the tables, or not at all
     bool needed = true;                            ///< without it there is no capture
-    bool checked = true;                           ///< false: no check of a node reads it
+    bool checked = true;                           ///< false: neither a check nor a reader uses it
 };
 
 /// All parts; the last is that of everything else: the terms.
