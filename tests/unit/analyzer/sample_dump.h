@@ -314,7 +314,7 @@ inline std::vector<std::byte> sample_dump(SampleLayout layout = {}) {
     return dump.finish();
 }
 
-/// The same node two minutes later: alpha has grown, 2 is gone, 5 is made, and 3 is another
+/// The same node two minutes later: alpha has grown, 2 has exited, 5 has started, and 3 is another
 /// process.
 inline std::vector<std::byte> later_sample_dump() {
     SampleDump dump(1'700'000'220'000'000);

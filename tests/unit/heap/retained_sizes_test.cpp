@@ -16,7 +16,7 @@
 namespace beamdump::testing {
 namespace {
 
-/// Bytes of this process that no file is behind.
+/// Bytes of this process that are not backed by a file.
 std::uint64_t anonymous_bytes() {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);) {

@@ -234,8 +234,8 @@ constexpr std::uint64_t owner_id_of(std::uint64_t number, std::uint64_t serial) 
 /// What a table of processes or ports has at least.
 inline constexpr std::uint64_t kFewestSlots = 16;
 
-/// The data of a pid or port of OTP 27 from the bits of its word, in which the slot in the table is
-/// instead of the lowest bits (erl_ptab.h, erts_ptab_pixdata2data()). Slots lie scattered over the
+/// The data of a pid or port of OTP 27 from the bits of its word, whose lowest bits are the slot in
+/// the table (erl_ptab.h, erts_ptab_pixdata2data()). Slots lie scattered over the
 /// table's cache lines of eight. `slots`: a power of two, 16 at least.
 constexpr std::uint64_t identifier_data(std::uint64_t bits, std::uint64_t slots) {
     constexpr std::uint64_t kPerLine = 8;
