@@ -180,7 +180,7 @@ class Core(unittest.TestCase):
             with self.subTest(core=kind):
                 dump = self.scratch / "never"
                 ended = tools.expect(captured(core, dump, "--exe", other), 1)
-                self.assertIn(f"its build id is {build_id[::-1].hex()}, the core's "
+                self.assertIn(f"its build id is {build_id[::-1].hex()}, the core's is "
                               f"{build_id.hex()}", ended.diagnostics)
                 self.assertFalse(dump.exists())
 

@@ -42,7 +42,7 @@ class Filtered(unittest.TestCase):
                 if mode == "auto":
                     # What is too large for a stop is left out, and said to be.
                     self.assertEqual(ended.status, 3)
-                    self.assertIn("no twin of it was made: system calls of process "
+                    self.assertIn("no twin was made: system calls of process "
                                   f"{self.node.pid} are filtered (Seccomp: 2)", ended.diagnostics)
         listed = tools.analyze_json("processes", self.scratch / "filtered.beamdump", "--limit", "0")
         self.assertGreater(len(listed["processes"]), 30)

@@ -47,6 +47,7 @@ class Search {
         }
         for (std::size_t part = 0; part < layout_parts().size(); ++part) {
             std::vector<Content> of_part;
+            of_part.reserve(contents.size());
             for (const auto& content : contents) {
                 of_part.push_back(content[part]);
             }
