@@ -12,6 +12,8 @@ from support.node import start_workload
 from support.paths import CAPTURE
 from support.watched import entries, eventually, state
 
+TRIES = 6
+
 
 class Filtered(unittest.TestCase):
     @classmethod
@@ -37,10 +39,14 @@ class Filtered(unittest.TestCase):
     def test_captures(self):
         for mode in ("live", "auto", "freeze"):
             with self.subTest(mode=mode):
-                ended = tools.expect(self.capture("--mode", mode), 0, 3)
-                self.unharmed()
+                for _ in range(TRIES if mode == "auto" else 1):
+                    ended = tools.expect(self.capture("--mode", mode), 0, 3)
+                    self.unharmed()
+                    if ended.status == 3:
+                        break
                 if mode == "auto":
-                    # What is too large for a stop is left out, and said to be.
+                    # What is too large for a stop is left out, and said to be. On a busy machine it may
+                    # have just been preempted, and is captured without a stop.
                     self.assertEqual(ended.status, 3)
                     self.assertIn("no twin was made: system calls of process "
                                   f"{self.node.pid} are filtered (Seccomp: 2)", ended.diagnostics)
