@@ -45,7 +45,8 @@ OF_OBJECTS = re.compile(rb"^([0-9A-F]+:(?:Yh|E)[0-9A-F]+:)" + BASE64)
 # Where bytes stand in a text, by section: what comes before them, and they.
 BYTES_IN = {b"proc_heap": OF_OBJECTS, b"literals": OF_OBJECTS,
             b"binary": re.compile(rb"^([0-9A-F]+:)" + BASE64),
-            b"proc_messages": re.compile(rb"^(D.*E[0-9A-F]+:)" + BASE64)}
+            # Atoms come first; base64 may end like what comes before bytes.
+            b"proc_messages": re.compile(rb"^(D[0-9A-F]+:.*?(?<!A)E[0-9A-F]+:)" + BASE64)}
 # Processes whose terms have bytes of all kinds.
 WITH_BYTES = ("zoo_stack_", "zoo_dictionary_", "zoo_on_heap_", "zoo_far_watched")
 # That fill the process table are all alike: of so many, the details of one are compared.
