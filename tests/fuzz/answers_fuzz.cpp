@@ -217,11 +217,11 @@ void compare(const std::vector<std::byte>& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr std::size_t kChangeBytes = 8;
-    constexpr std::size_t kMostChanges = 1024;
+    constexpr std::size_t kMaxChanges = 1024;
     constexpr std::byte kAnew{0x80};
     const auto input = std::as_bytes(std::span(data, size));
     std::vector<std::byte> bytes = whole().bytes;
-    for (std::size_t i = 0; i < std::min(size / kChangeBytes, kMostChanges); ++i) {
+    for (std::size_t i = 0; i < std::min(size / kChangeBytes, kMaxChanges); ++i) {
         const auto next = input.subspan(i * kChangeBytes, kChangeBytes);
         if (i > 0 && (next[0] & kAnew) != std::byte{0}) {
             compare(bytes);

@@ -21,7 +21,7 @@ namespace {
 using namespace beamdump;
 
 // A term may be printed without end where pointers make a circle of what is no list.
-constexpr std::size_t kMostText = 64U << 10U;
+constexpr std::size_t kMaxText = 64U << 10U;
 
 void exhaust(Dump& dump, const records::ProcessRow& row, const TagScheme& scheme) {
     const auto run = ProcessRun::load(dump.reader(), row);
@@ -33,7 +33,7 @@ void exhaust(Dump& dump, const records::ProcessRow& row, const TagScheme& scheme
     BacktraceCursor stack(*context, scheme,
                           {run->process.instruction_address(), run->process.stack_top_address(),
                            run->process.heap_end_address()});
-    while (text.size() < kMostText && stack.next(kMostText, text) > 0) {
+    while (text.size() < kMaxText && stack.next(kMaxText, text) > 0) {
     }
     TermPrinter printer(*context, scheme);
     MessageWalker messages(dump.reader(), *run);
@@ -42,7 +42,7 @@ void exhaust(Dump& dump, const records::ProcessRow& row, const TagScheme& scheme
          message = messages.next()) {
         text.clear();
         printer.start((*message)->term_word());
-        while (text.size() < kMostText && printer.next(kMostText, text) > 0) {
+        while (text.size() < kMaxText && printer.next(kMaxText, text) > 0) {
         }
     }
 }

@@ -16,10 +16,10 @@ class ShortOutput final : public render::Output {
 
   protected:
     Result<void> put(std::string_view text) override {
-        constexpr std::size_t kMostText = 256U << 10U;
+        constexpr std::size_t kMaxText = 256U << 10U;
         text_ += text;
-        return text_.size() < kMostText ? Result<void>()
-                                        : fail(ErrorCode::kClosedPipe, "the reader is gone");
+        return text_.size() < kMaxText ? Result<void>()
+                                       : fail(ErrorCode::kClosedPipe, "the reader is gone");
     }
 
   private:

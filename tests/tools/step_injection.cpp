@@ -76,8 +76,8 @@ class Stepper {
     /// Its next wait status; 0 where it sleeps or has ended. On a busy machine a step may take
     /// long: a thread that is resumed while it still steps would be ended by SIGTRAP.
     int wait() const {
-        constexpr int kMostAsleep = 20;
-        for (int asleep = 0; asleep < kMostAsleep;) {
+        constexpr int kMaxAsleep = 20;
+        for (int asleep = 0; asleep < kMaxAsleep;) {
             int status = 0;
             const pid_t got = ::waitpid(thread_, &status, __WALL | WNOHANG);
             if (got != 0) {

@@ -45,7 +45,7 @@ std::vector<std::string> unread(const input::OpenedDump& opened, const std::stri
     if (const auto& damage = reader.damage()) {
         sentences.push_back(damage->what);
     }
-    if (const auto entries = reader.pages_passed_over(); entries != 0) {
+    if (const auto entries = reader.skipped_index_entries(); entries != 0) {
         sentences.push_back(
             fmt::format("the index of the dump repeats a page or names an invalid one, {}: data is "
                         "missing from the answer",

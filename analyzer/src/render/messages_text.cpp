@@ -49,7 +49,7 @@ void print_histogram(Output& output, const query::MessageHistogram& histogram, c
     }
     if (histogram.other > 0) {
         output.print("  and {} messages of other shapes: at most {} shapes are counted\n",
-                     count_text(histogram.other), count_text(query::MessageHistogram::kMostShapes));
+                     count_text(histogram.other), count_text(query::MessageHistogram::kMaxShapes));
     }
 }
 

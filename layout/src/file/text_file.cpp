@@ -11,7 +11,7 @@
 namespace beamdump::layout {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = 16U << 20U;
+constexpr std::uintmax_t kMaxBytes = 16U << 20U;
 
 std::unexpected<Error> refused(std::string_view doing, const std::string& path, int error_number) {
     return fail(ErrorCode::kIo,
@@ -26,9 +26,9 @@ Result<std::string> read_text(const std::string& path) {
     if (error) {
         return refused("read", path, error.value());
     }
-    if (bytes > kMostBytes) {
+    if (bytes > kMaxBytes) {
         return fail(ErrorCode::kLimit, fmt::format("{} has {} bytes; {} are the most that is read",
-                                                   path, bytes, kMostBytes));
+                                                   path, bytes, kMaxBytes));
     }
     std::string text(bytes, '\0');
     std::ifstream file(path, std::ios::binary);

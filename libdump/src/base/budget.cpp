@@ -15,9 +15,9 @@ std::uint64_t InputLimits::temporary_bytes() const {
     }
     struct statvfs there{};
     if (::statvfs(temporary_directory().c_str(), &there) != 0) {
-        return kMostDefaultTemporary;
+        return kMaxDefaultTemporary;
     }
-    return std::min<std::uint64_t>(kMostDefaultTemporary, there.f_bavail * there.f_frsize / 2);
+    return std::min<std::uint64_t>(kMaxDefaultTemporary, there.f_bavail * there.f_frsize / 2);
 }
 
 Result<void> Budget::take_temporary(std::uint64_t bytes) {

@@ -18,7 +18,7 @@ namespace beamdump {
 namespace {
 
 constexpr std::uint64_t kStepBytes = 64U << 10U;  // a multiple of every page size
-constexpr std::uint64_t kMostAtOnce = 256U << 20U;
+constexpr std::uint64_t kMaxAtOnce = 256U << 20U;
 
 constexpr std::uint64_t in_steps(std::uint64_t bytes) {
     return (bytes + kStepBytes - 1) / kStepBytes * kStepBytes;
@@ -26,7 +26,7 @@ constexpr std::uint64_t in_steps(std::uint64_t bytes) {
 
 /// More than asked for, so that growing word by word costs little.
 std::uint64_t with_reserve(std::uint64_t held, std::uint64_t wanted) {
-    return in_steps(std::max(wanted, held + std::min(held / 4, kMostAtOnce)));
+    return in_steps(std::max(wanted, held + std::min(held / 4, kMaxAtOnce)));
 }
 
 std::byte* mapped(void* address, std::uint64_t bytes) {

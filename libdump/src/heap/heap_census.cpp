@@ -51,7 +51,7 @@ WalkObserver::Entered HeapCensus::enter(const HeapObject& object, std::span<cons
 
 void HeapCensus::leave(std::span<WalkLevel> path) {
     const WalkLevel& level = path.back();
-    if (list_ && level.mark && stands_for_itself(level.words, level.largest_part)) {
+    if (list_ && level.mark && exceeds_largest_part(level.words, level.largest_part)) {
         largest_.offer(root_, word_to(scheme_, level), level.words, path.first(path.size() - 1));
     }
 }
@@ -90,7 +90,7 @@ void HeapCensus::count_tuple(const HeapObject& object) {
     if (known != tags_.end()) {
         add(known->second, object);
     } else {
-        add(tags_.size() < kMostTags ? tags_[tag] : other_tags_, object);
+        add(tags_.size() < kMaxTags ? tags_[tag] : other_tags_, object);
     }
 }
 
@@ -123,7 +123,7 @@ ObjectCount& HeapCensus::key_set_of(std::uint64_t keys_word) {
     if (const auto known = key_sets_.find(keys); known != key_sets_.end()) {
         return known->second;
     }
-    return key_sets_.size() < kMostKeySets ? key_sets_[std::move(keys)] : other_key_sets_;
+    return key_sets_.size() < kMaxKeySets ? key_sets_[std::move(keys)] : other_key_sets_;
 }
 
 void HeapCensus::count_binary(const HeapObject& object) {

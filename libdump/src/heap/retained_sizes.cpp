@@ -124,13 +124,13 @@ class NodeWalk : public WalkObserver {
 class Numbering final : public NodeWalk {
   public:
     /// Up to here nodes can be numbered: a path makes at most one for each of its levels at a time.
-    static constexpr std::uint64_t kMostNodes = std::numeric_limits<Node>::max() / 2;
+    static constexpr std::uint64_t kMaxNodes = std::numeric_limits<Node>::max() / 2;
 
     Numbering(const AddressMarks& shared, const IsLiteral& is_literal, DominatorTree& tree,
               ScratchArray<Node>& node_of)
         : NodeWalk(shared, is_literal), shared_(shared), tree_(tree), node_of_(node_of) {}
 
-    [[nodiscard]] bool is_full() const override { return tree_.size() > kMostNodes; }
+    [[nodiscard]] bool is_full() const override { return tree_.size() > kMaxNodes; }
 
   private:
     Node make(Node parent) override { return tree_.add(parent, 0); }
@@ -188,7 +188,7 @@ class Offering final : public NodeWalk {
         const std::uint64_t words = node ? tree_.retained(*node) : level.words;
         const std::uint64_t part =
             node ? std::max(tree_.largest_part(*node), level.largest_part) : level.largest_part;
-        if (stands_for_itself(words, part)) {
+        if (exceeds_largest_part(words, part)) {
             offer(word_to(scheme_, level), words, path.first(path.size() - 1));
         }
     }
@@ -253,7 +253,7 @@ Result<void> RetainedSizes::number(const Roots& roots) {
         return fail(ErrorCode::kLimit,
                     fmt::format("this process has more than {} objects that are shared or "
                                 "reference shared ones: too many for retained sizes",
-                                Numbering::kMostNodes));
+                                Numbering::kMaxNodes));
     }
     return done;
 }

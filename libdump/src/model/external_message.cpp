@@ -76,7 +76,7 @@ std::size_t ExternalMessage::read(std::uint64_t from, std::span<std::uint8_t> in
 }
 
 std::optional<std::uint32_t> DumpNames::atom_index(std::string_view name) {
-    constexpr std::size_t kMostNames = 4096;
+    constexpr std::size_t kMaxNames = 4096;
     const std::string key(name);
     if (const auto known = indexes_.find(key); known != indexes_.end()) {
         return known->second;
@@ -85,7 +85,7 @@ std::optional<std::uint32_t> DumpNames::atom_index(std::string_view name) {
     if (!found) {
         dump_.faults().note(found.error());
     }
-    if (indexes_.size() >= kMostNames) {
+    if (indexes_.size() >= kMaxNames) {
         indexes_.clear();
     }
     return indexes_[key] = found ? *found : std::nullopt;

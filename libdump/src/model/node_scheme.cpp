@@ -11,8 +11,8 @@ bool is_of_crash_dump(const Dump& dump) {
 }
 
 std::uint64_t node_word_bytes(const Dump& dump) {
-    constexpr std::uint64_t kMost = 8;
-    return dump.node().has_word_size() ? dump.node().word_size() : kMost;
+    constexpr std::uint64_t kMax = 8;
+    return dump.node().has_word_size() ? dump.node().word_size() : kMax;
 }
 
 Result<TagScheme> node_scheme(const Dump& dump) {

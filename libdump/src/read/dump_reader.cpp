@@ -40,7 +40,7 @@ class DumpReader::Impl {
     FrameStore store;
     FlatDevice device;
     records::Trailer trailer;
-    std::uint64_t pages_passed_over = 0;
+    std::uint64_t skipped_index_entries = 0;
     std::optional<RecoveredIndex> recovered;
     std::optional<Damage> damage;
     mutable ReadStats stats;
@@ -110,7 +110,7 @@ Result<void> DumpReader::Impl::read_trailer(std::uint64_t offset) {
                                 store.file().name(), offset));
     }
     RETURN_IF_ERROR(parse_into(view(frame, position), RecordKind::kTrailer, trailer));
-    pages_passed_over = keep_distinct_pages(trailer);
+    skipped_index_entries = keep_distinct_pages(trailer);
     return {};
 }
 
@@ -159,8 +159,8 @@ Result<DumpReader> DumpReader::open(const std::filesystem::path& path,
 const format::FileHeader& DumpReader::header() const {
     return impl_->header;
 }
-std::uint64_t DumpReader::pages_passed_over() const {
-    return impl_->pages_passed_over;
+std::uint64_t DumpReader::skipped_index_entries() const {
+    return impl_->skipped_index_entries;
 }
 
 const records::Trailer& DumpReader::trailer() const {

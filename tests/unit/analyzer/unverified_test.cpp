@@ -290,10 +290,10 @@ TEST_F(Unverified, MarksAddNothingElse) {
     const auto fields = layout_fields();
     ASSERT_GT(fields.size(), 150U);
     // All at once do not fit a record of the sample's small frames.
-    constexpr std::ptrdiff_t kMostAtOnce = 120;
+    constexpr std::ptrdiff_t kMaxAtOnce = 120;
     const std::vector<std::string> all(fields.begin(), fields.end());
     for (auto begin = all.begin(); begin != all.end();) {
-        const auto end = begin + std::min(kMostAtOnce, all.end() - begin);
+        const auto end = begin + std::min(kMaxAtOnce, all.end() - begin);
         const std::vector<std::string> part(begin, end);
         begin = end;
         for (const auto& answer : kAnswers) {

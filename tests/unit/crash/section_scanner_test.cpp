@@ -73,10 +73,10 @@ TEST(SectionScanner, CarriageReturnsAreNoPartOfATag) {
 }
 
 TEST(SectionScanner, ALineWithoutEndIsBounded) {
-    std::string text = "=mod:" + std::string(SectionScanner::kMostHeader * 3, 'm');
+    std::string text = "=mod:" + std::string(SectionScanner::kMaxHeader * 3, 'm');
     const auto seen = scan(text, 1000);
     ASSERT_EQ(seen.size(), 1U);
-    EXPECT_LE(seen[0].argument.size(), SectionScanner::kMostHeader);
+    EXPECT_LE(seen[0].argument.size(), SectionScanner::kMaxHeader);
     EXPECT_EQ(seen[0].end, text.size());
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "beam/locate/locate.h"
-#include "target/stop/holds.h"
+#include "target/stop/stop_tracker.h"
 
 #include <libdump/write/dump_writer.h>
 
@@ -59,7 +59,7 @@ struct CaptureOptions {
     /// As if the executable had no symbols and no debug file.
     bool no_symbols = false;
     /// Notified of every stop of the node. Non-owning; null: the capture's own.
-    target::Holds* holds = nullptr;
+    target::StopTracker* stops = nullptr;
 };
 
 /// Notified at intervals of the capture's progress.

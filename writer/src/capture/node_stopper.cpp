@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
 /// For how long the output may take nothing while the node is stopped.
-constexpr std::chrono::milliseconds kMostWaiting{50};
+constexpr std::chrono::milliseconds kMaxWaiting{50};
 
 }  // namespace
 
@@ -69,11 +69,11 @@ Result<NodeStop> NodeStopper::stop(std::optional<std::chrono::nanoseconds> longe
     bound_by_quota(longest, settling);
     target::TimedStopTerms terms{.longest = longest, .settling = std::move(settling)};
     terms.cut_short = [this] {
-        const bool stalled = parts_.writer.waiting() > kMostWaiting;
+        const bool stalled = parts_.writer.waiting() > kMaxWaiting;
         output_stalled_ = output_stalled_ || stalled;
         return stalled || parts_.cancelled();
     };
-    terms.holds = &holds();
+    terms.stops = &stops();
     const auto pid = parts_.vm.target().pid();
     for (int attempt = 1;; ++attempt) {
         auto stop = target::TimedStop::begin(pid, terms);
@@ -102,7 +102,7 @@ void NodeStopper::ended() {
         parts_.warn(
             fmt::format("the output was blocked for {} ms while the node was stopped, so the node "
                         "was resumed: processes not read by then are left out",
-                        kMostWaiting.count()));
+                        kMaxWaiting.count()));
     }
 }
 

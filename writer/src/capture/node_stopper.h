@@ -28,7 +28,7 @@ class NodeStopper {
         beam::Vm& vm;
         const DumpWriter& writer;
         /// Notified of each stop. Non-owning; null: nobody.
-        target::Holds* holds;
+        target::StopTracker* stops;
         /// Receives sentences for the dump's warnings.
         std::function<void(std::string)> warn;
         /// True ends a stop before its time.
@@ -56,8 +56,8 @@ class NodeStopper {
     void threads_resumed() { yield_state_.forget(); }
 
     [[nodiscard]] const beam::YieldState& yield_state() const { return yield_state_; }
-    [[nodiscard]] target::Holds& holds() {
-        return parts_.holds != nullptr ? *parts_.holds : own_holds_;
+    [[nodiscard]] target::StopTracker& stops() {
+        return parts_.stops != nullptr ? *parts_.stops : own_stops_;
     }
 
   private:
@@ -67,7 +67,7 @@ class NodeStopper {
 
     Parts parts_;
     beam::YieldState yield_state_;
-    target::Holds own_holds_;
+    target::StopTracker own_stops_;
     std::atomic<bool> output_stalled_ = false;
     std::optional<target::CpuQuota> quota_;  // that holds back the threads that hold the node
     bool quota_reported_ = false;

@@ -50,7 +50,7 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
       writer_(std::move(writer)),
       listener_(listener),
       cancelled_(cancelled),
-      stopper_({*vm_, writer_, options.holds, [this](std::string text) { warn(std::move(text)); },
+      stopper_({*vm_, writer_, options.stops, [this](std::string text) { warn(std::move(text)); },
                 [this] { return cancelled_ || out_of_time(); }},
                std::move(yield_state)),
       copier_(writer_, vm_->bulk(),
@@ -233,7 +233,7 @@ Result<void> Session::totals() {
 Result<CaptureReport> Session::finish() {
     RETURN_IF_ERROR(totals());
     auto& cost = *trailer_.mutable_cost();
-    add_stops(stopper_.holds().costs(), cost);
+    add_stops(stopper_.stops().costs(), cost);
     cost.set_elapsed_ns(target::clock_ns(CLOCK_MONOTONIC) - started_ns_);
     cost.set_bytes_read(vm_->bulk().stats().bytes);
     cost.set_reads(vm_->bulk().stats().reads);

@@ -63,7 +63,7 @@ class WatchedSink final : public ByteSink {
 
 }  // namespace
 
-Result<std::unique_ptr<CancelOnSignal>> CancelOnSignal::start(target::Holds& holds,
+Result<std::unique_ptr<CancelOnSignal>> CancelOnSignal::start(target::StopTracker& stops,
                                                               std::chrono::milliseconds grace) {
     const auto set = signals_to_take();
     auto blocked = set;
@@ -78,15 +78,15 @@ Result<std::unique_ptr<CancelOnSignal>> CancelOnSignal::start(target::Holds& hol
     }
     try {
         return std::unique_ptr<CancelOnSignal>(
-            new CancelOnSignal(holds, std::move(signals), std::move(wake), grace));
+            new CancelOnSignal(stops, std::move(signals), std::move(wake), grace));
     } catch (const std::system_error& failure) {
         return std::unexpected(error_of(failure));
     }
 }
 
-CancelOnSignal::CancelOnSignal(target::Holds& holds, Descriptor signals, Descriptor wake,
+CancelOnSignal::CancelOnSignal(target::StopTracker& stops, Descriptor signals, Descriptor wake,
                                std::chrono::milliseconds grace)
-    : holds_(holds),
+    : stops_(stops),
       signals_(std::move(signals)),
       wake_(std::move(wake)),
       grace_(grace),
@@ -112,7 +112,7 @@ int CancelOnSignal::next_signal(int timeout_ms) const {
 
 /// As SIGTSTP does by default: not in a process group that nobody would continue.
 void CancelOnSignal::stop_ourselves() {
-    holds_.between([] {
+    stops_.between([] {
         sigset_t stop{};
         sigemptyset(&stop);
         sigaddset(&stop, SIGTSTP);
@@ -154,7 +154,7 @@ void CancelOnSignal::watch() {
         if (now() - since > kPatience) {
             const std::scoped_lock lock(ending_);
             if (!finishing_) {
-                holds_.if_free([this] { end_now(); });
+                stops_.if_free([this] { end_now(); });
             }
         }
     }

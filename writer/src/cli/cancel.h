@@ -1,6 +1,6 @@
 #pragma once
 
-#include "target/stop/holds.h"
+#include "target/stop/stop_tracker.h"
 
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/descriptor.h>
@@ -28,7 +28,7 @@ class CancelOnSignal {
     static constexpr std::chrono::milliseconds kPatience{120};
 
     /// `holds`, non-owning: what must not be stopped in.
-    static Result<std::unique_ptr<CancelOnSignal>> start(target::Holds& holds,
+    static Result<std::unique_ptr<CancelOnSignal>> start(target::StopTracker& stops,
                                                          std::chrono::milliseconds grace = kGrace);
     CancelOnSignal(const CancelOnSignal&) = delete;
     CancelOnSignal& operator=(const CancelOnSignal&) = delete;
@@ -44,7 +44,7 @@ class CancelOnSignal {
     std::unique_ptr<ByteSink> watched(std::unique_ptr<ByteSink> sink);
 
   private:
-    CancelOnSignal(target::Holds& holds, Descriptor signals, Descriptor wake,
+    CancelOnSignal(target::StopTracker& stops, Descriptor signals, Descriptor wake,
                    std::chrono::milliseconds grace);
     void watch();
     void stop_ourselves();
@@ -62,7 +62,7 @@ class CancelOnSignal {
     std::atomic<std::chrono::nanoseconds::rep> writing_since_ = 0;
     std::mutex ending_;  ///< of concluding() and end_now(), whichever is first
     bool finishing_ = false;
-    target::Holds& holds_;
+    target::StopTracker& stops_;
     Descriptor signals_;
     Descriptor wake_;
     std::chrono::milliseconds grace_;

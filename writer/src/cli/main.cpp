@@ -13,9 +13,10 @@ int main(int argc, char** argv) try {
     // Before any thread is made, and before this process offers itself when memory runs out.
     const auto guardian = target::Guardian::start();
     // Without it nothing is stopped; reading a node that runs goes on.
-    auto holds = guardian ? target::Holds(guardian->get()) : target::Holds(guardian.error());
+    auto stops =
+        guardian ? target::StopTracker(guardian->get()) : target::StopTracker(guardian.error());
     cli::prepare_process();
-    const auto signals = cli::CancelOnSignal::start(holds);
+    const auto signals = cli::CancelOnSignal::start(stops);
     if (!signals) {
         std::cerr << "beamdump-capture: " << signals.error().message << '\n';
         return 1;
@@ -26,7 +27,7 @@ int main(int argc, char** argv) try {
     };
     streams.finishing = [&signals] { (*signals)->finishing(); };
     return cli::run({argv + (argc > 0 ? 1 : 0), argv + argc}, streams,
-                    beamdump::capture::capture_node, (*signals)->cancelled(), &holds);
+                    beamdump::capture::capture_node, (*signals)->cancelled(), &stops);
 } catch (const std::exception& failure) {
     // What no module caught; all that was held of the node is resumed already.
     std::cerr << "beamdump-capture: " << beamdump::error_of(failure).message << '\n';

@@ -16,12 +16,12 @@
 namespace beamdump::cli {
 namespace {
 
-constexpr unsigned kMostDefaultThreads = 4;
-constexpr unsigned kMostThreads = 64;
-constexpr int kMostLevel = 19;  // zstd's levels above need much more memory
-constexpr int kMostMilliseconds = 86'400'000;
-constexpr std::uint32_t kMostTop = 1'000'000;
-constexpr int kMostPid = 4'194'304;  // PID_MAX_LIMIT, Linux' include/linux/threads.h
+constexpr unsigned kMaxDefaultThreads = 4;
+constexpr unsigned kMaxThreads = 64;
+constexpr int kMaxLevel = 19;  // zstd's levels above need much more memory
+constexpr int kMaxMilliseconds = 86'400'000;
+constexpr std::uint32_t kMaxTop = 1'000'000;
+constexpr int kMaxPid = 4'194'304;  // PID_MAX_LIMIT, Linux' include/linux/threads.h
 
 /// The command line before validation.
 struct RawOptions {
@@ -41,7 +41,7 @@ struct RawOptions {
 };
 
 unsigned default_threads() {
-    return std::clamp(std::thread::hardware_concurrency(), 1U, kMostDefaultThreads);
+    return std::clamp(std::thread::hardware_concurrency(), 1U, kMaxDefaultThreads);
 }
 
 std::optional<std::int64_t> whole_number(const std::string& text) {
@@ -68,7 +68,7 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.set_version_flag("--version", "beamdump-capture " BEAMDUMP_VERSION);
     app.add_option("PID", raw.pid, "Process id of the running node (beam.smp)")
         ->type_name("")
-        ->check(from_one(kMostPid, "a process id"), "");
+        ->check(from_one(kMaxPid, "a process id"), "");
     app.add_option("--core", raw.core,
                    "Read an ELF core (from the kernel or gcore)\ninstead of a running node")
         ->type_name("FILE");
@@ -83,13 +83,13 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option("--max-pause", raw.max_pause,
                    "Longest stop in milliseconds (auto: 50;\nfreeze: no limit)")
         ->type_name("MS")
-        ->check(at_most(kMostMilliseconds), "");
+        ->check(at_most(kMaxMilliseconds), "");
     app.add_flag("--force-twin", raw.options.capture.force_twin,
                  "With --mode snapshot: fork even if a seccomp\nfilter might kill the node for it");
     app.add_option("--timeout", raw.timeout,
                    "Stop copying memory after S seconds; list the\nremaining processes without it")
         ->type_name("S")
-        ->check(at_most(kMostMilliseconds / 1000), "");
+        ->check(at_most(kMaxMilliseconds / 1000), "");
     app.add_option("--max-size", raw.max_size,
                    "Stop copying memory when the dump reaches BYTES\n(64M, 2G); list the remaining "
                    "processes, the\nlargest, without it")
@@ -101,7 +101,7 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->allow_extra_args(false);
     app.add_option("--top", raw.top, "Copy only the memory of the N largest processes")
         ->type_name("N")
-        ->check(at_most(kMostTop), "");
+        ->check(at_most(kMaxTop), "");
     app.add_option("--by", raw.by, "Sort key for --top: memory, queue or reductions")
         ->capture_default_str()
         ->type_name("WHAT");
@@ -121,11 +121,11 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option("--level", raw.options.writer.level, "zstd compression level, 1 to 19")
         ->capture_default_str()
         ->type_name("N")
-        ->check(at_most(kMostLevel), "");
+        ->check(at_most(kMaxLevel), "");
     app.add_option("--threads", raw.options.writer.threads, "Compression threads, 1 to 64")
         ->capture_default_str()
         ->type_name("N")
-        ->check(at_most(kMostThreads), "");
+        ->check(at_most(kMaxThreads), "");
     app.add_option("--layout", raw.layout,
                    "A layout to use for any release, or a folder of\nlayouts to use instead of the "
                    "built-in ones")

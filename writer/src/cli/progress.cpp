@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr auto kBarInterval = 100ms;
 constexpr auto kFirstLine = 1s;
 constexpr auto kLineInterval = 3s;
-constexpr std::size_t kMostBarWidth = 30;
+constexpr std::size_t kMaxBarWidth = 30;
 
 std::string count_text(const capture::Progress& progress) {
     return progress.total ? fmt::format("{} of {}", progress.done, *progress.total)
@@ -57,7 +57,7 @@ std::string ProgressPrinter::bar(const capture::Progress& progress) const {
     const auto text =
         fmt::format("{} {}, {}", progress.phase, count_text(progress), bytes_moved(progress));
     const auto room = streams_.columns > text.size() + 4 ? streams_.columns - text.size() - 4 : 0;
-    const auto width = std::min(room, kMostBarWidth);
+    const auto width = std::min(room, kMaxBarWidth);
     std::string line;
     if (progress.total && *progress.total > 0 && width > 0) {
         const auto share = std::min(

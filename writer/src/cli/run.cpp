@@ -124,7 +124,7 @@ int check_and_tell(const Options& options, Streams& streams, const std::atomic<b
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, Streams& streams, const CaptureFunction& capture,
-        const std::atomic<bool>& cancelled, target::Holds* holds) {
+        const std::atomic<bool>& cancelled, target::StopTracker* stops) {
     auto parsed = parse_options(arguments);
     if (!parsed) {
         return give_up(streams, parsed.error());
@@ -134,7 +134,7 @@ int run(const std::vector<std::string>& arguments, Streams& streams, const Captu
         return kDone;
     }
     auto& options = std::get<Options>(*parsed);
-    options.capture.holds = holds;
+    options.capture.stops = stops;
     if (auto enough = ensure_descriptors(); !enough) {
         return give_up(streams, enough.error());
     }

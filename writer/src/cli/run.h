@@ -19,7 +19,7 @@ using CaptureFunction = std::function<Result<capture::CaptureReport>(
 /// status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete. `holds`, non-owning: told of
 /// stops.
 int run(const std::vector<std::string>& arguments, Streams& streams, const CaptureFunction& capture,
-        const std::atomic<bool>& cancelled, target::Holds* holds = nullptr);
+        const std::atomic<bool>& cancelled, target::StopTracker* stops = nullptr);
 
 /// Once, at the start of the process: a closed output is an error, not a signal, and when memory
 /// runs out this process is the first to go, not the node.

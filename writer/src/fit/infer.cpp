@@ -17,7 +17,7 @@ namespace {
 /// A node that runs may look wrong once: what is right is so at one of these looks.
 constexpr int kLooks = 2;
 /// Ways of finding the tables that are tried.
-constexpr std::size_t kMostLocated = 256;
+constexpr std::size_t kMaxLocated = 256;
 
 std::optional<int> number_of(const std::string& release) {
     int number = 0;
@@ -117,7 +117,7 @@ Result<void> Search::find_tables() {
     }
     // Each way is a number with a digit for each open part; few digits that are not 0 come first.
     std::vector<std::vector<std::size_t>> ways = {std::vector<std::size_t>(open.size(), 0)};
-    for (std::size_t next = 0; next < ways.size() && next < kMostLocated; ++next) {
+    for (std::size_t next = 0; next < ways.size() && next < kMaxLocated; ++next) {
         const auto way = ways[next];
         auto parts = chosen_;
         std::size_t last = 0;

@@ -12,7 +12,7 @@ namespace beamdump::fit {
 namespace {
 
 constexpr std::int32_t kWord = 8;
-constexpr std::int32_t kMostWords = 8;
+constexpr std::int32_t kMaxWords = 8;
 constexpr auto kTermScheme = "term_scheme";
 
 void add(std::vector<Content>& list, Content content) {
@@ -112,7 +112,7 @@ void add_shifts(Distinct& list, const Content& content, const beam::StructLayout
     changed.from = fmt::format("{}, {} of {}", content.from, structure.name, from);
     list.add(changed);
     for (std::size_t cut = 0; cut < fields.size(); ++cut) {
-        for (std::int32_t words = -kMostWords; words <= kMostWords; ++words) {
+        for (std::int32_t words = -kMaxWords; words <= kMaxWords; ++words) {
             const auto moved = moved_from(structure, fields, cut, words * kWord);
             if (words == 0 || !moved) {
                 continue;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63U;
 constexpr std::uint64_t kGuard = std::uint64_t{1} << 58U;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 44U;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 44U;
 constexpr std::size_t kEntriesPerRead = 4096;
 
 /// Adds the page at `page`, cut to `range`, to the end of `parts`.
@@ -70,10 +70,10 @@ Result<std::vector<AddressRange>> Pagemap::with(std::uint64_t bit, AddressRange 
     if (range.end <= range.begin) {
         return parts;
     }
-    if (range.bytes() > kMostBytes) {
+    if (range.bytes() > kMaxBytes) {
         return fail(ErrorCode::kLimit,
                     fmt::format("asked which pages of {:#x}-{:#x} there are: more than {} bytes",
-                                range.begin, range.end, kMostBytes));
+                                range.begin, range.end, kMaxBytes));
     }
     std::uint64_t page = range.begin / kPageBytes;
     const std::uint64_t last = (range.end - 1) / kPageBytes;

@@ -16,7 +16,7 @@ namespace beamdump::memory {
 namespace {
 
 // The kernel moves at most about 2 GiB a call and cuts longer ones without saying why.
-constexpr std::size_t kMostBytesPerCall = std::size_t{1} << 30U;
+constexpr std::size_t kMaxBytesPerCall = std::size_t{1} << 30U;
 constexpr std::size_t kLeastReadsPerCall = 16;
 
 bool gone(int error) {
@@ -32,7 +32,7 @@ std::size_t reads_in_one_call(std::span<const BatchRead> reads, std::size_t at_m
     std::size_t count = 0;
     while (count < std::min(reads.size(), at_most)) {
         const auto size = reads[count].into.size();
-        if (reads[count].address >= kUserEnd || size > kMostBytesPerCall - bytes) {
+        if (reads[count].address >= kUserEnd || size > kMaxBytesPerCall - bytes) {
             break;
         }
         bytes += size;
@@ -91,7 +91,7 @@ Result<std::size_t> ProcessMemory::read_some(Address address, std::span<std::byt
     if (address >= kUserEnd) {
         return read_error(address, into.size(), EFAULT);
     }
-    into = into.first(std::min(into.size(), kMostBytesPerCall));
+    into = into.first(std::min(into.size(), kMaxBytesPerCall));
     if (way_ == ReadWay::kProcMem) {
         return read_proc_mem(address, into);
     }

@@ -23,7 +23,7 @@ namespace beamdump::target {
 namespace {
 
 // A node with a million mappings has about 100 MB of text here.
-constexpr std::size_t kMostMappingsText = std::size_t{256} << 20U;
+constexpr std::size_t kMaxMappingsText = std::size_t{256} << 20U;
 
 std::unexpected<Error> not_a_beam(std::string message) {
     return fail(ErrorCode::kNotABeam, std::move(message));
@@ -66,7 +66,7 @@ std::string describe_other_program(const ProcDirectory& process) {
 Result<Mappings> read_mappings(const ProcDirectory& process) {
     constexpr int kTries = 20;
     for (int attempt = 1;; ++attempt) {
-        const auto text = process.read("maps", kMostMappingsText);
+        const auto text = process.read("maps", kMaxMappingsText);
         if (!text) {
             return std::unexpected(text.error().code == ErrorCode::kPermission
                                        ? access_denied(process)

@@ -81,7 +81,7 @@ class RootWalk {
     /// would tell the census nothing either.
     TermSizes sizes_of(const HeapRoot& root) {
         constexpr std::uint64_t kLargeWords = 64;
-        constexpr std::size_t kMostKnown = 1U << 16U;
+        constexpr std::size_t kMaxKnown = 1U << 16U;
         if (const auto known = known_.find(root.word);
             known != known_.end() && root.kind != RootKind::kMessage) {
             return known->second;
@@ -89,7 +89,7 @@ class RootWalk {
         const TermSizes sizes = sizer_.sizes(root.word, &census_);
         // Another message's words may be at the same place.
         if (root.kind != RootKind::kMessage && sizes.shared >= kLargeWords &&
-            known_.size() < kMostKnown) {
+            known_.size() < kMaxKnown) {
             known_.emplace(root.word, sizes);
         }
         return sizes;

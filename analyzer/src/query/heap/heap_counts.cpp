@@ -75,12 +75,12 @@ void add_rest(std::vector<KindCount>& counts, const ObjectCount& rest) {
 }
 
 std::string tag_text(Dump& dump, const HeapCensus::Tag& tag) {
-    constexpr std::uint32_t kMostPlaces = 16;
+    constexpr std::uint32_t kMaxPlaces = 16;
     std::string text = "{" + atom_text(dump, tag.first);
-    for (std::uint32_t i = 1; i < std::min(tag.second, kMostPlaces); ++i) {
+    for (std::uint32_t i = 1; i < std::min(tag.second, kMaxPlaces); ++i) {
         text += ",_";
     }
-    return text + (tag.second > kMostPlaces ? fmt::format(",... {} elements}}", tag.second) : "}");
+    return text + (tag.second > kMaxPlaces ? fmt::format(",... {} elements}}", tag.second) : "}");
 }
 
 std::string keys_text(HeapReading& reading, const HeapCensus::KeySet& keys) {

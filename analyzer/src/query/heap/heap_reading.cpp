@@ -26,7 +26,7 @@ HeapReading::HeapReading(Dump& dump, std::shared_ptr<OpenedProcess> process,
       space_({.max_memory_bytes = options.limits.memory,
               .max_file_bytes = options.limits.temporary_bytes()}),
       words_(process_->context()),
-      texts_(LateTexts::make(dump, process_, options.term_bytes)),
+      texts_(DeferredTexts::make(dump, process_, options.term_bytes)),
       of_crash_dump_(beamdump::is_of_crash_dump(dump)) {}
 
 HeapArea HeapReading::area_of(std::uint64_t address) {
@@ -64,8 +64,8 @@ HeapArea HeapReading::area_in_crash_dump(std::uint64_t address) {
 }
 
 std::size_t HeapReading::most_lines() const {
-    constexpr std::size_t kMostLines = 1000;
-    return options_.limit == 0 ? kMostLines : options_.limit;
+    constexpr std::size_t kMaxLines = 1000;
+    return options_.limit == 0 ? kMaxLines : options_.limit;
 }
 
 TermText HeapReading::text(std::uint64_t word, std::optional<std::uint64_t> message) {

@@ -3,7 +3,7 @@
 #include "query/heap/heap.h"
 #include "query/heap/heap_roots.h"
 #include "query/process/opened_process.h"
-#include "query/term/late_texts.h"
+#include "query/term/deferred_texts.h"
 
 #include <libdump/base/scratch_space.h>
 #include <libdump/heap/heap_census.h>
@@ -40,7 +40,7 @@ class HeapReading {
     /// Of a list that has an end even where all lines are asked for.
     [[nodiscard]] std::size_t most_lines() const;
 
-    /// Its first bytes, as many as the options say. `message`: as for LateTexts::word().
+    /// Its first bytes, as many as the options say. `message`: as for DeferredTexts::word().
     TermText text(std::uint64_t word, std::optional<std::uint64_t> message = std::nullopt);
     RootLine line_of(const HeapRoot& root, const TermSizes& sizes);
     LargeTermLine line_of(const LargeTerm& term, const RootLine& root);
@@ -53,7 +53,7 @@ class HeapReading {
     const HeapOptions& options_;
     ScratchSpace space_;
     WordReader words_;
-    std::shared_ptr<LateTexts> texts_;
+    std::shared_ptr<DeferredTexts> texts_;
     bool of_crash_dump_;
 };
 

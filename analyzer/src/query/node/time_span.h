@@ -9,10 +9,10 @@ namespace beamdump::query {
 /// Microseconds from one time to a later one. Nothing where a damaged or forged dump's times are so
 /// far apart that the span in nanoseconds has no 64 bits.
 inline std::optional<std::int64_t> span_us(std::int64_t from_us, std::int64_t to_us) {
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1000;
+    constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max() / 1000;
     std::int64_t span = 0;
     const bool fits = !__builtin_sub_overflow(to_us, from_us, &span);
-    return fits && span >= -kMost && span <= kMost ? std::optional(span) : std::nullopt;
+    return fits && span >= -kMax && span <= kMax ? std::optional(span) : std::nullopt;
 }
 
 }  // namespace beamdump::query

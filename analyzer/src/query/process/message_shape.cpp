@@ -13,9 +13,9 @@ namespace beamdump::query {
 namespace {
 
 constexpr const char* kUnreadable = "unreadable";
-constexpr std::uint64_t kMostShownElements = 8;
+constexpr std::uint64_t kMaxShownElements = 8;
 /// Items that may be skipped in search of what a wrapped message holds.
-constexpr std::uint64_t kMostSkipped = 10'000;
+constexpr std::uint64_t kMaxSkipped = 10'000;
 constexpr std::string_view kStruct = "'__struct__'";
 
 /// Which element of a behaviour's own tuple holds the user's message, counted from 1; 0: none.
@@ -43,7 +43,7 @@ std::uint64_t wrapped_element(std::string_view tag, std::uint64_t arity) {
 /// {first,_,_}, with the shape of one element in its place.
 std::string tuple_text(const std::string& first, std::uint64_t arity, std::uint64_t shown_element,
                        const std::string& shown) {
-    if (arity > kMostShownElements) {
+    if (arity > kMaxShownElements) {
         return fmt::format("{{{},... {} elements}}", first, arity);
     }
     std::string text = "{" + first;
@@ -291,7 +291,7 @@ std::string MessageShapes::of_external_tuple(const ExternalItem& tuple, bool loo
     std::string shown;
     if (element != 0) {
         auto at = tuple.next;
-        std::uint64_t budget = kMostSkipped;
+        std::uint64_t budget = kMaxSkipped;
         auto status = ExternalStatus::kHere;
         for (std::uint64_t i = 1; i < element && status == ExternalStatus::kHere; ++i) {
             status = skip_external(reader_, at, budget);
@@ -309,7 +309,7 @@ std::string MessageShapes::of_external_map(const ExternalItem& map) {
         return "map()";
     }
     auto at = map.next;
-    std::uint64_t budget = kMostSkipped;
+    std::uint64_t budget = kMaxSkipped;
     for (std::uint64_t part = 0; part < map.parts; ++part) {
         const auto key = read_external_item(reader_, at);
         const bool names_struct = part % 2 == 0 && key.status == ExternalStatus::kHere &&

@@ -50,7 +50,7 @@ Result<MessageHistogram> MessageListing::histogram() {
         ASSIGN_OR_RETURN(auto shape, shapes.shape(*entry));
         if (const auto known = counts.find(shape); known != counts.end()) {
             ++known->second;
-        } else if (counts.size() < MessageHistogram::kMostShapes) {
+        } else if (counts.size() < MessageHistogram::kMaxShapes) {
             counts.emplace(std::move(shape), 1);
         } else {
             ++histogram.other;

@@ -33,7 +33,7 @@ struct ShapeCount {
 struct MessageHistogram {
     /// Shapes told apart at most, in the order in which they first occur; what comes after them is
     /// counted as `other`.
-    static constexpr std::size_t kMostShapes = 1000;
+    static constexpr std::size_t kMaxShapes = 1000;
 
     std::vector<ShapeCount> shapes;
     std::uint64_t messages = 0;

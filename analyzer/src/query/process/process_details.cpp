@@ -6,7 +6,7 @@
 #include "query/process/process_binaries.h"
 #include "query/process/process_code.h"
 #include "query/process/process_relations.h"
-#include "query/term/late_texts.h"
+#include "query/term/deferred_texts.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/messages.h>
@@ -62,7 +62,7 @@ std::string region_kind_text(format::RegionKind kind) {
 /// Reads one process's details, part by part.
 class Reading {
   public:
-    Reading(Dump& dump, OpenedProcess& process, LateTexts& texts, const DetailsOptions& options,
+    Reading(Dump& dump, OpenedProcess& process, DeferredTexts& texts, const DetailsOptions& options,
             ProcessDetails& into)
         : dump_(dump),
           process_(process),
@@ -229,7 +229,7 @@ class Reading {
     ProcessContext& context_;
     const DetailsOptions& options_;
     ProcessDetails& into_;
-    LateTexts& texts_;
+    DeferredTexts& texts_;
     TermPrinter& printer_;
     DictionaryMarks marks_;
 };
@@ -246,7 +246,7 @@ Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std:
         details.void_detail = process->run.end.detail();
     }
     const std::shared_ptr<OpenedProcess> opened = std::move(process);
-    const auto texts = LateTexts::make(dump, opened, options.term_bytes);
+    const auto texts = DeferredTexts::make(dump, opened, options.term_bytes);
     details.texts = texts;
     Reading reading(dump, *opened, *texts, options, details);
     RETURN_IF_ERROR(reading.run_all());

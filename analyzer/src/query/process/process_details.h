@@ -17,7 +17,7 @@
 
 namespace beamdump::query {
 
-class LateTexts;
+class DeferredTexts;
 
 enum class FactUnit : std::uint8_t { kNone, kBytes, kWords, kAddress, kBits };
 
@@ -118,7 +118,7 @@ struct ProcessDetails {
     Excerpt<RegionLine> regions;
     bool withheld = false;        ///< flagged sensitive: dictionary and messages not shown
     std::uint64_t malformed = 0;  ///< words of the dictionary that make no entry
-    std::shared_ptr<const LateTexts> texts;  ///< what the terms above read from
+    std::shared_ptr<const DeferredTexts> texts;  ///< what the terms above read from
     /// Those, and marked places in the terms above, as far as they were written.
     [[nodiscard]] std::uint64_t all_placeholders() const;
 };

@@ -24,7 +24,8 @@ struct TermText {
     std::string text;
     bool cut = false;  ///< the text goes on, beyond what was asked for
     /// Where `text` is only the beginning of what was asked for: gives what follows, once, and says
-    /// whether that is cut. Of LateTexts at any time, else only until the next term is asked for.
+    /// whether that is cut. Of DeferredTexts at any time, else only until the next term is asked
+    /// for.
     std::function<bool(const TextSink&)> more = {};
 };
 

@@ -11,7 +11,7 @@ namespace beamdump {
 /// hold whatever sizes the input states.
 struct InputLimits {
     static constexpr std::uint64_t kDefaultMemory = std::uint64_t{1} << 30U;
-    static constexpr std::uint64_t kMostDefaultTemporary = std::uint64_t{64} << 30U;
+    static constexpr std::uint64_t kMaxDefaultTemporary = std::uint64_t{64} << 30U;
 
     /// Bytes of what grows with the input; not buffers and caches of a fixed size.
     std::uint64_t memory = kDefaultMemory;

@@ -41,8 +41,8 @@ struct KeptBinary {
 /// of the pages reached, and tables of bounded size.
 class HeapCensus final : public WalkObserver {
   public:
-    static constexpr std::size_t kMostTags = 4096;
-    static constexpr std::size_t kMostKeySets = 1024;
+    static constexpr std::size_t kMaxTags = 4096;
+    static constexpr std::size_t kMaxKeySets = 1024;
 
     struct Options {
         std::size_t largest = 20;       ///< large terms and binaries kept

@@ -45,7 +45,7 @@ class LargestTerms {
 
 /// Whether a term of so many words is more than a wrapping of its largest part: that has less than
 /// 90% of them.
-constexpr bool stands_for_itself(std::uint64_t words, std::uint64_t largest_part) {
+constexpr bool exceeds_largest_part(std::uint64_t words, std::uint64_t largest_part) {
     return largest_part < words - words / 10;
 }
 

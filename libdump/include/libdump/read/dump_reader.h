@@ -71,7 +71,7 @@ class DumpReader {
     [[nodiscard]] const std::optional<Damage>& damage() const;
     /// Entries of the trailer that name a page a second time, or none: of a forged dump. They were
     /// skipped.
-    [[nodiscard]] std::uint64_t pages_passed_over() const;
+    [[nodiscard]] std::uint64_t skipped_index_entries() const;
     /// Frames of the index that could not be read until now, when they were asked for.
     [[nodiscard]] const std::optional<UnreadableFrames>& unreadable() const;
     /// Set where the dump has no trailer of its own: trailer() is rebuilt then, its index pages

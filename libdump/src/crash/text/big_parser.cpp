@@ -6,7 +6,7 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::size_t kMostDigits = 100'000;
+constexpr std::size_t kMaxDigits = 100'000;
 
 unsigned digit_of(char digit) {
     if (digit >= '0' && digit <= '9') {
@@ -24,7 +24,7 @@ unsigned digit_of(char digit) {
 
 std::string take_digits(TextCursor& text, unsigned base) {
     std::string digits;
-    while (digits.size() <= kMostDigits && digit_of(text.peek()) < base) {
+    while (digits.size() <= kMaxDigits && digit_of(text.peek()) < base) {
         digits += text.peek();
         text.skip(1);
     }
@@ -44,7 +44,7 @@ std::optional<BigNumber> take_big(TextCursor& text) {
         text.skip(3);
     }
     const auto digits = take_digits(text, base);
-    if (digits.empty() || digits.size() > kMostDigits) {
+    if (digits.empty() || digits.size() > kMaxDigits) {
         return std::nullopt;
     }
     for (const char digit : digits) {

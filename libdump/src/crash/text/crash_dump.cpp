@@ -60,8 +60,8 @@ std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
     const auto dot = pid.find('.');
     const auto number = decimal(pid.substr(0, dot));
     const auto serial = dot == std::string_view::npos ? std::nullopt : decimal(pid.substr(dot + 1));
-    constexpr std::uint64_t kMost = 0xFFFF'FFFF;
-    if (!number || !serial || *number > kMost || *serial > kMost) {
+    constexpr std::uint64_t kMax = 0xFFFF'FFFF;
+    if (!number || !serial || *number > kMax || *serial > kMax) {
         return std::nullopt;
     }
     return format::owner_id_of(*number, *serial);
@@ -170,7 +170,7 @@ void CrashDump::add(const Section& section) {
     const auto tag = section.tag;
     const auto argument = section.argument;
     const Span lines{section.body, section.end};
-    constexpr std::size_t kMostShown = 64;
+    constexpr std::size_t kMaxShown = 64;
     auto count = counts_.find(tag);
     if (count == counts_.end()) {
         count = counts_.emplace(tag, 0).first;
@@ -179,7 +179,7 @@ void CrashDump::add(const Section& section) {
     ++count->second;
     last_section_.assign(tag);
     if (!argument.empty()) {
-        last_section_.append(1, ':').append(argument.substr(0, kMostShown));
+        last_section_.append(1, ':').append(argument.substr(0, kMaxShown));
     }
     if (add_of_process(tag, argument, lines)) {
         return;

@@ -77,7 +77,7 @@ Result<void> SectionScanner::end_section(std::uint64_t offset) {
 std::size_t SectionScanner::take_header(std::string_view rest) {
     const auto end = rest.find('\n');
     const auto text = rest.substr(0, end);
-    header_ += text.substr(0, std::min(text.size(), kMostHeader - header_.size()));
+    header_ += text.substr(0, std::min(text.size(), kMaxHeader - header_.size()));
     if (end == std::string_view::npos) {
         return rest.size();
     }

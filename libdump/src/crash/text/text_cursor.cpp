@@ -60,8 +60,8 @@ std::string_view TextWindow::look(std::uint64_t begin, std::uint64_t end) {
 }
 
 std::optional<std::uint64_t> TextCursor::take_hex() {
-    constexpr std::size_t kMostDigits = 16;
-    const auto ahead = look(kMostDigits + 1);
+    constexpr std::size_t kMaxDigits = 16;
+    const auto ahead = look(kMaxDigits + 1);
     std::uint64_t value = 0;
     std::size_t digits = 0;
     for (; digits < ahead.size(); ++digits) {
@@ -69,7 +69,7 @@ std::optional<std::uint64_t> TextCursor::take_hex() {
         if (digit == kNoDigit) {
             break;
         }
-        if (digits >= kMostDigits) {
+        if (digits >= kMaxDigits) {
             return std::nullopt;
         }
         value = value << 4U | digit;

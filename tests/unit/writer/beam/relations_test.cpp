@@ -13,14 +13,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kPage = 100;
-constexpr std::uint64_t kMost = 1000;
+constexpr std::uint64_t kMax = 1000;
 
 class Relations : public OnStandardNode {
   protected:
     Relations() : process(node.vm, 8, node.code) {}
 
     /// What is walked of the process, and all pages of it as one.
-    Result<RelationWalker::Walked> walk(std::size_t most = kPage, std::uint64_t limit = kMost) {
+    Result<RelationWalker::Walked> walk(std::size_t most = kPage, std::uint64_t limit = kMax) {
         const auto where = view(process);
         all.Clear();
         pages = 0;

@@ -32,8 +32,8 @@ bool soon(const std::atomic<bool>& flag) {
 TEST(CancelOnSignal, TheFirstSignalSetsTheFlag) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         const int status = status_of([&] {
-            target::Holds holds;
-            const auto watch = CancelOnSignal::start(holds).value();
+            target::StopTracker stops;
+            const auto watch = CancelOnSignal::start(stops).value();
             const bool before = watch->cancelled();
             ::kill(::getpid(), signal);
             ::_exit(!before && soon(watch->cancelled()) ? 42 : 1);
@@ -45,8 +45,8 @@ TEST(CancelOnSignal, TheFirstSignalSetsTheFlag) {
 
 TEST(CancelOnSignal, TheSecondEndsTheProcess) {
     const int status = status_of([] {
-        target::Holds holds;
-        const auto watch = CancelOnSignal::start(holds, std::chrono::hours(1)).value();
+        target::StopTracker stops;
+        const auto watch = CancelOnSignal::start(stops, std::chrono::hours(1)).value();
         ::kill(::getpid(), SIGTERM);
         soon(watch->cancelled());
         ::kill(::getpid(), SIGTERM);
@@ -59,8 +59,8 @@ TEST(CancelOnSignal, TheSecondEndsTheProcess) {
 
 TEST(CancelOnSignal, SoDoesTheEndOfItsGrace) {
     const int status = status_of([] {
-        target::Holds holds;
-        const auto watch = CancelOnSignal::start(holds, std::chrono::milliseconds(20)).value();
+        target::StopTracker stops;
+        const auto watch = CancelOnSignal::start(stops, std::chrono::milliseconds(20)).value();
         ::kill(::getpid(), SIGINT);
         ::sleep(60);
         ::_exit(42);
@@ -71,11 +71,11 @@ TEST(CancelOnSignal, SoDoesTheEndOfItsGrace) {
 
 /// How a child ends that does nothing for `busy` after it was interrupted, and then exits with 42.
 int status_when_busy(std::chrono::milliseconds busy,
-                     const std::function<void(CancelOnSignal&, target::Holds&)>& before) {
+                     const std::function<void(CancelOnSignal&, target::StopTracker&)>& before) {
     const int status = status_of([&] {
-        target::Holds holds;
-        const auto watch = CancelOnSignal::start(holds, std::chrono::hours(1)).value();
-        before(*watch, holds);
+        target::StopTracker stops;
+        const auto watch = CancelOnSignal::start(stops, std::chrono::hours(1)).value();
+        before(*watch, stops);
         ::kill(::getpid(), SIGINT);
         soon(watch->cancelled());
         ::usleep(static_cast<useconds_t>(busy.count() * 1000));
@@ -92,19 +92,19 @@ TEST(CancelOnSignal, SoDoesWorkThatTakesLongerThanItsPatience) {
 
 TEST(CancelOnSignal, NotWhileTheNodeIsHeldOrTheOutcomeIsTold) {
     constexpr auto kLonger = CancelOnSignal::kPatience * 3;
-    EXPECT_EQ(status_when_busy(kLonger, [](auto&, auto& holds) { holds.begin(0).value(); }), 42);
+    EXPECT_EQ(status_when_busy(kLonger, [](auto&, auto& stops) { stops.begin(0).value(); }), 42);
     EXPECT_EQ(status_when_busy(kLonger, [](auto& watch, auto&) { watch.finishing(); }), 42);
 }
 
 TEST(CancelOnSignal, EndsInOrderWithAndWithoutASignal) {
     EXPECT_EQ(status_of([] {
-                  target::Holds holds;
-                  CancelOnSignal::start(holds).value().reset();
+                  target::StopTracker stops;
+                  CancelOnSignal::start(stops).value().reset();
               }),
               0);
     EXPECT_EQ(status_of([] {
-                  target::Holds holds;
-                  auto watch = CancelOnSignal::start(holds).value();
+                  target::StopTracker stops;
+                  auto watch = CancelOnSignal::start(stops).value();
                   ::kill(::getpid(), SIGTERM);
                   soon(watch->cancelled());
                   watch.reset();
@@ -130,15 +130,15 @@ TEST(CancelOnSignal, TheTerminalsStopWaitsForTheEndOfAHold) {
     const pid_t pid = ::fork();
     if (pid == 0) {
         ::setpgid(0, 0);
-        target::Holds holds;
-        const auto watch = CancelOnSignal::start(holds).value();
-        const bool held = holds.begin(0).has_value();
+        target::StopTracker stops;
+        const auto watch = CancelOnSignal::start(stops).value();
+        const bool held = stops.begin(0).has_value();
         shared[0] = held ? 1 : 2;
         while (shared[1] == 0) {
         }
-        holds.end();
+        stops.end();
         // Not before this process was continued.
-        const bool again = holds.begin(0).has_value();
+        const bool again = stops.begin(0).has_value();
         shared[2] = again ? 1 : 2;
         ::_exit(again && !watch->cancelled() ? 42 : 1);
     }
@@ -157,8 +157,8 @@ TEST(CancelOnSignal, TheTerminalsStopWaitsForTheEndOfAHold) {
 
 TEST(CancelOnSignal, AnOutputThatTakesNothingIsNotWaitedForLong) {
     const int status = status_of([] {
-        target::Holds holds;
-        const auto watch = CancelOnSignal::start(holds, std::chrono::hours(1)).value();
+        target::StopTracker stops;
+        const auto watch = CancelOnSignal::start(stops, std::chrono::hours(1)).value();
         int ends[2] = {-1, -1};
         if (::pipe(ends) != 0) {
             ::_exit(42);
@@ -176,8 +176,8 @@ TEST(CancelOnSignal, AnOutputThatTakesNothingIsNotWaitedForLong) {
 TEST(CancelOnSignal, AnIgnoredSignalStaysIgnored) {
     const int status = status_of([] {
         std::signal(SIGHUP, SIG_IGN);
-        target::Holds holds;
-        const auto watch = CancelOnSignal::start(holds).value();
+        target::StopTracker stops;
+        const auto watch = CancelOnSignal::start(stops).value();
         ::kill(::getpid(), SIGHUP);
         ::usleep(50000);
         ::_exit(watch->cancelled() ? 1 : 42);

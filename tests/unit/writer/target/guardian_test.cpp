@@ -3,7 +3,7 @@
 #include "support/child_process.h"
 #include "target/process/clock.h"
 #include "target/process/proc_directory.h"
-#include "target/stop/holds.h"
+#include "target/stop/stop_tracker.h"
 
 #include <gtest/gtest.h>
 
@@ -27,12 +27,12 @@ struct Told {
 class Guarded : public testing::Test {
   protected:
     /// `body` in a process with a guardian; what it tells is in told().
-    static std::function<void()> guarded(Told& told, std::function<void(Holds&)> body) {
+    static std::function<void()> guarded(Told& told, std::function<void(StopTracker&)> body) {
         return [&told, body = std::move(body)] {
             const auto guardian = Guardian::start().value();
             told.guardian = guardian->pid();
-            Holds holds(guardian.get());
-            body(holds);
+            StopTracker stops(guardian.get());
+            body(stops);
             for (;;) {
                 ::pause();
             }
@@ -79,7 +79,7 @@ class Running {
 
 TEST_F(Guarded, TheGuardianEndsWithItsProcess) {
     {
-        const Running process(guarded(told(), [](Holds& /*holds*/) {}));
+        const Running process(guarded(told(), [](StopTracker& /*stops*/) {}));
         ASSERT_TRUE(eventually([&] { return told().guardian != 0; }));
         EXPECT_NE(state_of_process(told().guardian), '-');
     }
@@ -89,12 +89,12 @@ TEST_F(Guarded, TheGuardianEndsWithItsProcess) {
 }
 
 TEST_F(Guarded, AStoppedProcessIsWokenToEndItsHoldAndStopsAgain) {
-    const Running process(guarded(told(), [&](Holds& holds) {
-        told().held = holds.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs).has_value();
+    const Running process(guarded(told(), [&](StopTracker& stops) {
+        told().held = stops.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs).has_value();
         ::raise(SIGSTOP);
-        const bool interrupted = holds.interrupted();
+        const bool interrupted = stops.interrupted();
         told().held = !interrupted;
-        holds.end();
+        stops.end();
         told().refused = true;
     }));
     EXPECT_TRUE(eventually([&] { return told().held.load(); }));
@@ -106,21 +106,21 @@ TEST_F(Guarded, AStoppedProcessIsWokenToEndItsHoldAndStopsAgain) {
 }
 
 TEST_F(Guarded, WhoDoesNotEndItsHoldIsKilled) {
-    const Running process(guarded(told(), [&](Holds& holds) {
-        told().held = holds.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs).has_value();
+    const Running process(guarded(told(), [&](StopTracker& stops) {
+        told().held = stops.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs).has_value();
     }));
     EXPECT_TRUE(eventually([&] { return told().held.load(); }));
     EXPECT_TRUE(eventually([&] { return state_of_process(process.pid()) == 'Z'; }));
 }
 
 TEST_F(Guarded, WhoEndsItsHoldsOrExtendsThemIsLeftAlone) {
-    const Running process(guarded(told(), [&](Holds& holds) {
-        const auto held = holds.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs);
-        holds.extend(clock_ns(CLOCK_MONOTONIC) + 1'000 * kShortNs);
+    const Running process(guarded(told(), [&](StopTracker& stops) {
+        const auto held = stops.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs);
+        stops.extend(clock_ns(CLOCK_MONOTONIC) + 1'000 * kShortNs);
         ::usleep(400'000);
-        holds.end();
-        told().held = held && holds.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs).has_value();
-        holds.end();
+        stops.end();
+        told().held = held && stops.begin(clock_ns(CLOCK_MONOTONIC) + kShortNs).has_value();
+        stops.end();
         ::usleep(400'000);
         told().refused = true;
     }));
@@ -130,10 +130,10 @@ TEST_F(Guarded, WhoEndsItsHoldsOrExtendsThemIsLeftAlone) {
 }
 
 TEST_F(Guarded, NothingIsHeldWithoutTheGuardian) {
-    const Running process(guarded(told(), [&](Holds& holds) {
+    const Running process(guarded(told(), [&](StopTracker& stops) {
         ::kill(told().guardian, SIGKILL);
-        while (holds.begin(clock_ns(CLOCK_MONOTONIC) + 1'000 * kShortNs)) {
-            holds.end();
+        while (stops.begin(clock_ns(CLOCK_MONOTONIC) + 1'000 * kShortNs)) {
+            stops.end();
             ::usleep(1000);
         }
         told().refused = true;

@@ -81,13 +81,13 @@ TEST(TimedStop, EndsWithItsOwner) {
 TEST(TimedStop, EndsWhenItIsCutShort) {
     ChildProcess child([] {});
     std::atomic<bool> cut = false;
-    Holds holds;
+    StopTracker stops;
     auto stop =
-        TimedStop::begin(child.pid(), {.cut_short = [&] { return cut.load(); }, .holds = &holds});
+        TimedStop::begin(child.pid(), {.cut_short = [&] { return cut.load(); }, .stops = &stops});
     ASSERT_TRUE(stop) << stop.error().message;
     std::this_thread::sleep_for(20ms);
     EXPECT_FALSE(stop->expired());
-    EXPECT_TRUE(holds.costs().empty());
+    EXPECT_TRUE(stops.costs().empty());
     cut = true;
     for (int i = 0; i < 1000 && stands(child.pid()); ++i) {
         std::this_thread::sleep_for(1ms);
@@ -95,8 +95,8 @@ TEST(TimedStop, EndsWhenItIsCutShort) {
     EXPECT_TRUE(stop->expired());
     EXPECT_FALSE(stands(child.pid()));
     EXPECT_EQ(stop->end().threads, 1U);
-    ASSERT_EQ(holds.costs().size(), 1U);
-    EXPECT_GE(holds.costs().front().length_ns, 20'000'000);
+    ASSERT_EQ(stops.costs().size(), 1U);
+    EXPECT_GE(stops.costs().front().length_ns, 20'000'000);
 }
 
 /// A process whose first thread is in uninterruptible sleep (vfork) until told otherwise.
@@ -130,15 +130,15 @@ class Hanging {
 
 TEST(TimedStop, AStopThatCannotBeCompletedIsUndoneInTime) {
     Hanging process;
-    Holds holds;
+    StopTracker stops;
     const auto begin = std::chrono::steady_clock::now();
-    auto stop = TimedStop::begin(process.pid(), {.longest = 30ms, .holds = &holds});
+    auto stop = TimedStop::begin(process.pid(), {.longest = 30ms, .stops = &stops});
     ASSERT_FALSE(stop);
     EXPECT_EQ(stop.error().code, ErrorCode::kLimit);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
     EXPECT_FALSE(stands(process.pid()));
-    ASSERT_EQ(holds.costs().size(), 1U);
-    EXPECT_GE(holds.costs().front().length_ns, 30'000'000);
+    ASSERT_EQ(stops.costs().size(), 1U);
+    EXPECT_GE(stops.costs().front().length_ns, 30'000'000);
     // Nothing waits for the thread when it wakes: we are still here, but are its tracer no more.
     process.wake();
     for (int i = 0; i < 1000 && !process.woke(); ++i) {
@@ -146,7 +146,7 @@ TEST(TimedStop, AStopThatCannotBeCompletedIsUndoneInTime) {
     }
     EXPECT_TRUE(process.woke());
     // And the next stop is not kept from beginning.
-    EXPECT_TRUE(TimedStop::begin(process.pid(), {.holds = &holds}));
+    EXPECT_TRUE(TimedStop::begin(process.pid(), {.stops = &stops}));
 }
 
 TEST(TimedStop, WhoIsNotThereCannotBeStopped) {

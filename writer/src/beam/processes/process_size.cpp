@@ -7,7 +7,7 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kMostWords = std::uint64_t{1} << 44U;  // more is garbage
+constexpr std::uint64_t kMaxProcessWords = std::uint64_t{1} << 44U;  // more is garbage
 
 }  // namespace
 
@@ -28,9 +28,9 @@ Result<ProcessSizer> ProcessSizer::open(Vm& vm) {
 ProcessSize ProcessSizer::size(std::span<const std::byte> structure) const {
     const StructView view(structure);
     const auto old_bytes = view.get(old_hend_) - std::min(view.get(old_heap_), view.get(old_hend_));
-    const auto words = [&](Field field) { return std::min(view.get(field), kMostWords); };
+    const auto words = [&](Field field) { return std::min(view.get(field), kMaxProcessWords); };
     return {view.get(id_),
-            (words(heap_sz_) + words(mbuf_sz_)) * 8 + std::min(old_bytes, kMostWords * 8),
+            (words(heap_sz_) + words(mbuf_sz_)) * 8 + std::min(old_bytes, kMaxProcessWords * 8),
             queues_.count(*vm_, view).all().value_or(0), view.get(reds_)};
 }
 

@@ -3,7 +3,7 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kMostSignals = 1U << 20U;
+constexpr std::uint64_t kMaxSignals = 1U << 20U;
 constexpr std::uint64_t kMaxQueueLength = std::uint64_t{1} << 40U;
 
 std::optional<std::uint64_t> sum(std::optional<std::uint64_t> left, std::uint64_t right) {
@@ -57,7 +57,7 @@ std::optional<std::uint64_t> QueueCounter::before_signals(Vm& vm, const StructVi
     Address place = queue.get(signals.next);
     for (std::uint64_t count = 0; place != 0 && total; ++count) {
         const auto signal = vm.memory().word(place);
-        if (count == kMostSignals || !signal || *signal == 0) {
+        if (count == kMaxSignals || !signal || *signal == 0) {
             return std::nullopt;
         }
         const auto read = OwnedStruct::read(vm.memory(), *signal, signal_bytes_);

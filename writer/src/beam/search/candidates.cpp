@@ -5,7 +5,7 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::size_t kMostListed = 16;
+constexpr std::size_t kMaxListed = 16;
 
 }  // namespace
 
@@ -14,11 +14,11 @@ std::string listed(const std::vector<memory::Address>& addresses) {
         return "nowhere";
     }
     std::string text;
-    for (std::size_t index = 0; index < addresses.size() && index < kMostListed; ++index) {
+    for (std::size_t index = 0; index < addresses.size() && index < kMaxListed; ++index) {
         text += fmt::format("{}{:#x}", index == 0 ? "" : ", ", addresses[index]);
     }
-    if (addresses.size() > kMostListed) {
-        text += fmt::format(" and {} more", addresses.size() - kMostListed);
+    if (addresses.size() > kMaxListed) {
+        text += fmt::format(" and {} more", addresses.size() - kMaxListed);
     }
     return text;
 }

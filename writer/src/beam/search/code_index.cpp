@@ -9,7 +9,7 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kMostCodeBytes = 1U << 20U;
+constexpr std::uint64_t kMaxCodeBytes = 1U << 20U;
 constexpr Address kShort = Address{1} << 32U;  // addresses below take 32 bits in an instruction
 
 template <typename T>
@@ -42,7 +42,7 @@ bool is_index(const ImageSearch& search, Address address) {
 Result<Address> find_active_code_index(Vm& vm, const ImageSearch& search, const JitSelf& jit) {
     std::set<Address> found;
     for (const auto& module : jit.modules) {
-        std::vector<std::byte> code(std::min(module.bytes, kMostCodeBytes));
+        std::vector<std::byte> code(std::min(module.bytes, kMaxCodeBytes));
         if (auto done = vm.memory().read(module.begin, code); !done) {
             return wrap("reading the JIT's shared code", done.error());
         }

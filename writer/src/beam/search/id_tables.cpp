@@ -14,11 +14,11 @@ namespace beamdump::beam {
 namespace {
 
 constexpr std::uint32_t kFewestSlots = 1024;      // erl_process.h: ERTS_MIN_PROCESSES, of ports too
-constexpr std::uint32_t kMostSlots = 1U << 27U;   // erl_ptab.h: ERTS_PTAB_MAX_SIZE
+constexpr std::uint32_t kMaxSlots = 1U << 27U;    // erl_ptab.h: ERTS_PTAB_MAX_SIZE
 constexpr std::uint32_t kSlotsLookedInto = 4096;  // members stand all over the first of them
-constexpr std::size_t kMostMembers = 16;
+constexpr std::size_t kMaxMembers = 16;
 // A slot may be emptied or filled between two reads.
-constexpr std::size_t kMostSlotsInMotion = 2;
+constexpr std::size_t kMaxSlotsInMotion = 2;
 
 struct TableFields : IdTableFields {
     explicit TableFields(LayoutNames& names) : IdTableFields(names) {}
@@ -39,7 +39,7 @@ struct TableFields : IdTableFields {
 
 bool has_shape(const Vm& vm, const TableFields& fields, StructView table) {
     const auto slots = table.u32(fields.max);
-    return slots >= kFewestSlots && slots <= kMostSlots && std::has_single_bit(slots) &&
+    return slots >= kFewestSlots && slots <= kMaxSlots && std::has_single_bit(slots) &&
            table.get(fields.mask) == slots - 1 && table.u32(fields.count) <= slots &&
            vm.plausible(table.get(fields.tab), std::uint64_t{slots} * sizeof(Address)) &&
            vm.plausible(table.get(fields.invalid), fields.id.offset + fields.id.bytes);
@@ -58,7 +58,7 @@ Result<bool> members_fit(Vm& vm, const TableFields& fields, StructView table, st
         ASSIGN_OR_RETURN(const auto pointers,
                          read_words(vm.memory(), part.begin, part.bytes() / sizeof(Address)));
         auto slot = (part.begin - first) / sizeof(Address);
-        for (std::size_t index = 0; index < pointers.size() && members < kMostMembers;
+        for (std::size_t index = 0; index < pointers.size() && members < kMaxMembers;
              ++index, ++slot) {
             const auto pointer = (pointers)[index];
             if (pointer == 0 || pointer == table.get(fields.invalid)) {
@@ -70,7 +70,7 @@ Result<bool> members_fit(Vm& vm, const TableFields& fields, StructView table, st
             fits ? ++members : ++others;
         }
     }
-    return others <= kMostSlotsInMotion && (members != 0 || tag != fields.pid_tag);
+    return others <= kMaxSlotsInMotion && (members != 0 || tag != fields.pid_tag);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::size_t kMostEntries = 1'000'000;
-constexpr std::uint64_t kMostEntryBytes = 64U << 20U;
+constexpr std::size_t kMaxEntries = 1'000'000;
+constexpr std::uint64_t kMaxEntryBytes = 64U << 20U;
 constexpr int kTries = 8;
 constexpr std::chrono::milliseconds kBetweenTries{2};
 
@@ -31,7 +31,7 @@ constexpr Field kPrevious{8, 8};
 constexpr Field kContents{16, 8};
 constexpr Field kBytes{24, 8};
 constexpr std::uint32_t kEntryBytes = 32;
-constexpr std::uint32_t kMostAction = 2;  // JIT_UNREGISTER_FN
+constexpr std::uint32_t kMaxAction = 2;  // JIT_UNREGISTER_FN
 
 // beam_jit_metadata.cpp: struct debug_info, erlang_module_info (whose name begins where its fields
 // end, inside the padding; what follows counts from behind the padding) and range_info.
@@ -63,7 +63,7 @@ Result<Entry> read_entry(Vm& vm, Address address) {
     ASSIGN_OR_RETURN(auto read, OwnedStruct::read(vm.memory(), address, kEntryBytes));
     const auto view = read.view();
     const Entry entry{view.get(kNext), view.get(kPrevious), view.get(kContents), view.get(kBytes)};
-    if (entry.bytes < kEmulatorBytes || entry.bytes > kMostEntryBytes ||
+    if (entry.bytes < kEmulatorBytes || entry.bytes > kMaxEntryBytes ||
         !vm.plausible(entry.contents, entry.bytes)) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("the JIT's list: expected an entry at {:#x}, found {} bytes at "
@@ -74,7 +74,7 @@ Result<Entry> read_entry(Vm& vm, Address address) {
 }
 
 bool is_descriptor(Vm& vm, StructView view) {
-    if (view.get(kVersion) != 1 || view.get(kAction) > kMostAction ||
+    if (view.get(kVersion) != 1 || view.get(kAction) > kMaxAction ||
         !vm.plausible(view.get(kFirst), kEntryBytes)) {
         return false;
     }
@@ -106,7 +106,7 @@ Result<std::vector<Entry>> read_list(Vm& vm, Address descriptor) {
     Address previous = 0;
     for (Address address = first; address != 0;) {
         ASSIGN_OR_RETURN(auto entry, read_entry(vm, address));
-        if (entry.previous != previous || entries.size() >= kMostEntries) {
+        if (entry.previous != previous || entries.size() >= kMaxEntries) {
             return fail(ErrorCode::kImplausible,
                         fmt::format("the JIT's list: entry at {:#x} does not lead back to {:#x}",
                                     address, previous));

@@ -14,7 +14,7 @@ namespace {
 
 // erl_mmap.c: one gigabyte unless +MIscs says another number of megabytes.
 constexpr std::uint64_t kFewestBytes = 1U << 20U;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40U;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40U;
 
 /// From the first module's literal area to the end of the last.
 Result<memory::AddressRange> literal_areas(Vm& vm) {
@@ -45,7 +45,7 @@ Result<memory::AddressRange> literal_areas(Vm& vm) {
 bool can_be_range(const Vm& vm, std::uint64_t start, std::uint64_t bytes,
                   const memory::AddressRange& areas) {
     const bool whole = start % memory::kPageBytes == 0 && bytes % memory::kPageBytes == 0;
-    return whole && bytes >= kFewestBytes && bytes <= kMostBytes && start <= areas.begin &&
+    return whole && bytes >= kFewestBytes && bytes <= kMaxBytes && start <= areas.begin &&
            start + bytes >= areas.end && vm.plausible(start, sizeof(Address));
 }
 

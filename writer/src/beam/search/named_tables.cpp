@@ -14,7 +14,7 @@ namespace beamdump::beam {
 namespace {
 
 // A thread may be adding to a table while it is examined.
-constexpr std::uint32_t kMostEntriesInMotion = 64;
+constexpr std::uint32_t kMaxEntriesInMotion = 64;
 
 /// The fields of a hash table and of the index table that begins with one.
 struct HashTableFields {
@@ -46,7 +46,7 @@ bool is_index(const Vm& vm, const HashTableFields& fields, StructView table) {
     const auto entries = table.u32(fields.index.entries);
     const auto members = table.u32(fields.hash.count);
     return is_hash(vm, fields, table) && entries <= table.u32(fields.index.size) &&
-           std::max(entries, members) - std::min(entries, members) <= kMostEntriesInMotion &&
+           std::max(entries, members) - std::min(entries, members) <= kMaxEntriesInMotion &&
            vm.plausible(table.get(fields.index.segments), sizeof(Address));
 }
 

@@ -13,8 +13,8 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint32_t kMostSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
-constexpr std::uint64_t kCacheLine = 64;         // where members begin
+constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
+constexpr std::uint64_t kCacheLine = 64;        // where members begin
 
 struct SchedulerFields {
     Field type, number, dirty_number, sleep_info, of_sleep_info;
@@ -62,7 +62,7 @@ bool is_scheduler(Vm& vm, const SchedulerFields& fields, Address address, std::u
 std::uint32_t count_members(Vm& vm, const SchedulerFields& fields, Address array,
                             std::uint64_t type) {
     std::uint32_t count = 0;
-    while (count < kMostSchedulers &&
+    while (count < kMaxSchedulers &&
            is_scheduler(vm, fields, array + count * fields.stride, type, count + 1)) {
         ++count;
     }

@@ -11,8 +11,8 @@ namespace beamdump::beam {
 namespace {
 
 constexpr std::uint64_t kBlockBytes = 256U << 10U;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47U;
-constexpr std::uint64_t kMostReferences = std::uint64_t{1} << 32U;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 47U;
+constexpr std::uint64_t kMaxReferences = std::uint64_t{1} << 32U;
 constexpr std::uint32_t kOrdinaryReference = 0xffffffff;  // erl_term.h: ERTS_ORDINARY_REF_MARKER
 
 struct Names {
@@ -41,12 +41,12 @@ std::optional<Address> from_refc(Vm& vm, const Names& names, const StructView& t
         return std::nullopt;
     }
     const auto size = vm.memory().word(binary + names.binary.size.offset);
-    if (!size || *size > kMostBytes) {
+    if (!size || *size > kMaxBytes) {
         return std::nullopt;
     }
     if (!names.reference.size || !names.reference.content) {
         const auto references = vm.memory().word(binary + names.binary.references.offset);
-        const bool alive = references && *references != 0 && *references < kMostReferences;
+        const bool alive = references && *references != 0 && *references < kMaxReferences;
         return alive && vm.plausible(binary, names.binary.content.offset + *size)
                    ? std::optional(binary)
                    : std::nullopt;

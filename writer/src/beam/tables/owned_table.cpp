@@ -13,8 +13,8 @@ namespace {
 // they are numbered as if it had as many and lacked the first ones.
 constexpr std::uint64_t kSegmentSlots = 2048;
 constexpr std::uint64_t kMissingSlots = kSegmentSlots - 256;
-constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 20U;
-constexpr std::uint64_t kMostRows = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 20U;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ Result<void> OwnedTableReader::rows(
                      OwnedStruct::read(vm_->memory(), table, end_of({active_, segments_})));
     const auto active = head.view().get(active_);
     const auto segments = head.view().get(segments_);
-    if (active > kMostSlots) {
+    if (active > kMaxSlots) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("the ETS table at {:#x} would have {} slots", table, active));
     }
@@ -86,7 +86,7 @@ Result<void> OwnedTableReader::chain(
     Address first, std::size_t words, std::uint64_t& rows,
     const std::function<void(std::span<const std::uint64_t>)>& visit) {
     for (auto row = first; row != 0;) {
-        if (++rows > kMostRows) {
+        if (++rows > kMaxRows) {
             return fail(ErrorCode::kImplausible, "an ETS table's rows do not end");
         }
         const auto next = vm_->memory().word(row + next_.offset);

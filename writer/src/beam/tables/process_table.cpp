@@ -14,7 +14,7 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint32_t kMaxSlots = 1U << 27U;  // ERTS_PTAB_MAX_SIZE
+constexpr std::uint32_t kMaxPtabSize = 1U << 27U;  // ERTS_PTAB_MAX_SIZE
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Result<std::uint32_t> ProcessTable::port_slots(Vm& vm) {
     if (!slots) {
         return wrap("port table", slots.error());
     }
-    if (!std::has_single_bit(*slots) || *slots > kMaxSlots) {
+    if (!std::has_single_bit(*slots) || *slots > kMaxPtabSize) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("port table at {:#x}: expected a power of two of slots, found {}",
                                 vm.tables().ports, *slots));
@@ -50,7 +50,7 @@ Result<ProcessTable> ProcessTable::open(Vm& vm) {
     table.count_ = view.u32(fields.count);
     table.invalid_ = view.get(fields.invalid);
     const bool power_of_two = table.slots_ != 0 && (table.slots_ & (table.slots_ - 1)) == 0;
-    if (!power_of_two || table.slots_ > kMaxSlots || view.u32(fields.mask) != table.slots_ - 1 ||
+    if (!power_of_two || table.slots_ > kMaxPtabSize || view.u32(fields.mask) != table.slots_ - 1 ||
         table.count_ > table.slots_ ||
         !vm.plausible(table.tab_, std::uint64_t{table.slots_} * sizeof(Address))) {
         return fail(ErrorCode::kImplausible,

@@ -12,7 +12,7 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::size_t kContentBatch = 1024;
-constexpr std::size_t kMostReplaced = 64U << 10U;  // held until they are written: 16 bytes each
+constexpr std::size_t kMaxReplaced = 64U << 10U;  // held until they are written: 16 bytes each
 
 /// By size, flags, the bytes that are in the record itself and a reference's numbers; never 0.
 std::uint64_t fingerprint_of_record(const beam::BinaryView& binary) {
@@ -127,7 +127,7 @@ Result<void> BinaryStore::write_waiting() {
         }
     }
     RETURN_IF_ERROR(flush_page());
-    return replaced_.size() >= kMostReplaced ? write_replaced() : Result<void>();
+    return replaced_.size() >= kMaxReplaced ? write_replaced() : Result<void>();
 }
 
 void BinaryStore::scrub_prefix(beam::BinaryView& binary) const {

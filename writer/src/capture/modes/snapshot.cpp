@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds kAfterLate{50};
 Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
                                target::TwinLimits limits,
                                std::unique_ptr<target::TracerThread>& tracer) {
-    limits.holds = &session.stopper().holds();
+    limits.stops = &session.stopper().stops();
     for (int attempt = 1;; ++attempt) {
         ASSIGN_OR_RETURN(auto started, target::TracerThread::start());
         tracer = std::move(started);
@@ -43,7 +43,7 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
         }
         // What hangs in the kernel is resumed when its tracer ends.
         tracer.reset();
-        session.stopper().holds().end();
+        session.stopper().stops().end();
         const bool late = made->error().code == ErrorCode::kLimit && limits.longest_stop &&
                           cost.length_ns >= limits.longest_stop->count();
         if (!late || attempt == kTriesInTime) {

@@ -74,7 +74,7 @@ Result<bool> capture_in_stops(Session& session, ProcessRetrier& retrier,
                               std::chrono::nanoseconds longest) {
     std::chrono::milliseconds wait = kFirstStopWait;
     int vain = 0;
-    for (int stops = 0; stops < kMostStops && vain < kVainStops && !pending.empty(); ++stops) {
+    for (int stops = 0; stops < kMaxStops && vain < kVainStops && !pending.empty(); ++stops) {
         RETURN_IF_ERROR(session.checkpoint("restless processes", 0, pending.size()));
         ASSIGN_OR_RETURN(auto sized, by_size(retrier, pending, longest, too_large));
         if (sized.empty()) {

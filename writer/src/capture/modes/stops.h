@@ -7,7 +7,7 @@
 namespace beamdump::capture {
 
 /// How often the node is stopped for that at most.
-inline constexpr int kMostStops = 40;
+inline constexpr int kMaxStops = 40;
 
 /// Captures what kept changing in stops of all threads, each as short as possible and none longer
 /// than `longest`; takes out of `pending` what was captured and puts into `too_large` what does not

@@ -16,7 +16,7 @@ namespace beamdump::capture {
 namespace {
 
 /// auth holds a name and a table: more than this is no heap of its.
-constexpr std::uint64_t kMostHeapWords = 1U << 20U;
+constexpr std::uint64_t kMaxHeapWords = 1U << 20U;
 constexpr std::uint32_t kAtomsAtOnce = 1024;
 constexpr std::size_t kAtomTextAtOnce = 64U << 10U;
 constexpr std::string_view kAuth = "auth";
@@ -70,7 +70,7 @@ class AuthReader {
     Result<void> read_state(const beam::ProcessReader::Heaps& heaps) {
         bool any = false;
         for (const auto& span : {heaps.young, heaps.old}) {
-            if (span.words() > kMostHeapWords) {
+            if (span.words() > kMaxHeapWords) {
                 continue;
             }
             ASSIGN_OR_RETURN(const auto words,
@@ -95,7 +95,7 @@ class AuthReader {
             return tables.rows(**table, kPairWords,
                                [&](std::span<const std::uint64_t> row) { take(row); });
         };
-        RETURN_IF_ERROR(off_heap.binaries(heaps.off_heap, kMostHeapWords, visit));
+        RETURN_IF_ERROR(off_heap.binaries(heaps.off_heap, kMaxHeapWords, visit));
         return any ? Result<void>()
                    : fail(ErrorCode::kImplausible,
                           "the process auth references no table of its own");

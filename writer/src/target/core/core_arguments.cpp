@@ -14,9 +14,9 @@ namespace {
 using memory::Address;
 
 // Arguments and environment together may take a quarter of the stack's limit, 2 MiB of the usual 8.
-constexpr std::uint64_t kMostStackTopBytes = std::uint64_t{16} << 20U;
-constexpr std::size_t kMostPointers = 1'000'000;
-constexpr std::size_t kMostTextBytes = std::size_t{16} << 20U;  // all together
+constexpr std::uint64_t kMaxStackTopBytes = std::uint64_t{16} << 20U;
+constexpr std::size_t kMaxPointers = 1'000'000;
+constexpr std::size_t kMaxTextBytes = std::size_t{16} << 20U;  // all together
 constexpr std::size_t kTextAtOnce = 256;
 
 std::unexpected<Error> not_found() {
@@ -38,7 +38,7 @@ Result<Stack> read_stack(const CoreFile& core, memory::MemorySource& memory) {
         return not_found();
     }
     const auto end = *text / sizeof(std::uint64_t) * sizeof(std::uint64_t);
-    const auto lowest = std::max(segment->range.begin, end - std::min(end, kMostStackTopBytes));
+    const auto lowest = std::max(segment->range.begin, end - std::min(end, kMaxStackTopBytes));
     Stack stack;
     stack.begin =
         (lowest + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t);
@@ -82,7 +82,7 @@ std::optional<Pointers> find_pointers(const Stack& stack, std::size_t auxiliary)
     }
     const auto environment = words.subspan(at, environment_end - at);
     const auto end = --at;  // the zero behind the arguments
-    for (std::size_t count = 0; at > 0 && count < kMostPointers; ++count, --at) {
+    for (std::size_t count = 0; at > 0 && count < kMaxPointers; ++count, --at) {
         if (words[at - 1] == count) {
             return Pointers{words.subspan(at, end - at), environment};
         }
@@ -116,7 +116,7 @@ Result<std::vector<std::string>> texts_on_stack(const CoreFile& core, memory::Me
         return not_found();
     }
     std::vector<std::string> texts;
-    std::size_t room = kMostTextBytes;
+    std::size_t room = kMaxTextBytes;
     for (const auto pointer : (*pointers).*which) {
         ASSIGN_OR_RETURN(auto text, text_at(pointer, room, memory));
         room -= std::min(room, text.size() + 1);

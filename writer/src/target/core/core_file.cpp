@@ -22,9 +22,9 @@ namespace beamdump::target {
 namespace {
 
 // vm.max_map_count is 65,530 by default; a large node may have a million.
-constexpr std::size_t kMostSegments = 8'000'000;
+constexpr std::size_t kMaxSegments = 8'000'000;
 // A thread's notes take about 3 KiB, a mapped file's about 100 bytes.
-constexpr std::uint64_t kMostNoteBytes = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kMaxNoteBytes = std::uint64_t{256} << 20U;
 
 /// The parts of an open core that are taken from its headers.
 struct Headers {
@@ -80,7 +80,7 @@ Result<std::size_t> header_count(Elf* elf, const GElf_Ehdr& header,
     if (!known || (header.e_phnum != PN_XNUM && here < header.e_phnum)) {
         return cut_short(file, bytes, table, "parts of its headers");
     }
-    if (here > kMostSegments) {
+    if (here > kMaxSegments) {
         return fail(ErrorCode::kCorrupt,
                     fmt::format("{} claims {} segments, which is more than any core has",
                                 file.native(), here));
@@ -163,7 +163,7 @@ Result<CoreNotes> read_all_notes(Elf* elf, const Headers& headers,
                                  const std::filesystem::path& file, std::uint64_t bytes) {
     CoreNotes notes;
     for (const auto& segment : headers.notes) {
-        if (segment.p_filesz > kMostNoteBytes) {
+        if (segment.p_filesz > kMaxNoteBytes) {
             return fail(ErrorCode::kCorrupt,
                         fmt::format("{} claims {} bytes of notes, which is more than any core has",
                                     file.native(), segment.p_filesz));

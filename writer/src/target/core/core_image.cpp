@@ -18,7 +18,7 @@ namespace {
 using memory::AddressRange;
 using memory::kPageBytes;
 
-constexpr std::size_t kMostCoreFilesSearched = 256;
+constexpr std::size_t kMaxCoreFilesSearched = 256;
 
 /// A file that was mapped from its start on.
 struct Mapped {
@@ -54,7 +54,7 @@ std::vector<Mapped> mapped_files(const CoreFile& core, CoreMemory& memory) {
     }
     std::ranges::stable_partition(
         files, [&](const Mapped& file) { return file.holds(core.auxiliary(AT_PHDR)); });
-    files.resize(std::min(files.size(), kMostCoreFilesSearched));
+    files.resize(std::min(files.size(), kMaxCoreFilesSearched));
     for (auto& file : files) {
         file.build_id = build_id_at(file.begin(), memory);
     }

@@ -23,8 +23,8 @@ using Symbols = std::map<std::string, Symbol, std::less<>>;
 using memory::AddressRange;
 
 // Far above any executable's; a file that says more is damaged.
-constexpr std::size_t kMostSymbols = 10'000'000;
-constexpr std::size_t kMostProgramHeaders = 10'000;
+constexpr std::size_t kMaxSymbols = 10'000'000;
+constexpr std::size_t kMaxProgramHeaders = 10'000;
 
 bool names_memory(const GElf_Sym& symbol) {
     const auto type = GELF_ST_TYPE(symbol.st_info);
@@ -41,7 +41,7 @@ void add_symbols(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, std::strin
     if (data == nullptr || header.sh_entsize == 0) {
         return;
     }
-    const auto count = std::min<std::size_t>(data->d_size / header.sh_entsize, kMostSymbols);
+    const auto count = std::min<std::size_t>(data->d_size / header.sh_entsize, kMaxSymbols);
     for (std::size_t i = 0; i < count; ++i) {
         GElf_Sym entry{};
         if (gelf_getsym(data, static_cast<int>(i), &entry) == nullptr || !names_memory(entry)) {
@@ -151,7 +151,7 @@ Result<ElfImage> ElfImage::open(const std::filesystem::path& file, std::uint64_t
     const ElfHandle elf(elf_begin(descriptor.get(), ELF_C_READ, nullptr));
     std::size_t segments = 0;
     if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF ||
-        elf_getphdrnum(elf.get(), &segments) != 0 || segments > kMostProgramHeaders) {
+        elf_getphdrnum(elf.get(), &segments) != 0 || segments > kMaxProgramHeaders) {
         return fail(ErrorCode::kNotABeam,
                     fmt::format("{} is not an ELF executable", file.native()));
     }
@@ -221,7 +221,7 @@ std::string build_id_of(std::span<const std::byte> head) {
         elf_getphdrnum(elf.get(), &segments) != 0) {
         return {};
     }
-    for (std::size_t i = 0; i < std::min(segments, kMostProgramHeaders); ++i) {
+    for (std::size_t i = 0; i < std::min(segments, kMaxProgramHeaders); ++i) {
         GElf_Phdr segment{};
         if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) == nullptr ||
             segment.p_type != PT_NOTE) {

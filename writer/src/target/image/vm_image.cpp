@@ -14,9 +14,9 @@
 namespace beamdump::target {
 namespace {
 
-constexpr std::size_t kMostMappedFilesSearched = 256;
+constexpr std::size_t kMaxMappedFilesSearched = 256;
 // Nothing that executes Erlang is as large; what is larger is not searched for strings.
-constexpr std::uint64_t kMostBytesSearched = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kMaxBytesSearched = std::uint64_t{256} << 20U;
 
 /// Strings of every VM since OTP R16, in two halves: whole, they would be strings of this program
 /// too, and it would take itself for a VM.
@@ -43,7 +43,7 @@ bool holds_vm_strings(const std::string& file) {
     std::array<bool, 4> seen{};
     std::string part;
     std::string next(std::size_t{1} << 20U, '\0');
-    for (std::uint64_t read = 0; in && read < kMostBytesSearched;) {
+    for (std::uint64_t read = 0; in && read < kMaxBytesSearched;) {
         in.read(next.data(), static_cast<std::streamsize>(next.size()));
         const auto got = static_cast<std::size_t>(in.gcount());
         read += got;
@@ -85,8 +85,7 @@ std::vector<Candidate> candidates(const ProcDirectory& process, const Mappings& 
     std::set<std::string, std::less<>> known;
     for (const auto& mapping : mappings.all()) {
         const bool file = mapping.executable && mapping.path.starts_with('/');
-        if (!file || !known.insert(mapping.path).second ||
-            known.size() > kMostMappedFilesSearched) {
+        if (!file || !known.insert(mapping.path).second || known.size() > kMaxMappedFilesSearched) {
             continue;
         }
         const auto first = std::ranges::find(mappings.all(), mapping.path, &Mapping::path);

@@ -13,7 +13,7 @@ namespace {
 
 /// Threads of this process that may run at one time while a node is held: the one that copies and
 /// those that compress.
-constexpr unsigned kMostThreads = 4;
+constexpr unsigned kMaxThreads = 4;
 
 std::string text_of(const std::filesystem::path& file) {
     const std::ifstream stream(file);
@@ -60,7 +60,7 @@ std::optional<CpuQuota> CpuQuota::of_this_process(const std::filesystem::path& r
 }
 
 std::chrono::nanoseconds CpuQuota::unthrottled() const {
-    return runtime / (1 + std::min(processors(), kMostThreads));
+    return runtime / (1 + std::min(processors(), kMaxThreads));
 }
 
 }  // namespace beamdump::target

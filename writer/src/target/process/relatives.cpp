@@ -10,7 +10,7 @@ namespace beamdump::target {
 namespace {
 
 constexpr int kGenerations = 4;
-constexpr std::size_t kMostAsked = 200;
+constexpr std::size_t kMaxAsked = 200;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ std::optional<Relative> find_relative(pid_t pid, const Parents& parents,
         std::vector<pid_t> next;
         for (const auto parent : generation) {
             for (const auto& [child, its_parent] : parents) {
-                if (its_parent != parent || asked == kMostAsked) {
+                if (its_parent != parent || asked == kMaxAsked) {
                     continue;
                 }
                 ++asked;

@@ -26,7 +26,7 @@ constexpr std::int64_t kDetachDeadlineNs = 500'000'000;
 /// A running thread that is interrupted stops within this if a processor is free for it.
 constexpr std::int64_t kSoonNs = 50'000;
 // Threads that are stopped make no others, so a few passes are enough for any sane target.
-constexpr int kMostPasses = 100;
+constexpr int kMaxPasses = 100;
 
 /// Without giving up the processor: until the time is up, or what is waited for.
 void busy_for(std::int64_t ns, const std::function<bool()>& done) {
@@ -64,9 +64,9 @@ ThreadStop::ThreadStop(pid_t pid, const StopTerms& terms)
 
 Result<ThreadStop> ThreadStop::stop(pid_t pid, const StopTerms& terms) {
     ThreadStop stop(pid, terms);
-    if (terms.holds != nullptr) {
+    if (terms.stops != nullptr) {
         const auto end_ns = clock_ns(CLOCK_MONOTONIC) + terms.lasts.count();
-        RETURN_IF_ERROR(terms.holds->begin(end_ns));
+        RETURN_IF_ERROR(terms.stops->begin(end_ns));
     }
     stop.stopped_ = true;  // from here on the destructor resumes
     auto done = stop.stop_all();
@@ -88,7 +88,7 @@ std::unexpected<Error> ThreadStop::give_up(Error error) {
 
 /// Stops what is not stopped yet, until there is nothing new.
 Result<void> ThreadStop::stop_all() {
-    for (int pass = 0; pass < kMostPasses; ++pass) {
+    for (int pass = 0; pass < kMaxPasses; ++pass) {
         const auto first = threads_.size();
         RETURN_IF_ERROR(seize_threads());
         if (threads_.size() == first) {
@@ -304,10 +304,10 @@ StopCost ThreadStop::resume() {
     cost.threads = static_cast<std::uint32_t>(threads_.size());
     detach_all();
     cost.length_ns = begin_ns_ == 0 ? 0 : clock_ns(CLOCK_MONOTONIC) - begin_ns_;
-    if (terms_.holds != nullptr) {
-        terms_.holds->add(cost);
+    if (terms_.stops != nullptr) {
+        terms_.stops->add(cost);
         if (threads_.empty() || complete_) {
-            terms_.holds->end();
+            terms_.stops->end();
         }
     }
     return cost;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "target/process/thread_status.h"
-#include "target/stop/holds.h"
+#include "target/stop/stop_tracker.h"
 
 #include <libdump/base/error.h>
 
@@ -22,7 +22,7 @@ struct StopTerms {
     /// How long the node will be held at the longest, since the call. May be extended.
     std::chrono::nanoseconds lasts = within;
     /// Non-owning; null: nobody.
-    Holds* holds = nullptr;
+    StopTracker* stops = nullptr;
 };
 
 /// All threads of a process, stopped with PTRACE_SEIZE and PTRACE_INTERRUPT; resumed by resume() or

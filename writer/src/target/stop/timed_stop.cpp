@@ -27,8 +27,8 @@ constexpr std::chrono::milliseconds kAhead{50};
 }  // namespace
 
 std::chrono::nanoseconds resume_margin(std::chrono::nanoseconds longest) {
-    constexpr std::chrono::nanoseconds kMost = std::chrono::microseconds(2500);
-    return std::min(longest / 20, kMost);
+    constexpr std::chrono::nanoseconds kMax = std::chrono::microseconds(2500);
+    return std::min(longest / 20, kMax);
 }
 
 /// Only the thread that stopped a process can let it go, so one thread does both.
@@ -45,7 +45,7 @@ struct TimedStop::Keeper {
     std::thread thread;
 
     Result<ThreadStop> stop_and_settle(pid_t pid) {
-        StopTerms how{.holds = terms.holds};
+        StopTerms how{.stops = terms.stops};
         how.within = terms.longest.value_or(how.within);
         how.lasts = terms.longest.value_or(how.within + kAhead);
         auto stop = ThreadStop::stop(pid, how);
@@ -62,15 +62,15 @@ struct TimedStop::Keeper {
     /// Whether the stop is to end although it is still wanted.
     [[nodiscard]] bool cut_short() const {
         return (terms.cut_short && terms.cut_short()) ||
-               (terms.holds != nullptr && terms.holds->interrupted());
+               (terms.stops != nullptr && terms.stops->interrupted());
     }
 
     void wait_for_end(std::unique_lock<std::mutex>& lock) {
         const auto latest = terms.longest ? begin + *terms.longest - resume_margin(*terms.longest)
                                           : Clock::time_point::max();
         while (wanted && Clock::now() < latest && !cut_short()) {
-            if (!terms.longest && terms.holds != nullptr) {
-                terms.holds->extend(clock_ns(CLOCK_MONOTONIC) +
+            if (!terms.longest && terms.stops != nullptr) {
+                terms.stops->extend(clock_ns(CLOCK_MONOTONIC) +
                                     std::chrono::nanoseconds(kAhead).count());
             }
             changed.wait_until(lock, std::min(latest, Clock::now() + kBetweenAsking),
@@ -132,8 +132,8 @@ Result<TimedStop> TimedStop::begin(pid_t pid, TimedStopTerms terms) {
     lock.unlock();
     // The kernel lets go what could not be let go otherwise when the keeper's thread has ended.
     keeper->thread.join();
-    if (keeper->terms.holds != nullptr) {
-        keeper->terms.holds->end();
+    if (keeper->terms.stops != nullptr) {
+        keeper->terms.stops->end();
     }
     return std::unexpected(error);
 }

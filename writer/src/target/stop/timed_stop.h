@@ -24,7 +24,7 @@ struct TimedStopTerms {
     /// Asked every few milliseconds, on a thread of the stop's own: true ends the stop.
     std::function<bool()> cut_short = {};
     /// Non-owning; null: nobody is notified of the stop.
-    Holds* holds = nullptr;
+    StopTracker* stops = nullptr;
 };
 
 /// All threads of a process stopped for at most a given time: kept by a thread of its own, so that

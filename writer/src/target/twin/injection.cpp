@@ -34,7 +34,7 @@ constexpr std::uint64_t kRedZoneBytes = 128;
 // Room for the borrowed thread, which runs on, above the reaper's frames, which stay.
 constexpr std::uint64_t kStackBetween = std::uint64_t{64} << 10U;
 // A guard is searched for no further below a stack pointer: no stack of the runtime is as large.
-constexpr std::uint64_t kMostThreadStackBytes = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kMaxThreadStackBytes = std::uint64_t{256} << 20U;
 constexpr std::uint64_t kChainAlignment = 64;
 constexpr std::uint64_t kUserCode64 = 0x33;  // Linux' __USER_CS
 constexpr std::uint64_t kThreadFlags =
@@ -133,7 +133,7 @@ Result<Address> Injection::own_stack(Address stack_pointer) const {
                      stack->inode == 0 && stack->path.empty();
     if (fit) {
         const auto begin = stack->range.begin;
-        const auto lowest = stack_pointer - std::min(stack_pointer - begin, kMostThreadStackBytes);
+        const auto lowest = stack_pointer - std::min(stack_pointer - begin, kMaxThreadStackBytes);
         ASSIGN_OR_RETURN(const auto guards, pages_->guards({lowest, stack_pointer}));
         if (!guards.empty()) {
             return guards.back().end;

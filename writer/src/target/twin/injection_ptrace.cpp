@@ -22,8 +22,8 @@
 namespace beamdump::target {
 namespace {
 
-constexpr std::size_t kMostXsaveBytes = std::size_t{64} << 10U;
-constexpr int kMostStops = 1000;
+constexpr std::size_t kMaxXsaveBytes = std::size_t{64} << 10U;
+constexpr int kMaxStops = 1000;
 
 /// Waits until a thread stops or ends. Turns of the processor first: most stops come within
 /// microseconds, and the whole node waits.
@@ -71,7 +71,7 @@ Result<ThreadState> read_thread_state(pid_t thread) {
     ASSIGN_OR_RETURN(const auto registers, read_registers(thread));
     ThreadState state;
     state.registers = registers;
-    std::vector<std::byte> xsave(kMostXsaveBytes);
+    std::vector<std::byte> xsave(kMaxXsaveBytes);
     iovec room{xsave.data(), xsave.size()};
     // NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes the register set's number so.
     auto* const kind = reinterpret_cast<void*>(static_cast<std::uintptr_t>(NT_X86_XSTATE));
@@ -115,7 +115,7 @@ Result<void> set_running_point(pid_t thread, const user_regs_struct& registers) 
 Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) {
     const auto request = watch == Watch::kEachCall ? PTRACE_SYSCALL : PTRACE_CONT;
     ThreadStatus look;
-    for (int stops = 0; stops < kMostStops; ++stops) {
+    for (int stops = 0; stops < kMaxStops; ++stops) {
         if (!resume(thread, request, look)) {
             return ptrace_failed("continue the run", thread, errno);
         }
@@ -152,12 +152,12 @@ Result<pid_t> run_to_clone(pid_t thread, Watch watch, std::int64_t deadline_ns) 
     }
     return fail(ErrorCode::kImplausible,
                 fmt::format("thread {} was stopped {} times without making a thread or process",
-                            thread, kMostStops));
+                            thread, kMaxStops));
 }
 
 Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns) {
     ThreadStatus look;
-    for (int stops = 0; stops < kMostStops; ++stops) {
+    for (int stops = 0; stops < kMaxStops; ++stops) {
         if (!resume(thread, PTRACE_SYSCALL, look)) {
             return ptrace_failed("continue the run", thread, errno);
         }
@@ -177,7 +177,7 @@ Result<void> run_through_call(pid_t thread, long call, std::int64_t deadline_ns)
     }
     return fail(ErrorCode::kImplausible, fmt::format("thread {} was stopped {} times on its way "
                                                      "through system call {}",
-                                                     thread, kMostStops, call));
+                                                     thread, kMaxStops, call));
 }
 
 Result<void> await_start(pid_t thread, std::int64_t deadline_ns) {

@@ -76,9 +76,9 @@ Result<NewTwin> make_in(ThreadStop& stop, Injection& injection,
 }
 
 Result<NewTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
-                       std::chrono::nanoseconds longest, Holds* holds, TwinStop& known) {
+                       std::chrono::nanoseconds longest, StopTracker* stops, TwinStop& known) {
     const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + (longest - resume_margin(longest)).count();
-    ASSIGN_OR_RETURN(auto stop, ThreadStop::stop(node, {.lasts = longest, .holds = holds}));
+    ASSIGN_OR_RETURN(auto stop, ThreadStop::stop(node, {.lasts = longest, .stops = stops}));
     auto born = make_in(stop, injection, settling, deadline_ns, known);
     if (born) {
         detach(born->reaper, thread_status(born->reaper));
@@ -198,7 +198,7 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     be_first_to_go("self");
     TwinStop stop;
     const auto longest = longest_stop(preparation.needs, limits);
-    const auto born = inject(node, preparation.injection, settling, longest, limits.holds, stop);
+    const auto born = inject(node, preparation.injection, settling, longest, limits.stops, stop);
     if (cost != nullptr) {
         *cost = stop.cost;
     }

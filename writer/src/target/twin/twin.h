@@ -32,7 +32,7 @@ struct TwinLimits {
     /// Names of threads that may be borrowed, the best first. Empty: borrowable_threads().
     std::vector<std::string> threads;
     /// Notified of the node's stop. Non-owning; null: nobody.
-    Holds* holds = nullptr;
+    StopTracker* stops = nullptr;
 };
 
 /// What a twin of a process may cost.

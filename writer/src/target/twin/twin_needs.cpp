@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kLeastCopied = 64 * kMebibyte;
-constexpr std::uint64_t kMostCopied = 1024 * kMebibyte;
+constexpr std::uint64_t kMaxCopied = 1024 * kMebibyte;
 /// Measured were 30 to 70 ms a gigabyte (docs/capture.md).
 constexpr std::uint64_t kForkNsPerMebibyte = 30'000;
 constexpr std::uint64_t kTasks = 2;  // the twin and its reaper
@@ -57,7 +57,7 @@ Result<TwinNeeds> twin_needs(std::string_view status, const TwinLimits& limits) 
                     "the kernel's description of the process lacks VmPTE, VmRSS or VmData");
     }
     return TwinNeeds{
-        *tables, limits.copied_bytes.value_or(std::clamp(*resident / 8, kLeastCopied, kMostCopied)),
+        *tables, limits.copied_bytes.value_or(std::clamp(*resident / 8, kLeastCopied, kMaxCopied)),
         *data, std::chrono::nanoseconds(*resident / 1024 * kForkNsPerMebibyte / 1024)};
 }
 

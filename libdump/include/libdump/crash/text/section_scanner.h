@@ -22,10 +22,10 @@ struct Section {
 };
 
 /// Finds the sections of a crash dump in one pass over its text, which comes in pieces of any size.
-/// Memory: one section's line, cut at kMostHeader bytes. Not checked: whether a tag is known.
+/// Memory: one section's line, cut at kMaxHeader bytes. Not checked: whether a tag is known.
 class SectionScanner {
   public:
-    static constexpr std::size_t kMostHeader = 64U << 10U;
+    static constexpr std::size_t kMaxHeader = 64U << 10U;
     using Visit = std::function<Result<void>(const Section&)>;
 
     /// `visit` has each section as soon as its end is known; its texts live until it returns.

@@ -35,11 +35,11 @@ void ExternalEncoder::put(std::uint64_t value, unsigned bytes) {
 }
 
 bool ExternalEncoder::room() {
-    return bytes_.size() < kMostBytes;
+    return bytes_.size() < kMaxBytes;
 }
 
 bool ExternalEncoder::term(std::uint64_t word, unsigned level) {
-    if (!room() || level > kMostLevels) {
+    if (!room() || level > kMaxLevels) {
         return false;
     }
     switch (word_kind(scheme_, word)) {
@@ -176,7 +176,7 @@ bool ExternalEncoder::hash_map(const HeapObject& object, unsigned level) {
 
 /// A large map's nodes: pairs are cells, inner nodes and collisions are boxed.
 bool ExternalEncoder::hash_items(const HeapObject& object, unsigned level) {
-    if (level > kMostLevels) {
+    if (level > kMaxLevels) {
         return false;
     }
     for (std::uint64_t i = 0; i < object.terms.count; ++i) {
@@ -282,7 +282,7 @@ bool ExternalEncoder::record(const HeapObject& object, unsigned level) {
     const std::uint64_t definition = pointer_of(slot(object.address, otp29::kRecordDefinition));
     const std::uint64_t order = pointer_of(slot(definition, kFieldOrder));
     const std::uint64_t exported = slot(definition, kIsExported);
-    if (word_kind(scheme_, exported) != WordKind::kAtom || fields > kMostBytes) {
+    if (word_kind(scheme_, exported) != WordKind::kAtom || fields > kMaxBytes) {
         return false;
     }
     put(tags::kRecord, 1);

@@ -23,8 +23,8 @@ namespace beamdump::crash {
 class ExternalEncoder {
   public:
     /// What one term may take, in bytes and levels of nesting; beyond it there is no encoding.
-    static constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
-    static constexpr unsigned kMostLevels = 1200;
+    static constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
+    static constexpr unsigned kMaxLevels = 1200;
 
     /// All must outlive the encoder; `printer` is used for its texts of identifiers.
     ExternalEncoder(WordReader& reader, const TagScheme& scheme, const NodeFacts& node,

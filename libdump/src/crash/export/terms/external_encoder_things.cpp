@@ -90,7 +90,7 @@ bool ExternalEncoder::binary(const HeapObject& object) {
     BinaryContent content;
     if (BinaryContent::resolve(scheme_, reader_, object.address, content) !=
             BinaryContent::Status::kFound ||
-        !content.is_whole() || content.whole_bytes() >= kMostBytes) {
+        !content.is_whole() || content.whole_bytes() >= kMaxBytes) {
         return false;
     }
     const unsigned bits = content.trailing_bits();
@@ -153,7 +153,7 @@ void ExternalEncoder::integer(std::int64_t value) {
 
 bool ExternalEncoder::big(const HeapObject& object) {
     const std::uint64_t bytes = (object.words - 1) * kWordBytes;
-    if (bytes >= kMostBytes) {
+    if (bytes >= kMaxBytes) {
         return false;
     }
     if (bytes < 256) {

@@ -13,7 +13,7 @@ namespace beamdump::crash {
 namespace {
 
 /// Decimal digits cost time with the square of an integer's size.
-constexpr std::uint64_t kMostDecimalWords = 1024;
+constexpr std::uint64_t kMaxDecimalWords = 1024;
 
 }  // namespace
 
@@ -197,7 +197,7 @@ bool TermExport::big(const HeapObject& object) {
     }
     const bool negative = object.kind == BoxedKind::kNegativeBig;
     begin(object);
-    if (count <= kMostDecimalWords) {
+    if (count <= kMaxDecimalWords) {
         out_.put('B');
         printed(word_to(scheme_, object.address, false));
     } else {

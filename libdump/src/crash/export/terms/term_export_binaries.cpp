@@ -10,7 +10,7 @@ namespace {
 
 /// A bit string of more bytes is shown by where it lies, as the VM does: from its first byte's
 /// begin to its last whole one.
-constexpr std::uint64_t kMostBytesInPlace = std::uint64_t{64} << 10U;
+constexpr std::uint64_t kMaxBytesInPlace = std::uint64_t{64} << 10U;
 constexpr std::size_t kBlock = std::size_t{3} << 10U;
 
 }  // namespace
@@ -21,7 +21,7 @@ bool TermExport::binary(const HeapObject& object) {
         BinaryContent::Status::kFound) {
         return false;
     }
-    const bool short_and_here = content.is_whole() && content.whole_bytes() <= kMostBytesInPlace;
+    const bool short_and_here = content.is_whole() && content.whole_bytes() <= kMaxBytesInPlace;
     if (content.trailing_bits() != 0 && short_and_here) {
         return external(object);
     }

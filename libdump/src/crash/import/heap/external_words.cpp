@@ -145,7 +145,7 @@ class Builder {
                 const bool local = item.kind == ExternalKind::kFun;
                 // A local one's parts: who made it, and its environment.
                 words = plain(maker_.fun(item, local && item.parts > 0 ? item.parts - 1 : 0));
-                if (std::uint64_t budget = kMostItems; !skip(at, item.parts, budget)) {
+                if (std::uint64_t budget = kMaxItems; !skip(at, item.parts, budget)) {
                     return std::nullopt;
                 }
                 break;
@@ -304,7 +304,7 @@ class Builder {
     }
 
     // The VM's buffer for such terms has 1024 bytes.
-    static constexpr std::uint64_t kMostItems = 64U << 10U;
+    static constexpr std::uint64_t kMaxItems = 64U << 10U;
 
     std::span<const std::uint8_t> bytes_;
     Bytes source_;

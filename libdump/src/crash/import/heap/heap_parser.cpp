@@ -13,7 +13,7 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::uint64_t kMostTuple = (1U << 24U) - 1;
+constexpr std::uint64_t kMaxTuple = (1U << 24U) - 1;
 
 /// Whether a line with that letter is one of an object.
 bool names_object(char tag) {
@@ -24,7 +24,7 @@ bool names_object(char tag) {
 
 void HeapCounts::leave_out(const LeftOut& object) {
     object.count(objects);
-    if (left_out.size() < kMostListed) {
+    if (left_out.size() < kMaxListed) {
         left_out.push_back(object);
     }
 }
@@ -183,7 +183,7 @@ HeapParser::Parsed HeapParser::elements(TextCursor& text, std::uint64_t object,
 
 HeapParser::Parsed HeapParser::tuple(TextCursor& text, std::uint64_t at) {
     const auto arity = text.take_hex();
-    if (!arity || *arity > kMostTuple || !text.take(':')) {
+    if (!arity || *arity > kMaxTuple || !text.take(':')) {
         return Outcome::kMalformed;
     }
     auto parsed = elements(text, at, 1, *arity);
@@ -274,8 +274,8 @@ HeapParser::Parsed HeapParser::map(TextCursor& text, std::uint64_t at) {
         }
     }
     const auto items = text.take_hex();
-    constexpr std::uint64_t kMostItems = 16;
-    if (!items || *items > kMostItems || !text.take(':')) {
+    constexpr std::uint64_t kMaxItems = 16;
+    if (!items || *items > kMaxItems || !text.take(':')) {
         return Outcome::kMalformed;
     }
     const auto first = head ? otp25::kHashHeadItems : otp25::kHashNodeItems;

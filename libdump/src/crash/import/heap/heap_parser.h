@@ -12,7 +12,7 @@ namespace beamdump::crash {
 /// What of a section of heap lines could not be used.
 struct HeapCounts {
     /// So many objects that were left out are known by name.
-    static constexpr std::size_t kMostListed = 4096;
+    static constexpr std::size_t kMaxListed = 4096;
 
     TextCounts lines;    ///< those that name no object
     TextCounts objects;  ///< those that were left out

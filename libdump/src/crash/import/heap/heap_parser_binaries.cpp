@@ -51,8 +51,8 @@ HeapParser::Parsed HeapParser::binary(TextCursor& text, std::uint64_t at) {
 HeapParser::Parsed HeapParser::heap_binary(TextCursor& text, std::uint64_t at) {
     const auto bytes = text.take_hex();
     // Larger ones are off the heap (binary.h); a match context's may be some more.
-    constexpr std::uint64_t kMost = 64U << 10U;
-    if (!bytes || *bytes > kMost || !text.take(':')) {
+    constexpr std::uint64_t kMax = 64U << 10U;
+    if (!bytes || *bytes > kMax || !text.take(':')) {
         return Outcome::kMalformed;
     }
     std::vector<std::uint8_t> content(*bytes);

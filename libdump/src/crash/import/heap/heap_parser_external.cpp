@@ -56,8 +56,8 @@ std::optional<std::string_view> atom_of_external(std::span<const std::uint8_t> b
 HeapParser::Parsed HeapParser::external(TextCursor& text, std::uint64_t at) {
     const auto bytes = text.take_hex();
     // The VM's buffer for them has 1024 bytes (dump_externally()).
-    constexpr std::uint64_t kMost = 64U << 10U;
-    if (!bytes || *bytes > kMost || !text.take(':')) {
+    constexpr std::uint64_t kMax = 64U << 10U;
+    if (!bytes || *bytes > kMax || !text.take(':')) {
         return Outcome::kMalformed;
     }
     std::vector<std::uint8_t> content(*bytes);

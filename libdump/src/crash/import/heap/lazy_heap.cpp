@@ -28,7 +28,7 @@ Result<void> LazyHeap::read_part(std::uint64_t number) {
     ASSIGN_OR_RETURN(auto counts, objects.read(text));
     // Beyond what can be kept, all are counted.
     for (const auto& object : counts.left_out) {
-        if (left_out_.size() < HeapCounts::kMostListed) {
+        if (left_out_.size() < HeapCounts::kMaxListed) {
             left_out_.emplace(object.address, object);
         } else {
             object.count(met_);

@@ -10,7 +10,7 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::uint64_t kMostCachedAtoms = 4096;
+constexpr std::uint64_t kMaxCachedAtoms = 4096;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ Result<bool> RunWriter::take_message(TextCursor& text, records::Message& message
 /// `D`, the atoms that its cache references mean, `E` and its bytes (dump_dist_ext()).
 Result<bool> RunWriter::take_external(TextCursor& text, records::External& into) {
     const auto atoms = text.take_hex();
-    if (!atoms || *atoms > kMostCachedAtoms || !text.take(':')) {
+    if (!atoms || *atoms > kMaxCachedAtoms || !text.take(':')) {
         return false;
     }
     for (std::uint64_t index = 0; index < *atoms; ++index) {

@@ -93,9 +93,9 @@ std::optional<ParsedFunction> parse_function(std::string_view text) {
     }
     auto name = parse_atom(text);
     constexpr int kDecimal = 10;
-    constexpr std::uint64_t kMostArity = 255;
+    constexpr std::uint64_t kMaxArity = 255;
     const auto arity = name && take(text, "/") ? take_number(text, kDecimal) : std::nullopt;
-    if (!arity || *arity > kMostArity) {
+    if (!arity || *arity > kMaxArity) {
         return std::nullopt;
     }
     function.module = std::move(*module);

@@ -9,18 +9,18 @@
 namespace beamdump::crash {
 namespace {
 
-constexpr std::uint64_t kMostLine = 4096;
+constexpr std::uint64_t kMaxLine = 4096;
 constexpr std::string_view kReturn = "Return addr ";
 constexpr std::string_view kCatch = "Catch ";
 // What the text may lack at one place: as many words as a frame has at most.
-constexpr std::uint64_t kMostLost = 1024;
+constexpr std::uint64_t kMaxLost = 1024;
 // No object is there: a word that the text lacks is shown as absent.
 constexpr std::uint64_t kLostPlace = 0x0F60'0000'0000'0000;
 
 }  // namespace
 
 std::optional<WordImage::Word> StackParser::take_code() {
-    const auto line = text_.take_line(kMostLine);
+    const auto line = text_.take_line(kMaxLine);
     const bool is_catch = line.starts_with(kCatch);
     if (!is_catch && !line.starts_with(kReturn)) {
         return std::nullopt;
@@ -77,7 +77,7 @@ std::uint64_t StackParser::lost_before(const Line& line) const {
             lost = (place - expected) / WordImage::kWordBytes;
         }
     }
-    return lost <= kMostLost ? lost : 1;
+    return lost <= kMaxLost ? lost : 1;
 }
 
 WordImage::Word StackParser::give(const Line& line) {

@@ -41,8 +41,8 @@ std::uint64_t WordMaker::small(std::int64_t value) const {
 }
 
 bool WordMaker::is_small(std::int64_t value) {
-    constexpr std::int64_t kMost = (std::int64_t{1} << 59U) - 1;
-    return value <= kMost && value >= -kMost - 1;
+    constexpr std::int64_t kMax = (std::int64_t{1} << 59U) - 1;
+    return value <= kMax && value >= -kMax - 1;
 }
 
 std::uint64_t WordMaker::pid(std::uint64_t number, std::uint64_t serial) const {

@@ -16,14 +16,14 @@ namespace beamdump::query {
 /// The texts of one process's terms for an answer that lists them before it is written. Long ones
 /// are held to their beginning only; what follows is printed when it is written. Memory:
 /// kHeldBytes, and kLeastHeld for each text beyond.
-class LateTexts : public std::enable_shared_from_this<LateTexts> {
+class DeferredTexts : public std::enable_shared_from_this<DeferredTexts> {
   public:
     static constexpr std::size_t kHeldBytes = 16U << 20U;
     static constexpr std::size_t kLeastHeld = 256;
 
     /// `max_bytes`: of each text; 0: all. The dump must outlive the texts.
-    static std::shared_ptr<LateTexts> make(Dump& dump, std::shared_ptr<OpenedProcess> process,
-                                           std::size_t max_bytes);
+    static std::shared_ptr<DeferredTexts> make(Dump& dump, std::shared_ptr<OpenedProcess> process,
+                                               std::size_t max_bytes);
 
     /// A term's text. `message`: the index of the one at hand in the process's context, where the
     /// term may be a part of it.
@@ -45,7 +45,7 @@ class LateTexts : public std::enable_shared_from_this<LateTexts> {
         std::optional<std::uint64_t> word;  ///< nothing: the message itself
     };
 
-    LateTexts(Dump& dump, std::shared_ptr<OpenedProcess> process, std::size_t max_bytes);
+    DeferredTexts(Dump& dump, std::shared_ptr<OpenedProcess> process, std::size_t max_bytes);
 
     [[nodiscard]] std::size_t held() const;
     /// Notes what a text takes, and lets it go on where it was held to its beginning.

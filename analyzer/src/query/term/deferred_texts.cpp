@@ -1,4 +1,4 @@
-#include "query/term/late_texts.h"
+#include "query/term/deferred_texts.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -6,35 +6,37 @@
 
 namespace beamdump::query {
 
-std::shared_ptr<LateTexts> LateTexts::make(Dump& dump, std::shared_ptr<OpenedProcess> process,
-                                           std::size_t max_bytes) {
-    return std::shared_ptr<LateTexts>(new LateTexts(dump, std::move(process), max_bytes));
+std::shared_ptr<DeferredTexts> DeferredTexts::make(Dump& dump,
+                                                   std::shared_ptr<OpenedProcess> process,
+                                                   std::size_t max_bytes) {
+    return std::shared_ptr<DeferredTexts>(new DeferredTexts(dump, std::move(process), max_bytes));
 }
 
-LateTexts::LateTexts(Dump& dump, std::shared_ptr<OpenedProcess> process, std::size_t max_bytes)
+DeferredTexts::DeferredTexts(Dump& dump, std::shared_ptr<OpenedProcess> process,
+                             std::size_t max_bytes)
     : process_(std::move(process)),
       max_bytes_(max_bytes),
       printer_(process_->context(), process_->scheme),
       messages_(dump, *process_),
       walker_(dump.reader(), process_->run) {}
 
-std::size_t LateTexts::held() const {
+std::size_t DeferredTexts::held() const {
     const std::size_t room = std::clamp(left_, kLeastHeld, kHeldText);
     return max_bytes_ == 0 ? room : std::min(max_bytes_, room);
 }
 
-TermText LateTexts::word(std::uint64_t word, std::optional<std::uint64_t> message) {
+TermText DeferredTexts::word(std::uint64_t word, std::optional<std::uint64_t> message) {
     const auto before = placeholders();
     return with_rest(term_text(printer_, word, held()), {message, word}, before);
 }
 
-Result<TermText> LateTexts::message(const records::Message& entry, std::uint64_t index) {
+Result<TermText> DeferredTexts::message(const records::Message& entry, std::uint64_t index) {
     const auto before = placeholders();
     auto text = messages_.text(entry, held());
     return text ? with_rest(std::move(*text), {index, std::nullopt}, before) : std::move(text);
 }
 
-TermText LateTexts::with_rest(TermText text, Source source, std::uint64_t placeholders_before) {
+TermText DeferredTexts::with_rest(TermText text, Source source, std::uint64_t placeholders_before) {
     if (text.cut && held() != max_bytes_) {
         text.cut = false;
         text.more = [self = shared_from_this(), source, from = text.text.size(),
@@ -50,7 +52,7 @@ TermText LateTexts::with_rest(TermText text, Source source, std::uint64_t placeh
     return text;
 }
 
-Result<bool> LateTexts::give_rest(Source source, std::size_t from, const TextSink& sink) {
+Result<bool> DeferredTexts::give_rest(Source source, std::size_t from, const TextSink& sink) {
     const records::Message* entry = nullptr;
     if (source.message) {
         walker_.seek(*source.message);
@@ -74,7 +76,7 @@ Result<bool> LateTexts::give_rest(Source source, std::size_t from, const TextSin
     return text.more ? text.more(sink) : text.cut;
 }
 
-std::uint64_t LateTexts::placeholders() const {
+std::uint64_t DeferredTexts::placeholders() const {
     return query::placeholders(printer_.statistics()) + messages_.placeholders() - counted_twice_ +
            failed_;
 }

@@ -1,4 +1,4 @@
-#include "target/stop/holds.h"
+#include "target/stop/stop_tracker.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -7,7 +7,7 @@
 
 namespace beamdump::target {
 
-Result<void> Holds::begin(std::int64_t deadline_ns) {
+Result<void> StopTracker::begin(std::int64_t deadline_ns) {
     std::unique_lock lock(mutex_);
     if (refusal_) {
         return std::unexpected(*refusal_);
@@ -20,24 +20,24 @@ Result<void> Holds::begin(std::int64_t deadline_ns) {
     return {};
 }
 
-void Holds::extend(std::int64_t deadline_ns) {
+void StopTracker::extend(std::int64_t deadline_ns) {
     if (guardian_ != nullptr) {
         guardian_->extend(deadline_ns);
     }
 }
 
-bool Holds::interrupted() const {
+bool StopTracker::interrupted() const {
     return guardian_ != nullptr && guardian_->woken();
 }
 
-void Holds::add(const StopCost& cost) {
+void StopTracker::add(const StopCost& cost) {
     if (cost.length_ns > 0) {
         const std::scoped_lock lock(mutex_);
         costs_.push_back(cost);
     }
 }
 
-void Holds::end() {
+void StopTracker::end() {
     const std::scoped_lock lock(mutex_);
     held_ = false;
     changed_.notify_all();
@@ -50,19 +50,19 @@ void Holds::end() {
     }
 }
 
-std::vector<StopCost> Holds::costs() const {
+std::vector<StopCost> StopTracker::costs() const {
     const std::scoped_lock lock(mutex_);
     return costs_;
 }
 
-void Holds::if_free(const std::function<void()>& action) {
+void StopTracker::if_free(const std::function<void()>& action) {
     const std::scoped_lock lock(mutex_);
     if (!held_ && !kept_off_) {
         action();
     }
 }
 
-void Holds::between(const std::function<void()>& action) {
+void StopTracker::between(const std::function<void()>& action) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !kept_off_; });
     kept_off_ = true;
