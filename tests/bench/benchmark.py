@@ -197,10 +197,11 @@ def run(scale, repeat):
                "peak memory"], backtraces)])
 
 
-def record(text):
+def record(text, marks):
+    """Puts text between two lines of docs/benchmarks.md."""
     document = RECORD.read_text()
-    start, end = (document.index(mark) for mark in MARKS)
-    RECORD.write_text(document[:start] + MARKS[0] + "\n\n" + text + "\n\n" + document[end:])
+    start, end = (document.index(mark) for mark in marks)
+    RECORD.write_text(document[:start] + marks[0] + "\n\n" + text + "\n\n" + document[end:])
 
 
 def main():
@@ -212,7 +213,7 @@ def main():
     text = run(options.scale, options.repeat)
     print(text)
     if options.record:
-        record(text)
+        record(text, MARKS)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "live"))
 
-from benchmark import RECORD, machine, table  # noqa: E402
+from benchmark import machine, record, table  # noqa: E402
 from support import crashdump_viewer, tools  # noqa: E402
 from support.paths import ANALYZE, PROGRAMS  # noqa: E402
 from support.release import RELEASE  # noqa: E402
@@ -111,12 +111,6 @@ def report(dump, what, repeat):
         f"{size / 1e6 / runs['sections'].median():,.1f} GB/s."])
 
 
-def record(text):
-    document = RECORD.read_text()
-    start, end = (document.index(mark) for mark in MARKS)
-    RECORD.write_text(document[:start] + MARKS[0] + "\n\n" + text + "\n\n" + document[end:])
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1)
@@ -133,7 +127,7 @@ def main():
         text = report(dump, what, options.repeat)
     print(text)
     if options.record:
-        record(text)
+        record(text, MARKS)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 
 #include "cli/run.h"
 #include "support/memory_file.h"
+#include "support/text_output.h"
 #include "unit/analyzer/sample_dump.h"
 
 #include <libdump/base/bytes.h>
@@ -23,20 +24,6 @@ using namespace beamdump;
 using test::SampleDump;
 using test::SampleProcess;
 
-class Kept final : public render::Output {
-  public:
-    [[nodiscard]] const std::string& text() const { return text_; }
-
-  protected:
-    Result<void> put(std::string_view text) override {
-        text_ += text;
-        return {};
-    }
-
-  private:
-    std::string text_;
-};
-
 struct Answer {
     cli::Ended ended;
     std::string out;
@@ -44,8 +31,8 @@ struct Answer {
 };
 
 Answer ask(const std::vector<std::string>& arguments) {
-    Kept out;
-    Kept err;
+    test::TextOutput out;
+    test::TextOutput err;
     const auto ended = cli::run_to_end(arguments, out, err);
     return {ended, out.text(), err.text()};
 }

@@ -4,7 +4,6 @@ each process what the analyzer says of the dump itself: details, stack, messages
 import pathlib
 import re
 import stat
-import sys
 import tempfile
 import unittest
 
@@ -115,9 +114,4 @@ class CrashDumpText(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    try:
-        crashdump_viewer.modules()
-    except crashdump_viewer.Unavailable as reason:
-        print(f"NOT TESTED here: {reason}", file=sys.stderr)
-        sys.exit(crashdump_viewer.NOT_TO_BE_HAD)
-    unittest.main(verbosity=2)
+    crashdump_viewer.run_tests()

@@ -233,9 +233,4 @@ def thin_out(details):
 
 
 if __name__ == "__main__":
-    try:
-        crashdump_viewer.modules()
-    except crashdump_viewer.Unavailable as reason:
-        print(f"NOT TESTED here: {reason}", file=sys.stderr)
-        sys.exit(crashdump_viewer.NOT_TO_BE_HAD)
-    unittest.main(verbosity=2)
+    crashdump_viewer.run_tests()

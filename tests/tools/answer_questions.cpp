@@ -6,6 +6,7 @@
 // follow, and these.
 
 #include "cli/run.h"
+#include "support/text_output.h"
 
 #include <fmt/format.h>
 #include <rapidjson/document.h>
@@ -18,20 +19,6 @@
 namespace {
 
 using namespace beamdump;
-
-class TextOutput final : public render::Output {
-  public:
-    [[nodiscard]] const std::string& text() const { return text_; }
-
-  protected:
-    Result<void> put(std::string_view text) override {
-        text_ += text;
-        return {};
-    }
-
-  private:
-    std::string text_;
-};
 
 }  // namespace
 
@@ -49,8 +36,8 @@ int main() {
         for (const auto& word : question.GetArray()) {
             words.emplace_back(word.GetString(), word.GetStringLength());
         }
-        TextOutput out;
-        TextOutput err;
+        test::TextOutput out;
+        test::TextOutput err;
         const auto status = cli::run(words, out, err);
         out.flush();
         err.flush();

@@ -69,11 +69,7 @@ std::string one_line(std::string_view text) {
 
 void TerminalText::add(std::string_view piece, std::string& out) {
     std::string joined;
-    if (!rest_.empty()) {
-        joined = rest_.append(piece);
-        rest_.clear();
-        piece = joined;
-    }
+    piece = after_rest(rest_, piece, joined);
     while (!piece.empty()) {
         const auto plain = static_cast<std::size_t>(
             std::ranges::find_if_not(piece,

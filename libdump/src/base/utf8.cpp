@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace beamdump {
 
@@ -65,6 +66,14 @@ bool may_become_utf8(std::string_view text) {
     return text.size() < length && std::ranges::all_of(text.substr(1), is_tail);
 }
 
+std::string_view after_rest(std::string& rest, std::string_view piece, std::string& joined) {
+    if (rest.empty()) {
+        return piece;
+    }
+    joined = std::exchange(rest, {}).append(piece);
+    return joined;
+}
+
 std::string valid_utf8(std::string_view text) {
     std::string out;
     Utf8Pieces pieces;
@@ -75,11 +84,7 @@ std::string valid_utf8(std::string_view text) {
 
 void Utf8Pieces::add(std::string_view piece, std::string& out) {
     std::string joined;
-    if (!rest_.empty()) {
-        joined = rest_.append(piece);
-        rest_.clear();
-        piece = joined;
-    }
+    piece = after_rest(rest_, piece, joined);
     while (!piece.empty()) {
         // Plain ASCII, which is nearly everything, in one go.
         const auto beyond = static_cast<std::size_t>(

@@ -4,6 +4,8 @@ takes. scripts/install-otp --crashdump-viewer has unpacked its modules."""
 import contextlib
 import json
 import subprocess
+import sys
+import unittest
 from dataclasses import dataclass, field
 
 from support import tools
@@ -39,6 +41,16 @@ def modules(release=RELEASE):
     if found.returncode != 0:
         raise FileNotFoundError(f"no crashdump_viewer of OTP {release}:\n{found.stderr}")
     return found.stdout.strip()
+
+
+def run_tests():
+    """The tests of the main program, or the exit status that says that they cannot run."""
+    try:
+        modules()
+    except Unavailable as reason:
+        print(f"NOT TESTED here: {reason}", file=sys.stderr)
+        sys.exit(NOT_TO_BE_HAD)
+    unittest.main(verbosity=2)
 
 
 def view(dump, left_out=()):

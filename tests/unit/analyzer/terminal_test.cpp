@@ -1,5 +1,6 @@
 // Text from a forged dump, on a terminal and off it.
 #include "program.h"
+#include "support/text_output.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,21 +27,6 @@ class ForgedProgram : public Program {
     }
 };
 
-class Screen final : public render::Output {
-  public:
-    [[nodiscard]] bool is_terminal() const override { return true; }
-    [[nodiscard]] const std::string& text() const { return text_; }
-
-  protected:
-    Result<void> put(std::string_view text) override {
-        text_ += text;
-        return {};
-    }
-
-  private:
-    std::string text_;
-};
-
 TEST(Terminal, NoCommandPassesOnWhatWouldControlIt) {
     const ForgedProgram program;
     const std::string path = program.path("forged.beamdump");
@@ -55,8 +41,8 @@ TEST(Terminal, NoCommandPassesOnWhatWouldControlIt) {
                                                       {"heap", path, "alpha"},
                                                       {"process", path, kForged},
                                                       {"crash-dump", path}}) {
-        Screen out;
-        Screen err;
+        test::TextOutput out{true};
+        test::TextOutput err{true};
         cli::run(arguments, out, err);
         out.flush();
         for (std::string text : {out.text(), err.text()}) {

@@ -15,6 +15,10 @@ char32_t utf8_character(std::string_view text);
 /// Whether all of `text`, which is not empty, is the beginning of one character that is cut.
 bool may_become_utf8(std::string_view text);
 
+/// For text that comes in pieces: `piece` after the `rest` of the one before, which is then empty.
+/// `joined`: holds both where there is a rest.
+std::string_view after_rest(std::string& rest, std::string_view piece, std::string& joined);
+
 /// Text as UTF-8: bytes that are part of no character stand for the Latin-1 character of their
 /// value.
 std::string valid_utf8(std::string_view text);

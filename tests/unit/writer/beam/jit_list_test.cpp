@@ -1,5 +1,7 @@
 #include "beam/search/jit_list.h"
 
+#include "unit/writer/fake_vm/jit_contents.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,36 +10,12 @@
 namespace beamdump::beam {
 namespace {
 
-/// Builds an entry's contents as beam_jit_metadata.cpp does.
-class Contents {
-  public:
-    template <typename T>
-    Contents& put(T value) {
-        const auto at = bytes_.size();
-        bytes_.resize(at + sizeof(value));
-        std::memcpy(bytes_.data() + at, &value, sizeof(value));
-        return *this;
-    }
-    /// A length of 16 bits and so many bytes, behind `padding` of the structure that they follow.
-    Contents& name(std::string_view text, std::size_t padding) {
-        put(static_cast<std::uint16_t>(text.size() + 1));
-        for (const char letter : text) {
-            put(letter);
-        }
-        put('\0');
-        bytes_.resize(bytes_.size() + padding);
-        return *this;
-    }
-    [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-
-  private:
-    std::vector<std::byte> bytes_;
-};
+using test::JitContents;
 
 constexpr Address kBase = 0x7f0000001000;
 
-Contents module_with_two_functions() {
-    Contents contents;
+JitContents module_with_two_functions() {
+    JitContents contents;
     contents.put(std::uint64_t{1}).put(kBase).put(2U).put(0x470U).name("erts_beamasm", 6);
     contents.put(0x188U).put(0x1b0U).put(0U).name("erts_beamasm:run_process/3", 2);
     contents.put(0x1b0U).put(0x200U).put(2U).name("erts_beamasm:normal_exit/0", 2);
@@ -67,7 +45,7 @@ TEST(JitList, RefusesAModuleThatIsCutOffAnywhere) {
 }
 
 TEST(JitList, TellsTheEmulatorFromModules) {
-    Contents emulator;
+    JitContents emulator;
     emulator.put(std::uint64_t{0}).put(std::uint64_t{0}).put(kBase).put(std::uint64_t{0});
     EXPECT_EQ(parse_jit_emulator(emulator.bytes()), kBase);
     EXPECT_FALSE(parse_jit_emulator(module_with_two_functions().bytes()));

@@ -2,6 +2,7 @@
 // the JIT told debuggers, the version.
 
 #include "fake_vm/fake_vm.h"
+#include "fake_vm/jit_contents.h"
 
 #include <fmt/format.h>
 
@@ -17,31 +18,6 @@ constexpr std::uint64_t kShift = 60;  // hash.h: 2^(64 - shift) slots
 constexpr std::size_t kPointersToSegments = 4;
 constexpr std::size_t kCatches = 1024;
 constexpr std::uint32_t kSharedBytes = 0x100;
-
-/// Contents of an entry of the JIT's list, as beam_jit_metadata.cpp makes them.
-class JitContents {
-  public:
-    template <typename T>
-    JitContents& put(T value) {
-        const auto at = bytes_.size();
-        bytes_.resize(at + sizeof value);
-        std::memcpy(bytes_.data() + at, &value, sizeof value);
-        return *this;
-    }
-    JitContents& name(std::string_view text, std::size_t padding) {
-        put(static_cast<std::uint16_t>(text.size() + 1));
-        for (const char letter : text) {
-            put(letter);
-        }
-        put('\0');
-        bytes_.resize(bytes_.size() + padding);
-        return *this;
-    }
-    [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
-
-  private:
-    std::vector<std::byte> bytes_;
-};
 
 }  // namespace
 
