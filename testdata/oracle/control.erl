@@ -5,6 +5,7 @@
 %%   oracle FILE   oracle:write(FILE), then the number of processes
 %%   oracle FILE DIRECTORY  oracle:write(FILE, DIRECTORY), then the number of processes
 %%   sizes FILE    zoo_sizes:write(FILE), then the number of lines
+%%   facts FILE WHAT  node_facts:write(FILE, WHAT), then the number of lines
 %%   watch         starts to watch for stops
 %%   gap           the longest stop seen since watch, in microseconds
 %%   memory        erlang:memory(total)
@@ -70,6 +71,8 @@ reply([<<"oracle">>, File]) ->
     integer_to_binary(oracle:write(File));
 reply([<<"oracle">>, File, Directory]) ->
     integer_to_binary(oracle:write(File, Directory));
+reply([<<"facts">>, File, What]) ->
+    integer_to_binary(node_facts:write(File, What));
 reply([<<"sizes">>, File]) ->
     integer_to_binary(zoo_sizes:write(File));
 reply([<<"watch">>]) ->

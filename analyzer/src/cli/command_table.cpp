@@ -12,6 +12,7 @@ namespace beamdump::cli {
     COMMAND(backtrace)             \
     COMMAND(diff)                  \
     COMMAND(heap)                  \
+    COMMAND(ports)                 \
     COMMAND(sections)              \
     COMMAND(crash_dump)            \
     COMMAND(convert)

@@ -38,6 +38,29 @@ class SampleDump {
 
     DumpBuilder& builder() { return builder_; }
 
+    /// A socket of alpha's, and a program that nobody listens to.
+    void add_ports() {
+        records::Ports ports;
+        auto& socket = *ports.add_port();
+        socket.set_number(5);
+        socket.set_name("tcp_inet");
+        socket.set_driver("tcp_inet");
+        socket.set_connected_owner_id(format::owner_id_of(1, 0));
+        socket.set_input_bytes(100);
+        socket.set_output_bytes(2'000'000);
+        socket.set_queued_bytes(4096);
+        socket.set_busy(true);
+        auto& program = *ports.add_port();
+        program.set_number(6);
+        program.set_name("sh -c \"sleep 1\"");
+        program.set_driver("spawn");
+        program.set_registered_name_atom(kAlphaAtom);
+        program.set_input_bytes(0);
+        program.set_os_pid(4711);
+        program.set_busy(false);
+        builder_.trailer().add_ports_offset(builder_.append(format::RecordKind::kPorts, ports));
+    }
+
     void add(const SampleProcess& sample) {
         const std::uint64_t owner = format::owner_id_of(sample.number, 0);
         const records::Process process = process_of(sample);
@@ -289,6 +312,7 @@ class SampleDump {
 /// Four processes: alpha, one whose name needs quotes, a sensitive one, and a void one.
 inline std::vector<std::byte> sample_dump(SampleLayout layout = {}) {
     SampleDump dump(1'700'000'100'000'000, std::move(layout));
+    dump.add_ports();
     dump.add(alpha_process());
     SampleProcess quoted;
     quoted.number = 2;

@@ -29,6 +29,14 @@ Memory: 5832
 =ets:<0.9.0>
 Slot: 4711
 a line of no name
+=port:#Port<0.3>
+State: CONNECTED|BINARY_IO
+Slot: 24
+Connected: <0.9.0>
+Port controls linked-in driver: tcp_inet
+Input: 10
+Output: 20
+Queue: 30
 =node:'me@here'
 =proc_messages:<0.9.0>
 A5:hello:N
@@ -82,6 +90,9 @@ ANSWERS = [
     (0, ["dictionary", "crash", "alpha"]),
     (0, ["backtrace", "crash", "alpha"]),
     (0, ["heap", "crash", "alpha"]),
+    (0, ["ports", "sample"]),
+    (0, ["ports", "inferred", "--sort", "name", "--limit", "1"]),
+    (0, ["ports", "crash"]),
     (0, ["sections", "crash"]),
     (0, ["sections", "crash", "ets"]),
     (0, ["sections", "crash", "no_such"]),

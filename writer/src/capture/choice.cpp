@@ -2,7 +2,8 @@
 
 #include "beam/processes/process.h"
 #include "beam/tables/atoms.h"
-#include "beam/tables/process_table.h"
+#include "beam/tables/id_table.h"
+#include "beam/tables/registered.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_name.h>
@@ -23,7 +24,7 @@ using Visit = std::function<void(const beam::ProcessSize&)>;
 
 /// The sizes of all processes in the table.
 Result<void> for_each_process(beam::Vm& vm, const beam::ProcessSizer& sizer, const Visit& visit) {
-    ASSIGN_OR_RETURN(auto table, beam::ProcessTable::open(vm));
+    ASSIGN_OR_RETURN(auto table, beam::IdTable::processes(vm));
     std::vector<std::byte> structures(kStructuresAtOnce * sizer.structure_bytes());
     std::vector<memory::BatchRead> reads;
     for (std::uint32_t first = 0; first < table.slots(); first += kSampledSlotsAtOnce) {
@@ -33,7 +34,7 @@ Result<void> for_each_process(beam::Vm& vm, const beam::ProcessSizer& sizer, con
             const auto end = std::min(at + kStructuresAtOnce, used.size());
             for (auto index = at; index < end; ++index) {
                 reads.push_back(
-                    {(used)[index].process,
+                    {(used)[index].address,
                      std::span(structures)
                          .subspan((index - at) * sizer.structure_bytes(), sizer.structure_bytes()),
                      false});

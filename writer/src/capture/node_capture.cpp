@@ -1,14 +1,17 @@
 #include "capture/node_capture.h"
 
+#include "beam/activity/ports.h"
 #include "beam/processes/translated_call.h"
+#include "beam/tables/id_table.h"
 #include "beam/tables/literal_sweep.h"
 #include "beam/tables/node_tables.h"
-#include "beam/tables/process_table.h"
 #include "target/process/clock.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
@@ -96,8 +99,8 @@ Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules) {
     const auto& facts = vm_.facts();
     ASSIGN_OR_RETURN(auto name, beam::read_node_name(vm_));
     ASSIGN_OR_RETURN(auto scheme, vm_.layout().constant("term_scheme"));
-    ASSIGN_OR_RETURN(auto processes, beam::ProcessTable::open(vm_));
-    ASSIGN_OR_RETURN(auto ports, beam::ProcessTable::port_slots(vm_));
+    ASSIGN_OR_RETURN(auto processes, beam::IdTable::processes(vm_));
+    ASSIGN_OR_RETURN(auto ports, beam::IdTable::ports(vm_));
     records::Node node;
     node.set_otp_release(facts.otp_release);
     node.set_erts_version(facts.erts_version);
@@ -119,7 +122,7 @@ Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules) {
         }
     }
     node.set_process_limit(processes.slots());
-    node.set_port_limit(ports);
+    node.set_port_limit(ports.slots());
     node.set_schedulers(facts.schedulers);
     node.set_dirty_cpu_schedulers(facts.dirty_cpu_schedulers);
     node.set_dirty_io_schedulers(facts.dirty_io_schedulers);
@@ -260,6 +263,38 @@ Result<void> NodeCapture::tables() {
                           format::RecordKind::kCatches, *trailer_.mutable_catches_offset()));
     const Result<std::vector<records::CodePoints>> points(std::in_place, 1, beam::code_points(vm_));
     return pages(points, format::RecordKind::kCodePoints, *trailer_.mutable_code_points_offset());
+}
+
+Result<void> NodeCapture::ports() {
+    auto reader = beam::PortReader::open(vm_);
+    if (!reader) {
+        trailer_.add_warning("ports: " + reader.error().message);
+        return {};
+    }
+    std::optional<Error> not_written;
+    const auto read =
+        reader->read(limits::kEntriesOfAPage, [&](records::Ports& page) -> Result<void> {
+            for (auto& port : *page.mutable_port()) {
+                // A command line may have one.
+                port.set_name(cookies_.atom_without_cookies(std::move(*port.mutable_name())));
+            }
+            auto done = append_noted(copier_.writer(), format::RecordKind::kPorts, page,
+                                     *trailer_.mutable_ports_offset());
+            if (!done) {
+                not_written = done.error();
+            }
+            return done;
+        });
+    if (not_written) {
+        return std::unexpected(std::move(*not_written));
+    }
+    if (!read) {
+        trailer_.add_warning("ports: " + read.error().message);
+    } else if (read->unreadable != 0) {
+        trailer_.add_warning(
+            fmt::format("{} ports changed each time that they were read", read->unreadable));
+    }
+    return {};
 }
 
 /// The pages of `parts` that are not as they were when they were last examined.

@@ -15,7 +15,7 @@ namespace beamdump::capture {
 
 /// One try to capture a process.
 struct Try {
-    beam::ProcessSlot slot;
+    beam::IdSlot slot;
     std::span<const std::byte> structure;  ///< as it was read
     std::uint32_t epoch = 1;
     std::uint32_t number = 1;  ///< of the tries for this process

@@ -148,6 +148,7 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const beam::M
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [this] { return node_.atoms(); }));
     RETURN_IF_ERROR(node_.modules(code->modules()));
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [this] { return node_.tables(); }));
+    RETURN_IF_ERROR(node_.ports());
     ASSIGN_OR_RETURN(auto binaries, BinaryStore::open(*vm_, copier_, options_.binary_bytes));
     binaries.set_moving(moving());
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [&] { return literals(binaries); }));
@@ -176,7 +177,7 @@ Result<void> Session::node_growth() {
 }
 
 Result<void> Session::open_processes(std::unique_ptr<beam::CodeLookup> code, BinaryStore binaries) {
-    ASSIGN_OR_RETURN(auto table, beam::ProcessTable::open(*vm_));
+    ASSIGN_OR_RETURN(auto table, beam::IdTable::processes(*vm_));
     auto& target = vm_->target();
     ASSIGN_OR_RETURN(auto capture, ProcessCapture::open(
                                        {*vm_, std::move(code), copier_, std::move(binaries), index_,

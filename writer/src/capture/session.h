@@ -1,7 +1,7 @@
 #pragma once
 
 #include "beam/processes/process_proof.h"
-#include "beam/tables/process_table.h"
+#include "beam/tables/id_table.h"
 #include "beam/vm/steady_read.h"
 #include "capture/capture.h"
 #include "capture/choice.h"
@@ -71,7 +71,7 @@ class Session {
     [[nodiscard]] const CaptureOptions& options() const { return options_; }
     [[nodiscard]] beam::Vm& vm() { return *vm_; }
     /// These two from node_facts() on.
-    [[nodiscard]] beam::ProcessTable& table() { return processes_->table; }
+    [[nodiscard]] beam::IdTable& table() { return processes_->table; }
     [[nodiscard]] ProcessCapture& processes() { return processes_->capture; }
     [[nodiscard]] NodeStopper& stopper() { return stopper_; }
 
@@ -87,7 +87,7 @@ class Session {
     [[nodiscard]] bool exceeds(std::uint64_t bytes) const;
 
     struct Processes {
-        beam::ProcessTable table;
+        beam::IdTable table;
         ProcessCapture capture;
     };
 

@@ -1,8 +1,8 @@
 #include "check/node_check.h"
 
 #include "beam/tables/atoms.h"
+#include "beam/tables/id_table.h"
 #include "beam/tables/node_tables.h"
-#include "beam/tables/process_table.h"
 #include "capture/modes/snapshot.h"
 #include "target/live_target.h"
 
@@ -23,7 +23,7 @@ Result<std::string> name_of(beam::Vm& vm) {
 
 Result<void> count_processes(beam::Vm& vm, NodeCheck& check) {
     constexpr std::uint32_t kSlots = 65536;
-    ASSIGN_OR_RETURN(auto table, beam::ProcessTable::open(vm));
+    ASSIGN_OR_RETURN(auto table, beam::IdTable::processes(vm));
     check.process_limit = table.slots();
     for (std::uint32_t first = 0; first < table.slots(); first += kSlots) {
         ASSIGN_OR_RETURN(const auto used, table.used(first, kSlots));

@@ -1,12 +1,12 @@
 #include "query/node/processes.h"
 
-#include <libdump/base/nearest.h>
+#include "query/rows/unknown_value.h"
+
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
 #include <libdump/model/owner_id.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -284,28 +284,6 @@ constexpr std::array<NamedSort, 5> kSorts = {{{"memory", ProcessSort::kMemory},
 
 bool is_name_letter(char c) {
     return (c >= 'a' && c <= 'z') || c == '_';
-}
-
-std::string_view name_in(std::string_view name) {
-    return name;
-}
-template <typename Value>
-std::string_view name_in(const std::pair<std::string_view, Value>& named) {
-    return named.first;
-}
-
-/// Says that `word` is none of `known`, which those are, and which may be meant.
-template <typename Names>
-std::string unknown_value(std::string_view what, std::string_view word, const Names& known) {
-    Nearest nearest(word);
-    std::vector<std::string_view> names;
-    for (const auto& one : known) {
-        names.push_back(name_in(one));
-        nearest.add(names.back());
-    }
-    return fmt::format(
-        "there is no {} \"{}\": use {}{}", what, word, fmt::join(names, ", "),
-        nearest.best().empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest.best()));
 }
 
 }  // namespace

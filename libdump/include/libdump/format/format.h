@@ -117,10 +117,11 @@ enum class RecordKind : std::uint16_t {
 
     kTrailer = 127,
 
+    kPorts = 130,
+
     // Reserved: named so that later versions of the programs need no new major version.
     kEtsTable = 128,
     kEtsRows = 129,
-    kPort = 130,
     kTimers = 131,
     kPersistentTerms = 132,
     kCarriers = 133,

@@ -1,5 +1,6 @@
+#include "beam/tables/id_table.h"
 #include "beam/tables/node_tables.h"
-#include "beam/tables/process_table.h"
+#include "beam/tables/registered.h"
 #include "fake_vm/each_layout.h"
 
 #include <gmock/gmock.h>
@@ -128,7 +129,7 @@ TEST_P(Tables, AtomsThatLieAreRefused) {
 }
 
 TEST_P(Tables, ProcessTableGivesUsedSlots) {
-    auto table = ProcessTable::open(fresh()).value();
+    auto table = IdTable::processes(fresh()).value();
     EXPECT_EQ(table.slots(), FakeVm::kSlots);
     EXPECT_EQ(table.count(), 3U);
     const auto invalid = node.vm.at("ErtsPTab", node.vm.globals().processes).get("invalid_element");
@@ -137,11 +138,11 @@ TEST_P(Tables, ProcessTableGivesUsedSlots) {
     ASSERT_EQ(used.size(), 3U);
     EXPECT_EQ(used[0].slot, 1U);
     EXPECT_EQ(used[2].slot, 3U);
-    EXPECT_EQ(used[2].process, node.worker.address());
-    EXPECT_EQ(table.used(2, 1).value().front().process, node.auth.address());
+    EXPECT_EQ(used[2].address, node.worker.address());
+    EXPECT_EQ(table.used(2, 1).value().front().address, node.auth.address());
     EXPECT_TRUE(table.used(4, 100).value().empty());
     EXPECT_TRUE(table.used(FakeVm::kSlots, 1).value().empty());
-    EXPECT_EQ(ProcessTable::port_slots(*vm).value(), FakeVm::kSlots);
+    EXPECT_EQ(IdTable::ports(*vm)->slots(), FakeVm::kSlots);
 }
 
 TEST_P(Tables, ProcessTableThatLiesIsRefused) {
@@ -149,7 +150,7 @@ TEST_P(Tables, ProcessTableThatLiesIsRefused) {
     const auto refused = [&](std::string_view field, std::uint64_t value) {
         const auto before = table.get(field);
         table.set(field, value);
-        const bool error = !ProcessTable::open(fresh());
+        const bool error = !IdTable::processes(fresh());
         table.set(field, before);
         return error;
     };
@@ -161,7 +162,7 @@ TEST_P(Tables, ProcessTableThatLiesIsRefused) {
     EXPECT_TRUE(refused("tab", kNowhere));
     EXPECT_FALSE(refused("tab", table.get("tab")));
     node.vm.at("ErtsPTab", node.vm.globals().ports).set("max", 1000);
-    EXPECT_THAT(ProcessTable::port_slots(fresh()).error().message, HasSubstr("found 1000"));
+    EXPECT_THAT(IdTable::ports(fresh()).error().message, HasSubstr("found 1000"));
 }
 
 TEST_P(Tables, RegisteredNamesLeadToProcesses) {

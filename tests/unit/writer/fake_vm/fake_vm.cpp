@@ -173,11 +173,28 @@ std::uint64_t FakeVm::atom(std::string_view text) {
 }
 
 // erl_term.h, erl_ptab.h: in OTP 25 the slot is the word's upper half; later its lowest data bits.
-std::uint64_t FakeVm::pid(std::uint32_t slot) const {
+std::uint64_t FakeVm::identifier(std::uint32_t slot, std::uint64_t tag) const {
     constexpr std::uint64_t kDataBits = 28;
     const std::uint64_t bits =
         constant("pid_number_bits") >= kDataBits ? slot : std::uint64_t{slot} << 28U | slot;
-    return bits << constant("pid_shift") | constant("pid_tag");
+    return bits << constant("pid_shift") | tag;
+}
+
+std::uint64_t FakeVm::pid(std::uint32_t slot) const {
+    return identifier(slot, constant("pid_tag"));
+}
+
+FakeStruct FakeVm::add_port(std::uint32_t slot, std::string_view name, std::string_view driver) {
+    auto entry = make("ErtsDriver");
+    entry.set("name", read_only.place_text(driver));
+    auto port = make("Port");
+    port.set("common.id", identifier(slot, constant("port_tag")))
+        .set("state", constant("port_state_connected"))
+        .set("name", heap.place_text(name))
+        .set("drv_ptr", entry.address())
+        .set("os_pid", ~std::uint64_t{0});
+    put_in(globals_.ports, slot, port.address());
+    return port;
 }
 
 void FakeVm::register_name(std::string_view name, Address process) {
@@ -187,11 +204,15 @@ void FakeVm::register_name(std::string_view name, Address process) {
     at("Process", process).set("common.reg", entry.address());
 }
 
-void FakeVm::put_slot(std::uint32_t slot, Address process) {
-    auto table = at("ErtsPTab", globals_.processes);
+void FakeVm::put_in(Address id_table, std::uint32_t slot, Address element) {
+    auto table = at("ErtsPTab", id_table);
     const auto place = table.get("tab") + std::uint64_t{slot} * 8;
-    table.set("vola.count", table.get("vola.count") + (process != 0 ? 1 : 0));
-    memory.put(place, process);
+    table.set("vola.count", table.get("vola.count") + (element != 0 ? 1 : 0));
+    memory.put(place, element);
+}
+
+void FakeVm::put_slot(std::uint32_t slot, Address process) {
+    put_in(globals_.processes, slot, process);
 }
 
 void FakeVm::put_lines(FakeModule& module, std::size_t functions) {

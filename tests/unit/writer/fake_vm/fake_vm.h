@@ -65,6 +65,8 @@ class FakeVm {
 
     void register_name(std::string_view name, Address process);
     void put_slot(std::uint32_t slot, Address process);
+    /// An open port with that id's number in that slot of the table of ports.
+    FakeStruct add_port(std::uint32_t slot, std::string_view name, std::string_view driver);
     FakeModule add_module(std::string_view name, const std::vector<std::string>& functions);
     /// An ErlFunEntry. Gives its address.
     Address add_fun(const FakeModule& module, std::uint32_t index, std::uint32_t arity);
@@ -103,6 +105,8 @@ class FakeVm {
     Address make_index(std::string_view name, std::size_t copies);
     void fill_hash(Address table, std::string_view name);
     Address make_id_table(std::uint64_t tag, std::uint32_t slots);
+    void put_in(Address id_table, std::uint32_t slot, Address element);
+    [[nodiscard]] std::uint64_t identifier(std::uint32_t slot, std::uint64_t tag) const;
     void make_catches();
     void make_schedulers();
     void make_jit_list();

@@ -10,7 +10,7 @@ Result<std::uint32_t> sample_processes(
     // A busy node maps and unmaps heaps all the time: what is mapped must be as young as they are.
     vm.forget();
     RETURN_IF_ERROR(vm.target().refresh_mappings());
-    ASSIGN_OR_RETURN(auto table, ProcessTable::open(vm));
+    ASSIGN_OR_RETURN(auto table, IdTable::processes(vm));
     ASSIGN_OR_RETURN(auto reader, ProcessReader::open(vm, code));
     constexpr std::uint32_t kSlots = 4096;
     const std::vector<std::byte> unread(reader.bytes());
@@ -24,7 +24,7 @@ Result<std::uint32_t> sample_processes(
                 break;
             }
             ++looked_at;
-            auto raw = OwnedStruct::read(vm.memory(), slot.process, reader.bytes());
+            auto raw = OwnedStruct::read(vm.memory(), slot.address, reader.bytes());
             const StructView view = raw ? raw->view() : StructView(unread);
             auto process = raw ? reader.decode(slot, view.bytes())
                                : Result<ProcessView>(std::unexpected(raw.error()));

@@ -34,19 +34,19 @@ Result<ProcessReader> ProcessReader::open(Vm& vm, CodeLookup& code) {
     return reader;
 }
 
-Result<ProcessView> ProcessReader::decode(ProcessSlot slot, std::span<const std::byte> bytes,
+Result<ProcessView> ProcessReader::decode(IdSlot slot, std::span<const std::byte> bytes,
                                           bool yielded) {
     const StructView view(bytes);
     ProcessView process;
-    process.address = slot.process;
-    process.facts.set_struct_address(slot.process);
+    process.address = slot.address;
+    process.facts.set_struct_address(slot.address);
     const auto id = view.get(f_.id);
     const auto owner = pids_.owner_id(id);
     if (!owner || pids_.slot(id) != slot.slot) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("process structure at {:#x}: expected the pid of slot {}, found "
                                 "{:#x}",
-                                slot.process, slot.slot, id));
+                                slot.address, slot.slot, id));
     }
     process.facts.set_owner_id(*owner);
     process.facts.set_pid_word(id);

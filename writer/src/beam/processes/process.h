@@ -4,8 +4,8 @@
 #include "beam/layout/structs.h"
 #include "beam/processes/queue_lengths.h"
 #include "beam/tables/code_lookup.h"
+#include "beam/tables/id_table.h"
 #include "beam/tables/pid_words.h"
-#include "beam/tables/process_table.h"
 
 #include <records.pb.h>
 
@@ -56,8 +56,7 @@ class ProcessReader {
     /// not a process's: its id does not lead back to `slot`. A process whose bounds contradict one
     /// another is given, void. `yielded`: it runs, but the structure says where it stands (see
     /// YieldState).
-    Result<ProcessView> decode(ProcessSlot slot, std::span<const std::byte> bytes,
-                               bool yielded = false);
+    Result<ProcessView> decode(IdSlot slot, std::span<const std::byte> bytes, bool yielded = false);
 
     /// Used parts of young and old heap, and what is beside them, as the structure says, whether or
     /// not it is at rest.

@@ -1,6 +1,6 @@
 #include "beam/tables/pid_words.h"
 
-#include "beam/tables/process_table.h"
+#include "beam/tables/id_table.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
@@ -13,7 +13,7 @@ constexpr std::uint64_t kDataBits = 28;  // of a pid in OTP 25
 }  // namespace
 
 Result<PidWords> PidWords::of(Vm& vm) {
-    auto table = ProcessTable::open(vm);
+    auto table = IdTable::processes(vm);
     return table ? resolve(vm.layout(), table->slots()) : std::unexpected(table.error());
 }
 

@@ -13,13 +13,13 @@ class AtRest {
     AtRest(Session& session, bool last, const std::function<Result<records::VoidReason>()>* watch)
         : session_(session), last_(last), watch_(watch) {}
 
-    Result<void> batch(std::span<const beam::ProcessSlot> slots) {
+    Result<void> batch(std::span<const beam::IdSlot> slots) {
         auto& capture = session_.processes();
         const std::size_t bytes = capture.structure_bytes();
         structures_.resize(slots.size() * bytes);
         reads_.resize(slots.size());
         for (std::size_t index = 0; index < slots.size(); ++index) {
-            reads_[index] = {slots[index].process,
+            reads_[index] = {slots[index].address,
                              std::span(structures_).subspan(index * bytes, bytes), false};
         }
         RETURN_IF_ERROR(session_.vm().bulk().read_batch(reads_));
@@ -29,7 +29,7 @@ class AtRest {
             }
             Try request{slots[index], reads_[index].into, session_.epoch_number()};
             request.yielded =
-                session_.stopper().yield_state().apply(slots[index].process, reads_[index].into);
+                session_.stopper().yield_state().apply(slots[index].address, reads_[index].into);
             request.watch = watch_;
             request.skip_reason = session_.skip_reason(reads_[index].into);
             request.last = last_ || request.skip_reason != records::VOID_REASON_NONE;
@@ -41,7 +41,7 @@ class AtRest {
         return {};
     }
 
-    std::vector<beam::ProcessSlot> left() { return std::move(left_); }
+    std::vector<beam::IdSlot> left() { return std::move(left_); }
 
   private:
     Session& session_;
@@ -49,16 +49,16 @@ class AtRest {
     const std::function<Result<records::VoidReason>()>* watch_;
     std::vector<std::byte> structures_;
     std::vector<memory::BatchRead> reads_;
-    std::vector<beam::ProcessSlot> left_;
+    std::vector<beam::IdSlot> left_;
 };
 
 }  // namespace
 
-Result<std::vector<beam::ProcessSlot>> capture_at_rest(
+Result<std::vector<beam::IdSlot>> capture_at_rest(
     Session& session, bool last, const std::function<Result<records::VoidReason>()>* watch) {
     AtRest at_rest(session, last, watch);
     auto done = for_each_batch(
-        session, [&](std::span<const beam::ProcessSlot> slots) { return at_rest.batch(slots); });
+        session, [&](std::span<const beam::IdSlot> slots) { return at_rest.batch(slots); });
     if (done) {
         // While nothing moves: a binary that is read later may be another.
         done = session.processes().binaries().settle();

@@ -16,17 +16,16 @@ constexpr std::chrono::milliseconds kFirstWait{1};
 
 Result<std::vector<Pending>> capture_live(Session& session, ProcessRetrier& retrier) {
     std::vector<Pending> pending;
-    auto done =
-        for_each_batch(session, [&](std::span<const beam::ProcessSlot> slots) -> Result<void> {
-            for (const auto& slot : slots) {
-                Pending process{slot};
-                ASSIGN_OR_RETURN(auto captured, retrier.attempt(process, nullptr));
-                if (!captured) {
-                    pending.push_back(process);
-                }
+    auto done = for_each_batch(session, [&](std::span<const beam::IdSlot> slots) -> Result<void> {
+        for (const auto& slot : slots) {
+            Pending process{slot};
+            ASSIGN_OR_RETURN(auto captured, retrier.attempt(process, nullptr));
+            if (!captured) {
+                pending.push_back(process);
             }
-            return {};
-        });
+        }
+        return {};
+    });
     return done ? Result<std::vector<Pending>>(std::move(pending)) : std::unexpected(done.error());
 }
 

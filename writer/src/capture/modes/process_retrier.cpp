@@ -20,7 +20,7 @@ Result<bool> ProcessRetrier::look_at(Pending& pending) {
         }
         pending.slot = used.front();
     }
-    return proof_.read(pending.slot.process, before_);
+    return proof_.read(pending.slot.address, before_);
 }
 
 Result<bool> ProcessRetrier::attempt(Pending& pending, const Watch* watch) {
@@ -35,12 +35,12 @@ Result<bool> ProcessRetrier::attempt(Pending& pending, const Watch* watch) {
         if (session_->used_up()) {
             return records::VOID_REASON_LIMIT;
         }
-        ASSIGN_OR_RETURN(auto read, proof_.read(pending.slot.process, after_));
+        ASSIGN_OR_RETURN(auto read, proof_.read(pending.slot.address, after_));
         return read ? proof_.changed(before_, after_) : records::VOID_REASON_EXITING;
     };
     Try request{pending.slot, before_.structure, session_->epoch_number(), pending.tries};
     request.yielded =
-        session_->stopper().yield_state().apply(pending.slot.process, before_.structure);
+        session_->stopper().yield_state().apply(pending.slot.address, before_.structure);
     request.skip_reason = session_->skip_reason(before_.structure);
     request.last = request.skip_reason != records::VOID_REASON_NONE;
     if (!request.last) {
@@ -60,7 +60,7 @@ Result<bool> ProcessRetrier::attempt(Pending& pending, const Watch* watch) {
 }
 
 Result<std::optional<beam::ProcessSize>> ProcessRetrier::size(const Pending& pending) {
-    ASSIGN_OR_RETURN(auto read, proof_.read(pending.slot.process, after_));
+    ASSIGN_OR_RETURN(auto read, proof_.read(pending.slot.address, after_));
     return read ? std::optional(sizer_.size(after_.structure)) : std::nullopt;
 }
 

@@ -11,7 +11,7 @@ namespace beamdump::capture {
 
 /// A process that has kept changing so far.
 struct Pending {
-    beam::ProcessSlot slot;
+    beam::IdSlot slot;
     std::uint32_t tries = 0;
     records::VoidReason reason = records::VOID_REASON_NONE;  ///< of the last try
 };

@@ -12,11 +12,11 @@ namespace {
 constexpr std::uint32_t kSlotsAtOnce = 1024;
 constexpr std::size_t kSlotBatch = 64;
 
-using VisitSlots = std::function<Result<void>(std::span<const beam::ProcessSlot>)>;
+using VisitSlots = std::function<Result<void>(std::span<const beam::IdSlot>)>;
 
 struct SizedSlot {
     std::uint64_t bytes = 0;
-    beam::ProcessSlot slot;
+    beam::IdSlot slot;
 };
 
 /// Cuts slots into batches and counts them.
@@ -24,7 +24,7 @@ class Batches {
   public:
     Batches(Session& session, const VisitSlots& visit) : session_(session), visit_(visit) {}
 
-    Result<void> hand_over(std::span<const beam::ProcessSlot> slots) {
+    Result<void> hand_over(std::span<const beam::IdSlot> slots) {
         for (std::size_t at = 0; at < slots.size(); at += kSlotBatch) {
             const auto batch = slots.subspan(at, std::min(kSlotBatch, slots.size() - at));
             seen_ += batch.size();
@@ -57,16 +57,15 @@ Result<void> in_table_order(Session& session, const VisitSlots& visit) {
 Result<void> for_each_batch(Session& session, const VisitSlots& visit) {
     Batches batches(session, visit);
     if (!session.options().max_bytes) {
-        return in_table_order(session, [&](std::span<const beam::ProcessSlot> slots) {
-            return batches.hand_over(slots);
-        });
+        return in_table_order(
+            session, [&](std::span<const beam::IdSlot> slots) { return batches.hand_over(slots); });
     }
     ASSIGN_OR_RETURN(auto sizer, beam::ProcessSizer::open(session.vm()));
     std::vector<SizedSlot> sized;
     std::vector<std::byte> structure(sizer.structure_bytes());
-    auto done = in_table_order(session, [&](std::span<const beam::ProcessSlot> slots) {
+    auto done = in_table_order(session, [&](std::span<const beam::IdSlot> slots) {
         for (const auto& slot : slots) {
-            if (session.vm().bulk().read(slot.process, structure)) {
+            if (session.vm().bulk().read(slot.address, structure)) {
                 sized.push_back({sizer.size(structure).bytes, slot});
             }
         }
@@ -76,7 +75,7 @@ Result<void> for_each_batch(Session& session, const VisitSlots& visit) {
         return done;
     }
     std::ranges::sort(sized, {}, &SizedSlot::bytes);
-    std::vector<beam::ProcessSlot> slots;
+    std::vector<beam::IdSlot> slots;
     slots.reserve(sized.size());
     for (const auto& one : sized) {
         slots.push_back(one.slot);

@@ -11,6 +11,6 @@ namespace beamdump::capture {
 /// output's size is limited, the smallest processes first, so that the largest are what is cut.
 /// Reports progress before each batch. Memory: with a limit 24 bytes a process.
 Result<void> for_each_batch(
-    Session& session, const std::function<Result<void>(std::span<const beam::ProcessSlot>)>& visit);
+    Session& session, const std::function<Result<void>(std::span<const beam::IdSlot>)>& visit);
 
 }  // namespace beamdump::capture

@@ -3,7 +3,7 @@
 #include "beam/processes/off_heap.h"
 #include "beam/processes/process.h"
 #include "beam/tables/owned_table.h"
-#include "beam/tables/process_table.h"
+#include "beam/tables/registered.h"
 
 #include <libdump/base/return_if_error.h>
 

@@ -1,0 +1,69 @@
+#include "cli/list_command.h"
+
+#include "cli/shared_options.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+namespace beamdump::cli {
+
+namespace {
+
+class ListCommand final : public Command {
+  public:
+    explicit ListCommand(const ListSpec& spec) : spec_(spec) { query_.sort = spec.sort; }
+
+    [[nodiscard]] Description description() const override { return spec_.description; }
+
+    void add_options(CLI::App& app) override {
+        std::string fields;
+        for (const auto& column : spec_.columns) {
+            fields += fmt::format("{}{}", fields.empty() ? "" : ", ", column.name);
+        }
+        add_dump(app, dump_);
+        app.add_option(
+               "--sort", query_.sort,
+               fmt::format("A field: {} (default), or another of those of --filter", spec_.sort))
+            ->option_text("FIELD");
+        app.add_option("--filter", query_.filters,
+                       fmt::format("Only {} with TEXT in a field; FIELD=TEXT matches one field: "
+                                   "{}. Repeatable; all filters must match",
+                                   spec_.texts.things, fields))
+            ->type_size(1)
+            ->allow_extra_args(false)
+            ->option_text("TEXT");
+        add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
+        add_answer(app, answer_);
+    }
+
+    Result<void> check_options() override {
+        auto list = query::RowList::make(spec_.columns, query_);
+        return list ? Result<void>() : std::unexpected(list.error());
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto choice = no_heaps();
+        choice.other_sections = true;
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        ASSIGN_OR_RETURN(auto list, spec_.list(*dump, dump_, query_));
+        const auto render = answer_.json ? render::rows_json : render::rows_text;
+        render(fitted(invocation.out(), answer_), list, query::dump_facts(*dump, dump_),
+               spec_.texts);
+        return Outcome{};
+    }
+
+  private:
+    ListSpec spec_;
+    std::string dump_;
+    AnswerOptions answer_;
+    query::RowQuery query_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_list_command(const ListSpec& spec) {
+    return std::make_unique<ListCommand>(spec);
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,187 @@
+#include "query/activity/ports.h"
+
+#include "query/node/process_line.h"
+#include "query/node/sections.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
+#include <libdump/model/owner_id.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <unordered_map>
+
+namespace beamdump::query {
+
+namespace {
+
+enum Place : std::uint8_t {
+    kPort,
+    kName,
+    kDriver,
+    kConnected,
+    kOwner,
+    kRegisteredName,
+    kInput,
+    kOutput,
+    kQueue,
+    kOsPid,
+    kBusy,
+    kDistribution,
+    kClosing,
+    kPlaces
+};
+
+constexpr std::array<Column, kPlaces> kColumns = {{{"port", "PORT"},
+                                                   {"name", "NAME", ColumnKind::kText, true},
+                                                   {"driver", "DRIVER"},
+                                                   {"connected", "CONNECTED"},
+                                                   {"owner", "OWNER", ColumnKind::kText, true},
+                                                   {"registered_name", ""},
+                                                   {"input", "INPUT", ColumnKind::kBytes},
+                                                   {"output", "OUTPUT", ColumnKind::kBytes},
+                                                   {"queue", "QUEUE", ColumnKind::kBytes},
+                                                   {"os_pid", "OS PID", ColumnKind::kId},
+                                                   {"busy", "BUSY", ColumnKind::kFlag},
+                                                   {"distribution", "", ColumnKind::kFlag},
+                                                   {"closing", "", ColumnKind::kFlag}}};
+
+/// Registered names by the pid's text.
+Result<std::unordered_map<std::string, std::string>> registered_names(Dump& dump) {
+    constexpr std::array kAsked = {records::PROCESS_COLUMN_OWNER_ID,
+                                   records::PROCESS_COLUMN_REGISTERED_NAME};
+    std::unordered_map<std::string, std::string> names;
+    RETURN_IF_ERROR(dump.processes().visit(kAsked, [&](std::uint64_t, ProcessIndex::Values values) {
+        if (values[0] && values[1]) {
+            names.emplace(pid_text(*values[0]),
+                          atom_text(dump, static_cast<std::uint32_t>(*values[1])));
+        }
+        return true;
+    }));
+    return names;
+}
+
+Row row_of(Dump& dump, const records::Port& port) {
+    Row row(kPlaces);
+    const auto number = [&](Place place, bool has, std::uint64_t value) {
+        if (has) {
+            row[place] = value;
+        }
+    };
+    const auto flag = [&](Place place, bool has, bool value) {
+        if (has) {
+            row[place] = value;
+        }
+    };
+    const auto text = [&](Place place, bool has, std::string value) {
+        if (has) {
+            row[place] = std::move(value);
+        }
+    };
+    text(kPort, port.has_number(), fmt::format("#Port<0.{}>", port.number()));
+    text(kName, port.has_name(), port.name());
+    text(kDriver, port.has_driver(), port.driver());
+    text(kConnected, port.has_connected_owner_id(), pid_text(port.connected_owner_id()));
+    if (port.has_registered_name_atom()) {
+        row[kRegisteredName] = atom_text(dump, port.registered_name_atom());
+    }
+    number(kInput, port.has_input_bytes(), port.input_bytes());
+    number(kOutput, port.has_output_bytes(), port.output_bytes());
+    number(kQueue, port.has_queued_bytes(), port.queued_bytes());
+    number(kOsPid, port.has_os_pid(), static_cast<std::uint64_t>(port.os_pid()));
+    flag(kBusy, port.has_busy(), port.busy());
+    flag(kDistribution, port.has_distribution(), port.distribution());
+    flag(kClosing, port.has_closing(), port.closing());
+    return row;
+}
+
+/// A line of a `=port` section (print_port_info(), erl_bif_port.c and io.c, OTP 25 to 29).
+void take_line(const SectionLine& line, Row& row) {
+    if (!line.name) {
+        return;
+    }
+    const auto number = [&](Place place) {
+        std::uint64_t value = 0;
+        const auto* const end = line.value.data() + line.value.size();
+        const auto read = std::from_chars(line.value.data(), end, value);
+        if (read.ec == std::errc() && read.ptr == end) {
+            row[place] = value;
+        }
+    };
+    if (*line.name == "Connected") {
+        row[kConnected] = std::string(line.value);
+    } else if (*line.name == "Registered as") {
+        row[kRegisteredName] = std::string(line.value);
+    } else if (*line.name == "Input") {
+        number(kInput);
+    } else if (*line.name == "Output") {
+        number(kOutput);
+    } else if (*line.name == "Queue") {
+        number(kQueue);
+    } else if (line.name->starts_with("Port controls ") || line.name->starts_with("Port is ")) {
+        row[kName] = std::string(line.value);
+    } else if (*line.name == "State") {
+        row[kBusy] = false;  // unless the line after it, which only says what is set, says so
+        row[kDistribution] = line.value.find("DISTR") != std::string_view::npos;
+        row[kClosing] = line.value.find("CLOSING") != std::string_view::npos ||
+                        line.value.find("EXITING") != std::string_view::npos;
+    } else if (*line.name == "Task Flags") {
+        row[kBusy] = line.value.find("BUSY_PORT") != std::string_view::npos;
+    }
+}
+
+Result<void> of_crash_dump(Dump& dump, const std::string& file,
+                           const std::function<void(Row)>& add) {
+    SectionsOptions options;
+    options.tag = "port";
+    options.limit = 0;
+    ASSIGN_OR_RETURN(auto sections, SectionListing::open(dump, file, options));
+    Row row;
+    SectionListing::Visit visit;
+    visit.begin = [&](std::string_view argument) {
+        row = Row(kPlaces);
+        row[kPort] = std::string(argument);
+    };
+    visit.line = [&](const SectionLine& line) { take_line(line, row); };
+    visit.end = [&] { add(std::move(row)); };
+    auto done = sections->show(visit);
+    return done ? Result<void>() : std::unexpected(done.error());
+}
+
+}  // namespace
+
+std::span<const Column> port_columns() {
+    return kColumns;
+}
+
+Result<RowList> list_ports(Dump& dump, const std::string& file, const RowQuery& query) {
+    ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
+    ASSIGN_OR_RETURN(const auto names, registered_names(dump));
+    const auto add = [&](Row row) {
+        if (const auto owner = names.find(cell_text(row[kConnected])); owner != names.end()) {
+            row[kOwner] = owner->second;
+        }
+        list.add(std::move(row));
+    };
+    if (is_of_crash_dump(dump)) {
+        RETURN_IF_ERROR(of_crash_dump(dump, file, add));
+        return list;
+    }
+    if (dump.trailer().ports_offset().empty()) {
+        return fail(ErrorCode::kNotFound,
+                    "the dump has no ports: it was captured by an older version, or they could "
+                    "not be read (the warnings of summary tell)");
+    }
+    for (const auto offset : dump.trailer().ports_offset()) {
+        ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Ports>(
+                                              offset, format::RecordKind::kPorts));
+        for (const auto& port : page.port()) {
+            add(row_of(dump, port));
+        }
+    }
+    return list;
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,135 @@
+#include "query/rows/row_list.h"
+
+#include "query/rows/unknown_value.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <algorithm>
+#include <compare>
+
+namespace beamdump::query {
+
+namespace {
+
+bool is_column_letter(char c) {
+    return (c >= 'a' && c <= 'z') || c == '_';
+}
+
+std::size_t column_of(std::span<const Column> columns, std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::find(columns, name, &Column::name) -
+                                    columns.begin());
+}
+
+std::vector<std::string_view> names_of(std::span<const Column> columns) {
+    std::vector<std::string_view> names(columns.size());
+    std::ranges::transform(columns, names.begin(), &Column::name);
+    return names;
+}
+
+std::strong_ordering order(const Cell& one, const Cell& other) {
+    if (one.index() != other.index()) {
+        // Cells of one column differ in kind only where one is absent.
+        return std::holds_alternative<std::monostate>(one) ? std::strong_ordering::greater
+                                                           : std::strong_ordering::less;
+    }
+    if (const auto* text = std::get_if<std::string>(&one)) {
+        return *text <=> std::get<std::string>(other);
+    }
+    if (const auto* number = std::get_if<std::uint64_t>(&one)) {
+        return std::get<std::uint64_t>(other) <=> *number;
+    }
+    if (const auto* flag = std::get_if<bool>(&one)) {
+        return std::get<bool>(other) <=> *flag;
+    }
+    return std::strong_ordering::equal;
+}
+
+}  // namespace
+
+std::string cell_text(const Cell& cell) {
+    if (const auto* text = std::get_if<std::string>(&cell)) {
+        return *text;
+    }
+    if (const auto* number = std::get_if<std::uint64_t>(&cell)) {
+        return std::to_string(*number);
+    }
+    if (const auto* flag = std::get_if<bool>(&cell)) {
+        return *flag ? "true" : "false";
+    }
+    return {};
+}
+
+Result<RowList> RowList::make(std::span<const Column> columns, const RowQuery& query) {
+    const auto sort = column_of(columns, query.sort);
+    if (sort == columns.size()) {
+        return fail(ErrorCode::kUsage, unknown_value("sort order", query.sort, names_of(columns)));
+    }
+    RowList list(columns, sort, query.limit);
+    for (const std::string& text : query.filters) {
+        const auto equals = text.find('=');
+        const auto name = std::string_view(text).substr(0, equals);
+        if (equals == std::string::npos || name.empty() ||
+            !std::ranges::all_of(name, is_column_letter)) {
+            list.filters_.push_back({columns.size(), text});
+            continue;
+        }
+        const auto column = column_of(columns, name);
+        if (column == columns.size()) {
+            return fail(ErrorCode::kUsage, unknown_value("field", name, names_of(columns)));
+        }
+        list.filters_.push_back({column, text.substr(equals + 1)});
+    }
+    return list;
+}
+
+bool RowList::matches(const Row& row) const {
+    const auto has = [](const Cell& cell, const std::string& text) {
+        return cell_text(cell).find(text) != std::string::npos;
+    };
+    return std::ranges::all_of(filters_, [&](const Filter& filter) {
+        return filter.column < row.size()
+                   ? has(row[filter.column], filter.text)
+                   : std::ranges::any_of(
+                         row, [&](const Cell& cell) { return has(cell, filter.text); });
+    });
+}
+
+bool RowList::before(const Kept& one, const Kept& other) const {
+    const auto by_column = order(one.row[sort_], other.row[sort_]);
+    return by_column != 0 ? by_column < 0 : one.number < other.number;
+}
+
+void RowList::cut() {
+    const auto middle = kept_.begin() + static_cast<std::ptrdiff_t>(limit_);
+    std::ranges::nth_element(
+        kept_, middle, [this](const Kept& one, const Kept& other) { return before(one, other); });
+    kept_.erase(middle, kept_.end());
+}
+
+void RowList::add(Row row) {
+    ++total_;
+    if (!matches(row)) {
+        return;
+    }
+    kept_.push_back({std::move(row), matching_++});
+    if (limit_ != 0 && kept_.size() / 2 >= limit_) {
+        cut();
+    }
+}
+
+std::vector<Row> RowList::take() {
+    if (limit_ != 0 && kept_.size() > limit_) {
+        cut();
+    }
+    std::ranges::sort(kept_,
+                      [this](const Kept& one, const Kept& other) { return before(one, other); });
+    std::vector<Row> rows;
+    rows.reserve(kept_.size());
+    for (Kept& kept : kept_) {
+        rows.push_back(std::move(kept.row));
+    }
+    kept_.clear();
+    return rows;
+}
+
+}  // namespace beamdump::query

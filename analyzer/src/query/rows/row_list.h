@@ -1,0 +1,82 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace beamdump::query {
+
+/// What a list shows in one column of one row: absent where the dump does not have it.
+using Cell = std::variant<std::monostate, bool, std::uint64_t, std::string>;
+using Row = std::vector<Cell>;
+
+/// kId: a number that is a name, as an OS pid. A text or an id is absent where there is none, a
+/// count where it is not known.
+enum class ColumnKind : std::uint8_t { kText, kId, kCount, kBytes, kFlag };
+
+/// A column of a list of things that are alike: ports, tables, modules...
+struct Column {
+    std::string_view name;   ///< in --sort, --filter and JSON
+    std::string_view title;  ///< in the head of the text; without one, it is in JSON only
+    ColumnKind kind = ColumnKind::kText;
+    bool shrinks = false;  ///< may be cut to fit a terminal
+};
+
+struct RowQuery {
+    std::string sort;                  ///< a column's name
+    std::vector<std::string> filters;  ///< TEXT, or COLUMN=TEXT; all must match
+    std::uint64_t limit = 20;          ///< 0: all
+};
+
+/// Collects the rows that a question asks for. Numbers and flags sort largest first, texts
+/// ascending, absent cells last; equal rows stay in the order in which they were added. Memory:
+/// twice `limit` rows.
+class RowList {
+  public:
+    /// `columns` must outlive the list. kUsage, with the columns' names, for one that is none.
+    static Result<RowList> make(std::span<const Column> columns, const RowQuery& query);
+
+    /// One cell for each column.
+    void add(Row row);
+
+    [[nodiscard]] std::span<const Column> columns() const { return columns_; }
+    [[nodiscard]] std::uint64_t total() const { return total_; }        ///< rows added
+    [[nodiscard]] std::uint64_t matching() const { return matching_; }  ///< that pass the filters
+    /// The first `limit` rows, in order.
+    [[nodiscard]] std::vector<Row> take();
+
+  private:
+    struct Filter {
+        std::size_t column = 0;  ///< all where it is the number of columns
+        std::string text;
+    };
+    struct Kept {
+        Row row;
+        std::uint64_t number = 0;
+    };
+
+    RowList(std::span<const Column> columns, std::size_t sort, std::uint64_t limit)
+        : columns_(columns), sort_(sort), limit_(limit) {}
+    [[nodiscard]] bool matches(const Row& row) const;
+    [[nodiscard]] bool before(const Kept& one, const Kept& other) const;
+    void cut();
+
+    std::span<const Column> columns_;
+    std::size_t sort_;
+    std::uint64_t limit_;
+    std::vector<Filter> filters_;
+    std::vector<Kept> kept_;
+    std::uint64_t total_ = 0;
+    std::uint64_t matching_ = 0;
+};
+
+/// A cell as JSON and filters have it: a number in decimal, true or false; empty where it is
+/// absent.
+std::string cell_text(const Cell& cell);
+
+}  // namespace beamdump::query

@@ -1,0 +1,95 @@
+#include "render/shared/row_list.h"
+
+#include "render/shared/json.h"
+#include "render/shared/layout.h"
+#include "render/shared/table.h"
+#include "render/shared/units.h"
+
+#include <utility>
+
+namespace beamdump::render {
+
+namespace {
+
+std::string shown(const query::Column& column, const query::Cell& cell) {
+    if (const auto* flag = std::get_if<bool>(&cell)) {
+        return *flag ? "yes" : "";
+    }
+    if (const auto* number = std::get_if<std::uint64_t>(&cell)) {
+        switch (column.kind) {
+            case query::ColumnKind::kBytes:
+                return bytes_text(*number);
+            case query::ColumnKind::kId:
+                return std::to_string(*number);
+            default:
+                return count_text(*number);
+        }
+    }
+    if (const auto* text = std::get_if<std::string>(&cell)) {
+        return one_line(*text);
+    }
+    const bool may_be_none =
+        column.kind == query::ColumnKind::kText || column.kind == query::ColumnKind::kId;
+    return may_be_none ? "" : "?";
+}
+
+void write_cell(JsonWriter& json, std::string_view name, const query::Cell& cell) {
+    std::visit(
+        [&](const auto& value) {
+            if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
+                json.member(name, value);
+            }
+        },
+        cell);
+}
+
+}  // namespace
+
+void rows_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
+               const RowListTexts& texts) {
+    print_layout_notice(output, facts.layout);
+    std::vector<Table::Column> head;
+    for (const auto& column : list.columns()) {
+        if (!column.title.empty()) {
+            const bool number =
+                column.kind != query::ColumnKind::kText && column.kind != query::ColumnKind::kFlag;
+            head.push_back(
+                {std::string(column.title), number ? Align::kRight : Align::kLeft, column.shrinks});
+        }
+    }
+    Table table(std::move(head));
+    const auto rows = list.take();
+    for (const auto& row : rows) {
+        std::vector<std::string> cells;
+        for (std::size_t at = 0; at < row.size(); ++at) {
+            if (!list.columns()[at].title.empty()) {
+                cells.push_back(shown(list.columns()[at], row[at]));
+            }
+        }
+        table.add(std::move(cells));
+    }
+    if (!rows.empty()) {
+        table.print(output);
+    }
+    if (rows.size() < list.matching()) {
+        output.print("{} more; --limit 0 shows all\n", count_text(list.matching() - rows.size()));
+    } else if (list.matching() == 0) {
+        output.print("none of {} {} matches\n", count_text(list.total()), texts.things);
+    }
+}
+
+void rows_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
+               const RowListTexts& texts) {
+    JsonWriter json(output, texts.schema);
+    write_dump(json, "dump", facts);
+    json.member("total", list.total());
+    json.member("matching", list.matching());
+    write_objects(json, texts.member, list.take(), [&](const query::Row& row) {
+        for (std::size_t at = 0; at < row.size(); ++at) {
+            write_cell(json, list.columns()[at].name, row[at]);
+        }
+    });
+    json.finish();
+}
+
+}  // namespace beamdump::render

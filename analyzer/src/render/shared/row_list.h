@@ -1,0 +1,25 @@
+#pragma once
+
+#include "query/node/dump_facts.h"
+#include "query/rows/row_list.h"
+#include "render/shared/output.h"
+
+#include <string_view>
+
+namespace beamdump::render {
+
+/// What an answer that is a list says of itself.
+struct RowListTexts {
+    std::string_view schema;  ///< "beamdump.NAME/VERSION"
+    std::string_view member;  ///< the JSON member that holds the rows
+    std::string_view things;  ///< in sentences: "ports"
+};
+
+/// A table, and how many rows more there are. Takes the list's rows.
+void rows_text(Output& output, query::RowList& list, const query::DumpFacts& facts,
+               const RowListTexts& texts);
+/// One object for each row, without members for absent cells. Takes the list's rows.
+void rows_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
+               const RowListTexts& texts);
+
+}  // namespace beamdump::render

@@ -1,0 +1,31 @@
+%% What the node says of itself, for comparison with a dump: a line each, fields separated by tabs.
+-module(node_facts).
+-export([write/2]).
+
+%% Gives the number of lines.
+write(File, What) ->
+    Lines = facts(What),
+    ok = file:write_file(File, [[lists:join($\t, Line), $\n] || Line <- Lines]),
+    length(Lines).
+
+%% Port, name, connected process, registered name, input, output, queue, OS pid; without those that
+%% the answering process and its like own.
+facts(<<"ports">>) ->
+    [[port_to_list(Port), unicode:characters_to_binary(info(Port, name)),
+      pid_to_list(info(Port, connected)), name(Port), integer_to_list(info(Port, input)),
+      integer_to_list(info(Port, output)), integer_to_list(info(Port, queue_size)),
+      os_pid(info(Port, os_pid))]
+     || Port <- erlang:ports(), info(Port, connected) =/= self()].
+
+info(Port, What) ->
+    {What, Value} = erlang:port_info(Port, What),
+    Value.
+
+name(Port) ->
+    case erlang:port_info(Port, registered_name) of
+        [] -> "";
+        {registered_name, Name} -> atom_to_binary(Name)
+    end.
+
+os_pid(undefined) -> "";
+os_pid(Pid) -> integer_to_list(Pid).

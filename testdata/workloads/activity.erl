@@ -1,0 +1,29 @@
+%% What a node does beside processes. Ports: sockets, a program that answered, and one that does not
+%% read what it gets, so that its port is busy and has a queue.
+-module(activity).
+-export([start/1]).
+
+start(Scale) ->
+    Owner = self(),
+    Ports = spawn_link(fun() -> ports(Owner, round(100 * Scale)) end),
+    true = register(activity_ports, Ports),
+    receive {Ports, ready} -> ok end.
+
+ports(Owner, Sockets) ->
+    Cat = open_port({spawn_executable, "/bin/cat"}, [binary, {args, ["-"]}]),
+    true = port_command(Cat, <<"twelve bytes">>),
+    receive {Cat, {data, <<"twelve bytes">>}} -> ok end,
+    Blocked = open_port({spawn_executable, "/bin/sleep"}, [{args, ["100000"]}]),
+    true = register(activity_blocked, Blocked),
+    %% More than a pipe takes.
+    true = port_command(Blocked, binary:copy(<<"x">>, 1000000)),
+    false = port_command(Blocked, <<"x">>, [nosuspend]),
+    {ok, Listener} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}, {active, false}]),
+    {ok, Number} = inet:port(Listener),
+    Connected = [begin
+                     {ok, Socket} = gen_tcp:connect({127, 0, 0, 1}, Number, []),
+                     {ok, Peer} = gen_tcp:accept(Listener),
+                     {Socket, Peer}
+                 end || _ <- lists:seq(1, Sockets)],
+    Owner ! {self(), ready},
+    receive never -> {Cat, Listener, Connected} end.

@@ -1,0 +1,95 @@
+"""What a dump says of the node's ports is what the node says of them."""
+
+import pathlib
+import tempfile
+import unittest
+
+from support import schemas, tools
+from support.distribution import start_pair
+from support.node import start_workload
+from support.paths import CAPTURE
+
+MODES = ("auto", "snapshot", "freeze")
+PORTS = ("port", "name", "connected", "registered_name", "input", "output", "queue", "os_pid")
+# Of a connection of nodes, which has its ticks.
+MOVING = ("input", "output", "queue")
+COUNTS = ("input", "output", "queue", "os_pid")
+
+
+class Activity(unittest.TestCase):
+    def setUp(self):
+        self.scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def capture(self, node, mode):
+        dump = self.scratch / f"{mode}.beamdump"
+        tools.expect(tools.run_measured([CAPTURE, "--quiet", "--force", "-o", dump, "--mode", mode,
+                                         node.pid]), 0)
+        return dump
+
+    def facts(self, node, what, fields):
+        """The node's word, by the first field."""
+        path = self.scratch / what
+        node.ask(f"facts {path} {what}")
+        found = {}
+        for line in path.read_text().splitlines():
+            row = dict(zip(fields, line.split("\t"), strict=True))
+            found[row[fields[0]]] = {
+                name: int(value) if name in COUNTS else value
+                for name, value in row.items() if value != ""}
+        return found
+
+    def listed(self, dump, what, *arguments):
+        answer = tools.analyze_json(what, dump, "--limit", "0", *arguments)
+        schemas.validate(answer, what)
+        return answer[what]
+
+
+class Ports(Activity):
+    def compare(self, node, mode):
+        dump = self.capture(node, mode)
+        said = self.facts(node, "ports", PORTS)
+        listed = {port["port"]: port for port in self.listed(dump, "ports")}
+        names = {process["pid"]: process.get("registered_name") for process in
+                 tools.analyze_json("processes", dump, "--limit", "0")["processes"]}
+        # The connection through which the node is asked is new each time.
+        self.assertLessEqual(len(said.keys() ^ listed.keys()), 2)
+        compared = 0
+        for number in said.keys() & listed.keys():
+            port = listed[number]
+            self.assertEqual(port.get("owner"), names[port["connected"]])
+            for field in PORTS:
+                if not (port["distribution"] and field in MOVING):
+                    self.assertEqual(port.get(field), said[number].get(field), f"{field} of {port}")
+                    compared += 1
+        print(f"{mode}: {len(listed)} ports, {compared} facts the same", flush=True)
+        return listed
+
+    def test_ports_and_programs(self):
+        node = start_workload("activity", 1)
+        self.addCleanup(node.stop)
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                listed = self.compare(node, mode)
+                self.assertGreater(len(listed), 200)
+                by_name = {port["registered_name"]: port for port in listed.values()
+                           if "registered_name" in port}
+                blocked = by_name["activity_blocked"]
+                self.assertTrue(blocked["busy"])
+                self.assertGreater(blocked["queue"], 500_000)
+                self.assertEqual(blocked["driver"], "spawn")
+                (cat,) = [port for port in listed.values() if port["name"] == "/bin/cat"]
+                self.assertEqual((cat["input"], cat["output"]), (12, 12))
+                self.assertEqual([port["port"] for port in listed.values() if port["busy"]],
+                                 [blocked["port"]])
+        text = tools.expect(tools.analyze("ports", self.scratch / "freeze.beamdump"), 0).output
+        self.assertIn("activity_ports", text.splitlines()[1])
+
+    def test_distribution(self):
+        node = start_pair()[0]
+        self.addCleanup(node.stop)
+        listed = self.compare(node, "auto")
+        self.assertGreater(len([port for port in listed.values() if port["distribution"]]), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,77 @@
+#include "query/rows/row_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace beamdump::query {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::array<Column, 3> kColumns = {
+    {{"name", "NAME"}, {"size", "SIZE", ColumnKind::kBytes}, {"busy", "BUSY", ColumnKind::kFlag}}};
+
+Row row(const std::string& name, Cell size, Cell busy) {
+    return {name, std::move(size), std::move(busy)};
+}
+
+std::vector<std::string> names(const RowQuery& query) {
+    auto list = RowList::make(kColumns, query).value();
+    list.add(row("b", std::uint64_t{20}, false));
+    list.add(row("d", std::uint64_t{300}, true));
+    list.add(row("a", std::monostate(), true));
+    list.add(row("c", std::uint64_t{20}, std::monostate()));
+    EXPECT_EQ(list.total(), 4U);
+    std::vector<std::string> result;
+    for (const Row& one : list.take()) {
+        result.push_back(cell_text(one[0]));
+    }
+    return result;
+}
+
+TEST(RowList, SortsNumbersAndFlagsDescendingTextsAscendingAbsentLast) {
+    EXPECT_THAT(names({.sort = "name", .filters = {}}), ElementsAre("a", "b", "c", "d"));
+    EXPECT_THAT(names({.sort = "size", .filters = {}}), ElementsAre("d", "b", "c", "a"));
+    EXPECT_THAT(names({.sort = "busy", .filters = {}}), ElementsAre("d", "a", "b", "c"));
+}
+
+TEST(RowList, FiltersByAnyFieldOrByOne) {
+    EXPECT_THAT(names({.sort = "name", .filters = {"20"}}), ElementsAre("b", "c"));
+    EXPECT_THAT(names({.sort = "name", .filters = {"size=3"}}), ElementsAre("d"));
+    EXPECT_THAT(names({.sort = "name", .filters = {"busy=true", "size="}}), ElementsAre("a", "d"));
+    EXPECT_THAT(names({.sort = "name", .filters = {"name=20"}}), IsEmpty());
+    EXPECT_THAT(names({.sort = "name", .filters = {"=20"}}), IsEmpty());
+}
+
+TEST(RowList, KeepsAsManyAsTheLimit) {
+    EXPECT_THAT(names({.sort = "size", .filters = {}, .limit = 1}), ElementsAre("d"));
+    EXPECT_THAT(names({.sort = "size", .filters = {}, .limit = 3}), ElementsAre("d", "b", "c"));
+    EXPECT_EQ(names({.sort = "size", .filters = {}, .limit = 0}).size(), 4U);
+    auto list = RowList::make(kColumns, {.sort = "size", .filters = {"x"}, .limit = 5}).value();
+    for (std::uint64_t number = 0; number < 1000; ++number) {
+        list.add(row(number % 2 == 0 ? "x" : "y", number, false));
+    }
+    EXPECT_EQ(list.total(), 1000U);
+    EXPECT_EQ(list.matching(), 500U);
+    const auto rows = list.take();
+    ASSERT_EQ(rows.size(), 5U);
+    EXPECT_EQ(cell_text(rows.front()[1]), "998");
+    EXPECT_EQ(cell_text(rows.back()[1]), "990");
+}
+
+TEST(RowList, NamesTheFieldsThatThereAre) {
+    const auto sort = RowList::make(kColumns, {.sort = "sise", .filters = {}});
+    ASSERT_FALSE(sort);
+    EXPECT_EQ(sort.error().code, ErrorCode::kUsage);
+    EXPECT_THAT(sort.error().message, HasSubstr("use name, size, busy; did you mean \"size\"?"));
+    const auto filter = RowList::make(kColumns, {.sort = "size", .filters = {"nam=b"}});
+    ASSERT_FALSE(filter);
+    EXPECT_THAT(filter.error().message, HasSubstr("there is no field \"nam\""));
+}
+
+}  // namespace
+}  // namespace beamdump::query
