@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "live"))
 
 from benchmark import machine, record, table  # noqa: E402
-from support import crashdump_viewer, tools  # noqa: E402
+from support import tools  # noqa: E402
+from support.crash import crashdump_viewer  # noqa: E402
 from support.paths import ANALYZE, PROGRAMS  # noqa: E402
 from support.release import RELEASE  # noqa: E402
 

@@ -54,7 +54,7 @@ def compile_testdata(directory, *folders):
     ebin = directory / "ebin"
     ebin.mkdir(exist_ok=True)
     sources = [path for folder in folders
-               for path in glob.glob(str(ROOT / "testdata" / folder / "*.erl"))]
+               for path in (ROOT / "testdata" / folder).rglob("*.erl")]
     subprocess.run(of_release("erlc", "-o", ebin, *sources), check=True,
                    env=base_environment(directory))
     return ebin

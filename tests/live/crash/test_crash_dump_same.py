@@ -1,16 +1,16 @@
 """A dump of a live node, and the crash dump of the same node a moment later: the analyzer says the
 same of both, for processes that did not run in between and as far as both hold a fact.
 
-What they do not both hold, support/same_answers.py names, and a table in docs/crash-dump-import.md;
-nothing else may differ."""
+support/crash/same_answers.py and a table in docs/crash-dump-import.md name what only one of them
+holds; nothing else may differ."""
 
 import pathlib
 import tempfile
 import unittest
 
 from support import tools
+from support.crash.same_answers import NOT_IN_DUMP, NOT_IN_TEXT, SameAnswers
 from support.release import RELEASE
-from support.same_answers import NOT_IN_DUMP, NOT_IN_TEXT, SameAnswers
 from support.zoo import crash_zoo, start_zoo
 
 SCALE = 0.01

@@ -7,9 +7,10 @@ import stat
 import tempfile
 import unittest
 
-from support import crashdump_viewer, tools
+from support import tools
 from support.canonical import canonical
-from support.crash_comparison import CrashComparison
+from support.crash import crashdump_viewer
+from support.crash.crash_comparison import CrashComparison
 from support.release import RELEASE
 from support.zoo import start_zoo
 

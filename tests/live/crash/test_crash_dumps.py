@@ -17,8 +17,9 @@ import sys
 import tempfile
 import unittest
 
-from support import crashdump_viewer, schemas, tools
-from support.crash_comparison import CrashComparison
+from support import schemas, tools
+from support.crash import crashdump_viewer
+from support.crash.crash_comparison import CrashComparison
 from support.node import base_environment
 from support.paths import ROOT
 from support.release import RELEASE, of_release
