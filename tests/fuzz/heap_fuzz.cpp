@@ -58,8 +58,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t roots = std::min<std::size_t>(words.size(), 3);
     for (std::size_t i = 0; i < roots; ++i) {
         census.set_root(i);
-        const TermSizes sizes = sizer.sizes(words[i], &census);
-        must(sizes.flat >= sizes.shared || sizes.unreadable > 0);
+        const auto sizes = sizer.sizes(words[i], &census);
+        must(sizes.has_value());
+        must(sizes->flat >= sizes->shared || sizes->unreadable > 0);
     }
     ScratchSpace space({});
     RetainedSizes retained(scheme, reader, space, [](std::uint64_t) { return false; },
@@ -67,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto done = retained.run(
         [&](const auto& walk) -> Result<void> {
             for (std::size_t i = 0; i < roots; ++i) {
-                walk(i, words[i]);
+                must(walk(i, words[i]).has_value());
             }
             return {};
         },
@@ -80,11 +81,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const HeapBlock block{kRegion, kRegion + words.size() * 8};
     TopLevelTerms terms(scheme, reader,
                         [&](std::uint64_t address) { return census.is_live(address); });
-    terms.add(block);
+    must(terms.add(block).has_value());
     std::uint64_t stretches = 0;
-    terms.visit(
+    const auto visited = terms.visit(
         block, [](const TopLevelTerms::Term&) {},
         [&](const UnreadableStretch& stretch) { stretches += stretch.words; });
+    must(visited.has_value());
     must(stretches <= words.size());
     return 0;
 }

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/base/scratch_space.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/temporary_file.h>
@@ -29,10 +30,10 @@ std::uint64_t with_reserve(std::uint64_t held, std::uint64_t wanted) {
     return in_steps(std::max(wanted, held + std::min(held / 4, kMaxAtOnce)));
 }
 
-std::byte* mapped(void* address, std::uint64_t bytes) {
+Result<std::byte*> mapped(void* address, std::uint64_t bytes) {
     if (address == MAP_FAILED) {
-        throw ScratchError({ErrorCode::kLimit, fmt::format("no address space for {} bytes: {}",
-                                                           bytes, system_error_text(errno))});
+        return fail(ErrorCode::kLimit, fmt::format("no address space for {} bytes: {}", bytes,
+                                                   system_error_text(errno)));
     }
     return static_cast<std::byte*>(address);
 }
@@ -104,19 +105,19 @@ void ScratchBlock::release() {
     file_.close();
 }
 
-void ScratchBlock::grow(std::uint64_t bytes) {
-    if (bytes <= bytes_) {
-        return;
-    }
+Result<void> ScratchBlock::enlarge(std::uint64_t bytes) {
     const std::uint64_t wanted = with_reserve(bytes_, bytes);
     if (in_file()) {
-        grow_in_file(wanted);
-    } else if (!grow_in_memory(wanted) && !grow_in_memory(in_steps(bytes))) {
-        move_to_file(wanted);
+        return grow_in_file(wanted);
     }
+    ASSIGN_OR_RETURN(bool grown, grow_in_memory(wanted));
+    if (!grown) {
+        ASSIGN_OR_RETURN(grown, grow_in_memory(in_steps(bytes)));
+    }
+    return grown ? Result<void>() : move_to_file(wanted);
 }
 
-bool ScratchBlock::grow_in_memory(std::uint64_t bytes) {
+Result<bool> ScratchBlock::grow_in_memory(std::uint64_t bytes) {
     if (space_ != nullptr && !space_->take_memory(bytes - bytes_)) {
         return false;
     }
@@ -127,57 +128,58 @@ bool ScratchBlock::grow_in_memory(std::uint64_t bytes) {
     if (grown == MAP_FAILED && space_ != nullptr) {
         space_->memory_bytes_ -= bytes - bytes_;
     }
-    data_ = mapped(grown, bytes);
+    ASSIGN_OR_RETURN(data_, mapped(grown, bytes));
     bytes_ = bytes;
     return true;
 }
 
-void ScratchBlock::reserve(const Descriptor& file, std::uint64_t bytes) const {
+Result<void> ScratchBlock::reserve(const Descriptor& file, std::uint64_t bytes) const {
     const std::uint64_t others = space_->file_bytes() - (in_file() ? bytes_ : 0);
     if (bytes > space_->max_file_bytes_ - std::min(others, space_->max_file_bytes_)) {
-        throw ScratchError(
-            {ErrorCode::kLimit,
-             fmt::format("tables need more than {} bytes of temporary files in {}, which is the "
-                         "limit; raise it with --max-temporary, or raise --max-memory",
-                         space_->max_file_bytes_, space_->directory().string())});
+        return fail(
+            ErrorCode::kLimit,
+            fmt::format("tables need more than {} bytes of temporary files in {}, which is the "
+                        "limit; raise it with --max-temporary, or raise --max-memory",
+                        space_->max_file_bytes_, space_->directory().string()));
     }
     int refused = EINTR;
     while (refused == EINTR) {
         refused = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
     }
     if (refused != 0) {
-        throw ScratchError(
-            {ErrorCode::kNoSpace,
-             fmt::format("the temporary directory {} has no room for {} bytes, after {} there: {}; "
-                         "set TMPDIR to another directory, or raise --max-memory",
-                         space_->directory().string(), bytes, space_->file_bytes(),
-                         system_error_text(refused))});
+        return fail(
+            ErrorCode::kNoSpace,
+            fmt::format("the temporary directory {} has no room for {} bytes, after {} there: {}; "
+                        "set TMPDIR to another directory, or raise --max-memory",
+                        space_->directory().string(), bytes, space_->file_bytes(),
+                        system_error_text(refused)));
     }
+    return {};
 }
 
-void ScratchBlock::move_to_file(std::uint64_t bytes) {
-    auto file = space_->open_file();
-    if (!file) {
-        throw ScratchError(std::move(file.error()));
-    }
-    reserve(*file, bytes);
-    std::byte* const moved =
-        mapped(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->get(), 0), bytes);
+Result<void> ScratchBlock::move_to_file(std::uint64_t bytes) {
+    ASSIGN_OR_RETURN(auto file, space_->open_file());
+    RETURN_IF_ERROR(reserve(file, bytes));
+    ASSIGN_OR_RETURN(
+        std::byte* const moved,
+        mapped(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0), bytes));
     if (data_ != nullptr) {
         std::memcpy(moved, data_, bytes_);
     }
     release();
     data_ = moved;
     bytes_ = bytes;
-    file_ = std::move(*file);
+    file_ = std::move(file);
     space_->file_bytes_ += bytes;
+    return {};
 }
 
-void ScratchBlock::grow_in_file(std::uint64_t bytes) {
-    reserve(file_, bytes);
-    data_ = mapped(::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE), bytes);
+Result<void> ScratchBlock::grow_in_file(std::uint64_t bytes) {
+    RETURN_IF_ERROR(reserve(file_, bytes));
+    ASSIGN_OR_RETURN(data_, mapped(::mremap(data_, bytes_, bytes, MREMAP_MAYMOVE), bytes));
     space_->file_bytes_ += bytes - bytes_;
     bytes_ = bytes;
+    return {};
 }
 
 }  // namespace beamdump

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/address_marks.h>
 
 #include <bit>
@@ -40,12 +41,14 @@ const AddressMarks::Page* AddressMarks::find_page(std::uint64_t number) const {
     return found == places_.end() ? nullptr : &pages_[found->second];
 }
 
-AddressMarks::Place AddressMarks::place_of(std::uint64_t number) {
-    const auto [found, is_new] = places_.try_emplace(number, static_cast<Place>(pages_.size()));
-    if (is_new) {
-        pages_.push_back({});
+Result<AddressMarks::Place> AddressMarks::place_of(std::uint64_t number) {
+    if (const auto found = places_.find(number); found != places_.end()) {
+        return found->second;
     }
-    return found->second;
+    const auto place = static_cast<Place>(pages_.size());
+    RETURN_IF_ERROR(pages_.push_back({}));
+    places_.emplace(number, place);
+    return place;
 }
 
 }  // namespace beamdump

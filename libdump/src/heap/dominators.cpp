@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/dominators.h>
 
 #include <algorithm>
@@ -14,11 +15,11 @@ DominatorTree::DominatorTree(ScratchSpace* space)
       is_finished_(space),
       further_(space) {}
 
-DominatorTree::Node DominatorTree::add(Node parent, std::uint64_t weight) {
+Result<DominatorTree::Node> DominatorTree::add(Node parent, std::uint64_t weight) {
     const auto node = static_cast<Node>(weight_.size());
-    dominator_.push_back(parent);
-    weight_.push_back(weight);
-    is_finished_.push_back(false);
+    RETURN_IF_ERROR(dominator_.push_back(parent));
+    RETURN_IF_ERROR(weight_.push_back(weight));
+    RETURN_IF_ERROR(is_finished_.push_back(false));
     return node;
 }
 
@@ -51,10 +52,10 @@ DominatorTree::Node DominatorTree::common(Node a, Node b) const {
     return a;
 }
 
-void DominatorTree::solve() {
-    depth_.assign(size(), 0);
-    jump_.assign(size(), 0);
-    largest_part_.assign(size(), 0);
+Result<void> DominatorTree::solve() {
+    RETURN_IF_ERROR(depth_.assign(size(), 0));
+    RETURN_IF_ERROR(jump_.assign(size(), 0));
+    RETURN_IF_ERROR(largest_part_.assign(size(), 0));
     std::ranges::sort(further_);
     // Without circles, whatever leads to a node was finished after it: backwards, every way to a
     // node is known when its turn comes.
@@ -72,6 +73,7 @@ void DominatorTree::solve() {
         weight_[dominator] += weight_[node];
         largest_part_[dominator] = std::max(largest_part_[dominator], weight_[node]);
     }
+    return {};
 }
 
 }  // namespace beamdump

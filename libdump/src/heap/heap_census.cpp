@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/heap_census.h>
 
 #include <algorithm>
@@ -35,10 +36,11 @@ void HeapCensus::set_root(std::uint64_t root, bool list) {
     last_key_set_ = nullptr;
 }
 
-WalkObserver::Entered HeapCensus::enter(const HeapObject& object, std::span<const WalkLevel> path) {
-    const bool is_new = live_.add(object.address);
+Result<WalkObserver::Entered> HeapCensus::enter(const HeapObject& object,
+                                                std::span<const WalkLevel> path) {
+    ASSIGN_OR_RETURN(const bool is_new, live_.add(object.address));
     if (is_new) {
-        count(object);
+        RETURN_IF_ERROR(count(object));
         if (object.terms.count == 0) {
             if (list_) {
                 largest_.offer(root_, word_to(scheme_, object.address, false), object.copy_words,
@@ -46,21 +48,22 @@ WalkObserver::Entered HeapCensus::enter(const HeapObject& object, std::span<cons
             }
         }
     }
-    return {.go_on = true, .mark = is_new};
+    return Entered{.go_on = true, .mark = is_new};
 }
 
-void HeapCensus::leave(std::span<WalkLevel> path) {
+Result<void> HeapCensus::leave(std::span<WalkLevel> path) {
     const WalkLevel& level = path.back();
     if (list_ && level.mark && exceeds_largest_part(level.words, level.largest_part)) {
         largest_.offer(root_, word_to(scheme_, level), level.words, path.first(path.size() - 1));
     }
+    return {};
 }
 
-void HeapCensus::count(const HeapObject& object) {
+Result<void> HeapCensus::count(const HeapObject& object) {
     add(areas_[static_cast<std::size_t>(area_of_(object.address))], object);
     if (object.is_cell) {
         add(cells_, object);
-        return;
+        return {};
     }
     add(kinds_[object.kind], object);
     switch (object.kind) {
@@ -71,11 +74,11 @@ void HeapCensus::count(const HeapObject& object) {
             count_map(object);
             break;
         case BoxedKind::kRefcBinary:
-            count_binary(object);
-            break;
+            return count_binary(object);
         default:
             break;
     }
+    return {};
 }
 
 void HeapCensus::count_tuple(const HeapObject& object) {
@@ -126,12 +129,15 @@ ObjectCount& HeapCensus::key_set_of(std::uint64_t keys_word) {
     return key_sets_.size() < kMaxKeySets ? key_sets_[std::move(keys)] : other_key_sets_;
 }
 
-void HeapCensus::count_binary(const HeapObject& object) {
+Result<void> HeapCensus::count_binary(const HeapObject& object) {
     std::uint64_t address = 0;
     if (reader_.read(object.address + scheme_.refc_binary * kWordBytes, address) !=
-            WordStatus::kHere ||
-        !binaries_seen_.add(address)) {
-        return;
+        WordStatus::kHere) {
+        return {};
+    }
+    ASSIGN_OR_RETURN(const bool is_new, binaries_seen_.add(address));
+    if (!is_new) {
+        return {};
     }
     // The size in a ProcBin (OTP 25) is that of the part which it shows.
     const auto info = reader_.context().binary_at(address);
@@ -141,13 +147,14 @@ void HeapCensus::count_binary(const HeapObject& object) {
     unsized_binaries_ += bytes ? 0 : 1;
     if (largest_binaries_.size() == options_.largest) {
         if (largest_binaries_.empty() || largest_binaries_.front().bytes >= bytes) {
-            return;
+            return {};
         }
         std::ranges::pop_heap(largest_binaries_, larger_binary);
         largest_binaries_.pop_back();
     }
     largest_binaries_.push_back({address, bytes});
     std::ranges::push_heap(largest_binaries_, larger_binary);
+    return {};
 }
 
 std::vector<KeptBinary> HeapCensus::largest_binaries() const {

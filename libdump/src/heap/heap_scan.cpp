@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/heap_scan.h>
 #include <libdump/heap/largest_terms.h>
 
@@ -32,12 +33,14 @@ class Reach final : public WalkObserver {
 
     void set_dead(bool dead) { dead_ = dead; }
 
-    Entered enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
+    Result<Entered> enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
         const bool passes = !dead_ || !is_live_(object.address);
-        return {.go_on = passes, .uncounted = !passes};
+        return Entered{.go_on = passes, .uncounted = !passes};
     }
-    void again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {}
-    void leave(std::span<WalkLevel> /*path*/) override {}
+    Result<void> again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {
+        return {};
+    }
+    Result<void> leave(std::span<WalkLevel> /*path*/) override { return {}; }
 
   private:
     const TopLevelTerms::IsLive& is_live_;
@@ -46,9 +49,9 @@ class Reach final : public WalkObserver {
 
 }  // namespace
 
-void scan_block(const TagScheme& scheme, WordReader& reader, const HeapBlock& block,
-                const std::function<void(const HeapObject&)>& object,
-                const std::function<void(const UnreadableStretch&)>& unreadable) {
+Result<void> scan_block(const TagScheme& scheme, WordReader& reader, const HeapBlock& block,
+                        const std::function<Result<void>(const HeapObject&)>& object,
+                        const std::function<void(const UnreadableStretch&)>& unreadable) {
     UnreadableStretch stretch;
     const auto end_stretch = [&] {
         if (stretch.words > 0) {
@@ -60,7 +63,7 @@ void scan_block(const TagScheme& scheme, WordReader& reader, const HeapBlock& bl
         const auto found = object_at(scheme, reader, block, at);
         if (found) {
             end_stretch();
-            object(*found);
+            RETURN_IF_ERROR(object(*found));
             at += found->words * kWordBytes;
             continue;
         }
@@ -76,39 +79,44 @@ void scan_block(const TagScheme& scheme, WordReader& reader, const HeapBlock& bl
         at += kWordBytes;
     }
     end_stretch();
+    return {};
 }
 
-void TopLevelTerms::add(const HeapBlock& block) {
-    scan_block(
+Result<void> TopLevelTerms::add(const HeapBlock& block) {
+    return scan_block(
         scheme_, reader_, block,
-        [this](const HeapObject& object) {
+        [this](const HeapObject& object) -> Result<void> {
             for (std::uint64_t i = 0; i < object.terms.count; ++i) {
                 std::uint64_t word = 0;
                 if (reader_.read(object.terms_address() + i * kWordBytes, word) !=
                     WordStatus::kHere) {
-                    return;
+                    break;
                 }
                 if (leads_to_object(scheme_, word)) {
-                    referred_.add(pointer_of(word));
+                    RETURN_IF_ERROR(referred_.add(pointer_of(word)));
                 }
             }
+            return {};
         },
         [](const UnreadableStretch&) {});
 }
 
-void TopLevelTerms::visit(const HeapBlock& block, const std::function<void(const Term&)>& term,
-                          const std::function<void(const UnreadableStretch&)>& unreadable) {
+Result<void> TopLevelTerms::visit(const HeapBlock& block,
+                                  const std::function<void(const Term&)>& term,
+                                  const std::function<void(const UnreadableStretch&)>& unreadable) {
     Reach reach(is_live_);
-    scan_block(
+    return scan_block(
         scheme_, reader_, block,
-        [&](const HeapObject& object) {
+        [&](const HeapObject& object) -> Result<void> {
             if (!referred_.has(object.address)) {
                 const std::uint64_t word = word_to(scheme_, object.address, object.is_cell);
                 const bool dead = !is_live_(object.address);
                 reach.set_dead(dead);
-                const auto outcome = (dead ? dead_walk_ : live_walk_).walk(word, reach);
+                ASSIGN_OR_RETURN(const auto outcome,
+                                 (dead ? dead_walk_ : live_walk_).walk(word, reach));
                 term({word, object.address, dead, outcome.words});
             }
+            return {};
         },
         unreadable);
 }

@@ -20,15 +20,16 @@ class Sharing final : public WalkObserver {
     Sharing(AddressMarks& shared, const IsLiteral& is_literal)
         : shared_(shared), is_literal_(is_literal) {}
 
-    Entered enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
-        return {.go_on = !is_literal_(object.address)};
+    Result<Entered> enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
+        return Entered{.go_on = !is_literal_(object.address)};
     }
-    void again(std::uint64_t address, std::span<WalkLevel> /*path*/) override {
+    Result<void> again(std::uint64_t address, std::span<WalkLevel> /*path*/) override {
         if (!is_literal_(address)) {
-            shared_.add(address);
+            RETURN_IF_ERROR(shared_.add(address));
         }
+        return {};
     }
-    void leave(std::span<WalkLevel> /*path*/) override {}
+    Result<void> leave(std::span<WalkLevel> /*path*/) override { return {}; }
 
   private:
     AddressMarks& shared_;
@@ -43,9 +44,10 @@ class LevelNodes {
     /// The node of the path's last level; node 0 for the empty path. `make` makes the node for a
     /// level, given the node above it.
     template <typename Make>
-    Node node_of(std::span<const WalkLevel> path, const Make& make) {
+    Result<Node> node_of(std::span<const WalkLevel> path, const Make& make) {
         while (nodes_.size() < path.size()) {
-            nodes_.push_back(make(nodes_.empty() ? Node{0} : nodes_.back()));
+            ASSIGN_OR_RETURN(const Node node, make(nodes_.empty() ? Node{0} : nodes_.back()));
+            nodes_.push_back(node);
         }
         return nodes_.empty() ? Node{0} : nodes_.back();
     }
@@ -71,49 +73,57 @@ class NodeWalk : public WalkObserver {
     NodeWalk(const AddressMarks& shared, const IsLiteral& is_literal)
         : shared_(shared), is_literal_(is_literal) {}
 
-    Entered enter(const HeapObject& object, std::span<const WalkLevel> path) final {
+    Result<Entered> enter(const HeapObject& object, std::span<const WalkLevel> path) final {
         if (is_literal_(object.address)) {
-            return {.go_on = false, .uncounted = true};
+            return Entered{.go_on = false, .uncounted = true};
         }
         if (!shared_.has(object.address)) {
             alone(object, path);
-            return {};
+            return Entered{};
         }
         if (is_full()) {
-            return {.go_on = false};
+            return Entered{.go_on = false};
         }
-        const Node above = levels_.node_of(path, [this](Node parent) { return make(parent); });
-        const Node node = make(above);
+        ASSIGN_OR_RETURN(const Node above, node_of(path));
+        ASSIGN_OR_RETURN(const Node node, make(above));
         named(object.address, node);
         if (object.terms.count == 0) {
-            leaf(object, node, path);
-            return {.go_on = false, .uncounted = true};
+            RETURN_IF_ERROR(leaf(object, node, path));
+            return Entered{.go_on = false, .uncounted = true};
         }
         levels_.push(node);
-        return {.own_level = true};
+        return Entered{.own_level = true};
     }
-    void again(std::uint64_t address, std::span<WalkLevel> path) final {
-        if (!is_literal_(address)) {
-            met_again(address, levels_.node_of(path, [this](Node parent) { return make(parent); }));
+    Result<void> again(std::uint64_t address, std::span<WalkLevel> path) final {
+        if (is_literal_(address)) {
+            return {};
         }
+        ASSIGN_OR_RETURN(const Node from, node_of(path));
+        return met_again(address, from);
     }
-    void leave(std::span<WalkLevel> path) final {
+    Result<void> leave(std::span<WalkLevel> path) final {
         const auto node = levels_.take(path);
-        left(path, node);
+        RETURN_IF_ERROR(left(path, node));
         if (node) {
             path.back().words = 0;
         }
+        return {};
     }
 
   private:
+    Result<Node> node_of(std::span<const WalkLevel> path) {
+        return levels_.node_of(path, [this](Node parent) { return make(parent); });
+    }
+
     /// Whether no more nodes may be made: the walk is of no use then, and ends soon.
     [[nodiscard]] virtual bool is_full() const = 0;
-    virtual Node make(Node parent) = 0;
+    virtual Result<Node> make(Node parent) = 0;
     virtual void named(std::uint64_t address, Node node) = 0;
     virtual void alone(const HeapObject& object, std::span<const WalkLevel> path) = 0;
-    virtual void leaf(const HeapObject& object, Node node, std::span<const WalkLevel> path) = 0;
-    virtual void met_again(std::uint64_t address, Node from) = 0;
-    virtual void left(std::span<const WalkLevel> path, std::optional<Node> node) = 0;
+    virtual Result<void> leaf(const HeapObject& object, Node node,
+                              std::span<const WalkLevel> path) = 0;
+    virtual Result<void> met_again(std::uint64_t address, Node from) = 0;
+    virtual Result<void> left(std::span<const WalkLevel> path, std::optional<Node> node) = 0;
 
     const AddressMarks& shared_;
     const IsLiteral& is_literal_;
@@ -133,27 +143,27 @@ class Numbering final : public NodeWalk {
     [[nodiscard]] bool is_full() const override { return tree_.size() > kMaxNodes; }
 
   private:
-    Node make(Node parent) override { return tree_.add(parent, 0); }
+    Result<Node> make(Node parent) override { return tree_.add(parent, 0); }
     void named(std::uint64_t address, Node node) override {
         node_of_[shared_.number_of_member(address)] = node;
     }
     void alone(const HeapObject& /*object*/, std::span<const WalkLevel> /*path*/) override {}
-    void leaf(const HeapObject& object, Node node, std::span<const WalkLevel> /*path*/) override {
+    Result<void> leaf(const HeapObject& object, Node node,
+                      std::span<const WalkLevel> /*path*/) override {
         tree_.add_weight(node, object.words);
-        tree_.finish(node);
+        return tree_.finish(node);
     }
-    void met_again(std::uint64_t address, Node from) override {
+    Result<void> met_again(std::uint64_t address, Node from) override {
         // A torn heap may lead back into what is being walked: no way that counts.
         const Node node = shared_.has(address) ? node_of_[shared_.number_of_member(address)] : 0;
-        if (node != 0 && tree_.is_finished(node)) {
-            tree_.add_edge(from, node);
-        }
+        return node != 0 && tree_.is_finished(node) ? tree_.add_edge(from, node) : Result<void>();
     }
-    void left(std::span<const WalkLevel> path, std::optional<Node> node) override {
-        if (node) {
-            tree_.add_weight(*node, path.back().words);
-            tree_.finish(*node);
+    Result<void> left(std::span<const WalkLevel> path, std::optional<Node> node) override {
+        if (!node) {
+            return {};
         }
+        tree_.add_weight(*node, path.back().words);
+        return tree_.finish(*node);
     }
 
     const AddressMarks& shared_;
@@ -172,18 +182,20 @@ class Offering final : public NodeWalk {
 
   private:
     [[nodiscard]] bool is_full() const override { return false; }
-    Node make(Node /*parent*/) override { return ++last_; }
+    Result<Node> make(Node /*parent*/) override { return ++last_; }
     void named(std::uint64_t /*address*/, Node /*node*/) override {}
     void alone(const HeapObject& object, std::span<const WalkLevel> path) override {
         if (object.terms.count == 0) {
             offer(word_to(scheme_, object.address, false), object.words, path);
         }
     }
-    void leaf(const HeapObject& object, Node node, std::span<const WalkLevel> path) override {
+    Result<void> leaf(const HeapObject& object, Node node,
+                      std::span<const WalkLevel> path) override {
         offer(word_to(scheme_, object.address, false), tree_.retained(node), path);
+        return {};
     }
-    void met_again(std::uint64_t /*address*/, Node /*from*/) override {}
-    void left(std::span<const WalkLevel> path, std::optional<Node> node) override {
+    Result<void> met_again(std::uint64_t /*address*/, Node /*from*/) override { return {}; }
+    Result<void> left(std::span<const WalkLevel> path, std::optional<Node> node) override {
         const WalkLevel& level = path.back();
         const std::uint64_t words = node ? tree_.retained(*node) : level.words;
         const std::uint64_t part =
@@ -191,6 +203,7 @@ class Offering final : public NodeWalk {
         if (exceeds_largest_part(words, part)) {
             offer(word_to(scheme_, level), words, path.first(path.size() - 1));
         }
+        return {};
     }
     void offer(std::uint64_t word, std::uint64_t words, std::span<const WalkLevel> path) {
         largest_.offer(root_, word, words, path);
@@ -218,44 +231,41 @@ RetainedSizes::RetainedSizes(const TagScheme& scheme, WordReader& reader, Scratc
       largest_(options.largest) {}
 
 Result<void> RetainedSizes::run(const Roots& roots, const Visit& visit) {
-    try {
-        return walk_all(roots, visit);
-    } catch (const ScratchError& failure) {
-        return std::unexpected(failure.error());
-    }
-}
-
-Result<void> RetainedSizes::walk_all(const Roots& roots, const Visit& visit) {
     RETURN_IF_ERROR(find_shared(roots));
     RETURN_IF_ERROR(number(roots));
-    tree_.solve();
+    RETURN_IF_ERROR(tree_.solve());
     return report(roots, visit);
 }
 
 Result<void> RetainedSizes::find_shared(const Roots& roots) {
     Sharing sharing(shared_, is_literal_);
     TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap, &space_);
-    return roots([&](std::uint64_t, std::uint64_t word) { walk.walk(word, sharing); });
+    return roots([&](std::uint64_t, std::uint64_t word) -> Result<void> {
+        RETURN_IF_ERROR(walk.walk(word, sharing));
+        return {};
+    });
 }
 
 Result<void> RetainedSizes::number(const Roots& roots) {
     seen_.clear();
-    node_of_.assign(shared_.number_members(), 0);
-    tree_.add(0, 0);
+    RETURN_IF_ERROR(node_of_.assign(shared_.number_members(), 0));
+    RETURN_IF_ERROR(tree_.add(0, 0));
     Numbering numbering(shared_, is_literal_, tree_, node_of_);
     TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap, &space_);
-    auto done = roots([&](std::uint64_t, std::uint64_t word) {
+    const auto number_root = [&](std::uint64_t, std::uint64_t word) -> Result<void> {
         if (!numbering.is_full()) {
-            walk.walk(word, numbering);
+            RETURN_IF_ERROR(walk.walk(word, numbering));
         }
-    });
-    if (done && numbering.is_full()) {
+        return {};
+    };
+    RETURN_IF_ERROR(roots(number_root));
+    if (numbering.is_full()) {
         return fail(ErrorCode::kLimit,
                     fmt::format("this process has more than {} objects that are shared or "
                                 "reference shared ones: too many for retained sizes",
                                 Numbering::kMaxNodes));
     }
-    return done;
+    return {};
 }
 
 Result<void> RetainedSizes::report(const Roots& roots, const Visit& visit) {
@@ -263,10 +273,11 @@ Result<void> RetainedSizes::report(const Roots& roots, const Visit& visit) {
     node_of_.release();
     Offering offering(shared_, is_literal_, scheme_, tree_, largest_);
     TermWalk walk(scheme_, reader_, seen_, TermWalk::Measure::kHeap, &space_);
-    return roots([&](std::uint64_t root, std::uint64_t word) {
+    return roots([&](std::uint64_t root, std::uint64_t word) -> Result<void> {
         offering.set_root(root);
-        walk.walk(word, offering);
+        RETURN_IF_ERROR(walk.walk(word, offering));
         std::ranges::for_each(largest_.of_root(root), visit);
+        return {};
     });
 }
 

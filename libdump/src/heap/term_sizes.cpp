@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/term_sizes.h>
 
 #include <vector>
@@ -11,19 +12,15 @@ class AgainNoter final : public WalkObserver {
   public:
     AgainNoter(AddressMarks& again, WalkObserver* next) : again_(again), next_(next) {}
 
-    Entered enter(const HeapObject& object, std::span<const WalkLevel> path) override {
-        return next_ == nullptr ? Entered{} : next_->enter(object, path);
+    Result<Entered> enter(const HeapObject& object, std::span<const WalkLevel> path) override {
+        return next_ == nullptr ? Result<Entered>() : next_->enter(object, path);
     }
-    void again(std::uint64_t address, std::span<WalkLevel> path) override {
-        again_.add(address);
-        if (next_ != nullptr) {
-            next_->again(address, path);
-        }
+    Result<void> again(std::uint64_t address, std::span<WalkLevel> path) override {
+        RETURN_IF_ERROR(again_.add(address));
+        return next_ == nullptr ? Result<void>() : next_->again(address, path);
     }
-    void leave(std::span<WalkLevel> path) override {
-        if (next_ != nullptr) {
-            next_->leave(path);
-        }
+    Result<void> leave(std::span<WalkLevel> path) override {
+        return next_ == nullptr ? Result<void>() : next_->leave(path);
     }
 
   private:
@@ -133,11 +130,11 @@ class FlatSum {
 
 }  // namespace
 
-TermSizes TermSizer::sizes(std::uint64_t word, WalkObserver* observer) {
+Result<TermSizes> TermSizer::sizes(std::uint64_t word, WalkObserver* observer) {
     seen_.clear();
     again_.clear();
     AgainNoter noter(again_, observer);
-    const auto outcome = walk_.walk(word, noter);
+    ASSIGN_OR_RETURN(const auto outcome, walk_.walk(word, noter));
     TermSizes sizes;
     sizes.shared = outcome.words;
     sizes.unreadable = outcome.unreadable;

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/term_walk.h>
 
 #include <algorithm>
@@ -32,17 +33,18 @@ Kind level_kind(const HeapObject& object, bool in_hash_map) {
 
 }  // namespace
 
-TermWalk::Outcome TermWalk::walk(std::uint64_t root, WalkObserver& observer) {
+Result<TermWalk::Outcome> TermWalk::walk(std::uint64_t root, WalkObserver& observer) {
     outcome_ = {};
     levels_.clear();
     kept_only_.clear();
     counted_after_all_.clear();
-    visit(root, observer, true, false);
+    RETURN_IF_ERROR(visit(root, observer, true, false));
     while (!levels_.empty()) {
-        if (step(observer)) {
+        ASSIGN_OR_RETURN(const bool stepped, step(observer));
+        if (stepped) {
             continue;
         }
-        observer.leave(levels_);
+        RETURN_IF_ERROR(observer.leave(levels_));
         const std::uint64_t words = levels_.back().words;
         levels_.pop_back();
         add_words(words);
@@ -59,44 +61,47 @@ void TermWalk::add_words(std::uint64_t words) {
     levels_.back().largest_part = std::max(levels_.back().largest_part, words);
 }
 
-void TermWalk::visit_again(std::uint64_t word, WalkObserver& observer, bool counted) {
+Result<void> TermWalk::visit_again(std::uint64_t word, WalkObserver& observer, bool counted) {
     const std::uint64_t address = pointer_of(word);
     outcome_.shared = outcome_.shared || counted;
-    if (counted && kept_only_.has(address) && counted_after_all_.add(address)) {
-        if (const auto object = heap_object(scheme_, reader_, word)) {
+    if (counted && kept_only_.has(address)) {
+        ASSIGN_OR_RETURN(const bool is_new, counted_after_all_.add(address));
+        const auto object = is_new ? heap_object(scheme_, reader_, word) : std::nullopt;
+        if (object) {
             add_words(object->copy_words);
         }
     }
-    observer.again(address, levels_);
+    return observer.again(address, levels_);
 }
 
-void TermWalk::visit(std::uint64_t word, WalkObserver& observer, bool counted, bool in_hash_map) {
+Result<void> TermWalk::visit(std::uint64_t word, WalkObserver& observer, bool counted,
+                             bool in_hash_map) {
     if (!leads_to_object(scheme_, word)) {
         const WordKind kind = word_kind(scheme_, word);
         outcome_.unreadable += kind == WordKind::kHeader || kind == WordKind::kUnknown ? 1 : 0;
-        return;
+        return {};
     }
     if (marks_.has(pointer_of(word))) {
-        visit_again(word, observer, counted);
-        return;
+        return visit_again(word, observer, counted);
     }
     const auto object = heap_object(scheme_, reader_, word);
     if (!object) {
         ++outcome_.unreadable;
-        return;
+        return {};
     }
     outcome_.unreadable += object->whole ? 0 : 1;
-    marks_.add(object->address);
+    RETURN_IF_ERROR(marks_.add(object->address));
     if (!counted) {
-        kept_only_.add(object->address);
+        RETURN_IF_ERROR(kept_only_.add(object->address));
     }
-    const auto entered = observer.enter(*object, levels_);
+    ASSIGN_OR_RETURN(const auto entered, observer.enter(*object, levels_));
     const std::uint64_t words = counted && !entered.uncounted ? words_of(*object) : 0;
     if (!entered.go_on || object->terms.count == 0) {
         add_words(words);
-        return;
+        return {};
     }
     push(*object, words, counted, entered.mark, in_hash_map);
+    return {};
 }
 
 void TermWalk::push(const HeapObject& object, std::uint64_t words, bool counted, bool mark,
@@ -118,7 +123,7 @@ void TermWalk::push(const HeapObject& object, std::uint64_t words, bool counted,
     levels_.push_back(level);
 }
 
-bool TermWalk::step(WalkObserver& observer) {
+Result<bool> TermWalk::step(WalkObserver& observer) {
     WalkLevel& top = levels_.back();
     if (top.kind == Kind::kList) {
         return step_list(observer);
@@ -136,11 +141,11 @@ bool TermWalk::step(WalkObserver& observer) {
         top.left = 0;
         return true;
     }
-    visit(word, observer, top.counted, top.kind == Kind::kHashMap);
+    RETURN_IF_ERROR(visit(word, observer, top.counted, top.kind == Kind::kHashMap));
     return true;
 }
 
-bool TermWalk::step_list(WalkObserver& observer) {
+Result<bool> TermWalk::step_list(WalkObserver& observer) {
     WalkLevel& top = levels_.back();
     if (top.left == 0) {
         return false;
@@ -155,46 +160,45 @@ bool TermWalk::step_list(WalkObserver& observer) {
     if (top.left == 2) {
         // The element was examined; its cell's tail is next.
         top.left = 0;
-        step_tail(tail, observer);
+        RETURN_IF_ERROR(step_tail(tail, observer));
         return true;
     }
     top.left = 2;
     if (leads_to_object(scheme_, head)) {
-        visit(head, observer, top.counted, false);
+        RETURN_IF_ERROR(visit(head, observer, top.counted, false));
     }
     return true;
 }
 
-void TermWalk::step_tail(std::uint64_t tail, WalkObserver& observer) {
+Result<void> TermWalk::step_tail(std::uint64_t tail, WalkObserver& observer) {
     if (tail == scheme_.nil) {
-        return;
+        return {};
     }
     WalkLevel& top = levels_.back();
     if (word_kind(scheme_, tail) != WordKind::kList || marks_.has(pointer_of(tail))) {
         top.index = WalkLevel::kTail;
-        visit(tail, observer, top.counted, false);
-        return;
+        return visit(tail, observer, top.counted, false);
     }
     const auto cell = heap_object(scheme_, reader_, tail);
     if (!cell) {
         ++outcome_.unreadable;
-        return;
+        return {};
     }
-    marks_.add(cell->address);
-    const auto entered = observer.enter(*cell, levels_);
+    RETURN_IF_ERROR(marks_.add(cell->address));
+    ASSIGN_OR_RETURN(const auto entered, observer.enter(*cell, levels_));
     const std::uint64_t words = top.counted && !entered.uncounted ? words_of(*cell) : 0;
     if (entered.own_level && entered.go_on) {
         top.index = WalkLevel::kTail;
         push(*cell, words, top.counted, entered.mark, false);
-        return;
+        return {};
     }
     top.words += words;
-    if (!entered.go_on) {
-        return;
+    if (entered.go_on) {
+        top.slot = cell->address;
+        ++top.index;
+        top.left = 1;
     }
-    top.slot = cell->address;
-    ++top.index;
-    top.left = 1;
+    return {};
 }
 
 }  // namespace beamdump

@@ -106,11 +106,10 @@ Result<std::uint64_t> walk_dictionary(
 
 Result<std::uint64_t> visit_dictionary_entries(
     ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
-    const std::function<void(std::uint64_t entry)>& visit) {
+    const std::function<bool(std::uint64_t entry)>& visit) {
     return walk(context, run, scheme,
                 [&](std::uint64_t entry, std::uint64_t /*key*/, std::uint64_t /*value*/) {
-                    visit(entry);
-                    return true;
+                    return visit(entry);
                 });
 }
 

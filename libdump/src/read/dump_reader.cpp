@@ -8,8 +8,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/read/dump_reader.h>
 
-#include <boost/iostreams/read.hpp>
-#include <boost/iostreams/seek.hpp>
 #include <fmt/format.h>
 
 #include <exception>
@@ -151,6 +149,7 @@ Result<DumpReader> DumpReader::open(const std::filesystem::path& path,
         ASSIGN_OR_RETURN(auto impl, Impl::open(path, options));
         return DumpReader(std::move(impl));
     } catch (const std::exception& failure) {
+        // Memory for what the file's tables claim, in containers and in protobuf's messages.
         return fail(ErrorCode::kLimit,
                     fmt::format("cannot open {}: {}", path.string(), failure.what()));
     }
@@ -242,28 +241,7 @@ Result<void> DumpReader::read(std::uint64_t offset, std::span<std::byte> into) {
                                 "of stream)",
                                 into.size(), offset, impl_->store.file().name(), flat_bytes()));
     }
-    try {
-        boost::iostreams::seek(impl_->device, static_cast<boost::iostreams::stream_offset>(offset),
-                               std::ios_base::beg);
-        std::size_t done = 0;
-        while (done < into.size()) {
-            const auto rest = into.subspan(done);
-            const std::streamsize count =
-                boost::iostreams::read(impl_->device, reinterpret_cast<char*>(rest.data()),
-                                       static_cast<std::streamsize>(rest.size()));
-            if (count < 0) {
-                return fail(ErrorCode::kCorrupt,
-                            fmt::format("{} ends at flat offset {}", impl_->store.file().name(),
-                                        offset + done));
-            }
-            done += static_cast<std::size_t>(count);
-        }
-    } catch (const FlatReadError& failure) {
-        return std::unexpected(failure.error());
-    } catch (const std::exception& failure) {
-        return fail(ErrorCode::kIo, failure.what());
-    }
-    return {};
+    return impl_->device.read_at(offset, into);
 }
 
 Result<void> DumpReader::parse_into(const RecordView& record, RecordKind kind,

@@ -1,11 +1,30 @@
 #include "read/flat_device.h"
 
+#include <boost/iostreams/read.hpp>
+#include <boost/iostreams/seek.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace beamdump {
+
+namespace {
+
+/// An error on its way through Boost.Iostreams, whose devices can only throw: from read() and
+/// seek() to read_at().
+class FlatReadError : public std::ios_base::failure {
+  public:
+    explicit FlatReadError(Error error)
+        : std::ios_base::failure(error.message), error_(std::move(error)) {}
+    [[nodiscard]] const Error& error() const { return error_; }
+
+  private:
+    Error error_;
+};
+
+}  // namespace
 
 std::streamsize FlatDevice::read(char* into, std::streamsize count) {
     if (position_ >= store_->index().flat_bytes()) {
@@ -37,6 +56,28 @@ std::streampos FlatDevice::seek(boost::iostreams::stream_offset offset,
     }
     position_ = static_cast<std::uint64_t>(base + offset);
     return boost::iostreams::offset_to_position(base + offset);
+}
+
+Result<void> FlatDevice::read_at(std::uint64_t offset, std::span<std::byte> into) {
+    try {
+        boost::iostreams::seek(*this, static_cast<boost::iostreams::stream_offset>(offset),
+                               std::ios_base::beg);
+        while (!into.empty()) {
+            const std::streamsize count =
+                boost::iostreams::read(*this, reinterpret_cast<char*>(into.data()),
+                                       static_cast<std::streamsize>(into.size()));
+            if (count < 0) {
+                return fail(ErrorCode::kCorrupt, fmt::format("{} ends at flat offset {}",
+                                                             store_->file().name(), position_));
+            }
+            into = into.subspan(static_cast<std::size_t>(count));
+        }
+    } catch (const FlatReadError& failure) {
+        return std::unexpected(failure.error());
+    } catch (const std::exception& failure) {
+        return fail(ErrorCode::kIo, failure.what());
+    }
+    return {};
 }
 
 }  // namespace beamdump

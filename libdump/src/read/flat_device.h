@@ -7,21 +7,12 @@
 #include <boost/iostreams/categories.hpp>
 #include <boost/iostreams/positioning.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <ios>
+#include <span>
 
 namespace beamdump {
-
-/// What a FlatDevice throws: Boost.Iostreams' way to say that a read failed.
-class FlatReadError : public std::ios_base::failure {
-  public:
-    explicit FlatReadError(Error error)
-        : std::ios_base::failure(error.message), error_(std::move(error)) {}
-    [[nodiscard]] const Error& error() const { return error_; }
-
-  private:
-    Error error_;
-};
 
 /// A dump's decompressed stream as a seekable input device of Boost.Iostreams. Copies share the
 /// store and have positions of their own. Non-owning: the store must outlive it.
@@ -33,10 +24,14 @@ class FlatDevice {
     explicit FlatDevice(FrameStore& store) : store_(&store) {}
 
     /// At most what is left of the frame at the position; -1 at the end of the stream. Throws
-    /// FlatReadError.
+    /// std::ios_base::failure, as Boost.Iostreams has it.
     std::streamsize read(char* into, std::streamsize count);
     /// Throws std::ios_base::failure for a position outside the stream.
     std::streampos seek(boost::iostreams::stream_offset offset, std::ios_base::seekdir way);
+
+    /// Reads exactly `into` from a position, by the two functions above. What they throw is
+    /// returned as the error that it stands for.
+    Result<void> read_at(std::uint64_t offset, std::span<std::byte> into);
 
   private:
     FrameStore* store_;

@@ -20,7 +20,7 @@ TEST(ScratchSpace, KeepsWhatIsWrittenWhereverItLies) {
         ScratchArray<std::uint64_t> array(&space);
         constexpr std::uint64_t kCount = 1'000'000;
         for (std::uint64_t i = 0; i < kCount; ++i) {
-            array.push_back(i * 3);
+            ASSERT_TRUE(array.push_back(i * 3));
             EXPECT_LE(space.memory_bytes(), allowed);
         }
         EXPECT_EQ(array.in_file(), allowed < kCount * 8);
@@ -28,7 +28,7 @@ TEST(ScratchSpace, KeepsWhatIsWrittenWhereverItLies) {
         EXPECT_LT(space.memory_bytes() + space.file_bytes(), 2 * kCount * 8);
         EXPECT_EQ(std::accumulate(array.begin(), array.end(), std::uint64_t{0}),
                   3 * kCount * (kCount - 1) / 2);
-        array.assign(10, 7);
+        ASSERT_TRUE(array.assign(10, 7));
         EXPECT_EQ(array.size(), 10U);
         EXPECT_EQ(array[9], 7U);
         array.release();
@@ -40,7 +40,7 @@ TEST(ScratchSpace, WhatIsGivenBackMayBeTakenByAnother) {
     ScratchSpace space({.max_memory_bytes = kMiB, .directory = {}});
     for (int i = 0; i < 3; ++i) {
         ScratchBlock block(&space);
-        block.grow(kMiB);
+        ASSERT_TRUE(block.grow(kMiB));
         EXPECT_FALSE(block.in_file());
         ScratchBlock other = std::move(block);
         EXPECT_EQ(space.memory_bytes(), kMiB);
@@ -53,10 +53,10 @@ TEST(ScratchSpace, NewRoomIsZeros) {
     for (const std::uint64_t allowed : {std::uint64_t{0}, 10 * kMiB}) {
         ScratchSpace space({.max_memory_bytes = allowed, .directory = directory.path()});
         ScratchBlock block(&space);
-        block.grow(kMiB);
+        ASSERT_TRUE(block.grow(kMiB));
         std::fill_n(block.data(), block.bytes(), std::byte{0xFF});
         const std::uint64_t before = block.bytes();
-        block.grow(2 * kMiB);
+        ASSERT_TRUE(block.grow(2 * kMiB));
         EXPECT_EQ(block.data()[before - 1], std::byte{0xFF});
         EXPECT_TRUE(std::all_of(block.data() + before, block.data() + block.bytes(),
                                 [](std::byte byte) { return byte == std::byte{0}; }));
@@ -67,7 +67,7 @@ TEST(ScratchSpace, NoRoomIsAnErrorBeforeAnythingIsWritten) {
     const TemporaryDirectory directory;
     ScratchSpace space({.max_memory_bytes = 0, .directory = directory.path()});
     ScratchBlock block(&space);
-    block.grow(kMiB);
+    ASSERT_TRUE(block.grow(kMiB));
     // Stands for a full disk: the system refuses to make the file longer.
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -75,15 +75,12 @@ TEST(ScratchSpace, NoRoomIsAnErrorBeforeAnythingIsWritten) {
     little.rlim_cur = 2 * kMiB;
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
-    std::string message;
-    try {
-        block.grow(8 * kMiB);
-    } catch (const ScratchError& failure) {
-        EXPECT_EQ(failure.error().code, ErrorCode::kNoSpace);
-        message = failure.what();
-    }
+    const auto grown = block.grow(8 * kMiB);
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     std::signal(SIGXFSZ, handler);
+    ASSERT_FALSE(grown);
+    EXPECT_EQ(grown.error().code, ErrorCode::kNoSpace);
+    const std::string& message = grown.error().message;
     EXPECT_NE(message.find(directory.path().string()), std::string::npos) << message;
     EXPECT_NE(message.find("no room for 8388608 bytes"), std::string::npos) << message;
     EXPECT_GE(block.bytes(), kMiB) << "what was there stays";

@@ -15,7 +15,7 @@ class FlatSizeTest : public ::testing::Test {
   protected:
     TermSizes size(std::uint64_t word) {
         WordReader reader(context);
-        return TermSizer(otp25_scheme(), reader).sizes(word);
+        return TermSizer(otp25_scheme(), reader).sizes(word).value();
     }
 
     FakeTermContext context;

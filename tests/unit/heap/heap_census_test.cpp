@@ -13,7 +13,7 @@ class HeapCensusTest : public ::testing::Test {
   protected:
     void visit(std::uint64_t root, std::uint64_t word) {
         census.set_root(root);
-        sizer.sizes(word, &census);
+        EXPECT_TRUE(sizer.sizes(word, &census));
     }
 
     FakeTermContext context;

@@ -42,11 +42,11 @@ TEST_F(HeapScanTest, FindsTheTermsThatNothingRefersTo) {
         TermBuilder::header(1, 6), 0x3ff0'0000'0000'0000,  // 9: a float, top-level
     });
     TopLevelTerms terms(scheme, reader, [this](std::uint64_t at) { return live.contains(at); });
-    terms.add(all);
+    ASSERT_TRUE(terms.add(all));
     std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
-    terms.visit(
+    ASSERT_TRUE(terms.visit(
         all, [&](const TopLevelTerms::Term& term) { found.emplace_back(term.word, term.words); },
-        [](const UnreadableStretch&) { FAIL() << "all of it can be read"; });
+        [](const UnreadableStretch&) { FAIL() << "all of it can be read"; }));
     const std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {
         {box(2), 5}, {cell(5), 4}, {box(9), 2}};
     EXPECT_EQ(found, expected);
@@ -63,11 +63,11 @@ TEST_F(HeapScanTest, ADeadTermsWordsAreWhatDiesWithIt) {
     });
     live = {kBase, kBase + 40};
     TopLevelTerms terms(scheme, reader, [this](std::uint64_t at) { return live.contains(at); });
-    terms.add(all);
+    ASSERT_TRUE(terms.add(all));
     std::vector<std::pair<bool, std::uint64_t>> found;
-    terms.visit(
+    ASSERT_TRUE(terms.visit(
         all, [&](const TopLevelTerms::Term& term) { found.emplace_back(term.dead, term.words); },
-        [](const UnreadableStretch&) { FAIL() << "all of it can be read"; });
+        [](const UnreadableStretch&) { FAIL() << "all of it can be read"; }));
     const std::vector<std::pair<bool, std::uint64_t>> expected = {{true, 3}, {false, 4}, {true, 5}};
     EXPECT_EQ(found, expected);
 }
@@ -80,15 +80,15 @@ TEST_F(HeapScanTest, NamesWordsThatMakeNoTermAndGoesOn) {
         TermBuilder::header(7, 0), TermBuilder::nil(),  // 4: another beyond the end, then half
     });                                                 //    a cell
     TopLevelTerms terms(scheme, reader, [this](std::uint64_t at) { return live.contains(at); });
-    terms.add(all);
+    ASSERT_TRUE(terms.add(all));
     std::vector<std::uint64_t> found;
     std::vector<std::uint64_t> passed;
-    terms.visit(
+    ASSERT_TRUE(terms.visit(
         all, [&](const TopLevelTerms::Term& term) { found.push_back(term.address); },
         [&](const UnreadableStretch& stretch) {
             passed.push_back(stretch.address);
             passed.push_back(stretch.words);
-        });
+        }));
     EXPECT_EQ(passed, (std::vector<std::uint64_t>{kBase, 1, kBase + 32, 2}));
     EXPECT_EQ(found, (std::vector<std::uint64_t>{kBase + 8}));
 }

@@ -48,7 +48,9 @@ class RetainedSizesTest : public ::testing::Test {
         auto done = sizes.run(
             [&](const auto& walk) -> Result<void> {
                 for (std::size_t i = 0; i < words.size(); ++i) {
-                    walk(i, words[i]);
+                    if (auto walked = walk(i, words[i]); !walked) {
+                        return walked;
+                    }
                 }
                 return {};
             },

@@ -16,7 +16,7 @@ class TermSizesTest : public ::testing::Test {
     TermSizes sizes(std::uint64_t word) {
         WordReader reader(context);
         TagScheme scheme = *scheme_of(format::TermScheme::kOtp25);
-        return TermSizer(scheme, reader).sizes(word);
+        return TermSizer(scheme, reader).sizes(word).value();
     }
 
     /// Words of all objects that a word leads to: each once, or as often as it is met.
@@ -138,10 +138,19 @@ TEST_F(TermSizesTest, ADefinitionIsSharedByItsRecords) {
     constexpr std::uint64_t kDefinition = 8 + 3;
     const auto inner = record(one, one);
     WordReader reader(context);
-    const auto got = TermSizer(scheme, reader).sizes(record(inner, inner));
+    const auto got = TermSizer(scheme, reader).sizes(record(inner, inner)).value();
     EXPECT_EQ(got.flat, 3 * (kRecord + kDefinition));
     EXPECT_EQ(got.shared, 2 * kRecord + kDefinition);
     EXPECT_EQ(got.unreadable, 0U);
+}
+
+TEST_F(TermSizesTest, WithoutRoomForMarksIsAnError) {
+    const TagScheme scheme = *scheme_of(format::TermScheme::kOtp25);
+    ScratchSpace space({.max_memory_bytes = 0, .max_file_bytes = 0});
+    WordReader reader(context);
+    const auto got = TermSizer(scheme, reader, &space).sizes(b.tuple({TermBuilder::small(1)}));
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, ErrorCode::kLimit);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <boost/iostreams/stream.hpp>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 namespace beamdump::test {
@@ -60,13 +61,20 @@ TEST_F(FlatDeviceTest, RefusesPositionsOutsideTheStream) {
     FrameStore store = open_store(file_.path(), 1U << 20U);
     FlatDevice device(store);
     const auto end = static_cast<boost::iostreams::stream_offset>(store.index().flat_bytes());
-    EXPECT_THROW(device.seek(-1, std::ios::beg), FlatReadError);
-    EXPECT_THROW(device.seek(1, std::ios::end), FlatReadError);
-    EXPECT_THROW(device.seek(INT64_MAX, std::ios::beg), FlatReadError);
-    EXPECT_THROW(device.seek(INT64_MIN, std::ios::cur), FlatReadError);
+    EXPECT_THROW(device.seek(-1, std::ios::beg), std::ios_base::failure);
+    EXPECT_THROW(device.seek(1, std::ios::end), std::ios_base::failure);
+    EXPECT_THROW(device.seek(INT64_MAX, std::ios::beg), std::ios_base::failure);
+    EXPECT_THROW(device.seek(INT64_MIN, std::ios::cur), std::ios_base::failure);
     EXPECT_EQ(device.seek(0, std::ios::end), std::streampos(end));
     char byte = 0;
     EXPECT_EQ(device.read(&byte, 1), -1);
+    std::array<std::byte, 2> bytes{};
+    const auto beyond = device.read_at(store.index().flat_bytes() + 1, bytes);
+    ASSERT_FALSE(beyond);
+    EXPECT_EQ(beyond.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(beyond.error().message.find("cannot seek"), std::string::npos);
+    EXPECT_FALSE(device.read_at(store.index().flat_bytes() - 1, bytes));
+    EXPECT_TRUE(device.read_at(store.index().flat_bytes() - 2, bytes));
 }
 
 }  // namespace

@@ -37,8 +37,9 @@ class RootWalk {
           groups_(reading.options().limit) {}
 
     Result<void> run() {
-        ASSIGN_OR_RETURN(auto visits, visit_roots(reading_.dump(), reading_.process(),
-                                                  [this](const HeapRoot& root) { visit(root); }));
+        ASSIGN_OR_RETURN(auto visits,
+                         visit_roots(reading_.dump(), reading_.process(),
+                                     [this](const HeapRoot& root) { return visit(root); }));
         into_.undecoded_messages = visits.undecoded_messages;
         into_.unreadable += visits.malformed;
         RETURN_IF_ERROR(count_dictionary_slots());
@@ -51,13 +52,13 @@ class RootWalk {
     [[nodiscard]] const HeapCensus& census() const { return census_; }
 
   private:
-    void visit(const HeapRoot& root) {
+    Result<void> visit(const HeapRoot& root) {
         if (root.kind == RootKind::kMessage) {
             // No words of one message may pass for another's.
             reading_.words().forget();
         }
         census_.set_root(roots_++);
-        const TermSizes sizes = sizes_of(root);
+        ASSIGN_OR_RETURN(const TermSizes sizes, sizes_of(root));
         into_.unreadable += sizes.unreadable;
         const bool listed = groups_.count(root.kind, sizes.shared);
         const auto large_terms = census_.largest_of_root();
@@ -73,20 +74,22 @@ class RootWalk {
         }
         if (root.kind == RootKind::kDictionary) {
             census_.set_root(roots_, false);
-            into_.unreadable += sizer_.sizes(root.key_word, &census_).unreadable;
+            ASSIGN_OR_RETURN(const TermSizes key, sizer_.sizes(root.key_word, &census_));
+            into_.unreadable += key.unreadable;
         }
+        return {};
     }
 
     /// Many entries may hold one large term: met again as a root, it is not walked again, which
     /// would tell the census nothing either.
-    TermSizes sizes_of(const HeapRoot& root) {
+    Result<TermSizes> sizes_of(const HeapRoot& root) {
         constexpr std::uint64_t kLargeWords = 64;
         constexpr std::size_t kMaxKnown = 1U << 16U;
         if (const auto known = known_.find(root.word);
             known != known_.end() && root.kind != RootKind::kMessage) {
             return known->second;
         }
-        const TermSizes sizes = sizer_.sizes(root.word, &census_);
+        ASSIGN_OR_RETURN(const TermSizes sizes, sizer_.sizes(root.word, &census_));
         // Another message's words may be at the same place.
         if (root.kind != RootKind::kMessage && sizes.shared >= kLargeWords &&
             known_.size() < kMaxKnown) {
@@ -110,7 +113,7 @@ class RootWalk {
                 return wrap("reading the dictionary", std::move(word.error()));
             }
             if (leads_to_object(process.scheme, *word)) {
-                sizer_.sizes(*word, &census_);
+                RETURN_IF_ERROR(sizer_.sizes(*word, &census_));
             }
         }
         return {};
@@ -150,11 +153,10 @@ Result<void> fill(HeapReading& reading, HeapReport& report) {
     list_counts(reading, walk.census(), report);
     list_areas(reading, walk.census(), report);
     if (reading.options().terms) {
-        report.terms = top_level_terms(reading, walk.census());
+        ASSIGN_OR_RETURN(report.terms, top_level_terms(reading, walk.census()));
     }
     if (reading.options().retained) {
-        ASSIGN_OR_RETURN(auto retained, retained_terms(reading));
-        report.retained = std::move(retained);
+        ASSIGN_OR_RETURN(report.retained, retained_terms(reading));
     }
     return {};
 }
@@ -190,12 +192,8 @@ Result<HeapReport> heap_report(Dump& dump, const std::string& file, std::string_
     }
     report.withheld = terms_withheld(process->run, options.sensitive) != Withheld::kNo;
     if (!report.withheld) {
-        try {
-            HeapReading reading(dump, std::move(process), options);
-            RETURN_IF_ERROR(fill(reading, report));
-        } catch (const ScratchError& failure) {
-            return wrap("looking at the heap", failure.error());
-        }
+        HeapReading reading(dump, std::move(process), options);
+        RETURN_IF_ERROR(fill(reading, report));
     }
     return report;
 }

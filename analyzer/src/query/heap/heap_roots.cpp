@@ -14,7 +14,7 @@ namespace beamdump::query {
 
 namespace {
 
-using VisitRoot = std::function<void(const HeapRoot&)>;
+using VisitRoot = std::function<Result<void>(const HeapRoot&)>;
 
 std::string frame_name(Dump& dump, const StackFrame& frame) {
     if (frame.location && frame.location->function) {
@@ -26,7 +26,8 @@ std::string frame_name(Dump& dump, const StackFrame& frame) {
     return fmt::format("{:#x}", frame.code_address);
 }
 
-void visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& visit, RootVisits& visits) {
+Result<void> visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& visit,
+                         RootVisits& visits) {
     FrameCursor frames(process.context(), process.scheme, process.stack());
     while (const auto frame = frames.next()) {
         visits.malformed += frame->cut_short ? 1 : 0;
@@ -42,9 +43,10 @@ void visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& visit, Roo
             }
             root.index = y.index;
             root.word = y.word;
-            visit(root);
+            RETURN_IF_ERROR(visit(root));
         }
     }
+    return {};
 }
 
 Result<void> visit_arguments(OpenedProcess& process, const VisitRoot& visit) {
@@ -55,21 +57,24 @@ Result<void> visit_arguments(OpenedProcess& process, const VisitRoot& visit) {
             root.kind = RootKind::kArgument;
             root.index = i;
             root.word = (words)[i];
-            visit(root);
+            RETURN_IF_ERROR(visit(root));
         }
     }
     return {};
 }
 
 Result<void> visit_entries(OpenedProcess& process, const VisitRoot& visit, RootVisits& visits) {
-    auto malformed = visit_dictionary(process.context(), process.run, process.scheme,
-                                      [&visit](std::uint64_t key, std::uint64_t value) {
-                                          HeapRoot root;
-                                          root.kind = RootKind::kDictionary;
-                                          root.key_word = key;
-                                          root.word = value;
-                                          visit(root);
-                                      });
+    Result<void> visited;
+    auto malformed = walk_dictionary(process.context(), process.run, process.scheme,
+                                     [&](std::uint64_t key, std::uint64_t value) {
+                                         HeapRoot root;
+                                         root.kind = RootKind::kDictionary;
+                                         root.key_word = key;
+                                         root.word = value;
+                                         visited = visit(root);
+                                         return visited.has_value();
+                                     });
+    RETURN_IF_ERROR(std::move(visited));
     if (!malformed) {
         return wrap("reading the dictionary", std::move(malformed.error()));
     }
@@ -77,22 +82,25 @@ Result<void> visit_entries(OpenedProcess& process, const VisitRoot& visit, RootV
     return {};
 }
 
-void visit_fields(OpenedProcess& process, const VisitRoot& visit) {
+Result<void> visit_fields(OpenedProcess& process, const VisitRoot& visit) {
     const records::Process& facts = process.run.process;
-    const auto field = [&](std::string_view name, std::uint64_t word) {
+    const std::pair<std::string_view, std::uint64_t> fields[] = {
+        {"group_leader", facts.group_leader_word()},
+        {"parent", facts.parent_word()},
+        {"exception_value", facts.exception_value_word()},
+        {"exception_trace", facts.exception_trace_word()},
+        {"sequential_trace_token", facts.sequential_trace_token_word()},
+    };
+    for (const auto& [name, word] : fields) {
         if (leads_to_object(process.scheme, word)) {
             HeapRoot root;
             root.kind = RootKind::kOther;
             root.name = name;
             root.word = word;
-            visit(root);
+            RETURN_IF_ERROR(visit(root));
         }
-    };
-    field("group_leader", facts.group_leader_word());
-    field("parent", facts.parent_word());
-    field("exception_value", facts.exception_value_word());
-    field("exception_trace", facts.exception_trace_word());
-    field("sequential_trace_token", facts.sequential_trace_token_word());
+    }
+    return {};
 }
 
 Result<void> visit_messages(Dump& dump, OpenedProcess& process, const VisitRoot& visit,
@@ -118,8 +126,9 @@ Result<void> visit_messages(Dump& dump, OpenedProcess& process, const VisitRoot&
         root.index = walker.index();
         root.word = (*entry)->term_word();
         process.context().set_message(*entry);
-        visit(root);
+        auto visited = visit(root);
         process.context().set_message(nullptr);
+        RETURN_IF_ERROR(std::move(visited));
     }
 }
 
@@ -143,10 +152,10 @@ std::string_view root_kind_text(RootKind kind) {
 
 Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process, const VisitRoot& visit) {
     RootVisits visits;
-    visit_stack(dump, process, visit, visits);
+    RETURN_IF_ERROR(visit_stack(dump, process, visit, visits));
     RETURN_IF_ERROR(visit_arguments(process, visit));
     RETURN_IF_ERROR(visit_entries(process, visit, visits));
-    visit_fields(process, visit);
+    RETURN_IF_ERROR(visit_fields(process, visit));
     RETURN_IF_ERROR(visit_messages(dump, process, visit, visits));
     return visits;
 }

@@ -35,8 +35,8 @@ struct RootVisits {
 /// Tells `visit` every root of a process as the runtime's collector knows them (erl_gc.c,
 /// setup_rootset, OTP 25.2.3): y registers by frame, argument registers, dictionary, the fields
 /// that hold terms, messages. While a message is visited, the context reads its fragments; nothing
-/// read before may be kept then.
+/// read before may be kept then. An error of `visit` ends it with that error.
 Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process,
-                               const std::function<void(const HeapRoot&)>& visit);
+                               const std::function<Result<void>(const HeapRoot&)>& visit);
 
 }  // namespace beamdump::query

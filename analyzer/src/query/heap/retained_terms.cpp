@@ -1,5 +1,6 @@
 #include "query/heap/retained_terms.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/retained_sizes.h>
 
 #include <cstdint>
@@ -15,28 +16,27 @@ Result<std::vector<LargeTermLine>> retained_terms(HeapReading& reading) {
                         {.largest = reading.most_lines()});
     std::map<std::pair<std::uint64_t, std::uint64_t>, LargeTermLine> lines;  // by root and word
     HeapRoot current;
-    const auto roots = [&](const auto& walk) -> Result<void> {
+    const auto roots = [&](const RetainedSizes::VisitRoot& walk) -> Result<void> {
         std::uint64_t number = 0;
-        auto visits = visit_roots(reading.dump(), process, [&](const HeapRoot& root) {
+        const auto visit = [&](const HeapRoot& root) -> Result<void> {
             if (root.kind == RootKind::kMessage) {
                 reading.words().forget();
             }
             current = root;
-            walk(number, root.word);
+            RETURN_IF_ERROR(walk(number, root.word));
             if (root.kind == RootKind::kDictionary) {
-                walk(number, root.key_word);
+                RETURN_IF_ERROR(walk(number, root.key_word));
             }
             ++number;
-        });
-        return visits ? Result<void>() : std::unexpected(visits.error());
+            return {};
+        };
+        RETURN_IF_ERROR(visit_roots(reading.dump(), process, visit));
+        return {};
     };
-    auto done = sizes.run(roots, [&](const LargeTerm& term) {
+    RETURN_IF_ERROR(sizes.run(roots, [&](const LargeTerm& term) {
         reading.forget_texts();
         lines[{term.root, term.word}] = reading.line_of(term, reading.line_of(current, {}));
-    });
-    if (!done) {
-        return std::unexpected(done.error());
-    }
+    }));
     std::vector<LargeTermLine> largest;
     for (const LargeTerm& term : sizes.largest()) {
         largest.push_back(lines[{term.root, term.word}]);

@@ -1,5 +1,6 @@
 #include "query/heap/top_level_terms.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/heap/heap_scan.h>
 #include <libdump/term/pointer_text.h>
 
@@ -35,7 +36,7 @@ std::vector<std::pair<std::string_view, HeapBlock>> heap_blocks(const ProcessRun
 
 }  // namespace
 
-TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census) {
+Result<TopLevelTermList> top_level_terms(HeapReading& reading, const HeapCensus& census) {
     const HeapOptions& options = reading.options();
     reading.words().forget();
     reading.forget_texts();
@@ -48,7 +49,7 @@ TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census)
         },
         &reading.space());
     for (const auto& [area, block] : blocks) {
-        terms.add(block);
+        RETURN_IF_ERROR(terms.add(block));
     }
     TopLevelTermList list;
     if (!reading.is_of_crash_dump()) {
@@ -60,7 +61,7 @@ TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census)
     };
     const auto has_room = [&] { return list.lines.size() < options.limit || options.limit == 0; };
     for (const auto& [area, block] : blocks) {
-        terms.visit(
+        RETURN_IF_ERROR(terms.visit(
             block,
             [&](const TopLevelTerms::Term& term) {
                 ++list.total;
@@ -86,7 +87,7 @@ TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census)
                                           true,
                                           {}});
                 }
-            });
+            }));
     }
     return list;
 }

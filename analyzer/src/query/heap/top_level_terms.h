@@ -2,13 +2,14 @@
 
 #include "query/heap/heap_reading.h"
 
+#include <libdump/base/error.h>
 #include <libdump/heap/heap_census.h>
 
 namespace beamdump::query {
 
 /// The terms of the heap's blocks that no other object refers to, in address order; those that the
 /// census has not met are dead, but for crash dumps, which have no others than those that the VM
-/// met.
-TopLevelTermList top_level_terms(HeapReading& reading, const HeapCensus& census);
+/// met. Fails where the scratch space does.
+Result<TopLevelTermList> top_level_terms(HeapReading& reading, const HeapCensus& census);
 
 }  // namespace beamdump::query

@@ -8,7 +8,8 @@
 
 namespace beamdump {
 
-/// An array of plain values in a ScratchBlock. Growing it moves them, and may throw ScratchError.
+/// An array of plain values in a ScratchBlock. Growing it moves them. A failure to grow is that of
+/// ScratchBlock::grow() and leaves the array as it is.
 template <typename Value>
 class ScratchArray {
     static_assert(std::is_trivially_copyable_v<Value> && std::is_trivially_destructible_v<Value>);
@@ -16,18 +17,24 @@ class ScratchArray {
   public:
     explicit ScratchArray(ScratchSpace* space = nullptr) : block_(space) {}
 
-    void push_back(const Value& value) {
+    [[nodiscard]] Result<void> push_back(const Value& value) {
         const Value copy = value;
-        block_.grow((size_ + 1) * sizeof(Value));
+        if (auto grown = block_.grow((size_ + 1) * sizeof(Value)); !grown) {
+            return grown;
+        }
         begin()[size_++] = copy;
+        return {};
     }
-    /// Makes it that long, all of one value.
-    void assign(std::size_t size, const Value& value) {
-        block_.grow(size * sizeof(Value));
+    /// Resizes the array to `size` copies of `value`.
+    [[nodiscard]] Result<void> assign(std::size_t size, const Value& value) {
+        if (auto grown = block_.grow(size * sizeof(Value)); !grown) {
+            return grown;
+        }
         size_ = size;
         std::fill(begin(), end(), value);
+        return {};
     }
-    /// Gives its memory back.
+    /// Frees its memory.
     void release() {
         block_.release();
         size_ = 0;

@@ -5,14 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 
 namespace beamdump {
 
-/// Room for the tables of one question: a number of bytes of memory, and beyond it files in a
-/// directory for temporary ones. The files have no name, so nothing of them stays behind; the
-/// kernel keeps as much of them in memory as it has to spare. Not thread-safe.
+/// Space for the tables of one query: memory up to a limit, then temporary files. The files have no
+/// name, so none is left behind; the page cache keeps what fits. Not thread-safe.
 class ScratchSpace {
   public:
     struct Options {
@@ -26,7 +24,7 @@ class ScratchSpace {
     ~ScratchSpace() = default;
 
     [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
-    /// Held at the moment, at most max_memory_bytes.
+    /// In use now, at most max_memory_bytes.
     [[nodiscard]] std::uint64_t memory_bytes() const { return memory_bytes_; }
     [[nodiscard]] std::uint64_t file_bytes() const { return file_bytes_; }
 
@@ -42,20 +40,9 @@ class ScratchSpace {
     std::uint64_t file_bytes_ = 0;
 };
 
-/// No memory, or no temporary file, for a ScratchBlock. Code that made the ScratchSpace catches it.
-class ScratchError final : public std::exception {
-  public:
-    explicit ScratchError(Error error) : error_(std::move(error)) {}
-    [[nodiscard]] const Error& error() const { return error_; }
-    [[nodiscard]] const char* what() const noexcept override { return error_.message.c_str(); }
-
-  private:
-    Error error_;
-};
-
-/// Bytes that stand together and can grow; zeros at first. In memory, until the space's share of it
-/// is used up: then in a file of its own, room for which is reserved first, so that a full disk is
-/// an error and never a signal.
+/// A contiguous block of bytes that can grow; new bytes are zeros. In memory until the space's
+/// limit is reached, then in a mapped file whose disk space is reserved first, so that a full disk
+/// is an error and never a SIGBUS.
 class ScratchBlock {
   public:
     /// Non-owning; must outlive the block. Null: always in memory.
@@ -66,9 +53,13 @@ class ScratchBlock {
     ScratchBlock& operator=(const ScratchBlock&) = delete;
     ~ScratchBlock() { release(); }
 
-    /// Makes room for at least so many bytes. Moves them. Throws ScratchError.
-    void grow(std::uint64_t bytes);
-    /// Gives everything back.
+    /// Makes room for at least `bytes` bytes, which moves the block. Fails, and leaves the block as
+    /// it is, without memory or address space and where the directory or a limit has no room for a
+    /// file.
+    [[nodiscard]] Result<void> grow(std::uint64_t bytes) {
+        return bytes <= bytes_ ? Result<void>() : enlarge(bytes);
+    }
+    /// Frees memory and file.
     void release();
 
     [[nodiscard]] std::byte* data() const { return data_; }
@@ -76,10 +67,12 @@ class ScratchBlock {
     [[nodiscard]] bool in_file() const { return file_.valid(); }
 
   private:
-    [[nodiscard]] bool grow_in_memory(std::uint64_t bytes);
-    void move_to_file(std::uint64_t bytes);
-    void grow_in_file(std::uint64_t bytes);
-    void reserve(const Descriptor& file, std::uint64_t bytes) const;
+    [[nodiscard]] Result<void> enlarge(std::uint64_t bytes);
+    /// False: the space's memory is used up.
+    [[nodiscard]] Result<bool> grow_in_memory(std::uint64_t bytes);
+    [[nodiscard]] Result<void> move_to_file(std::uint64_t bytes);
+    [[nodiscard]] Result<void> grow_in_file(std::uint64_t bytes);
+    [[nodiscard]] Result<void> reserve(const Descriptor& file, std::uint64_t bytes) const;
 
     ScratchSpace* space_;
     std::byte* data_ = nullptr;

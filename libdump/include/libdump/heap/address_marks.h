@@ -11,16 +11,20 @@
 namespace beamdump {
 
 /// A set of word addresses: one bit for each word of every 32 KiB page that holds a member. The
-/// bits are in scratch space (which may throw ScratchError); in memory always 64 bytes a page.
+/// bits are in scratch space; in memory always 64 bytes a page.
 class AddressMarks {
   public:
     /// Non-owning; null: all in memory.
     explicit AddressMarks(ScratchSpace* space = nullptr) : pages_(space), recent_(kRecent) {}
 
-    /// Adds an address; says whether it was new. Low bits below a word are ignored.
-    bool add(std::uint64_t address) {
-        Page& page = page_of(address);
-        std::uint64_t& bits = page.bits[index_of(address) / 64];
+    /// Adds an address; true if it was new. Low bits below a word are ignored. Fails where the
+    /// scratch space does.
+    [[nodiscard]] Result<bool> add(std::uint64_t address) {
+        auto page = page_of(address);
+        if (!page) {
+            return std::unexpected(std::move(page).error());
+        }
+        std::uint64_t& bits = (*page)->bits[index_of(address) / 64];
         const std::uint64_t bit = std::uint64_t{1} << (index_of(address) % 64);
         const bool is_new = (bits & bit) == 0;
         bits |= bit;
@@ -73,22 +77,26 @@ class AddressMarks {
         const Recent& recent = recent_[number % kRecent];
         return recent.number == number ? &pages_[recent.place] : find_page(number);
     }
-    Page& page_of(std::uint64_t address) {
+    Result<Page*> page_of(std::uint64_t address) {
         const std::uint64_t number = number_of(address);
         Recent& recent = recent_[number % kRecent];
         if (recent.number != number) {
-            recent = {number, place_of(number)};
+            auto place = place_of(number);
+            if (!place) {
+                return std::unexpected(std::move(place).error());
+            }
+            recent = {number, *place};
         }
         Page& page = pages_[recent.place];
         if (!page.touched) {
             page.touched = true;
             touched_.push_back(recent.place);
         }
-        return page;
+        return &page;
     }
     [[nodiscard]] const Page* find_page(std::uint64_t number) const;
     /// Makes the page where there is none.
-    Place place_of(std::uint64_t number);
+    Result<Place> place_of(std::uint64_t number);
 
     ScratchArray<Page> pages_;
     std::unordered_map<std::uint64_t, Place> places_;

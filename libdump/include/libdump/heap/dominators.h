@@ -9,7 +9,8 @@ namespace beamdump {
 
 /// The dominator tree of a graph that grows from node 0 without circles: the immediate dominator of
 /// a node is the last one that every way from node 0 to it leads through. Memory: 33 bytes a node
-/// and 8 an edge beyond the first of its target, in scratch space (which may throw ScratchError).
+/// and 8 an edge beyond the first of its target, in scratch space; what adds to the graph fails
+/// where that does.
 class DominatorTree {
   public:
     using Node = std::uint32_t;
@@ -19,19 +20,21 @@ class DominatorTree {
 
     /// A node that is first reached from `parent`, with its own weight. The first is node 0, and
     /// its own parent.
-    Node add(Node parent, std::uint64_t weight);
+    [[nodiscard]] Result<Node> add(Node parent, std::uint64_t weight);
     void add_weight(Node node, std::uint64_t weight) { weight_[node] += weight; }
     /// A further way to `target`.
-    void add_edge(Node source, Node target) { further_.push_back({target, source}); }
+    [[nodiscard]] Result<void> add_edge(Node source, Node target) {
+        return further_.push_back({target, source});
+    }
     /// All that `node` leads to has been finished. Every node but 0 is finished once.
-    void finish(Node node) {
-        finished_.push_back(node);
+    [[nodiscard]] Result<void> finish(Node node) {
         is_finished_[node] = true;
+        return finished_.push_back(node);
     }
     [[nodiscard]] bool is_finished(Node node) const { return is_finished_[node]; }
 
     /// Makes the weights those of all that the node dominates, itself included.
-    void solve();
+    [[nodiscard]] Result<void> solve();
 
     [[nodiscard]] std::size_t size() const { return weight_.size(); }
     /// After solve().

@@ -57,9 +57,11 @@ class HeapCensus final : public WalkObserver {
     /// large ones.
     void set_root(std::uint64_t root, bool list = true);
 
-    Entered enter(const HeapObject& object, std::span<const WalkLevel> path) override;
-    void again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {}
-    void leave(std::span<WalkLevel> path) override;
+    Result<Entered> enter(const HeapObject& object, std::span<const WalkLevel> path) override;
+    Result<void> again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {
+        return {};
+    }
+    Result<void> leave(std::span<WalkLevel> path) override;
 
     [[nodiscard]] bool is_live(std::uint64_t address) const { return live_.has(address); }
     [[nodiscard]] const ObjectCount& in(HeapArea area) const {
@@ -88,10 +90,10 @@ class HeapCensus final : public WalkObserver {
     [[nodiscard]] std::uint64_t unsized_binaries() const { return unsized_binaries_; }
 
   private:
-    void count(const HeapObject& object);
+    [[nodiscard]] Result<void> count(const HeapObject& object);
     void count_tuple(const HeapObject& object);
     void count_map(const HeapObject& object);
-    void count_binary(const HeapObject& object);
+    [[nodiscard]] Result<void> count_binary(const HeapObject& object);
     [[nodiscard]] ObjectCount& key_set_of(std::uint64_t keys_word);
 
     TagScheme scheme_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/error.h>
 #include <libdump/heap/address_marks.h>
 #include <libdump/heap/term_walk.h>
 
@@ -23,14 +24,16 @@ struct UnreadableStretch {
 
 /// Calls `object` for each object of a block in address order, as a collector sweeps: a word that
 /// is a header begins a boxed object, any other begins a cell. After words that make no object the
-/// next one that does is searched, and `unreadable` is notified of what was skipped.
-void scan_block(const TagScheme& scheme, WordReader& reader, const HeapBlock& block,
-                const std::function<void(const HeapObject&)>& object,
-                const std::function<void(const UnreadableStretch&)>& unreadable);
+/// next one that does is searched, and `unreadable` is notified of what was skipped. An error of
+/// `object` ends the scan with it.
+[[nodiscard]] Result<void> scan_block(
+    const TagScheme& scheme, WordReader& reader, const HeapBlock& block,
+    const std::function<Result<void>(const HeapObject&)>& object,
+    const std::function<void(const UnreadableStretch&)>& unreadable);
 
 /// Finds the objects that no other object of the blocks refers to: top-level terms, whether a root
 /// leads to them or they are dead. Add all blocks, then ask. Memory: 3 bits for each word of the
-/// pages scanned.
+/// pages scanned. Its functions fail where the scratch space does.
 class TopLevelTerms {
   public:
     /// Whether a root leads to the object at an address.
@@ -48,7 +51,7 @@ class TopLevelTerms {
           dead_walk_(scheme, reader, dead_, TermWalk::Measure::kHeap, space) {}
 
     /// Notes what the objects of a block refer to.
-    void add(const HeapBlock& block);
+    [[nodiscard]] Result<void> add(const HeapBlock& block);
 
     struct Term {
         std::uint64_t word = 0;
@@ -59,8 +62,9 @@ class TopLevelTerms {
         std::uint64_t words = 0;
     };
     /// Tells the terms of a block in address order. A circle in a torn heap has no top.
-    void visit(const HeapBlock& block, const std::function<void(const Term&)>& term,
-               const std::function<void(const UnreadableStretch&)>& unreadable);
+    [[nodiscard]] Result<void> visit(
+        const HeapBlock& block, const std::function<void(const Term&)>& term,
+        const std::function<void(const UnreadableStretch&)>& unreadable);
 
   private:
     const TagScheme& scheme_;

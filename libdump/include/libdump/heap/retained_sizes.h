@@ -23,10 +23,10 @@ namespace beamdump {
 /// for each shared one, 8 for each further reference to it.
 class RetainedSizes {
   public:
+    using VisitRoot = std::function<Result<void>(std::uint64_t number, std::uint64_t word)>;
     /// Walks all roots, in the same order each time: calls the function given with the root's
-    /// number and word while its words can be read.
-    using Roots =
-        std::function<Result<void>(const std::function<void(std::uint64_t, std::uint64_t)>&)>;
+    /// number and word while its words can be read, and ends with its first error.
+    using Roots = std::function<Result<void>(const VisitRoot&)>;
     /// A large term while its root's words can be read.
     using Visit = std::function<void(const LargeTerm&)>;
 
@@ -49,8 +49,6 @@ class RetainedSizes {
     Result<void> find_shared(const Roots& roots);
     Result<void> number(const Roots& roots);
     Result<void> report(const Roots& roots, const Visit& visit);
-
-    Result<void> walk_all(const Roots& roots, const Visit& visit);
 
     const TagScheme& scheme_;
     WordReader& reader_;

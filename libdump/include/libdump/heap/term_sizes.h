@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/error.h>
 #include <libdump/heap/address_marks.h>
 #include <libdump/heap/term_walk.h>
 
@@ -35,8 +36,9 @@ class TermSizer {
           again_(space),
           walk_(scheme, reader, seen_, TermWalk::Measure::kCopy, space) {}
 
-    /// The observer is told of the walk over the term; null: nobody is.
-    TermSizes sizes(std::uint64_t word, WalkObserver* observer = nullptr);
+    /// The observer is told of the walk over the term; null: nobody is. Fails where the observer or
+    /// the scratch space does.
+    [[nodiscard]] Result<TermSizes> sizes(std::uint64_t word, WalkObserver* observer = nullptr);
 
   private:
     std::uint64_t flat_words(std::uint64_t word);

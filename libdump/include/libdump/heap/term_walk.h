@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/error.h>
 #include <libdump/heap/address_marks.h>
 #include <libdump/term/heap_object.h>
 #include <libdump/term/term_scheme.h>
@@ -37,7 +38,7 @@ struct WalkLevel {
     bool mark = false;    ///< the observer's own, from enter() on
 };
 
-/// Told what a walk meets, in depth-first order.
+/// Told what a walk meets, in depth-first order. An error ends the walk with it.
 class WalkObserver {
   public:
     WalkObserver() = default;
@@ -54,12 +55,13 @@ class WalkObserver {
     };
     /// An object, for the first time; every cell of a list by itself. `path` ends with the level
     /// that refers to it; of a list's later cells, with the list's own.
-    virtual Entered enter(const HeapObject& object, std::span<const WalkLevel> path) = 0;
+    [[nodiscard]] virtual Result<Entered> enter(const HeapObject& object,
+                                                std::span<const WalkLevel> path) = 0;
     /// An object that was entered before. `path` ends with the level that refers to it.
-    virtual void again(std::uint64_t address, std::span<WalkLevel> path) = 0;
+    [[nodiscard]] virtual Result<void> again(std::uint64_t address, std::span<WalkLevel> path) = 0;
     /// All that was first reached through the last level of `path` has been told. What its `words`
     /// say afterwards is added to the level before.
-    virtual void leave(std::span<WalkLevel> path) = 0;
+    [[nodiscard]] virtual Result<void> leave(std::span<WalkLevel> path) = 0;
 };
 
 /// Walks terms in depth-first order, each object once between two clear() of its marks. Memory: the
@@ -87,21 +89,24 @@ class TermWalk {
         std::uint64_t unreadable = 0;  ///< words that lead to no object here
         bool shared = false;           ///< an object of the term was met again
     };
-    Outcome walk(std::uint64_t root, WalkObserver& observer);
+    /// Fails where the observer or the scratch space does.
+    [[nodiscard]] Result<Outcome> walk(std::uint64_t root, WalkObserver& observer);
 
   private:
-    void visit(std::uint64_t word, WalkObserver& observer, bool counted, bool in_hash_map);
+    [[nodiscard]] Result<void> visit(std::uint64_t word, WalkObserver& observer, bool counted,
+                                     bool in_hash_map);
     void push(const HeapObject& object, std::uint64_t words, bool counted, bool mark,
               bool in_hash_map);
     [[nodiscard]] std::uint64_t words_of(const HeapObject& object) const {
         return measure_ == Measure::kCopy ? object.copy_words : object.words;
     }
-    void visit_again(std::uint64_t word, WalkObserver& observer, bool counted);
+    [[nodiscard]] Result<void> visit_again(std::uint64_t word, WalkObserver& observer,
+                                           bool counted);
     void add_words(std::uint64_t words);
     /// Looks at the top level's next slot; false when it has none left.
-    bool step(WalkObserver& observer);
-    bool step_list(WalkObserver& observer);
-    void step_tail(std::uint64_t tail, WalkObserver& observer);
+    [[nodiscard]] Result<bool> step(WalkObserver& observer);
+    [[nodiscard]] Result<bool> step_list(WalkObserver& observer);
+    [[nodiscard]] Result<void> step_tail(std::uint64_t tail, WalkObserver& observer);
 
     const TagScheme& scheme_;
     WordReader& reader_;

@@ -21,9 +21,9 @@ Result<std::uint64_t> visit_dictionary(
     ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
     const std::function<void(std::uint64_t key, std::uint64_t value)>& visit);
 
-/// Tells `visit` each entry's word: that of a {Key, Value} tuple.
+/// Tells `visit` each entry's word, that of a {Key, Value} tuple, until it says false.
 Result<std::uint64_t> visit_dictionary_entries(
     ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
-    const std::function<void(std::uint64_t entry)>& visit);
+    const std::function<bool(std::uint64_t entry)>& visit);
 
 }  // namespace beamdump

@@ -166,12 +166,7 @@ Result<ExportReport> write_crash_dump(Dump& dump, const ExportOptions& options, 
                                       const ExportListener& listener) {
     ASSIGN_OR_RETURN(auto scheme, node_scheme(dump));
     ASSIGN_OR_RETURN(auto facts, NodeFacts::read(dump));
-    try {
-        Writing writing(dump, options, scheme, facts, sink, listener);
-        return writing.all();
-    } catch (const ScratchError& error) {
-        return std::unexpected(error.error());
-    }
+    return Writing(dump, options, scheme, facts, sink, listener).all();
 }
 
 }  // namespace beamdump::crash

@@ -41,6 +41,7 @@ Packing packing_of(std::string_view start) {
 }
 
 /// A descriptor's bytes as Boost.Iostreams reads them, after those that were looked at already.
+/// A device of Boost.Iostreams can report an error only by throwing; unpack() catches it.
 class DescriptorDevice : public io::source {
   public:
     DescriptorDevice(int descriptor, std::string start)
@@ -130,6 +131,7 @@ Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, Budg
             result.bytes += got;
         }
     } catch (const std::exception& error) {
+        // Of the device, or of a decompressor that finds its input damaged.
         result.broken = error.what();
     }
     return result;

@@ -12,14 +12,16 @@ class Reach final : public WalkObserver {
   public:
     Reach(TermExport& terms, AddressMarks& marks) : terms_(terms), marks_(marks) {}
 
-    Entered enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
+    Result<Entered> enter(const HeapObject& object, std::span<const WalkLevel> /*path*/) override {
         if (const auto original = terms_.original_of(object)) {
-            marks_.add(*original);
+            RETURN_IF_ERROR(marks_.add(*original));
         }
-        return {.go_on = TermExport::leads_on(object)};
+        return Entered{.go_on = TermExport::leads_on(object)};
     }
-    void again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {}
-    void leave(std::span<WalkLevel> /*path*/) override {}
+    Result<void> again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {
+        return {};
+    }
+    Result<void> leave(std::span<WalkLevel> /*path*/) override { return {}; }
 
   private:
     TermExport& terms_;
@@ -28,11 +30,12 @@ class Reach final : public WalkObserver {
 
 }  // namespace
 
-void Literals::use(std::uint64_t word) {
+Result<void> Literals::use(std::uint64_t word) {
     if (!marks_.has(pointer_of(word))) {
         Reach reach(terms_, marks_);
-        walk_.walk(word, reach);
+        RETURN_IF_ERROR(walk_.walk(word, reach));
     }
+    return {};
 }
 
 Result<std::uint64_t> Literals::write() {

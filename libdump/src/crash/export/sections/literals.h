@@ -26,8 +26,8 @@ class Literals {
 
     [[nodiscard]] bool hold(std::uint64_t address) { return dump_.literals().covers(address); }
 
-    /// Notes a literal and all that it leads to.
-    void use(std::uint64_t word);
+    /// Notes a literal and all that it leads to. Fails where the scratch space does.
+    [[nodiscard]] Result<void> use(std::uint64_t word);
 
     /// Writes the =literals section. Gives how many objects could not be written.
     Result<std::uint64_t> write();

@@ -145,6 +145,7 @@ Result<void> ProcessTerms::dictionary() {
         visit_dictionary_entries(*context_, *run_, terms_.scheme(), [this](std::uint64_t entry) {
             terms_.element(entry);
             out_.put('\n');
+            return true;
         });
     if (!malformed) {
         return std::unexpected(malformed.error());
@@ -196,7 +197,7 @@ Result<void> ProcessTerms::heap() {
     StackWalk walk(*context_, terms_.scheme(), stack_of(*run_));
     while (const auto entry = out_.ok() ? walk.next() : std::nullopt) {
         if (entry->kind == StackEntry::Kind::kRegister) {
-            root(entry->word);
+            RETURN_IF_ERROR(root(entry->word));
         }
     }
     MessageWalker walker(dump_.reader(), *run_);
@@ -219,56 +220,64 @@ Result<void> ProcessTerms::heap() {
             terms_.forget();
         }
         if (message.kind() != records::MESSAGE_KIND_EXTERNAL) {
-            root(message.term_word());
+            RETURN_IF_ERROR(root(message.term_word()));
         }
         if (message.has_token_word()) {
-            root(message.token_word());
+            RETURN_IF_ERROR(root(message.token_word()));
         }
         if (own_words) {
             context_->set_message(nullptr);
             terms_.forget();
         }
     }
-    auto entries = visit_dictionary_entries(*context_, *run_, terms_.scheme(),
-                                            [this](std::uint64_t entry) { root(entry); });
+    Result<void> visited;
+    auto entries =
+        visit_dictionary_entries(*context_, *run_, terms_.scheme(), [&](std::uint64_t entry) {
+            visited = root(entry);
+            return visited.has_value();
+        });
+    RETURN_IF_ERROR(std::move(visited));
     if (!entries) {
         return wrap("reading the dictionary", std::move(entries.error()));
     }
     return {};
 }
 
-void ProcessTerms::root(std::uint64_t word) {
+Result<void> ProcessTerms::root(std::uint64_t word) {
     if (leads_to_object(terms_.scheme(), word) && out_.ok()) {
-        unwritten_ += walk_.walk(word, *this).unreadable;
+        ASSIGN_OR_RETURN(const auto outcome, walk_.walk(word, *this));
+        unwritten_ += outcome.unreadable;
     }
+    return {};
 }
 
-WalkObserver::Entered ProcessTerms::enter(const HeapObject& object,
-                                          std::span<const WalkLevel> /*path*/) {
+Result<WalkObserver::Entered> ProcessTerms::enter(const HeapObject& object,
+                                                  std::span<const WalkLevel> /*path*/) {
     if (is_literal(object.address)) {
-        literals_.use(word_to(terms_.scheme(), object.address, object.is_cell));
-        return {.go_on = false};
+        RETURN_IF_ERROR(literals_.use(word_to(terms_.scheme(), object.address, object.is_cell)));
+        return Entered{.go_on = false};
     }
     if (const auto original = terms_.original_of(object)) {
-        part_of(*original);
+        RETURN_IF_ERROR(part_of(*original));
     }
     if (!terms_.object(object)) {
         ++unwritten_;
-        return {.go_on = false};
+        return Entered{.go_on = false};
     }
-    return {.go_on = TermExport::leads_on(object) && out_.ok()};
+    return Entered{.go_on = TermExport::leads_on(object) && out_.ok()};
 }
 
 /// The binary that a part refers to has a line before it, once.
-void ProcessTerms::part_of(std::uint64_t original) {
+Result<void> ProcessTerms::part_of(std::uint64_t original) {
     if (is_literal(original)) {
-        literals_.use(word_to(terms_.scheme(), original, false));
-        return;
+        return literals_.use(word_to(terms_.scheme(), original, false));
     }
-    if (marks_.add(original)) {
+    ASSIGN_OR_RETURN(const bool is_new, marks_.add(original));
+    if (is_new) {
         const auto object = boxed_object(terms_.scheme(), terms_.words(), original);
         unwritten_ += object && terms_.object(*object) ? 0 : 1;
     }
+    return {};
 }
 
 bool ProcessTerms::is_literal(std::uint64_t address) {

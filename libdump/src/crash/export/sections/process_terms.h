@@ -31,9 +31,11 @@ class ProcessTerms final : private WalkObserver {
     [[nodiscard]] std::uint64_t unwritten() const { return unwritten_; }
 
   private:
-    Entered enter(const HeapObject& object, std::span<const WalkLevel> path) override;
-    void again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {}
-    void leave(std::span<WalkLevel> /*path*/) override {}
+    Result<Entered> enter(const HeapObject& object, std::span<const WalkLevel> path) override;
+    Result<void> again(std::uint64_t /*address*/, std::span<WalkLevel> /*path*/) override {
+        return {};
+    }
+    Result<void> leave(std::span<WalkLevel> /*path*/) override { return {}; }
 
     void title(std::string_view section);
     Result<void> messages();
@@ -42,8 +44,8 @@ class ProcessTerms final : private WalkObserver {
     Result<void> dictionary();
     void stack();
     Result<void> heap();
-    void root(std::uint64_t word);
-    void part_of(std::uint64_t original);
+    [[nodiscard]] Result<void> root(std::uint64_t word);
+    [[nodiscard]] Result<void> part_of(std::uint64_t original);
     [[nodiscard]] bool is_literal(std::uint64_t address);
 
     Dump& dump_;

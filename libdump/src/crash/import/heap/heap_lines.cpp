@@ -88,58 +88,55 @@ void HeapLines::add(std::uint64_t at, std::uint64_t words) {
     }
 }
 
-void HeapLines::end_part() {
+Result<void> HeapLines::end_part() {
     std::ranges::sort(pages_);
     const auto doubles = std::ranges::unique(pages_);
     pages_.erase(doubles.begin(), doubles.end());
     for (const auto page : pages_) {
-        places_.push_back({page, begins_.size() - 1});
+        RETURN_IF_ERROR(places_.push_back({page, begins_.size() - 1}));
     }
     pages_.clear();
+    return {};
 }
 
 Result<std::unique_ptr<HeapLines>> HeapLines::find(const TextSource& source, Span section,
                                                    const TextFormat& format, WordImage& image,
                                                    Budget& budget) {
     std::unique_ptr<HeapLines> lines(new HeapLines(section, budget));
-    try {
-        TextCursor text(source, section.begin, section.end);
-        while (!text.at_end()) {
-            RETURN_IF_ERROR(budget.check_memory());
-            const auto begin = text.position();
-            if (lines->begins_.empty()) {
-                lines->begins_.push_back(begin);
-            }
-            const auto address = text.take_hex();
-            const auto at = format.place_of(address.value_or(1));
-            const bool begins = address && is_aligned(at) && text.take(':');
-            if (!begins) {
-                text.skip_line();
-                continue;
-            }
-            const auto start = take_start(text);
-            // Not at what an atom with a line end has behind that.
-            while (begin >= section.begin + lines->begins_.size() * kPartBytes) {
-                lines->end_part();
-                lines->begins_.push_back(begin);
-            }
+    TextCursor text(source, section.begin, section.end);
+    while (!text.at_end()) {
+        RETURN_IF_ERROR(budget.check_memory());
+        const auto begin = text.position();
+        if (lines->begins_.empty()) {
+            lines->begins_.push_back(begin);
+        }
+        const auto address = text.take_hex();
+        const auto at = format.place_of(address.value_or(1));
+        const bool begins = address && is_aligned(at) && text.take(':');
+        if (!begins) {
             text.skip_line();
-            const auto object = object_of(start, text.position() - begin);
-            if (object.start != ObjectStart::kNone) {
-                image.begin(at, object.start);
-                lines->add(at, object.words);
-            }
+            continue;
         }
-        if (text.error()) {
-            return std::unexpected(*text.error());
+        const auto start = take_start(text);
+        // Not at what an atom with a line end has behind that.
+        while (begin >= section.begin + lines->begins_.size() * kPartBytes) {
+            RETURN_IF_ERROR(lines->end_part());
+            lines->begins_.push_back(begin);
         }
-        lines->end_part();
-        std::ranges::sort(lines->places_);
-        RETURN_IF_ERROR(budget.take_temporary(lines->space_.file_bytes()));
-        lines->file_bytes_ = lines->space_.file_bytes();
-    } catch (const ScratchError& error) {
-        return std::unexpected(error.error());
+        text.skip_line();
+        const auto object = object_of(start, text.position() - begin);
+        if (object.start != ObjectStart::kNone) {
+            image.begin(at, object.start);
+            lines->add(at, object.words);
+        }
     }
+    if (text.error()) {
+        return std::unexpected(*text.error());
+    }
+    RETURN_IF_ERROR(lines->end_part());
+    std::ranges::sort(lines->places_);
+    RETURN_IF_ERROR(budget.take_temporary(lines->space_.file_bytes()));
+    lines->file_bytes_ = lines->space_.file_bytes();
     return lines;
 }
 

@@ -49,7 +49,7 @@ class HeapLines {
   private:
     HeapLines(Span section, Budget& budget);
     void add(std::uint64_t at, std::uint64_t words);
-    void end_part();
+    [[nodiscard]] Result<void> end_part();
 
     Span section_;
     std::vector<std::uint64_t> begins_;  // of the first line of each part
