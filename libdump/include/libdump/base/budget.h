@@ -13,22 +13,23 @@ struct InputLimits {
     static constexpr std::uint64_t kDefaultMemory = std::uint64_t{1} << 30U;
     static constexpr std::uint64_t kMaxDefaultTemporary = std::uint64_t{64} << 30U;
 
-    /// Bytes of what grows with the input; not buffers and caches of a fixed size.
+    /// Bytes of tables that grow with the input, without buffers and caches of a fixed size.
     std::uint64_t memory = kDefaultMemory;
-    /// Bytes in temporary files; nothing: half of what is free in their directory, at most 64 GiB.
+    /// Bytes in temporary files; default: half of the free space of their directory, at most 64
+    /// GiB.
     std::optional<std::uint64_t> temporary = std::nullopt;
 
-    /// The bytes that `temporary` represents now.
+    /// `temporary`, or the default now.
     [[nodiscard]] std::uint64_t temporary_bytes() const;
 };
 
-/// Counts what an input takes, and says when that is more than allowed. Not thread-safe.
+/// Counts the memory and temporary space that an input takes against its limits. Not thread-safe.
 class Budget {
   public:
     explicit Budget(const InputLimits& limits = {})
         : most_memory_(limits.memory), most_temporary_(limits.temporary_bytes()) {}
 
-    /// Counted where it grows; check_memory() says what came of it, once and for all.
+    /// Counts bytes; check_memory() fails from then on if they exceed the limit.
     void use_memory(std::uint64_t bytes) {
         memory_ += bytes;
         exceeded_ = exceeded_ || memory_ > most_memory_;
@@ -40,7 +41,8 @@ class Budget {
         return exceeded_ ? memory_error() : Result<void>();
     }
 
-    /// Before bytes are written: kLimit, and nothing is taken, where there are too many.
+    /// To be called before bytes are written: kLimit, and nothing is counted, if they exceed the
+    /// limit.
     Result<void> take_temporary(std::uint64_t bytes);
     void give_temporary(std::uint64_t bytes) { temporary_ -= bytes; }
 

@@ -22,20 +22,20 @@ class ByteSink {
     /// Writes all of `bytes` or fails (kNoSpace, kClosedPipe, kIo).
     virtual Result<void> write(std::span<const std::byte> bytes) = 0;
 
-    /// Makes what was written final: flushes it to disk and gives a file its name.
+    /// Completes the output: flushes it to disk and gives a file its name.
     virtual Result<void> commit() = 0;
 };
 
 /// A file that is called `path`.partial until commit() renames it. Mode 0600. Fails with kExists
 /// when `path` is there and `force` is not set; a leftover .partial is replaced. Without commit()
-/// the partial file stays: what is in it can be opened.
+/// the partial file stays and can be opened as a truncated dump.
 Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force);
 
 /// Non-owning: an open descriptor (standard output, a pipe). A closed reader is kClosedPipe, for
 /// which the program must ignore SIGPIPE.
 std::unique_ptr<ByteSink> descriptor_sink(int descriptor);
 
-/// What goes to a temporary file: no more of it than the budget has. Non-owning of the budget.
+/// A sink into a temporary file that takes its bytes from `budget`, which must outlive it.
 std::unique_ptr<ByteSink> budgeted_sink(std::unique_ptr<ByteSink> sink, Budget& budget);
 
 }  // namespace beamdump

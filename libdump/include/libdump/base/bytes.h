@@ -19,7 +19,7 @@ std::span<const std::byte> bytes_of(const T& value) {
     return std::as_bytes(std::span(&value, 1));
 }
 
-/// Copies a structure out of `bytes` at any alignment; nothing where they end before it does.
+/// Copies a structure out of `bytes` at any alignment; nullopt if they are too few.
 template <typename T>
 std::optional<T> load(std::span<const std::byte> bytes, std::size_t offset = 0) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -31,7 +31,7 @@ std::optional<T> load(std::span<const std::byte> bytes, std::size_t offset = 0) 
     return value;
 }
 
-/// The same where the caller knows that the bytes are there.
+/// The same; the caller has checked that the bytes are enough.
 template <typename T>
 T load_known(std::span<const std::byte> bytes, std::size_t offset = 0) {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -8,20 +8,20 @@
 
 namespace beamdump {
 
-/// What kind of thing went wrong; decides the exit status and what a caller may do about it.
+/// The kind of a failure; decides the exit status and what a caller may do about it.
 enum class ErrorCode : std::uint8_t {
-    kUsage,         ///< the caller asked for something that makes no sense
+    kUsage,         ///< invalid arguments
     kIo,            ///< the operating system refused a read or write
     kNoSpace,       ///< the disk (or quota) is full
-    kClosedPipe,    ///< the reader of our output went away
-    kExists,        ///< the output is there already
+    kClosedPipe,    ///< the reader of the output closed it
+    kExists,        ///< the output exists already
     kPermission,    ///< not allowed
     kNotFound,      ///< no such process, file, table, module...
     kNotABeam,      ///< the target is not an Erlang VM
     kNoLayout,      ///< none for the node's release
     kUnsupported,   ///< a release, layout or feature that this version cannot read
     kTargetDied,    ///< the target exited while we were reading it
-    kImplausible,   ///< the target's memory is inconsistent or the layout
+    kImplausible,   ///< the target's memory is inconsistent, or the layout is wrong
     kUnmapped,      ///< no memory at that address
     kNotADump,      ///< the file is something else
     kNewerVersion,  ///< a dump of a newer major version
@@ -47,7 +47,7 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
     return std::unexpected(Error{code, std::move(message)});
 }
 
-/// Puts what was being done before an error's sentence: "reading atoms: cannot read ...".
+/// Prefixes an error's sentence with what was being done: "reading atoms: cannot read ...".
 inline std::unexpected<Error> wrap(std::string_view doing, Error error) {
     error.message.insert(0, std::string(doing) + ": ");
     return std::unexpected(std::move(error));

@@ -2,10 +2,9 @@
 
 namespace beamdump {
 
-/// Has std::terminate() write one sentence to standard error, by this program's name, and end the
-/// program with status 1 instead of SIGABRT: what is left when memory is refused even for an
-/// exception, or on a thread that has nobody to report to. Allocates nothing. To be called first in
-/// main().
+/// Makes std::terminate() write one sentence with the program's name to standard error and exit
+/// with status 1 instead of SIGABRT. For a lack of memory even for an exception, and for threads
+/// that cannot report one. Allocates nothing. Call it first in main().
 void end_with_a_sentence_on_terminate();
 
 }  // namespace beamdump

@@ -6,12 +6,11 @@
 
 namespace beamdump {
 
-/// How many letters must be inserted, deleted, replaced or swapped with their neighbour to make one
-/// text of the other, in bytes and without regard to ASCII case; `limit` + 1 where it is more than
-/// `limit`.
+/// Edit distance in bytes: insertions, deletions, replacements and swaps of neighbours. ASCII case
+/// is ignored. `limit` + 1 if it is more than `limit`.
 std::size_t edit_distance(std::string_view one, std::string_view other, std::size_t limit);
 
-/// Finds which of many names was probably meant by a misspelled one. Memory: two names.
+/// Finds the name that a misspelled one probably means. Memory: two names.
 class Nearest {
   public:
     explicit Nearest(std::string_view word);

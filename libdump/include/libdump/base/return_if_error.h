@@ -5,8 +5,8 @@
 #include <expected>
 #include <utility>
 
-// The two ways in which a function passes on the error of what it calls. They are macros, as they
-// return from the function or lambda that they are in. Only source files include them.
+// Return the error of a called function from the function or lambda that contains the macro. Only
+// source files include them.
 
 /// Evaluates an expression that gives a Result; returns its error, drops its value.
 #define RETURN_IF_ERROR(...)                                            \

@@ -10,7 +10,7 @@ namespace beamdump {
 /// TMPDIR, or /var/tmp where that is not set.
 std::string temporary_directory();
 
-/// A file without a name in TMPDIR, or in /var/tmp where that is not set: gone with its descriptor.
+/// A file without a name in temporary_directory(), deleted when its descriptor is closed.
 Result<Descriptor> open_temporary_file();
 
 }  // namespace beamdump

@@ -6,30 +6,28 @@
 
 namespace beamdump {
 
-/// Length in bytes of the UTF-8 character that `text` begins with; 0 if it begins with none.
+/// Length in bytes of the UTF-8 character at the start of `text`; 0 if there is none.
 std::size_t utf8_length(std::string_view text);
 
-/// The character of `text`, which must be the bytes of one: utf8_length() of it is its size.
+/// Decodes `text`, which must be exactly one character (utf8_length() is its size).
 char32_t utf8_character(std::string_view text);
 
-/// Whether all of `text`, which is not empty, is the beginning of one character that is cut.
+/// Whether `text`, which is not empty, is an incomplete UTF-8 character.
 bool may_become_utf8(std::string_view text);
 
-/// For text that comes in pieces: `piece` after the `rest` of the one before, which is then empty.
+/// For text in pieces: `piece` after the `rest` of the one before, which is then empty.
 /// `joined`: holds both where there is a rest.
 std::string_view after_rest(std::string& rest, std::string_view piece, std::string& joined);
 
-/// Text as UTF-8: bytes that are part of no character stand for the Latin-1 character of their
-/// value.
+/// Text as UTF-8: invalid bytes are taken as Latin-1.
 std::string valid_utf8(std::string_view text);
 
-/// The same for text that comes in pieces: a character cut at the end of a piece waits for the next
-/// one.
+/// The same for text in pieces: a character split between pieces is completed by the next piece.
 class Utf8Pieces {
   public:
-    /// Appends what is complete.
+    /// Appends all complete characters.
     void add(std::string_view piece, std::string& out);
-    /// The text has ended: appends what is left.
+    /// End of the text: appends the rest.
     void end(std::string& out);
 
   private:

@@ -13,7 +13,7 @@ inline constexpr std::uint16_t kMajorVersion = 1;
 inline constexpr std::uint16_t kMinorVersion = 0;
 
 inline constexpr std::uint32_t kZstdMagic = 0xFD2FB528;
-/// Skippable frames of our own: file header and tail. The seek table has its standard number.
+/// Skippable frames of this format: file header and tail. The seek table has its standard number.
 inline constexpr std::uint32_t kHeaderSkippableMagic = 0x184D2A5D;
 inline constexpr std::uint32_t kTailSkippableMagic = 0x184D2A5C;
 inline constexpr std::uint32_t kSeekTableSkippableMagic = 0x184D2A5E;
@@ -25,14 +25,14 @@ inline constexpr std::uint8_t kSeekTableHasChecksums = 0x80;
 inline constexpr std::array<char, 8> kHeaderText = {'B', 'E', 'A', 'M', 'D', 'U', 'M', 'P'};
 inline constexpr std::array<char, 8> kTailText = {'B', 'D', 'U', 'M', 'P', 'E', 'N', 'D'};
 
-/// Decompressed bytes of a frame, at most. Readers refuse more before allocating.
+/// Maximum decompressed size of a frame. Readers refuse more before allocating.
 inline constexpr std::uint32_t kMaxFrameBytes = 16U << 20U;
-/// The least that FileHeader::frame_bytes may be; it is a multiple of 8 too.
+/// Minimum of FileHeader::frame_bytes, which is a multiple of 8.
 inline constexpr std::uint32_t kMinFrameBytes = 1U << 10U;
 inline constexpr std::uint32_t kDefaultFrameBytes = 256U << 10U;
 
-/// The most bytes that a zstd frame of so much content may have. Readers refuse more before
-/// allocating; zstd's own bound (ZSTD_COMPRESSBOUND) is always below.
+/// Maximum size of a zstd frame of `content_bytes` bytes. Readers refuse more before allocating;
+/// zstd's own bound (ZSTD_COMPRESSBOUND) is always below.
 constexpr std::uint64_t max_compressed_bytes(std::uint64_t content_bytes) {
     return content_bytes + content_bytes / 64 + 512;
 }
@@ -62,8 +62,8 @@ struct Tail {
 };
 static_assert(sizeof(Tail) == 56);
 
-/// Every record starts so. Records are padded with zeros to a multiple of 8 bytes, stand one after
-/// the other, and never span two frames.
+/// The start of every record. Records are padded with zeros to a multiple of 8 bytes, follow each
+/// other, and never span two frames.
 struct RecordHeader {
     std::uint16_t kind = 0;
     std::uint16_t flags = 0;          ///< 0 in version 1; readers ignore what they do not know
@@ -119,7 +119,7 @@ enum class RecordKind : std::uint16_t {
 
     kPorts = 130,
 
-    // Reserved: named so that later versions of the programs need no new major version.
+    // Reserved, so that later versions of the programs need no new major version.
     kEtsTable = 128,
     kEtsRows = 129,
     kTimers = 131,
@@ -136,7 +136,7 @@ enum class RecordKind : std::uint16_t {
     kHashTables = 142,
 };
 
-/// Whose a region is. With the id: the runtime's own name for the owner.
+/// The owner of a region; the id is the runtime's own.
 enum class OwnerKind : std::uint8_t {
     kUnknown = 0,
     kNode = 1,        ///< the node as a whole; id 0
@@ -168,19 +168,19 @@ enum class RegionKind : std::uint8_t {
     kSpecificData = 14,     ///< words that process-specific data points to
     kSignalData = 15,       ///< fragment of a signal that is not a message
     kRemoteIdentifiers = 16,  ///< external pids and references of links and monitors
-    kUnplaced = 17,  ///< of a crash dump: heap, old heap or fragments; its text does not tell which
+    kUnplaced = 17,           ///< of a crash dump: heap, old heap or fragments, unknown which
 };
 
-/// In the regions of a dump that was made of a crash dump: a word that the text lacks, between
-/// others that it has. No release's terms have these low bits, and data nearly never this value.
+/// In the regions of a converted crash dump: a word that the text lacks, between others that it
+/// has. No release's terms have these low bits, and data nearly never this value.
 inline constexpr std::uint64_t kLackingWord = 0xB5'C7'1D'93'6A'E8'F4'2B;
 
 enum class RegionState : std::uint8_t {
     kWhole = 0,
     kPrefix = 1,      ///< only the first part was asked for
-    kRedacted = 2,    ///< left out by a redaction policy
+    kRedacted = 2,    ///< omitted by a redaction policy
     kNotPresent = 3,  ///< the pages were not in memory (swapped out or never touched)
-    kUnreadable = 4,  ///< reading failed; what stands here is what came before the failure
+    kUnreadable = 4,  ///< reading failed; the dump has the units before the failure
     kLeftOut = 5,     ///< not asked for, or over a size limit
 };
 
@@ -232,7 +232,7 @@ constexpr std::uint64_t owner_id_of(std::uint64_t number, std::uint64_t serial) 
     return serial << 32U | number;
 }
 
-/// What a table of processes or ports has at least.
+/// Minimum number of slots of a table of processes or ports.
 inline constexpr std::uint64_t kFewestSlots = 16;
 
 /// The data of a pid or port of OTP 27 from the bits of its word, whose lowest bits are the slot in

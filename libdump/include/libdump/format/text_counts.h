@@ -8,11 +8,11 @@
 
 namespace beamdump {
 
-/// What of a part of a crash dump's text could not be used.
+/// What could not be used of a part of a crash dump's text.
 struct TextCounts {
-    std::uint64_t malformed = 0;        ///< lines that make no sense
+    std::uint64_t malformed = 0;        ///< malformed lines
     std::uint64_t first_malformed = 0;  ///< offset in the text
-    std::uint64_t overlaps = 0;         ///< objects left out: they reach into others
+    std::uint64_t overlaps = 0;         ///< objects skipped because they overlap others
     std::uint64_t first_overlap = 0;    ///< offset in the text
 
     static TextCounts of(const records::CrashTextCounts& record);
@@ -22,7 +22,7 @@ struct TextCounts {
     void add_malformed(std::uint64_t offset);
     void add_overlap(std::uint64_t offset);
     void add(const TextCounts& more);
-    /// A sentence about each kind of lines that are missing.
+    /// A sentence for each kind of missing lines.
     [[nodiscard]] std::vector<std::string> sentences() const;
 };
 
@@ -30,7 +30,7 @@ struct TextCounts {
 struct LeftOut {
     std::uint64_t address = 0;
     std::uint64_t offset = 0;  ///< of its line in the text
-    bool overlaps = false;     ///< it would reach into another one; else its line makes no sense
+    bool overlaps = false;     ///< it overlaps another object; else its line is malformed
 
     void count(TextCounts& counts) const;
 };

@@ -5,11 +5,11 @@
 
 namespace beamdump::crash {
 
-/// The terms of one process of a crash dump, read from its text when they are asked for: words of
-/// its heap, and all that terms refer to, but for code.
+/// The terms of one process of a crash dump, read lazily from its text: the words of its heap and
+/// all that terms refer to, except code.
 class LazyTerms : public TermContext {
   public:
-    /// Objects that terms led to so far and whose lines could not be used.
+    /// Objects that terms referred to so far and whose lines could not be used.
     [[nodiscard]] virtual TextCounts met() const = 0;
 };
 

@@ -10,8 +10,7 @@
 
 namespace beamdump::crash {
 
-/// The terms of a process of a crash dump: what the dump made of it holds, then what is read from
-/// its text when it is asked for.
+/// The terms of a process of a crash dump: from the converted dump, else read lazily from the text.
 class LazyProcessContext final : public ProcessContext {
   public:
     /// Non-owning.
@@ -34,8 +33,8 @@ class LazyProcessContext final : public ProcessContext {
     LazyTerms& terms_;
 };
 
-/// Lets all contexts of the dump read these terms, too. Non-owning: they must outlive all
-/// questions. Null: the dump has all.
+/// Lets all contexts of the dump read these terms too. Non-owning: they must outlive all queries.
+/// Null: the dump has all terms.
 void supply_lazily(Dump& dump, LazyTerms* terms);
 
 }  // namespace beamdump::crash

@@ -34,7 +34,7 @@ struct ProcessSections {
     std::optional<Span> heap;
 };
 
-/// What the head of the dump says, `=erl_crash_dump` and what follows up to the next section.
+/// The head of the dump: `=erl_crash_dump` and the lines up to the next section.
 struct CrashHeader {
     std::string version;  ///< of the text format, "0.5"; empty in those of OTP releases before R15
     std::string date;
@@ -43,15 +43,15 @@ struct CrashHeader {
     std::optional<std::uint64_t> atoms;
 };
 
-/// Where the sections of a crash dump stand: what one pass over the text tells. Memory: about 200
-/// bytes a process, 24 a binary; counted in its budget, as is what conversions take. Versions of
-/// the text: 0.1 to 0.5, and those without a version.
+/// The places of a crash dump's sections, found in one pass over the text. Memory: about 200 bytes
+/// a process, 24 a binary; counted in its budget, like the memory of conversions. Versions of the
+/// text: 0.1 to 0.5, and those without a version.
 class CrashDump {
   public:
-    /// Told now and then how many bytes of how many were looked at.
+    /// Called now and then with the bytes read so far and in all.
     using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
 
-    /// Told what the head says, before the rest is looked at.
+    /// Called with the head before the rest is read.
     using HeaderSeen = std::function<void(const CrashHeader&)>;
 
     /// Errors: those of TextSource::open(), kNotADump where no section is found, and kLimit.
@@ -59,7 +59,7 @@ class CrashDump {
                                   const HeaderSeen& header_seen = {},
                                   const InputLimits& limits = {});
 
-    /// Counts what reading the dump takes.
+    /// The memory and temporary space of reading the dump.
     [[nodiscard]] Budget& budget() const { return *budget_; }
 
     [[nodiscard]] const TextSource& text() const { return text_; }
@@ -74,24 +74,24 @@ class CrashDump {
     [[nodiscard]] const std::optional<Span>& literals() const { return literals_; }
     [[nodiscard]] const std::optional<Span>& memory() const { return memory_; }
     [[nodiscard]] const std::optional<Span>& loaded_modules() const { return loaded_modules_; }
-    /// Sections of other nodes: the number that stands for each in identifiers.
+    /// Sections of other nodes, each with the number that identifiers have for it.
     [[nodiscard]] const std::vector<std::pair<std::uint64_t, Span>>& nodes() const {
         return nodes_;
     }
     [[nodiscard]] const std::string& node_name() const { return node_name_; }
-    /// Where sections stand that are none of processes, binaries and literals, neighbouring ones
-    /// together, each with its own line.
+    /// Sections other than those of processes, binaries and literals, with the lines that name
+    /// them; neighbouring ones are joined.
     [[nodiscard]] const std::vector<Span>& other_sections() const { return other_sections_; }
     /// How many sections of each kind there are.
     [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& counts() const {
         return counts_;
     }
-    /// Whether its lines end as those of Windows: in an atom, too, such an end is one character.
+    /// Whether lines end with CR LF: in an atom, too, such a line end is one character.
     [[nodiscard]] bool has_returns() const { return has_returns_; }
-    /// Where and why the text breaks off, one sentence; empty for a whole dump.
+    /// One sentence: where and why the text is truncated; empty for a complete dump.
     [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
 
-    /// The process in a section's name, `<0.12.0>`.
+    /// The owner id of the pid in a section's name, `<0.12.0>`.
     static std::optional<std::uint64_t> parse_owner(std::string_view pid);
 
   private:
@@ -104,7 +104,7 @@ class CrashDump {
     bool add_of_process(std::string_view tag, std::string_view argument, Span lines);
     ProcessSections& process(std::string_view pid);
 
-    std::unique_ptr<Budget> budget_;  // does not move: what counts refers to it
+    std::unique_ptr<Budget> budget_;  // on the heap: others keep its address
     TextSource text_;
     CrashHeader header_;
     std::vector<ProcessSections> processes_;

@@ -21,26 +21,28 @@ struct Section {
     std::uint64_t end = 0;      ///< of the next section, or of the text
 };
 
-/// Finds the sections of a crash dump in one pass over its text, which comes in pieces of any size.
-/// Memory: one section's line, cut at kMaxHeader bytes. Not checked: whether a tag is known.
+/// Finds the sections of a crash dump in one pass over its text, given in pieces of any size.
+/// Memory: one section's first line, truncated at kMaxHeader bytes. Not checked: whether a tag is
+/// known.
 class SectionScanner {
   public:
     static constexpr std::size_t kMaxHeader = 64U << 10U;
     using Visit = std::function<Result<void>(const Section&)>;
 
-    /// `visit` has each section as soon as its end is known; its texts live until it returns.
+    /// `visit` is called with each section as soon as its end is known; its strings are valid
+    /// during the call.
     explicit SectionScanner(Visit visit) : visit_(std::move(visit)) {}
 
-    /// Appends the offsets in a piece from which on lines begin with `=`, ascending: of those at
-    /// `from` or behind it, but never 0, of which the piece before it decides.
+    /// Appends the offsets at or after `from` in a piece where lines begin with `=`, ascending.
+    /// Never 0, which depends on the piece before.
     static void find_lines(std::string_view piece, std::size_t from,
                            std::vector<std::size_t>& into);
 
-    /// The next piece of the text, and all that find_lines() found in it. Errors are those of
-    /// `visit`.
+    /// The next piece of the text, and all offsets that find_lines() found in it. Errors are those
+    /// of `visit`.
     Result<void> feed(std::string_view piece, std::span<const std::size_t> lines);
     Result<void> feed(std::string_view piece);
-    /// The text ended: the last section, however it was cut off.
+    /// End of the text: reports the last section, complete or not.
     Result<void> finish();
 
     /// Bytes before the first section.

@@ -12,26 +12,25 @@
 
 namespace beamdump::crash {
 
-/// The text of a crash dump, byte by byte from anywhere. A compressed dump, and one that comes
-/// through a pipe, is unpacked into a temporary file without a name first.
+/// Random access to the text of a crash dump. A compressed dump or one from a pipe is first
+/// unpacked into a temporary file without a name.
 class TextSource {
   public:
-    /// Opens a file (plain, or packed with gzip, xz or zstd, told by its first bytes) or a pipe.
-    /// Errors: those of opening and reading it, kNoSpace where what is unpacked does not fit,
-    /// kCorrupt where nothing of it can be unpacked. A packed file that breaks off is unpacked up
-    /// to there: see broken().
-    /// `budget`: for what is unpacked; null: no bound.
+    /// Opens a file (plain, or compressed with gzip, xz or zstd, recognized by its first bytes) or
+    /// a pipe. Errors: those of opening and reading it, kNoSpace if the unpacked text does not fit,
+    /// kCorrupt if nothing can be unpacked. A truncated compressed file is unpacked as far as
+    /// possible: see broken(). `budget`: for the unpacked text; null: no limit.
     static Result<TextSource> open(const std::filesystem::path& path, Budget* budget = nullptr);
 
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    /// Why the text of a packed file ends before its end; empty where it does not.
+    /// Why a compressed file could not be unpacked to its end; empty if it could.
     [[nodiscard]] const std::string& broken() const { return broken_; }
 
-    /// That read() gave so far.
+    /// Bytes returned by read() so far.
     [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
-    /// Copies bytes from `offset` on, as many as there are; gives how many.
+    /// Copies bytes from `offset` on; gives how many, fewer than asked for only at the end.
     Result<std::size_t> read(std::uint64_t offset, std::span<char> into) const;
 
   private:
