@@ -13,6 +13,8 @@ namespace beamdump::cli {
     COMMAND(diff)                  \
     COMMAND(heap)                  \
     COMMAND(ports)                 \
+    COMMAND(atoms)                 \
+    COMMAND(modules)               \
     COMMAND(sections)              \
     COMMAND(crash_dump)            \
     COMMAND(convert)

@@ -95,6 +95,13 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& co
     return app.add_option(name, set, description)->check(check, "")->option_text("N");
 }
 
+void add_filter(CLI::App& app, std::vector<std::string>& filters, const std::string& what) {
+    app.add_option("--filter", filters, what + ". Repeatable; all filters must match")
+        ->type_size(1)
+        ->allow_extra_args(false)
+        ->option_text("TEXT");
+}
+
 void add_limits(CLI::App& app, InputLimits& limits) {
     app.add_option(
            "--max-memory", limits.memory,
@@ -126,6 +133,10 @@ crash::ConvertChoice lazy_heap_of(const std::string& process) {
 
 crash::ConvertChoice heap_of(const std::string& process) {
     return choice_of(crash::ConvertChoice::Heaps::kOne, process);
+}
+
+crash::ConvertChoice all_heaps() {
+    return choice_of(crash::ConvertChoice::Heaps::kAll, {});
 }
 
 }  // namespace beamdump::cli

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace beamdump::cli {
 
@@ -36,6 +37,8 @@ void add_dump_and_process(CLI::App& app, std::string& dump, std::string& process
 /// An option that takes a decimal number, and nothing else: no sign, no base.
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& count,
                        const std::string& description);
+/// --filter TEXT, repeatable. `what`: "Only modules whose name contains TEXT".
+void add_filter(CLI::App& app, std::vector<std::string>& filters, const std::string& what);
 /// --max-memory and --max-temporary
 void add_limits(CLI::App& app, InputLimits& limits);
 /// -o and --force
@@ -50,5 +53,7 @@ crash::ConvertChoice no_heaps();
 /// ... about one process, whose terms are read when they are shown, or before.
 crash::ConvertChoice lazy_heap_of(const std::string& process);
 crash::ConvertChoice heap_of(const std::string& process);
+/// ... about the terms of all processes.
+crash::ConvertChoice all_heaps();
 
 }  // namespace beamdump::cli

@@ -61,4 +61,21 @@ Result<std::optional<std::uint32_t>> AtomTable::index_of(std::string_view name) 
     return std::nullopt;
 }
 
+Result<void> AtomTable::visit_newest_first(
+    const std::function<void(std::uint32_t, const std::string&)>& visit) {
+    // Where pages overlap, an index is that of the page which text() reads.
+    std::uint64_t end = std::uint64_t{1} << 32U;
+    for (std::size_t i = pages_.size(); i-- > 0;) {
+        ASSIGN_OR_RETURN(auto atoms, load(pages_[i]));
+        const std::uint64_t first = atoms->first_index();
+        std::uint64_t count = static_cast<std::uint64_t>(atoms->text_size());
+        count = std::min(count, end - std::min(end, first));
+        while (count-- > 0) {
+            visit(static_cast<std::uint32_t>(first + count), atoms->text(static_cast<int>(count)));
+        }
+        end = std::min(end, first);
+    }
+    return {};
+}
+
 }  // namespace beamdump

@@ -30,7 +30,9 @@ const std::vector<std::vector<std::string>> kAnswers = {{"summary"},
                                                         {"dictionary", "alpha"},
                                                         {"backtrace", "alpha"},
                                                         {"heap", "alpha"},
-                                                        {"backtrace", "alpha", "--lines"}};
+                                                        {"backtrace", "alpha", "--lines"},
+                                                        {"atoms"},
+                                                        {"modules"}};
 
 /// Fields of the layouts that no answer shows anything of.
 const std::set<std::string> kShownNowhere = {
@@ -42,7 +44,6 @@ const std::set<std::string> kShownNowhere = {
     "DbTableHash.segtab",
     "HashDbTerm.next",
     "HashDbTerm.dbterm.tpl",
-    "BeamCodeHeader.md5_ptr",
     "Process.common.started_interval",
     "Process.fcalls",
     "Process.freason",

@@ -229,6 +229,13 @@ constexpr std::array kValues = std::to_array<Entry>({
     {"message_queue_len_change", "@message_queue_len"},
     {"reductions_change", "@reductions"},
 
+    // atoms and modules
+    {"atoms.count", "@#tables"},
+    {"code_bytes", "@#modules"},
+    {"literal_bytes", "@literals @#modules"},
+    {"functions", "@#modules BeamCodeHeader.num_functions"},
+    {"md5", "@#modules BeamCodeHeader.md5_ptr"},
+
     // Parts of terms, wherever a term is shown.
     {"term.atom", "@#atoms"},
     {"term.binary", "Binary. ProcBin. BinRef. ErlHeapBits. ErlSubBits. OffHeapHeader."},

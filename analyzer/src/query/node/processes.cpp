@@ -1,12 +1,10 @@
 #include "query/node/processes.h"
 
-#include "query/rows/unknown_value.h"
+#include "query/node/choice.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
 #include <libdump/model/owner_id.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -268,19 +266,18 @@ class SortKey {
     std::map<Name, std::uint64_t> names_;
 };
 
-using NamedField = std::pair<std::string_view, FilterField>;
-constexpr std::array<NamedField, 5> kFields = {{{"pid", FilterField::kPid},
-                                                {"name", FilterField::kName},
-                                                {"initial_call", FilterField::kInitialCall},
-                                                {"current_function", FilterField::kCurrentFunction},
-                                                {"status", FilterField::kStatus}}};
+constexpr std::array<Named<FilterField>, 5> kFields = {
+    {{"pid", FilterField::kPid},
+     {"name", FilterField::kName},
+     {"initial_call", FilterField::kInitialCall},
+     {"current_function", FilterField::kCurrentFunction},
+     {"status", FilterField::kStatus}}};
 
-using NamedSort = std::pair<std::string_view, ProcessSort>;
-constexpr std::array<NamedSort, 5> kSorts = {{{"memory", ProcessSort::kMemory},
-                                              {"reductions", ProcessSort::kReductions},
-                                              {"queue", ProcessSort::kQueue},
-                                              {"name", ProcessSort::kName},
-                                              {"pid", ProcessSort::kPid}}};
+constexpr std::array<Named<ProcessSort>, 5> kSorts = {{{"memory", ProcessSort::kMemory},
+                                                       {"reductions", ProcessSort::kReductions},
+                                                       {"queue", ProcessSort::kQueue},
+                                                       {"name", ProcessSort::kName},
+                                                       {"pid", ProcessSort::kPid}}};
 
 bool is_name_letter(char c) {
     return (c >= 'a' && c <= 'z') || c == '_';
@@ -296,11 +293,8 @@ Result<ProcessFilter> parse_filter(std::string_view argument) {
     if (!names_a_field) {
         return ProcessFilter{FilterField::kAny, std::string(argument)};
     }
-    const auto* field = std::ranges::find(kFields, name, &NamedField::first);
-    if (field == kFields.end()) {
-        return fail(ErrorCode::kUsage, unknown_value("field", name, kFields));
-    }
-    ProcessFilter filter{field->second, std::string(argument.substr(equals + 1))};
+    ASSIGN_OR_RETURN(const auto field, parse_choice("field", name, kFields));
+    ProcessFilter filter{field, std::string(argument.substr(equals + 1))};
     if (filter.field == FilterField::kStatus &&
         std::ranges::none_of(status_names(), [&filter](std::string_view status) {
             return status.find(filter.text) != std::string_view::npos;
@@ -311,11 +305,7 @@ Result<ProcessFilter> parse_filter(std::string_view argument) {
 }
 
 Result<ProcessSort> parse_sort(std::string_view name) {
-    const auto* sort = std::ranges::find(kSorts, name, &NamedSort::first);
-    if (sort == kSorts.end()) {
-        return fail(ErrorCode::kUsage, unknown_value("sort order", name, kSorts));
-    }
-    return sort->second;
+    return parse_choice("sort order", name, kSorts);
 }
 
 Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& query) {

@@ -6,6 +6,7 @@
 #include <libdump/read/dump_reader.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,10 @@ class AtomTable {
 
     /// The index of the atom with that name. Reads pages from the first on until it is found.
     Result<std::optional<std::uint32_t>> index_of(std::string_view name);
+
+    /// Tells all atoms, the one with the highest index first: the newest. One page in memory.
+    Result<void> visit_newest_first(
+        const std::function<void(std::uint32_t index, const std::string& text)>& visit);
 
   private:
     struct Page {

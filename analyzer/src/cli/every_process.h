@@ -1,0 +1,35 @@
+#pragma once
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "query/process/every_process.h"
+
+#include <string_view>
+
+namespace beamdump::cli {
+
+// For commands that read the terms of all processes.
+
+/// A progress line over processes.
+class ReadingProgress {
+  public:
+    /// Non-owning.
+    ReadingProgress(Invocation& invocation, std::string_view phase)
+        : line_(invocation.err()), phase_(phase) {}
+
+    /// Refers to this.
+    [[nodiscard]] query::ReadProgress callback() {
+        return
+            [this](std::uint64_t done, std::uint64_t total) { line_.update(phase_, done, total); };
+    }
+    void end() { line_.clear(); }
+
+  private:
+    ProgressLine line_;
+    std::string_view phase_;
+};
+
+/// Says how many processes' terms the answer lacks, and why.
+Outcome report_processes_read(Invocation& invocation, const query::ProcessesRead& counts);
+
+}  // namespace beamdump::cli

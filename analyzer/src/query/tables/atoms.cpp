@@ -1,0 +1,181 @@
+#include "query/tables/atoms.h"
+
+#include "query/node/choice.h"
+#include "query/tables/first_items.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/term/atom_text.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace beamdump::query {
+
+namespace {
+
+/// ATOM_LIMIT (atom.h, OTP 25.2.3, 27.3.4 and 29.1.1).
+constexpr std::uint64_t kDefaultAtomLimit = 1024UL * 1024;
+
+constexpr std::array<Named<AtomSort>, 4> kAtomSorts = {{{"newest", AtomSort::kNewest},
+                                                        {"count", AtomSort::kCount},
+                                                        {"bytes", AtomSort::kBytes},
+                                                        {"name", AtomSort::kName}}};
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
+                                                                    : std::nullopt;
+}
+
+/// erlexec passes the emulator's flags as -t, before `--` (erl_init.c, OTP 25.2.3). Nothing where
+/// the command line is not known whole.
+void find_limit(const Dump& dump, AtomReport& report) {
+    if (is_of_crash_dump(dump)) {
+        return;
+    }
+    const auto& arguments = dump.node().arguments();
+    const auto end = std::ranges::find(arguments, "--");
+    if (end == arguments.end()) {
+        return;
+    }
+    report.limit = kDefaultAtomLimit;
+    report.limit_is_default = true;
+    for (auto at = arguments.begin(); at != end; ++at) {
+        if (at->starts_with("-t")) {
+            const auto next = std::next(at);
+            report.limit_is_default = false;
+            report.limit = at->size() > 2 ? number_of(std::string_view(*at).substr(2))
+                           : next != end  ? number_of(*next)
+                                          : std::nullopt;
+        }
+    }
+}
+
+bool group_before(AtomSort sort, const AtomGroup& a, const AtomGroup& b) {
+    switch (sort) {
+        case AtomSort::kCount:
+            return std::tie(b.count, b.newest_index) < std::tie(a.count, a.newest_index);
+        case AtomSort::kBytes:
+            return std::tie(b.bytes, b.newest_index) < std::tie(a.bytes, a.newest_index);
+        case AtomSort::kName:
+            return std::tie(a.name, b.newest_index) < std::tie(b.name, a.newest_index);
+        case AtomSort::kNewest:
+            break;
+    }
+    return a.newest_index > b.newest_index;
+}
+
+bool atom_before(AtomSort sort, const AtomLine& a, const AtomLine& b) {
+    switch (sort) {
+        case AtomSort::kBytes:
+            return std::tie(b.bytes, b.index) < std::tie(a.bytes, a.index);
+        case AtomSort::kName:
+            return std::tie(a.text, b.index) < std::tie(b.text, a.index);
+        default:
+            return a.index > b.index;
+    }
+}
+
+class AtomGroups {
+  public:
+    void add(std::uint32_t index, const std::string& text, AtomReport& report) {
+        auto folded = folded_digits(text);
+        auto known = groups_.find(folded);
+        if (known == groups_.end()) {
+            if (groups_.size() >= kMaxAtomGroups) {
+                ++report.ungrouped;
+                return;
+            }
+            known = groups_.emplace(std::move(folded), AtomGroup{}).first;
+            // Atoms come newest first.
+            known->second.newest_index = index;
+            known->second.newest = text;
+        }
+        ++known->second.count;
+        known->second.bytes += text.size();
+    }
+
+    void list(AtomSort sort, std::uint64_t limit, AtomReport& report) {
+        report.groups = groups_.size();
+        FirstItems<AtomGroup, std::function<bool(const AtomGroup&, const AtomGroup&)>> first(
+            limit,
+            [sort](const AtomGroup& a, const AtomGroup& b) { return group_before(sort, a, b); });
+        for (auto& [folded, group] : groups_) {
+            group.name = quoted_atom(group.count == 1 ? group.newest : folded);
+            group.newest = quoted_atom(group.newest);
+            first.add(std::move(group));
+        }
+        report.largest_groups = first.take();
+    }
+
+  private:
+    std::unordered_map<std::string, AtomGroup> groups_;
+};
+
+}  // namespace
+
+std::string folded_digits(std::string_view text) {
+    std::string folded;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (!is_digit(text[i])) {
+            folded += text[i];
+        } else if (i == 0 || !is_digit(text[i - 1])) {
+            folded += 'N';
+        }
+    }
+    return folded;
+}
+
+Result<AtomSort> parse_atom_sort(std::string_view name) {
+    return parse_choice("sort order", name, kAtomSorts);
+}
+
+Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsOptions& options) {
+    AtomReport report;
+    report.dump = dump_facts(dump, file);
+    report.in_order = !is_of_crash_dump(dump);
+    find_limit(dump, report);
+    const AtomSort sort =
+        options.sort.value_or(options.list ? AtomSort::kNewest : AtomSort::kCount);
+    FirstItems<AtomLine, std::function<bool(const AtomLine&, const AtomLine&)>> first(
+        options.limit,
+        [sort](const AtomLine& a, const AtomLine& b) { return atom_before(sort, a, b); });
+    AtomGroups groups;
+    RETURN_IF_ERROR(
+        dump.atoms().visit_newest_first([&](std::uint32_t index, const std::string& text) {
+            ++report.named;
+            report.text_bytes += text.size();
+            if (!contains_all(text, options.filters)) {
+                return;
+            }
+            ++report.matching;
+            if (options.list) {
+                first.add({index, quoted_atom(text), text.size()});
+            } else {
+                groups.add(index, text, report);
+            }
+        }));
+    if (report.in_order) {
+        report.count = report.named;
+    } else if (const auto& totals = dump.trailer().totals(); totals.has_atoms()) {
+        report.count = totals.atoms();
+    }
+    if (options.list) {
+        report.atoms = first.take();
+    } else {
+        groups.list(sort, options.limit, report);
+    }
+    return report;
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "query/node/dump_facts.h"
+#include "query/process/every_process.h"
+
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::query {
+
+enum class ModuleSort : std::uint8_t { kCode, kLiterals, kFunctions, kName };
+
+/// code, literals, functions or name. kUsage.
+Result<ModuleSort> parse_module_sort(std::string_view name);
+
+struct ModulesOptions {
+    ModuleSort sort = ModuleSort::kCode;
+    std::vector<std::string> filters;  ///< texts that a name must contain
+    std::uint64_t limit = 20;          ///< 0: all
+    bool old = false;                  ///< only old instances
+    bool users = false;                ///< find the processes that run old code
+    bool sensitive = false;            ///< ... also those flagged sensitive
+    ReadProgress progress = {};        ///< of looking for users
+};
+
+/// A loaded instance of a module.
+struct ModuleLine {
+    std::string name;
+    std::optional<std::string> instance;  ///< current, old, on_load
+    std::uint64_t code_start = 0;
+    std::optional<std::uint64_t> code_bytes;     ///< as the VM counts it
+    std::optional<std::uint64_t> literal_bytes;  ///< of its literal area
+    std::optional<std::uint64_t> functions;
+    std::optional<std::string> md5;  ///< module_info(md5), in hexadecimal digits
+    /// Processes that have the instance's code on their stack; where users were asked for, of old
+    /// ones.
+    std::optional<std::uint64_t> user_count;
+    std::vector<std::string> users;  ///< the first of these pids
+};
+
+/// Pids that are listed of the users of one instance.
+inline constexpr std::size_t kMaxListedUsers = 20;
+
+struct ModuleReport {
+    DumpFacts dump;
+    std::uint64_t total = 0;
+    std::uint64_t matching = 0;
+    std::uint64_t old = 0;  ///< instances
+    /// Sums over the instances that match; nothing where one of them is not known.
+    std::optional<std::uint64_t> code_bytes;
+    std::optional<std::uint64_t> literal_bytes;
+    std::vector<ModuleLine> modules;
+    std::optional<ProcessesRead> read;  ///< where users were asked for
+};
+
+/// Reads the record of each module instance (some hundred bytes each), and, for users, all stacks.
+Result<ModuleReport> module_report(Dump& dump, const std::string& file,
+                                   const ModulesOptions& options);
+
+}  // namespace beamdump::query

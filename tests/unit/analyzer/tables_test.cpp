@@ -1,0 +1,177 @@
+#include "program.h"
+#include "query/tables/atoms.h"
+#include "query/tables/modules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace beamdump::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(FoldedDigits, EachRunIsOneN) {
+    EXPECT_EQ(query::folded_digits("param_511263"), "param_N");
+    EXPECT_EQ(query::folded_digits("1a22b"), "NaNb");
+    EXPECT_EQ(query::folded_digits("N"), "N");
+    EXPECT_EQ(query::folded_digits(""), "");
+}
+
+/// A node with atoms that were made from input, started with the emulator flags given.
+class AtomsTest : public ::testing::Test {
+  protected:
+    query::AtomReport report(const std::vector<std::string>& arguments,
+                             const query::AtomsOptions& options = {}) {
+        DumpWriterOptions writing;
+        writing.threads = 1;
+        writing.frame_bytes = 4096;
+        DumpBuilder builder(writing);
+        records::Capture capture;
+        builder.trailer().set_capture_offset(builder.append(format::RecordKind::kCapture, capture));
+        records::Node node;
+        node.set_term_scheme(static_cast<std::uint32_t>(format::TermScheme::kOtp25));
+        node.mutable_arguments()->Assign(arguments.begin(), arguments.end());
+        builder.trailer().set_node_offset(builder.append(format::RecordKind::kNode, node));
+        builder.add_atoms(0, {"false", "true", "param_1", "sole"});
+        builder.add_atoms(4, {"param_22", "param_333", "Other 7"});
+        builder.add_process_index();
+        program_.put("atoms.beamdump", builder.finish());
+        dump_ = expect_value(Dump::open(program_.path("atoms.beamdump")));
+        return expect_value(query::atom_report(*dump_, "atoms.beamdump", options));
+    }
+
+    Program program_;
+    std::unique_ptr<Dump> dump_;
+};
+
+TEST_F(AtomsTest, CountsGroupsAndTexts) {
+    const auto all = report({"beam.smp", "--"});
+    EXPECT_EQ(all.count, 7);
+    EXPECT_EQ(all.text_bytes, 5U + 4 + 7 + 4 + 8 + 9 + 7);
+    EXPECT_EQ(all.groups, 5);
+    ASSERT_EQ(all.largest_groups.size(), 5);
+    EXPECT_EQ(all.largest_groups[0].name, "param_N");
+    EXPECT_EQ(all.largest_groups[0].count, 3);
+    EXPECT_EQ(all.largest_groups[0].newest, "param_333");
+    EXPECT_EQ(all.largest_groups[0].newest_index, 5);
+    // Of one atom, its own text. Equal counts: the newest first.
+    EXPECT_EQ(all.largest_groups[1].name, "'Other 7'");
+    EXPECT_EQ(all.largest_groups[2].name, "sole");
+}
+
+TEST_F(AtomsTest, TheLimitIsThatOfTheCommandLine) {
+    EXPECT_EQ(report({"beam.smp", "--"}).limit, 1'048'576);
+    EXPECT_TRUE(report({"beam.smp", "--"}).limit_is_default);
+    EXPECT_EQ(report({"beam.smp", "-t", "20000", "--", "-t", "7"}).limit, 20000);
+    EXPECT_EQ(report({"beam.smp", "-t30000", "--"}).limit, 30000);
+    EXPECT_FALSE(report({"beam.smp", "-t30000", "--"}).limit_is_default);
+    // Not the whole command line, or one that says no number.
+    EXPECT_EQ(report({}).limit, std::nullopt);
+    EXPECT_EQ(report({"beam.smp", "-S", "1"}).limit, std::nullopt);
+    EXPECT_EQ(report({"beam.smp", "-t", "--"}).limit, std::nullopt);
+}
+
+TEST_F(AtomsTest, ListsTheNewestFirst) {
+    const auto names = [](const query::AtomReport& listed) {
+        std::vector<std::string> texts;
+        for (const auto& atom : listed.atoms) {
+            texts.push_back(atom.text);
+        }
+        return texts;
+    };
+    EXPECT_THAT(names(report({}, {.list = true, .sort = {}, .filters = {}, .limit = 3})),
+                ElementsAre("'Other 7'", "param_333", "param_22"));
+    EXPECT_THAT(
+        names(report(
+            {},
+            {.list = true, .sort = query::AtomSort::kName, .filters = {"param", "3"}, .limit = 0})),
+        ElementsAre("param_333"));
+}
+
+TEST(Atoms, ACrashDumpTellsTheirNumberAndNoOrder) {
+    Program program;
+    const std::string text =
+        "=erl_crash_dump:0.5\nSun Nov 22 02:18:55 2026\nSlogan: boom\nSystem version: Erlang/OTP "
+        "27 [erts-15.2.7] [64-bit]\nAtoms: 4711\n=proc:<0.9.0>\nState: Waiting\nName: "
+        "alpha\n=end\n";
+    std::ofstream(program.path("crash.beamdump")) << text;
+    const Ran ran = program.run({"atoms", "crash.beamdump"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("4,711 atoms; the dump has the text of "));
+    EXPECT_THAT(ran.out, HasSubstr("does not tell in which order"));
+}
+
+TEST(Modules, ListCodeLiteralsAndUsersOfOldCode) {
+    Program program;
+    SampleDump sample;
+    records::ModuleIndexPage page;
+    const auto add = [&](records::ModuleInstance instance, std::uint64_t start, bool literals) {
+        records::Module module;
+        module.set_name_atom(kAlphaAtom);
+        module.set_instance(instance);
+        module.set_header_address(start - 0x100);
+        module.set_code_start(start);
+        module.set_code_end(start + 0x100);
+        module.set_code_bytes(0x180);
+        module.set_function_count(3);
+        module.set_md5(std::string("\x01\xab", 2));
+        if (literals) {
+            module.set_literal_area_address(0x80000);
+            module.set_literal_area_end(0x80040);
+        }
+        auto* ref = page.add_module();
+        ref->set_name_atom(kAlphaAtom);
+        ref->set_instance(instance);
+        ref->set_code_start(start);
+        ref->set_code_end(start + 0x100);
+        ref->set_offset(sample.builder().append(format::RecordKind::kModule, module));
+    };
+    add(records::MODULE_INSTANCE_CURRENT, 0xA000, true);
+    add(records::MODULE_INSTANCE_OLD, 0xB000, false);
+    sample.builder().trailer().add_module_index_offset(
+        sample.builder().append(format::RecordKind::kModuleIndexPage, page));
+    SampleProcess old;
+    old.number = 7;
+    old.stack = {0xB080, kNormalExit};
+    sample.add(old);
+    SampleProcess current;
+    current.number = 8;
+    current.stack = {0xA080, kNormalExit};
+    sample.add(current);
+    program.put("modules.beamdump", sample.finish());
+
+    auto dump = expect_value(Dump::open(program.path("modules.beamdump")));
+    query::ModulesOptions options;
+    options.filters = {"alpha"};
+    options.users = true;
+    const auto report = expect_value(query::module_report(*dump, "modules.beamdump", options));
+    EXPECT_EQ(report.total, 3);
+    EXPECT_EQ(report.old, 1);
+    EXPECT_EQ(report.code_bytes, 0x300);
+    EXPECT_EQ(report.literal_bytes, 0x40);
+    ASSERT_EQ(report.modules.size(), 2);
+    EXPECT_EQ(report.modules[0].instance, "current");
+    EXPECT_EQ(report.modules[0].md5, "01ab");
+    EXPECT_EQ(report.modules[0].user_count, std::nullopt);
+    EXPECT_EQ(report.modules[1].literal_bytes, 0);
+    EXPECT_EQ(report.modules[1].user_count, 1);
+    EXPECT_THAT(report.modules[1].users, ElementsAre("<0.7.0>"));
+}
+
+TEST(Modules, WhatTheDumpDoesNotTellIsAbsent) {
+    Program program;
+    // The sample's module has no sizes.
+    const Ran ran = program.run({"modules", "sample.beamdump"});
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_EQ(ran.out,
+              "1 module instance, 0 old\n\n"
+              "MODULE  INSTANCE  CODE  LITERALS  FUNCTIONS  MD5\n"
+              "demo    current      ?         ?          ?  ?\n");
+    const Ran users = program.run({"modules", "sample.beamdump", "--users"});
+    EXPECT_EQ(users.status, 3);
+    EXPECT_THAT(users.err, HasSubstr("1 process flagged sensitive"));
+}
+
+}  // namespace
+}  // namespace beamdump::test
