@@ -6,6 +6,7 @@ namespace beamdump::cli {
 #define BEAMDUMP_COMMANDS(COMMAND) \
     COMMAND(summary)               \
     COMMAND(processes)             \
+    COMMAND(tree)                  \
     COMMAND(process)               \
     COMMAND(messages)              \
     COMMAND(dictionary)            \

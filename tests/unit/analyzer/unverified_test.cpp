@@ -31,6 +31,7 @@ const std::vector<std::vector<std::string>> kAnswers = {{"summary"},
                                                         {"backtrace", "alpha"},
                                                         {"heap", "alpha"},
                                                         {"backtrace", "alpha", "--lines"},
+                                                        {"processes", "--group-by", "status"},
                                                         {"atoms"},
                                                         {"modules"}};
 

@@ -1,6 +1,7 @@
 #include "query/node/processes.h"
 
 #include "query/node/choice.h"
+#include "query/node/process_fields.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
@@ -18,149 +19,9 @@ namespace beamdump::query {
 
 namespace {
 
-using Column = records::ProcessColumnKind;
 using Values = ProcessIndex::Values;
 
 constexpr std::size_t kBatchRows = 65536;
-
-/// The columns that one question reads, and each one's place among them.
-class ColumnSet {
-  public:
-    std::size_t add(Column column) {
-        const auto known = std::ranges::find(columns_, column);
-        if (known != columns_.end()) {
-            return static_cast<std::size_t>(known - columns_.begin());
-        }
-        columns_.push_back(column);
-        return columns_.size() - 1;
-    }
-    [[nodiscard]] std::span<const Column> columns() const { return columns_; }
-
-  private:
-    std::vector<Column> columns_;
-};
-
-constexpr std::array kInitialCall = {records::PROCESS_COLUMN_INITIAL_MODULE,
-                                     records::PROCESS_COLUMN_INITIAL_FUNCTION,
-                                     records::PROCESS_COLUMN_INITIAL_ARITY};
-/// What proc_lib keeps.
-constexpr std::array kTranslatedCall = {records::PROCESS_COLUMN_TRANSLATED_MODULE,
-                                        records::PROCESS_COLUMN_TRANSLATED_FUNCTION,
-                                        records::PROCESS_COLUMN_TRANSLATED_ARITY};
-
-/// One field as text, from the columns that make it up. Texts are made once for each different
-/// value, as long as there are not too many of them.
-class FieldText {
-  public:
-    FieldText(Dump& dump, FilterField field, ColumnSet& columns) : dump_(dump), field_(field) {
-        switch (field) {
-            case FilterField::kPid:
-                add(columns, std::array{records::PROCESS_COLUMN_OWNER_ID});
-                break;
-            case FilterField::kName:
-                add(columns, std::array{records::PROCESS_COLUMN_REGISTERED_NAME});
-                break;
-            case FilterField::kInitialCall:
-                add(columns, kInitialCall);
-                break;
-            case FilterField::kCurrentFunction:
-                add(columns, std::array{records::PROCESS_COLUMN_CURRENT_MODULE,
-                                        records::PROCESS_COLUMN_CURRENT_FUNCTION,
-                                        records::PROCESS_COLUMN_CURRENT_ARITY});
-                break;
-            case FilterField::kStatus:
-                add(columns, std::array{records::PROCESS_COLUMN_STATUS});
-                break;
-            case FilterField::kAny:
-                break;
-        }
-    }
-
-    /// A function in columns of its own: module, function, arity.
-    FieldText(Dump& dump, const std::array<Column, 3>& function, ColumnSet& columns)
-        : dump_(dump), field_(FilterField::kInitialCall) {
-        add(columns, function);
-    }
-
-    /// Empty where unknown.
-    const std::string& of(Values values) {
-        Key key;
-        for (std::size_t i = 0; i < places_.size(); ++i) {
-            key[i] = values[places_[i]];
-        }
-        if (const auto known = texts_.find(key); known != texts_.end()) {
-            return known->second;
-        }
-        if (texts_.size() >= kTextsHeld) {
-            texts_.clear();
-        }
-        return texts_.emplace(key, make(key)).first->second;
-    }
-
-  private:
-    using Key = std::array<std::optional<std::uint64_t>, 3>;
-    static constexpr std::size_t kTextsHeld = 16384;
-
-    void add(ColumnSet& columns, std::span<const Column> wanted) {
-        for (const Column column : wanted) {
-            places_.push_back(columns.add(column));
-        }
-    }
-
-    std::string make(const Key& key) {
-        if (!key[0]) {
-            return {};
-        }
-        const std::uint64_t value = key[0].value_or(0);
-        const auto first = static_cast<std::uint32_t>(value);
-        switch (field_) {
-            case FilterField::kPid:
-                return pid_text(value);
-            case FilterField::kName:
-                return atom_text(dump_, first);
-            case FilterField::kStatus:
-                return status_text(static_cast<records::ProcessStatus>(value)).value_or("");
-            default:
-                break;
-        }
-        if (!key[1] || !key[2]) {
-            return {};
-        }
-        return function_text(dump_, {first, static_cast<std::uint32_t>(key[1].value_or(0)),
-                                     static_cast<std::uint32_t>(key[2].value_or(0))});
-    }
-
-    Dump& dump_;
-    FilterField field_;
-    std::vector<std::size_t> places_;
-    std::map<Key, std::string> texts_;
-};
-
-/// Whether a row passes one filter.
-class Matcher {
-  public:
-    Matcher(Dump& dump, ProcessFilter filter, ColumnSet& columns) : text_(std::move(filter.text)) {
-        for (const auto field : {FilterField::kPid, FilterField::kName, FilterField::kInitialCall,
-                                 FilterField::kCurrentFunction, FilterField::kStatus}) {
-            if (filter.field == FilterField::kAny || filter.field == field) {
-                fields_.emplace_back(dump, field, columns);
-            }
-        }
-        if (filter.field == FilterField::kAny || filter.field == FilterField::kInitialCall) {
-            fields_.emplace_back(dump, kTranslatedCall, columns);
-        }
-    }
-
-    bool operator()(Values values) {
-        return std::ranges::any_of(fields_, [&](FieldText& field) {
-            return field.of(values).find(text_) != std::string::npos;
-        });
-    }
-
-  private:
-    std::string text_;
-    std::vector<FieldText> fields_;
-};
 
 /// A row and what it sorts by: the smallest key stands first.
 using Ranked = std::pair<std::uint64_t, std::uint64_t>;
@@ -311,15 +172,7 @@ Result<ProcessSort> parse_sort(std::string_view name) {
 Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& query) {
     ColumnSet columns;
     SortKey key(dump, query.sort, columns);
-    std::vector<Matcher> matchers;
-    matchers.reserve(query.filters.size());
-    for (const ProcessFilter& filter : query.filters) {
-        matchers.emplace_back(dump, filter, columns);
-    }
-    const auto matches = [&matchers](Values values) {
-        return std::ranges::all_of(matchers,
-                                   [values](Matcher& matcher) { return matcher(values); });
-    };
+    Matchers matches(dump, query.filters, columns);
     ProcessListing listing(dump);
     listing.total_ = dump.processes().size();
     if (key.needs_names()) {

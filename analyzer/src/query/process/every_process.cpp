@@ -20,6 +20,9 @@ Result<ProcessesRead> visit_processes(Dump& dump, const EveryProcessOptions& opt
                                       const std::function<Result<void>(OpenedProcess&)>& visit) {
     ASSIGN_OR_RETURN(const auto scheme, node_scheme(dump));
     ProcessesRead counts;
+    const auto pass_over = [&options](const records::ProcessRow& row) -> Result<void> {
+        return options.withheld ? options.withheld(row) : Result<void>{};
+    };
     const std::uint64_t total = dump.processes().size();
     for (std::uint64_t first = 0; first < total; first += kRowsAtATime) {
         std::vector<std::uint64_t> numbers(std::min(kRowsAtATime, total - first));
@@ -32,12 +35,14 @@ Result<ProcessesRead> visit_processes(Dump& dump, const EveryProcessOptions& opt
             }
             if (row.void_reason() != records::VOID_REASON_NONE) {
                 ++counts.inconsistent;
+                RETURN_IF_ERROR(pass_over(row));
                 continue;
             }
             ASSIGN_OR_RETURN(auto run, ProcessRun::load(dump.reader(), row));
             const Withheld withheld = terms_withheld(run, options.sensitive);
             if (withheld != Withheld::kNo) {
                 ++(withheld == Withheld::kVoid ? counts.inconsistent : counts.sensitive);
+                RETURN_IF_ERROR(pass_over(row));
                 continue;
             }
             dump.text_damage().tell_process(dump.trailer(), run.end,

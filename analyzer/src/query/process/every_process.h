@@ -18,6 +18,8 @@ struct EveryProcessOptions {
     /// The whole heap of each is looked at: of a crash dump, all of its damage is said.
     HeapUse use = HeapUse::kTerms;
     ReadProgress progress = {};
+    /// Told the rows of those whose terms are not read.
+    std::function<Result<void>(const records::ProcessRow&)> withheld = {};
 };
 
 /// How many processes were read, and how many were not and why.
