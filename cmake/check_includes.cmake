@@ -109,6 +109,7 @@ check(writer/src/beam/search    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/
 check(writer/src/beam/locate    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/search/ beam/locate/)
 check(writer/src/beam/processes "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/)
 check(writer/src/beam/activity  "beam/" beam/layout/ beam/vm/ beam/tables/ beam/activity/)
+check(writer/src/beam/allocators "beam/" beam/layout/ beam/vm/ beam/tables/ beam/allocators/)
 check(writer/src/beam/checks    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/checks/)
 
 # Inside the analyzer: query knows no renderer, render knows no dump; input alone knows that there is

@@ -9,6 +9,8 @@
 %%   watch         starts to watch for stops
 %%   gap           the longest stop seen since watch, in microseconds
 %%   memory        erlang:memory(total)
+%%   node_memory   node_memory:describe(): all that the node says of its memory
+%%   peak          node_memory:peak(): much memory, of which nothing is left
 %%   start WORKLOAD SCALE  WORKLOAD:start(SCALE), beside what runs
 %%   steady reset|report   steady:tell/1
 %%   wedged wedge|end|sleeping|spinning  wedged:tell/1
@@ -24,6 +26,7 @@ start([Path]) ->
     %% Once for all, so that no code has to be loaded between a capture and the questions.
     _ = iolist_to_binary(oracle:describe(self())),
     {module, texts} = code:ensure_loaded(texts),
+    {module, node_memory} = code:ensure_loaded(node_memory),
     {ok, Device} = file:open("/dev/null", [write, raw, delayed_write]),
     ok = file:close(Device),
     {Server, Monitor} = spawn_monitor(?MODULE, serve, [Path, self()]),
@@ -84,6 +87,11 @@ reply([<<"gap">>]) ->
     receive {gap, Microseconds} -> integer_to_binary(Microseconds) end;
 reply([<<"memory">>]) ->
     integer_to_binary(erlang:memory(total));
+reply([<<"node_memory">>]) ->
+    node_memory:describe();
+reply([<<"peak">>]) ->
+    ok = node_memory:peak(),
+    <<"done">>;
 reply([<<"start">>, Workload, Scale]) ->
     ok = (binary_to_atom(Workload)):start(binary_to_float(Scale)),
     <<"started">>;

@@ -148,8 +148,10 @@ Result<void> NodeCapture::atoms() {
     ASSIGN_OR_RETURN(auto reader, beam::AtomReader::open(vm_));
     auto& totals = *trailer_.mutable_totals();
     for (std::uint32_t first = atoms_; first < reader.count();) {
-        ASSIGN_OR_RETURN(auto page,
-                         reader.page(first, limits::kAtomsOfAPage, limits::kAtomTextOfAPage));
+        auto space = atom_space_;
+        ASSIGN_OR_RETURN(
+            auto page, reader.page(first, limits::kAtomsOfAPage, limits::kAtomTextOfAPage, &space));
+        atom_space_ = space;
         const auto key = std::ranges::find(page.text(), beam::TranslatedCalls::kKey);
         if (key != page.text().end()) {
             initial_call_atom_ = first + static_cast<std::uint32_t>(key - page.text().begin());

@@ -38,6 +38,8 @@ class NodeCapture {
     Result<void> no_literals();
 
     [[nodiscard]] const std::string& name() const { return name_; }
+    /// Of all atoms that were written.
+    [[nodiscard]] const beam::AtomSpace& atom_space() const { return atom_space_; }
     /// The atom of beam::TranslatedCalls' key, where it is among those that were written.
     [[nodiscard]] std::optional<std::uint32_t> initial_call_atom() const {
         return initial_call_atom_;
@@ -64,6 +66,7 @@ class NodeCapture {
     records::Trailer& trailer_;
     std::string name_;
     std::uint32_t atoms_ = 0;  // written
+    beam::AtomSpace atom_space_;
     std::optional<std::uint32_t> initial_call_atom_;
     std::uint32_t exports_ = 0;  // written
     std::set<std::pair<memory::Address, records::ModuleInstance>> modules_;

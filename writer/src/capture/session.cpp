@@ -1,6 +1,7 @@
 #include "capture/session.h"
 
 #include "beam/tables/node_tables.h"
+#include "capture/memory_capture.h"
 #include "target/process/clock.h"
 
 #include <libdump/base/return_if_error.h>
@@ -149,6 +150,7 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const beam::M
     RETURN_IF_ERROR(node_.modules(code->modules()));
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [this] { return node_.tables(); }));
     RETURN_IF_ERROR(node_.ports());
+    RETURN_IF_ERROR(write_memory(*vm_, writer_, trailer_, node_.atom_space(), moving));
     ASSIGN_OR_RETURN(auto binaries, BinaryStore::open(*vm_, copier_, options_.binary_bytes));
     binaries.set_moving(moving());
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [&] { return literals(binaries); }));

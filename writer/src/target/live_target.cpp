@@ -24,6 +24,8 @@ namespace {
 
 // A node with a million mappings has about 100 MB of text here.
 constexpr std::size_t kMaxMappingsText = std::size_t{256} << 20U;
+/// A kilobyte a mapping, of which there are 65,530 unless the kernel is told otherwise.
+constexpr std::size_t kMaxSmapsBytes = std::size_t{256} << 20U;
 
 std::unexpected<Error> not_a_beam(std::string message) {
     return fail(ErrorCode::kNotABeam, std::move(message));
@@ -202,6 +204,11 @@ Result<std::uint64_t> LiveTarget::resident_bytes() const {
                     fmt::format("cannot parse {}", process_.path("statm")));
     }
     return pages * memory::kPageBytes;
+}
+
+Result<std::vector<MappingUse>> LiveTarget::mapping_use() const {
+    ASSIGN_OR_RETURN(const auto text, process_.read("smaps", kMaxSmapsBytes));
+    return parse_mapping_use(text);
 }
 
 bool LiveTarget::has_swapped_pages() const {

@@ -30,6 +30,8 @@ class LiveTarget final : public Target {
     [[nodiscard]] Result<std::vector<std::string>> environment() const override;
     [[nodiscard]] Result<std::int64_t> boot_us() const override;
     [[nodiscard]] Result<std::uint64_t> resident_bytes() const override;
+    /// Of the process itself, also while its twin is read.
+    [[nodiscard]] Result<std::vector<MappingUse>> mapping_use() const override;
     [[nodiscard]] bool has_swapped_pages() const override;
     /// False for a zombie.
     [[nodiscard]] bool alive() const override;

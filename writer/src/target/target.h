@@ -3,6 +3,7 @@
 #include "memory/memory_source.h"
 #include "memory/present_pages.h"
 #include "target/image/elf_image.h"
+#include "target/image/mapping_use.h"
 #include "target/image/mappings.h"
 
 #include <string>
@@ -36,6 +37,8 @@ class Target {
     [[nodiscard]] virtual Result<std::int64_t> boot_us()
         const = 0;  ///< wall clock, since the epoch
     [[nodiscard]] virtual Result<std::uint64_t> resident_bytes() const = 0;
+    /// How much of each mapping is in memory: kUnsupported where nothing says so, as in a core.
+    [[nodiscard]] virtual Result<std::vector<MappingUse>> mapping_use() const = 0;
     /// Whether any of its memory is out of reach without bringing it back (swapped out). Unknown
     /// counts as yes: then pages are examined one by one before they are read.
     [[nodiscard]] virtual bool has_swapped_pages() const = 0;

@@ -116,6 +116,8 @@ enum class RecordKind : std::uint16_t {
     kBinaryIndexPage = 98,
 
     kTrailer = 127,
+    kSystemMemory = 137,
+    kAllocator = 140,
 
     kPorts = 130,
 
@@ -128,10 +130,8 @@ enum class RecordKind : std::uint16_t {
     kBlocks = 134,
     kScheduler = 135,
     kThreadRegisters = 136,
-    kSystemMemory = 137,
     kRedactionPolicy = 138,
     kSamples = 139,
-    kAllocator = 140,
     kDistributionEntry = 141,
     kHashTables = 142,
 };

@@ -94,6 +94,10 @@ void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
             return trailer_.add_code_points_offset(offset);
         case RecordKind::kCrashSections:
             return trailer_.add_crash_sections_offset(offset);
+        case RecordKind::kAllocator:
+            return trailer_.add_allocator_offset(offset);
+        case RecordKind::kSystemMemory:
+            return trailer_.set_system_memory_offset(offset);
         case RecordKind::kRunDirectory:
             // Outside a process's run a directory is that of the literals; the last page leads to
             // the ones before it.

@@ -3,6 +3,7 @@
 #include "support/fake_memory.h"
 #include "target/target.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,8 @@ class FakeTarget final : public target::Target {
         std::vector<std::string> environment;
         bool swapped = false;  ///< some of its pages are not present
         bool alive = true;
+        /// None: as a core, which does not say it.
+        std::optional<std::vector<target::MappingUse>> mapping_use;
     };
 
     FakeTarget(FakeMemory& memory, target::ElfImage image, target::Mappings mappings,
@@ -44,6 +47,10 @@ class FakeTarget final : public target::Target {
     }
     [[nodiscard]] Result<std::int64_t> boot_us() const override { return kBootUs; }
     [[nodiscard]] Result<std::uint64_t> resident_bytes() const override { return kResidentBytes; }
+    [[nodiscard]] Result<std::vector<target::MappingUse>> mapping_use() const override {
+        return about_.mapping_use ? Result<std::vector<target::MappingUse>>(*about_.mapping_use)
+                                  : fail(ErrorCode::kUnsupported, "nothing says it");
+    }
     [[nodiscard]] bool has_swapped_pages() const override { return about_.swapped; }
     [[nodiscard]] bool alive() const override { return about_.alive; }
 

@@ -54,6 +54,7 @@ FakeVm::FakeVm(beam::Layout layout, std::string release)
     globals_.literals_start = global_word("erts_literals_start", literals.range().begin);
     globals_.literals_bytes = global_word("erts_literals_size", literals.range().bytes());
     make_schedulers();
+    make_allocators();
     make_jit_list();
 }
 
@@ -276,6 +277,7 @@ FakeModule FakeVm::add_module(std::string_view name, const std::vector<std::stri
     memory.put(record.at("curr") + bytes("ModuleInstance") - 16, heap.range().begin);
     module.record = record.address();
     add_to_index(globals_.modules, beam::kCodeIndexes, module.record);
+    add_range(module);
     return module;
 }
 

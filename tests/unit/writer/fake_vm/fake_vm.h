@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace beamdump::test {
@@ -82,6 +83,17 @@ class FakeVm {
     void add_to_hash(Address table, Address object);
     void add_to_index(Address table, std::size_t copies, Address object);
 
+    /// An instance of an allocator (Allctr), of which most have kAllocatorInstances.
+    [[nodiscard]] FakeStruct allocator(std::uint32_t number, std::uint32_t index);
+    /// Sets what it counts as blocks that were requested from an allocator.
+    void count_blocks(std::uint32_t number, std::uint32_t index, std::uint32_t requested,
+                      std::uint64_t count, std::uint64_t size);
+    /// A carrier that it counts; one in the pool of instance 1; a segment in mseg_alloc's cache.
+    Address add_carrier(std::uint32_t number, std::uint32_t index, std::uint64_t size);
+    Address add_pooled_carrier(std::uint32_t number, std::uint64_t size);
+    Address add_cached_segment(std::uint32_t index, std::uint64_t size);
+
+    static constexpr std::uint32_t kAllocatorInstances = 2;
     static constexpr std::uint32_t kSlots = 1024;
     static constexpr std::uint32_t kActiveCode = 1;
     static constexpr std::uint32_t kNormalExitOffset = 0x40;
@@ -90,6 +102,8 @@ class FakeVm {
     struct Globals {
         Address processes, ports, atoms, modules, exports, funs, nodes, registered, catches;
         Address active_code_index, this_node, literals_start, literals_bytes, jit_descriptor;
+        Address allocators, thread_allocators, segment_allocators, default_mapper, literal_mapper;
+        Address code_ranges;
     };
     [[nodiscard]] const Globals& globals() const { return globals_; }
     [[nodiscard]] Address normal_exit() const { return shared_code_ + kNormalExitOffset; }
@@ -109,6 +123,12 @@ class FakeVm {
     [[nodiscard]] std::uint64_t identifier(std::uint32_t slot, std::uint64_t tag) const;
     void make_catches();
     void make_schedulers();
+    void make_allocators();
+    FakeStruct make_allocator(std::uint32_t number, std::uint32_t index);
+    void make_fixed_sizes(FakeStruct& allocator);
+    void make_segment_allocators();
+    Address make_mapper(std::string name);
+    void add_range(const FakeModule& module);
     void make_jit_list();
     void make_version();
     void put_lines(FakeModule& module, std::size_t functions);
@@ -122,6 +142,7 @@ class FakeVm {
     Address shared_code_ = 0;
     std::map<std::string, std::uint64_t, std::less<>> atoms_;
     std::map<std::string, Address> symbols_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Address> allocators_;
 };
 
 }  // namespace beamdump::test

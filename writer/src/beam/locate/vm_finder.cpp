@@ -80,6 +80,8 @@ Result<void> VmFinder::find(const RuntimeVersion& version) {
         RETURN_IF_ERROR((this->*step)());
         vm_.know(facts_, tables_, found_);
     }
+    find_memory_tables();
+    vm_.know(facts_, tables_, found_);
     return {};
 }
 

@@ -46,6 +46,9 @@ class VmFinder {
     Result<void> find_literals();
     Result<void> count_schedulers();
     Result<void> find_code_points();
+    void find_memory_tables();
+    /// As global(), of what a capture can do without: nothing, and a sentence that says so.
+    std::optional<Address> global_if_any(std::string_view name, const Search& search);
     Result<const JitSelf*> jit();
 
     Vm& vm_;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace beamdump::beam {
 namespace {
 
@@ -14,8 +16,24 @@ namespace {
 constexpr std::uint64_t kMaxAtomBytes = std::uint64_t{4} * 255;
 /// erl_bits.h: the lowest bits of an ErlSubBits' base are flags.
 constexpr std::uint64_t kBaseFlags = 3;
+/// atom.c, OTP 25 and 27: a link, and 32 KiB of text.
+constexpr std::uint64_t kTextBlockBytes = 8 + 32768;
 
 }  // namespace
+
+void AtomSpace::add(std::optional<Address> text, std::uint64_t bytes) {
+    used_ += bytes;
+    in_blocks_ = in_blocks_ || text;
+    if (!text || bytes == 0) {
+        return;
+    }
+    blocks_ += *text == next_ ? 0 : 1;
+    next_ = *text + bytes;
+}
+
+std::uint64_t AtomSpace::reserved_bytes() const {
+    return in_blocks_ ? std::max<std::uint64_t>(blocks_, 1) * kTextBlockBytes : used_;
+}
 
 Result<AtomReader> AtomReader::open(Vm& vm) {
     auto table = IndexTableWalker::open(vm, vm.tables().atoms);
@@ -45,7 +63,17 @@ Result<AtomReader> AtomReader::open(Vm& vm) {
     return reader;
 }
 
-Result<std::string> AtomReader::text_at(Address atom, std::uint32_t index) {
+void AtomReader::count(AtomSpace& space, Address text, std::uint64_t bytes) const {
+    const auto& in_file = vm_->target().image().read_only();
+    if (term_) {
+        space.add(std::nullopt, bytes);
+    } else if (std::ranges::none_of(in_file,
+                                    [text](const auto& part) { return part.contains(text); })) {
+        space.add(text, bytes);
+    }
+}
+
+Result<std::string> AtomReader::text_at(Address atom, std::uint32_t index, AtomSpace* space) {
     auto read = OwnedStruct::read(vm_->memory(), atom, bytes_);
     if (!read) {
         return wrap(fmt::format("atom {}", index), read.error());
@@ -65,6 +93,9 @@ Result<std::string> AtomReader::text_at(Address atom, std::uint32_t index) {
                           : std::unexpected(bytes.error());
         if (!done) {
             return wrap(fmt::format("text of atom {}", index), done.error());
+        }
+        if (space != nullptr) {
+            count(*space, *bytes, length);
         }
     }
     return text;
@@ -103,7 +134,7 @@ Result<std::string> AtomReader::text(std::uint32_t index) {
 }
 
 Result<records::Atoms> AtomReader::page(std::uint32_t first, std::uint32_t most,
-                                        std::size_t text_bytes) {
+                                        std::size_t text_bytes, AtomSpace* space) {
     auto objects = table_.objects(first, most);
     if (!objects) {
         return wrap("atom table", objects.error());
@@ -113,7 +144,7 @@ Result<records::Atoms> AtomReader::page(std::uint32_t first, std::uint32_t most,
     std::size_t bytes = 0;
     std::uint32_t index = first;
     for (const auto object : *objects) {
-        ASSIGN_OR_RETURN(auto text, text_at(object, index++));
+        ASSIGN_OR_RETURN(auto text, text_at(object, index++, space));
         bytes += text.size();
         page.add_text(std::move(text));
         if (bytes >= text_bytes) {

@@ -6,6 +6,23 @@
 
 namespace beamdump::beam {
 
+/// How much memory the texts of atoms take, as the VM counts it (atom.c). Up to OTP 27 they are in
+/// blocks, one text behind the other; those of the VM's own atoms are in its file, and not counted.
+class AtomSpace {
+  public:
+    /// The next atom's text, where it has a place of its own; else a binary's.
+    void add(std::optional<Address> text, std::uint64_t bytes);
+
+    [[nodiscard]] std::uint64_t used_bytes() const { return used_; }
+    [[nodiscard]] std::uint64_t reserved_bytes() const;
+
+  private:
+    std::uint64_t used_ = 0;
+    std::uint64_t blocks_ = 0;
+    bool in_blocks_ = false;
+    Address next_ = 0;  // behind the text before
+};
+
 /// Reads the atom table (atom.c). Atoms are only ever added, so a later read appends.
 class AtomReader {
   public:
@@ -13,14 +30,17 @@ class AtomReader {
 
     [[nodiscard]] std::uint32_t count() const { return table_.entries(); }
 
-    /// Atoms from `first` on: up to `most` of them and about `text_bytes` of text.
-    Result<records::Atoms> page(std::uint32_t first, std::uint32_t most, std::size_t text_bytes);
+    /// Atoms from `first` on: up to `most` of them and about `text_bytes` of text. `space`, if any,
+    /// is told all of them.
+    Result<records::Atoms> page(std::uint32_t first, std::uint32_t most, std::size_t text_bytes,
+                                AtomSpace* space = nullptr);
 
     Result<std::string> text(std::uint32_t index);
 
   private:
     AtomReader(Vm& vm, IndexTableWalker table) : vm_(&vm), table_(table) {}
-    Result<std::string> text_at(Address atom, std::uint32_t index);
+    Result<std::string> text_at(Address atom, std::uint32_t index, AtomSpace* space = nullptr);
+    void count(AtomSpace& space, Address text, std::uint64_t bytes) const;
     /// Where the bytes of a text are that is a term, a binary of so many bytes.
     Result<Address> bytes_of(std::uint64_t term, std::uint64_t length);
 

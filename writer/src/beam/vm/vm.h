@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,19 @@ struct VmFacts {
     std::uint32_t dirty_io_schedulers = 0;
 };
 
+/// Addresses of what says where the node's memory is; nothing where one was not found.
+struct MemoryTables {
+    std::optional<Address> allocators;          ///< erts_allctrs_info
+    std::optional<Address> thread_allocators;   ///< erts_allctr_thr_spec
+    std::optional<Address> segment_allocators;  ///< what aligned_mseg_allctr points to
+    std::optional<Address> default_mapper;      ///< erts_dflt_mmapper
+    std::optional<Address> literal_mapper;      ///< erts_literal_mmapper
+    std::optional<Address> code_ranges;         ///< r[0] of beam_ranges.c
+    std::optional<Address> code_bytes;          ///< erts_total_code_size
+    std::optional<Address> ets_bytes;           ///< erts_ets_misc_mem_size
+    std::vector<std::string> not_found;         ///< a sentence for each that a capture misses
+};
+
 /// Addresses of the tables.
 struct VmTables {
     Address processes = 0;           ///< erts_proc
@@ -51,6 +65,7 @@ struct VmTables {
     Address ports = 0;               ///< erts_port
     Address catches = 0;             ///< bccix[0]
     Address active_code_index = 0;   ///< the_active_code_index
+    MemoryTables memory;
     std::vector<Found> code_points;  ///< beam_normal_exit and the like: code addresses, not tables
 };
 

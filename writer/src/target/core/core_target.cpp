@@ -139,4 +139,8 @@ Result<std::uint64_t> CoreTarget::resident_bytes() const {
     return fail(ErrorCode::kAbsent, "a core does not say how much memory was resident");
 }
 
+Result<std::vector<MappingUse>> CoreTarget::mapping_use() const {
+    return fail(ErrorCode::kUnsupported, "a core does not say how much memory was resident");
+}
+
 }  // namespace beamdump::target

@@ -37,6 +37,7 @@ class CoreTarget final : public Target {
     [[nodiscard]] Result<std::int64_t> boot_us() const override;
     /// kAbsent: a core does not say.
     [[nodiscard]] Result<std::uint64_t> resident_bytes() const override;
+    [[nodiscard]] Result<std::vector<MappingUse>> mapping_use() const override;
     [[nodiscard]] bool has_swapped_pages() const override { return false; }
     [[nodiscard]] bool alive() const override { return true; }
 

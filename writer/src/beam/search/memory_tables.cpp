@@ -1,0 +1,212 @@
+#include "beam/search/memory_tables.h"
+
+#include "beam/layout/struct_view.h"
+#include "beam/search/candidates.h"
+#include "beam/tables/modules.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <algorithm>
+#include <set>
+
+namespace beamdump::beam {
+namespace {
+
+/// Of the allocators that a node has, whose instances are one a scheduler: so many at least.
+constexpr int kFewestAllocators = 5;
+constexpr std::uint64_t kMostInstances = 4096;
+constexpr std::uint64_t kInstanceAlignment = 64;
+constexpr std::uint64_t kLargest = std::uint64_t{1} << 47U;
+
+struct SpecFields {
+    explicit SpecFields(LayoutNames& names)
+        : enabled(names.field("ErtsAllocatorThrSpec", "enabled")),
+          size(names.field("ErtsAllocatorThrSpec", "size")),
+          instances(names.field("ErtsAllocatorThrSpec", "allctr")),
+          number(names.field("Allctr", "alloc_no")),
+          bytes(names.bytes("ErtsAllocatorThrSpec")),
+          count(static_cast<std::uint32_t>(names.constant("allocator_last")) + 1) {}
+    Field enabled, size, instances, number;
+    std::uint32_t bytes, count;
+};
+
+/// Whether the first instance that is there numbers itself so.
+bool has_instances(Vm& vm, const SpecFields& fields, Address array, std::uint64_t size,
+                   std::uint32_t number) {
+    if (!vm.plausible(array, sizeof(Address))) {
+        return false;
+    }
+    for (std::uint64_t index = 0; index < size; ++index) {
+        const auto instance = vm.memory().word(array + index * sizeof(Address));
+        if (!instance || *instance != 0) {
+            const bool there = instance && vm.plausible(*instance, sizeof(Address));
+            const auto own =
+                there ? vm.memory().value<std::uint32_t>(*instance + fields.number.offset)
+                      : Result<std::uint32_t>(0);
+            return own && *own == number;
+        }
+    }
+    return false;
+}
+
+bool is_thread_allocators(Vm& vm, const SpecFields& fields, std::span<const std::byte> bytes) {
+    int known = 0;
+    for (std::uint32_t number = 0; number < fields.count; ++number) {
+        const StructView spec(bytes.subspan(std::size_t{number} * fields.bytes, fields.bytes));
+        const auto enabled = spec.get(fields.enabled);
+        const auto size = spec.get(fields.size);
+        const bool idle = enabled == 0 && spec.get(fields.instances) == 0;
+        // erl_alloc_types.h: there is no allocator 0, and 1 is malloc itself.
+        if (enabled > 1 || (enabled == 0 && !idle) || (number < 2 && !idle)) {
+            return false;
+        }
+        if (enabled == 1) {
+            if (size == 0 || size > kMostInstances ||
+                !has_instances(vm, fields, spec.get(fields.instances), size, number)) {
+                return false;
+            }
+            ++known;
+        }
+    }
+    return known >= kFewestAllocators;
+}
+
+/// Whether an array's members are instances of mseg_alloc that number themselves.
+bool is_segment_allocators(Vm& vm, Address array, std::uint32_t count, Field index,
+                           Field initialised, std::uint64_t stride) {
+    for (std::uint32_t member = 0; member < count; ++member) {
+        const auto at = array + member * stride;
+        const auto own = vm.plausible(at, stride)
+                             ? vm.memory().value<std::uint32_t>(at + index.offset)
+                             : Result<std::uint32_t>(~0U);
+        const auto done = vm.memory().value<std::uint32_t>(at + initialised.offset);
+        if (!own || *own != member || !done || *done != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool is_code(Vm& vm, Address address) {
+    const auto* mapping = vm.target().mappings().find(address);
+    return mapping != nullptr && mapping->executable;
+}
+
+}  // namespace
+
+Result<Address> find_thread_allocators(Vm& vm, const ImageSearch& search) {
+    LayoutNames names(vm.layout());
+    const SpecFields fields(names);
+    RETURN_IF_ERROR(names.outcome());
+    return only_one("erts_allctr_thr_spec", "one row of allocators that number themselves",
+                    search.matching(std::size_t{fields.count} * fields.bytes,
+                                    [&](Address, std::span<const std::byte> bytes) {
+                                        return is_thread_allocators(vm, fields, bytes);
+                                    }));
+}
+
+Result<Address> find_allocators(Vm& vm, const ImageSearch& search, Address thread_allocators) {
+    LayoutNames names(vm.layout());
+    const SpecFields specs(names);
+    const auto is_util = names.field("ErtsAllocatorInfo", "alloc_util");
+    const auto enabled = names.field("ErtsAllocatorInfo", "enabled");
+    const auto extra = names.field("ErtsAllocatorInfo", "extra");
+    const auto each = names.bytes("ErtsAllocatorInfo");
+    RETURN_IF_ERROR(names.outcome());
+    const auto matches = [&](Address, std::span<const std::byte> bytes) {
+        int known = 0;
+        for (std::uint32_t number = 0; number < specs.count; ++number) {
+            const StructView info(bytes.subspan(std::size_t{number} * each, each));
+            if (info.get(is_util) > 1 || info.get(enabled) > 1 ||
+                (number < 2 && info.get(is_util) != 0)) {
+                return false;
+            }
+            known += info.get(extra) == thread_allocators + number * specs.bytes ? 1 : 0;
+        }
+        return known >= kFewestAllocators;
+    };
+    return only_one("erts_allctrs_info", "one row of entries that point to erts_allctr_thr_spec",
+                    search.matching(std::size_t{specs.count} * each, matches));
+}
+
+Result<Address> find_segment_allocators(Vm& vm, const ImageSearch& search) {
+    LayoutNames names(vm.layout());
+    const auto index = names.field("ErtsMsegAllctr", "ix");
+    const auto initialised = names.field("ErtsMsegAllctr", "is_init_done");
+    const auto stride = names.bytes("AlignedMsegAllctr");
+    RETURN_IF_ERROR(names.outcome());
+    const auto count = vm.facts().schedulers + 1;
+    const auto matches = [&](Address, std::span<const std::byte> word) {
+        const auto array = StructView(word).word({}, 0);
+        return array % kInstanceAlignment == 0 && vm.plausible(array, stride) &&
+               is_segment_allocators(vm, array, count, index, initialised, stride);
+    };
+    ASSIGN_OR_RETURN(const auto pointer,
+                     only_one("aligned_mseg_allctr", "one pointer to mseg_alloc's instances",
+                              search.matching(sizeof(Address), matches)));
+    return vm.memory().word(pointer);
+}
+
+Result<Address> find_default_mapper(Vm& vm, const ImageSearch& search, Address literal_mapper) {
+    LayoutNames names(vm.layout());
+    const auto super_carrier = names.field("ErtsMemMapper", "supercarrier");
+    const auto no_os = names.field("ErtsMemMapper", "no_os_mmap");
+    const auto total = names.field("ErtsMemMapper", "size.supercarrier.total");
+    const auto used = names.field("ErtsMemMapper", "size.supercarrier.used.total");
+    const auto aligned = names.field("ErtsMemMapper", "size.supercarrier.used.sa");
+    const auto unaligned = names.field("ErtsMemMapper", "size.supercarrier.used.sua");
+    const auto os = names.field("ErtsMemMapper", "size.os.used");
+    const auto bytes = names.bytes("ErtsMemMapper");
+    RETURN_IF_ERROR(names.outcome());
+    const auto matches = [&](Address at, std::span<const std::byte> content) {
+        const StructView mapper(content);
+        const auto sizes = mapper.get(total) | mapper.get(used) | mapper.get(os);
+        const bool has_memory = mapper.get(total) != 0 || mapper.get(os) != 0;
+        // erl_mmap.h: it begins with two functions, to reserve memory and to release it.
+        return at != literal_mapper && mapper.get(super_carrier) <= 1 && mapper.get(no_os) <= 1 &&
+               sizes % memory::kPageBytes == 0 && sizes < kLargest && has_memory &&
+               mapper.get(used) == mapper.get(aligned) + mapper.get(unaligned) &&
+               (mapper.get(super_carrier) == 1) == (mapper.get(total) != 0) &&
+               is_code(vm, mapper.word({}, 0)) && is_code(vm, mapper.word({}, 1));
+    };
+    return only_one("erts_dflt_mmapper", "one memory mapper beside that of literals",
+                    search.matching(bytes, matches));
+}
+
+Result<Address> find_code_ranges(Vm& vm, const ImageSearch& search) {
+    LayoutNames names(vm.layout());
+    const auto modules = names.field("CodeRanges", "modules");
+    const auto count = names.field("CodeRanges", "n");
+    const auto allocated = names.field("CodeRanges", "allocated");
+    const auto each = names.bytes("CodeRanges");
+    RETURN_IF_ERROR(names.outcome());
+    ASSIGN_OR_RETURN(const auto loaded, read_modules(vm));
+    std::set<Address> headers;
+    for (const auto& module : loaded) {
+        headers.insert(module.header);
+    }
+    const auto matches = [&](Address, std::span<const std::byte> bytes) {
+        for (std::size_t index = 0; index < kCodeIndexes; ++index) {
+            const StructView ranges(bytes.subspan(index * each, each));
+            const auto size = ranges.get(allocated);
+            // Code was loaded more often than there are indexes before any process could run.
+            if (size == 0 || ranges.get(count) > size ||
+                size > 2 * headers.size() + kMostInstances ||
+                !vm.plausible(ranges.get(modules), size * 2 * sizeof(Address))) {
+                return false;
+            }
+        }
+        const StructView active(bytes.subspan(vm.facts().active_code_index * each, each));
+        if (active.get(count) == 0) {
+            return false;
+        }
+        const auto first = vm.memory().word(active.get(modules));
+        const auto last =
+            vm.memory().word(active.get(modules) + (active.get(count) - 1) * 2 * sizeof(Address));
+        return first && headers.contains(*first) && last && headers.contains(*last);
+    };
+    return only_one("r", "one row of arrays of code ranges",
+                    search.matching(kCodeIndexes * std::size_t{each}, matches));
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,330 @@
+#include "capture/memory_capture.h"
+
+#include "beam/allocators/areas.h"
+#include "beam/allocators/carriers.h"
+#include "beam/allocators/segments.h"
+#include "capture/mapping_kinds.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/write/append.h>
+#include <libdump/write/record_limits.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace beamdump::capture {
+namespace {
+
+using beam::AllocatorState;
+using beam::CarrierPlace;
+using memory::AddressRange;
+
+/// erlang:memory/0's order.
+constexpr std::array kCategories = {"total",     "processes", "processes_used", "system", "atom",
+                                    "atom_used", "binary",    "code",           "ets"};
+
+/// What is in carriers or in mseg_alloc's cache, of one mapping or of all.
+struct Part {
+    AddressRange range;
+    std::optional<std::uint32_t> allocator;  ///< nothing: the cache
+};
+
+class MemoryCapture {
+  public:
+    MemoryCapture(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,
+                  const beam::Moving& moving)
+        : vm_(vm), writer_(writer), trailer_(trailer), moving_(moving) {}
+
+    Result<void> write(const beam::AtomSpace& atoms) {
+        for (const auto& sentence : vm_.tables().memory.not_found) {
+            warn(sentence);
+        }
+        allocators();
+        RETURN_IF_ERROR(append_allocators());
+        amounts(atoms);
+        carriers();
+        segments();
+        mappers();
+        groups();
+        ASSIGN_OR_RETURN(const auto offset,
+                         writer_.append(format::RecordKind::kSystemMemory, system_));
+        trailer_.set_system_memory_offset(offset);
+        return {};
+    }
+
+  private:
+    void warn(std::string_view what) {
+        trailer_.add_warning(fmt::format("the node's memory: {}", what));
+    }
+
+    Result<std::vector<AllocatorState>> read_allocators() {
+        ASSIGN_OR_RETURN(auto reader, beam::AllocatorReader::open(vm_));
+        ASSIGN_OR_RETURN(const auto places, reader.places());
+        std::vector<AllocatorState> states;
+        for (const auto& place : places) {
+            ASSIGN_OR_RETURN(auto state, reader.state(place));
+            states.push_back(std::move(state));
+        }
+        return states;
+    }
+
+    void allocators() {
+        if (!vm_.tables().memory.allocators) {
+            return;
+        }
+        auto states = beam::read_steadily(moving_, vm_, [this] { return read_allocators(); });
+        if (!states) {
+            warn(states.error().message);
+            return;
+        }
+        states_ = std::move(*states);
+        for (const auto& state : states_) {
+            records_.push_back(state.record);
+        }
+    }
+
+    Result<void> append_allocators() {
+        records::Allocators page;
+        for (const auto& record : records_) {
+            *page.add_instance() = record;
+            if (page.ByteSizeLong() >= limits::kAllocatorsOfAPageBytes) {
+                RETURN_IF_ERROR(append(page));
+            }
+        }
+        return page.instance_size() == 0 ? Result<void>() : append(page);
+    }
+    Result<void> append(records::Allocators& page) {
+        auto done = append_noted(writer_, format::RecordKind::kAllocator, page,
+                                 *trailer_.mutable_allocator_offset());
+        page.Clear();
+        return done;
+    }
+
+    void amounts(const beam::AtomSpace& atoms) {
+        const auto areas =
+            beam::read_areas(vm_, atoms, trailer_.totals().code_bytes(),
+                             [this](const std::string& sentence) { warn(sentence); });
+        for (const auto& [name, bytes] : areas) {
+            auto& area = *system_.add_area();
+            area.set_name(name);
+            area.set_bytes(bytes);
+        }
+        const auto categories = beam::memory_categories(vm_.layout(), records_, areas);
+        for (const auto* name : kCategories) {
+            if (const auto found = categories.find(name); found != categories.end()) {
+                auto& category = *system_.add_category();
+                category.set_name(name);
+                category.set_bytes(found->second);
+            }
+        }
+    }
+
+    /// The carriers of one allocator after the other: a list that cannot be read costs no other.
+    void carriers() {
+        for (auto first = states_.begin(); first != states_.end();) {
+            const auto number = first->place.number;
+            const auto last = std::find_if(first, states_.end(), [&](const AllocatorState& state) {
+                return state.place.number != number;
+            });
+            auto found =
+                beam::read_steadily(moving_, vm_, [&] { return carriers_of(first, last); });
+            if (found) {
+                add_carriers(number, *found);
+            } else {
+                warn(fmt::format("the carriers of {} are not known: {}", first->record.name(),
+                                 found.error().message));
+            }
+            first = last;
+        }
+        std::ranges::sort(parts_, {}, [](const Part& part) { return part.range.begin; });
+    }
+
+    /// Of instances that are read again: where their lists begin may have changed.
+    Result<std::vector<CarrierPlace>> carriers_of(std::vector<AllocatorState>::iterator first,
+                                                  std::vector<AllocatorState>::iterator last) {
+        ASSIGN_OR_RETURN(auto reader, beam::AllocatorReader::open(vm_));
+        std::vector<AllocatorState> now;
+        for (; first != last; ++first) {
+            ASSIGN_OR_RETURN(auto state, reader.state(first->place));
+            now.push_back(std::move(state));
+        }
+        return beam::read_carriers(vm_, now);
+    }
+
+    void add_carriers(std::uint32_t number, const std::vector<CarrierPlace>& found) {
+        auto& pages = *system_.add_carriers();
+        pages.set_allocator(number);
+        pages.set_carriers(found.size());
+        pages.set_bytes(0);
+        for (const auto& carrier : found) {
+            pages.set_bytes(pages.bytes() + carrier.range.bytes());
+            parts_.push_back({carrier.range, number});
+        }
+    }
+
+    void segments() {
+        const auto& memory = vm_.tables().memory;
+        if (!memory.segment_allocators || states_.empty()) {
+            return;
+        }
+        auto found = beam::read_steadily(moving_, vm_, [this] {
+            return beam::read_segment_cache(vm_, vm_.facts().schedulers + 1);
+        });
+        if (!found) {
+            warn(found.error().message);
+            return;
+        }
+        auto& cache = *system_.mutable_segment_cache();
+        cache.set_segments(found->size());
+        cache.set_bytes(0);
+        for (const auto& segment : *found) {
+            cache.set_bytes(cache.bytes() + segment.bytes());
+            parts_.push_back({segment, std::nullopt});
+        }
+        std::ranges::sort(parts_, {}, [](const Part& part) { return part.range.begin; });
+    }
+
+    void mappers() {
+        const auto& memory = vm_.tables().memory;
+        const auto read = [this](std::optional<memory::Address> address,
+                                 records::MemoryMapper* (records::SystemMemory::*into)()) {
+            if (!address) {
+                return;
+            }
+            if (auto mapper = beam::read_memory_mapper(vm_, *address)) {
+                *(system_.*into)() = *mapper;
+            } else {
+                warn(mapper.error().message);
+            }
+        };
+        read(memory.default_mapper, &records::SystemMemory::mutable_default_mapper);
+        read(memory.literal_mapper, &records::SystemMemory::mutable_literal_mapper);
+    }
+
+    records::MappingGroup& group(std::string_view kind) {
+        const auto [known, is_new] = groups_.emplace(kind, system_.group_size());
+        if (is_new) {
+            system_.add_group()->set_kind(std::string(kind));
+        }
+        return *system_.mutable_group(known->second);
+    }
+
+    /// What of a range is in memory. Nothing where that cannot be told.
+    std::optional<std::uint64_t> resident(AddressRange range) {
+        const auto present = vm_.target().pages().present(range);
+        if (!present) {
+            return std::nullopt;
+        }
+        std::uint64_t bytes = 0;
+        for (const auto& part : *present) {
+            bytes += part.bytes();
+        }
+        return bytes;
+    }
+
+    void groups() {
+        auto uses = vm_.target().mapping_use();
+        std::vector<target::Mapping> mappings;
+        if (uses) {
+            for (const auto& use : *uses) {
+                mappings.push_back(use.mapping);
+            }
+        } else {
+            mappings = vm_.target().mappings().all();
+            if (uses.error().code != ErrorCode::kUnsupported) {
+                warn(uses.error().message);
+            }
+        }
+        const auto& facts = vm_.facts();
+        const auto kinds = mapping_kinds(
+            mappings, {vm_.target().executable(),
+                       {facts.literals_start, facts.literals_start + facts.literals_bytes}});
+        for (std::size_t index = 0; index < mappings.size(); ++index) {
+            auto& entry = group(kinds[index]);
+            entry.set_mappings(entry.mappings() + 1);
+            entry.set_bytes(entry.bytes() + mappings[index].range.bytes());
+            if (uses) {
+                const auto& use = (*uses)[index];
+                entry.set_resident_bytes(entry.resident_bytes() + use.resident_bytes);
+                entry.set_swapped_bytes(entry.swapped_bytes() + use.swapped_bytes);
+                system_.set_resident_bytes(system_.resident_bytes() + use.resident_bytes);
+                parts_in(mappings[index].range, entry);
+            }
+        }
+        if (uses) {
+            residents_of_parts();
+        }
+    }
+
+    /// Adds up what of a mapping is in memory and belongs to carriers or to the cache.
+    void parts_in(AddressRange mapping, records::MappingGroup& entry) {
+        if (system_.carriers_size() != 0) {
+            entry.set_carrier_resident_bytes(entry.carrier_resident_bytes());
+        }
+        if (system_.has_segment_cache()) {
+            entry.set_cache_resident_bytes(entry.cache_resident_bytes());
+        }
+        auto part = std::ranges::upper_bound(parts_, mapping.begin, {},
+                                             [](const Part& one) { return one.range.begin; });
+        part = part == parts_.begin() ? part : std::prev(part);
+        for (; part != parts_.end() && part->range.begin < mapping.end; ++part) {
+            const AddressRange here{std::max(part->range.begin, mapping.begin),
+                                    std::min(part->range.end, mapping.end)};
+            if (here.begin >= here.end) {
+                continue;
+            }
+            const auto bytes = resident(here);
+            known_ = known_ && bytes;
+            if (part->allocator) {
+                entry.set_carrier_resident_bytes(entry.carrier_resident_bytes() +
+                                                 bytes.value_or(0));
+                residents_[*part->allocator] += bytes.value_or(0);
+            } else {
+                entry.set_cache_resident_bytes(entry.cache_resident_bytes() + bytes.value_or(0));
+                cache_resident_ += bytes.value_or(0);
+            }
+        }
+    }
+
+    void residents_of_parts() {
+        if (!known_) {
+            warn("which pages of carriers are in memory is not known");
+            for (auto& entry : *system_.mutable_group()) {
+                entry.clear_carrier_resident_bytes();
+                entry.clear_cache_resident_bytes();
+            }
+            return;
+        }
+        for (auto& pages : *system_.mutable_carriers()) {
+            pages.set_resident_bytes(residents_[pages.allocator()]);
+        }
+        if (system_.has_segment_cache()) {
+            system_.mutable_segment_cache()->set_resident_bytes(cache_resident_);
+        }
+    }
+
+    beam::Vm& vm_;
+    DumpWriter& writer_;
+    records::Trailer& trailer_;
+    const beam::Moving& moving_;
+    std::vector<AllocatorState> states_;
+    std::vector<records::AllocatorInstance> records_;
+    records::SystemMemory system_;
+    std::vector<Part> parts_;
+    std::map<std::string, int, std::less<>> groups_;
+    std::map<std::uint32_t, std::uint64_t> residents_;
+    std::uint64_t cache_resident_ = 0;
+    bool known_ = true;  // residents of all parts
+};
+
+}  // namespace
+
+Result<void> write_memory(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,
+                          const beam::AtomSpace& atoms, const beam::Moving& moving) {
+    return MemoryCapture(vm, writer, trailer, moving).write(atoms);
+}
+
+}  // namespace beamdump::capture

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "beam/tables/atoms.h"
+#include "beam/vm/steady_read.h"
+
+#include <libdump/write/dump_writer.h>
+
+namespace beamdump::capture {
+
+/// Writes what says where the node's memory is: the Allocator and SystemMemory records. What could
+/// not be found or read is absent, and a warning in the trailer says so; it fails where writing
+/// does. `atoms`: of all atoms. While the node is `moving`, lists that contradict themselves are
+/// read again.
+Result<void> write_memory(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,
+                          const beam::AtomSpace& atoms, const beam::Moving& moving);
+
+}  // namespace beamdump::capture
