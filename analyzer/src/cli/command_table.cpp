@@ -16,6 +16,7 @@ namespace beamdump::cli {
     COMMAND(ports)                 \
     COMMAND(atoms)                 \
     COMMAND(modules)               \
+    COMMAND(ets)                   \
     COMMAND(sections)              \
     COMMAND(crash_dump)            \
     COMMAND(convert)

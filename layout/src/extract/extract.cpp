@@ -65,6 +65,17 @@ bool same(const Structure& a, const Structure& b) {
     return a.bytes == b.bytes && a.fields == b.fields;
 }
 
+/// Whether a translation unit's source is this one: "erl_db.c" of "beam/erl_db.c".
+bool defined_in(Dwarf_Die die, std::string_view source) {
+    Dwarf_Die unit{};
+    if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) {
+        return false;
+    }
+    const char* name = dwarf_diename(&unit);
+    const std::string_view path = name == nullptr ? std::string_view() : name;
+    return path.substr(path.rfind('/') + 1) == source;
+}
+
 /// Every translation unit must see the same structure.
 Result<Measured> measure_all(const std::vector<Dwarf_Die>& definitions, std::string_view name,
                              const StructureNames& names, std::uint64_t word_bytes) {
@@ -85,7 +96,11 @@ Result<Measured> measure_all(const std::vector<Dwarf_Die>& definitions, std::str
 Result<void> extract_structure(const DebugTypes& types, const std::string& name,
                                const StructureNames& names, Extracted& result) {
     for (const auto& type : names.types) {
-        const auto definitions = types.definitions(type);
+        auto definitions = types.definitions(type);
+        if (!names.unit.empty()) {
+            std::erase_if(definitions,
+                          [&](const Dwarf_Die& die) { return !defined_in(die, names.unit); });
+        }
         if (definitions.empty()) {
             continue;
         }
@@ -95,7 +110,8 @@ Result<void> extract_structure(const DebugTypes& types, const std::string& name,
         return {};
     }
     result.missing.push_back(
-        fmt::format("{}: absent (looked for {})", name, fmt::join(names.types, ", ")));
+        fmt::format("{}: absent (looked for {}{})", name, fmt::join(names.types, ", "),
+                    names.unit.empty() ? "" : fmt::format(" in {}", names.unit)));
     return {};
 }
 

@@ -47,6 +47,13 @@ Result<StructureNames> parse_structure_names(std::string_view name, const elemen
     StructureNames result;
     ASSIGN_OR_RETURN(auto candidates, texts(types, name));
     result.types = std::move(candidates);
+    if (element unit; value["unit"].get(unit) == simdjson::SUCCESS) {
+        std::string_view source;
+        if (unit.get_string().get(source) != simdjson::SUCCESS || source.empty()) {
+            return bad_names(fmt::format("\"unit\" of {} is not a string", name));
+        }
+        result.unit = source;
+    }
     for (const auto& [key, paths] : fields) {
         ASSIGN_OR_RETURN(auto parsed, texts(paths, key));
         result.fields.emplace_back(key, std::move(parsed));
@@ -104,7 +111,7 @@ void add_names_of(const LayoutFile& layout, Names& names) {
         auto known = std::ranges::find(names.structures, name,
                                        [](auto& entry) -> auto& { return entry.first; });
         if (known == names.structures.end()) {
-            names.structures.emplace_back(name, StructureNames{{name}, {}});
+            names.structures.emplace_back(name, StructureNames{{name}, {}, {}});
             known = std::prev(names.structures.end());
         }
         auto& fields = known->second.fields;

@@ -13,6 +13,9 @@ namespace beamdump::layout {
 /// What one structure is called in C, over all releases.
 struct StructureNames {
     std::vector<std::string> types;  ///< "struct process", or a typedef's name; the first wins
+    /// The file name of the only translation unit whose definition counts ("erl_db.c"), where
+    /// others see the structure differently; empty: all must agree.
+    std::string unit;
     /// C paths by the layout's name for the field; the first that the release has wins.
     Named<std::vector<std::string>> fields;
 };

@@ -27,13 +27,11 @@ UNCHECKED = set("""
 ErtsAllocatorInfo ErtsAllocatorThrSpec Allctr AllctrBlockStats AllctrCount Carrier CarrierPoolData
 ErtsAlcFixList ErtsMsegAllctr AlignedMsegAllctr MsegCacheEntry ErtsMemMapper
 ExportBlob FunBlob CodeRanges
-DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow
-DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot
 Port ErtsPrtSD ErtsDriver
 ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsAlignedRunQueue ErtsRunQueueInfo
 ErtsRunPrioQueue RunQueueLinks PortQueueLinks
 ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
 DistEntry ErtsDistOutputBuf ErlIOVec ErtsProcList PersistentTerms
 """.split())
-UNCHECKED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",
+UNCHECKED_CONSTANTS = ("allocator_", "fix_", "port_state_", "port_task_", "scheduler_",
                        "dist_")

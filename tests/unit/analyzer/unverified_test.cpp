@@ -49,6 +49,15 @@ const std::set<std::string> kShownNowhere = {
     "Process.fcalls",
     "Process.freason",
     "Process.return_trace_frames",
+    "DbTableCommon.refc",
+    "DbTableCommon.rwlock",
+    "DbTableCommon.fixlock",
+    "DbTableCommon.is_thread_safe",
+    "DbTableCommon.type",
+    "DbTableCommon.heir_data",
+    "DbTableCommon.time.monotonic",
+    "DbTableCommon.time.offset",
+    "DbTableCommon.fixing_procs",
 };
 
 /// Structures that the layouts have for readers to come: of allocators, tables, ports, run queues,
@@ -56,8 +65,8 @@ const std::set<std::string> kShownNowhere = {
 constexpr std::string_view kReadByNothing =
     " ErtsAllocatorInfo ErtsAllocatorThrSpec Allctr AllctrBlockStats AllctrCount Carrier "
     "CarrierPoolData ErtsAlcFixList ErtsMsegAllctr MsegCacheEntry ErtsMemMapper CodeRanges "
-    "DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow "
-    "DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot Port ErtsPrtSD ErtsDriver "
+    "DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow "
+    "DbFixation DbRwLock Port ErtsPrtSD ErtsDriver "
     "ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo ErtsRunPrioQueue "
     "RunQueueLinks PortQueueLinks ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer "
     "ErtsTWTimer ErtsBifTimer ErtsHLTimerService DistEntry ErtsDistOutputBuf ErlIOVec "

@@ -46,7 +46,7 @@ A5:hello:N
 =end
 """
 
-DUMPS = ("sample", "later", "cut", "inferred", "crash")
+DUMPS = ("sample", "later", "cut", "inferred", "crash", "tables")
 ANSWERS = [
     (0, ["summary", "sample"]),
     (3, ["summary", "cut"]),
@@ -74,6 +74,9 @@ ANSWERS = [
     (0, ["heap", "sample", "alpha", "--limit", "0"]),
     (3, ["heap", "sample", "<0.4.0>"]),
     (3, ["heap", "sample", "secret"]),
+    (0, ["ets", "tables"]),
+    (0, ["ets", "tables", "--filter", "nothing like it"]),
+    (0, ["ets", "crash"]),
     (0, ["diff", "sample", "later"]),
     (3, ["diff", "cut", "sample"]),
     (0, ["summary", "inferred"]),

@@ -1,5 +1,5 @@
-// Writes the sample dumps into a directory: sample, later, cut, inferred.
-#include "sample_dump.h"
+// Writes the sample dumps into a directory: sample, later, cut, inferred, tables.
+#include "sample_tables.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -28,6 +28,7 @@ int main(int count, char** arguments) {
     write(directory / "sample.beamdump", sample);
     sample.resize(sample.size() - 60);
     write(directory / "cut.beamdump", sample);
+    write(directory / "tables.beamdump", beamdump::test::sample_dump_with_tables());
     write(directory / "later.beamdump", beamdump::test::later_sample_dump());
     write(directory / "inferred.beamdump",
           beamdump::test::sample_dump({.name = "otp-25-inferred",

@@ -37,7 +37,7 @@ Process a_process; struct table *a_table; Aligned an_aligned; struct bytes *some
 /// Names with one structure, of which each field has one path: its name.
 Names only(const std::string& structure, std::vector<std::string> types,
            const std::vector<std::string>& fields) {
-    StructureNames names{std::move(types), {}};
+    StructureNames names{std::move(types), {}, {}};
     for (const auto& field : fields) {
         names.fields.emplace_back(field, std::vector{field});
     }
@@ -115,7 +115,7 @@ TEST_F(ExtractTest, ABitFieldIsNotTold) {
 
 TEST_F(ExtractTest, ReportsWhatIsAbsentAndLeavesItOut) {
     auto names = only("Process", {"struct process"}, {"arity", "gone", "common.gone", "arity.x"});
-    names.structures.emplace_back("Other", StructureNames{{"struct other", "Other_"}, {}});
+    names.structures.emplace_back("Other", StructureNames{{"struct other", "Other_"}, {}, {}});
     const auto extracted = run(names);
     EXPECT_THAT(extracted.missing,
                 ElementsAre("Process.gone: absent (looked for gone)",
@@ -151,6 +151,29 @@ TEST_F(ExtractTest, TwoShapesOfOneStructureAreAnError) {
     EXPECT_EQ(extracted.error().code, ErrorCode::kImplausible);
     EXPECT_THAT(extracted.error().message,
                 HasSubstr("T has a definition of 8 bytes and another of 16"));
+}
+
+TEST_F(ExtractTest, OneUnitCountsWhereTheNamesSaySo) {
+    const auto types = DebugTypes::open(c_.library(
+        {"struct t { int a, b; }; struct t one;", "struct t { long a, b; }; struct t two;"}));
+    ASSERT_TRUE(types);
+    auto names = only("T", {"struct t"}, {"b"});
+    std::vector<std::uint64_t> sizes;
+    for (const auto& definition : types->definitions("struct t")) {
+        auto die = definition;
+        Dwarf_Die unit{};
+        ASSERT_NE(dwarf_diecu(&die, &unit, nullptr, nullptr), nullptr);
+        const std::string path = dwarf_diename(&unit);
+        names.structures[0].second.unit = path.substr(path.rfind('/') + 1);
+        const auto extracted = extract(*types, {}, names);
+        ASSERT_TRUE(extracted) << extracted.error().message;
+        sizes.push_back(find(extracted->structs, "T")->bytes);
+    }
+    EXPECT_THAT(sizes, ElementsAre(8U, 16U));
+    names.structures[0].second.unit = "nowhere.c";
+    const auto extracted = extract(*types, {}, names);
+    ASSERT_TRUE(extracted);
+    EXPECT_THAT(extracted->missing, ElementsAre("T: absent (looked for struct t in nowhere.c)"));
 }
 
 TEST_F(ExtractTest, OlderDwarfGivesTheSame) {

@@ -58,6 +58,7 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
               vm_->target().has_swapped_pages() ? &vm_->target().pages() : nullptr, scheme,
               cookies_.cookies().texts()),
       node_(*vm_, copier_, cookies_.cookies(), trailer_),
+      ets_(*vm_, copier_, trailer_),
       index_(writer_),
       started_ns_(target::clock_ns(CLOCK_MONOTONIC)) {}
 
@@ -151,6 +152,7 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const beam::M
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [this] { return node_.tables(); }));
     RETURN_IF_ERROR(node_.ports());
     RETURN_IF_ERROR(write_memory(*vm_, writer_, trailer_, node_.atom_space(), moving));
+    RETURN_IF_ERROR(ets_.tables(moving, options_.mode != records::CAPTURE_MODE_CORE));
     ASSIGN_OR_RETURN(auto binaries, BinaryStore::open(*vm_, copier_, options_.binary_bytes));
     binaries.set_moving(moving());
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [&] { return literals(binaries); }));

@@ -5,6 +5,7 @@
 #include "beam/vm/steady_read.h"
 #include "capture/capture.h"
 #include "capture/choice.h"
+#include "capture/ets_capture.h"
 #include "capture/node_capture.h"
 #include "capture/node_stopper.h"
 #include "capture/process_capture.h"
@@ -102,6 +103,7 @@ class Session {
     NodeStopper stopper_;
     RegionCopier copier_;
     NodeCapture node_;
+    EtsCapture ets_;
     ProcessIndexWriter index_;
     std::optional<Processes> processes_;  // from node_facts() on
     std::uint32_t epoch_ = 0;

@@ -65,6 +65,9 @@ constexpr std::array kGroups = std::to_array<Entry>({
      "Process.group_leader Process.parent Process.fvalue Process.ftrace "
      "Process.seq_trace_token Process.psd ErtsPSD. ErtsNativeFunc."},
     {"#bounds", "@#stack @#heap @#old_heap @#fragments Process.old_hend Process.abandoned_heap"},
+    {"#ets",
+     "ErtsAlignedSchedulerData. EtsScheduler. DbTableCommon.all.next DbTableCommon.all.prev "
+     "DbTableCommon.btid ErtsMagicBinary."},
     {"#live", "@#bounds @#arguments @#dictionary @#entries @#other_roots"},
 });
 
@@ -195,6 +198,27 @@ constexpr std::array kValues = std::to_array<Entry>({
     {"terms", "@#bounds"},
     {"heap.binaries.bytes", "@size_bytes"},
     {"heap.binaries.largest", "@#live ProcBin. BinRef."},
+
+    // ets
+    {"ets.id", "@#ets"},
+    {"ets.name", "@#ets DbTableCommon.the_name @#atoms"},
+    {"ets.type", "@#ets DbTableCommon.status"},
+    {"ets.size",
+     "@#ets DbTableCommon.counters.nr_of_counters DbTableCommon.counters.is_decentralized "
+     "DbTableCommon.counters.u DecentralizedCounters. DecentralizedCounterSlot."},
+    {"ets.memory_bytes", "@ets.size"},
+    {"ets.memory_words", "@ets.size"},
+    {"ets.protection", "@#ets DbTableCommon.status"},
+    {"ets.owner", "@#ets DbTableCommon.owner"},
+    {"ets.heir", "@#ets DbTableCommon.heir"},
+    {"ets.keypos", "@#ets DbTableCommon.keypos"},
+    {"ets.named_table", "@#ets DbTableCommon.status"},
+    {"ets.ca_tree", "@#ets DbTableCommon.status"},
+    {"ets.read_concurrency", "@#ets DbTableCommon.status"},
+    {"ets.write_concurrency", "@#ets DbTableCommon.status"},
+    {"ets.decentralized_counters", "@#ets DbTableCommon.counters.is_decentralized"},
+    {"ets.compressed", "@#ets DbTableCommon.compress"},
+    {"ets.fixed", "@#ets DbTableCommon.fix_count"},
 
     // summary and diff
     {"node", "ErlNode.sysname @#atoms"},

@@ -116,13 +116,13 @@ enum class RecordKind : std::uint16_t {
     kBinaryIndexPage = 98,
 
     kTrailer = 127,
+
+    kEtsTables = 128,
+    kPorts = 130,
     kSystemMemory = 137,
     kAllocator = 140,
 
-    kPorts = 130,
-
     // Reserved, so that later versions of the programs need no new major version.
-    kEtsTable = 128,
     kEtsRows = 129,
     kTimers = 131,
     kPersistentTerms = 132,

@@ -92,6 +92,8 @@ void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
             return trailer_.add_catches_offset(offset);
         case RecordKind::kCodePoints:
             return trailer_.add_code_points_offset(offset);
+        case RecordKind::kEtsTables:
+            return trailer_.add_ets_tables_offset(offset);
         case RecordKind::kCrashSections:
             return trailer_.add_crash_sections_offset(offset);
         case RecordKind::kAllocator:

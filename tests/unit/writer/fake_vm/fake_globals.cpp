@@ -128,6 +128,7 @@ void FakeVm::make_schedulers() {
                 .set("ssi", sleep.address());
         }
         global_word(arrays.at(type), array);
+        globals_.schedulers = type == 0 ? array : globals_.schedulers;
         // Not in a stripped executable's data, where the arrays are what counts.
         symbols_[numbers.at(type)] = heap.place_words({count});
     }

@@ -104,6 +104,7 @@ class FakeVm {
         Address active_code_index, this_node, literals_start, literals_bytes, jit_descriptor;
         Address allocators, thread_allocators, segment_allocators, default_mapper, literal_mapper;
         Address code_ranges;
+        Address schedulers;  ///< the normal ones' array
     };
     [[nodiscard]] const Globals& globals() const { return globals_; }
     [[nodiscard]] Address normal_exit() const { return shared_code_ + kNormalExitOffset; }

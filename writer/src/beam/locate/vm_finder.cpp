@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view kByName = "name string";
 constexpr std::string_view kByShape = "shape";
 constexpr std::string_view kByJitList = "JIT's list";
+constexpr std::string_view kSchedulers = "erts_aligned_scheduler_data";
 
 /// Shared code that a stack may return to (beam_jit_main.cpp, OTP 25): each of these globals holds
 /// the address of one piece.
@@ -205,14 +206,19 @@ Result<void> VmFinder::count_schedulers() {
             note(count.name, symbol->address, symbol->table);
         }
     }
+    if (const auto pointer = symbols_.find(kSchedulers); all_named && pointer) {
+        note(kSchedulers, pointer->address, pointer->table);
+        ASSIGN_OR_RETURN(tables_.schedulers, word(kSchedulers, pointer->address));
+    }
     if (all_named) {
         return {};
     }
     ASSIGN_OR_RETURN(const auto arrays, find_scheduler_arrays(vm_, search_));
+    tables_.schedulers = arrays.normal.address;
     facts_.schedulers = arrays.normal.count;
     facts_.dirty_cpu_schedulers = arrays.dirty_cpu.count;
     facts_.dirty_io_schedulers = arrays.dirty_io.count;
-    note("erts_aligned_scheduler_data", arrays.normal.address, kByShape);
+    note(kSchedulers, arrays.normal.address, kByShape);
     note("erts_aligned_dirty_cpu_scheduler_data", arrays.dirty_cpu.address, kByShape);
     note("erts_aligned_dirty_io_scheduler_data", arrays.dirty_io.address, kByShape);
     return {};

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "query/tables/ets_tables.h"
+#include "render/shared/output.h"
+
+namespace beamdump::render {
+
+void ets_text(Output& output, const query::EtsListing& listing, const query::DumpFacts& facts);
+void ets_json(Output& output, const query::EtsListing& listing, const query::DumpFacts& facts);
+
+}  // namespace beamdump::render

@@ -1,0 +1,90 @@
+%% A node with ETS tables of every kind and option, filled and at rest. write/1 says what ets:info/1
+%% says of all tables of the node.
+-module(tables).
+-export([start/1, own/2, write/1]).
+
+-define(ROWS, 2000).
+
+start(Scale) ->
+    Rows = max(10, round(?ROWS * Scale)),
+    {Owner, Monitor} = spawn_monitor(?MODULE, own, [self(), Rows]),
+    receive
+        {Owner, ready} -> true = demonitor(Monitor, [flush]), ok;
+        {'DOWN', Monitor, process, Owner, Reason} -> error(Reason)
+    end.
+
+own(To, Rows) ->
+    true = register(tables_owner, self()),
+    [fill(Name, Options, Rows) || {Name, Options} <- kinds()],
+    %% Unnamed, many under one name, some deleted again.
+    Unnamed = [ets:new(tables_unnamed, [public]) || _ <- lists:seq(1, 40)],
+    [true = ets:delete(Table) || {N, Table} <- lists:enumerate(Unnamed), N rem 4 =:= 0],
+    %% Fixed, with rows that were deleted meanwhile: linked, but not counted.
+    true = ets:safe_fixtable(tables_fixed, true),
+    [true = ets:delete(tables_fixed, N) || N <- lists:seq(1, 7)],
+    true = ets:safe_fixtable(tables_fixed_tree, true),
+    %% Lists go in under the table's own lock.
+    true = ets:insert(tables_write, [{{list, N}, N} || N <- lists:seq(1, 20)]),
+    %% Owned by another process, with an heir.
+    Heir = self(),
+    Other = spawn(fun() ->
+        Given = ets:new(tables_with_heir, [{heir, Heir, data}, protected]),
+        true = ets:insert(Given, {key, value}),
+        Heir ! {self(), ready},
+        receive after infinity -> ok end
+    end),
+    receive {Other, ready} -> ok end,
+    erlang:garbage_collect(),
+    To ! {self(), ready},
+    receive after infinity -> ok end.
+
+kinds() ->
+    [{tables_set, [set, public]},
+     {tables_bag, [bag, private]},
+     {tables_duplicate_bag, [duplicate_bag, protected]},
+     {tables_ordered_set, [ordered_set, public]},
+     {tables_key_3, [set, {keypos, 3}]},
+     {tables_read, [set, public, {read_concurrency, true}]},
+     {tables_write, [set, public, {write_concurrency, true}]},
+     {tables_write_bag, [bag, public, {write_concurrency, true}]},
+     {tables_auto, [set, public, {write_concurrency, auto}]},
+     {tables_auto_read, [duplicate_bag, public, {write_concurrency, auto},
+                         {read_concurrency, true}]},
+     {tables_ca, [ordered_set, public, {write_concurrency, true}]},
+     {tables_ca_auto, [ordered_set, public, {write_concurrency, auto}]},
+     {tables_counters, [set, public, {write_concurrency, true}, {decentralized_counters, true}]},
+     {tables_counters_ca, [ordered_set, public, {write_concurrency, true},
+                           {decentralized_counters, true}]},
+     {tables_central_ca, [ordered_set, public, {write_concurrency, true},
+                          {decentralized_counters, false}]},
+     {tables_compressed, [set, public, compressed]},
+     {tables_compressed_tree, [ordered_set, protected, compressed]},
+     {tables_compressed_bag, [bag, public, compressed, {write_concurrency, true}]},
+     {tables_fixed, [set, public]},
+     {tables_fixed_tree, [ordered_set, public]},
+     {tables_empty, []},
+     {'tables of an odd name\n', [set]}].
+
+fill(Name, Options, Rows) ->
+    Table = ets:new(Name, [named_table | Options]),
+    Few = lists:member(Name, [tables_empty]),
+    [true = ets:insert(Table, row(N)) || not Few, N <- lists:seq(1, Rows)],
+    [true = ets:insert(Table, {N, again, N}) || not Few, N <- lists:seq(1, Rows, 10)],
+    Table.
+
+%% Terms of all sizes: in the row, in a binary beside it, and literals, which are copied.
+row(N) ->
+    {N, binary:copy(<<N:32>>, 1 + N rem 40), [N, a, {b, N}], N * 1.5, <<"small">>, #{k => N},
+     N bsl 70, self(), fun erlang:send/2, "a literal", {}}.
+
+%% A line for each table, in the order of ets:all/0: ITEM=VALUE, with tabs between them.
+write(File) ->
+    Infos = [ets:info(Table) || Table <- ets:all()],
+    Lines = [line([{fixed, ets:info(proplists:get_value(id, Info), fixed)} | Info])
+             || Info <- Infos, is_list(Info)],
+    ok = file:write_file(File, Lines),
+    length(Lines).
+
+line(Info) ->
+    [lists:join($\t, [[atom_to_list(Item), $=, io_lib:format("~0tp", [Value])]
+                      || {Item, Value} <- Info]), $\n].
