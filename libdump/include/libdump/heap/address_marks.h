@@ -37,17 +37,17 @@ class AddressMarks {
                (page->bits[index_of(address) / 64] >> (index_of(address) % 64) & 1U) != 0;
     }
 
-    /// Gives each member a number, from 0 on in no particular order, and says how many there are.
-    /// Further members have none.
+    /// Numbers the members from 0 on, in no particular order, and returns their count. Members
+    /// added later have no number.
     std::uint64_t number_members();
     /// A member's number.
     [[nodiscard]] std::uint64_t number_of_member(std::uint64_t address) const;
 
-    /// Forgets all members, in time that depends on the pages touched since the last clear().
+    /// Removes all members; the time depends on the pages touched since the last clear().
     void clear();
 
     [[nodiscard]] bool empty() const { return touched_.empty(); }
-    /// Bytes of the bits, for statements about memory.
+    /// Memory of the bits.
     [[nodiscard]] std::uint64_t held_bytes() const { return pages_.size() * sizeof(Page); }
 
   private:
@@ -95,7 +95,7 @@ class AddressMarks {
         return &page;
     }
     [[nodiscard]] const Page* find_page(std::uint64_t number) const;
-    /// Makes the page where there is none.
+    /// Makes the page if there is none.
     Result<Place> place_of(std::uint64_t number);
 
     ScratchArray<Page> pages_;

@@ -7,10 +7,10 @@
 
 namespace beamdump {
 
-/// The dominator tree of a graph that grows from node 0 without circles: the immediate dominator of
-/// a node is the last one that every way from node 0 to it leads through. Memory: 33 bytes a node
-/// and 8 an edge beyond the first of its target, in scratch space; what adds to the graph fails
-/// where that does.
+/// The dominator tree of an acyclic graph rooted at node 0: a node's immediate dominator is the
+/// last node that every path from node 0 to it passes through. Memory: 33 bytes a node and 8 for
+/// each edge beyond the first to its target, in scratch space; functions that add to the graph fail
+/// if that does.
 class DominatorTree {
   public:
     using Node = std::uint32_t;
@@ -18,29 +18,30 @@ class DominatorTree {
     /// Non-owning; null: all in memory.
     explicit DominatorTree(ScratchSpace* space = nullptr);
 
-    /// A node that is first reached from `parent`, with its own weight. The first is node 0, and
-    /// its own parent.
+    /// Adds a node first reached from `parent`, with its own weight. The first is node 0, its own
+    /// parent.
     [[nodiscard]] Result<Node> add(Node parent, std::uint64_t weight);
     void add_weight(Node node, std::uint64_t weight) { weight_[node] += weight; }
-    /// A further way to `target`.
+    /// Adds a further edge to `target`.
     [[nodiscard]] Result<void> add_edge(Node source, Node target) {
         return further_.push_back({target, source});
     }
-    /// All that `node` leads to has been finished. Every node but 0 is finished once.
+    /// To be called once for every node but 0, after all that `node` leads to.
     [[nodiscard]] Result<void> finish(Node node) {
         is_finished_[node] = true;
         return finished_.push_back(node);
     }
     [[nodiscard]] bool is_finished(Node node) const { return is_finished_[node]; }
 
-    /// Makes the weights those of all that the node dominates, itself included.
+    /// Computes the dominators, and adds to each node's weight those of all nodes that it
+    /// dominates.
     [[nodiscard]] Result<void> solve();
 
     [[nodiscard]] std::size_t size() const { return weight_.size(); }
     /// After solve().
     [[nodiscard]] std::uint64_t retained(Node node) const { return weight_[node]; }
     [[nodiscard]] Node dominator(Node node) const { return dominator_[node]; }
-    /// The largest weight among those that it dominates immediately; 0 if there is none.
+    /// The largest weight of a node that it immediately dominates; 0 if there is none.
     [[nodiscard]] std::uint64_t largest_part(Node node) const { return largest_part_[node]; }
 
   private:

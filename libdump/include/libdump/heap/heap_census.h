@@ -14,13 +14,13 @@
 
 namespace beamdump {
 
-/// Where an object of a process may lie.
+/// The memory area of an object.
 enum class HeapArea : std::uint8_t {
     kHeap,
     kOldHeap,
     kFragment,  ///< heap fragments and the fragments of messages
     kLiteral,
-    kUnplaced,  ///< heap, old heap or fragment: a crash dump does not tell
+    kUnplaced,  ///< heap, old heap or fragment: unknown from a crash dump
 };
 inline constexpr std::size_t kHeapAreas = 5;
 
@@ -32,7 +32,7 @@ struct ObjectCount {
 /// A reference-counted binary that a process keeps.
 struct KeptBinary {
     std::uint64_t address = 0;
-    /// Of the whole binary, however little of it a term uses. Nothing: the dump lacks the binary.
+    /// Of the whole binary, however little of it a term uses. nullopt: the dump lacks the binary.
     std::optional<std::uint64_t> bytes;
 };
 
@@ -53,8 +53,7 @@ class HeapCensus final : public WalkObserver {
     HeapCensus(const TagScheme& scheme, WordReader& reader,
                std::function<HeapArea(std::uint64_t)> area_of, const Options& options);
 
-    /// The walk that follows is over this root. With `list` false its terms are not offered as
-    /// large ones.
+    /// Sets the root of the next walk. With `list` false its terms are not listed as large terms.
     void set_root(std::uint64_t root, bool list = true);
 
     Result<Entered> enter(const HeapObject& object, std::span<const WalkLevel> path) override;
@@ -78,14 +77,14 @@ class HeapCensus final : public WalkObserver {
     using KeySet = std::vector<std::uint64_t>;
     [[nodiscard]] const std::map<KeySet, ObjectCount>& key_sets() const { return key_sets_; }
     [[nodiscard]] const ObjectCount& other_key_sets() const { return other_key_sets_; }
-    /// Largest first. A term whose words are mostly (90%) those of one part of it gives way to that
+    /// Largest first. A term of which one part has 90% of the words or more is replaced by that
     /// part.
     [[nodiscard]] std::vector<LargeTerm> largest_terms() const { return largest_.sorted(); }
-    /// Those of the root set last that are among them, as things stand; in no order.
+    /// The terms of the root set last that are among the largest so far; unordered.
     [[nodiscard]] std::vector<LargeTerm> largest_of_root() const { return largest_.of_root(root_); }
     [[nodiscard]] std::vector<KeptBinary> largest_binaries() const;
     [[nodiscard]] std::uint64_t binaries() const { return binary_count_; }
-    /// The sizes that are known, added up; and how many are not known.
+    /// The sum of the known sizes; and how many sizes are unknown.
     [[nodiscard]] std::uint64_t binary_bytes() const { return binary_bytes_; }
     [[nodiscard]] std::uint64_t unsized_binaries() const { return unsized_binaries_; }
 

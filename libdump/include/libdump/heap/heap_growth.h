@@ -4,9 +4,9 @@
 
 namespace beamdump {
 
-/// Words of the smallest heap block that holds `words`, of the sizes that the runtime chooses from:
-/// 12, 38, then each the sum of the two before and one, from the 24th on a fifth more each
-/// (erl_gc.c, erts_init_gc and erts_next_heap_size, OTP 25.2.3). Never less than `min_words`.
+/// The smallest heap size of the runtime that holds `words`, at least `min_words`. The sizes are
+/// 12, 38, then each the sum of the two before plus one; from the 24th on 20% more each (erl_gc.c,
+/// erts_init_gc and erts_next_heap_size, OTP 25.2.3).
 std::uint64_t heap_block_words(std::uint64_t words, std::uint64_t min_words);
 
 /// Words between stack and heap that the runtime leaves free: 4 in the JIT on x86-64 (erl_vm.h,
@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kStackReserveWords = 4;
 
 struct HeapUse {
     std::uint64_t used_words = 0;  ///< heap, old heap and fragments, dead words included
-    std::uint64_t live_words = 0;  ///< what a collection would keep of them
+    std::uint64_t live_words = 0;  ///< those that a collection would keep
     std::uint64_t stack_words = 0;
     std::uint64_t min_heap_words = 0;
     bool grow_next = false;  ///< the process is flagged to grow (F_HEAP_GROW)

@@ -15,25 +15,24 @@ struct HeapBlock {
     std::uint64_t end = 0;
 };
 
-/// Words that make no object where one should begin.
+/// Words that are not the beginning of a valid object.
 struct UnreadableStretch {
     std::uint64_t address = 0;
     std::uint64_t words = 0;
     bool absent = false;  ///< they are not in the dump
 };
 
-/// Calls `object` for each object of a block in address order, as a collector sweeps: a word that
-/// is a header begins a boxed object, any other begins a cell. After words that make no object the
-/// next one that does is searched, and `unreadable` is notified of what was skipped. An error of
-/// `object` ends the scan with it.
+/// Calls `object` for each object of a block in address order, as a collector sweeps: a header
+/// begins a boxed object, any other word a cell. Invalid words are skipped up to the next valid
+/// object and reported to `unreadable`. An error of `object` ends the scan.
 [[nodiscard]] Result<void> scan_block(
     const TagScheme& scheme, WordReader& reader, const HeapBlock& block,
     const std::function<Result<void>(const HeapObject&)>& object,
     const std::function<void(const UnreadableStretch&)>& unreadable);
 
-/// Finds the objects that no other object of the blocks refers to: top-level terms, whether a root
-/// leads to them or they are dead. Add all blocks, then ask. Memory: 3 bits for each word of the
-/// pages scanned. Its functions fail where the scratch space does.
+/// Finds top-level terms, live or dead: objects that no other object of the blocks refers to. Add
+/// all blocks before the first visit. Memory: 3 bits for each word of the pages scanned. The
+/// functions fail if the scratch space does.
 class TopLevelTerms {
   public:
     /// Whether a root leads to the object at an address.
@@ -50,18 +49,18 @@ class TopLevelTerms {
           live_walk_(scheme, reader, live_, TermWalk::Measure::kHeap, space),
           dead_walk_(scheme, reader, dead_, TermWalk::Measure::kHeap, space) {}
 
-    /// Notes what the objects of a block refer to.
+    /// Marks what the objects of a block refer to.
     [[nodiscard]] Result<void> add(const HeapBlock& block);
 
     struct Term {
         std::uint64_t word = 0;
         std::uint64_t address = 0;
         bool dead = false;
-        /// First reached through it, in the order of the calls; through a dead term, dead ones
-        /// only.
+        /// Of the objects first reached through it, in the order of the calls; for a dead term,
+        /// dead objects only.
         std::uint64_t words = 0;
     };
-    /// Tells the terms of a block in address order. A circle in a torn heap has no top.
+    /// Visits the top-level terms of a block in address order. A cycle in a torn heap has none.
     [[nodiscard]] Result<void> visit(
         const HeapBlock& block, const std::function<void(const Term&)>& term,
         const std::function<void(const UnreadableStretch&)>& unreadable);

@@ -8,22 +8,22 @@
 
 namespace beamdump {
 
-/// One step of the way from a root to a term.
+/// One step of the path from a root to a term.
 struct PathStep {
     WalkLevel::Kind kind = WalkLevel::Kind::kTuple;
     std::uint64_t address = 0;  ///< of the object that the step leads out of
     std::uint64_t index = 0;    ///< of its slot, as in WalkLevel
 };
 
-/// A large term and the way to it.
+/// A large term and the path to it.
 struct LargeTerm {
     std::uint64_t root = 0;  ///< the number it was offered with
     std::uint64_t word = 0;
-    std::uint64_t words = 0;     ///< by the measure of whoever offered it
-    std::vector<PathStep> path;  ///< the last steps where there are more than kLongestPath
+    std::uint64_t words = 0;     ///< by the caller's measure
+    std::vector<PathStep> path;  ///< at most the last kLongestPath steps
 };
 
-/// The largest of all terms offered: so many of them. Of equal ones the first offered stay.
+/// The N largest of all terms offered; of equal ones the first offered stay.
 class LargestTerms {
   public:
     static constexpr std::size_t kLongestPath = 64;
@@ -33,7 +33,7 @@ class LargestTerms {
     void offer(std::uint64_t root, std::uint64_t word, std::uint64_t words,
                std::span<const WalkLevel> path);
 
-    /// Those offered with this number that are among the largest, as things stand; in no order.
+    /// The terms offered with this root that are among the largest so far; unordered.
     [[nodiscard]] std::vector<LargeTerm> of_root(std::uint64_t root) const;
     /// Largest first.
     [[nodiscard]] std::vector<LargeTerm> sorted() const;
@@ -43,8 +43,8 @@ class LargestTerms {
     std::vector<LargeTerm> terms_;  // a heap: the smallest first
 };
 
-/// Whether a term of so many words is more than a wrapping of its largest part: that has less than
-/// 90% of them.
+/// Whether a term is more than a wrapper of its largest part, which then has less than 90% of its
+/// words.
 constexpr bool exceeds_largest_part(std::uint64_t words, std::uint64_t largest_part) {
     return largest_part < words - words / 10;
 }

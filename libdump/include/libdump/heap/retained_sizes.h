@@ -13,21 +13,21 @@
 
 namespace beamdump {
 
-/// What would be freed if a term went away: the words of all objects that every way from the
-/// process's roots leads through it to. Literals belong to the node and count nothing; a sub
-/// binary counts the heap's words of what it keeps, not the bytes off the heap.
+/// Retained sizes: the words that would be freed if a term were removed, i.e. of all objects that
+/// are reachable from the process's roots only through it. Literals belong to the node and do not
+/// count; a sub binary counts the heap words of what it keeps, not the off-heap bytes.
 ///
-/// Three walks over all roots: find what is shared; number the objects that are shared or lead to
-/// such (only they need the dominator tree: the rest retain just what hangs from them); report.
-/// Scratch space: 2 bits for each word of the pages reached, 33 bytes for each numbered object, 4
-/// for each shared one, 8 for each further reference to it.
+/// Three walks over all roots: find shared objects; number the objects that are shared or lead to
+/// shared ones (only they need the dominator tree); report. Scratch space: 2 bits for each word of
+/// the pages reached, 33 bytes for each numbered object, 4 for each shared one, 8 for each further
+/// reference to it.
 class RetainedSizes {
   public:
     using VisitRoot = std::function<Result<void>(std::uint64_t number, std::uint64_t word)>;
     /// Walks all roots, in the same order each time: calls the function given with the root's
     /// number and word while its words can be read, and ends with its first error.
     using Roots = std::function<Result<void>(const VisitRoot&)>;
-    /// A large term while its root's words can be read.
+    /// Called with a large term while its root's words can be read.
     using Visit = std::function<void(const LargeTerm&)>;
 
     struct Options {
@@ -37,12 +37,12 @@ class RetainedSizes {
     RetainedSizes(const TagScheme& scheme, WordReader& reader, ScratchSpace& space,
                   std::function<bool(std::uint64_t)> is_literal, const Options& options);
 
-    /// Tells `visit` each term that is among the largest so far; those that are in the end are
-    /// largest(). Fails where the scratch space does.
+    /// Calls `visit` with each term that is among the largest so far; the final ones are largest().
+    /// Fails if the scratch space does.
     Result<void> run(const Roots& roots, const Visit& visit);
 
-    /// Largest first, by what they retain (`words`). A term that retains mostly (90%) what one part
-    /// of it does gives way to that part.
+    /// Largest first, by retained words (`words`). A term of which one part retains 90% or more is
+    /// replaced by that part.
     [[nodiscard]] std::vector<LargeTerm> largest() const;
 
   private:

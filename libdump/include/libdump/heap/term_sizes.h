@@ -10,22 +10,21 @@
 
 namespace beamdump {
 
-/// A size that no counter holds: flat sizes of shared structure double with each level.
+/// A size too large for a counter: flat sizes of shared structure double with each level.
 inline constexpr std::uint64_t kSaturatedSize = std::numeric_limits<std::uint64_t>::max();
 
 /// Words of a term.
 struct TermSizes {
-    std::uint64_t flat = 0;        ///< as erts_debug:flat_size/1; kSaturatedSize: that or more
+    std::uint64_t flat = 0;        ///< as erts_debug:flat_size/1; saturates at kSaturatedSize
     std::uint64_t shared = 0;      ///< as erts_debug:size/1: each object once
     std::uint64_t unreadable = 0;  ///< places whose words are not here or are not a valid term
 };
 
-/// Sizes of one term after the other, each by itself. A term in which nothing is shared is walked
-/// once, another one twice. Memory: 2 bits for each word of the pages that the term lies in, 48
-/// bytes a level of nesting, and about 56 bytes for each object that several others of the term
-/// refer to.
+/// Sizes of terms, each by itself. A term without sharing is walked once, one with sharing twice.
+/// Memory: 2 bits for each word of the pages that the term lies in, 48 bytes a level of nesting,
+/// and about 56 bytes for each object that several others of the term refer to.
 ///
-/// A fun's creator counts where it is a remote pid; erts_debug:size/1 leaves it out.
+/// A fun's creator counts if it is a remote pid; erts_debug:size/1 does not count it.
 class TermSizer {
   public:
     /// All must outlive the sizer; a null space keeps the marks in memory.
@@ -36,8 +35,7 @@ class TermSizer {
           again_(space),
           walk_(scheme, reader, seen_, TermWalk::Measure::kCopy, space) {}
 
-    /// The observer is told of the walk over the term; null: nobody is. Fails where the observer or
-    /// the scratch space does.
+    /// `observer` may be null. Fails if the observer or the scratch space does.
     [[nodiscard]] Result<TermSizes> sizes(std::uint64_t word, WalkObserver* observer = nullptr);
 
   private:

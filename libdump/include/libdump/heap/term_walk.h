@@ -12,8 +12,8 @@
 
 namespace beamdump {
 
-/// Where a walk stands: one level for each object between the root and the place. A list is one
-/// level, however long.
+/// The position of a walk: one level for each object between the root and the slot being examined.
+/// A list is one level, however long.
 struct WalkLevel {
     enum class Kind : std::uint8_t {
         kTuple,
@@ -35,10 +35,10 @@ struct WalkLevel {
     std::uint64_t largest_part = 0;  ///< the words of the largest object that it refers to, so far
     Kind kind = Kind::kTuple;
     bool counted = true;  ///< its words count towards the term's size
-    bool mark = false;    ///< the observer's own, from enter() on
+    bool mark = false;    ///< for the observer, from enter() on
 };
 
-/// Told what a walk meets, in depth-first order. An error ends the walk with it.
+/// Called for the objects of a walk in depth-first order. An error ends the walk.
 class WalkObserver {
   public:
     WalkObserver() = default;
@@ -47,20 +47,20 @@ class WalkObserver {
     virtual ~WalkObserver() = default;
 
     struct Entered {
-        bool go_on = true;       ///< look at what it refers to
+        bool go_on = true;       ///< walk what it refers to
         bool mark = false;       ///< for its level
-        bool uncounted = false;  ///< leave its own words out
-        /// Of a list's later cell: the rest of the list is a level of its own.
+        bool uncounted = false;  ///< do not count its own words
+        /// For a later cell of a list: make the rest of the list a level of its own.
         bool own_level = false;
     };
-    /// An object, for the first time; every cell of a list by itself. `path` ends with the level
-    /// that refers to it; of a list's later cells, with the list's own.
+    /// The first visit of an object or of a list's cell. `path` ends with the level that refers to
+    /// it; for a list's later cells, with the list's own.
     [[nodiscard]] virtual Result<Entered> enter(const HeapObject& object,
                                                 std::span<const WalkLevel> path) = 0;
     /// An object that was entered before. `path` ends with the level that refers to it.
     [[nodiscard]] virtual Result<void> again(std::uint64_t address, std::span<WalkLevel> path) = 0;
-    /// All that was first reached through the last level of `path` has been told. What its `words`
-    /// say afterwards is added to the level before.
+    /// The end of the last level of `path`, after all that was first reached through it. Its
+    /// `words`, which the observer may change, are added to the level before.
     [[nodiscard]] virtual Result<void> leave(std::span<WalkLevel> path) = 0;
 };
 
@@ -70,8 +70,8 @@ class WalkObserver {
 class TermWalk {
   public:
     enum class Measure : std::uint8_t {
-        kCopy,  ///< copy_words; what sub binaries and match contexts keep is left out
-        kHeap,  ///< the objects' words as they lie
+        kCopy,  ///< copy_words, without what sub binaries and match contexts keep
+        kHeap,  ///< the objects' words on the heap
     };
     /// All must outlive the walk; a null space keeps the walk's own marks in memory.
     TermWalk(const TagScheme& scheme, WordReader& reader, AddressMarks& marks,
@@ -89,7 +89,7 @@ class TermWalk {
         std::uint64_t unreadable = 0;  ///< words that lead to no object here
         bool shared = false;           ///< an object of the term was met again
     };
-    /// Fails where the observer or the scratch space does.
+    /// Fails if the observer or the scratch space does.
     [[nodiscard]] Result<Outcome> walk(std::uint64_t root, WalkObserver& observer);
 
   private:
@@ -103,7 +103,7 @@ class TermWalk {
     [[nodiscard]] Result<void> visit_again(std::uint64_t word, WalkObserver& observer,
                                            bool counted);
     void add_words(std::uint64_t words);
-    /// Looks at the top level's next slot; false when it has none left.
+    /// Examines the top level's next slot; false if none is left.
     [[nodiscard]] Result<bool> step(WalkObserver& observer);
     [[nodiscard]] Result<bool> step_list(WalkObserver& observer);
     [[nodiscard]] Result<void> step_tail(std::uint64_t tail, WalkObserver& observer);
@@ -112,7 +112,7 @@ class TermWalk {
     WordReader& reader_;
     AddressMarks& marks_;
     Measure measure_;
-    AddressMarks kept_only_;  ///< met only as what a sub binary or match context keeps
+    AddressMarks kept_only_;  ///< reached only through a sub binary or match context
     AddressMarks counted_after_all_;
     std::vector<WalkLevel> levels_;
     Outcome outcome_;

@@ -14,13 +14,13 @@
 
 namespace beamdump {
 
-/// The node's atoms by index. Only the pages asked for are read; a few stay in memory.
+/// The node's atoms by index. Pages are read when needed; a few stay in memory.
 class AtomTable {
   public:
     /// Non-owning: both must outlive the table.
     AtomTable(DumpReader& reader, Faults& faults);
 
-    /// An atom's name in UTF-8, or nothing where the dump lacks it. Failures to read go to Faults.
+    /// An atom's name in UTF-8; nullopt if the dump lacks it. Read errors go to Faults.
     std::optional<std::string> text(std::uint32_t index);
 
     /// The index of the atom with that name. Reads pages from the first on until it is found.

@@ -14,7 +14,7 @@
 
 namespace beamdump {
 
-/// One reference-counted binary's record, kept alive with the pack that it is in.
+/// A reference-counted binary's record; keeps the pack that contains it in memory.
 using BinaryRecord = std::shared_ptr<const records::Binary>;
 
 /// Bytes of the binary's content that are in the dump, from the first on.
@@ -27,8 +27,8 @@ class BinaryIndex {
     /// Non-owning: must outlive the index.
     explicit BinaryIndex(DumpReader& reader);
 
-    /// kAbsent if the dump has no such binary. Where several were at one address in turn, the last
-    /// that was written before flat offset `end` (of the end of the run that names it).
+    /// kAbsent if the dump has no such binary. If an address was reused, the last one written
+    /// before flat offset `end` (that of the end of the run that refers to it).
     Result<BinaryRecord> at(std::uint64_t address,
                             std::uint64_t end = std::numeric_limits<std::uint64_t>::max());
 

@@ -16,15 +16,15 @@
 
 namespace beamdump {
 
-/// Code addresses: which module instance, function and source line. The modules' ranges are loaded
-/// at the first question; functions and lines of a module when an address inside it is asked for.
+/// Looks up module instance, function and source line of code addresses. The modules' ranges are
+/// loaded at the first query, a module's functions and lines at the first query inside it.
 class CodeIndex {
   public:
     /// Non-owning: all must outlive the index. `literals` gives the modules' file name strings.
     CodeIndex(DumpReader& reader, Faults& faults, AtomTable& atoms, RegionMap& literals,
               format::TermScheme scheme);
 
-    /// Nothing where the address lies in no module that the dump holds.
+    /// nullopt if no module in the dump has the address.
     std::optional<CodeLocation> at(std::uint64_t address);
 
     /// A loaded module instance.

@@ -27,8 +27,8 @@ namespace beamdump {
 
 class ProcessContext;
 
-/// A dump opened for questions. Opening reads the index, how it was captured and what the node
-/// was; everything else is read when asked for, through bounded caches. Not thread-safe.
+/// An open dump. Opening reads the index and the facts of capture and node; everything else is read
+/// lazily through bounded caches. Not thread-safe.
 class Dump {
   public:
     static Result<std::unique_ptr<Dump>> open(const std::filesystem::path& path,
@@ -51,24 +51,25 @@ class Dump {
     [[nodiscard]] CodeIndex& code();
     /// Of the regions in this dump.
     [[nodiscard]] RegionMap::Gaps gaps() const;
-    /// What a code address belongs to; shared code addresses included.
+    /// The function or shared code point of a code address.
     std::optional<CodeLocation> code_at(std::uint64_t address);
 
-    /// What a process's terms are read through. The dump and the run must outlive it.
+    /// Makes the context through which a process's terms are read. The dump and the run must
+    /// outlive it.
     using MakeContext =
         std::function<std::unique_ptr<ProcessContext>(Dump& dump, const ProcessRun& run)>;
     [[nodiscard]] std::unique_ptr<ProcessContext> context_of(const ProcessRun& run);
-    /// Whoever opened the dump says what that is, where it is more than what the dump holds.
+    /// Replaces the contexts of processes, if terms are also read from elsewhere than the dump.
     void supply_contexts(MakeContext make) { make_context_ = std::move(make); }
 
-    /// Failures to read that a lookup could not report itself.
+    /// Read errors that lookups could not return themselves.
     [[nodiscard]] Faults& faults() { return faults_; }
-    /// Of a crash dump: what could not be used of its text, and the answer lacks.
+    /// For crash dumps: unusable parts of the text that answers lack.
     [[nodiscard]] TextDamage& text_damage() { return text_damage_; }
 
-    /// The row of the process that a pid or a registered name means, however it is written
-    /// (parse_process_name()). kNotFound, with a sentence that says what was searched for and which
-    /// name is nearest, if there is none.
+    /// The row of a process by its pid or registered name in any notation (parse_process_name()).
+    /// If there is none: kNotFound, with a sentence that gives what was searched for and the
+    /// nearest name.
     Result<records::ProcessRow> find_process(std::string_view name);
 
   private:

@@ -14,18 +14,18 @@
 
 namespace beamdump {
 
-/// The bytes of an undecoded message, read as they are asked for. Failures to read the file go to
-/// the dump's Faults. Non-owning: dump and message must outlive it.
+/// The bytes of an undecoded message, read lazily. Read errors go to the dump's Faults. Non-owning:
+/// dump and message must outlive it.
 class ExternalMessage final : public ExternalSource {
   public:
-    /// Refused with kCorrupt: parts that cannot be.
+    /// kCorrupt if its parts contradict each other.
     static Result<std::unique_ptr<ExternalMessage>> open(Dump& dump,
                                                          const records::External& external);
 
     [[nodiscard]] std::uint64_t size() const override { return size_; }
     std::size_t read(std::uint64_t from, std::span<std::uint8_t> into) override;
 
-    /// How it is to be printed. Refers to this.
+    /// The term to print. Refers to this object.
     [[nodiscard]] ExternalTerm term();
 
   private:
@@ -39,8 +39,8 @@ class ExternalMessage final : public ExternalSource {
     std::uint64_t size_ = 0;
 };
 
-/// A dump's atoms and its node's name, as terms in external format ask for them. Keeps what it
-/// found of 4,096 names, as each takes a search of the table.
+/// A dump's atoms and its node's name, for terms in external format. Caches 4,096 names, since each
+/// takes a search of the atom table.
 class DumpNames final : public ExternalNames {
   public:
     explicit DumpNames(Dump& dump) : dump_(dump) {}

@@ -7,9 +7,9 @@
 
 namespace beamdump {
 
-/// Remembers the first failure to read the dump itself (a bad checksum, a read error), for lookups
-/// whose own answer is only "here it is" or "not in this dump". Code that presents answers looks
-/// here at the end: an answer made from a damaged file must not pass for one.
+/// Keeps the first failure to read the dump itself (a bad checksum, a read error), for lookups that
+/// return only a value or "not in this dump". Code that presents answers must check it at the end:
+/// an answer from a damaged file is not an answer.
 class Faults {
   public:
     /// Keeps the first error. kAbsent and kUnmapped are answers, not faults, and are ignored.

@@ -15,13 +15,13 @@ class MessageWalker {
   public:
     MessageWalker(DumpReader& reader, const ProcessRun& run);
 
-    /// Makes next() give the first entry whose index is `index` or more. Reads nothing.
+    /// Makes next() return the first entry whose index is at least `index`. Reads nothing.
     void seek(std::uint64_t index);
 
-    /// The next entry, valid until the call after; null after the last.
+    /// The next entry, valid until the next call; null after the last.
     Result<const records::Message*> next();
 
-    /// Index of the entry that next() gave last, counting all entries of the process from 0.
+    /// Index of the entry returned last, among all entries of the process from 0.
     [[nodiscard]] std::uint64_t index() const { return index_; }
     /// Packs read so far.
     [[nodiscard]] std::uint64_t packs_read() const { return packs_read_; }

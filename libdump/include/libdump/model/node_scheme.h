@@ -8,13 +8,13 @@
 
 namespace beamdump {
 
-/// Whether it was made of a crash dump's text, which leaves out what a capture always has.
+/// Whether the dump was converted from a crash dump, which lacks facts that a capture always has.
 bool is_of_crash_dump(const Dump& dump);
 
-/// Size of the node's words; that of most where the dump does not tell.
+/// Size of the node's words; 8 if the dump does not have it.
 std::uint64_t node_word_bytes(const Dump& dump);
 
-/// The scheme that the dump's node tags its words by.
+/// The term scheme of the dump's node.
 Result<TagScheme> node_scheme(const Dump& dump);
 
 }  // namespace beamdump

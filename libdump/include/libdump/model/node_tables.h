@@ -13,9 +13,9 @@
 
 namespace beamdump {
 
-/// The node's tables that terms and stacks point into, by address or index: exports, fun entries,
-/// node entries, catches, shared code addresses. Each is loaded whole at its first question (a node
-/// has tens of thousands of entries, not millions). Failures to read go to Faults.
+/// The node's tables that terms and stacks refer to by address or index: exports, fun entries, node
+/// entries, catches, shared code addresses. Each is loaded completely at its first use (a node has
+/// tens of thousands of entries, not millions). Read errors go to Faults.
 class NodeTables {
   public:
     /// Non-owning: both must outlive the tables.

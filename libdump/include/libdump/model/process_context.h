@@ -19,13 +19,12 @@ namespace beamdump {
 /// The dump, the run and any message given must outlive the context. Failures to read the file
 /// (not: words that the dump lacks) go to the dump's Faults too.
 ///
-/// A class of whoever opened the dump may add what it reads elsewhere: Dump::context_of().
+/// A derived class may read words from elsewhere: Dump::supply_contexts().
 class ProcessContext : public TermContext {
   public:
     ProcessContext(Dump& dump, const ProcessRun& run);
 
-    /// Makes the fragments that stand with a message readable, instead of the last message's. Null:
-    /// no message.
+    /// Makes the fragments of `message` readable instead of the last message's. Null: none.
     void set_message(const records::Message* message);
 
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;
@@ -46,7 +45,7 @@ class ProcessContext : public TermContext {
     /// Whether the dump has a record of the binary at that address.
     bool has_binary(std::uint64_t address) { return binary(address).has_value(); }
     [[nodiscard]] Dump& dump() { return dump_; }
-    /// Words of the process's own regions; nothing where none of them has the address.
+    /// Words of the process's own regions; nullopt if none has the address.
     std::optional<Result<std::size_t>> region_words(std::uint64_t address,
                                                     std::span<std::uint64_t> into);
 

@@ -13,13 +13,13 @@
 namespace beamdump {
 
 /// The processes of a dump as rows and columns. Only the columns asked for are read, page by page.
-/// A dump without index pages (a cut one) answers from the rows that were recovered.
+/// A dump without index pages (a truncated one) is answered from recovered rows.
 class ProcessIndex {
   public:
     using Column = records::ProcessColumnKind;
-    /// One row's values of the columns asked for, in that order; nothing where unknown.
+    /// One row's values of the columns asked for, in that order; nullopt if unknown.
     using Values = std::span<const std::optional<std::uint64_t>>;
-    /// Told row number and values; says whether to go on.
+    /// Called with row number and values; returns whether to continue.
     using Visit = std::function<bool(std::uint64_t row, Values values)>;
 
     /// Non-owning: must outlive the index.

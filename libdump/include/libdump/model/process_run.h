@@ -9,7 +9,7 @@
 
 namespace beamdump {
 
-/// Where a pack (a record of many small things) stands, and the addresses that it spans.
+/// The place of a pack (a record of many small items), and the address range that it covers.
 struct Pack {
     std::uint64_t offset = 0;
     std::uint64_t first_index = 0;
@@ -18,8 +18,8 @@ struct Pack {
     std::uint64_t highest_address = 0;  ///< one past the last
 };
 
-/// All pages of a run's directory. Grows with regions and packs (a pack holds thousands of small
-/// things), not with words.
+/// All pages of a run's directory. Grows with regions and packs (a pack has thousands of small
+/// items), not with words.
 struct Directory {
     std::vector<Region> regions;
     std::vector<Pack> packed_regions;
@@ -28,13 +28,13 @@ struct Directory {
     std::vector<Pack> binaries;
 };
 
-/// Follows a chain of directory pages from its last one. Checked: each page is before the one that
-/// names it, so a chain ends.
+/// Reads a chain of directory pages from its last one. Checked: each page is before the one that
+/// refers to it, so the chain ends.
 Result<Directory> read_directory(DumpReader& reader, const records::RunDirectory& last,
                                  std::uint64_t last_offset);
 
-/// What the dump holds of one process: what its structure said, how the copy ended, where its
-/// regions and packs stand. Reading one reads no heap.
+/// One process in the dump: the facts of its structure, how the copy ended, the places of its
+/// regions and packs. Loading it reads no heap.
 struct ProcessRun {
     records::ProcessRow row;
     records::Process process;
@@ -50,10 +50,11 @@ struct ProcessRun {
     static Result<ProcessRun> load(DumpReader& reader, const records::ProcessRow& row);
 };
 
-/// Why nothing of a process's terms is shown.
+/// Why a process's terms are not shown.
 enum class Withheld : std::uint8_t { kNo, kVoid, kSensitive };
 
-/// Whether a process's terms may be shown; with `sensitive`, those of one flagged so, too.
+/// Whether a process's terms may be shown; with `sensitive`, also those of a process flagged
+/// sensitive.
 Withheld terms_withheld(const ProcessRun& run, bool sensitive);
 
 }  // namespace beamdump

@@ -8,9 +8,9 @@
 
 namespace beamdump {
 
-/// The values asked for most recently, by key: a fixed number of them, least recently used first
-/// out. Meant for a few dozen entries at most (it searches them in turn, the last hit first).
-/// Values are shared: one that falls out lives on while somebody holds it. Not thread-safe.
+/// An LRU cache of a fixed number of values by key, for a few dozen entries at most (the search is
+/// linear, the last hit first). Values are shared: an evicted one lives as long as it is in use.
+/// Not thread-safe.
 template <typename Key, typename Value>
 class RecentCache {
   public:

@@ -26,7 +26,7 @@ struct Region {
     [[nodiscard]] std::uint64_t end_address() const { return address + total * unit_bytes(); }
 };
 
-/// Refused with kCorrupt: sizes that leave the address space or claim more here than in total.
+/// kCorrupt if the sizes exceed the address space, or more units are here than in total.
 Result<Region> region_of(const records::RegionRef& ref);
 
 /// Reads bytes [from, from + into.size()) of a region, which must be here.

@@ -15,12 +15,11 @@
 namespace beamdump {
 
 /// Words by address over a set of regions, through a bounded cache of blocks (4 MiB at most), so
-/// that following pointers from word to word is cheap. Where regions overlap, the one that was
-/// written last counts.
+/// that following pointers is cheap. If regions overlap, the one written last counts.
 class RegionMap {
   public:
     enum class Gaps : bool { kNone, kMarked };
-    /// Non-owning reader. Byte regions are left out: they hold no terms. `gaps`: whether
+    /// Non-owning reader. Byte regions are ignored: they have no terms. `gaps`: whether
     /// format::kLackingWord represents words that are not there.
     RegionMap(DumpReader& reader, std::vector<Region> regions, Gaps gaps = Gaps::kNone);
 

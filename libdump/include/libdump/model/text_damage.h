@@ -8,18 +8,17 @@
 
 namespace beamdump {
 
-/// What of a crash dump's text an answer lacks because it could not be used: the same whether the
-/// answer is made of the text or of its conversion. Reported for a process: the lines of the
-/// literals, of its stack, messages and dictionary; of its heap either all or, where the question
-/// follows terms, the objects that it comes to.
+/// The unusable parts of a crash dump's text that an answer lacks; the same for the text and for
+/// its conversion. Reported for a process: lines of the literals and of its stack, messages and
+/// dictionary; of its heap all, or, if the query follows terms, the objects that it reaches.
 class TextDamage {
   public:
     /// Of all of the text.
     void tell_all(const records::Trailer& trailer);
-    /// Of one process; a second time: nothing more.
+    /// Of one process; a second call adds nothing.
     void tell_process(const records::Trailer& trailer, const records::ProcessEnd& end,
                       bool whole_heap);
-    /// A term leads to an object that was left out.
+    /// A term refers to an object that was left out.
     void met(const LeftOut& object);
 
     [[nodiscard]] const TextCounts& counts() const { return counts_; }

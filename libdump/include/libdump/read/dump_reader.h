@@ -17,7 +17,7 @@
 namespace beamdump {
 
 struct DumpReaderOptions {
-    std::size_t cache_bytes = 16U << 20U;  ///< decompressed frames held at most
+    std::size_t cache_bytes = 16U << 20U;  ///< limit for decompressed frames
 };
 
 struct ReadStats {
@@ -33,15 +33,14 @@ struct RecordView {
     std::shared_ptr<const void> frame;
 };
 
-/// What is wrong with a dump that opened all the same.
+/// The damage of a dump that could still be opened.
 struct Damage {
-    bool truncated = false;        ///< no tail: the writer was cut off, or the file was
-    std::uint64_t lost_bytes = 0;  ///< file bytes that belong to no whole frame
+    bool truncated = false;        ///< no tail: writer or file ended early
+    std::uint64_t lost_bytes = 0;  ///< file bytes outside complete frames
     std::string what;              ///< one sentence
 };
 
-/// Frames that somebody asked for and that cannot be read: whatever was answered lacks what was in
-/// them.
+/// Frames that were needed and cannot be read: answers lack their contents.
 struct UnreadableFrames {
     std::uint64_t frames = 0;
     Error first;  ///< why the first of them cannot be read
@@ -52,8 +51,7 @@ struct UnreadableFrames {
 /// are walked once and the trailer is rebuilt from the records: costs one pass over the file and
 /// memory in proportion to the process count.
 ///
-/// Frames asked for one after the other are decompressed one ahead, in a thread of the reader's
-/// own: one frame more in memory.
+/// Sequential reads decompress one frame ahead in a thread of the reader: one more frame in memory.
 ///
 /// Checked: every frame's zstd checksum, XXH64, sequence, offset and dump id before its bytes are
 /// used; every length against its frame; the seek table against its checksum. Not checked: what
@@ -69,20 +67,19 @@ class DumpReader {
     [[nodiscard]] const format::FileHeader& header() const;
     [[nodiscard]] const records::Trailer& trailer() const;
     [[nodiscard]] const std::optional<Damage>& damage() const;
-    /// Entries of the trailer that name a page a second time, or none: of a forged dump. They were
-    /// skipped.
+    /// Entries of the trailer, in a forged dump, that name a page twice or none. They were skipped.
     [[nodiscard]] std::uint64_t skipped_index_entries() const;
-    /// Frames of the index that could not be read until now, when they were asked for.
+    /// Frames that could not be read when they were needed, so far.
     [[nodiscard]] const std::optional<UnreadableFrames>& unreadable() const;
-    /// Set where the dump has no trailer of its own: trailer() is rebuilt then, its index pages
-    /// (processes, modules, binaries) are empty, and this stands in for them. Otherwise null.
+    /// For a dump without a trailer: trailer() is rebuilt, its index pages (processes, modules,
+    /// binaries) are empty, and this replaces them. Otherwise null.
     [[nodiscard]] const RecoveredIndex* recovered() const;
     [[nodiscard]] std::uint64_t file_bytes() const;
     [[nodiscard]] std::uint64_t flat_bytes() const;
     [[nodiscard]] std::uint64_t frames() const;
     [[nodiscard]] const ReadStats& stats() const;
 
-    /// The record whose header is at that flat offset; kCorrupt where none can start.
+    /// The record whose header is at that flat offset; kCorrupt if none starts there.
     Result<RecordView> record_at(std::uint64_t offset);
 
     /// The record after `record`, into the next frame if need be (FrameStart and padding are
@@ -92,11 +89,11 @@ class DumpReader {
     /// The first record of the stream after its FrameStart.
     Result<std::optional<RecordView>> first();
 
-    /// The first record of the first frame that starts after `offset` and can be read: to go on
-    /// behind a damaged frame. Nothing where there is none.
+    /// The first record of the first readable frame that starts after `offset`, to continue behind
+    /// a damaged frame; nullopt if there is none.
     Result<std::optional<RecordView>> first_readable_after(std::uint64_t offset);
 
-    /// Copies flat bytes, which may span frames. Fails rather than giving fewer.
+    /// Copies flat bytes, which may span frames. Copies all or fails.
     Result<void> read(std::uint64_t offset, std::span<std::byte> into);
 
     /// Parses a fact record: the record at `offset` must be of that kind.
