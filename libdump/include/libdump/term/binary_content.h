@@ -9,8 +9,8 @@
 
 namespace beamdump {
 
-/// The bytes that a binary term represents, wherever they are kept. A sub binary may start in the
-/// middle of a byte; octets() shifts.
+/// The bytes of a binary term, wherever they are stored. A sub binary may start inside a byte;
+/// octets() shifts.
 class BinaryContent {
   public:
     enum class Status : std::uint8_t {
@@ -19,9 +19,9 @@ class BinaryContent {
         kAbsent,     ///< the object's words are not in the dump
     };
 
-    /// Resolves the binary or bit string of any kind whose header is at `address`; a match context
-    /// as what it has left to match. Checked: sizes against the headers and against the Binary's
-    /// size, where that is known.
+    /// Resolves a binary or bit string of any kind by the address of its header; for a match
+    /// context, the rest to match. Checked: sizes against the headers and, if known, against the
+    /// Binary's size.
     static Status resolve(const TagScheme& scheme, WordReader& reader, std::uint64_t address,
                           BinaryContent& content);
 
@@ -37,7 +37,7 @@ class BinaryContent {
     [[nodiscard]] std::uint64_t first_byte() const { return first_; }
     /// Leading whole bytes that are in the dump.
     [[nodiscard]] std::uint64_t captured_bytes() const;
-    /// Every byte and bit is in the dump.
+    /// Whether every byte and bit is in the dump.
     [[nodiscard]] bool is_whole() const { return available_ >= stored_bytes(); }
 
     /// Copies whole bytes from byte `from` on; gives how many, fewer than asked for at the end of

@@ -12,7 +12,7 @@
 
 namespace beamdump {
 
-/// What terms in external format name of the node that received them.
+/// The atoms and the name of the node that received terms in external format.
 class ExternalNames {
   public:
     ExternalNames() = default;
@@ -23,7 +23,7 @@ class ExternalNames {
     virtual AtomText atom(std::uint32_t index) = 0;
     /// The index of an atom with that name, if the node has one.
     virtual std::optional<std::uint32_t> atom_index(std::string_view name) = 0;
-    /// Whether that is the node's own name.
+    /// Whether `name` is the node's own.
     virtual bool is_this_node(std::string_view name) = 0;
 };
 
@@ -35,12 +35,13 @@ class ExternalAtoms {
     ExternalAtoms(ExternalReader& reader, ExternalNames& names)
         : reader_(&reader), names_(&names) {}
 
-    /// Begins a term whose cache reference n is the atom with index `cached[n]`, which must stay.
+    /// Starts a term whose cache reference n is the atom with index `cached[n]`. `cached` must
+    /// outlive it.
     void open(std::span<const std::uint32_t> cached);
 
-    /// Its name in UTF-8; nothing where it is not in the dump, or no name (too long).
+    /// Its name in UTF-8; nullopt if it is not in the dump or too long for an atom.
     std::optional<std::string> name(const ExternalAtom& atom);
-    /// Its index in the node's atom table; nothing where that has none.
+    /// Its index in the node's atom table; nullopt if it has none.
     std::optional<std::uint32_t> index(const ExternalAtom& atom);
     /// As Erlang prints it.
     std::optional<std::string> quoted(const ExternalAtom& atom);

@@ -35,7 +35,7 @@ struct ExternalAtom {
     bool latin1 = false;  ///< else UTF-8
 };
 
-/// What is at one position: a whole term, or the head of one whose parts follow as terms.
+/// The item at one position: a whole term, or the head of a term whose parts follow.
 struct ExternalItem {
     ExternalStatus status = ExternalStatus::kMalformed;
     ExternalKind kind = ExternalKind::kNil;
@@ -56,13 +56,12 @@ struct ExternalItem {
     std::array<std::uint64_t, 5> numbers{};  ///< count of them for a reference; pid: number, serial
 };
 
-/// Reads what is at `at`. A list or string without elements is read as what it represents: its
-/// tail, the empty list. Checked: everything that is in the item lies inside the term, and each
-/// part that it promises has at least a byte left.
+/// Reads the item at `at`. A list or string without elements is read as its tail, the empty list.
+/// Checked: the item lies inside the term, and at least one byte is left for each of its parts.
 ExternalItem read_external_item(ExternalReader& reader, std::uint64_t at);
 
-/// Moves `at` behind the term that is there, or to where that fails: malformed also means a term of
-/// more than `budget` items, from which what it took is taken. Needs no memory.
+/// Moves `at` behind the term there, or to the position of the failure. A term of more than
+/// `budget` items is malformed too; `budget` is reduced by the items skipped. Needs no memory.
 ExternalStatus skip_external(ExternalReader& reader, std::uint64_t& at, std::uint64_t& budget);
 
 }  // namespace beamdump

@@ -9,23 +9,23 @@
 
 namespace beamdump {
 
-/// Compares terms in external format by Erlang's order of terms, as it orders the keys of maps
-/// (utils.c, erts_cmp(), exact: integers come before floats; OTP 29.1.1, whose records others
-/// lack). Nothing recurses.
+/// Compares terms in external format by Erlang's term order as used for map keys (utils.c,
+/// erts_cmp() with exact: integers before floats; OTP 29.1.1, whose records earlier releases lack).
+/// Not recursive.
 class ExternalOrder {
   public:
     /// Both must outlive it.
     ExternalOrder(ExternalReader& reader, ExternalAtoms& atoms)
         : reader_(&reader), atoms_(&atoms) {}
 
-    /// Below, equal to or above 0 as the term at `left` is to that at `right`. Nothing where that
-    /// cannot be told: funs and maps that are alike up to their contents, atoms that are not known,
-    /// malformed terms, or `budget` (items and bytes, from which what it took is taken) used up.
+    /// Negative, 0 or positive as the term at `left` is less than, equal to or greater than that at
+    /// `right`. nullopt if unknown: funs and maps that differ at most in their contents, unknown
+    /// atoms, malformed terms, or `budget` (items and bytes, reduced by those read) used up.
     std::optional<int> compare(std::uint64_t left, std::uint64_t right, std::uint64_t& budget);
 
-    /// The same, but for atoms that are the whole terms: those compare by their place in the atom
-    /// table. What the table lacks comes after it, in the order of positions: as the VM would enter
-    /// it there when it decodes the term.
+    /// The same, except that terms that are atoms compare by their index in the atom table. Atoms
+    /// not in the table come last, by position: the VM would add them in that order when it decodes
+    /// the term.
     std::optional<int> compare_keys(std::uint64_t left, std::uint64_t right, std::uint64_t& budget);
 
   private:

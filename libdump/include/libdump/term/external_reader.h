@@ -19,24 +19,24 @@ class ExternalSource {
 
     /// Bytes of the whole term.
     [[nodiscard]] virtual std::uint64_t size() const = 0;
-    /// Copies bytes from `from` on; gives how many, fewer than asked for only where the dump lacks
-    /// the next one or the term ends.
+    /// Copies bytes from `from` on; returns how many, fewer than asked for only at the end or at a
+    /// byte that the dump lacks.
     virtual std::size_t read(std::uint64_t from, std::span<std::uint8_t> into) = 0;
 };
 
 enum class ExternalStatus : std::uint8_t {
     kHere,
-    kMalformed,  ///< no term: an unknown tag, a number out of bounds, the bytes end too early
+    kMalformed,  ///< invalid: an unknown tag, a number out of bounds, or too few bytes
     kAbsent,     ///< bytes that the dump lacks
 };
 
-/// Bytes by position, through a few small blocks: looking ahead and going on are both cheap. Holds
+/// Bytes by position through a cache of a few small blocks, so that looking ahead is cheap. Memory:
 /// 32 KiB.
 class ExternalReader {
   public:
     ExternalReader() : blocks_(kBlocks) {}
 
-    /// Reads from `source` from now on, which must outlive that.
+    /// Switches to `source`, which must stay until the next open().
     void open(ExternalSource& source);
 
     [[nodiscard]] std::uint64_t size() const { return size_; }
@@ -51,7 +51,7 @@ class ExternalReader {
     }
     /// A big-endian number of 1 to 8 bytes.
     ExternalStatus number(std::uint64_t at, unsigned bytes, std::uint64_t& value);
-    /// Copies bytes; gives how many were there, fewer than asked for at the first that is missing.
+    /// Copies bytes; returns how many, up to the first missing one.
     std::size_t copy(std::uint64_t at, std::span<std::uint8_t> into);
 
   private:

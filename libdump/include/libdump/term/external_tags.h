@@ -4,13 +4,12 @@
 
 namespace beamdump {
 
-/// What a term in external format begins with: term_to_binary/1 puts it before everything else.
+/// The version byte with which term_to_binary/1 begins.
 inline constexpr std::uint8_t kExternalVersion = 131;
 
 /// The byte that each term in external format begins with, by the names of
 /// erts/emulator/beam/external.h (SMALL_INTEGER_EXT, ...; OTP 25.2.3, 27.3.4 and 29.1.1, which have
-/// the same numbers). Not here: what no term_to_binary/1 of these makes and the VM only keeps for
-/// itself.
+/// the same numbers). Without the tags that only the VM uses internally.
 namespace external_tag {
 
 inline constexpr std::uint8_t kRecord = 67;  ///< a native record, from OTP 29 on

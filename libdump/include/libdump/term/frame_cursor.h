@@ -9,22 +9,23 @@
 
 namespace beamdump {
 
-/// A y register as it is in a frame.
+/// A y register of a frame.
 struct FrameRegister {
     std::uint64_t index = 0;
     std::uint64_t word = 0;
-    std::optional<std::uint64_t> catch_address;  ///< where a catch leads; only for catches
+    std::optional<std::uint64_t> catch_address;  ///< the catch's code address; only for catches
     bool is_catch = false;
 };
 
-/// One function's activation: where it goes on, and its y registers.
+/// One stack frame: its code address and its y registers.
 struct StackFrame {
     std::uint64_t index = 0;                     ///< 0: the current function
     std::uint64_t code_address = 0;              ///< saved instruction pointer, or return address
     std::optional<std::uint64_t> stack_address;  ///< of the return address; none for frame 0
     std::optional<CodeLocation> location;
     std::vector<FrameRegister> registers;
-    bool continued = false;  ///< more registers of an endless frame: same function, same address
+    bool continued =
+        false;  ///< more registers of a frame beyond kMaxRegisters: same function, same address
     bool cut_short = false;  ///< the stack's words end here: they are not in the dump
 };
 
@@ -37,7 +38,7 @@ class FrameCursor {
 
     FrameCursor(TermContext& context, const TagScheme& scheme, const ProcessStack& stack);
 
-    /// The next frame; nothing after the last.
+    /// The next frame; nullopt after the last.
     std::optional<StackFrame> next();
 
   private:

@@ -14,7 +14,7 @@ struct HeapObject {
     bool is_cell = false;
     BoxedKind kind = BoxedKind::kUnknown;  ///< of a boxed object
     std::uint64_t header = 0;              ///< of a boxed object
-    std::uint64_t words = 0;               ///< as it lies on the heap, header included
+    std::uint64_t words = 0;               ///< on the heap, header included
     /// As erts_debug:flat_size/1 counts it alone: 0 for the empty tuple, and for a sub binary the
     /// words of the binary that a copy of it would be (copy.c, size_object_x, OTP 25.2.3
     /// and 27.3.4).
@@ -35,15 +35,14 @@ struct HeapObject {
     }
 };
 
-/// Whether a word leads to an object, rather than being the whole term.
+/// Whether a word refers to an object, i.e. is not an immediate.
 inline bool leads_to_object(const TagScheme& scheme, std::uint64_t word) {
     const WordKind kind = word_kind(scheme, word);
     return kind == WordKind::kList || kind == WordKind::kBoxed;
 }
 
-/// The object that a list or boxed word leads to; nothing where its words are not here or make no
-/// object of the scheme. Of a cell, both words are known to be here; of a boxed object, the first
-/// four at least.
+/// The object that a list or boxed word refers to; nullopt if its words are missing or invalid in
+/// the scheme. Both words of a cell are present, and at least the first four of a boxed object.
 std::optional<HeapObject> heap_object(const TagScheme& scheme, WordReader& reader,
                                       std::uint64_t word);
 

@@ -10,7 +10,7 @@
 
 namespace beamdump {
 
-/// The address that an object had in the node, of the one that it has in the dump.
+/// The address in the node of an object at an address in the dump.
 constexpr std::uint64_t address_in_node(const TagScheme& scheme, std::uint64_t address) {
     return scheme.doubled_addresses && address < kMadeUpAddresses ? address / 2 : address;
 }

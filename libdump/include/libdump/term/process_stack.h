@@ -10,7 +10,8 @@
 
 namespace beamdump {
 
-/// Where a process at rest would go on, and its stack. Addresses are the node's.
+/// The saved instruction pointer and stack of a process that does not run. Addresses are the
+/// node's.
 struct ProcessStack {
     std::uint64_t instruction = 0;  ///< saved instruction pointer (`i`)
     std::uint64_t top = 0;          ///< lowest used word
@@ -29,7 +30,7 @@ struct StackEntry {
     std::uint64_t word = 0;
     std::uint64_t register_index = 0;
     std::optional<std::uint64_t> code_address =
-        std::nullopt;  ///< of a catch; nothing: not in the catch table
+        std::nullopt;  ///< of a catch; nullopt: not in the catch table
 };
 
 /// Walks a stack from its top (the current function) to its bottom, one word an entry. For frame
@@ -39,7 +40,7 @@ class StackWalk {
   public:
     StackWalk(TermContext& context, const TagScheme& scheme, const ProcessStack& stack);
 
-    /// The next entry; nothing after the last. A stack whose bounds contradict each other (not
+    /// The next entry; nullopt after the last. A stack whose bounds contradict each other (not
     /// aligned, bottom below top) is one kMissing entry.
     std::optional<StackEntry> next();
 

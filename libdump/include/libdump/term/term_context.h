@@ -12,7 +12,7 @@
 
 namespace beamdump {
 
-/// An atom's name in the UTF-8 that the dump holds, or nothing where the dump lacks it.
+/// An atom's name in UTF-8; nullopt if the dump lacks it.
 using AtomText = std::optional<std::string>;
 
 struct FunctionName {
@@ -33,7 +33,7 @@ struct FunInfo {
 struct NodeInfo {
     std::uint32_t name_atom = 0;
     std::uint32_t creation = 0;
-    bool is_self = false;  ///< has the observed node's name, of whatever creation: channel 0
+    bool is_self = false;  ///< has the observed node's name, whatever its creation: channel 0
 };
 
 /// A reference-counted binary's structure.
@@ -41,25 +41,24 @@ struct BinaryInfo {
     std::uint64_t data_address = 0;
     std::uint64_t size_bytes = 0;
     std::uint64_t captured_bytes = 0;
-    std::optional<std::uint64_t> references;  ///< nothing: a crash dump does not tell
+    std::optional<std::uint64_t> references;  ///< nullopt: a crash dump does not have it
 };
 
-/// What a code address (a return address, an instruction pointer) belongs to.
+/// The function or code point of a code address (return address, instruction pointer).
 struct CodeLocation {
     std::optional<FunctionName> function;
     std::uint64_t function_start = 0;  ///< address of its ErtsCodeInfo
     std::uint64_t mfa_start = 0;  ///< address of its ErtsCodeMFA: printed offsets count from it
-    /// A shared code address: as the VM prints it, in angle brackets, or else its name, for which
-    /// the VM's own texts show "unknown function".
+    /// For shared code: as the VM prints it, in angle brackets, or its name if the VM prints
+    /// "unknown function".
     std::optional<std::string> code_point;
     std::optional<std::string> file;
     std::optional<std::uint32_t> line;
 };
 
-/// What the term layer asks of whoever holds the words: one process's regions, the literals and the
-/// node's tables. Every answer may fail with kAbsent (not in this dump) or kUnmapped (an address
-/// outside all regions); neither is ever a made-up word. Implementations may cache; not
-/// thread-safe.
+/// The source of words for the term layer: one process's regions, the literals and the node's
+/// tables. Every function may fail with kAbsent (not in this dump) or kUnmapped (an address outside
+/// all regions). Implementations may cache; not thread-safe.
 class TermContext {
   public:
     TermContext() = default;
@@ -71,8 +70,7 @@ class TermContext {
     /// one region holds. Gives how many.
     virtual Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) = 0;
 
-    /// Bytes of the longest region: no list, tuple or chain can hold more words than that. A bound
-    /// for loops over foreign data.
+    /// Bytes of the longest region: an upper bound for lists, tuples and chains in untrusted data.
     [[nodiscard]] virtual std::uint64_t region_bytes_bound() const = 0;
 
     virtual AtomText atom(std::uint32_t index) = 0;
@@ -84,11 +82,11 @@ class TermContext {
     virtual Result<BinaryInfo> binary_at(std::uint64_t address) = 0;
     /// Numbers of a magic reference, by the address of its magic binary; lowest first.
     virtual std::optional<std::array<std::uint32_t, 3>> magic_reference(std::uint64_t address) = 0;
-    /// Copies content of a binary from byte `from` on; gives how many bytes were captured there.
+    /// Copies a binary's content from byte `from` on; returns how many bytes were captured there.
     virtual Result<std::size_t> binary_bytes(std::uint64_t binary_address, std::uint64_t from,
                                              std::span<std::byte> into) = 0;
 
-    /// A term leads to an address, and no word is there: told to whoever counts what is damaged.
+    /// Notified of an address that a term refers to and that has no word, to count damage.
     virtual void missed(std::uint64_t /*address*/) {}
 
     /// One word at an address.

@@ -16,7 +16,7 @@
 
 namespace beamdump {
 
-/// What a printed text could not show. Counted over all terms of a printer.
+/// Placeholders in a printed text, counted over all terms of a printer.
 struct PrintStatistics {
     std::uint64_t malformed = 0;         ///< #Unreadable<...> and #Cycle<...>
     std::uint64_t absent = 0;            ///< #Absent<...> and unknown channels ("?")
@@ -42,19 +42,19 @@ class TermPrinter {
     TermPrinter(TermContext& context, const TagScheme& scheme,
                 std::int64_t term_limit = kNoTermLimit);
 
-    /// Begins a term; what was left of the one before is dropped.
+    /// Starts a term; the rest of the previous one is dropped.
     void start(std::uint64_t word);
 
     /// Appends at most `max_bytes` of the text to `out` and gives how many; 0 only when done (or
     /// for max_bytes 0).
     std::size_t next(std::size_t max_bytes, std::string& out);
 
-    /// Drops the words held: what the context holds at an address may be another's from here on.
+    /// Drops cached words: the context may have other words at the same addresses from here on.
     void forget() { reader_.forget(); }
 
     [[nodiscard]] bool done() const { return finished_ && buffer_.size() == 0; }
     [[nodiscard]] const PrintStatistics& statistics() const { return statistics_; }
-    /// Shared with what prints around the terms (names of functions).
+    /// Shared with code that prints text around the terms (names of functions).
     [[nodiscard]] AtomTexts& atoms() { return atoms_; }
 
   private:
@@ -82,7 +82,7 @@ class TermPrinter {
     /// Bytes of a binary in one step: at most four bytes of text each ("255,"), so that a step
     /// stays within TextBuffer::kStepBytes.
     static constexpr std::size_t kBytesPerStep = 768;
-    /// What print_short_binary() takes: the largest that the VM keeps on a heap
+    /// Limit of print_short_binary(): the largest binary that the VM keeps on a heap
     /// (ERL_ONHEAP_BIN_LIMIT).
     static constexpr std::size_t kShortBinaryBytes = 64;
 
@@ -120,8 +120,8 @@ class TermPrinter {
     void print_record(std::uint64_t address, std::uint64_t header);
     void print_hash_map(std::uint64_t address, std::uint64_t header, bool head);
     void print_binary(std::uint64_t address);
-    /// Prints a short binary on the heap that is plain text, as most are, in one step. False: it is
-    /// not such a one, nothing was printed, and print_binary() tells why.
+    /// Prints a short heap binary of plain text, as most are, in one step. False: it is another
+    /// binary, and nothing was printed; print_binary() handles it.
     bool print_short_binary(std::uint64_t address, std::uint64_t header);
     void print_big(std::uint64_t address, std::uint64_t header, bool negative);
     void print_float(std::uint64_t address);
@@ -141,7 +141,8 @@ class TermPrinter {
     void cycle(std::uint64_t address);
     bool read_words(std::uint64_t address, std::span<std::uint64_t> words);
     bool is_printable_string(std::uint64_t word);
-    /// Whole bytes from binary_.at on; fewer than a step's share where they end or are missing.
+    /// Prints whole bytes from binary_.at on: one step's share, or fewer at the end or at missing
+    /// bytes.
     std::span<const std::uint8_t> binary_block();
     bool prints_quoted();
     void put_octets(std::span<const std::uint8_t> octets);
@@ -157,7 +158,7 @@ class TermPrinter {
     std::uint64_t root_ = 0;
     std::int64_t budget_ = 0;
     bool root_pending_ = false;
-    bool cut_ = false;  ///< the text ends early, with brackets open
+    bool cut_ = false;  ///< the text was truncated with brackets open
     bool finished_ = true;
     PrintStatistics statistics_;
 };

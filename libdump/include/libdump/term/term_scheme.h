@@ -11,7 +11,7 @@
 
 namespace beamdump {
 
-/// What a word says about itself, without looking at memory.
+/// The kind of a word, by its tag alone.
 enum class WordKind : std::uint8_t {
     kHeader,  ///< header of a boxed object, a code pointer, or the non-value
     kList,    ///< pointer to a cons cell
@@ -25,7 +25,7 @@ enum class WordKind : std::uint8_t {
     kUnknown,  ///< a tag that no release of the scheme uses
 };
 
-/// What a boxed object is, by its header.
+/// The kind of a boxed object, by its header.
 enum class BoxedKind : std::uint8_t {
     kUnknown,
     kTuple,
@@ -49,8 +49,8 @@ enum class BoxedKind : std::uint8_t {
     kHashMapHead,  ///< root of a large map
 };
 
-/// How one range of releases tags its words: 64-bit words only. The values for a release are in
-/// scheme_of(); code that reads words asks here and names no tag itself.
+/// The tags of words in a range of releases (64-bit words only), filled in by scheme_of(). Code
+/// that reads words uses these and has no tags of its own.
 struct TagScheme {
     format::TermScheme id = format::TermScheme::kUnknown;
     std::uint64_t non_value = 0;
@@ -61,30 +61,30 @@ struct TagScheme {
     std::array<BoxedKind, 16> by_subtag{};    ///< by bits 2 to 5 of a header; maps as kFlatMap
     std::uint64_t max_tuple_arity = 0;
     std::uint64_t max_big_words = 0;
-    unsigned pid_bits = 0;         ///< of a local pid's data that are shown
+    unsigned pid_bits = 0;         ///< printed bits of a local pid's data
     unsigned pid_number_bits = 0;  ///< of these, the low ones: its number; the others: its serial
     unsigned port_bits = 0;
-    /// Slots of the node's tables, where their words hold slots (format::identifier_data()); else
-    /// 0.
+    /// Slots of the node's tables, if identifiers' words have slots (format::identifier_data());
+    /// else 0.
     std::uint64_t pid_slots = 0;
     std::uint64_t port_slots = 0;
     bool heap_binary_in_bits = false;   ///< its second word counts bits, not bytes
-    std::uint64_t refc_words = 0;       ///< size of what refers to a Binary
+    std::uint64_t refc_words = 0;       ///< size of the object that refers to a Binary
     std::uint64_t refc_binary = 0;      ///< word in it with the Binary's address
     bool fun_in_header = false;         ///< arity and size of the environment
     bool fun_kind_in_header = false;    ///< whether it is external; else it has no environment
     std::uint64_t fun_environment = 0;  ///< word that it begins at
     std::uint64_t export_words = 0;     ///< size of an external fun
     bool pid_in_reference = false;      ///< the pid of an alias is printed as two more numbers
-    bool large_maps_as_pairs = false;   ///< printed so, without their inner nodes
-    bool prints_no_value = false;       ///< the catch with index 0, as a default that is missing
-    bool atom_keys_by_index = false;    ///< a small map's keys that are atoms: their order
-    /// Of a dump that was made of a crash dump of a node with words of four bytes: its objects are
-    /// at the doubled addresses, as their words have eight there.
+    bool large_maps_as_pairs = false;   ///< printed as pairs, without inner nodes
+    bool prints_no_value = false;       ///< for the catch with index 0, e.g. a missing default
+    bool atom_keys_by_index = false;  ///< atom keys of small maps are in the order of their indexes
+    /// Converted from a crash dump of a node with four-byte words: objects are at doubled
+    /// addresses, since words have eight bytes in the dump.
     bool doubled_addresses = false;
 };
 
-/// The tags of a scheme that a dump names; kUnsupported for one that is not known here.
+/// The tags of a dump's scheme; kUnsupported for an unknown one.
 Result<TagScheme> scheme_of(format::TermScheme id);
 
 inline constexpr std::uint64_t kWordBytes = 8;
@@ -116,7 +116,7 @@ constexpr std::uint64_t table_index(std::uint64_t word) {
     return word >> 6U;
 }
 
-/// The parts of a local pid or port that are shown (erl_term.h, erl_ptab.h).
+/// The printed parts of a local pid or port (erl_term.h, erl_ptab.h).
 constexpr std::uint64_t low_bits(std::uint64_t value, unsigned bits) {
     return value & ((std::uint64_t{1} << bits) - 1);
 }
@@ -189,14 +189,14 @@ inline constexpr std::uint64_t kPidReferenceWords = 4;
 inline constexpr std::uint64_t kMaxFlatMapSize = 32;
 }  // namespace otp25
 
-/// Of releases up to 24: sizes, which crash dumps' text does not tell.
+/// Releases up to 24: sizes that the text of crash dumps does not have.
 namespace otp24 {
 inline constexpr std::uint64_t kFunEnvironment = 6;  ///< erl_fun.h, ErlFunThing (R10B to OTP 24)
 inline constexpr std::uint64_t kExportWords = 2;     ///< a header and the Export's address
 inline constexpr std::uint64_t kRefcWordsOfR11 = 5;
 }  // namespace otp24
 
-/// Word positions that are others in OTP 27 (erl_bits.h ErlSubBits and BinRef, erl_fun.h; 27.3.4).
+/// Word positions that differ in OTP 27 (erl_bits.h ErlSubBits and BinRef, erl_fun.h; 27.3.4).
 namespace otp27 {
 inline constexpr std::uint64_t kSubBase = 1;   ///< address of a byte, flags in the two lowest bits
 inline constexpr std::uint64_t kSubStart = 2;  ///< in bits from there on
@@ -204,7 +204,7 @@ inline constexpr std::uint64_t kSubEnd = 3;
 inline constexpr std::uint64_t kSubOriginal = 4;
 inline constexpr std::uint64_t kSubWords = 5;
 inline constexpr std::uint64_t kSubFlags = 3;
-/// Of the flags: the bytes may have moved, the Binary knows where they are.
+/// Flag: the bytes may have moved; the Binary has their address.
 inline constexpr std::uint64_t kSubVolatile = 2;
 inline constexpr std::uint64_t kFunRefWords = 3;
 inline constexpr std::uint64_t kFunEnvironment = 2;
@@ -223,12 +223,12 @@ inline constexpr std::uint64_t kDefinitionName = 4;
 inline constexpr std::uint64_t kDefinitionKeys = 6;
 }  // namespace otp29
 
-/// As many of a fun's words as is_external_fun() looks at; every fun has them.
+/// Number of a fun's words that is_external_fun() needs; every fun has them.
 constexpr std::uint64_t fun_head_words(const TagScheme& scheme) {
     return scheme.fun_in_header ? otp27::kFunEnvironment : otp25::kFunEnvironment;
 }
 
-/// Whether a fun is an external one, fun M:F/A. `words`: the first fun_head_words().
+/// Whether a fun is external, fun M:F/A. `words`: the first fun_head_words().
 bool is_external_fun(const TagScheme& scheme, std::span<const std::uint64_t> words);
 
 /// First word that a boxed object of that kind holds terms in, and how many follow.
@@ -238,13 +238,13 @@ struct TermRange {
 };
 
 /// Size of a boxed object in words, its header included. `words` starts at the header and must hold
-/// four words (or as many as the object has, if fewer). Nothing where the words contradict the
-/// scheme (unknown header, arity over the runtime's limits, map of more than 32 pairs).
+/// four words (or as many as the object has, if fewer). nullopt if the words contradict the scheme
+/// (unknown header, arity over the runtime's limits, map of more than 32 pairs).
 std::optional<std::uint64_t> boxed_words(const TagScheme& scheme,
                                          std::span<const std::uint64_t> words);
 
-/// Where the terms in a boxed object stand (elements, values, environment, a sub binary's
-/// original); an object without any gives count 0. `words` as for boxed_words().
+/// The slots of a boxed object that hold terms (elements, values, environment, a sub binary's
+/// original); count 0 if it has none. `words` as for boxed_words().
 std::optional<TermRange> boxed_terms(const TagScheme& scheme, std::span<const std::uint64_t> words);
 
 }  // namespace beamdump

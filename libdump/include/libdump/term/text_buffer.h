@@ -13,12 +13,12 @@
 
 namespace beamdump {
 
-/// Text on its way from a step-wise producer to a consumer who takes it in pieces of any size. The
-/// producer writes while has_room(); one piece may be longer than the room (the digits of a big
-/// integer): it is held apart until taken.
+/// A buffer between a step-wise producer of text and a consumer that takes pieces of any size. The
+/// producer writes while has_room(); one piece may exceed the room (the digits of a big integer)
+/// and is then kept separately until taken.
 class TextBuffer {
   public:
-    /// What a producer may write between two looks at has_room() without spilling.
+    /// Bytes that a producer may write between two checks of has_room() without spilling.
     static constexpr std::size_t kStepBytes = 4096;
 
     [[nodiscard]] bool has_room() const { return limit_ == kBytes && end_ + kStepBytes <= kBytes; }
@@ -68,9 +68,9 @@ class TextBuffer {
         return taken;
     }
 
-    /// A producer's next piece of at most `max_bytes`, appended to `out`: calls `step`, which
-    /// writes here, until there is enough or `finished` says that nothing follows. Gives how many
-    /// bytes; 0 only at the end (or for max_bytes 0).
+    /// Appends a producer's next `max_bytes` at most to `out`: calls `step`, which writes here,
+    /// until there are enough or `finished` is true. Returns how many bytes; 0 only at the end (or
+    /// for max_bytes 0).
     template <typename Step>
     std::size_t next(std::size_t max_bytes, std::string& out, const bool& finished,
                      const Step& step) {

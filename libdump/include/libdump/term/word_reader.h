@@ -15,8 +15,8 @@ enum class WordStatus : std::uint8_t {
     kAbsent,    ///< in a region, but not in the dump
 };
 
-/// Words by address through a fixed set of small blocks, so that neighbouring words cost one call
-/// of the context. Holds 256 KiB. The context must outlive it and not change.
+/// Words by address through a cache of small blocks, so that neighbouring words cost one call of
+/// the context. Memory: 256 KiB. The context must outlive it and not change.
 class WordReader {
   public:
     explicit WordReader(TermContext& context);
@@ -44,7 +44,7 @@ class WordReader {
         return status == WordStatus::kHere ? read(address + sizeof(first), second) : status;
     }
 
-    /// Drops the words held: what the context holds at an address may be another's from here on.
+    /// Drops cached words: the context may have other words at the same addresses from here on.
     void forget();
 
     [[nodiscard]] TermContext& context() const { return *context_; }

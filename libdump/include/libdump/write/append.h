@@ -7,21 +7,21 @@
 
 namespace beamdump {
 
-/// What a directory says of a region that append_region() has placed. One of which fewer units are
-/// there than `header` promised is unreadable from there on.
+/// The directory entry of a region written by append_region(). If fewer units were written than
+/// `header` has, the rest is marked as unreadable.
 records::RegionRef region_ref(const format::RegionHeader& header,
                               const DumpWriter::Placement& placed);
 
-/// Appends a record and adds where it stands to `offsets`.
+/// Appends a record and its offset to `offsets`.
 Result<void> append_noted(DumpWriter& writer, format::RecordKind kind,
                           const google::protobuf::MessageLite& record,
                           google::protobuf::RepeatedField<std::uint64_t>& offsets);
 
-/// Appends a page of atoms, and tells the trailer.
+/// Appends a page of atoms and adds it to the trailer.
 Result<void> append_atoms(DumpWriter& writer, const records::Atoms& page,
                           records::Trailer& trailer);
 
-/// Appends a module, and tells its index.
+/// Appends a module and adds it to the index.
 Result<void> append_module(DumpWriter& writer, const records::Module& module,
                            records::ModuleIndexPage& index);
 

@@ -16,7 +16,7 @@
 namespace beamdump {
 
 struct DumpWriterOptions {
-    int level = 1;         ///< zstd's
+    int level = 1;         ///< of zstd
     unsigned threads = 2;  ///< compression threads, at least 1
     std::uint32_t frame_bytes = format::kDefaultFrameBytes;
     unsigned buffers = 0;  ///< frames in flight; 0: threads * 2 + 2
@@ -28,12 +28,12 @@ struct DumpWriterStats {
     std::uint64_t file_bytes = 0;  ///< written to the sink so far
 };
 
-/// Writes records into frames, compresses them on a fixed set of threads and hands them to the
-/// sink in order. Memory: `buffers` frames and their compressed forms, and 12 bytes a frame of seek
+/// Writes records into frames, compresses them on a fixed set of threads and hands them to the sink
+/// in order. Memory: `buffers` frames and their compressed forms, and 12 bytes a frame of seek
 /// table. All calls from one thread. After an error of the sink or of a compression thread every
-/// further call gives that error again; a refused record or region (kLimit, kUsage, an error of
-/// Fill) leaves the writer as it was. Destroyed without finish(), it writes what it was given and
-/// joins its threads: the output opens as a dump that was cut off.
+/// further call returns that error; a refused record or region (kLimit, kUsage, an error of Fill)
+/// leaves the writer unchanged. Destroyed without finish(), it writes what it has and joins its
+/// threads: the output is a truncated dump.
 class DumpWriter {
   public:
     static Result<DumpWriter> create(std::unique_ptr<ByteSink> sink,
@@ -42,20 +42,20 @@ class DumpWriter {
     DumpWriter& operator=(DumpWriter&&) noexcept;
     ~DumpWriter();
 
-    /// Appends a fact record; gives its flat offset. kLimit if it is larger than a frame holds
+    /// Appends a fact record; returns its flat offset. kLimit if it is larger than a frame holds
     /// (max_record_bytes()): callers page their records.
     Result<std::uint64_t> append(format::RecordKind kind,
                                  const google::protobuf::MessageLite& message);
 
-    /// Payload bytes that a fact record may have at most.
+    /// Maximum payload bytes of a fact record.
     [[nodiscard]] std::size_t max_record_bytes() const;
 
-    /// Fills `bytes` with the region's units from index `first` on; gives how many units were
-    /// there. Fewer than asked for ends the region: the rest is absent.
+    /// Fills `bytes` with the region's units from index `first` on; returns how many units. Fewer
+    /// than asked for end the region: the rest is absent.
     using Fill =
         std::function<Result<std::uint64_t>(std::uint64_t first, std::span<std::byte> bytes)>;
 
-    /// Where a region was put.
+    /// The place of a region.
     struct Placement {
         std::uint64_t offset = 0;  ///< flat offset of the first Region record
         std::uint64_t here = 0;    ///< units written
@@ -73,8 +73,8 @@ class DumpWriter {
 
     [[nodiscard]] DumpWriterStats stats() const;
 
-    /// For how long a call has been waiting for the sink at this moment, since all buffers are
-    /// filled; 0: none is. From any thread.
+    /// How long a call has been waiting for the sink because all buffers are full; 0: none is
+    /// waiting. From any thread.
     [[nodiscard]] std::chrono::nanoseconds waiting() const;
 
   private:

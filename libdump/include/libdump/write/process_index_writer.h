@@ -7,15 +7,15 @@
 
 namespace beamdump {
 
-/// Builds the process index as the stream goes: pages of columns, top lists and totals. Holds one
-/// page of rows.
+/// Builds the process index while the dump is written: pages of columns, top lists and totals.
+/// Memory: one page of rows.
 class ProcessIndexWriter {
   public:
     explicit ProcessIndexWriter(DumpWriter& writer) : writer_(writer) {}
 
     Result<void> add(const records::ProcessRow& row);
 
-    /// Writes the last page; fills in pages, top lists and the totals that rows add up to.
+    /// Writes the last page; sets pages, top lists and the rows' totals in the trailer.
     Result<void> finish(records::Trailer& trailer);
 
     [[nodiscard]] const records::Totals& totals() const { return totals_; }

@@ -5,15 +5,15 @@
 
 namespace beamdump::limits {
 
-// How much goes into one record, whoever writes it. Records are read whole: small ones keep readers
-// lazy, large ones cost fewer of them. No reader relies on any of these.
+// Sizes of records. Records are read whole: small ones save readers work, large ones are fewer. No
+// reader relies on these limits.
 
 /// A reference-counted binary or an undecoded message of more bytes is in a region of its own.
 inline constexpr std::uint64_t kInlineBytes = 32U << 10U;
 /// Packs of messages, of small regions and of binaries end with the entry that passes this.
 inline constexpr std::size_t kPackBytes = 96U << 10U;
 inline constexpr int kPackEntries = 4096;
-/// What an entry of a pack takes beside its words and bytes, about.
+/// Approximate overhead of a pack's entry.
 inline constexpr std::size_t kEntryBytes = 64;
 
 inline constexpr std::size_t kDirectoryReferences = 1024;

@@ -14,22 +14,23 @@ class RunRecordWriter {
     /// Non-owning.
     explicit RunRecordWriter(DumpWriter& writer) : writer_(&writer) {}
 
-    /// Another run of the same owner, whose directory ends at that offset: this one goes on from
-    /// it.
+    /// Continues the directory of an earlier run of the same owner, which ends at that offset.
     void follow(std::uint64_t directory_offset) {
         directory_.set_previous_offset(directory_offset);
     }
 
-    /// A region that was placed, or is absent.
+    /// Adds a region that was written or is absent.
     Result<void> region(records::RegionRef ref);
-    /// A region of few words, packed with others. What is left in `region` can be filled anew.
+    /// Adds a small region, packed with others. `region` can be reused.
     Result<void> packed_region(records::PackedRegion& region);
     Result<void> message(records::Message message);
     Result<void> relations(const records::Relations& page);
 
-    /// Writes what is held back; gives the directory's last page, for the record that ends the run.
+    /// Writes all pending records; returns the directory's last page, for the record that ends the
+    /// run.
     Result<records::RunDirectory> finish();
-    /// As finish(), for a run without such a record: gives the offset of the directory's last page.
+    /// As finish(), for a run without such a record: returns the offset of the directory's last
+    /// page.
     Result<std::uint64_t> finish_as_record();
 
     [[nodiscard]] std::uint64_t messages() const { return entries_; }
