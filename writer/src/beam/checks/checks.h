@@ -8,8 +8,8 @@
 
 namespace beamdump::beam {
 
-/// Tallies of named checks over many objects: each keeps how often it was made, how often it
-/// failed, and the first failure in words.
+/// Counts of named checks over many objects: how often each was made and failed, and the first
+/// failure's text.
 class Checks {
   public:
     struct Tally {
@@ -29,8 +29,8 @@ class Checks {
         }
     }
 
-    /// The first check that failed in more than one of ten objects. While a node runs, a few
-    /// objects are always caught in motion.
+    /// The first check that failed for more than one in ten objects. In a running node a few
+    /// objects always change while they are read.
     [[nodiscard]] std::optional<std::string> verdict() const;
     /// How often a check was made.
     [[nodiscard]] std::uint64_t made(const std::string& name) const {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kStackWords = 64;
 constexpr std::uint32_t kDictionarySlots = 16;
-/// More reductions than a process of decades; more words than address space.
+/// More reductions than in decades; more words than the address space has.
 constexpr std::uint64_t kManyReductions = std::uint64_t{1} << 56U;
 constexpr std::uint64_t kManyWords = std::uint64_t{1} << 45U;
 constexpr std::uint64_t kPlausibleMessages = std::uint64_t{1} << 36U;
@@ -96,8 +96,8 @@ void ProcessCheck::heap(const ProcessView& process, const StructView& view, Chec
                                end, high_water);
         });
     }
-    // A collection resets htop to just above what lived, and only whole terms are built: the word
-    // at the heap's very start is a header or a cons cell's first word, never a bare address.
+    // A collection resets htop to just above what lived, and only whole terms are built: the heap's
+    // first word is a header or a cons cell's first word, never a raw address.
     checks.expect("stack top",
                   process.heap.end <= process.stack.begin && process.stack.words() < kManyWords,
                   [&] {

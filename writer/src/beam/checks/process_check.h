@@ -6,13 +6,13 @@
 
 namespace beamdump::beam {
 
-/// Checks single processes against what must hold for any process that does not change: heap
-/// bounds, stack words, code pointers, names, argument registers, dictionary.
+/// Checks invariants of single processes that do not change: heap bounds, stack words, code
+/// pointers, names, argument registers, dictionary.
 class ProcessCheck {
   public:
     static Result<ProcessCheck> open(Vm& vm, CodeLookup& code);
 
-    /// Whether it could be judged: a process in motion is skipped.
+    /// False if it was skipped because it is running or changing.
     bool check(const ProcessView& process, const StructView& view, Checks& checks);
 
   private:

@@ -7,7 +7,8 @@ namespace beamdump::beam {
 Result<std::uint32_t> sample_processes(
     Vm& vm, CodeLookup& code, const ProcessSample& sample,
     const std::function<bool(Result<ProcessView>& process, const StructView& structure)>& visit) {
-    // A busy node maps and unmaps heaps all the time: what is mapped must be as young as they are.
+    // A busy node maps and unmaps heaps all the time: the mappings must be as recent as the
+    // structures.
     vm.forget();
     RETURN_IF_ERROR(vm.target().refresh_mappings());
     ASSIGN_OR_RETURN(auto table, IdTable::processes(vm));

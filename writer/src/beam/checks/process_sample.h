@@ -6,16 +6,16 @@
 
 namespace beamdump::beam {
 
-/// Some processes of a node, as the checks look at them.
+/// Limits of a sample of processes for the checks.
 struct ProcessSample {
-    std::uint32_t processes = 200;  ///< judged at most
-    /// Slots examined for that: where none holds a process, a million would be no more certain.
+    std::uint32_t processes = 200;  ///< at most
+    /// Limit of slots examined, for tables without processes.
     std::uint32_t slots = 4000;
 };
 
-/// Hands over processes, by their slots, until the sample is full: each that could be read, decoded
-/// or not (then with the reason). `visit` says whether it counts. Errors: the table or a process's
-/// structure is not where the layout says. Other errors of single processes are handed over.
+/// Calls `visit` with processes in the order of slots until the sample is full: decoded, or with
+/// the reason why not. `visit` returns whether the process counts. Fails if the table or a
+/// process's structure cannot be read at the layout's place.
 Result<std::uint32_t> sample_processes(
     Vm& vm, CodeLookup& code, const ProcessSample& sample,
     const std::function<bool(Result<ProcessView>& process, const StructView& structure)>& visit);

@@ -90,8 +90,8 @@ void RelationCheck::tree(Address root, Kind kind, Checks& checks) {
         } else {
             monitor(address, node->view(), kind, checks);
         }
-        // In a tree a node's parent stands where in a list its next one does (erl_monitor_link.h),
-        // the colour in its lowest bit.
+        // A tree node's parent is in the field of a list node's next (erl_monitor_link.h), with the
+        // colour in its lowest bit.
         const auto above = node->view().get(node_.next) & ~kColour;
         checks.expect("parents in trees of relations", above == parent, [&] {
             return fmt::format("expected {:#x} as parent of {:#x}, found {:#x}", parent, address,
@@ -99,7 +99,7 @@ void RelationCheck::tree(Address root, Kind kind, Checks& checks) {
         });
         const std::array children = {node->view().get(node_.left), node->view().get(node_.right)};
         const auto count = std::ranges::count_if(children, [](Address it) { return it != 0; });
-        // Red-black: who is alone below another is red, and has none below.
+        // Red-black tree: an only child is red and has no children.
         if (only_child) {
             checks.expect("balance of trees of relations", count == 0, [&] {
                 return fmt::format("expected nothing below {:#x}, the only one below {:#x}",
@@ -146,7 +146,7 @@ void RelationCheck::link(const StructView& node, Checks& checks) {
             "{:#x}",
             first_link_, last_link_, type, other);
     });
-    // Of this node's processes a link is a structure of its own, which is no monitor's half.
+    // A link between this node's processes is a structure of its own, not half of a monitor.
     if (type == first_link_) {
         checks.expect("links' offsets", node.get(node_.offset) == 0, [&] {
             return fmt::format("expected offset 0 for a link, found {}", node.get(node_.offset));

@@ -9,8 +9,8 @@
 namespace beamdump::beam {
 
 /// Checks a process's links and monitors (erl_monitor_link.h; OTP 25, 27, 29): their types are
-/// those of the tree or list that they are in, monitors of this node lead to both of their halves
-/// and to a reference, and only those that others made are marked as targets.
+/// those of the tree or list that they are in, monitors between local processes have both halves
+/// and a reference, and only those made by others are marked as targets.
 class RelationCheck {
   public:
     static Result<RelationCheck> open(Vm& vm);
@@ -18,7 +18,7 @@ class RelationCheck {
     /// The check that tells how many relations were examined.
     static constexpr auto kCounted = "relations";
 
-    /// Whether it could be judged. At most some dozens of each kind are examined.
+    /// False if it was skipped. At most some dozens of each kind are examined.
     bool check(const ProcessView& process, Checks& checks);
 
   private:

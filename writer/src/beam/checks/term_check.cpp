@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kRoots = 64;     // words of a stack or dictionary
 constexpr std::size_t kObjects = 200;  // of a process
 constexpr std::uint64_t kItems = 16;   // of one object
-constexpr std::size_t kHeadWords = 6;  // what tells an object's size and kind
+constexpr std::size_t kHeadWords = 6;  // enough for an object's size and kind
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 42U;
 constexpr std::uint64_t kMaxBinaryReferences = std::uint64_t{1} << 32U;
 
@@ -29,7 +29,7 @@ void TermCheck::resolve(LayoutNames& names) {
 
 namespace {
 
-/// Whether what the layout says of headers is what the scheme says.
+/// Whether layout and scheme agree about headers.
 Result<void> check_subtags(const Layout& layout, const TagScheme& scheme) {
     struct Subtag {
         std::string_view name;
@@ -179,7 +179,7 @@ void TermCheck::binary(Address address, std::span<const std::uint64_t> words, Ch
     const auto read = OwnedStruct::read(vm_->memory(), place, binary_->bytes);
     const auto references = read ? read->view().get(binary_->references) : 0;
     const auto size = read ? read->view().get(binary_->size) : 0;
-    // Where a reference holds an address of its own, that lies inside the Binary's bytes.
+    // If a reference has an address of its own, it is inside the Binary's bytes.
     const bool part = scheme_.refc_words <= otp25::kRefcBytes ||
                       (words[otp25::kRefcBytes] >= place + binary_->content.offset &&
                        words[otp25::kRefcBytes] <= place + binary_->content.offset + size);
@@ -207,7 +207,7 @@ void TermCheck::fun(Address address, std::span<const std::uint64_t> words, Check
                atom(read->view().word(export_->mfa, 1));
     } else {
         fits = fun_entry(entry);
-        // The environment of a local one ends with its FunRef, where the scheme has those.
+        // The environment of a local fun ends with its FunRef, if the scheme has those.
         const auto range = boxed_terms(scheme_, words);
         if (fits && scheme_.fun_in_header && !scheme_.fun_kind_in_header) {
             const auto last = range->count == 0

@@ -11,9 +11,9 @@
 
 namespace beamdump::beam {
 
-/// Checks that terms are those of the layout's scheme: from a process's stack and dictionary on,
-/// each pointer leads to an object whose header the scheme has, of a size that it allows; binaries
-/// to a Binary, funs to an entry that names a module.
+/// Checks that terms follow the layout's scheme: from a process's stack and dictionary on, each
+/// pointer leads to an object with a valid header and size; binaries to a Binary, funs to an entry
+/// with a loaded module.
 class TermCheck {
   public:
     static Result<TermCheck> open(Vm& vm);
@@ -21,7 +21,7 @@ class TermCheck {
     /// The check that tells how many objects were examined.
     static constexpr auto kCounted = "terms";
 
-    /// Whether it could be judged. At most some hundreds of objects are examined.
+    /// False if it was skipped. At most some hundreds of objects are examined.
     bool check(const ProcessView& process, Checks& checks);
 
   private:
@@ -40,7 +40,7 @@ class TermCheck {
 
     Vm* vm_;
     TagScheme scheme_;
-    std::optional<BinaryFields> binary_;  ///< these three are there once the names are resolved
+    std::optional<BinaryFields> binary_;  ///< these three are set once the names are resolved
     std::optional<FunEntryFields> entry_;
     std::optional<ExportFields> export_;
     std::deque<std::uint64_t> pending_;

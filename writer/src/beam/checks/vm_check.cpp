@@ -26,7 +26,7 @@ constexpr std::array kFirstAtoms = {"false", "true", "_", "nonode@nohost", "$end
 
 std::unexpected<Error> refuse(const Vm& vm, std::string_view what) {
     const auto& facts = vm.facts();
-    // The built-in layouts are of runtimes with the JIT, and the interpreter's differs.
+    // The built-in layouts are for runtimes with the JIT; the interpreter's differ.
     const std::string_view flavour =
         facts.jit ? "" : ", interpreter: it needs its own layout, see docs/layouts.md";
     return fail(
@@ -35,7 +35,7 @@ std::unexpected<Error> refuse(const Vm& vm, std::string_view what) {
                     facts.otp_release, facts.erts_version, flavour, what));
 }
 
-/// A structure that cannot be read where the layout says it is.
+/// An error for a structure that cannot be read at the layout's place.
 std::unexpected<Error> refuse(const Vm& vm, const Error& error) {
     return refuse(vm, error.code == ErrorCode::kUnmapped
                           ? fmt::format("expected a structure, found no memory: {}", error.message)
@@ -187,7 +187,7 @@ Result<void> check_funs(Vm& vm, const CodeLookup& code, CheckReport& report) {
     return verdict ? refuse(vm, *verdict) : Result<void>();
 }
 
-/// What hangs off processes, each examined by a check of its own.
+/// Relations and terms of processes, each examined by its own check.
 template <typename Check>
 Result<Checks> check_beside(Vm& vm, CodeLookup& code) {
     auto check = Check::open(vm);

@@ -6,7 +6,7 @@
 
 namespace beamdump::beam {
 
-/// What the checks of a layout against a node examined.
+/// Counts of what the checks of a layout examined.
 struct CheckReport {
     std::uint64_t atoms = 0;
     std::uint64_t modules = 0;
@@ -24,10 +24,10 @@ struct CheckReport {
     std::uint64_t binaries = 0, funs = 0;
 };
 
-/// What is checked, in this order: each rests on those before it.
+/// The stages of the check, in order: each relies on those before it.
 enum class CheckStage : std::uint8_t {
-    kAtoms,    ///< the first ones are `false`, `true`...; the node's name is one of the right form
-    kModules,  ///< their functions name them; header, literals and lines are theirs
+    kAtoms,    ///< the first ones are `false`, `true`...; the node's name has the right form
+    kModules,  ///< their functions name them; header, literals and lines belong to them
     kExports,
     kFuns,
     kNodes,
@@ -41,24 +41,23 @@ inline constexpr std::array kCheckStages = {
     CheckStage::kFuns,      CheckStage::kNodes,     CheckStage::kCatches,
     CheckStage::kProcesses, CheckStage::kRelations, CheckStage::kTerms};
 
-/// One of them, on a located VM and the code that its layout leads to. A sample is examined; when
-/// the node is running, those that move are skipped, and a failure needs more than one in ten.
-/// kImplausible and others: what was expected and found.
+/// Runs one stage on a located VM and its code. A sample is examined; in a running node changing
+/// objects are skipped, and a failure needs more than one in ten. Errors (kImplausible and others)
+/// give what was expected and found.
 Result<void> check_stage(Vm& vm, CodeLookup& code, CheckStage stage, CheckReport& report);
 
-/// What every node has and a stage did not meet, if there is such a thing: a layout that is not
-/// known to be the node's may lead past it. One that is passes without.
+/// What every node has and a stage did not find, if any: a layout that is not known to be the
+/// node's may miss it. Not required of the node's own layout.
 std::optional<std::string_view> missing_kind(CheckStage stage, const CheckReport& report);
 
-/// All of them, before anything of the node is trusted.
+/// Runs all stages, before anything of the node is trusted.
 Result<CheckReport> check_vm(Vm& vm, CodeLookup& code);
 
-/// How often a node that runs is examined before it is refused.
+/// How often a running node is examined before it is refused.
 inline constexpr int kCheckTries = 5;
 
-/// check_vm() over the modules loaded at that moment, at most `tries` times: what moved on
-/// meanwhile looks like a layout that does not fit, once; one that does not fit looks so every
-/// time.
+/// check_vm() over the modules loaded at the time, at most `tries` times: a change meanwhile may
+/// look like a wrong layout once; a wrong layout does so every time.
 Result<CheckReport> check_steadily(Vm& vm, int tries);
 
 }  // namespace beamdump::beam

@@ -12,24 +12,24 @@
 
 namespace beamdump::beam {
 
-/// Where a field is in a structure of the runtime. Walkers resolve their fields by name once.
+/// The place of a field in a structure of the runtime. Walkers resolve their fields by name once.
 struct Field {
     std::uint32_t offset = 0;  ///< bytes from the structure's start
     std::uint32_t bytes = 0;   ///< of the field
 };
 
-/// Bytes from a structure's start to the end of the last of some fields: for structures with a
-/// variable part, of which only these fields may be read.
+/// Bytes from a structure's start to the end of the last of the given fields, for structures with a
+/// variable part.
 std::uint32_t end_of(std::initializer_list<Field> fields);
 
-/// One structure of the runtime, as one release lays it out.
+/// The layout of one structure of the runtime.
 struct StructLayout {
     std::string name;
     std::uint32_t bytes = 0;
     std::map<std::string, Field, std::less<>> fields;
 };
 
-/// All that the writer knows of one release's structures: data read from schemas/layouts.
+/// The structure layouts of one release, read from schemas/layouts.
 class Layout {
   public:
     /// Checked: the shape of the JSON, that every field lies inside its structure, sizes below
@@ -46,7 +46,7 @@ class Layout {
     [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& constants() const {
         return constants_;
     }
-    /// The same with one field moved by `bytes`, to test whether the checks notice.
+    /// A copy with one field moved by `bytes`, to test the checks.
     [[nodiscard]] Layout moved(const std::string& structure, const std::string& field,
                                std::uint32_t bytes) const;
 
@@ -62,8 +62,8 @@ class Layout {
     std::map<std::string, std::uint64_t, std::less<>> constants_;
 };
 
-/// Resolves many names and remembers the first that is missing, so that a walker can ask for all
-/// of its fields and look at the outcome once.
+/// Resolves names and keeps the first missing one, so that a walker can resolve all of its fields
+/// and check once.
 class LayoutNames {
   public:
     explicit LayoutNames(const Layout& layout) : layout_(layout) {}
@@ -72,19 +72,20 @@ class LayoutNames {
     using Name = std::pair<std::string_view, std::string_view>;
 
     Field field(std::string_view structure, std::string_view name);
-    /// The first of these that the layout has: what one release calls so, another otherwise.
+    /// The first of these names that the layout has, for fields whose names differ between
+    /// releases.
     Field field(std::initializer_list<Name> names);
-    /// Nothing where the release has no such field.
+    /// nullopt if the release has no such field.
     std::optional<Field> field_if_any(std::string_view structure, std::string_view name);
     std::uint32_t bytes(std::string_view structure);
     std::uint64_t constant(std::string_view name);
-    /// The first of these that the layout has.
+    /// The first of these names that the layout has.
     std::uint64_t constant(std::initializer_list<std::string_view> names);
-    /// Nothing where the release has no such constant.
+    /// nullopt if the release has no such constant.
     [[nodiscard]] std::optional<std::uint64_t> constant_if_any(std::string_view name) const;
     [[nodiscard]] bool has_structure(std::string_view name) const;
 
-    /// An error that names the first missing one, or nothing.
+    /// An error with the first missing name, if any is missing.
     [[nodiscard]] Result<void> outcome() const;
 
   private:

@@ -18,7 +18,7 @@ class StructView {
 
     /// A field of 1 to 8 bytes as an unsigned number.
     [[nodiscard]] std::uint64_t get(Field field) const {
-        // A layout's fields were checked to lie inside their structure: anything else is our bug.
+        // Layouts are checked: a field outside its structure is a bug in this program.
         if (std::size_t{field.offset} + field.bytes > bytes_.size() || field.bytes > 8) {
             std::abort();
         }

@@ -6,8 +6,8 @@
 
 namespace beamdump::beam {
 
-// One table for each C structure of the runtime that several readers look into: its fields by the
-// names that readers use, bound once from a layout. What a layout lacks is kept in its LayoutNames.
+// The fields of each C structure of the runtime that several readers use, resolved once from a
+// layout. LayoutNames keeps the names that a layout lacks.
 
 /// Hash and HashBucket (hash.h).
 struct HashFields {
@@ -52,8 +52,8 @@ struct BinaryFields {
     std::uint32_t bytes;
 };
 
-/// What refers to a Binary from a heap: ProcBin up to OTP 26, BinRef from 27 on (global.h,
-/// erl_bits.h); and a magic reference (erl_term.h).
+/// Heap objects that refer to a Binary: ProcBin up to OTP 26, BinRef from 27 on (global.h,
+/// erl_bits.h), and magic references (erl_term.h).
 struct BinaryReferenceFields {
     explicit BinaryReferenceFields(LayoutNames& names);
     Field binary, magic_binary;

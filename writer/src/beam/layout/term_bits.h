@@ -4,8 +4,8 @@
 
 namespace beamdump::beam {
 
-/// Bits of a term's word that no release has changed (erl_term.h, OTP 21 to 29). What differs
-/// between releases is in the layouts' constants.
+/// Tag bits of a term's word that are the same in all releases (erl_term.h, OTP 21 to 29). Others
+/// are constants of the layouts.
 inline constexpr std::uint64_t kPrimaryMask = 0x3;
 inline constexpr std::uint64_t kPrimaryHeader = 0x0;
 inline constexpr std::uint64_t kPrimaryList = 0x1;
@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kHeaderTagMask = 0x3f;
 constexpr bool is_boxed(std::uint64_t word) {
     return (word & kPrimaryMask) == kPrimaryBoxed;
 }
-/// What a boxed term's word points to; OTP 25 to 28 may mark pointers to literals in bit 2.
+/// The address in a boxed term's word; OTP 25 to 28 may mark pointers to literals in bit 2.
 constexpr std::uint64_t boxed_address(std::uint64_t word) {
     return word & ~std::uint64_t{7};
 }

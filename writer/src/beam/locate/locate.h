@@ -11,21 +11,21 @@ namespace beamdump::beam {
 
 /// How to locate a VM.
 struct LocateOptions {
-    std::optional<Layout> layout;  ///< to use whatever the release
+    std::optional<Layout> layout;  ///< use this one, whatever the release
     std::vector<Layout> layouts;   ///< to choose from instead of the built-in ones
-    bool no_symbols = false;       ///< as if the executable had none
+    bool no_symbols = false;       ///< ignore the executable's symbols
 };
 
 /// The layouts to choose from.
 Result<std::vector<Layout>> known_layouts(const LocateOptions& options);
 
-/// Finds the VM in a target: the layout of its release, and where its tables are. Stops nothing.
-/// kNoLayout: a release without. kImplausible: tables that cannot be found or are in more than one
-/// place, with the candidates. Nothing is trusted yet: see check_vm().
+/// Finds the VM in a target: the layout of its release, and its tables. Stops nothing. kNoLayout:
+/// no layout for the release. kImplausible: a table was not found or has several candidates, which
+/// the error lists. The result is not verified: see check_vm().
 Result<std::unique_ptr<Vm>> locate_vm(std::unique_ptr<target::Target> target,
                                       const LocateOptions& options);
 
-/// The OTP release of a target, before anything else is known of it.
+/// The OTP release of a target. Needs nothing else of it.
 Result<std::string> find_release(target::Target& target, const LocateOptions& options);
 
 }  // namespace beamdump::beam

@@ -12,7 +12,8 @@ Symbols Symbols::of(const target::Target& target, bool ignore) {
         return symbols;
     }
     symbols.image_ = &target.image();
-    // In the target's own root, and in ours: customers strip containers, not the machine around.
+    // In the target's root and in this process's: container images are often stripped, the machine
+    // is not.
     for (const auto& root : {fmt::format("/proc/{}/root", target.pid()), std::string()}) {
         if (!symbols.debug_) {
             symbols.debug_ = target::open_debug_file(target.image(), target.executable(), root);

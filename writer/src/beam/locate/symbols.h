@@ -7,12 +7,11 @@
 
 namespace beamdump::beam {
 
-/// What the names of the runtime's globals lead to: its executable's own symbol tables, and those
-/// of its debug file. Stripped executables of OTP 25 to 28 have the global names in .dynsym, those
-/// of 29 none of them.
+/// Symbols of the runtime's globals, from the executable and from its debug file. Stripped
+/// executables of OTP 25 to 28 have the global names in .dynsym, those of 29 have none.
 class Symbols {
   public:
-    /// `ignore`: nothing has a name.
+    /// `ignore`: as if there were no symbols.
     static Symbols of(const target::Target& target, bool ignore);
 
     /// Its table is "symtab", "dynsym" or "debug file".

@@ -225,7 +225,7 @@ Result<void> VmFinder::count_schedulers() {
 }
 
 Result<void> VmFinder::find_code_points() {
-    // The first of them always exists; without its name none of them has one.
+    // The first of them always exists; without a symbol for it the others have none either.
     const bool named = symbols_.find(kCodePointNames.front()).has_value();
     ASSIGN_OR_RETURN(auto known, named ? Result<const JitSelf*>(nullptr) : jit());
     for (const auto* name : kCodePointNames) {

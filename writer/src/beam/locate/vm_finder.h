@@ -8,7 +8,7 @@
 
 namespace beamdump::beam {
 
-/// Which runtime it is, and by what that was found.
+/// The runtime's version, and how it was found.
 struct RuntimeVersion {
     std::string otp_release;
     std::string erts_version;
@@ -16,13 +16,13 @@ struct RuntimeVersion {
     std::vector<Found> found;
 };
 
-/// By the etp_* constants (erl_etp.c), or where one has no name by the text of the version. Needs
-/// no layout. kUnsupported: not 64 bits.
+/// Reads the etp_* constants (erl_etp.c) or, without symbols, the text of the version. Needs no
+/// layout. kUnsupported: not 64 bits.
 Result<RuntimeVersion> find_version(target::Target& target, const Symbols& symbols,
                                     const ImageSearch& search);
 
-/// Finds a VM's globals: by name, or, each that has none, by a search of the image's data. What one
-/// step finds the VM knows in the next.
+/// Finds a VM's globals by symbol or, without one, by a search of the image's data. Each step can
+/// use what earlier steps found.
 class VmFinder {
   public:
     /// Non-owning.
@@ -34,7 +34,7 @@ class VmFinder {
   private:
     using Search = std::function<Result<Address>()>;
 
-    /// A name's address, else that which `search` finds by `how`. Either is noted down.
+    /// The address of a symbol, or else of what `search` finds. Recorded with `how`.
     Result<Address> global(std::string_view name, std::string_view how, const Search& search);
     void note(std::string_view name, Address address, std::string_view how);
     Result<std::uint64_t> word(std::string_view name, Address address);

@@ -25,7 +25,7 @@ Result<FragmentReader> FragmentReader::open(Vm& vm) {
 }
 
 Result<Fragment> FragmentReader::read(Address header) {
-    // A fragment may hold no words at all: its header alone is read.
+    // Reads the header only: a fragment may have no words.
     auto raw =
         OwnedStruct::read(vm_->memory(), header, end_of({next_, off_heap_, allocated_, used_}));
     if (!raw) {

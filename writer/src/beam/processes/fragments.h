@@ -21,7 +21,7 @@ class FragmentReader {
   public:
     static Result<FragmentReader> open(Vm& vm);
 
-    /// kImplausible where used exceeds allocated or the size is beyond the address space.
+    /// kImplausible if the used size exceeds the allocated one, or the size the address space.
     Result<Fragment> read(Address header);
 
     /// Follows a chain; at most `limit` fragments, then kImplausible.

@@ -77,7 +77,7 @@ Result<void> MessageWalker::buffers(Address array, std::uint64_t& left, const Vi
         return wrap("a message queue's buffers", done.error());
     }
     const std::span<const std::byte> all(slots);
-    // Entries are read after the ends of their queues, never from memory held since before.
+    // Entries must be read after the ends of their queues, never from older cached memory.
     vm_->forget();
     for (std::uint64_t slot = 0; slot < kSignalBuffers; ++slot) {
         const StructView view(all.subspan(slot * buffers_->slot_bytes, buffers_->slot_bytes));
@@ -167,8 +167,8 @@ Result<void> MessageWalker::signal(Address address, std::uint64_t tag, QueueEntr
     return {};
 }
 
-// external.c, erts_make_dist_ext_copy(): the atom table ends where its atoms do, and is not there
-// at all unless a flag says so: what follows it in memory is something else.
+// external.c, erts_make_dist_ext_copy(): the atom table ends where its atoms do, and exists only if
+// a flag is set; otherwise other data follows.
 Result<void> MessageWalker::external_atoms(Address translation, records::External& into) {
     if ((into.dist_flags() & undecoded_->has_atoms) == 0) {
         return {};

@@ -5,7 +5,7 @@
 
 namespace beamdump::beam {
 
-/// One entry of a process's queues and the fragments that belong to it alone.
+/// One entry of a process's queues and its own fragments.
 struct QueueEntry {
     records::Message message;         ///< without fragments
     std::vector<Fragment> fragments;  ///< whose words hold the message's term
@@ -21,9 +21,9 @@ class MessageWalker {
 
     using Visit = std::function<Result<void>(QueueEntry&)>;
 
-    /// All queues; at most `limit` entries in all, then kImplausible. Of the outer ones, to which
-    /// others append, what was linked when the structure, or the buffers, were read: what came
-    /// later may lie in memory that was read before it was written there.
+    /// All queues; at most `limit` entries in all, then kImplausible. Of the outer queue and the
+    /// buffers, to which others append, only entries linked when the structure or the buffers were
+    /// read: later ones may be in memory that was cached before they were written.
     Result<void> walk(const ProcessView& process, std::uint64_t limit, const Visit& visit);
 
     /// Received messages whose fragments are part of the process's heap until the next collection
@@ -35,7 +35,7 @@ class MessageWalker {
     MessageWalker(Vm& vm, FragmentReader fragments, AtomWords atoms)
         : vm_(&vm), fragments_(fragments), atoms_(atoms) {}
     void resolve(LayoutNames& names);
-    /// `last`: the address of the last entry's link; 0: the one that links to nothing.
+    /// `last`: the address of the last entry's link; 0: up to a null link.
     struct Queue {
         Address first = 0;
         Address last = 0;
@@ -53,14 +53,14 @@ class MessageWalker {
     FragmentReader fragments_;
     AtomWords atoms_;
     Field next_, data_, terms_, combined_;
-    std::optional<QueueBufferFields> buffers_;  ///< there once the names are resolved
+    std::optional<QueueBufferFields> buffers_;  ///< set once the names are resolved
     /// Of undecoded messages (external.h).
     struct Undecoded {
         Field flags, data, atoms, table_size, table_atoms, fragment_id, begin, end;
         std::uint32_t data_bytes = 0;
         std::uint64_t has_atoms = 0;
     };
-    /// Nothing where the layout leaves them out: such a message is listed without its parts.
+    /// nullopt if the layout lacks them: such a message is listed without its parts.
     std::optional<Undecoded> undecoded_;
     std::uint32_t message_bytes_ = 0, marker_bytes_ = 0;
     std::uint64_t marker_combined_ = 0, signal_tag_ = 0, op_receive_mark_ = 0, arity_shift_ = 0;

@@ -7,14 +7,14 @@
 
 namespace beamdump::beam {
 
-/// Walks off-heap lists: reference-counted binaries, funs, external things and magic references of
-/// one owner, linked through the heap (erl_message.h, erl_off_heap_header).
+/// Walks an owner's off-heap list of reference-counted binaries, funs, external identifiers and
+/// magic references (erl_message.h, erl_off_heap_header).
 class OffHeapWalker {
   public:
     static Result<OffHeapWalker> open(Vm& vm);
 
-    /// Hands over the address of each Binary (magic ones too) in the list from `first` on; at most
-    /// `limit` members, then kImplausible.
+    /// Calls back with the address of each Binary (magic ones too) in the list from `first` on.
+    /// kImplausible after `limit` members.
     Result<void> binaries(Address first, std::uint64_t limit,
                           const std::function<Result<void>(Address binary)>& visit);
 

@@ -13,7 +13,7 @@ namespace {
 
 using records::ProcessStatus;
 
-/// Bounds beyond which a size in a process structure is garbage: 2^48 bytes of address space.
+/// Sizes in a process structure beyond these (2^48 bytes of address space) are garbage.
 constexpr std::uint64_t kMaxWords = std::uint64_t{1} << 45U;
 
 void set_mfa(records::Mfa& into, const CodeMfa& from) {
@@ -119,7 +119,8 @@ void ProcessReader::identity(const StructView& view, ProcessView& process) {
     }
     const auto instruction = view.get(f_.i);
     facts.set_instruction_address(instruction);
-    // As current_function() in erl_bif_info.c: what the VM noted, else the saved code pointer's.
+    // As current_function() in erl_bif_info.c: the recorded function, else that of the saved code
+    // pointer.
     std::optional<CodeMfa> current;
     if (const auto noted = view.get(f_.current); noted != 0) {
         facts.set_current_address(noted);
@@ -215,7 +216,7 @@ void ProcessReader::bounds(const StructView& view, ProcessView& process) {
     process.heap = {heap, htop};
     process.stack = {stop, hend};
     process.old_heap = {old_heap, old_htop};
-    // A running process keeps its tops in registers: what the structure says is out of date.
+    // A running process keeps its tops in registers: the structure's are out of date.
     if (process.void_reason != records::VOID_REASON_RUNNING &&
         process.void_reason != records::VOID_REASON_COLLECTING) {
         facts.set_heap_used_words(process.heap.words());
@@ -230,7 +231,7 @@ void ProcessReader::bounds(const StructView& view, ProcessView& process) {
 }
 
 // erl_gc.c, delay_garbage_collection: the abandoned block is the former heap block, heap_sz words
-// long; where a flag says so, its last word tells how many of them are used.
+// long; if a flag is set, its last word is the number of used words.
 Span ProcessReader::abandoned_span(const StructView& view, Address abandoned) {
     const auto words = view.get(f_.heap_sz);
     if (abandoned % 8 != 0 || words == 0 || words > kMaxWords) {

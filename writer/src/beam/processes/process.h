@@ -18,12 +18,12 @@ struct Span {
     [[nodiscard]] std::uint64_t words() const { return end > begin ? (end - begin) / 8 : 0; }
 };
 
-/// What a process's structure says, decoded, and where its memory is.
+/// The decoded facts of a process's structure, and the addresses of its memory.
 struct ProcessView {
     Address address = 0;
     records::Process facts;
     records::ProcessStatus status = records::PROCESS_STATUS_UNKNOWN;
-    /// Why its memory must not be trusted, if so.
+    /// Why its memory cannot be trusted, if it cannot.
     records::VoidReason void_reason = records::VOID_REASON_NONE;
     std::string void_detail;
 
@@ -43,7 +43,7 @@ struct ProcessView {
     std::uint64_t fixed_bytes = 0;  ///< process_info(memory) without relations and messages
 };
 
-/// Reads process structures (erl_process.h) and judges whether the process is at rest.
+/// Reads process structures (erl_process.h) and decides whether the process is at rest.
 class ProcessReader {
   public:
     /// Non-owning: `code` must outlive the reader.
@@ -52,14 +52,12 @@ class ProcessReader {
     /// Bytes of a process structure.
     [[nodiscard]] std::uint32_t bytes() const { return bytes_; }
 
-    /// Decodes the structure that was copied from `address`. kImplausible where the structure is
-    /// not a process's: its id does not lead back to `slot`. A process whose bounds contradict one
-    /// another is given, void. `yielded`: it runs, but the structure says where it stands (see
-    /// YieldState).
+    /// Decodes the structure copied from `address`. kImplausible if it is not a process's, i.e. its
+    /// id does not match `slot`. A process with inconsistent bounds is returned as void. `yielded`:
+    /// it runs, but its structure was completed by YieldState.
     Result<ProcessView> decode(IdSlot slot, std::span<const std::byte> bytes, bool yielded = false);
 
-    /// Used parts of young and old heap, and what is beside them, as the structure says, whether or
-    /// not it is at rest.
+    /// Used parts of young and old heap and other memory, from the structure, at rest or not.
     struct Heaps {
         Span young, old;
         Address off_heap = 0;        ///< first of its off-heap list
@@ -109,7 +107,7 @@ class ProcessReader {
     PidWords pids_;
     Fields f_{};
     Constants c_{};
-    std::optional<QueueCounter> queue_counter_;  ///< these are there once the names are resolved
+    std::optional<QueueCounter> queue_counter_;  ///< these are set once the names are resolved
     std::optional<RegisteredFields> registered_;
     std::optional<DictionaryFields> dictionary_fields_;
     std::uint32_t bytes_ = 0, psd_bytes_ = 0;

@@ -1,5 +1,5 @@
-// The parts of a process that lie beside its heap: queues, dictionary, argument registers,
-// process-specific data; and the names of all fields that ProcessReader uses.
+// The parts of a process outside its heap: queues, dictionary, argument registers, process-specific
+// data; and the names of all fields that ProcessReader uses.
 
 #include "beam/processes/process.h"
 

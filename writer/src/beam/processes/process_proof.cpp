@@ -10,7 +10,7 @@ namespace beamdump::beam {
 namespace {
 
 /// Whatever moves or replaces a term of the process changes one of these: bounds and tops, chains
-/// and queues that only the process itself alters, and the traces that running leaves.
+/// and queues that only the process changes, and counters that running changes.
 constexpr std::array kFields = {"htop",
                                 "stop",
                                 "heap",
@@ -71,7 +71,7 @@ Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySour
     proof.free_ = names.constant("state_free");
     proof.exiting_ = names.constant("state_exiting");
     proof.gc_ = names.constant("state_gc");
-    // Not one on a dirty scheduler: its code works on a shadow of it (docs/live.md).
+    // Not a process on a dirty scheduler: its code works on a shadow process (docs/live.md).
     proof.running_ = names.constant("state_running") | names.constant("state_running_sys") |
                      names.constant("state_dirty_running_sys");
     proof.lock_main_ = names.constant("lock_main");
@@ -86,8 +86,8 @@ Result<bool> ProcessProof::read(Address process, ProcessReading& into) {
     const auto word = [](std::uint64_t& value, Field field) {
         return std::as_writable_bytes(std::span(&value, 1)).first(field.bytes);
     };
-    // In this order: whoever has taken the lock and already moved a top shows in the later reading
-    // of the lock, wherever the two lie in the structure.
+    // In this order: if somebody has taken the lock and moved a top, the later reading of the lock
+    // shows it, wherever the two are in the structure.
     std::array<memory::BatchRead, 3> reads = {
         {{process, into.structure, false},
          {process + lock_.offset, word(into.lock, lock_), false},

@@ -8,35 +8,35 @@
 
 namespace beamdump::beam {
 
-/// A process's structure as it was read at one moment, and its lock and state words, read after it.
+/// A copy of a process's structure, and of its lock and state words read after it.
 struct ProcessReading {
     std::vector<std::byte> structure;
     std::uint64_t lock = 0;
     std::uint64_t state = 0;
 };
 
-/// Tells whether a process did not change between two readings of its structure, so that what was
-/// copied between them is consistent. docs/capture.md says why these fields suffice (erl_process.c,
+/// Decides whether a process changed between two readings of its structure; if not, what was copied
+/// between them is consistent. docs/capture.md gives the reasons for these fields (erl_process.c,
 /// erl_message.c and erl_proc_sig_queue.c of OTP 25).
 class ProcessProof {
   public:
     /// Fields of Process of which each changes when a term of the process moves or is replaced.
-    /// Error: the layout lacks one.
+    /// Fails if the layout lacks one.
     static Result<std::vector<Field>> watched_fields(const Layout& layout);
 
-    /// Non-owning. `source` must give memory as it is at the moment, not what was cached.
+    /// Non-owning. `source` must not be cached.
     static Result<ProcessProof> open(const Layout& layout, memory::MemorySource& source);
-    /// The same with other fields watched: to see what a missing one lets through.
+    /// The same with other fields, to test what a missing one lets through.
     static Result<ProcessProof> open(const Layout& layout, memory::MemorySource& source,
                                      std::vector<Field> watched);
 
-    /// False: it cannot be read.
+    /// False if it cannot be read.
     Result<bool> read(Address process, ProcessReading& into);
 
-    /// Why a copy that begins after this reading would not be consistent; NONE if it may be.
+    /// Why a copy that begins after this reading cannot be consistent; NONE if it can.
     [[nodiscard]] records::VoidReason busy(const ProcessReading& reading) const;
 
-    /// NONE: nothing that was copied between the readings changed meanwhile.
+    /// NONE if nothing copied between the readings has changed.
     [[nodiscard]] records::VoidReason changed(const ProcessReading& before,
                                               const ProcessReading& after) const;
 

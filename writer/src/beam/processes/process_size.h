@@ -6,12 +6,12 @@
 
 namespace beamdump::beam {
 
-/// How large a process is, as far as its structure tells: for choosing and for estimating, not for
-/// reporting.
+/// The approximate size of a process from its structure, for selection and estimates, not for
+/// reports.
 struct ProcessSize {
     std::uint64_t pid_word = 0;
     std::uint64_t bytes = 0;     ///< heaps and fragments, without messages and binaries
-    std::uint64_t messages = 0;  ///< in its queues, 0 where that is not known
+    std::uint64_t messages = 0;  ///< in its queues; 0 if unknown
     std::uint64_t reductions = 0;
 };
 
@@ -20,7 +20,7 @@ class ProcessSizer {
   public:
     static Result<ProcessSizer> open(Vm& vm);
     [[nodiscard]] std::uint32_t structure_bytes() const { return bytes_; }
-    /// Asks the node for more only where other signals than messages wait.
+    /// Reads more from the target only if signals other than messages are waiting.
     [[nodiscard]] ProcessSize size(std::span<const std::byte> structure) const;
 
   private:

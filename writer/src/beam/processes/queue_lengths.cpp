@@ -7,7 +7,7 @@ constexpr std::uint64_t kMaxSignals = 1U << 20U;
 constexpr std::uint64_t kMaxQueueLength = std::uint64_t{1} << 40U;
 
 std::optional<std::uint64_t> sum(std::optional<std::uint64_t> left, std::uint64_t right) {
-    // More is garbage, as the negative counts are that stand for a request on its way.
+    // More is garbage, as are the negative counts that represent a pending request.
     return left && right < kMaxQueueLength ? std::optional(*left + right) : std::nullopt;
 }
 
@@ -48,8 +48,8 @@ QueueLengths QueueCounter::count(Vm& vm, const StructView& process) const {
     return lengths;
 }
 
-/// Others append to a queue meanwhile: the signals end with what was the last one when the queue
-/// was read.
+/// Others append to a queue meanwhile: the walk ends at the signal that was last when the queue was
+/// read.
 std::optional<std::uint64_t> QueueCounter::before_signals(Vm& vm, const StructView& queue,
                                                           const Signals& signals) const {
     std::optional<std::uint64_t> total = 0;

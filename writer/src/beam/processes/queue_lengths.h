@@ -9,26 +9,26 @@
 
 namespace beamdump::beam {
 
-/// Most buffers of a parallel signal queue: ERTS_PROC_SIG_INQ_BUFFERED_NR_OF_BUFFERS
+/// Maximum number of buffers of a parallel signal queue: ERTS_PROC_SIG_INQ_BUFFERED_NR_OF_BUFFERS
 /// (erl_proc_sig_queue.h, OTP 25 to 29).
 inline constexpr std::uint64_t kSignalBuffers = 64;
 
-/// How many messages wait in a process's queues, as its structure and its signals say. Nothing
-/// where that is not known: a process_info request is on its way (OTP 25), a signal cannot be read,
-/// or the queues change.
+/// The number of messages in a process's queues, from its structure and signals. nullopt if
+/// unknown: a process_info request is pending (OTP 25), a signal cannot be read, or the queues
+/// change.
 struct QueueLengths {
     std::optional<std::uint64_t> own;  ///< inner and middle queue
     std::optional<std::uint64_t> outer;
-    std::optional<std::uint64_t> buffered;  ///< in the parallel buffers; 0 where there are none
+    std::optional<std::uint64_t> buffered;  ///< in the parallel buffers; 0 without any
 
     [[nodiscard]] std::optional<std::uint64_t> all() const {
         return own && outer && buffered ? std::optional(*own + *outer + *buffered) : std::nullopt;
     }
 };
 
-/// Reads those (erl_message.h, erl_proc_sig_queue.h). In OTP 25 a queue counts its messages. From
-/// OTP 27 on, each signal that is not a message counts the messages before it, up to the signal
-/// before that; the queue counts those after the last one.
+/// Reads queue lengths (erl_message.h, erl_proc_sig_queue.h). In OTP 25 a queue counts its
+/// messages. From OTP 27 on, each signal that is not a message counts the messages before it, up to
+/// the signal before that; the queue counts those after the last one.
 class QueueCounter {
   public:
     explicit QueueCounter(LayoutNames& names);
@@ -36,8 +36,8 @@ class QueueCounter {
     [[nodiscard]] QueueLengths count(Vm& vm, const StructView& process) const;
 
   private:
-    /// Where a queue's signals that are not messages are: the places of the pointers to the first
-    /// and the last one.
+    /// A queue's signals that are not messages: the addresses of the pointers to the first and the
+    /// last one.
     struct Signals {
         Field next, last;
     };

@@ -4,8 +4,8 @@
 
 namespace beamdump::beam {
 
-/// Of which kind a link or monitor is (erl_monitor_link.h, ErtsMonLnkNode): a field's value up to
-/// OTP 28, some of its flags from 29 on.
+/// The type of a link or monitor (erl_monitor_link.h, ErtsMonLnkNode): a field up to OTP 28, bits
+/// of its flags from 29 on.
 class RelationType {
   public:
     static RelationType resolve(LayoutNames& names) {

@@ -23,7 +23,7 @@ Address RelationWalker::remote_thing(std::uint64_t word) {
     return boxed_address(word);
 }
 
-/// Collects a page and hands it over when it is full.
+/// Collects a page and passes it on when it is full.
 class RelationWalker::Pager {
   public:
     Pager(std::size_t most, const std::function<Result<void>(records::Relations&)>& page)
@@ -230,7 +230,7 @@ Result<void> RelationWalker::numbers(Address address, std::size_t count, records
     return {};
 }
 
-// The other side of a resource's monitor is no term but the resource: data of a magic binary
+// The other side of a resource's monitor is not a term but the resource: data of a magic binary
 // (erl_nif.c), which process_info shows as the magic binary's reference.
 Result<void> RelationWalker::resource(Address data, records::Monitor& into) {
     const auto address = data - magic_.magic_data.offset + magic_.magic_numbers.offset;

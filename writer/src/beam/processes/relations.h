@@ -20,12 +20,12 @@ class RelationWalker {
         std::uint64_t bytes = 0;
     };
 
-    /// Hands over pages of at most `most` links and monitors. Bounded: a torn list ends with
+    /// Calls back with pages of at most `most` links and monitors. A torn list ends with
     /// kImplausible after `limit` nodes.
     Result<Walked> walk(const ProcessView& process, std::size_t most, std::uint64_t limit,
                         const std::function<Result<void>(records::Relations&)>& page);
 
-    /// Where a remote pid's words stand, given its term word, and how many they are.
+    /// The address and number of a remote pid's words.
     [[nodiscard]] static Address remote_thing(std::uint64_t word);
     [[nodiscard]] std::uint64_t remote_words() const { return thing_bytes_ / 8; }
 
@@ -50,7 +50,7 @@ class RelationWalker {
         std::uint64_t owner_id = 0;
         Address node = 0;
     };
-    /// What process_info(memory) counts for one half of a monitor.
+    /// Bytes that process_info(memory) counts for one half of a monitor.
     Result<std::uint64_t> monitor_bytes(Address address, StructView node);
     /// Words of a reference or remote pid, 0 for an immediate.
     Result<std::uint64_t> term_words(std::uint64_t word);

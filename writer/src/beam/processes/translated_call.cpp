@@ -10,7 +10,7 @@
 namespace beamdump::beam {
 namespace {
 
-/// More entries in one slot than a hash table that grows in time has.
+/// More entries in one slot than a hash table that grows has.
 constexpr int kLongestChain = 64;
 constexpr std::uint64_t kLargestArity = 255;
 constexpr unsigned kTupleArityShift = 6;  // erl_term.h: a tuple's header ends in six zero bits

@@ -6,28 +6,28 @@
 
 namespace beamdump::beam {
 
-/// What a process was started with in fact, where its structure names proc_lib only: proc_lib keeps
-/// it in the process's dictionary under '$initial_call'.
+/// The translated initial call of a process started by proc_lib, which is in the process's
+/// dictionary under '$initial_call'.
 class TranslatedCalls {
   public:
-    /// The key's text.
+    /// The key.
     static constexpr std::string_view kKey = "$initial_call";
 
-    /// `key_atom`: the key's index among the node's atoms; without it nothing is ever found.
+    /// `key_atom`: the key's atom index; nullopt: the node does not have the atom.
     static Result<TranslatedCalls> open(Vm& vm, std::optional<std::uint32_t> key_atom);
 
-    /// {Module, Function, Arity} in the entry of a process that does not change; nothing where
-    /// there is no such entry, it holds something else, or the process is sensitive: the node
-    /// itself does not tell then. Reads the one slot in which it would be.
+    /// {Module, Function, Arity} in the entry of a process that does not change; nullopt if there
+    /// is no such entry, it has another value, or the process is sensitive (the node does not show
+    /// it either). Reads only the slot of the key.
     std::optional<records::Mfa> of(const ProcessView& process);
 
   private:
     TranslatedCalls(Vm& vm, AtomWords atoms) : vm_(&vm), atoms_(atoms) {}
     [[nodiscard]] std::uint64_t slot(std::uint64_t slots) const;
-    /// The value, where `word` is {Key, Value} with this key.
+    /// The value, if `word` is {Key, Value} with this key.
     [[nodiscard]] std::optional<std::uint64_t> value_of(std::uint64_t word) const;
     [[nodiscard]] std::optional<records::Mfa> function(std::uint64_t word) const;
-    /// The elements of the tuple of so many that `word` is.
+    /// The elements, if `word` is a tuple of that size.
     template <std::size_t Arity>
     [[nodiscard]] std::optional<std::array<std::uint64_t, Arity>> tuple(std::uint64_t word) const;
 

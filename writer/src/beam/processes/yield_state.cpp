@@ -9,7 +9,7 @@
 namespace beamdump::beam {
 namespace {
 
-/// A byte that is always so, or any.
+/// A fixed byte, or any.
 constexpr int kAny = -1;
 
 /// How the JIT begins a function that may yield, on x86-64 without frame pointers: a jump over
@@ -21,7 +21,7 @@ constexpr std::array kBeginning = {0xeb, 0x06, kAny, 0xe8, kAny, kAny, kAny,
                                    kAny, 0xff, 0xce,  // dec r14 (OTP 25), dec r14d
                                    0x0f, 0x8e, kAny, kAny, kAny, kAny};  // jle the yield
 constexpr std::size_t kDecrement = 15;
-/// Where its instructions begin, and the first one behind it.
+/// The address of its instructions, and of the first one after them.
 constexpr std::array<std::uint64_t, 5> kInstructions = {0, 8, 15, 18, 24};
 
 bool is_beginning(std::span<const std::byte> code) {
@@ -77,7 +77,7 @@ std::optional<YieldState::State> YieldState::state_of(const target::ThreadRegist
     if (((thread.rsp | thread.r15 | thread.r13 | thread.rbx) & 7U) != 0) {
         return std::nullopt;
     }
-    // The ErtsCodeMFA stands right before the function's code.
+    // The ErtsCodeMFA is directly before the function's code.
     const std::size_t before = kInstructions.back() + mfa_.bytes;
     std::vector<std::byte> bytes(before + kBeginning.size());
     const auto first = thread.rip - before;

@@ -11,11 +11,11 @@
 
 namespace beamdump::beam {
 
-/// Processes that run in JIT-compiled code keep the tops of heap and stack in registers. Where a
-/// thread is at the very beginning of an Erlang function, these are certain: the emulator itself
-/// may put the process aside there, when its reductions are used up (jit/x86/instr_common.cpp,
-/// i_test_yield; OTP 25 to 29). All frames are complete, the arguments are the function's, and no
-/// term is partly written. Elsewhere the state is unknown.
+/// Processes that run in JIT-compiled code keep the tops of heap and stack in registers. At the
+/// very beginning of an Erlang function these are reliable: the emulator itself may schedule the
+/// process out there when its reductions are used up (jit/x86/instr_common.cpp, i_test_yield; OTP
+/// 25 to 29). All frames are complete, the arguments are the function's, and no term is partly
+/// written. Elsewhere the state is unknown.
 class YieldState {
   public:
     static Result<YieldState> open(const Layout& layout);
@@ -28,9 +28,9 @@ class YieldState {
     void record(std::span<const target::ThreadRegisters> threads, memory::MemorySource& memory);
     void forget() { known_.clear(); }
 
-    /// Where the process at that address is among the known: puts into its structure, as it was
-    /// copied, what the emulator would put there (jit/x86/process_main.cpp,
-    /// context_switch_simplified). False: it is not, or it does not fit the structure.
+    /// If the state of the process at that address is known: writes into the copy of its structure
+    /// what the emulator would write there (jit/x86/process_main.cpp, context_switch_simplified).
+    /// False if it is unknown or does not fit the structure.
     [[nodiscard]] bool apply(Address process, std::span<std::byte> structure) const;
 
   private:

@@ -8,11 +8,11 @@
 
 namespace beamdump::beam {
 
-/// Addresses as a person reads them; "nowhere" for none.
+/// Addresses as text; "nowhere" for none.
 std::string listed(const std::vector<memory::Address>& addresses);
 
-/// The one candidate of a search. kImplausible, with all of them, where they are none or several:
-/// nothing is ever guessed. `expected` completes "expected ...": "one hash table named "x"".
+/// The only candidate of a search. kImplausible, with all candidates, if there is none or more than
+/// one. `expected` completes "expected ...": "one hash table named "x"".
 Result<memory::Address> only_one(std::string_view what, std::string_view expected,
                                  const std::vector<memory::Address>& candidates);
 

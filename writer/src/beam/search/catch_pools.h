@@ -6,7 +6,7 @@
 namespace beamdump::beam {
 
 /// Finds bccix (beam_catches.c), the catch tables of the three code indexes, by their shape and by
-/// what the first of their entries lead to.
+/// the code that their first entries point to.
 Result<Address> find_catch_pools(Vm& vm, const ImageSearch& search);
 
 }  // namespace beamdump::beam

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kFewestSlots = 1024;      // erl_process.h: ERTS_MIN_PROCESSES, of ports too
 constexpr std::uint32_t kMaxSlots = 1U << 27U;    // erl_ptab.h: ERTS_PTAB_MAX_SIZE
-constexpr std::uint32_t kSlotsLookedInto = 4096;  // members stand all over the first of them
+constexpr std::uint32_t kSlotsLookedInto = 4096;  // used slots are scattered over the table
 constexpr std::size_t kMaxMembers = 16;
 // A slot may be emptied or filled between two reads.
 constexpr std::size_t kMaxSlotsInMotion = 2;

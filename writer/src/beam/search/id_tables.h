@@ -12,9 +12,8 @@ struct IdTables {
 };
 
 /// Finds the tables of processes and of ports (ErtsPTab, erl_ptab.h): a power of two of slots, its
-/// mask and a mapped array of them; an element that represents a reserved slot, whose identifier
-/// says of which kind the table is; members whose identifiers are of that kind and, of processes,
-/// lead back to their slots.
+/// mask and a mapped array of them; an element for reserved slots, whose identifier has the tag of
+/// the table's kind; members with identifiers of that kind, which for processes match their slots.
 Result<IdTables> find_id_tables(Vm& vm, const ImageSearch& search);
 
 }  // namespace beamdump::beam

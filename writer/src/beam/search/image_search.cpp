@@ -43,7 +43,7 @@ Result<ImageSearch> ImageSearch::read(target::Target& target) {
 }
 
 std::vector<Address> ImageSearch::strings(std::string_view text) const {
-    // What is before it is not examined: linkers let a string be the end of a longer one.
+    // The byte before it is not checked: linkers may merge a string with the end of a longer one.
     std::string pattern(text);
     pattern.push_back('\0');
     std::vector<Address> found;

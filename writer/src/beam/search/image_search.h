@@ -15,8 +15,8 @@ namespace beamdump::beam {
 
 using memory::Address;
 
-/// The runtime's own data segments, copied once, for finding what no symbol names: file-static
-/// tables. Every hash table of the runtime holds a pointer to its own name (hash.h, all releases).
+/// The runtime's own data segments, copied once, to find tables without symbols, e.g. file-static
+/// ones. Every hash table of the runtime has a pointer to its name (hash.h, all releases).
 class ImageSearch {
   public:
     /// Copies the image's read-only and writable segments (about 2 MiB). Only present pages of the
@@ -27,12 +27,13 @@ class ImageSearch {
     /// Addresses of words, in the writable segments, that point to the string `text`.
     [[nodiscard]] std::vector<Address> pointers_to_string(std::string_view text) const;
 
-    /// All strings in the data that begin with `prefix`, and where; each at most `most` bytes.
+    /// All strings in the data that begin with `prefix`, with their addresses; each at most `most`
+    /// bytes.
     [[nodiscard]] std::vector<std::pair<Address, std::string>> texts(std::string_view prefix,
                                                                      std::size_t most) const;
 
-    /// Calls `candidate` for every word-aligned place in the writable segments with `bytes` bytes
-    /// after it; collects the addresses for which it says yes.
+    /// Calls `candidate` for every word-aligned address in the writable segments with `bytes` bytes
+    /// after it; returns the addresses for which it is true.
     [[nodiscard]] std::vector<Address> matching(
         std::size_t bytes,
         const std::function<bool(Address, std::span<const std::byte>)>& candidate) const;

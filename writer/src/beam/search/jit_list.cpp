@@ -202,7 +202,7 @@ Result<JitSelf> find_jit_self(Vm& vm, const ImageSearch& search) {
         });
     ASSIGN_OR_RETURN(const auto descriptor,
                      only_one("__jit_debug_descriptor", "one place with its shape", candidates));
-    // The list is being altered while modules are loaded and purged.
+    // The list changes while modules are loaded and purged.
     for (int attempt = 1;; ++attempt) {
         auto self = read_self(vm, descriptor);
         if (self || attempt == kTries) {

@@ -13,8 +13,8 @@ struct LiteralRange {
     std::uint64_t bytes = 0;
 };
 
-/// Finds two neighbouring words in the runtime's data, an address and a size in whole pages, whose
-/// range holds the literal areas of all loaded modules. Modules must be known.
+/// Finds two adjacent words in the runtime's data, an address and a size in whole pages, whose
+/// range contains the literal areas of all loaded modules. Modules must be known.
 Result<LiteralRange> find_literals(Vm& vm, const ImageSearch& search);
 
 }  // namespace beamdump::beam

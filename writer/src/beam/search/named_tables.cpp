@@ -50,7 +50,7 @@ bool is_index(const Vm& vm, const HashTableFields& fields, StructView table) {
            vm.plausible(table.get(fields.index.segments), sizeof(Address));
 }
 
-/// Where tables of that name and shape begin, ascending.
+/// The addresses of tables of that name and shape, ascending.
 std::vector<Address> tables(const ImageSearch& search, const HashTableFields& fields,
                             std::string_view name, std::uint32_t bytes,
                             const std::function<bool(StructView)>& has_shape) {

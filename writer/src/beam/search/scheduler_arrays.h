@@ -5,7 +5,7 @@
 
 namespace beamdump::beam {
 
-/// Where the scheduler threads' data is, and of how many.
+/// Addresses and counts of the schedulers' data.
 struct SchedulerArray {
     Address address = 0;
     std::uint32_t count = 0;

@@ -101,8 +101,8 @@ Result<std::string> AtomReader::text_at(Address atom, std::uint32_t index, AtomS
     return text;
 }
 
-// atom.c: up to 64 bytes are behind a header on the literals' heap, longer ones in a Binary, of
-// which the term is a part: all of it.
+// atom.c: up to 64 bytes follow a header on the literals' heap; longer texts are in a Binary, to
+// all of which the term refers.
 Result<Address> AtomReader::bytes_of(std::uint64_t term, std::uint64_t length) {
     const auto address = boxed_address(term);
     ASSIGN_OR_RETURN(const auto header, vm_->memory().word(address));

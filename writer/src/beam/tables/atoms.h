@@ -41,7 +41,7 @@ class AtomReader {
     AtomReader(Vm& vm, IndexTableWalker table) : vm_(&vm), table_(table) {}
     Result<std::string> text_at(Address atom, std::uint32_t index, AtomSpace* space = nullptr);
     void count(AtomSpace& space, Address text, std::uint64_t bytes) const;
-    /// Where the bytes of a text are that is a term, a binary of so many bytes.
+    /// The address of the bytes of a text that is a term: a binary of `bytes` bytes.
     Result<Address> bytes_of(std::uint64_t term, std::uint64_t length);
 
     Vm* vm_;
@@ -55,7 +55,7 @@ class AtomReader {
     std::uint64_t heap_bits_tag_ = 0, sub_bits_tag_ = 0;
 };
 
-/// Between atoms' term words (erl_term.h) and their indexes.
+/// Converts between atoms' term words (erl_term.h) and their indexes.
 class AtomWords {
   public:
     static Result<AtomWords> resolve(const Layout& layout);

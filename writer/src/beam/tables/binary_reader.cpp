@@ -53,7 +53,8 @@ Result<std::vector<BinaryView>> BinaryReader::read(std::span<const Address> addr
         binary.facts.set_references(view.get(fields_.references));
         binary.facts.set_flags(static_cast<std::uint32_t>(view.get(fields_.flags)));
         if ((view.get(fields_.flags) & fields_.flag_magic) != 0) {
-            // Its content is a runtime's or a NIF's own data, not bytes of a term: left out.
+            // The content of a magic binary is data of the runtime or of a NIF, not of a term:
+            // omitted.
             binary.facts.set_magic(true);
             magic.push_back(result.size() - 1);
             continue;

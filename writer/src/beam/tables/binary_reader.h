@@ -9,12 +9,12 @@
 
 namespace beamdump::beam {
 
-/// What a Binary structure says (erl_binary.h), with the first part of its bytes.
+/// The facts of a Binary structure (erl_binary.h), with the first part of its bytes.
 struct BinaryView {
     Address address = 0;
     Address data = 0;  ///< of its first byte
     std::uint64_t size = 0;
-    records::Binary facts;       ///< with the prefix, unless the content is left to the caller
+    records::Binary facts;       ///< with the prefix, unless content_apart
     bool content_apart = false;  ///< asked-for content exceeds `inline_bytes`: read it from `data`
     std::uint64_t wanted = 0;    ///< bytes of content that were asked for
 };
@@ -22,12 +22,12 @@ struct BinaryView {
 /// Reads many Binary structures with few system calls.
 class BinaryReader {
   public:
-    /// `keep`: bytes of content to keep, nothing for all. Contents of more than `inline_bytes` are
-    /// left to the caller.
+    /// `keep`: bytes of content to keep; nullopt: all. The caller reads contents of more than
+    /// `inline_bytes`.
     static Result<BinaryReader> open(Vm& vm, std::optional<std::uint64_t> keep,
                                      std::uint64_t inline_bytes);
 
-    /// In the order of `addresses`; structures that cannot be read are left out and counted.
+    /// In the order of `addresses`; unreadable structures are skipped and counted.
     Result<std::vector<BinaryView>> read(std::span<const Address> addresses);
 
     [[nodiscard]] std::uint64_t unreadable() const { return unreadable_; }

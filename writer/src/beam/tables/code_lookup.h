@@ -6,17 +6,17 @@
 
 namespace beamdump::beam {
 
-/// From code addresses to functions, over all loaded instances. Memory: 32 bytes a module, and a
-/// bounded number of answers kept (many processes wait at the same few addresses).
+/// Looks up functions by code address, in all loaded instances. Memory: 32 bytes a module, and a
+/// bounded cache (many processes wait at the same few addresses).
 class CodeLookup {
   public:
-    /// Over the modules that are loaded at this moment.
+    /// Reads the modules that are loaded now.
     static Result<CodeLookup> read(Vm& vm);
     static Result<CodeLookup> build(Vm& vm, std::vector<ModuleCode> modules);
 
     [[nodiscard]] const std::vector<ModuleCode>& modules() const { return modules_; }
     [[nodiscard]] bool in_code(Address pc) const { return module_of(pc) != nullptr; }
-    /// The function at a code address; nothing where no loaded module holds it.
+    /// The function at a code address; nullopt if no loaded module has it.
     std::optional<CodeMfa> function_at(Address pc);
     /// An ErtsCodeMFA inside some module's code or an export entry.
     std::optional<CodeMfa> mfa_at(Address address);

@@ -12,8 +12,7 @@
 namespace beamdump::beam {
 namespace {
 
-/// No table of the runtime holds more: atoms are limited to 2^20 by default, 2^31 at most; beyond
-/// this a count is considered garbage.
+/// A larger count is considered garbage: atoms are limited to 2^20 by default, to 2^31 at most.
 constexpr std::uint32_t kMaxEntries = 1U << 28U;
 
 }  // namespace

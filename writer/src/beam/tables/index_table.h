@@ -26,7 +26,7 @@ class IndexTableWalker {
 };
 
 /// Addresses of all objects in a runtime hash table (hash.h), bucket by bucket. Bounded by the
-/// table's own object count, so that a torn chain ends; kImplausible when more are met.
+/// table's own object count, so that a torn chain ends; kImplausible if there are more.
 Result<std::vector<Address>> hash_objects(Vm& vm, Address table);
 
 }  // namespace beamdump::beam

@@ -34,7 +34,7 @@ struct Names {
     }
 };
 
-/// The Binary that a ProcBin or BinRef names, if it is one.
+/// The Binary of a ProcBin or BinRef, if it is one.
 std::optional<Address> from_refc(Vm& vm, const Names& names, const StructView& thing) {
     const auto binary = thing.get(names.reference.binary);
     if (!vm.plausible(binary, names.binary.content.offset)) {
@@ -76,7 +76,7 @@ Result<void> sweep_literal_binaries(Vm& vm, memory::AddressRange part,
     const std::size_t longest = std::max(names.reference.bytes, names.reference.magic_bytes);
     std::vector<std::byte> block;
     for (auto begin = part.begin; begin < part.end; begin += kBlockBytes) {
-        // A thing may reach into the next block: read on that far.
+        // An object may extend into the next block: read that much more.
         block.resize(std::min(kBlockBytes + longest, part.end - begin));
         if (auto done = vm.bulk().read(begin, block); !done) {
             return wrap("literals", done.error());

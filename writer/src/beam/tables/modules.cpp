@@ -66,7 +66,7 @@ Result<std::vector<ModuleCode>> read_modules(Vm& vm) {
             }
         }
     }
-    // While the node runs, one may be caught as it is being loaded.
+    // In a running node a module may be in the middle of being loaded.
     if (without_length * 10 > result.size()) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("module table: expected code of some length, found none for {} of "
@@ -219,7 +219,7 @@ Result<ModuleReader::HeaderParts> ModuleReader::check_header(const ModuleCode& c
         const auto& table = *lines;
         parts.push_back({"lines", table.start, code.header, code.end()});
         parts.push_back({"lines' places", table.locations, table.start, code.end()});
-        // The names of files come before what they are the files of.
+        // File names precede the lines that refer to them.
         parts.push_back({"files", table.file_names, table.start, table.locations + 1});
         const auto first = vm_->memory().word(table.start);
         parts.push_back({"first line", table.count == 0 ? 0 : first.value_or(~Address{0}),

@@ -5,7 +5,7 @@
 
 namespace beamdump::beam {
 
-/// One instance of a loaded module: its code range and where its header is.
+/// One instance of a loaded module: its code range and the address of its header.
 struct ModuleCode {
     std::uint32_t name_atom = 0;
     records::ModuleInstance instance = records::MODULE_INSTANCE_UNKNOWN;
@@ -19,7 +19,7 @@ struct ModuleCode {
 /// instance whose on_load function has not finished.
 Result<std::vector<ModuleCode>> read_modules(Vm& vm);
 
-/// A function's name as the code knows it.
+/// Module, function and arity from an ErtsCodeMFA.
 struct CodeMfa {
     std::uint32_t module_atom = 0;
     std::uint32_t function_atom = 0;
@@ -38,19 +38,19 @@ class ModuleReader {
                                          std::uint32_t most);
     Result<records::Lines> lines(const ModuleCode& code, std::uint32_t first, std::uint32_t most);
 
-    /// What a module's header leads to.
+    /// The addresses in a module's header.
     struct HeaderParts {
         bool md5 = false;
         bool lines = false;
         bool literals = false;
     };
-    /// kImplausible where what the header points to is not the module's.
+    /// kImplausible if the header points to something that is not the module's.
     Result<HeaderParts> check_header(const ModuleCode& code);
 
-    /// The function that holds a code address inside this module, if any.
+    /// The function at a code address inside this module, if any.
     Result<std::optional<CodeMfa>> function_at(const ModuleCode& code, Address pc);
 
-    /// An ErtsCodeMFA; kImplausible where it does not hold two atoms and an arity.
+    /// An ErtsCodeMFA; kImplausible unless it is two atoms and an arity.
     Result<CodeMfa> mfa_at(Address address);
 
   private:

@@ -24,7 +24,7 @@ Page& page_for(std::vector<Page>& pages, std::size_t items_in_last, std::size_t 
 }
 
 /// Addresses of all ErlFunEntry. From OTP 29 on (erl_fun.c, erl_code_staged.h) those of the active
-/// code index: an entry stays in all of them once it is made.
+/// code index; an entry stays in all indexes once it is made.
 Result<std::vector<Address>> fun_entries(Vm& vm) {
     const bool staged = vm.layout().structure("FunTableEntry").has_value();
     if (!staged) {

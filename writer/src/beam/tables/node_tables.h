@@ -20,7 +20,7 @@ class ExportReader {
     IndexTableWalker table_;
     AtomWords atoms_;
     Field entry_export_;
-    std::optional<ExportFields> export_;  ///< there once the names are resolved
+    std::optional<ExportFields> export_;  ///< set once the names are resolved
 };
 
 /// All fun entries (erl_fun.c) as pages of at most `most`.

@@ -36,7 +36,7 @@ Result<std::optional<Address>> OwnedTableReader::table_of(Address binary, std::u
     if ((flags & binary_.flag_magic) == 0) {
         return std::nullopt;
     }
-    // Magic binaries of other kinds hold anything there.
+    // Magic binaries of other kinds have arbitrary data there.
     const auto table = vm_->memory().word(binary + binary_.magic_data.offset);
     const auto bytes = end_of({owner_, of_binary_, active_, segments_});
     if (!table || *table == 0 || !vm_->plausible(*table, bytes)) {
@@ -64,7 +64,7 @@ Result<void> OwnedTableReader::rows(
     for (std::uint64_t slot = 0; slot < active;) {
         const auto number = (slot + kMissingSlots) / kSegmentSlots;
         const auto segment = vm_->memory().word(segments + number * 8);
-        // From the second segment on slots begin in its midst, and wrap around.
+        // From the second segment on slots begin in the middle of it and wrap around.
         const auto first = slot % kSegmentSlots;
         const auto here = std::min({(number + 1) * kSegmentSlots - kMissingSlots - slot,
                                     kSegmentSlots - first, active - slot});

@@ -15,12 +15,12 @@ class OwnedTableReader {
   public:
     static Result<OwnedTableReader> open(Vm& vm);
 
-    /// The table that a reference's magic binary represents, if it is one of `owner`'s, a pid's
-    /// word. It is known by leading back to the binary.
+    /// The table of a reference's magic binary, if it belongs to `owner`, a pid's word. Checked:
+    /// the table points back to the binary.
     Result<std::optional<Address>> table_of(Address binary, std::uint64_t owner);
 
-    /// Hands over the words of each row's tuple, its header first and at most `words` of them.
-    /// kImplausible where the table is not whole, as when it changes meanwhile.
+    /// Calls back with the words of each row's tuple, its header first, `words` at most.
+    /// kImplausible if the table is inconsistent, e.g. because it changes meanwhile.
     Result<void> rows(Address table, std::size_t words,
                       const std::function<void(std::span<const std::uint64_t>)>& visit);
 

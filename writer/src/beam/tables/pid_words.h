@@ -6,8 +6,8 @@
 
 namespace beamdump::beam {
 
-/// Number and serial of a local pid's word, as <0.Number.Serial> prints them, as an owner id. Where
-/// a word has room for all of a pid's data (from OTP 27 on), its lowest bits are the slot instead.
+/// The owner id (number and serial as printed in <0.Number.Serial>) of a local pid's word. If the
+/// word has all of a pid's data (from OTP 27 on), its lowest bits are the slot instead.
 struct PidWords {
     std::uint64_t tag = 0, shift = 0, number_bits = 0;
     std::uint64_t slots = 0;

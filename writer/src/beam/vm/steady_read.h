@@ -8,15 +8,15 @@
 
 namespace beamdump::beam {
 
-/// Whether the node runs at this moment, so that its data may change while it is read.
+/// Whether the node is running, so that its data may change while it is read.
 using Moving = std::function<bool()>;
 
-/// How often tables of a node that runs are read before they are considered contradictory.
+/// How often tables of a running node are read before they are considered inconsistent.
 inline constexpr int kTableTries = 8;
 inline constexpr std::chrono::milliseconds kBetweenTableTries{2};
 
-/// Calls `read`, and again where it fails because tables are inconsistent: a running node may have
-/// altered them meanwhile. Gives the last call's result.
+/// Calls `read`, and retries if tables are inconsistent, since a running node may have changed
+/// them. Returns the last call's result.
 template <typename Read>
 auto read_steadily(const Moving& moving, Vm& vm, const Read& read) -> decltype(read()) {
     for (int attempt = 1;; ++attempt) {

@@ -9,8 +9,8 @@
 namespace beamdump::beam {
 namespace {
 
-/// Small blocks: many chains have one member on each process's heap, and the rest of the block
-/// would be read for nothing. 4 MiB in all.
+/// Small blocks, since many chains have one member on each process's heap and need nothing else of
+/// the block. 4 MiB in all.
 constexpr std::size_t kCacheBlockBytes = 16U << 10U;
 constexpr std::size_t kCacheBlocks = 256;
 

@@ -17,15 +17,15 @@ using memory::Address;
 
 inline constexpr std::size_t kCodeIndexes = 3;  ///< ERTS_NUM_CODE_IX (code_ix.h, OTP 16 to 29)
 
-/// Where one of the runtime's structures was found, and by what.
+/// The address of a structure of the runtime, and how it was found.
 struct Found {
     std::string name;
     Address address = 0;
     std::string how;  ///< see docs/capture.md, "How things are found"
 };
 
-/// What is known of the VM as a whole: by its etp_* constants, or its version's text, and by a few
-/// globals.
+/// Facts about the VM as a whole, from its etp_* constants or the text of its version, and from a
+/// few globals.
 struct VmFacts {
     std::string otp_release;
     std::string erts_version;
@@ -70,14 +70,14 @@ struct VmTables {
     std::vector<Found> code_points;  ///< beam_normal_exit and the like: code addresses, not tables
 };
 
-/// A VM: the target, the layout that fits its release, and where its tables are (locate_vm() finds
-/// them). Read again after a stop what may have changed (refresh()).
+/// A VM: the target, the layout of its release, and the addresses of its tables, found by
+/// locate_vm(). After a stop call refresh().
 class Vm {
   public:
     Vm(std::unique_ptr<target::Target> target, Layout layout);
 
-    /// From here on this is what is known of it: facts and tables lead to one another, so that they
-    /// are found one by one.
+    /// Sets the facts known so far; facts and tables are found one by one, each with the help of
+    /// others.
     void know(VmFacts facts, VmTables tables, std::vector<Found> found);
 
     [[nodiscard]] target::Target& target() { return *target_; }
@@ -86,19 +86,19 @@ class Vm {
     [[nodiscard]] const VmTables& tables() const { return tables_; }
     [[nodiscard]] const std::vector<Found>& found() const { return found_; }
 
-    /// For following pointers; may be as old as the last refresh() or forget().
+    /// Cached memory, for following pointers; as old as the last refresh() or forget().
     [[nodiscard]] memory::MemorySource& memory() { return memory_; }
-    /// For bulk data: straight from the target, but for what is prefetched.
+    /// Uncached memory, for bulk data; prefetched parts are used.
     [[nodiscard]] memory::MemorySource& bulk() { return bulk_; }
-    /// What is read ahead; memory() and bulk() serve from it.
+    /// Prefetched memory, used by memory() and bulk().
     [[nodiscard]] memory::Prefetched& prefetched() { return prefetched_; }
-    /// Forgets cached memory: what is read next is as it is then.
+    /// Drops cached memory, so that later reads see the current contents.
     void forget();
 
-    /// Forgets cached memory, reads mappings and the active code index again.
+    /// Drops cached memory, and reads mappings and the active code index again.
     Result<void> refresh();
 
-    /// From here on by another layout, that leads to the same tables.
+    /// Replaces the layout; the tables stay.
     void assume(Layout layout) { layout_ = std::move(layout); }
 
     /// Whether an address can be that of a structure: word-aligned, in readable memory.
