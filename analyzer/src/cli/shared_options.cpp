@@ -1,9 +1,10 @@
 #include "cli/shared_options.h"
 
+#include <libdump/base/decimal.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -77,20 +78,14 @@ void add_dump_and_process(CLI::App& app, std::string& dump, std::string& process
 
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& count,
                        const std::string& description) {
-    const auto parsed = [](const std::string& text) -> std::optional<std::uint64_t> {
-        std::uint64_t value = 0;
-        const char* end = text.data() + text.size();
-        const auto [stopped, error] = std::from_chars(text.data(), end, value);
-        return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
-    };
-    const auto set = [&count, parsed](const CLI::results_t& texts) {
-        const auto value = parsed(texts.front());
+    const auto set = [&count](const CLI::results_t& texts) {
+        const auto value = decimal_number(texts.front());
         count = value.value_or(count);
         return value.has_value();
     };
-    const auto check = [parsed](const std::string& text) {
-        return parsed(text) ? std::string()
-                            : fmt::format("\"{}\" is not a number of 0 or more", text);
+    const auto check = [](const std::string& text) {
+        return decimal_number(text) ? std::string()
+                                    : fmt::format("\"{}\" is not a number of 0 or more", text);
     };
     return app.add_option(name, set, description)->check(check, "")->option_text("N");
 }

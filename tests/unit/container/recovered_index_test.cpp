@@ -152,7 +152,7 @@ TEST(RecoveredIndex, UnknownRecordsArePassedOver) {
     records::Epoch any;
     any.set_number(9);
     builder.append(static_cast<RecordKind>(9999), any);
-    builder.append(RecordKind::kPort, any);
+    builder.append(RecordKind::kTimers, any);
     builder.add_process(1);
     DumpReader reader = open_abandoned(builder);
     EXPECT_EQ(reader.recovered()->processes.size(), 1U);

@@ -3,6 +3,7 @@
 #include "query/node/process_line.h"
 #include "query/node/sections.h"
 
+#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/node_scheme.h>
 #include <libdump/model/owner_id.h>
@@ -10,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <unordered_map>
 
 namespace beamdump::query {
@@ -103,11 +103,8 @@ void take_line(const SectionLine& line, Row& row) {
         return;
     }
     const auto number = [&](Place place) {
-        std::uint64_t value = 0;
-        const auto* const end = line.value.data() + line.value.size();
-        const auto read = std::from_chars(line.value.data(), end, value);
-        if (read.ec == std::errc() && read.ptr == end) {
-            row[place] = value;
+        if (const auto value = decimal_number(line.value)) {
+            row[place] = *value;
         }
     };
     if (*line.name == "Connected") {

@@ -3,12 +3,12 @@
 #include "query/node/choice.h"
 #include "query/tables/first_items.h"
 
+#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/term/atom_text.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <tuple>
 #include <unordered_map>
@@ -30,13 +30,6 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-std::optional<std::uint64_t> number_of(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                    : std::nullopt;
-}
-
 /// erlexec passes the emulator's flags as -t, before `--` (erl_init.c, OTP 25.2.3). Nothing where
 /// the command line is not known whole.
 void find_limit(const Dump& dump, AtomReport& report) {
@@ -54,8 +47,8 @@ void find_limit(const Dump& dump, AtomReport& report) {
         if (at->starts_with("-t")) {
             const auto next = std::next(at);
             report.limit_is_default = false;
-            report.limit = at->size() > 2 ? number_of(std::string_view(*at).substr(2))
-                           : next != end  ? number_of(*next)
+            report.limit = at->size() > 2 ? decimal_number(std::string_view(*at).substr(2))
+                           : next != end  ? decimal_number(*next)
                                           : std::nullopt;
         }
     }

@@ -2,21 +2,13 @@
 
 #include "query/node/sections.h"
 
+#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
-
-#include <charconv>
 
 namespace beamdump::query {
 namespace {
 
 constexpr std::uint64_t kWordBytes = 8;
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    return whole ? std::optional(number) : std::nullopt;
-}
 
 std::optional<bool> flag_of(std::string_view text) {
     return text == "true"    ? std::optional(true)
@@ -37,9 +29,9 @@ void take(EtsTableLine& table, const SectionLine& line, std::uint64_t word_bytes
     } else if (name == "Name") {
         table.name = value;
     } else if (name == "Objects") {
-        table.size = number_of(value);
+        table.size = decimal_number(value);
     } else if (name == "Words") {
-        const auto words = number_of(value);
+        const auto words = decimal_number(value);
         table.memory_bytes = words ? std::optional(*words * word_bytes) : std::nullopt;
     } else if (name == "Type") {
         table.type = value;

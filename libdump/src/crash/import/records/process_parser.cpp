@@ -3,21 +3,15 @@
 #include "crash/import/records/relation_parser.h"
 #include "crash/import/words/code_parser.h"
 
+#include <libdump/base/decimal.h>
+
 #include <array>
-#include <charconv>
 #include <limits>
 
 namespace beamdump::crash {
 namespace {
 
 constexpr std::size_t kLongestValue = 64U << 10U;
-
-std::optional<std::uint64_t> number(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                    : std::nullopt;
-}
 
 struct StateName {
     std::string_view text;
@@ -130,7 +124,7 @@ bool ProcessReader::code(std::string_view key, std::string_view value) {
 }
 
 void ProcessReader::sizes(std::string_view key, std::string_view value) {
-    const auto count = number(value);
+    const auto count = decimal_number(value);
     if (!count) {
         return;
     }
