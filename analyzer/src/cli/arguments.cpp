@@ -39,9 +39,9 @@ std::string nearest_command(Commands commands, std::string_view word) {
     return nearest.best();
 }
 
-/// Where the first argument that is not an option is not a command, the command is left out,
-/// misspelled or in the wrong place. Gives the arguments with the command that is meant, or says
-/// which one may be.
+/// If the first argument that is not an option is not a command, the command is missing, misspelled
+/// or in the wrong place. Returns the arguments with the intended command, or an error that
+/// suggests one.
 Result<std::vector<std::string>> with_command(Commands commands,
                                               std::vector<std::string> arguments) {
     const auto is_option = [](const std::string& argument) { return argument.starts_with('-'); };

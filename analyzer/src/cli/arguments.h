@@ -12,7 +12,7 @@
 
 namespace beamdump::cli {
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Request {
     std::unique_ptr<Command> command;
     bool stats = false;
@@ -24,8 +24,8 @@ struct Notice {
     std::string text;
 };
 
-/// Arguments without the program's name. Where they name no command, the first one of the table is
-/// meant. Fails with kUsage.
+/// Parses arguments without the program's name. Without a command the first one of the table is
+/// used. Fails with kUsage.
 Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> arguments);
 
 }  // namespace beamdump::cli

@@ -10,16 +10,16 @@
 
 namespace beamdump::cli {
 
-/// What came of a command.
+/// The outcome of a command.
 struct Outcome {
     bool incomplete = false;  ///< void or withheld process, gaps in the terms
 };
 
-/// One command of the program: its options, its question and how the answer is written. Made anew
-/// for each command line.
+/// One command of the program: its options, its query and its output. One object for each command
+/// line.
 class Command {
   public:
-    /// What help shows.
+    /// For the help.
     struct Description {
         std::string_view name;
         std::string_view purpose;  ///< one sentence, without a full stop
@@ -34,7 +34,7 @@ class Command {
     [[nodiscard]] virtual Description description() const = 0;
     /// Options are values of this object, which outlives the parsing.
     virtual void add_options(CLI::App& app) = 0;
-    /// After parsing: looks into values that the parser takes as they are. kUsage.
+    /// Checks values that the parser does not check. Called after parsing. kUsage.
     virtual Result<void> check_options() { return {}; }
     virtual Result<Outcome> run(Invocation& invocation) = 0;
 };

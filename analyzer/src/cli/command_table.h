@@ -7,8 +7,7 @@
 
 namespace beamdump::cli {
 
-/// The program's commands, in the order in which help shows them. The first is meant where a
-/// command line names none.
+/// The program's commands in the order of the help. The first is the default.
 std::vector<std::unique_ptr<Command>> make_commands();
 
 }  // namespace beamdump::cli

@@ -2,12 +2,12 @@
 
 namespace beamdump::cli {
 
-/// How the program ends; the same in beamdump-capture.
+/// Exit statuses; the same as beamdump-capture's.
 enum class ExitStatus : int {
     kDone = 0,
     kFailed = 1,
     kUsage = 2,
-    kIncomplete = 3,  ///< done, but of a cut dump, a void process, or with marked gaps
+    kIncomplete = 3,  ///< done, but with a truncated dump, a void process, or placeholders
 };
 
 }  // namespace beamdump::cli

@@ -12,13 +12,13 @@
 
 namespace beamdump::cli {
 
-/// One run of a command: where its answer and its remarks go, and the dumps that it has opened.
+/// One run of a command: its output, its standard error, and the dumps that it has opened.
 class Invocation {
   public:
     /// Non-owning.
     Invocation(render::Output& out, render::Output& err) : out_(out), err_(err) {}
 
-    /// What a dump may take that is opened from here on.
+    /// Memory limits for dumps opened later.
     void set_limits(const InputLimits& limits) { limits_ = limits; }
     [[nodiscard]] const InputLimits& limits() const { return limits_; }
 
@@ -28,7 +28,7 @@ class Invocation {
     /// One line on standard error: "beamdump-analyze: ...".
     void report(std::string_view sentence);
 
-    /// Opens a dump, which stays open. Of a crash dump, `choice` says what is needed.
+    /// Opens a dump, which stays open. `choice`: what to convert of a crash dump.
     Result<Dump*> open(const std::string& path, const crash::ConvertChoice& choice);
     [[nodiscard]] const std::deque<input::OpenedDump>& opened() const { return opened_; }
 

@@ -10,10 +10,10 @@
 
 namespace beamdump::cli {
 
-/// What a command writes to: the file that was named, or standard output for `-`.
+/// A command's output: a file, or standard output for `-`.
 Result<std::unique_ptr<ByteSink>> open_sink(const OutputChoice& output, render::Output& out);
 
-/// Names the part of the file that is left behind, where the sentence does not.
+/// Adds the name of the partial file to an error without it.
 Error with_partial(Error error, const std::string& output);
 
 }  // namespace beamdump::cli

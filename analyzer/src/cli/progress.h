@@ -11,19 +11,18 @@
 
 namespace beamdump::cli {
 
-/// Shows how far a long command is: one line, on a terminal only.
+/// The progress of a long command: one line, on a terminal only.
 class ProgressLine {
   public:
     /// Non-owning.
     explicit ProgressLine(render::Output& err) : err_(err), shows_(err.is_terminal()) {}
 
-    /// How much of how many things `phase` has done, and `remark` behind that. Every tenth of a
-    /// second at most.
+    /// Shows `phase` with done and total counts and a remark, at most every tenth of a second.
     void update(std::string_view phase, std::uint64_t done, std::optional<std::uint64_t> total,
                 const std::function<std::string()>& remark = {});
-    /// Says something that is known before the end, once, in a line that stays; on a terminal only.
+    /// Prints a line that stays, on a terminal only.
     void say(std::string_view sentence);
-    /// Removes the line, so that what follows stands alone.
+    /// Removes the line.
     void clear();
 
   private:

@@ -12,13 +12,13 @@
 
 namespace beamdump::cli {
 
-/// Says that there are marks in the terms instead of what could not be shown.
+/// Reports placeholders in the terms.
 void report_placeholders(Invocation& invocation, std::uint64_t placeholders);
 
-/// "<0.12.0> was running when it was captured", and why where `detail` says more.
+/// "<0.12.0> was running when it was captured", with `detail` if there is any.
 std::string void_sentence(const query::ProcessLine& line, std::string_view detail = {});
 
-/// The outcome of a listing of one process's terms, whatever they are.
+/// The outcome of a listing of one process's terms.
 template <typename Listing>
 Outcome report_listing(Invocation& invocation, const Listing& listing, std::string_view what) {
     if (listing.withheld() == Withheld::kSensitive) {

@@ -31,8 +31,8 @@ void report_stats(render::Output& err, const input::OpenedDump& opened) {
     }
 }
 
-/// What of a dump could not be read, a sentence each; without what `ended` says, the error that
-/// ended the answer, if one did.
+/// One sentence for each part of a dump that could not be read, except for `ended`, the error that
+/// ended the answer, if any.
 std::vector<std::string> unread(const input::OpenedDump& opened, const std::string& ended,
                                 bool one_of_several) {
     auto sentences = opened.missing();
@@ -76,7 +76,7 @@ Ended run_request(const Request& request, Invocation& invocation) {
     auto outcome = request.command->run(invocation);
     out.flush();
     if (const auto& error = out.error()) {
-        // A reader that has seen enough is no failure, and wants no words about it.
+        // A reader that closes the pipe early is not an error to report.
         return error->code == ErrorCode::kClosedPipe ? Ended{ExitStatus::kDone}
                                                      : fail_with(invocation, *error);
     }

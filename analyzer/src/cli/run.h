@@ -11,15 +11,16 @@
 
 namespace beamdump::cli {
 
-/// The whole program: `arguments` without its name, the answer to `out`, everything else to `err`.
+/// How a run ended.
 struct Ended {
     ExitStatus status = ExitStatus::kFailed;
-    /// Of the error that ended the answer; nothing with kFailed: one that nobody expected.
+    /// Code of the error that ended the answer; nullopt with kFailed: an unexpected exception.
     std::optional<ErrorCode> error = {};
 };
+/// The whole program: `arguments` without its name, the answer to `out`, everything else to `err`.
 Ended run_to_end(const std::vector<std::string>& arguments, render::Output& out,
                  render::Output& err);
-/// The same, when no more than the status matters.
+/// The same; returns the status only.
 ExitStatus run(const std::vector<std::string>& arguments, render::Output& out, render::Output& err);
 
 }  // namespace beamdump::cli

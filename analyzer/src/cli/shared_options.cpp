@@ -21,7 +21,7 @@ crash::ConvertChoice choice_of(crash::ConvertChoice::Heaps heaps, std::string pr
     return choice;
 }
 
-/// CLI11's sizes, such as 500MB and 4GiB, refused in a sentence of our own.
+/// CLI11's sizes, such as 500MB and 4GiB, with an error message of this program.
 CLI::Validator size_value() {
     const auto to_bytes = [size = CLI::AsSizeValue(false)](std::string& text) {
         const auto given = text;

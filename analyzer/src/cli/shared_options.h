@@ -13,28 +13,27 @@
 
 namespace beamdump::cli {
 
-// Options that several commands have, said the same everywhere.
+// Options that several commands have in common.
 
 /// --json
 void add_json(CLI::App& app, bool& json);
-/// How an answer is written.
+/// The output format.
 struct AnswerOptions {
     bool json = false;
     bool wide = false;  ///< do not cut lines to a terminal's width
 };
 /// --json and --wide
 void add_answer(CLI::App& app, AnswerOptions& answer);
-/// --term-bytes: truncates each `what`. Given, it says how long terms may be, instead of the
-/// terminal's width.
+/// --term-bytes: truncates each `what`. If given, it replaces the limit of the terminal's width.
 void add_term_bytes(CLI::App& app, std::size_t& bytes, AnswerOptions& answer,
                     const std::string& what);
-/// Where the answer goes, fitting its terminal as wanted.
+/// The output, with lines cut to the terminal unless --wide.
 render::Output& fitted(render::Output& out, const AnswerOptions& answer);
 /// DUMP
 void add_dump(CLI::App& app, std::string& dump);
 /// DUMP and PROCESS
 void add_dump_and_process(CLI::App& app, std::string& dump, std::string& process);
-/// An option that takes a decimal number, and nothing else: no sign, no base.
+/// An option that takes a decimal number without sign or prefix.
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& count,
                        const std::string& description);
 /// --filter TEXT, repeatable. `what`: "Only modules whose name contains TEXT".
@@ -48,9 +47,9 @@ struct OutputChoice {
 };
 CLI::Option* add_output(CLI::App& app, OutputChoice& output, const std::string& description);
 
-/// What a command needs of a crash dump about whose processes it only lists facts.
+/// What to convert for a command that lists only facts of processes.
 crash::ConvertChoice no_heaps();
-/// ... about one process, whose terms are read when they are shown, or before.
+/// ... for one process, whose terms are read lazily or in advance.
 crash::ConvertChoice lazy_heap_of(const std::string& process);
 crash::ConvertChoice heap_of(const std::string& process);
 /// ... about the terms of all processes.

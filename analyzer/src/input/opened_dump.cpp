@@ -31,7 +31,7 @@ bool is_crash_dump(const std::string& path) {
     if (!S_ISREG(status.st_mode)) {
         return false;
     }
-    // Before R10 crash dumps had no sections: that is told apart from what is no crash dump.
+    // Crash dumps before R10 had no sections: distinguished from other files.
     constexpr std::array kStarts = {"=erl_crash_dump"sv, "<Erlang crash dump>"sv, "\x1f\x8b"sv,
                                     "\xfd"
                                     "7zXZ\0"sv,

@@ -11,16 +11,16 @@
 
 namespace beamdump::input {
 
-/// A dump to ask, whatever kind of file it came from.
+/// An open dump, from any kind of file.
 class OpenedDump {
   public:
-    /// As it was asked for.
+    /// As given on the command line.
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// Of a crash dump, or its conversion: what of the text the answer lacks because it could not
-    /// be read, a sentence each; besides the dump's own damage.
+    /// For a crash dump or its conversion: one sentence for each unreadable part of the text that
+    /// the answer lacks, besides the dump's own damage.
     [[nodiscard]] std::vector<std::string> missing() const;
     [[nodiscard]] Dump& dump() const { return *dump_; }
-    /// Of a crash dump: bytes of its text that were read until now, and that it has.
+    /// For a crash dump: bytes of its text read so far, and in all.
     struct TextStats {
         std::uint64_t bytes_read = 0;
         std::uint64_t bytes = 0;
@@ -38,12 +38,12 @@ class OpenedDump {
     std::unique_ptr<Dump> dump_;
 };
 
-/// Whether the file is the text of a crash dump, plain or packed, or comes through a pipe, which
-/// nothing else may; told by its first bytes. `-` is standard input.
+/// Whether the file is a crash dump's text, plain or compressed (by its first bytes), or a pipe,
+/// which only crash dumps may be. `-` is standard input.
 bool is_crash_dump(const std::string& path);
 
-/// Opens a dump. Of a crash dump, a dump of what `choice` names is made in a temporary file without
-/// a name; the name of `path` is needed no more then.
+/// Opens a dump. A crash dump is converted, as `choice` says, to a temporary file without a name;
+/// `path` is not needed any more then.
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                              const crash::CrashDump::Progress& progress,
                              const crash::CrashDump::HeaderSeen& header_seen,

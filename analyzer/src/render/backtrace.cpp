@@ -21,7 +21,7 @@ class Allowance {
     explicit Allowance(const BacktraceFormat& format)
         : chunk_(format.chunk_bytes), left_(format.max_bytes) {}
 
-    /// Bytes to ask for; 0 when all is used up.
+    /// Bytes to request next; 0 when the limit is reached.
     [[nodiscard]] std::size_t next() const {
         return static_cast<std::size_t>(std::min<std::uint64_t>(chunk_, left_));
     }
@@ -32,7 +32,7 @@ class Allowance {
     std::uint64_t left_;
 };
 
-/// What comes before a term, at most what is left of the allowance. Says whether it was cut.
+/// Writes what comes before a term within the allowance; returns whether it was cut.
 bool put(Output& output, Allowance& allowance, std::string_view text) {
     while (!text.empty()) {
         const std::size_t step = std::min(allowance.next(), text.size());
@@ -46,7 +46,7 @@ bool put(Output& output, Allowance& allowance, std::string_view text) {
     return false;
 }
 
-/// What a stack is made of: no mark can be in the VM's own text.
+/// The sources of a stack's text, into which no marks can be put.
 constexpr auto of_text() {
     std::array<std::string_view, kPartsOfTerms.size() + 5> values{"frames", "function", "catch",
                                                                   "registers", "arguments"};
@@ -69,7 +69,7 @@ std::string frame_text(const query::FrameLine& frame, const Marks& marks) {
     return text + (frame.continued ? "  (continued)\n" : "\n");
 }
 
-/// One register's line: x or y. Says whether it was cut.
+/// Writes the line of an x or y register; returns whether it was cut.
 bool put_register(Output& output, query::Backtrace& backtrace, Allowance& allowance, char kind,
                   const query::RegisterLine& shown, const Marks& marks) {
     const std::string_view mark = kind == 'x'      ? marks.mark({"arguments"})
@@ -107,7 +107,7 @@ void write_frame_members(JsonWriter& json, const query::FrameLine& frame) {
     json.member("cut_short", frame.cut_short);
 }
 
-/// One register's object. Says whether its term was cut.
+/// Writes one register's object; returns whether its term was cut.
 bool write_register(JsonWriter& json, Output& output, query::Backtrace& backtrace,
                     Allowance& allowance, const query::RegisterLine& shown) {
     bool cut = false;
@@ -148,7 +148,7 @@ bool backtrace_text(Output& output, query::Backtrace& backtrace, const Backtrace
         output.flush();
         chunk.clear();
     }
-    // Whether anything would follow, only one more byte can tell.
+    // Requests one more byte to find out whether text is left.
     return output.ok() && backtrace.next_text(1, chunk) > 0;
 }
 

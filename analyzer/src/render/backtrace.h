@@ -14,8 +14,8 @@ struct BacktraceFormat {
     std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();  ///< of text, in total
 };
 
-/// The VM's own text. Every chunk is passed on as soon as it is there. Says whether the text was
-/// cut at max_bytes; that holds for all three.
+/// The VM's own text. Every chunk is written at once. Returns, like the other two, whether the text
+/// was cut at max_bytes.
 bool backtrace_text(Output& output, query::Backtrace& backtrace, const BacktraceFormat& format);
 
 /// A line for each frame, with file and line, and below it a line for each y register.

@@ -13,7 +13,7 @@ namespace beamdump::render {
 
 namespace {
 
-/// Marks for values of either dump, and for what is made of both.
+/// Marks for values of either dump, and for values computed from both.
 struct DiffMarks {
     Marks before;
     Marks after;

@@ -78,7 +78,7 @@ void print_areas(Output& output, const query::HeapReport& report, const Marks& m
     }
 }
 
-/// Where a root is; a dictionary's long key to its end.
+/// The root as text, with the full key of a dictionary entry.
 Table::Cell root_cell(const query::RootLine& line, const std::string& function) {
     return line.key && line.key->more ? term_cell(*line.key, "dictionary ")
                                       : Table::Cell{one_line(query::root_text(line)) + function};

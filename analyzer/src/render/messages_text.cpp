@@ -53,7 +53,7 @@ void print_histogram(Output& output, const query::MessageHistogram& histogram, c
     }
 }
 
-/// Where the entries of a page are numbered: as wide as the last number that may come.
+/// The width of the column of entry numbers: that of the largest possible number.
 std::size_t number_width(std::uint64_t from, std::uint64_t limit, std::uint64_t entries) {
     const auto last = limit == 0 ? entries : std::min(entries, from + std::min(limit, entries));
     return count_text(last > 0 ? last - 1 : 0).size();

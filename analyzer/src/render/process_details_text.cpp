@@ -49,7 +49,7 @@ std::string heading(std::string name) {
     return name;
 }
 
-/// A heading with the count, the rows, and how many are not shown.
+/// A heading with the count, the rows, and the number of rows not shown.
 template <typename Item, typename Row>
 void print_list(Output& output, std::string_view title, const query::Excerpt<Item>& list,
                 std::vector<Table::Column> columns, Row row) {
@@ -170,7 +170,7 @@ void print_lists(Output& output, const query::ProcessDetails& details, const Mar
                });
 }
 
-/// What has no place for a mark: whether a link is on its way out shows only if it is.
+/// Values without a place for a mark: e.g. a link's unlinking state, shown only if it is set.
 constexpr auto unmarked() {
     std::array<std::string_view, kPartsOfTerms.size() + 1> values{"unlinking"};
     std::ranges::copy(kPartsOfTerms, values.begin() + 1);

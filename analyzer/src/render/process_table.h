@@ -10,9 +10,9 @@
 
 namespace beamdump::render {
 
-/// Processes as rows: pid, name, memory, reductions, messages, status, current function.
-/// What the memory of processes is made of, where it is not what the node counted: a line.
-/// `which`: of two dumps, "before: " or "after: ".
+/// Processes as rows: pid, name, memory, reductions, messages, status, current function. A line
+/// about the processes' memory, if it was computed instead of read. `which`: of two dumps, "before:
+/// " or "after: ".
 void print_memory_notice(Output& output, const query::DumpFacts& facts,
                          std::string_view which = "");
 

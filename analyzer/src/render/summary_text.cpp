@@ -18,7 +18,7 @@ using query::Summary;
 
 constexpr std::string_view kUnknown = "unknown";
 
-/// Parts of a sentence that are known, with commas.
+/// The known parts of a sentence, separated by commas.
 class Phrase {
   public:
     Phrase& add(std::string part) {

@@ -27,10 +27,10 @@ std::optional<pid_t> process_id(const std::string& text) {
                                                                     : std::nullopt;
 }
 
-/// What is examined, which could be opened.
+/// The opened target.
 struct Subject {
     fit::OpenTarget open;
-    std::string incomplete{};  ///< how much of a core was cut off, if any
+    std::string incomplete{};  ///< how much of a core is missing, if any
 };
 
 Result<Subject> open_core(const CheckOptions& options) {
@@ -72,13 +72,13 @@ Result<beam::LocateOptions> layout_of(const CheckOptions& options) {
     return how;
 }
 
-/// Whether an error says something about the layout, and not about how the target can be read.
+/// Whether an error is about the layout, not about reading the target.
 bool of_the_layout(ErrorCode code) {
     return code == ErrorCode::kImplausible || code == ErrorCode::kUnsupported ||
            code == ErrorCode::kUnmapped;
 }
 
-/// Names the layout, where the sentence does not.
+/// Adds the layout's name to an error without it.
 std::string refusal(const beam::LocateOptions& how, const Error& error) {
     const bool said = !how.layout || error.message.contains("does not fit");
     return said ? error.message

@@ -40,7 +40,7 @@ void add(Lines& lines, std::string_view name, const Value* a, const Value* b) {
                                 b == nullptr ? "absent" : shown(*b)));
 }
 
-/// Calls `visit` with the name and both sides' values: first all of `a`, then what only `b` has.
+/// Calls `visit` with names and both sides' values: first all of `a`, then those only in `b`.
 template <typename Value, typename Visit>
 void each_pair(const Named<Value>& a, const Named<Value>& b, const Visit& visit) {
     for (const auto& [name, value] : a) {

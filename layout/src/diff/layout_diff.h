@@ -7,8 +7,8 @@
 
 namespace beamdump::layout {
 
-/// One line for each structure, field and constant in which two layouts differ; what only one of
-/// them has counts. Names, releases and sources are not compared.
+/// One line for each structure, field and constant that differs or is in only one of two layouts.
+/// Names, releases and sources are not compared.
 std::vector<std::string> layout_diff(const LayoutFile& a, const LayoutFile& b);
 
 }  // namespace beamdump::layout

@@ -29,7 +29,7 @@ std::unexpected<Error> bad(const std::string& path, std::string_view what) {
     return fail(ErrorCode::kUnsupported, fmt::format("{}: {}", path, what));
 }
 
-/// The bytes that a data symbol names; empty where the file has none for it.
+/// The bytes of a data symbol; empty if the file has none.
 std::span<const std::byte> symbol_bytes(Elf* elf, const GElf_Sym& symbol, bool relocatable) {
     auto* section = elf_getscn(elf, symbol.st_shndx);
     GElf_Shdr header;

@@ -18,7 +18,7 @@ bool is_complete(Dwarf_Die& die) {
     return dwarf_attr(&die, DW_AT_declaration, &attribute) == nullptr;
 }
 
-/// Its name and version, without the options, which decide no layout.
+/// The compiler's name and version, without options.
 std::string_view compiler_of(Dwarf_Die& unit) {
     Dwarf_Attribute attribute;
     const char* text = dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &attribute));
@@ -129,7 +129,7 @@ std::vector<Dwarf_Die> DebugTypes::definitions(std::string_view name) const {
             result.push_back(type);
             continue;
         }
-        // A typedef of a structure that this unit only declares: another unit may define it.
+        // A typedef of a structure that is only declared in this unit: another unit may define it.
         const char* tag_name = is_structure ? dwarf_diename(&type) : nullptr;
         if (tag_name != nullptr) {
             const auto prefix = tag == DW_TAG_union_type ? "union" : "struct";

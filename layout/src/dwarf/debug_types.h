@@ -13,21 +13,21 @@
 
 namespace beamdump::layout {
 
-/// The named types of a program built with -g, by DWARF. Types inside functions, classes and
-/// namespaces are left out: none of the runtime's are there.
+/// The named types in the DWARF of a program built with -g. Types inside functions, classes and
+/// namespaces are ignored, since the runtime's are elsewhere.
 class DebugTypes {
   public:
-    /// A program or shared library; an object file (.o) is refused, its DWARF is not linked yet.
+    /// A program or shared library; an object file (.o) is refused, since its DWARF is not linked.
     static Result<DebugTypes> open(const std::string& path);
 
-    /// Every complete definition of "struct NAME", "union NAME", or of what a typedef NAME
-    /// represents: one for each translation unit that has it. Empty where there is none.
+    /// Every complete definition of "struct NAME", "union NAME", or of a typedef NAME: one for each
+    /// translation unit that has it. May be empty.
     [[nodiscard]] std::vector<Dwarf_Die> definitions(std::string_view name) const;
 
     [[nodiscard]] std::uint64_t word_bytes() const { return word_bytes_; }
     /// "x86-64", or the number of the ELF machine.
     [[nodiscard]] const std::string& machine() const { return machine_; }
-    /// The first unit's compiler, as it names itself: "GNU C17 12.2.0".
+    /// The first unit's compiler: "GNU C17 12.2.0".
     [[nodiscard]] const std::string& compiler() const { return compiler_; }
 
   private:
@@ -47,7 +47,7 @@ class DebugTypes {
     std::string compiler_;
 };
 
-/// What is left of a type without typedefs and qualifiers.
+/// A type without typedefs and qualifiers.
 Dwarf_Die underlying_type(Dwarf_Die type);
 
 }  // namespace beamdump::layout

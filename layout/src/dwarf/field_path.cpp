@@ -12,7 +12,7 @@
 namespace beamdump::layout {
 namespace {
 
-constexpr int kDeepest = 16;  // of members without a name inside one another
+constexpr int kDeepest = 16;  // nested anonymous members
 
 struct Member {
     Dwarf_Die die{};
@@ -41,7 +41,7 @@ Result<Dwarf_Die> type_of(Dwarf_Die& die) {
     return underlying_type(type);
 }
 
-/// A union's members have no offset in DWARF; a bit-field's is in bits and of no use here.
+/// A union's members have no offset in DWARF; a bit-field's is in bits and not supported here.
 Result<std::uint64_t> offset_of(Dwarf_Die& member) {
     if (!has_attribute(member, DW_AT_data_member_location)) {
         return 0;
@@ -52,7 +52,7 @@ Result<std::uint64_t> offset_of(Dwarf_Die& member) {
     return fail(ErrorCode::kUnsupported, "DWARF computes a member's offset at run time");
 }
 
-/// kNotFound where neither the structure nor a nameless member of it has that member.
+/// kNotFound if neither the structure nor an anonymous member of it has that member.
 Result<Member> find_member(Dwarf_Die structure, std::string_view name, int depth = 0) {
     Dwarf_Die die;
     if (depth < kDeepest && dwarf_child(&structure, &die) == 0) {
@@ -70,7 +70,7 @@ Result<Member> find_member(Dwarf_Die structure, std::string_view name, int depth
             }
             const auto type = type_of(die);
             if (!type) {
-                continue;  // a nameless bit-field: room between others
+                continue;  // an unnamed bit-field: padding
             }
             auto inner = find_member(*type, name, depth + 1);
             if (inner) {

@@ -9,15 +9,15 @@
 
 namespace beamdump::layout {
 
-/// What a C path such as "u.initial" or "sig_qs.first" leads to in a structure.
+/// The member of a structure at a C path such as "u.initial" or "sig_qs.first".
 struct Place {
     Field field;
-    bool flexible = false;  ///< an array of no fixed length: `field.bytes` is of one element
+    bool flexible = false;  ///< a flexible array member: `field.bytes` is of one element
 };
 
-/// Follows a path of member names with dots between; members of members without a name count as
-/// the structure's own, as in C. Errors: kNotFound where a name is missing, kUnsupported for a
-/// bit-field (a layout has no bits) and for DWARF that does not say offset or size plainly.
+/// Resolves a path of member names separated by dots; anonymous members are searched as in C.
+/// Errors: kNotFound for a missing name, kUnsupported for a bit-field (a layout has no bits) and
+/// for DWARF without plain offset or size.
 Result<Place> find_place(Dwarf_Die structure, std::string_view path);
 
 }  // namespace beamdump::layout

@@ -115,7 +115,7 @@ Result<void> extract_structure(const DebugTypes& types, const std::string& name,
     return {};
 }
 
-/// In the order of the names; what the object has beyond them comes last.
+/// In the order of the names; other constants of the object come last.
 void extract_constants(const ConstantsObject& object, const Names& names, Extracted& result) {
     for (const auto& name : names.constants) {
         if (const auto* value = find(object.constants, name)) {

@@ -19,9 +19,8 @@ struct Extracted {
     std::vector<std::string> missing;
 };
 
-/// Measures what `names` lists. An array of no fixed length counts as one element, and as part of
-/// its structure, as if declared [1]. Error: two translation units that see one structure
-/// differently.
+/// Reads all offsets and sizes for `names`. A flexible array member counts as one element inside
+/// its structure, as if declared [1]. Fails if two translation units see a structure differently.
 Result<Extracted> extract(const DebugTypes& types, const ConstantsObject& constants,
                           const Names& names);
 

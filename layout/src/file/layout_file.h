@@ -10,7 +10,7 @@
 
 namespace beamdump::layout {
 
-/// Where a field is in a structure, in bytes.
+/// Offset and size of a field, in bytes.
 struct Field {
     std::uint64_t offset = 0;  ///< from the structure's start
     std::uint64_t bytes = 0;
@@ -18,7 +18,7 @@ struct Field {
     bool operator==(const Field&) const = default;
 };
 
-/// Pairs by name, in the order of the file: layouts are read by people, and compared line by line.
+/// Pairs by name, in the order of the file, since layouts are read and compared line by line.
 template <typename Value>
 using Named = std::vector<std::pair<std::string, Value>>;
 
@@ -43,7 +43,7 @@ struct LayoutFile {
     std::string name;
     std::string otp_release;
     std::uint64_t word_bytes = 8;
-    std::string source;  ///< the sources, configuration and build that the numbers come from
+    std::string source;  ///< sources, configuration and build of the numbers
     Named<std::string> constants_source;
     Named<std::uint64_t> constants;
     Named<Structure> structs;

@@ -10,7 +10,7 @@
 
 namespace beamdump::layout {
 
-/// What one structure is called in C, over all releases.
+/// The C names of one structure in all releases.
 struct StructureNames {
     std::vector<std::string> types;  ///< "struct process", or a typedef's name; the first wins
     /// The file name of the only translation unit whose definition counts ("erl_db.c"), where
@@ -20,7 +20,7 @@ struct StructureNames {
     Named<std::vector<std::string>> fields;
 };
 
-/// What a layout is made of, by the layouts' own names: layout/names.json.
+/// All names of a layout: layout/names.json.
 struct Names {
     Named<StructureNames> structures;
     std::vector<std::string> constants;
@@ -30,10 +30,10 @@ struct Names {
 Result<Names> parse_names(std::string_view json);
 Result<Names> read_names(const std::string& path);
 
-/// layout/names.json as it was when this was built.
+/// layout/names.json, built in.
 Result<Names> builtin_names();
 
-/// Adds what a layout names and `names` does not: such a name is considered the one in C.
+/// Adds names of a layout that `names` lacks; they are taken as the names in C.
 void add_names_of(const LayoutFile& layout, Names& names);
 
 }  // namespace beamdump::layout

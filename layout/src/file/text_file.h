@@ -10,7 +10,7 @@ namespace beamdump::layout {
 /// A whole text file of 16 MiB at most.
 Result<std::string> read_text(const std::string& path);
 
-/// Writes all of it, instead of what was there.
+/// Replaces the file's contents.
 Result<void> write_text(const std::string& path, std::string_view text);
 
 }  // namespace beamdump::layout

@@ -18,7 +18,7 @@ namespace beamdump::cli {
 
 namespace {
 
-/// What the shown terms lack, and why.
+/// Reports what the shown terms lack, and why.
 void report_gaps(Invocation& invocation, const query::Backtrace& backtrace) {
     const query::Gaps gaps = backtrace.gaps();
     std::vector<std::string> parts;

@@ -54,7 +54,7 @@ class RootWalk {
   private:
     Result<void> visit(const HeapRoot& root) {
         if (root.kind == RootKind::kMessage) {
-            // No words of one message may pass for another's.
+            // Messages may have different words at the same addresses.
             reading_.words().forget();
         }
         census_.set_root(roots_++);
@@ -80,8 +80,8 @@ class RootWalk {
         return {};
     }
 
-    /// Many entries may hold one large term: met again as a root, it is not walked again, which
-    /// would tell the census nothing either.
+    /// Caches the sizes of large terms, which many entries may have in common. Walking them again
+    /// would not change the census.
     Result<TermSizes> sizes_of(const HeapRoot& root) {
         constexpr std::uint64_t kLargeWords = 64;
         constexpr std::size_t kMaxKnown = 1U << 16U;
@@ -90,7 +90,7 @@ class RootWalk {
             return known->second;
         }
         ASSIGN_OR_RETURN(const TermSizes sizes, sizer_.sizes(root.word, &census_));
-        // Another message's words may be at the same place.
+        // Another message may have other words at the same address.
         if (root.kind != RootKind::kMessage && sizes.shared >= kLargeWords &&
             known_.size() < kMaxKnown) {
             known_.emplace(root.word, sizes);
@@ -98,7 +98,7 @@ class RootWalk {
         return sizes;
     }
 
-    /// The pairs and buckets that the dictionary's slots lead to keep themselves alive.
+    /// Counts the dictionary's own pairs and buckets as live.
     Result<void> count_dictionary_slots() {
         OpenedProcess& process = reading_.process();
         const Region* region = process.run.region(format::RegionKind::kDictionary);

@@ -34,7 +34,7 @@ void list_areas(const HeapReading& reading, const HeapCensus& census, HeapReport
             const ObjectCount& live = census.in(which);
             use.live_words = live.words;
             use.live_objects = live.objects;
-            // A crash dump lacks roots (saved x registers) and objects (what funs close over).
+            // A crash dump lacks roots (saved x registers) and objects (environments of funs).
             if (!crash && used && *used >= live.words) {
                 use.dead_words = *used - live.words;
             }
@@ -44,7 +44,7 @@ void list_areas(const HeapReading& reading, const HeapCensus& census, HeapReport
     const Words heap = known(facts.has_heap_words(), facts.heap_words());
     const Words used = known(facts.has_heap_used_words(), facts.heap_used_words());
     const Words old_used = known(facts.has_old_heap_used_words(), facts.old_heap_used_words());
-    // A crash dump does not tell what the messages take.
+    // A crash dump has no sizes of messages.
     const bool fragments_known =
         facts.has_fragment_words() && (!crash || facts.message_queue_length() == 0);
     const Words fragments =

@@ -7,7 +7,7 @@
 
 namespace beamdump::query {
 
-/// Fills in how the process's memory is used, and what a major collection would make of it.
+/// Fills the report's memory areas and the estimate of a major collection.
 void list_areas(const HeapReading& reading, const HeapCensus& census, HeapReport& report);
 
 }  // namespace beamdump::query

@@ -61,7 +61,7 @@ std::string_view boxed_kind_text(BoxedKind kind) {
 }
 
 void sort_by_words(std::vector<KindCount>& counts, std::size_t most) {
-    // Ties by name: a node's tables, which the same dump may number in two ways, decide nothing.
+    // Ties by name, as atom indexes differ between a dump and its conversions.
     std::ranges::sort(counts, [](const KindCount& a, const KindCount& b) {
         return a.words != b.words ? a.words > b.words : a.name < b.name;
     });

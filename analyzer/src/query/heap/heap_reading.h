@@ -18,7 +18,7 @@
 
 namespace beamdump::query {
 
-/// What all parts of a heap report read with. Dump, process and options must outlive it.
+/// The readers that all parts of a heap report share. Dump, process and options must outlive it.
 class HeapReading {
   public:
     HeapReading(Dump& dump, std::shared_ptr<OpenedProcess> process, const HeapOptions& options);
@@ -29,7 +29,7 @@ class HeapReading {
     [[nodiscard]] const HeapOptions& options() const { return options_; }
     [[nodiscard]] ScratchSpace& space() { return space_; }
     [[nodiscard]] WordReader& words() { return words_; }
-    /// Drops the words that texts are made of.
+    /// Drops the cached words of texts.
     void forget_texts() { texts_->forget(); }
 
     [[nodiscard]] HeapArea area_of(std::uint64_t address);
@@ -37,10 +37,10 @@ class HeapReading {
     [[nodiscard]] bool is_literal(std::uint64_t address) {
         return area_of(address) == HeapArea::kLiteral;
     }
-    /// Of a list that has an end even where all lines are asked for.
+    /// Maximum lines of a list that is limited even with --limit 0.
     [[nodiscard]] std::size_t most_lines() const;
 
-    /// Its first bytes, as many as the options say. `message`: as for DeferredTexts::word().
+    /// A term's text, truncated as the options say. `message`: as for DeferredTexts::word().
     TermText text(std::uint64_t word, std::optional<std::uint64_t> message = std::nullopt);
     RootLine line_of(const HeapRoot& root, const TermSizes& sizes);
     LargeTermLine line_of(const LargeTerm& term, const RootLine& root);

@@ -8,7 +8,7 @@
 
 namespace beamdump::query {
 
-/// The terms with which most would be freed, largest first. Walks the heap three times.
+/// The terms with the largest retained sizes, largest first. Walks the heap three times.
 Result<std::vector<LargeTermLine>> retained_terms(HeapReading& reading);
 
 }  // namespace beamdump::query

@@ -14,11 +14,11 @@ class RootGroups {
     /// 0: lines of all roots.
     explicit RootGroups(std::uint64_t limit);
 
-    /// Counts a root; says whether add() would keep its line.
+    /// Counts a root; true if add() would keep its line.
     bool count(RootKind kind, std::uint64_t shared_words);
     void add(RootLine line);
 
-    /// Largest first where there is a limit, else in their own order.
+    /// Largest first if there is a limit, else in the order of roots.
     std::vector<RootGroup> take();
 
   private:
@@ -27,7 +27,7 @@ class RootGroups {
 
     std::uint64_t limit_;
     std::vector<RootGroup> groups_;
-    /// Shared words that a root needs more than, to be listed in a full group.
+    /// A root with more shared words than this enters a full group.
     std::map<RootKind, std::uint64_t> least_;
 };
 

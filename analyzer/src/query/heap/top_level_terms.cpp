@@ -13,8 +13,7 @@ namespace beamdump::query {
 
 namespace {
 
-/// The blocks of the heap that collections sweep; of live dumps, fragments of messages are not
-/// among them.
+/// The blocks of the heap that collections sweep, for live dumps without fragments of messages.
 std::vector<std::pair<std::string_view, HeapBlock>> heap_blocks(const ProcessRun& run) {
     std::vector<std::pair<std::string_view, HeapBlock>> blocks;
     const auto add = [&](std::string_view area, format::RegionKind kind) {
@@ -76,7 +75,7 @@ Result<TopLevelTermList> top_level_terms(HeapReading& reading, const HeapCensus&
             },
             [&](const UnreadableStretch& stretch) {
                 if (stretch.absent && reading.is_of_crash_dump()) {
-                    return;  // What the VM does not print may be anything, or nothing.
+                    return;  // Unknown whether anything was there: the VM prints only live objects.
                 }
                 list.unreadable_words += stretch.words;
                 if (has_room()) {

@@ -8,8 +8,8 @@
 namespace beamdump::query {
 
 /// The terms of the heap's blocks that no other object refers to, in address order; those that the
-/// census has not met are dead, but for crash dumps, which have no others than those that the VM
-/// met. Fails where the scratch space does.
+/// census has not reached are dead, except in crash dumps, which have only objects that the VM
+/// reached. Fails if the scratch space does.
 Result<TopLevelTermList> top_level_terms(HeapReading& reading, const HeapCensus& census);
 
 }  // namespace beamdump::query

@@ -15,7 +15,7 @@ namespace beamdump::query {
 
 namespace {
 
-/// What is compared of each process.
+/// The compared facts of a process.
 struct Row {
     std::uint64_t owner_id = 0;
     std::uint64_t number = 0;  ///< row of its dump's index
@@ -59,7 +59,7 @@ struct Pair {
     std::uint64_t after = 0;
 };
 
-/// The `limit` things that rank highest, largest first.
+/// The `limit` items that rank highest, largest first.
 template <typename Item, typename Rank>
 void keep_largest(std::vector<Item>& items, std::uint64_t limit, Rank rank) {
     std::ranges::stable_sort(items, std::greater{}, rank);
@@ -114,8 +114,8 @@ Result<std::vector<GrownProcess>> grown_lines(Dump& before, Dump& after, std::ve
     return result;
 }
 
-/// Whether atoms of two dumps are the same: an index means nothing outside its dump, for the one
-/// may be of a live node and the other made of a crash dump's text.
+/// Whether atoms of two dumps are the same, by text: indexes differ between dumps, e.g. in a
+/// converted crash dump.
 class SameAtoms {
   public:
     SameAtoms(Dump& before, Dump& after) : before_(before), after_(after) {}
@@ -135,7 +135,7 @@ class SameAtoms {
     std::map<std::pair<std::uint64_t, std::uint64_t>, bool> known_;
 };
 
-/// Initial calls that contradict each other; one that a dump does not tell contradicts none.
+/// Whether initial calls differ; an unknown one differs from none.
 bool other_call(SameAtoms& same, const Row& before, const Row& after) {
     const auto& [module, function, arity] = before.initial_call;
     const auto& [other_module, other_function, other_arity] = after.initial_call;
@@ -146,7 +146,7 @@ bool other_call(SameAtoms& same, const Row& before, const Row& after) {
            (arity && other_arity && *arity != *other_arity);
 }
 
-/// A run ends with one crash dump: two crash dumps are of one run only if they are the same one.
+/// A node writes one crash dump: two different crash dumps are of different runs.
 bool other_crash(const Dump& before, const Dump& after) {
     const auto& a = before.capture();
     const auto& b = after.capture();
@@ -154,11 +154,11 @@ bool other_crash(const Dump& before, const Dump& after) {
            (a.slogan() != b.slogan() || a.crash_date() != b.crash_date());
 }
 
-/// Nothing that both dumps tell of their node contradicts that it is one run of one node.
+/// Whether the dumps may be of one run of one node: no fact that both have differs.
 bool same_run(const Dump& before, const Dump& after) {
     const records::Node& a = before.node();
     const records::Node& b = after.node();
-    // A node's boot time is computed from clocks read at capture, so it may be a little off.
+    // Boot times are computed from clocks read at capture and may be slightly off.
     constexpr std::int64_t kSlackUs = 5'000'000;
     const bool same_boot =
         !a.has_boot_us() || !b.has_boot_us() || std::abs(a.boot_us() - b.boot_us()) <= kSlackUs;
@@ -200,7 +200,7 @@ std::vector<Change> total_changes(const Dump& before, const Dump& after) {
     return changes;
 }
 
-/// The processes of two dumps, told apart.
+/// Matches the processes of two dumps.
 struct Partition {
     std::vector<Row> born;
     std::vector<Row> gone;

@@ -26,10 +26,10 @@ struct GrownProcess {
     ProcessLine after;
     std::int64_t memory_growth_bytes = 0;
     std::int64_t queue_growth = 0;
-    std::int64_t reductions = 0;  ///< done in between
+    std::int64_t reductions = 0;  ///< between the captures
 };
 
-/// Processes of one kind of change: how many, and the first of them.
+/// Processes with one kind of change: count, and the first of them.
 struct ProcessGroup {
     std::uint64_t count = 0;
     std::uint64_t memory_bytes = 0;
@@ -40,8 +40,8 @@ struct DumpDiff {
     DumpFacts before;
     DumpFacts after;
     std::optional<std::int64_t> elapsed_us;  ///< from one capture's start to the other's
-    /// The dumps are of one run of one node, so that a pid means the same process in both: no node
-    /// name, creation, boot time, OS pid or crash that both tell says otherwise.
+    /// The dumps are of one run of one node, so that a pid is the same process in both: node name,
+    /// creation, boot time, OS pid and crash are equal as far as both dumps have them.
     bool same_run = true;
     std::vector<Change> totals;
     ProcessGroup born;
@@ -53,9 +53,9 @@ struct DumpDiff {
     std::vector<GrownProcess> grown_queues;  ///< most messages gained first
 };
 
-/// Compares two dumps, earlier one first. A process is the same one if its pid is and its initial
-/// call too, where both dumps tell it; in dumps of different runs no process is. Memory: about 100
-/// bytes for each process of both.
+/// Compares two dumps, earlier one first. Processes match if pid and, if both dumps have it,
+/// initial call are equal; in dumps of different runs none match. Memory: about 100 bytes for each
+/// process of both.
 Result<DumpDiff> diff_dumps(Dump& before, const std::string& before_file, Dump& after,
                             const std::string& after_file, std::uint64_t limit);
 

@@ -8,11 +8,11 @@ namespace beamdump::query {
 DumpFacts dump_facts(Dump& dump, const std::string& file) {
     DumpFacts facts;
     facts.file = file;
-    // What is asked may be made of the file, which is another then.
+    // The path given by the user: the dump that is read may be a conversion of that file.
     std::error_code unknown;
     const auto bytes = std::filesystem::file_size(file, unknown);
     facts.file_bytes = unknown ? dump.reader().file_bytes() : bytes;
-    // Of a crash dump, it is made for the question, and not the same as that of its conversion.
+    // A crash dump's stream is made for the query and differs from that of `convert`.
     if (!is_of_crash_dump(dump)) {
         facts.stream_bytes = dump.reader().flat_bytes();
     }

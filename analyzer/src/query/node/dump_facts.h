@@ -11,18 +11,18 @@
 
 namespace beamdump::query {
 
-/// Which dump an answer is about, and whether it is all there. Stands in every answer.
+/// The dump of an answer, and whether it is complete. In every answer.
 struct DumpFacts {
     std::string file;
     std::uint64_t file_bytes = 0;
-    std::optional<std::uint64_t> stream_bytes;  ///< decompressed; nothing of a crash dump
-    std::optional<std::string> damage;          ///< set where the dump was truncated
+    std::optional<std::uint64_t> stream_bytes;  ///< decompressed; nullopt for a crash dump
+    std::optional<std::string> damage;          ///< set if the dump was truncated
     std::optional<std::string> node_name;
     std::optional<std::int64_t> captured_us;  ///< since the Unix epoch
-    std::optional<LayoutFacts> layout;        ///< set where it is not the release's own
+    std::optional<LayoutFacts> layout;        ///< set if it is not the release's own
     std::uint64_t word_bytes = 8;             ///< of the node
-    /// A process's memory is its stack, heap and old heap: a crash dump of a release before R16B01
-    /// has no more.
+    /// A process's memory is computed as stack, heap and old heap: a crash dump of a release before
+    /// R16B01.
     bool memory_of_heaps = false;
 };
 

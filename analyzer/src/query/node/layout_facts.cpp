@@ -27,7 +27,7 @@ std::optional<LayoutFacts> layout_facts(const Dump& dump) {
     const records::Node& node = dump.node();
     const bool another_release = capture.has_layout_release() && node.has_otp_release() &&
                                  capture.layout_release() != node.otp_release();
-    // The lists are only there where the layout was not made for the release: they say so as well.
+    // The lists exist only if the layout was not made for the release.
     if (!capture.layout_inferred() && !another_release && capture.unverified_fields().empty() &&
         capture.left_out().empty()) {
         return std::nullopt;

@@ -9,8 +9,8 @@
 
 namespace beamdump::query {
 
-/// The layout that a dump was read by, where it was not made for the very release of the node, and
-/// what that leaves open.
+/// The layout of a dump, if it was not made for the node's own release, and what is unverified or
+/// missing because of it.
 struct LayoutFacts {
     std::optional<std::string> name;
     std::optional<std::string> release;  ///< that the layout was made for
@@ -18,13 +18,13 @@ struct LayoutFacts {
     bool inferred = false;
     std::vector<std::string> inferred_from;      ///< layouts: "otp-27"
     std::vector<std::string> unverified_fields;  ///< of the layout: "Process.reds", sorted
-    std::vector<std::string> unverified;  ///< values that were read through them (layout_sources.h)
-    std::vector<std::string> left_out;    ///< what was not read, in words, sorted
+    std::vector<std::string> unverified;         ///< values read through them (layout_sources.h)
+    std::vector<std::string> left_out;           ///< descriptions of what was not read, sorted
 
     [[nodiscard]] bool is_unverified(std::string_view value) const;
 };
 
-/// Nothing where the layout was made for the node's release, as far as the dump says.
+/// nullopt if the layout was made for the node's release, as far as known.
 std::optional<LayoutFacts> layout_facts(const Dump& dump);
 
 }  // namespace beamdump::query

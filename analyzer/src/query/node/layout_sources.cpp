@@ -7,14 +7,14 @@ namespace beamdump::query {
 
 namespace {
 
-/// A value or a group, and what it was read through, with spaces between: fields; all fields of a
-/// structure ("Atom."); all that another entry was read through ("@memory").
+/// A value or group and its sources, separated by spaces: fields; all fields of a structure
+/// ("Atom."); the sources of another entry ("@memory").
 struct Entry {
     std::string_view name;
     std::string_view sources;
 };
 
-/// Groups that several values share. They are no values themselves.
+/// Groups that several values share; not values themselves.
 constexpr std::array kGroups = std::to_array<Entry>({
     {"#tables", "IndexTable. Hash. HashBucket."},
     {"#atoms", "@#tables Atom. ErlHeapBits. ErlSubBits."},
@@ -72,7 +72,7 @@ constexpr std::array kGroups = std::to_array<Entry>({
 });
 
 constexpr std::array kValues = std::to_array<Entry>({
-    // Of each process, in lists and by itself.
+    // Each process, in lists and alone.
     {"pid", "ErtsPTab. Process.common.id"},
     {"registered_name", "Process.common.reg RegProc. @#atoms"},
     {"initial_call", "Process.u.initial @#atoms"},
@@ -260,7 +260,7 @@ constexpr std::array kValues = std::to_array<Entry>({
     {"functions", "@#modules BeamCodeHeader.num_functions"},
     {"md5", "@#modules BeamCodeHeader.md5_ptr"},
 
-    // Parts of terms, wherever a term is shown.
+    // Parts of terms in all answers.
     {"term.atom", "@#atoms"},
     {"term.binary", "Binary. ProcBin. BinRef. ErlHeapBits. ErlSubBits. OffHeapHeader."},
     {"term.external_identifier", "ExternalThing. ErlNode. @#tables"},

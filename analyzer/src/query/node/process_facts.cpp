@@ -14,7 +14,7 @@ constexpr std::uint64_t kMaxHeapKill = 1;
 constexpr std::uint64_t kMaxHeapLog = 2;
 constexpr std::uint64_t kMaxHeapWithBinaries = 4;
 
-/// Adds facts that are known; leaves out the others.
+/// Adds the known facts.
 class Group {
   public:
     explicit Group(std::string name) { group_.name = std::move(name); }
@@ -41,7 +41,7 @@ class Group {
     Group& words(std::string name, bool has, std::uint64_t value) {
         return number(std::move(name), has, value, FactUnit::kWords);
     }
-    /// An address; 0 is the runtime's way to say that there is none.
+    /// An address; the runtime has 0 for none.
     Group& address(std::string name, std::uint64_t value) {
         return number(std::move(name), value != 0, value, FactUnit::kAddress);
     }
@@ -62,7 +62,7 @@ std::optional<std::string> location_text(Dump& dump, const records::Process& pro
     return fmt::format("{}:{}", *location->file, *location->line);
 }
 
-/// A module; the VM keeps none for a process that has not set one.
+/// A module; the VM has none for a process that has not set one.
 std::optional<std::string> error_handler_text(const records::Process& process,
                                               TermPrinter& printer) {
     constexpr std::size_t kLongestAtom = 2000;

@@ -8,13 +8,13 @@
 
 namespace beamdump::query {
 
-/// What a process's dictionary says of it, as proc_lib keeps it there.
+/// The facts that proc_lib keeps in a process's dictionary.
 struct DictionaryMarks {
     std::optional<std::string> initial_call;  ///< proc_lib:translate_initial_call/1's
     std::optional<std::string> label;         ///< proc_lib:set_label/1's
 };
 
-/// What a process's structure says, in groups.
+/// The facts of a process's structure, in groups.
 std::vector<FactGroup> process_facts(Dump& dump, const ProcessRun& run, TermPrinter& printer,
                                      const DictionaryMarks& marks);
 

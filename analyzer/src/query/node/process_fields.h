@@ -15,7 +15,7 @@
 
 namespace beamdump::query {
 
-/// The columns that one question reads, and each one's place among them.
+/// The columns that a query reads, and the index of each.
 class ColumnSet {
   public:
     using Column = records::ProcessColumnKind;
@@ -32,8 +32,7 @@ inline constexpr std::array kTranslatedCall = {records::PROCESS_COLUMN_TRANSLATE
                                                records::PROCESS_COLUMN_TRANSLATED_FUNCTION,
                                                records::PROCESS_COLUMN_TRANSLATED_ARITY};
 
-/// One field as text, from the columns that make it up. Texts are made once for each different
-/// value, as long as there are not too many of them.
+/// One field as text, from its columns. Caches the text of each value, up to a limit.
 class FieldText {
   public:
     using Column = ColumnSet::Column;
@@ -43,7 +42,7 @@ class FieldText {
     /// A function in columns of its own: module, function, arity.
     FieldText(Dump& dump, const std::array<Column, 3>& function, ColumnSet& columns);
 
-    /// Empty where unknown.
+    /// Empty if unknown.
     const std::string& of(Values values);
 
   private:

@@ -8,15 +8,15 @@
 
 namespace beamdump::query {
 
-/// One process as every list shows it. What the dump does not say is absent, never 0.
+/// One process as every list shows it. Unknown facts are absent, never 0.
 struct ProcessLine {
     std::string pid;
     std::optional<std::string> registered_name;
     std::optional<std::string> initial_call;             ///< module:function/arity
-    std::optional<std::string> translated_initial_call;  ///< as proc_lib keeps it
+    std::optional<std::string> translated_initial_call;  ///< from proc_lib
     std::optional<std::string> current_function;
-    std::optional<std::string> status;       ///< in process_info's words
-    std::optional<std::string> void_reason;  ///< set where the copy of its heap is no good
+    std::optional<std::string> status;       ///< as process_info(status)
+    std::optional<std::string> void_reason;  ///< set if the copy of its heap is void
     std::optional<std::uint64_t> memory_bytes;
     std::optional<std::uint64_t> reductions;
     std::optional<std::uint64_t> message_queue_length;
@@ -26,18 +26,18 @@ struct ProcessLine {
 
 ProcessLine process_line(Dump& dump, const records::ProcessRow& row);
 
-/// `module:function/arity`, quoted where Erlang quotes; nothing unless all three are known. An atom
-/// that the dump lacks reads as its index: `atom#123`.
+/// `module:function/arity`, quoted like Erlang; nullopt unless all three are known. An atom that
+/// the dump lacks is shown by its index: `atom#123`.
 std::optional<std::string> mfa_text(Dump& dump, const records::Mfa& mfa);
 std::string function_text(Dump& dump, const FunctionName& function);
 
 /// An atom as Erlang prints it.
 std::string atom_text(Dump& dump, std::uint32_t index);
 
-/// process_info's word for a status; nothing for an unknown one.
+/// A status as process_info names it; nullopt for an unknown one.
 std::optional<std::string> status_text(records::ProcessStatus status);
 
-/// Why a process's copy is void: "running", "garbage_collecting"...; nothing if it is good.
+/// Why a process's copy is void: "running", "garbage_collecting"...; nullopt if it is consistent.
 std::optional<std::string> void_reason_text(records::VoidReason reason);
 
 }  // namespace beamdump::query

@@ -23,10 +23,10 @@ using Values = ProcessIndex::Values;
 
 constexpr std::size_t kBatchRows = 65536;
 
-/// A row and what it sorts by: the smallest key stands first.
+/// A row and its sort key; the smallest key is first.
 using Ranked = std::pair<std::uint64_t, std::uint64_t>;
 
-/// Keeps the `limit` rows that stand first, in memory for twice as many.
+/// Keeps the first `limit` rows, in memory for twice as many.
 class FirstRows {
   public:
     explicit FirstRows(std::uint64_t limit) : limit_(limit) {}
@@ -59,7 +59,7 @@ class FirstRows {
     std::vector<Ranked> kept_;
 };
 
-/// What rows sort by, from their columns.
+/// Computes sort keys from columns.
 class SortKey {
   public:
     SortKey(Dump& dump, ProcessSort sort, ColumnSet& columns) : sort_(sort) {
@@ -84,7 +84,7 @@ class SortKey {
         }
     }
 
-    /// First pass of a sort by name: gathers the different names.
+    /// First pass of a sort by name: collects the distinct names.
     void gather(Values values) {
         if (sort_ == ProcessSort::kName) {
             names_.emplace(name_of(values), 0);
@@ -108,7 +108,7 @@ class SortKey {
     [[nodiscard]] bool needs_names() const { return sort_ == ProcessSort::kName; }
 
   private:
-    /// Registered ones stand first, the others by what they were started with.
+    /// Registered processes come first, the others by initial call.
     using Name = std::pair<int, std::string>;
     Name name_of(Values values) {
         const std::string& name = name_->of(values);

@@ -14,7 +14,7 @@ namespace beamdump::query {
 
 enum class ProcessSort : std::uint8_t { kMemory, kReductions, kQueue, kName, kPid };
 
-/// What a filter's text is searched for in.
+/// The field of a filter.
 enum class FilterField : std::uint8_t {
     kAny,
     kPid,
@@ -24,26 +24,26 @@ enum class FilterField : std::uint8_t {
     kStatus,
 };
 
-/// Keeps processes where the field (as shown) contains the text.
+/// Selects processes whose field, as shown, contains the text.
 struct ProcessFilter {
     FilterField field = FilterField::kAny;
     std::string text;
 };
 
-/// `text`, which is searched for in all fields, or `field=text`. kUsage, with the fields or values
-/// that there are, for a field or a status that is none.
+/// Parses `text`, which matches any field, or `field=text`. kUsage for an unknown field or status,
+/// with the known ones.
 Result<ProcessFilter> parse_filter(std::string_view argument);
 
-/// memory, reductions, queue, name or pid. kUsage.
+/// Parses memory, reductions, queue, name or pid. kUsage.
 Result<ProcessSort> parse_sort(std::string_view name);
 
 struct ProcessQuery {
     ProcessSort sort = ProcessSort::kMemory;
-    std::vector<ProcessFilter> filters;  ///< all must hold
+    std::vector<ProcessFilter> filters;  ///< all must match
     std::uint64_t limit = 20;            ///< 0: all
 };
 
-/// The processes asked for, in order, a batch at a time. Numbers sort largest first, names and pids
+/// The selected processes in order, in batches. Numbers sort largest first, names and pids
 /// ascending. Only the columns that sorting and filtering need are read for all processes. Memory:
 /// 16 bytes for each process that matches, at most twice `limit` of them, and one batch.
 class ProcessListing {
@@ -54,7 +54,7 @@ class ProcessListing {
     [[nodiscard]] std::uint64_t matching() const { return matching_; }
     [[nodiscard]] std::uint64_t shown() const { return rows_.size(); }
 
-    /// The next lines, at most 65,536; none at the end.
+    /// The next lines, at most 65,536; empty at the end.
     Result<std::vector<ProcessLine>> next();
 
   private:

@@ -9,7 +9,7 @@
 namespace beamdump::query {
 namespace {
 
-/// The name of what a line tells: words before a colon.
+/// The name of a line: the words before a colon.
 std::optional<std::string_view> name_of(std::string_view line) {
     const auto colon = line.find(": ");
     if (colon == std::string_view::npos || colon == 0) {
@@ -23,7 +23,7 @@ std::optional<std::string_view> name_of(std::string_view line) {
     return words ? std::optional(name) : std::nullopt;
 }
 
-/// Tells the lines of a section, whose text comes in pieces: a long line goes on in the next.
+/// Splits a section's text, given in pieces, into lines; a long line continues in the next piece.
 class Lines {
   public:
     explicit Lines(const std::function<void(const SectionLine&)>& visit) : visit_(visit) {}
@@ -33,7 +33,7 @@ class Lines {
             const auto end = piece.find('\n');
             line_ += piece.substr(0, end);
             if (end == std::string_view::npos) {
-                // Of what makes no sense as a line, parts are shown as lines.
+                // Longer lines are split.
                 constexpr std::size_t kLongestLine = 4U << 20U;
                 if (line_.size() >= kLongestLine) {
                     finish();

@@ -15,8 +15,8 @@
 namespace beamdump::query {
 
 struct SectionsOptions {
-    std::string tag;  ///< show the sections of this kind; empty: how many of each there are
-    /// Sections, or lines where there is but one section of the kind; 0: all.
+    std::string tag;  ///< show the sections of this kind; empty: count those of each kind
+    /// Maximum sections, or lines if there is only one section of the kind; 0: all.
     std::uint64_t limit = 20;
 };
 
@@ -27,19 +27,19 @@ struct SectionCount {
     std::uint64_t bytes = 0;  ///< of their lines
 };
 
-/// A line of a section, `Name: value`, or of another shape.
+/// A line of a section, `Name: value` or other text.
 struct SectionLine {
     std::string_view text;
     std::optional<std::string_view> name;
-    std::string_view value;  ///< all of the line where it has no name
+    std::string_view value;  ///< the whole line if it has no name
 };
 
-/// What a crash dump says beyond its processes, as its text has it: tables, ports, timers,
-/// allocators, schedulers, modules and whatever else a release writes. Memory: one page of it, and
-/// a line (4 MiB at most: longer ones come in parts).
+/// The other sections of a crash dump, verbatim: tables, ports, timers, allocators, schedulers,
+/// modules and whatever else a release writes. Memory: one page of text, and a line (4 MiB at most;
+/// longer lines are split).
 class SectionListing {
   public:
-    /// kNotFound where the dump was not made of a crash dump.
+    /// kNotFound if the dump was not converted from a crash dump.
     static Result<std::unique_ptr<SectionListing>> open(Dump& dump, const std::string& file,
                                                         SectionsOptions options);
 
@@ -49,7 +49,7 @@ class SectionListing {
     /// In the order in which the text has the first of each kind.
     Result<std::vector<SectionCount>> counts();
 
-    /// Notified of each section that is shown its argument, its lines and its end.
+    /// Called for each shown section: argument, lines, end.
     struct Visit {
         std::function<void(std::string_view)> begin;
         std::function<void(const SectionLine&)> line;
@@ -57,10 +57,10 @@ class SectionListing {
     };
     struct Totals {
         std::uint64_t sections = 0;          ///< of the kind
-        std::optional<std::uint64_t> lines;  ///< of its one section, where lines were limited
-        std::string nearest;                 ///< the most similar kind, where there is none of it
+        std::optional<std::uint64_t> lines;  ///< of its only section, if lines were limited
+        std::string nearest;  ///< the most similar kind, if there is none of this kind
     };
-    /// Reads the text twice: which kinds there are, and then the sections.
+    /// Reads the text twice: for the kinds, then for the sections.
     Result<Totals> show(const Visit& visit);
 
   private:

@@ -13,7 +13,7 @@
 
 namespace beamdump::query {
 
-/// What the node was.
+/// Facts about the node.
 struct NodeSummary {
     std::optional<std::string> otp_release;
     std::optional<std::string> erts_version;
@@ -27,30 +27,30 @@ struct NodeSummary {
     std::optional<std::int64_t> os_pid;
     std::optional<std::string> host_name;
     std::optional<std::string> os_release;
-    std::optional<std::vector<std::string>> arguments;  ///< absent: of a crash dump
+    std::optional<std::vector<std::string>> arguments;  ///< nullopt for a crash dump
 };
 
-/// How the dump was taken, and what that cost the node.
+/// How the dump was taken, and its cost for the node.
 struct CaptureSummary {
     std::string mode;
     std::optional<std::string> tool_version;
     std::optional<std::string> layout;
-    std::optional<std::uint64_t> binary_prefix_bytes;  ///< absent: whole binaries
+    std::optional<std::uint64_t> binary_prefix_bytes;  ///< nullopt: whole binaries
     std::optional<std::int64_t> finished_us;
     std::optional<std::int64_t> elapsed_ns;
     std::optional<std::int64_t> longest_stop_ns;
     std::optional<std::int64_t> total_stopped_ns;
-    std::optional<std::uint64_t> stops;       ///< absent: of a crash dump
+    std::optional<std::uint64_t> stops;       ///< nullopt for a crash dump
     std::optional<std::uint64_t> bytes_read;  ///< from the node's memory
     std::optional<std::uint64_t> reads;
     std::optional<std::uint64_t> retries;
 };
 
-/// What a crash dump says besides.
+/// Facts that only crash dumps have.
 struct CrashSummary {
     std::string slogan;
     std::string date;     ///< as printed: the node's local time
-    std::string version;  ///< of the text
+    std::string version;  ///< of the text format
 };
 
 struct VoidCount {
@@ -71,7 +71,7 @@ struct MemorySummary {
     std::optional<std::uint64_t> code;
     std::optional<std::uint64_t> module_count;  ///< instances
     std::optional<std::uint64_t> literals;
-    /// erlang:memory(), where the node told it itself.
+    /// erlang:memory() as a crash dump has it.
     std::vector<std::pair<std::string, std::uint64_t>> reported;
 };
 
@@ -91,8 +91,8 @@ struct Summary {
     std::vector<std::string> warnings;
 };
 
-/// Reads the trailer, how and what was captured, and the pages of the atoms that it names; of a
-/// whole dump nothing else.
+/// Reads the trailer, the facts of capture and node, and the pages of the atoms in them; of a
+/// complete dump nothing else.
 Result<Summary> summarize(Dump& dump, const std::string& file);
 
 }  // namespace beamdump::query

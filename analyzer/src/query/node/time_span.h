@@ -6,8 +6,8 @@
 
 namespace beamdump::query {
 
-/// Microseconds from one time to a later one. Nothing where a damaged or forged dump's times are so
-/// far apart that the span in nanoseconds has no 64 bits.
+/// Microseconds from one time to another. nullopt if the span in nanoseconds exceeds 64 bits, as in
+/// a damaged or forged dump.
 inline std::optional<std::int64_t> span_us(std::int64_t from_us, std::int64_t to_us) {
     constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max() / 1000;
     std::int64_t span = 0;

@@ -23,7 +23,7 @@ struct BacktraceOptions {
     bool sensitive = false;                  ///< show the stack of a process flagged sensitive
 };
 
-/// What could not be shown of the terms.
+/// Counts of placeholders in the terms.
 struct Gaps {
     std::uint64_t malformed = 0;         ///< words that are not a valid term
     std::uint64_t absent = 0;            ///< words or names that the dump lacks
@@ -43,7 +43,7 @@ struct FrameLine {
     std::uint64_t index = 0;  ///< 0: the current function
     std::uint64_t code_address = 0;
     std::optional<std::uint64_t> stack_address;
-    std::optional<std::string> function;  ///< module:function/arity, or what the VM shows
+    std::optional<std::string> function;  ///< module:function/arity, or the VM's text
     std::optional<std::uint64_t> offset;  ///< bytes from the function's ErtsCodeMFA
     std::optional<std::string> file;
     std::optional<std::uint32_t> line;
@@ -52,8 +52,8 @@ struct FrameLine {
     bool cut_short = false;
 };
 
-/// A process's stack, as the VM's own text or as frames. Everything comes in pieces: memory does
-/// not depend on the length of the stack or the size of a term. The dump must outlive it.
+/// A process's stack, as the VM's own text or as frames. Output is in pieces: memory does not
+/// depend on the length of the stack or the size of a term. The dump must outlive it.
 class Backtrace {
   public:
     static Result<std::unique_ptr<Backtrace>> open(Dump& dump, const std::string& file,
@@ -64,26 +64,26 @@ class Backtrace {
     [[nodiscard]] const ProcessLine& line() const { return process_->line; }
     [[nodiscard]] Withheld withheld() const { return withheld_; }
     [[nodiscard]] const std::string& void_detail() const { return process_->run.end.detail(); }
-    /// Bytes of each binary that the capture kept; nothing: all.
+    /// Bytes captured of each binary; nullopt: all.
     [[nodiscard]] std::optional<std::uint64_t> binary_prefix_bytes() const;
 
-    /// The VM's text: appends at most `max_bytes` to `out` and gives how many, 0 at the end.
+    /// The VM's text: appends at most `max_bytes` to `out` and returns how many; 0 at the end.
     std::size_t next_text(std::size_t max_bytes, std::string& out);
 
-    /// The x registers that are saved for the function in which the process goes on. Nothing: a
-    /// crash dump does not tell, the VM's own text does not show them, or they are withheld.
+    /// The saved x registers of the current function. nullopt: a crash dump lacks them, the VM's
+    /// own text does not show them, or they are withheld.
     [[nodiscard]] const std::optional<std::vector<RegisterLine>>& arguments() const {
         return arguments_;
     }
-    /// The next frame; nothing after the last.
+    /// The next frame; nullopt after the last.
     std::optional<FrameLine> next_frame();
-    /// Begins the text of a register's term; next_term() gives it, 0 at its end.
+    /// Starts the text of a register's term, which next_term() returns; 0 at its end.
     void start_term(const RegisterLine& shown);
     std::size_t next_term(std::size_t max_bytes, std::string& out);
 
-    /// What could not be shown, in all that was given so far.
+    /// Placeholders in all text so far.
     [[nodiscard]] Gaps gaps() const;
-    /// The last frame given, or the text, ends early: the dump lacks the rest of the stack.
+    /// Whether the last frame or the text was cut short, as the dump lacks the rest of the stack.
     [[nodiscard]] bool cut_short() const { return cut_short_; }
 
   private:
@@ -99,7 +99,7 @@ class Backtrace {
     Withheld withheld_ = Withheld::kNo;
     std::optional<BacktraceCursor> text_;
     std::optional<FrameCursor> frames_;
-    std::optional<TermPrinter> terms_;  ///< none of what is withheld
+    std::optional<TermPrinter> terms_;  ///< unless withheld
     std::optional<std::vector<RegisterLine>> arguments_;
     bool cut_short_ = false;
 };

@@ -30,7 +30,7 @@ std::optional<std::uint64_t> DictionaryListing::entries() const {
 
 Result<void> DictionaryListing::each(
     const std::function<void(std::uint64_t, const DictionaryLine&)>& show) {
-    // One each: a key may still be on its way when the value's text begins.
+    // One each, as the key's text may be incomplete when the value's begins.
     TermPrinter keys(process_->context(), process_->scheme);
     TermPrinter values(process_->context(), process_->scheme);
     const auto text = [this](TermPrinter& printer, std::uint64_t word) {

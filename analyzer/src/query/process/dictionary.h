@@ -32,11 +32,11 @@ class DictionaryListing {
     [[nodiscard]] const ProcessLine& line() const { return process_->line; }
     [[nodiscard]] Withheld withheld() const { return withheld_; }
     [[nodiscard]] const DictionaryOptions& options() const { return options_; }
-    /// Entries in all, as the VM counts them; nothing where the dump does not say.
+    /// The VM's count of all entries; nullopt if the dump lacks it.
     [[nodiscard]] std::optional<std::uint64_t> entries() const;
 
-    /// Shows each entry of the page. Those before it are skipped one by one, their terms are not
-    /// read; what comes behind it is not examined.
+    /// Shows each entry of the page. Entries before it are skipped without reading their terms;
+    /// entries after it are not read.
     Result<void> each(const std::function<void(std::uint64_t, const DictionaryLine&)>& show);
 
     [[nodiscard]] std::uint64_t placeholders() const { return placeholders_; }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kUnreadable = "unreadable";
 constexpr std::uint64_t kMaxShownElements = 8;
-/// Items that may be skipped in search of what a wrapped message holds.
+/// Limit of items skipped in search of a wrapped message.
 constexpr std::uint64_t kMaxSkipped = 10'000;
 constexpr std::string_view kStruct = "'__struct__'";
 
@@ -40,7 +40,7 @@ std::uint64_t wrapped_element(std::string_view tag, std::uint64_t arity) {
     return 0;
 }
 
-/// {first,_,_}, with the shape of one element in its place.
+/// {first,_,_}, with one element replaced by its shape.
 std::string tuple_text(const std::string& first, std::uint64_t arity, std::uint64_t shown_element,
                        const std::string& shown) {
     if (arity > kMaxShownElements) {

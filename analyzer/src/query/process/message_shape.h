@@ -9,23 +9,23 @@
 
 namespace beamdump::query {
 
-/// What a message looks like, so that alike ones can be counted: {timeout,_,_}, ping, integer().
+/// The shape of a message, to count similar ones: {timeout,_,_}, ping, integer().
 ///
 ///  - an atom, the empty list, the empty tuple and the empty map as themselves;
 ///  - a tuple by its first element, if that is an atom, else by its kind, and its size:
 ///    {reference(),_}. Beyond 8 elements: {tag,... 12 elements};
-///  - what OTP's behaviours wrap is looked into once: {'$gen_cast',{add,_}},
+///  - a message wrapped by an OTP behaviour with the shape of its contents: {'$gen_cast',{add,_}},
 ///    {'$gen_call',_,{get,_}}, {notify,{log,_}};
 ///  - a map by its key '__struct__', which Elixir names a struct by: #{'__struct__'=>'Elixir.Job'};
 ///  - a native record by its module and name: #m:job{};
 ///  - everything else by its kind: list(), binary(), map(), pid()...
 ///
-/// What cannot be read is "unreadable".
+/// An unreadable message is "unreadable".
 class MessageShapes {
   public:
     MessageShapes(Dump& dump, OpenedProcess& process);
 
-    /// Reads the words or bytes that this takes, not the whole message.
+    /// Reads only the words or bytes needed, not the whole message.
     Result<std::string> shape(const records::Message& entry);
 
   private:

@@ -23,7 +23,7 @@ Result<TermText> MessagePrinter::drain(const records::Message& entry, Drain drai
         return drain(external_);
     }
     context_.set_message(&entry);
-    // Fragments of different messages may have lain at the same place.
+    // Fragments of different messages may have been at the same addresses.
     printer_.forget();
     printer_.start(entry.term_word());
     return drain(printer_);

@@ -29,10 +29,10 @@ struct ShapeCount {
     std::uint64_t count = 0;
 };
 
-/// All of a process's messages by what they look like, the most frequent first.
+/// All of a process's messages by shape, the most frequent first.
 struct MessageHistogram {
-    /// Shapes told apart at most, in the order in which they first occur; what comes after them is
-    /// counted as `other`.
+    /// Limit of distinct shapes, in the order of first occurrence; later ones are counted as
+    /// `other`.
     static constexpr std::size_t kMaxShapes = 1000;
 
     std::vector<ShapeCount> shapes;
@@ -59,11 +59,11 @@ class MessageListing {
     /// Counts the messages of all queues by their shapes. Reads all of them.
     Result<MessageHistogram> histogram();
 
-    /// The next message of the page; nothing after its last. Reads the records that hold the page.
+    /// The next message of the page; nullopt after the last. Reads only the records of the page.
     Result<std::optional<MessageLine>> next();
 
     [[nodiscard]] std::uint64_t placeholders() const { return printer_.placeholders(); }
-    /// Records of messages that the process has, and how many were read so far.
+    /// Number of the process's records of messages, and of those read so far.
     struct Reading {
         std::uint64_t records = 0;
         std::uint64_t for_histogram = 0;

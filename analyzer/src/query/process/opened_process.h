@@ -14,33 +14,32 @@
 
 namespace beamdump::query {
 
-/// One process, found and ready for questions about its terms. Does not move: its context refers to
-/// its run. The dump must outlive it.
+/// One process with the context for its terms. Not movable: the context refers to the run. The dump
+/// must outlive it.
 struct OpenedProcess {
     OpenedProcess(Dump& dump, ProcessRun opened_run, const TagScheme& node_scheme);
 
     ProcessRun run;
-    TagScheme scheme;  ///< the node's, but for large maps: as pairs in every release
+    TagScheme scheme;  ///< the node's, except that large maps are printed as pairs in every release
     ProcessLine line;
 
-    /// Where the process would go on, and its stack.
+    /// The saved instruction pointer and the stack.
     [[nodiscard]] ProcessStack stack() const;
     [[nodiscard]] ProcessContext& context() const { return *context_; }
-    /// The x registers that are saved for the function in which it goes on; none where it goes on
-    /// elsewhere than at a function's start. Of a hibernating process: module, function and list of
-    /// arguments that it wakes up in (erl_process.c, hibernate; OTP 25.2.3). Those that the dump
-    /// has: a crash dump has none.
+    /// The saved x registers of the current function; none if the process is not at a function's
+    /// start. For a hibernating process: module, function and argument list of its wake-up call
+    /// (erl_process.c, hibernate; OTP 25.2.3). A crash dump has none.
     Result<std::vector<std::uint64_t>> arguments();
 
   private:
     std::unique_ptr<ProcessContext> context_;
 };
 
-/// How much of a process's heap a question goes over: of a crash dump's, as much is said to be
-/// damaged.
+/// How much of a process's heap a query reads; damage of a crash dump's text is reported for that
+/// part.
 enum class HeapUse : std::uint8_t { kTerms, kWhole };
 
-/// The process that `name` means: `<0.123.0>`, `0.123.0` or a registered name.
+/// Opens a process by `<0.123.0>`, `0.123.0` or a registered name.
 Result<std::unique_ptr<OpenedProcess>> open_process(Dump& dump, std::string_view name,
                                                     HeapUse use = HeapUse::kTerms);
 

@@ -12,12 +12,12 @@ class Walk {
         : context_(process.context()),
           scheme_(process.scheme),
           limit_(limit),
-          // A member of a list has three words at least, all of them captured.
+          // A member of the list has at least three words, all of them captured.
           left_(process.run.end.words_captured() / 3 + 1),
           into_(into) {}
 
-    /// A list of off-heap things (global.h, erl_off_heap_header): all have the next one's address
-    /// in the same place.
+    /// An off-heap list (global.h, erl_off_heap_header): all members have the next one's address in
+    /// the same field.
     void list(std::uint64_t address) {
         while (address != 0 && left_-- > 0) {
             std::array<std::uint64_t, otp25::kRefcWords> words{};

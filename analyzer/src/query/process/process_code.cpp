@@ -26,9 +26,8 @@ std::optional<CodeLine> code_line(Dump& dump, std::uint64_t address) {
 
 }  // namespace
 
-// As current_stacktrace() and gather_stacktrace() of OTP 25.2.3 go about it: addresses that repeat
-// the one before are skipped, and those without a function count, but are not shown. Frame
-// pointers, where there are any, are no addresses.
+// As current_stacktrace() and gather_stacktrace() of OTP 25.2.3: repeated addresses are skipped,
+// and those without a function count, but are not shown. Frame pointers are skipped.
 Excerpt<CodeLine> current_stacktrace(Dump& dump, OpenedProcess& process) {
     Excerpt<CodeLine> trace;
     const auto stack = process.stack();
@@ -54,7 +53,7 @@ Excerpt<CodeLine> current_stacktrace(Dump& dump, OpenedProcess& process) {
         if (entry->kind == StackEntry::Kind::kReturnAddress && !frame_pointer &&
             entry->word != previous) {
             previous = entry->word;
-            // A call may be the last instruction of its line.
+            // Minus one: a call may be the last instruction of its line.
             add(entry->word - 1);
         }
     }

@@ -5,8 +5,8 @@
 
 namespace beamdump::query {
 
-/// process_info's current_stacktrace: functions with a line each, the current one first, as many as
-/// the VM shows unless system_flag(backtrace_depth) says otherwise (8).
+/// As process_info(current_stacktrace): functions and lines, the current one first, 8 at most (the
+/// default of system_flag(backtrace_depth)).
 Excerpt<CodeLine> current_stacktrace(Dump& dump, OpenedProcess& process);
 
 }  // namespace beamdump::query

@@ -118,7 +118,7 @@ class Reading {
             if (!room_for(into_.regions.items.size())) {
                 continue;
             }
-            // Words of a crash dump have eight bytes in the dump, however many the node's had.
+            // Words of a converted crash dump have eight bytes, whatever the node's word size.
             const auto unit =
                 region.unit_bytes() == kWordBytes ? into_.dump.word_bytes : region.unit_bytes();
             RegionLine line{region_kind_text(region.kind),
@@ -156,8 +156,8 @@ class Reading {
         return {};
     }
 
-    /// What proc_lib keeps in the dictionary (proc_lib.erl, OTP 25; the label from OTP 27 on, and
-    /// Elixir's before).
+    /// Initial call and label from the dictionary (proc_lib.erl, OTP 25; the label from OTP 27 on,
+    /// before that Elixir's).
     void mark(std::uint64_t key, std::uint64_t value) {
         constexpr std::size_t kLongestLabel = 1000;
         if (word_kind(scheme_, key) != WordKind::kAtom) {
@@ -171,7 +171,7 @@ class Reading {
         }
     }
 
-    /// {Module, Function, Arity} as module:function/arity; nothing for anything else.
+    /// {Module, Function, Arity} as module:function/arity; nullopt for other terms.
     std::optional<std::string> initial_call(std::uint64_t word) {
         std::array<std::uint64_t, 4> tuple{};
         if (word_kind(scheme_, word) != WordKind::kBoxed) {

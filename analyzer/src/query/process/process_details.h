@@ -21,20 +21,20 @@ class DeferredTexts;
 
 enum class FactUnit : std::uint8_t { kNone, kBytes, kWords, kAddress, kBits };
 
-/// One thing that is known of a process, under process_info's name where it has one.
+/// One fact about a process, under process_info's name if it has one.
 struct Fact {
     std::string name;
     std::variant<std::string, std::uint64_t, bool> value;
     FactUnit unit = FactUnit::kNone;
 };
 
-/// Facts that belong together: "memory", "message_queue"...
+/// A group of facts: "memory", "message_queue"...
 struct FactGroup {
     std::string name;
     std::vector<Fact> facts;
 };
 
-/// The first items of a list, and how many there are in all.
+/// The first items of a list, and the count of all.
 template <typename Item>
 struct Excerpt {
     std::vector<Item> items;
@@ -58,7 +58,7 @@ struct DictionaryLine {
     TermText value;
 };
 
-/// An x register that is saved for the function in which the process goes on.
+/// A saved x register of the current function.
 struct ArgumentLine {
     std::uint64_t index = 0;
     TermText term;
@@ -74,14 +74,14 @@ struct MessageLine {
 struct CodeLine {
     std::string function;  ///< module:function/arity
     std::optional<std::string> file;
-    std::optional<std::uint64_t> line;  ///< known where the file is
+    std::optional<std::uint64_t> line;  ///< known if the file is
 };
 
 /// A process that this one suspends.
 struct SuspendLine {
     std::string process;
     std::uint64_t active = 0;       ///< times, in force
-    std::uint64_t outstanding = 0;  ///< times, asked for and not yet in force
+    std::uint64_t outstanding = 0;  ///< times, requested and not yet in force
 };
 
 /// A reference-counted binary that this process refers to.
@@ -108,7 +108,7 @@ struct ProcessDetails {
     Excerpt<LinkLine> links;
     Excerpt<MonitorLine> monitors;      ///< that this process holds
     Excerpt<MonitorLine> monitored_by;  ///< that others hold on it
-    // Nothing: a crash dump does not tell.
+    // nullopt for a crash dump.
     std::optional<Excerpt<ArgumentLine>> arguments;
     std::optional<Excerpt<SuspendLine>> suspending;
     std::optional<Excerpt<ReferencedBinary>> binaries;
@@ -117,9 +117,9 @@ struct ProcessDetails {
     std::uint64_t other_signals = 0;  ///< entries of the queues that are not messages
     Excerpt<RegionLine> regions;
     bool withheld = false;        ///< flagged sensitive: dictionary and messages not shown
-    std::uint64_t malformed = 0;  ///< words of the dictionary that make no entry
-    std::shared_ptr<const DeferredTexts> texts;  ///< what the terms above read from
-    /// Those, and marked places in the terms above, as far as they were written.
+    std::uint64_t malformed = 0;  ///< malformed words of the dictionary
+    std::shared_ptr<const DeferredTexts> texts;  ///< source of the terms above
+    /// These and the placeholders in the terms above, as far as they were written.
     [[nodiscard]] std::uint64_t all_placeholders() const;
 };
 
@@ -129,8 +129,8 @@ struct DetailsOptions {
     bool sensitive = false;        ///< show the terms of a process flagged sensitive
 };
 
-/// Everything that the dump says about one process. Lists are read only as far as needed for their
-/// totals and `limit` items.
+/// All facts about one process. Lists are read only as far as needed for their totals and `limit`
+/// items.
 Result<ProcessDetails> process_details(Dump& dump, const std::string& file, std::string_view name,
                                        const DetailsOptions& options);
 

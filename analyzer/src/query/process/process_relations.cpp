@@ -60,7 +60,7 @@ std::string monitor_kind(records::MonitorKind kind) {
     }
 }
 
-/// The process or port of a link or monitor. Of a remote one whose words the dump lacks, the
+/// The process or port of a link or monitor. For a remote one whose words the dump lacks, the
 /// numbers are known.
 template <typename Relation>
 std::string other_text(Dump& dump, const Relation& relation, TermPrinter& printer) {
@@ -73,7 +73,7 @@ std::string other_text(Dump& dump, const Relation& relation, TermPrinter& printe
     return pid_text(channel, relation.remote_owner_id());
 }
 
-/// What a monitor watches, or who watches by it. By name: on this node unless another is named.
+/// The other side of a monitor. By name: on this node unless another is named.
 std::string monitor_other(Dump& dump, const records::Monitor& monitor, TermPrinter& printer) {
     if (monitor.has_name_atom() && !monitor.is_target()) {
         const std::string name = atom_text(dump, monitor.name_atom());

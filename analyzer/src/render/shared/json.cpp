@@ -48,7 +48,7 @@ void JsonWriter::hex_member(std::string_view name, std::uint64_t number) {
 
 void JsonWriter::begin_text(std::string_view name) {
     key(name);
-    // The writer puts what belongs before a value; the text itself goes past it, piece by piece.
+    // The writer writes the prefix of a value; the text bypasses it, piece by piece.
     writer_.RawValue("\"", 1, rapidjson::kStringType);
 }
 
@@ -64,7 +64,7 @@ std::string json_escaped(std::string_view text) {
             break;
         }
         const std::size_t length = std::max<std::size_t>(utf8_length(text), 1);
-        // A byte of no character represents the Latin-1 character of its value, as in valid_utf8().
+        // An invalid byte is taken as Latin-1, as in valid_utf8().
         const char32_t character = utf8_length(text) == 0 ? static_cast<unsigned char>(text.front())
                                                           : utf8_character(text.substr(0, length));
         if (character == '\n') {

@@ -18,15 +18,14 @@
 
 namespace beamdump::render {
 
-/// Text as what stands between a JSON string's quotes: controls of a terminal, and bytes that are
-/// not UTF-8, as \uXXXX.
+/// Text escaped for a JSON string: terminal controls and invalid UTF-8 as \uXXXX.
 std::string json_escaped(std::string_view text);
 
-/// Writes one JSON document, as it goes. Text becomes valid UTF-8 on the way. What is unknown is
-/// left out, never null and never of another type. The document ends with a newline.
+/// Writes one JSON document as a stream. Text is converted to valid UTF-8. Unknown values are
+/// omitted, never null and never of another type. The document ends with a newline.
 class JsonWriter {
   public:
-    /// Begins the document's object, whose first member names its schema: "beamdump.NAME/VERSION".
+    /// Begins the document's object with the name of its schema: "beamdump.NAME/VERSION".
     JsonWriter(Output& output, std::string_view schema);
     /// Ends the document.
     void finish();
@@ -58,15 +57,15 @@ class JsonWriter {
     /// An address or a set of bits: "0x7f0012345678".
     void hex_member(std::string_view name, std::uint64_t number);
 
-    /// A text that comes in pieces.
+    /// A text in pieces.
     void begin_text(std::string_view name);
     void text_piece(std::string_view piece);
     void end_text();
-    /// Whether what is written still arrives.
+    /// False after the output failed.
     [[nodiscard]] bool ok() const { return stream_.output.ok(); }
 
   private:
-    /// What RapidJSON writes to.
+    /// The output stream for RapidJSON.
     struct Stream {
         using Ch = char;
         Output& output;
@@ -80,11 +79,11 @@ class JsonWriter {
     Utf8Pieces pieces_;
 };
 
-/// The file, whether it is whole, its node: member "dump", or "before" or "after". Then, where the
-/// layout was not made for the release of the node, "layout", or "before_layout"...
+/// The dump's facts as member "dump", "before" or "after"; then, if the layout was not made for the
+/// node's release, "layout", "before_layout" or "after_layout".
 void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts& facts);
 
-/// A term's text, and whether it was cut.
+/// A term's text, and whether it was truncated.
 void write_term(JsonWriter& json, std::string_view name, const query::TermText& term);
 
 /// The members of one message in a list.
@@ -93,7 +92,7 @@ void write_message_members(JsonWriter& json, const query::MessageLine& line);
 /// The members of one process in a list.
 void write_process_members(JsonWriter& json, const query::ProcessLine& line);
 
-/// Member "process", and why its terms are withheld where they are.
+/// Member "process", and the reason if its terms are withheld.
 void write_process(JsonWriter& json, const query::ProcessLine& line, Withheld withheld);
 
 /// A list of objects: `write` writes the members of one.

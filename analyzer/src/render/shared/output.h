@@ -13,8 +13,8 @@
 
 namespace beamdump::render {
 
-/// Where an answer's text goes. Buffers; after the first failure everything further is dropped, and
-/// ok() says so: long answers look there and stop.
+/// The output of an answer's text. Buffered; after the first failure everything further is dropped
+/// and ok() is false, which long answers must check.
 class Output {
   public:
     Output() = default;
@@ -22,24 +22,24 @@ class Output {
     Output& operator=(const Output&) = delete;
     virtual ~Output() = default;
 
-    /// On a terminal, whatever would control it is escaped (TerminalText).
+    /// Writes text; on a terminal, terminal controls are escaped (TerminalText).
     void write(std::string_view text);
-    /// Passes on bytes as they are, on a terminal too: for what is meant to control it.
+    /// Writes bytes unescaped, on a terminal too.
     void write_control(std::string_view text);
     template <typename... Arguments>
     void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
         write(fmt::format(format, std::forward<Arguments>(arguments)...));
     }
-    /// Passes on what is buffered.
+    /// Flushes the buffer.
     void flush();
 
-    /// Whether a person looks at it.
+    /// Whether the output is a terminal.
     [[nodiscard]] virtual bool is_terminal() const { return false; }
-    /// Of a terminal; nothing for what has no width: a file, a pipe.
+    /// The terminal's width; nullopt for a file or pipe.
     [[nodiscard]] virtual std::optional<std::size_t> columns() const { return std::nullopt; }
-    /// From here on tables cut their lines to the terminal's width, if it is one.
+    /// Makes tables cut their lines to the terminal's width, if it is one.
     void fit_terminal() { line_width_ = columns(); }
-    /// Nothing: lines may have any length.
+    /// nullopt: lines may have any length.
     [[nodiscard]] std::optional<std::size_t> line_width() const { return line_width_; }
     [[nodiscard]] bool ok() const { return !error_; }
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
@@ -65,7 +65,7 @@ class DescriptorOutput final : public Output {
         : descriptor_(descriptor), name_(std::move(name)) {}
 
     [[nodiscard]] bool is_terminal() const override;
-    /// 80 where the terminal does not say.
+    /// 80 if the terminal's width is unknown.
     [[nodiscard]] std::optional<std::size_t> columns() const override;
 
   protected:

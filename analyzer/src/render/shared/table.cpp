@@ -76,7 +76,7 @@ void Table::add(std::vector<std::string> row) {
     }
 }
 
-/// A row with cells that go on: none of it is held as a whole.
+/// Writes a row with streamed cells, which are never in memory as a whole.
 void Table::print_long_row(Output& output, std::string_view indent, const std::vector<Cell>& row,
                            const std::vector<std::size_t>& widths) const {
     output.write(indent);

@@ -16,12 +16,12 @@ namespace beamdump::render {
 
 enum class Align : std::uint8_t { kLeft, kRight };
 
-/// Rows of text in columns, two spaces apart, as wide as their widest cell. Where the output fits
-/// its terminal (Output::fit_terminal()), columns that may shrink do, and what is still too long is
-/// cut at its end; "..." represents what is cut.
+/// Rows of text in columns, two spaces apart, as wide as their widest cell. With
+/// Output::fit_terminal(), shrinkable columns shrink, and lines that are still too long are cut
+/// with "...".
 class Table {
   public:
-    /// Without a title: none is printed if no column has one.
+    /// No heading is printed if no column has a title.
     struct Column {
         std::string title;
         Align align = Align::kLeft;
@@ -30,8 +30,8 @@ class Table {
 
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-    /// A cell whose text goes on where `rest` is there: it writes what follows. Such a text is as
-    /// long as it is, its column no wider for it.
+    /// A cell, followed by the text that `rest` writes, if set. That text has any length and does
+    /// not widen the column.
     struct Cell {
         std::string text;
         std::function<void(Output&)> rest = {};
@@ -43,7 +43,7 @@ class Table {
 
     /// Every line begins with `indent`.
     void print(Output& output, std::string_view indent = "") const;
-    /// Whatever the terminal's width.
+    /// Without regard to the terminal's width.
     void print_whole(Output& output) const { print_rows(output, "", std::nullopt); }
 
   private:
@@ -58,13 +58,13 @@ class Table {
     std::vector<std::vector<Cell>> rows_;
 };
 
-/// Characters of UTF-8 text, as far as they are well-formed.
+/// Number of characters of UTF-8 text.
 std::size_t text_width(std::string_view text);
 
 /// One line; cut where the output fits its terminal.
 void print_line(Output& output, std::string_view line);
 
-/// Text of at most that width; "..." at its end represents what was cut.
+/// Text cut to that width, with "..." at its end.
 std::string cut_text(std::string_view text, std::size_t width);
 
 using beamdump::one_line;

@@ -12,10 +12,10 @@ namespace beamdump::render {
 /// A term's text on one line of a terminal; "..." follows where it was truncated.
 std::string term_line(const query::TermText& term);
 
-/// The same as a cell behind what marks it. The term must live until the table is printed.
+/// The same as a table cell, after its mark. The term must live until the table is printed.
 Table::Cell term_cell(const query::TermText& term, std::string_view mark);
 
-/// Writes that, however long it is.
+/// Writes it in any length.
 void put_term_line(Output& output, const query::TermText& term);
 
 }  // namespace beamdump::render
