@@ -19,7 +19,7 @@ namespace beamdump {
 
 namespace {
 
-/// Read and write for the owner alone: a dump holds what the node held.
+/// Read and write for the owner only: a dump has the node's data.
 constexpr mode_t kOwnerOnly = 0600;
 
 Error error_about(const std::string& doing, const std::string& path, int error_number) {
@@ -98,14 +98,14 @@ class FileSink final : public ByteSink {
         if (force_ || errno != EINVAL) {
             return errno;
         }
-        // File systems without RENAME_NOREPLACE (NFS): looking first is all there is.
+        // File systems without RENAME_NOREPLACE (NFS): check for the file first.
         if (::access(path_.c_str(), F_OK) == 0) {
             return EEXIST;
         }
         return ::rename(partial_.c_str(), path_.c_str()) == 0 ? 0 : errno;
     }
 
-    /// Makes the rename itself survive a power cut. File systems that cannot do so are no failure.
+    /// Makes the rename durable. Not an error if the file system cannot do so.
     Result<void> sync_directory() {
         auto directory = std::filesystem::path(path_).parent_path();
         if (directory.empty()) {
@@ -125,7 +125,7 @@ class FileSink final : public ByteSink {
     std::uint64_t written_ = 0;
 };
 
-/// Removes what an earlier capture left. One that is still being written is locked and stays.
+/// Removes the partial file of an earlier capture. One that is being written is locked and stays.
 Result<void> remove_leftover(const std::string& partial) {
     const auto open = [&](int access) {
         return Descriptor(::open(partial.c_str(), access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -173,7 +173,7 @@ Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& pa
     if (!file.valid()) {
         return std::unexpected(error_about("create", partial, errno));
     }
-    // The umask may have taken from the mode what the owner needs.
+    // The umask may have removed bits that the owner needs.
     if (::fchmod(file.get(), kOwnerOnly) != 0) {
         return std::unexpected(error_about("set the mode of", partial, errno));
     }

@@ -60,7 +60,7 @@ bool ScratchSpace::take_memory(std::uint64_t bytes) {
 Result<Descriptor> ScratchSpace::open_file() const {
     Descriptor file(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600));
     if (!file.valid() && (errno == EOPNOTSUPP || errno == EISDIR)) {
-        // A file system that makes no nameless files.
+        // A file system without O_TMPFILE.
         std::string name = directory_ / "beamdump-XXXXXX";
         file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
         if (file.valid()) {

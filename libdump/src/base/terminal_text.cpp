@@ -28,8 +28,7 @@ bool is_kept_space(char c) {
     return c == '\n' || c == '\t';
 }
 
-/// Appends the character or the byte that `text` begins with, escaped where need be; gives its
-/// length.
+/// Appends the first character or byte of `text`, escaped if necessary; returns its length.
 std::size_t append_shown(std::string_view text, std::string& out) {
     const std::size_t length = utf8_length(text);
     const auto first = static_cast<unsigned char>(text.front());

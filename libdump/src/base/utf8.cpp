@@ -86,7 +86,7 @@ void Utf8Pieces::add(std::string_view piece, std::string& out) {
     std::string joined;
     piece = after_rest(rest_, piece, joined);
     while (!piece.empty()) {
-        // Plain ASCII, which is nearly everything, in one go.
+        // Fast path for ASCII.
         const auto beyond = static_cast<std::size_t>(
             std::ranges::find_if(piece,
                                  [](char c) { return static_cast<unsigned char>(c) >= 0x80; }) -

@@ -8,7 +8,7 @@ namespace beamdump {
 
 namespace {
 
-/// A non-blocking pipe or socket whose reader is slow: wait until it takes more.
+/// A non-blocking pipe or socket with a slow reader: wait until it is writable.
 void wait_until_writable(int descriptor) {
     pollfd waited{.fd = descriptor, .events = POLLOUT, .revents = 0};
     ::poll(&waited, 1, -1);

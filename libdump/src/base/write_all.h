@@ -6,7 +6,7 @@
 
 namespace beamdump {
 
-/// How far a write got: errno where it failed, 0 where everything was written.
+/// The outcome of a write: bytes written, and errno or 0.
 struct WriteOutcome {
     std::uint64_t written = 0;
     int error_number = 0;

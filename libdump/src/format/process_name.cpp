@@ -52,7 +52,7 @@ std::optional<std::uint64_t> parse_pid_call(std::string_view text) {
     return parse_pid(dotted);
 }
 
-/// Text in quotes, without them and their backslashes.
+/// Quoted text without quotes and escaping backslashes.
 std::optional<std::string> unquoted(std::string_view text, char quote) {
     const std::string_view mark(&quote, 1);
     if (!take_both(text, mark, mark)) {
@@ -66,7 +66,7 @@ std::optional<std::string> unquoted(std::string_view text, char quote) {
     return plain;
 }
 
-/// An alias of Elixir's: parts that begin with a capital, with dots between them.
+/// An Elixir alias: capitalized parts separated by dots.
 bool is_alias(std::string_view text) {
     bool begins = true;
     for (const char c : text) {

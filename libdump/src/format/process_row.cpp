@@ -150,7 +150,7 @@ void set_column(records::ProcessRow& row, records::ProcessColumnKind column, std
 
 void add_to_totals(const records::ProcessRow& row, records::Totals& totals) {
     totals.set_processes(totals.processes() + 1);
-    // A sum of what no process tells is not known: crash dumps before R16 lack the memory.
+    // A sum over processes without the value is unknown: crash dumps before R16 lack the memory.
     if (row.has_memory_bytes()) {
         totals.set_process_memory_bytes(totals.process_memory_bytes() + row.memory_bytes());
     }

@@ -57,8 +57,8 @@ Result<void> DominatorTree::solve() {
     RETURN_IF_ERROR(jump_.assign(size(), 0));
     RETURN_IF_ERROR(largest_part_.assign(size(), 0));
     std::ranges::sort(further_);
-    // Without circles, whatever leads to a node was finished after it: backwards, every way to a
-    // node is known when its turn comes.
+    // In an acyclic graph a node's predecessors are finished after it: in reverse order they are
+    // all known before it.
     for (std::size_t i = finished_.size(); i-- > 0;) {
         const Node node = finished_[i];
         Node dominator = dominator_[node];

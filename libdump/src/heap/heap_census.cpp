@@ -32,7 +32,7 @@ HeapCensus::HeapCensus(const TagScheme& scheme, WordReader& reader,
 void HeapCensus::set_root(std::uint64_t root, bool list) {
     root_ = root;
     list_ = list;
-    // Another message's keys may stand where the last one's did.
+    // Another message may have other keys at the same address.
     last_key_set_ = nullptr;
 }
 
@@ -139,7 +139,7 @@ Result<void> HeapCensus::count_binary(const HeapObject& object) {
     if (!is_new) {
         return {};
     }
-    // The size in a ProcBin (OTP 25) is that of the part which it shows.
+    // The size in a ProcBin (OTP 25) is only that of its part of the binary.
     const auto info = reader_.context().binary_at(address);
     const auto bytes = info ? std::optional(info->size_bytes) : std::nullopt;
     ++binary_count_;

@@ -26,7 +26,7 @@ std::optional<HeapObject> object_at(const TagScheme& scheme, WordReader& reader,
     return object;
 }
 
-/// Leaves out what is live, where the term is not.
+/// Stops at live objects while the term is dead.
 class Reach final : public WalkObserver {
   public:
     explicit Reach(const TopLevelTerms::IsLive& is_live) : is_live_(is_live) {}

@@ -14,7 +14,7 @@ namespace {
 using Node = DominatorTree::Node;
 using IsLiteral = std::function<bool(std::uint64_t)>;
 
-/// First walk: what is referred to more than once.
+/// First walk: finds objects with more than one reference.
 class Sharing final : public WalkObserver {
   public:
     Sharing(AddressMarks& shared, const IsLiteral& is_literal)
@@ -36,9 +36,8 @@ class Sharing final : public WalkObserver {
     const IsLiteral& is_literal_;
 };
 
-/// The nodes of a walk's levels. A level gets one once something shared is met in or below it, and
-/// all levels above it have theirs then. Every walk over the same roots makes the same nodes in the
-/// same order.
+/// The nodes of a walk's levels. A level and those above it get nodes when a shared object is
+/// reached in or below it. Every walk over the same roots makes the same nodes in the same order.
 class LevelNodes {
   public:
     /// The node of the path's last level; node 0 for the empty path. `make` makes the node for a
@@ -51,9 +50,9 @@ class LevelNodes {
         }
         return nodes_.empty() ? Node{0} : nodes_.back();
     }
-    /// The level that comes to stand below all that have nodes.
+    /// Adds the node of a new level below all that have nodes.
     void push(Node node) { nodes_.push_back(node); }
-    /// Of the path's last level, which is being left.
+    /// Removes and returns the node of the path's last level, if it has one.
     std::optional<Node> take(std::span<const WalkLevel> path) {
         if (nodes_.size() < path.size()) {
             return std::nullopt;
@@ -67,7 +66,7 @@ class LevelNodes {
     std::vector<Node> nodes_;
 };
 
-/// What the second and third walk have in common: which objects get nodes, and when.
+/// Common to the second and third walk: which objects get nodes, and when.
 class NodeWalk : public WalkObserver {
   public:
     NodeWalk(const AddressMarks& shared, const IsLiteral& is_literal)
@@ -115,7 +114,7 @@ class NodeWalk : public WalkObserver {
         return levels_.node_of(path, [this](Node parent) { return make(parent); });
     }
 
-    /// Whether no more nodes may be made: the walk is of no use then, and ends soon.
+    /// Whether the limit of nodes is reached: the walk's result is not used then.
     [[nodiscard]] virtual bool is_full() const = 0;
     virtual Result<Node> make(Node parent) = 0;
     virtual void named(std::uint64_t address, Node node) = 0;
@@ -130,10 +129,10 @@ class NodeWalk : public WalkObserver {
     LevelNodes levels_;
 };
 
-/// Second walk: the graph of what is shared and what leads to it.
+/// Second walk: the graph of shared objects and of those that lead to them.
 class Numbering final : public NodeWalk {
   public:
-    /// Up to here nodes can be numbered: a path makes at most one for each of its levels at a time.
+    /// Leaves room for one node for each level of a path.
     static constexpr std::uint64_t kMaxNodes = std::numeric_limits<Node>::max() / 2;
 
     Numbering(const AddressMarks& shared, const IsLiteral& is_literal, DominatorTree& tree,
@@ -154,7 +153,7 @@ class Numbering final : public NodeWalk {
         return tree_.finish(node);
     }
     Result<void> met_again(std::uint64_t address, Node from) override {
-        // A torn heap may lead back into what is being walked: no way that counts.
+        // Edges back into the current path, in a torn heap, are ignored.
         const Node node = shared_.has(address) ? node_of_[shared_.number_of_member(address)] : 0;
         return node != 0 && tree_.is_finished(node) ? tree_.add_edge(from, node) : Result<void>();
     }
@@ -171,7 +170,7 @@ class Numbering final : public NodeWalk {
     ScratchArray<Node>& node_of_;
 };
 
-/// Third walk: meets the same nodes in the same order, and offers what they retain.
+/// Third walk: makes the same nodes in the same order, and offers their retained sizes.
 class Offering final : public NodeWalk {
   public:
     Offering(const AddressMarks& shared, const IsLiteral& is_literal, const TagScheme& scheme,

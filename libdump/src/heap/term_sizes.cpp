@@ -7,7 +7,7 @@ namespace beamdump {
 
 namespace {
 
-/// Notes what is met again, and passes everything on.
+/// Marks objects that are visited again, and forwards all calls.
 class AgainNoter final : public WalkObserver {
   public:
     AgainNoter(AddressMarks& again, WalkObserver* next) : again_(again), next_(next) {}
@@ -32,7 +32,7 @@ std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
     return a > kSaturatedSize - b ? kSaturatedSize : a + b;
 }
 
-/// Adds up flat sizes: an object that is met again is added up once and remembered.
+/// Computes flat sizes; those of shared objects are cached.
 class FlatSum {
   public:
     FlatSum(const TagScheme& scheme, WordReader& reader, const AddressMarks& again,
@@ -78,7 +78,7 @@ class FlatSum {
         bool is_cell = false;
     };
 
-    /// Lets a list's level go on at its next cell, unless others refer to that.
+    /// Continues a list's level at its next cell, unless that is shared.
     bool go_along(Level& list, std::uint64_t tail) {
         if (word_kind(scheme_, tail) != WordKind::kList || again_.has(pointer_of(tail)) ||
             !heap_object(scheme_, reader_, tail)) {
@@ -107,7 +107,7 @@ class FlatSum {
             return;
         }
         if (is_again) {
-            // While it is being added up: a torn heap that leads back into it adds nothing.
+            // 0 while it is being computed, for cycles in a torn heap.
             known_[address] = 0;
         }
         if (object->terms.count == 0 || object->keeps_only()) {

@@ -136,7 +136,7 @@ Result<bool> TermWalk::step(WalkObserver& observer) {
     top.slot += kWordBytes;
     std::uint64_t word = 0;
     if (reader_.read(top.slot, word) != WordStatus::kHere) {
-        // One count represents all that is missing: a foreign header may claim millions.
+        // Counted once for all missing slots: an untrusted header may claim millions.
         ++outcome_.unreadable;
         top.left = 0;
         return true;

@@ -68,7 +68,7 @@ Result<BinaryRecord> BinaryIndex::in_pack(std::uint64_t offset, std::uint64_t ad
     return BinaryRecord(held, &pack.record.binary(*found));
 }
 
-/// Offsets of all records that hold a binary at that address.
+/// Offsets of all records with a binary at that address.
 Result<std::vector<std::uint64_t>> BinaryIndex::places(std::uint64_t address) {
     std::vector<std::uint64_t> offsets;
     if (const RecoveredIndex* recovered = reader_.recovered()) {
@@ -94,7 +94,7 @@ Result<std::vector<std::uint64_t>> BinaryIndex::places(std::uint64_t address) {
 
 Result<BinaryRecord> BinaryIndex::at(std::uint64_t address, std::uint64_t end) {
     ASSIGN_OR_RETURN(auto offsets, places(address));
-    // Those before `end`, the last one first, then those behind it.
+    // Those before `end`, the last one first, then those after it.
     std::ranges::sort(offsets);
     const auto behind = std::ranges::lower_bound(offsets, end);
     std::reverse(offsets.begin(), behind);

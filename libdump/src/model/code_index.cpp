@@ -44,7 +44,7 @@ void append_utf8(std::string& text, std::uint32_t character) {
     }
 }
 
-/// The characters of a proper list of characters; nothing if `term` is anything else.
+/// The characters of a proper list of characters; nullopt for other terms.
 std::optional<std::string> list_text(RegionMap& words, const TagScheme& scheme,
                                      std::uint64_t term) {
     std::string text;

@@ -13,7 +13,7 @@ namespace beamdump {
 
 namespace {
 
-/// The literals' regions; those found by walking where a cut dump has no directory of them.
+/// The literals' regions; for a truncated dump without their directory, those found by walking.
 Result<std::vector<Region>> literal_regions(DumpReader& reader) {
     std::vector<Region> regions;
     if (const RecoveredIndex* recovered = reader.recovered()) {
@@ -118,7 +118,7 @@ Result<std::optional<std::uint64_t>> Dump::registered_row(std::string_view name)
                 : Result<std::optional<std::uint64_t>>(std::nullopt);
 }
 
-/// The registered name that is most like `name`; empty where none is.
+/// The registered name nearest to `name`; empty if none is near.
 Result<std::string> Dump::nearest_registered(std::string_view name) {
     constexpr std::array kColumns = {records::PROCESS_COLUMN_REGISTERED_NAME};
     Nearest nearest(name);

@@ -9,7 +9,7 @@ MessageWalker::MessageWalker(DumpReader& reader, const ProcessRun& run)
 
 void MessageWalker::seek(std::uint64_t index) {
     const auto& packs = run_.directory.messages;
-    // Packs are in order; what a damaged directory says of a pack's count must not hide the next.
+    // Packs are in order; a wrong count in a damaged directory must not hide the next pack.
     const auto after = std::ranges::upper_bound(packs, index, {}, &Pack::first_index);
     next_pack_ = after == packs.begin() ? 0 : static_cast<std::size_t>(after - packs.begin()) - 1;
     pack_.Clear();

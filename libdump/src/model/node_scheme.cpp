@@ -21,7 +21,7 @@ Result<TagScheme> node_scheme(const Dump& dump) {
     if (scheme && is_of_crash_dump(dump)) {
         scheme->doubled_addresses = node_word_bytes(dump) < kWordBytes;
     }
-    // Words that were made of a crash dump's text hold identifiers' numbers, not slots of a table.
+    // Words of a converted crash dump have identifiers' numbers, not slots of a table.
     if (!scheme || scheme->id == format::TermScheme::kOtp25 || is_of_crash_dump(dump)) {
         return scheme;
     }

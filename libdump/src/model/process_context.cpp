@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kRegionPacksHeld = 8;
 constexpr std::size_t kBinariesHeld = 16;
 
-/// Words of a packed region from `address` on; nothing if the region does not hold that address.
+/// Words of a packed region from `address` on; nullopt if the region does not have that address.
 std::optional<Result<std::size_t>> words_of(const records::PackedRegion& region,
                                             std::uint64_t address, std::span<std::uint64_t> into) {
     const auto here = static_cast<std::uint64_t>(region.words_size());
@@ -85,7 +85,7 @@ Result<std::size_t> ProcessContext::packed_words(std::uint64_t address,
             }
         }
     }
-    // Of a crash dump, the text has what the VM printed: a pointer to anything else is no bad one.
+    // A crash dump's text has only what the VM printed: other pointers are not invalid.
     const bool of_text = dump_.capture().mode() == records::CAPTURE_MODE_CRASH_DUMP;
     return fail(of_text ? ErrorCode::kAbsent : ErrorCode::kUnmapped,
                 fmt::format("address {:#x} lies in none of the captured regions", address));
@@ -141,7 +141,7 @@ void ProcessContext::missed(std::uint64_t address) {
 std::uint64_t ProcessContext::region_bytes_bound() const {
     std::uint64_t bound =
         std::max(regions_.longest_region_bytes(), dump_.literals().longest_region_bytes());
-    // A fragment that is in a pack, or with a message, fits a frame.
+    // A fragment in a pack or with a message fits a frame.
     return std::max<std::uint64_t>(bound, format::kMaxFrameBytes);
 }
 

@@ -9,7 +9,7 @@ namespace beamdump {
 
 namespace {
 
-/// Told an entry's word, its key and its value; says whether to go on.
+/// Called with an entry's word, key and value; returns whether to continue.
 using VisitEntry = std::function<bool(std::uint64_t entry, std::uint64_t key, std::uint64_t value)>;
 
 /// Walks the slots of one dictionary.
@@ -49,8 +49,7 @@ class DictionaryWalk {
 
     /// A hash bucket with several entries.
     void bucket(std::uint64_t word) {
-        // A list cannot have more cells than half its region's words; a longer one is a torn
-        // circle.
+        // A list cannot have more cells than half its region's words; a longer one is a cycle.
         std::uint64_t cells_left = context_.region_bytes_bound() / sizeof(std::uint64_t) / 2;
         while (word != scheme_.nil) {
             std::array<std::uint64_t, 2> cell{};

@@ -15,7 +15,7 @@ namespace {
 using Column = records::ProcessColumnKind;
 constexpr int kColumns = records::ProcessColumnKind_MAX + 1;
 
-/// The rows of a cut dump, found by walking it; null for a whole one.
+/// The rows of a truncated dump, found by walking it; null for a complete one.
 const std::vector<records::ProcessRow>* recovered_rows(DumpReader& reader) {
     const RecoveredIndex* recovered = reader.recovered();
     return recovered == nullptr ? nullptr : &recovered->processes;

@@ -31,7 +31,7 @@ Result<void> add_page(const records::RunDirectory& page, Directory& into) {
     return {};
 }
 
-/// A forged directory may name a record many times.
+/// A forged directory may refer to a record many times.
 void keep_distinct(std::vector<Pack>& packs) {
     std::unordered_set<std::uint64_t> seen;
     std::erase_if(packs, [&seen](const Pack& pack) { return !seen.insert(pack.offset).second; });

@@ -11,7 +11,7 @@ namespace beamdump {
 
 namespace {
 
-/// Reads one piece's header, so that words are never taken from another region.
+/// Checks one piece's header, so that words are never read from another region.
 Result<void> check_header(DumpReader& reader, const Region& region) {
     ASSIGN_OR_RETURN(auto record, reader.record_at(region.offset));
     format::RegionHeader header;

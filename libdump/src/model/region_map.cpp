@@ -26,7 +26,7 @@ RegionMap::RegionMap(DumpReader& reader, std::vector<Region> regions, Gaps gaps)
     }
 }
 
-/// Of all regions that hold an address the one written last.
+/// The region written last of all that have an address.
 const Region* RegionMap::latest(std::uint64_t address) const {
     const Region* found = nullptr;
     auto at = std::ranges::upper_bound(regions_, address, {}, &Region::address);
@@ -42,7 +42,7 @@ const Region* RegionMap::latest(std::uint64_t address) const {
     return found;
 }
 
-/// How far a region's words may be taken together: another may take over where it begins.
+/// Where a region's words end: at its own end, or where a later region begins.
 std::uint64_t RegionMap::words_until_next(std::uint64_t address) const {
     const auto next = std::ranges::upper_bound(regions_, address, {}, &Region::address);
     return !overlapping_ || next == regions_.end()

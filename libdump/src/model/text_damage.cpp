@@ -23,7 +23,7 @@ void TextDamage::tell_process(const records::Trailer& trailer, const records::Pr
     if (whole_heap) {
         counts_.add(TextCounts::of(end.heap_lines()));
     }
-    // Where there are too many to name each, all are told of.
+    // If there are too many to list each, all are reported.
     heap_told_ = whole_heap || static_cast<std::uint64_t>(end.left_out_address_size()) <
                                    objects.malformed + objects.overlaps;
     if (heap_told_) {

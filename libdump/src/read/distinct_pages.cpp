@@ -7,11 +7,10 @@ namespace beamdump {
 
 namespace {
 
-/// A FrameStart is there, in every dump.
+/// Not a page: every dump has a FrameStart there.
 constexpr std::uint64_t kNoPage = 0;
 
-/// Keeps of the items of one list the first that names each place, and none that names no place;
-/// gives how many are dropped.
+/// Removes items without a place and repeated places from a list; returns how many.
 template <typename Items, typename OffsetOf>
 std::uint64_t keep_first_of_each(Items& items, const OffsetOf& offset_of) {
     std::unordered_set<std::uint64_t> seen = {kNoPage};
@@ -42,7 +41,7 @@ std::uint64_t keep_first_of_each(google::protobuf::RepeatedField<std::uint64_t>&
     return static_cast<std::uint64_t>(dropped);
 }
 
-/// Every row has an owner, so a page is told by where that column stands.
+/// Every row has an owner, so the place of that column identifies a page.
 std::uint64_t owner_column(const records::ProcessPageRef& page) {
     return page.column_offset_size() > records::PROCESS_COLUMN_OWNER_ID
                ? page.column_offset(records::PROCESS_COLUMN_OWNER_ID)

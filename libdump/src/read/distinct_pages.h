@@ -6,10 +6,9 @@
 
 namespace beamdump {
 
-/// Removes from a trailer what names a page a second time, or no page. No writer does that; in a
-/// forged dump it would make reading take as long as the trailer says, whatever the size of the
-/// file. Gives how many it removes: what else they may say (which atoms, which columns) is lost,
-/// and to be told.
+/// Removes entries of a trailer that name a page twice or none, which no writer makes: in a forged
+/// dump they would make reading take arbitrarily long. Returns how many it removed; their other
+/// contents (which atoms, which columns) are lost, which must be reported.
 std::uint64_t keep_distinct_pages(records::Trailer& trailer);
 
 }  // namespace beamdump

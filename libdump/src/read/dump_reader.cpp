@@ -125,7 +125,7 @@ Result<std::optional<RecordView>> DumpReader::Impl::fact_from(
     return std::nullopt;
 }
 
-/// The first record of the frame at `frame_position` or, where that has none, of those after it.
+/// The first record of the frame at `frame_position` or of the frames after it.
 Result<std::optional<RecordView>> DumpReader::Impl::first_in(std::size_t frame_position) {
     const auto& frames = store.index().frames();
     for (; frame_position < frames.size(); ++frame_position) {
@@ -149,7 +149,7 @@ Result<DumpReader> DumpReader::open(const std::filesystem::path& path,
         ASSIGN_OR_RETURN(auto impl, Impl::open(path, options));
         return DumpReader(std::move(impl));
     } catch (const std::exception& failure) {
-        // Memory for what the file's tables claim, in containers and in protobuf's messages.
+        // bad_alloc and the like from containers and protobuf, for the sizes of the file's tables.
         return fail(ErrorCode::kLimit,
                     fmt::format("cannot open {}: {}", path.string(), failure.what()));
     }
@@ -209,7 +209,7 @@ Result<std::optional<RecordView>> DumpReader::next(const RecordView& record) {
     if (frame->where().flat_end() == flat_bytes()) {
         return std::nullopt;
     }
-    // The frame is looked up by offset, so that a gap is an error and not passed over.
+    // Looked up by offset, so that a gap is an error and not skipped.
     RETURN_IF_ERROR(impl_->store.at(frame->where().flat_end()));
     return impl_->first_in(*impl_->store.index().find(frame->where().flat_end()));
 }

@@ -12,8 +12,8 @@ namespace beamdump {
 
 namespace {
 
-/// An error on its way through Boost.Iostreams, whose devices can only throw: from read() and
-/// seek() to read_at().
+/// Carries an Error through Boost.Iostreams, whose devices report errors only by throwing: from
+/// read() and seek() to read_at().
 class FlatReadError : public std::ios_base::failure {
   public:
     explicit FlatReadError(Error error)

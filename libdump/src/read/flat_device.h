@@ -23,14 +23,14 @@ class FlatDevice {
 
     explicit FlatDevice(FrameStore& store) : store_(&store) {}
 
-    /// At most what is left of the frame at the position; -1 at the end of the stream. Throws
-    /// std::ios_base::failure, as Boost.Iostreams has it.
+    /// At most the rest of the frame at the position; -1 at the end of the stream. Throws
+    /// std::ios_base::failure, the error of Boost.Iostreams.
     std::streamsize read(char* into, std::streamsize count);
     /// Throws std::ios_base::failure for a position outside the stream.
     std::streampos seek(boost::iostreams::stream_offset offset, std::ios_base::seekdir way);
 
-    /// Reads exactly `into` from a position, by the two functions above. What they throw is
-    /// returned as the error that it stands for.
+    /// Reads all of `into` from a position through Boost.Iostreams. Exceptions are caught here and
+    /// returned as errors.
     Result<void> read_at(std::uint64_t offset, std::span<std::byte> into);
 
   private:

@@ -40,7 +40,7 @@ Result<std::unique_ptr<CompressionPool>> CompressionPool::create(const Options& 
             pool->threads_.emplace_back([&pool = *pool, &compressor] { pool.run(compressor); });
         }
     } catch (const std::system_error&) {
-        // Those that were started do; without any, submit() does their work.
+        // Continue with the started threads; without any, submit() compresses.
     }
     return pool;
 }
@@ -84,7 +84,7 @@ Result<void> CompressionPool::drain() {
     std::unique_lock lock(mutex_);
     progress_.wait(lock, [&] { return error_ || next_sequence_ == submitted_; });
     if (error_) {
-        // A thread may still be inside the sink, which the caller may use from here on.
+        // Wait for threads inside the sink, which the caller may use from here on.
         progress_.wait(lock, [&] { return !writing_; });
         return std::unexpected(*error_);
     }
@@ -153,7 +153,7 @@ void CompressionPool::write_in_order(std::unique_lock<std::mutex>& lock) {
 
 Result<void> CompressionPool::write(const FrameBuffer& frame) try {
     const auto bytes = std::span(frame.compressed).first(frame.compressed_bytes);
-    // zstd closes a frame with the low 32 bits of its content's XXH64: what the seek table wants.
+    // zstd ends a frame with the low 32 bits of its content's XXH64, which the seek table needs.
     const auto checksum = load_known<std::uint32_t>(bytes, bytes.size() - sizeof(std::uint32_t));
     const auto added = table_.add(static_cast<std::uint32_t>(bytes.size()),
                                   static_cast<std::uint32_t>(frame.used), checksum);

@@ -20,10 +20,10 @@
 
 namespace beamdump {
 
-/// Compresses frames on a fixed set of threads and writes them to the sink in order, out of a fixed
-/// set of buffers: whoever wants one waits while all are on their way. One caller thread. Where the
-/// system gives fewer threads it makes do with those, or with the caller's. The threads allocate
-/// nothing but the seek table's entries.
+/// Compresses frames on a fixed set of threads and writes them to the sink in order, from a fixed
+/// set of buffers; acquire() waits for a free one. One caller thread. If fewer threads can be
+/// started, it works with those, or in the caller's. The threads allocate nothing but the seek
+/// table's entries.
 class CompressionPool {
   public:
     struct Options {
@@ -34,29 +34,29 @@ class CompressionPool {
         std::uint64_t dump_id = 0;
     };
 
-    /// `sink` and `table` are non-owning, and the pool's alone until drain() has returned.
+    /// `sink` and `table` are non-owning, and used only by the pool until drain() returns.
     static Result<std::unique_ptr<CompressionPool>> create(const Options& options, ByteSink& sink,
                                                            SeekTableBuilder& table);
     CompressionPool(const CompressionPool&) = delete;
     CompressionPool& operator=(const CompressionPool&) = delete;
-    /// Writes what was submitted, then joins the threads.
+    /// Writes all submitted frames, then joins the threads.
     ~CompressionPool();
 
-    /// A buffer to fill; waits for one. Gives the pool's error once it has one.
+    /// A buffer to fill; waits for a free one. Fails after an error of the pool.
     Result<FrameBuffer*> acquire();
-    /// Takes a filled buffer back. Sequences must be 0, 1, 2...
+    /// Submits a filled buffer. Sequences must be 0, 1, 2...
     void submit(FrameBuffer& frame);
-    /// Waits until all that was submitted is written.
+    /// Waits until all submitted frames are written.
     Result<void> drain();
 
-    /// For how long acquire() has been waiting at this moment; 0: it is not. From any thread.
+    /// How long acquire() has been waiting; 0: it is not waiting. From any thread.
     [[nodiscard]] std::chrono::nanoseconds waiting() const;
 
     /// Compressed bytes written to the sink so far.
     [[nodiscard]] std::uint64_t written_bytes() const;
 
   private:
-    /// A frame on its way, from submit() until it is written.
+    /// A frame in flight, from submit() until it is written.
     struct Slot {
         FrameBuffer* frame = nullptr;
         bool compressed = false;
@@ -67,7 +67,7 @@ class CompressionPool {
     void take_one(FrameCompressor& compressor, std::unique_lock<std::mutex>& lock);
     void write_in_order(std::unique_lock<std::mutex>& lock);
     Result<void> write(const FrameBuffer& frame);
-    /// Of a sequence on its way; there are never more of them than buffers.
+    /// The frame in flight with a sequence; there are never more than buffers.
     Slot& slot_of(std::uint64_t sequence) { return slots_[sequence % slots_.size()]; }
 
     ByteSink& sink_;

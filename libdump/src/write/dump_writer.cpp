@@ -21,7 +21,7 @@ namespace {
 
 using format::RecordKind;
 
-/// No region of a 64-bit address space is larger; beyond it a size is a misread number.
+/// Regions cannot be larger in a 64-bit address space; a larger size is garbage.
 constexpr std::uint64_t kMaxRegionBytes = 1ULL << 56U;
 constexpr unsigned kMaxThreads = 256;
 
@@ -171,7 +171,7 @@ Result<void> DumpWriter::Impl::ensure_frame() {
     return {};
 }
 
-/// Leaves a frame open that has room for the record; the record must fit an empty one.
+/// Makes sure that the open frame has room for the record, which must fit an empty one.
 Result<void> DumpWriter::Impl::ensure_room(std::uint64_t payload_bytes) {
     if (builder_.active() && !builder_.fits(payload_bytes)) {
         close_frame();
@@ -209,7 +209,7 @@ Result<std::uint64_t> DumpWriter::Impl::append(RecordKind kind,
     return put(kind, message, payload_bytes);
 }
 
-/// Puts as many units as the open frame holds, from header.first on.
+/// Writes as many units as the open frame has room for, from header.first on.
 Result<DumpWriter::Impl::Piece> DumpWriter::Impl::put_piece(const format::RegionHeader& header,
                                                             std::uint64_t unit_bytes,
                                                             const Fill& fill) {
@@ -282,7 +282,7 @@ Result<DumpWriter::Placement> DumpWriter::Impl::append_region(format::RegionHead
     return Placement{.offset = piece.offset, .here = piece.units, .striped = false};
 }
 
-/// The one record that may be larger than a frame: it gets a frame of its own, as large as needed.
+/// The only record that may be larger than a frame: it gets its own frame, as large as needed.
 Result<std::uint64_t> DumpWriter::Impl::put_trailer(const records::Trailer& trailer) {
     const std::size_t payload_bytes = trailer.ByteSizeLong();
     const std::uint64_t frame_bytes = format::kFrameStartBytes + padded_record_bytes(payload_bytes);

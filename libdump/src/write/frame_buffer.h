@@ -8,7 +8,7 @@
 
 namespace beamdump {
 
-/// One frame on its way: the records put into it, then their compressed form. Made once, reused.
+/// The buffer of a frame: its records, then their compressed form. Reused.
 struct FrameBuffer {
     std::vector<std::byte> content;  ///< frame_bytes long; the first `used` bytes count
     std::size_t used = 0;

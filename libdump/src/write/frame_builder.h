@@ -20,9 +20,9 @@ constexpr std::uint64_t largest_payload(std::uint64_t frame_bytes) {
     return frame_bytes - format::kFrameStartBytes - sizeof(format::RecordHeader);
 }
 
-/// Puts records into a frame buffer. A record is opened, written in place, and counts from its
-/// close on, so that giving one up costs nothing. Room is kept for the FrameStart, which whoever
-/// compresses the frame fills in.
+/// Writes records into a frame buffer. A record is opened, written in place, and committed when it
+/// is closed, so that abandoning one costs nothing. Room is kept for the FrameStart, which the
+/// compressor fills in.
 class FrameBuilder {
   public:
     FrameBuilder() = default;
@@ -33,15 +33,15 @@ class FrameBuilder {
     [[nodiscard]] bool active() const { return buffer_ != nullptr; }
     [[nodiscard]] bool empty() const { return buffer_->used == format::kFrameStartBytes; }
     [[nodiscard]] bool fits(std::uint64_t payload_bytes) const;
-    /// Flat offset that the next record gets.
+    /// Flat offset of the next record.
     [[nodiscard]] std::uint64_t next_offset() const;
 
-    /// Room for a payload that fits(); written by the caller.
+    /// Opens a record; returns room for a payload that fits(), for the caller to write.
     std::span<std::byte> open(std::size_t payload_bytes);
-    /// Makes the opened record's first `payload_bytes` final.
+    /// Closes the open record with `payload_bytes`.
     void close(format::RecordKind kind, std::size_t payload_bytes);
 
-    /// Gives the finished frame away.
+    /// Returns the finished frame.
     FrameBuffer* release();
 
   private:

@@ -14,7 +14,7 @@ namespace beamdump {
 /// Seals and compresses frames, one at a time; each compression thread has its own.
 class FrameCompressor {
   public:
-    /// kUsage where zstd knows no such level.
+    /// kUsage for a level that zstd does not have.
     static Result<FrameCompressor> create(int level, std::uint64_t dump_id);
 
     /// Writes the FrameStart, with the checksum of what follows it, and fills frame.compressed with
@@ -32,7 +32,7 @@ class FrameCompressor {
     std::uint64_t dump_id_;
 };
 
-/// Room that compressing so many bytes may need.
+/// Maximum compressed size of `content_bytes`.
 std::size_t compressed_bound(std::size_t content_bytes);
 
 }  // namespace beamdump

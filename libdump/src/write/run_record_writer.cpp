@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kWordBytes = 8;
 
-/// A pack's reference says between which addresses its regions lie.
+/// Extends a pack's address range by a region.
 void widen(records::PackRef& ref, const records::PackedRegion& region) {
     const auto begin = region.address();
     const auto end = begin + static_cast<std::uint64_t>(region.words_size()) * kWordBytes;

@@ -10,10 +10,10 @@
 
 namespace beamdump {
 
-/// Collects what the seek table says of each frame of the file, skippable ones too: 12 bytes each.
+/// Collects the seek table's entries for all frames of the file, skippable ones too: 12 bytes each.
 class SeekTableBuilder {
   public:
-    /// kLimit where the seekable format can list no more.
+    /// kLimit if the seekable format allows no more entries.
     Result<void> add(std::uint32_t compressed_bytes, std::uint32_t content_bytes,
                      std::uint32_t checksum);
 
@@ -27,7 +27,7 @@ class SeekTableBuilder {
         std::uint32_t content_bytes;
         std::uint32_t checksum;
     };
-    /// Calls take(bytes) for one part of the frame after the other until it gives an error.
+    /// Calls take(bytes) for each part of the frame in order until it fails.
     template <typename Take>
     Result<void> for_each_part(const Take& take) const;
 

@@ -19,7 +19,7 @@ namespace beamdump::crash {
 
 namespace {
 
-/// A process of which nothing is known, to read the literals by.
+/// An empty process, for a context that reads the literals.
 ProcessRun no_process() {
     ProcessRun run;
     run.row.set_end_offset(std::numeric_limits<std::uint64_t>::max());
@@ -67,7 +67,7 @@ class Writing {
         if (!kept) {
             RETURN_IF_ERROR(write_atoms(dump_, out_));
         }
-        // What breaks off says so in its text, too.
+        // The text of a truncated crash dump is truncated too.
         if (dump_.capture().cut_off().empty()) {
             out_.put("=end\n");
         }
@@ -99,7 +99,7 @@ class Writing {
         listener_({.phase = phase, .done = done, .total = total, .bytes = out_.bytes()});
     }
 
-    /// Calls `part` for each process of the index, whose rows are read some at a time.
+    /// Calls `part` for each process of the index, which is read in batches.
     Result<void> each_process(std::string_view phase, Part part) {
         constexpr std::uint64_t kRowsAtOnce = 4096;
         const std::uint64_t total = dump_.processes().size();

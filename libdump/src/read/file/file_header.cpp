@@ -16,16 +16,16 @@ namespace beamdump {
 
 namespace {
 
-/// What is looked at to say what another file is.
+/// Bytes needed to recognize other files.
 constexpr std::uint64_t kSniffedBytes = 512;
 
-/// The one structure that all major versions share: a header whose checksum does not hold says
-/// nothing, not even its version.
+/// The same structure in all major versions: with a wrong checksum nothing in it is used, not even
+/// the version.
 bool checksum_holds(const format::FileHeader& header) {
     return header.checksum == XXH64(&header, offsetof(format::FileHeader, checksum), 0);
 }
 
-/// Whether the bytes may be the first of a dump, whole or damaged.
+/// Whether the bytes may be the beginning of a dump, intact or damaged.
 bool begins_as_dump(std::span<const std::byte> start) {
     const std::uint32_t magic = format::kHeaderSkippableMagic;
     const auto same = [&](std::span<const std::byte> wanted, std::size_t offset) {

@@ -13,7 +13,7 @@ namespace beamdump {
 
 Result<FileSource> FileSource::open(const std::filesystem::path& path) {
     std::string name = path.string();
-    // Without O_NONBLOCK a named pipe would be waited for.
+    // O_NONBLOCK: do not wait for the writer of a named pipe.
     Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat status{};
     if (!file.valid() || ::fstat(file.get(), &status) != 0) {

@@ -20,7 +20,7 @@ class FileSource {
     /// The same file for another thread, with a count of its own.
     [[nodiscard]] Result<FileSource> duplicate() const;
 
-    /// All of `into` or an error: kTruncated where the file ends before it.
+    /// Reads all of `into` or fails: kTruncated if the file ends before.
     Result<void> read(std::uint64_t offset, std::span<std::byte> into);
 
     [[nodiscard]] const std::string& name() const { return name_; }

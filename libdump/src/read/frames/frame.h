@@ -12,18 +12,18 @@
 
 namespace beamdump {
 
-/// A verified, decompressed frame: its bytes, and where records start in them.
+/// A verified, decompressed frame: its bytes, and the starts of records.
 class Frame {
   public:
-    /// Nothing where the records do not fill the bytes exactly.
+    /// nullopt if the records do not fill the bytes exactly.
     static std::optional<Frame> create(const FrameRef& where, std::vector<std::byte> bytes);
 
     [[nodiscard]] const FrameRef& where() const { return where_; }
     [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-    /// What keeping it costs.
+    /// Its memory in bytes.
     [[nodiscard]] std::size_t memory_bytes() const { return bytes_.size() + starts_.size() / 8; }
 
-    /// Whether a record's header stands at a position in the frame.
+    /// Whether a record starts at a position in the frame.
     [[nodiscard]] bool record_starts(std::uint64_t position) const;
     [[nodiscard]] format::RecordHeader header_at(std::uint64_t position) const;
     [[nodiscard]] std::span<const std::byte> payload_at(std::uint64_t position) const;

@@ -39,7 +39,7 @@ void FrameAhead::fetch(std::size_t position, const FrameRef& where) {
 std::optional<Result<std::shared_ptr<const Frame>>> FrameAhead::take(std::size_t position) {
     std::unique_lock lock(mutex_);
     if (order_ && order_->position == position) {
-        // Loading it here is sooner done than waking the thread.
+        // Loading it here is faster than waking the thread.
         order_.reset();
     }
     changed_.wait(lock, [&] { return under_way_ != position; });
@@ -70,7 +70,7 @@ void FrameAhead::work() {
         auto loaded = load(order);
         lock.lock();
         under_way_.reset();
-        // Whoever has asked for another frame meanwhile no longer wants this one.
+        // Another frame has been requested meanwhile: drop this one.
         if (!order_) {
             fetched_ = std::move(loaded);
         }
@@ -78,7 +78,7 @@ void FrameAhead::work() {
     }
 }
 
-/// Nothing where memory ran out: whoever asks for the frame tries again and meets that himself.
+/// nullopt if memory ran out: the caller loads the frame itself and reports that.
 std::optional<FrameAhead::Fetched> FrameAhead::load(const Order& order) {
     try {
         return Fetched{order.position, loader_.load(file_, order.where)};

@@ -21,21 +21,21 @@ namespace beamdump {
 /// loaded frame and one being loaded. All calls from one thread.
 class FrameAhead {
   public:
-    /// Null where the system gives no thread: whoever asks then loads frames itself.
+    /// Null if no thread can be started: the caller then loads frames itself.
     static std::unique_ptr<FrameAhead> start(FileSource file, FrameLoader loader);
     FrameAhead(const FrameAhead&) = delete;
     FrameAhead& operator=(const FrameAhead&) = delete;
     /// Waits for the frame being loaded.
     ~FrameAhead();
 
-    /// Has a frame loaded, in place of any that was asked for before and not taken.
+    /// Starts loading a frame, in place of an earlier one that was not taken.
     void fetch(std::size_t position, const FrameRef& where);
 
-    /// What became of the frame at `position`; waits where it is being loaded. Nothing where it is
-    /// another that was fetched, or where the thread did not get to it: then it no longer will.
+    /// The frame at `position` or the error; waits while it is being loaded. nullopt if another
+    /// frame was fetched, or if the thread had not begun, which cancels it.
     std::optional<Result<std::shared_ptr<const Frame>>> take(std::size_t position);
 
-    /// Of all that the thread did. Waits for the frame fetched last.
+    /// Statistics of the thread. Waits for the frame fetched last.
     ReadStats stats();
 
   private:
@@ -53,12 +53,12 @@ class FrameAhead {
     void work();
     [[nodiscard]] std::optional<Fetched> load(const Order& order);
 
-    FileSource file_;     // the thread's, while anything is under way
+    FileSource file_;     // used by the thread while a frame is being loaded
     FrameLoader loader_;  // likewise
 
     std::mutex mutex_;  // of all below
     std::condition_variable changed_;
-    std::optional<Order> order_;  ///< that the thread has not begun
+    std::optional<Order> order_;  ///< not begun by the thread
     std::optional<std::size_t> under_way_;
     std::optional<Fetched> fetched_;
     bool stopping_ = false;

@@ -9,12 +9,12 @@
 
 namespace beamdump {
 
-/// The frames used last, as many as fit a number of bytes; always at least one.
+/// The most recently used frames, up to a number of bytes; at least one.
 class FrameCache {
   public:
     explicit FrameCache(std::size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
 
-    /// Null where it is not held.
+    /// Null if it is not cached.
     std::shared_ptr<const Frame> find(std::size_t position);
     [[nodiscard]] bool holds(std::size_t position) const { return by_position_.contains(position); }
     void insert(std::size_t position, std::shared_ptr<const Frame> frame);

@@ -7,7 +7,7 @@
 
 namespace beamdump {
 
-/// Where a zstd frame stands in the file and in the decompressed stream.
+/// The place of a zstd frame in the file and in the decompressed stream.
 struct FrameRef {
     std::uint64_t file_offset = 0;
     std::uint64_t flat_offset = 0;
@@ -20,7 +20,7 @@ struct FrameRef {
     [[nodiscard]] std::uint64_t file_end() const { return file_offset + compressed_bytes; }
 };
 
-/// A dump's frames, ascending by flat offset. There may be gaps: what damaged frames held.
+/// A dump's frames, ascending by flat offset, with gaps for damaged frames.
 class FrameIndex {
   public:
     void add(const FrameRef& frame) { frames_.push_back(frame); }
@@ -29,7 +29,7 @@ class FrameIndex {
     [[nodiscard]] std::uint64_t flat_bytes() const {
         return frames_.empty() ? 0 : frames_.back().flat_end();
     }
-    /// Position of the frame that holds a flat offset.
+    /// Position of the frame with a flat offset.
     [[nodiscard]] std::optional<std::size_t> find(std::uint64_t flat_offset) const;
     /// Position of the first frame that starts after a flat offset; frames().size() for none.
     [[nodiscard]] std::size_t first_after(std::uint64_t flat_offset) const;

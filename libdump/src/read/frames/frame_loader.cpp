@@ -150,7 +150,7 @@ Result<std::shared_ptr<const Frame>> FrameLoader::recover(std::span<const std::b
     const auto whole = compressed.first(size);
     ASSIGN_OR_RETURN(auto content, decompress(whole));
     ASSIGN_OR_RETURN(const auto start, check_start(content));
-    // Beyond these no position in a file or stream can be meant.
+    // Positions in a file or stream cannot exceed these.
     if (start.sequence > UINT32_MAX || start.flat_offset > INT64_MAX - format::kMaxFrameBytes ||
         start.flat_offset % 8 != 0) {
         return corrupt(fmt::format("it claims to be frame {} at flat offset {}", start.sequence,

@@ -23,22 +23,22 @@ class FrameLoader {
     /// One for the same dump, with a context of its own.
     [[nodiscard]] Result<FrameLoader> another() const { return create(dump_id_); }
 
-    /// The frame at `where`, which the seek table (or an earlier recover()) gave. kCorrupt names
-    /// frame and file offset.
+    /// The frame at `where`, from the seek table or an earlier recover(). kCorrupt names frame and
+    /// file offset.
     Result<std::shared_ptr<const Frame>> load(FileSource& file, const FrameRef& where);
 
-    /// A whole frame at the start of `compressed`, of which nothing is known but that it stands at
-    /// `file_offset` of this dump. Sequence and offset are taken from its FrameStart; the caller
-    /// compares them with its neighbours.
+    /// A complete frame at the start of `compressed`, which is at `file_offset` of this dump.
+    /// Sequence and offset are taken from its FrameStart; the caller compares them with those of
+    /// its neighbours.
     Result<std::shared_ptr<const Frame>> recover(std::span<const std::byte> compressed,
                                                  std::uint64_t file_offset);
 
-    /// Bytes of the whole zstd frame that `bytes` begin with; kTruncated where it is not all there.
-    /// Says nothing of its content. Looks at no more than its block headers.
+    /// Size of the zstd frame at the start of `bytes`; kTruncated if it is incomplete. Reads only
+    /// its block headers and does not verify the content.
     static Result<std::uint32_t> frame_bytes(std::span<const std::byte> bytes);
 
-    /// Decompressed size that the zstd header at the start of `bytes` claims, if it can be that of
-    /// one of this dump's frames.
+    /// Decompressed size in the zstd header at the start of `bytes`, if it is valid for one of this
+    /// dump's frames.
     [[nodiscard]] static Result<std::uint32_t> content_bytes(std::span<const std::byte> bytes);
 
     [[nodiscard]] std::uint64_t decompressed() const { return decompressed_; }

@@ -13,8 +13,8 @@ namespace beamdump {
 
 namespace {
 
-/// A search behind damage may read this much for frames that turn out to be none, and twice the
-/// file: real dumps stay far below, a file made to be slow is given up.
+/// Limits of a search behind damage: this much for candidates that are not frames, and twice the
+/// file. Real dumps stay far below.
 constexpr std::uint64_t kSearchBudgetBytes = 64U << 20U;
 
 constexpr std::uint64_t kSearchWindowBytes = 256U << 10U;
@@ -33,7 +33,7 @@ class FrameScanner {
     Result<ScannedFrames> run();
 
   private:
-    /// What stands at a place in the file.
+    /// What was found at a place in the file.
     struct Candidate {
         FramePointer frame;
         std::optional<format::Tail> tail;
@@ -43,7 +43,7 @@ class FrameScanner {
     Result<Candidate> candidate_at(std::uint64_t position);
     Result<FramePointer> frame_at(std::uint64_t position);
     [[nodiscard]] bool follows(const FrameRef& frame) const;
-    /// First place from `position` on where a candidate starts; the file's end for none.
+    /// First place from `position` on where a candidate starts; the file's end if there is none.
     Result<std::uint64_t> search(std::uint64_t position, Candidate& candidate);
     Result<std::span<const std::byte>> window(std::uint64_t position, std::uint64_t bytes,
                                               std::vector<std::byte>& buffer);
@@ -76,7 +76,7 @@ bool FrameScanner::follows(const FrameRef& frame) const {
                : frame.sequence > sequence && frame.flat_offset > flat_offset;
 }
 
-/// Null where no whole and valid frame starts; an error only where the file cannot be read.
+/// Null if no complete and valid frame starts there; an error only if the file cannot be read.
 Result<FramePointer> FrameScanner::frame_at(std::uint64_t position) {
     ASSIGN_OR_RETURN(const auto start, window(position, kZstdHeaderBytes, frame_buffer_));
     const auto content_bytes = FrameLoader::content_bytes(start);

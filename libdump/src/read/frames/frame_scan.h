@@ -16,7 +16,7 @@
 
 namespace beamdump {
 
-/// Bytes of the file that belong to no whole frame.
+/// Bytes of the file outside complete frames.
 struct LostRange {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
@@ -29,9 +29,9 @@ struct ScannedFrames {
     bool gave_up = false;  ///< searching behind damage became too costly
 };
 
-/// Finds a dump's frames without a seek table: one after the other from the header on, each
-/// verified. Behind damage it goes on at the next place where a zstd frame with a valid FrameStart
-/// of this dump starts, with a higher sequence and offset. `found` sees every frame once, in order.
+/// Finds a dump's frames without a seek table, from the header on, and verifies each. After damage
+/// it continues at the next zstd frame with a valid FrameStart of this dump and a higher sequence
+/// and offset. `found` is called with every frame once, in order.
 Result<ScannedFrames> scan_frames(
     FileSource& file, FrameLoader& loader, const format::FileHeader& header,
     const std::function<void(const std::shared_ptr<const Frame>&)>& found);

@@ -6,7 +6,7 @@ namespace beamdump {
 
 namespace {
 
-/// Steps in one direction from which on the next is expected.
+/// Number of steps in one direction after which the next frame is loaded ahead.
 constexpr std::size_t kRunThatGoesOn = 3;
 
 /// Why no frame holds a flat offset.
@@ -69,13 +69,13 @@ Result<std::shared_ptr<const Frame>> FrameStore::load(std::size_t position) {
     return loader_.load(file_, index_.frames()[position]);
 }
 
-/// After a miss at `position`: has the next frame loaded where a run of misses leads there.
+/// After a miss at `position`: loads the next frame ahead if it continues a run of misses.
 void FrameStore::read_on(std::size_t position) {
     const auto step =
         static_cast<std::ptrdiff_t>(position) - static_cast<std::ptrdiff_t>(run_.last);
     const bool goes_on = step == run_.step && (step == 1 || step == -1);
     run_ = {.last = position, .step = step, .length = goes_on ? run_.length + 1 : 1};
-    // Before the first frame this wraps round, and is behind the last.
+    // Before the first frame this wraps around to a position beyond the last.
     const std::size_t next = position + static_cast<std::size_t>(step);
     if (run_.length < kRunThatGoesOn || next >= index_.frames().size() || cache_.holds(next)) {
         return;
@@ -92,7 +92,7 @@ FrameAhead* FrameStore::ahead() {
         if (file && loader) {
             ahead_ = FrameAhead::start(std::move(*file), std::move(*loader));
         }
-        // Reading goes on without.
+        // Continues without loading ahead.
         ahead_failed_ = ahead_ == nullptr;
     }
     return ahead_.get();

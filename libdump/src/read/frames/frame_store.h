@@ -16,10 +16,9 @@
 
 namespace beamdump {
 
-/// Gives a dump's frames by flat offset, through the cache. Where frames are asked for one after
-/// the other, forwards or backwards, the next is loaded in the meantime (FrameAhead). An error met
-/// there is told only to who asks for that frame. A frame that cannot be read is remembered with
-/// its error, and not read again.
+/// A dump's frames by flat offset, through the cache. In sequential reads, forwards or backwards,
+/// the next frame is loaded ahead (FrameAhead); an error there is returned only when that frame is
+/// requested. An unreadable frame is remembered with its error and not read again.
 class FrameStore {
   public:
     FrameStore(FileSource file, FrameLoader loader, FrameIndex index, std::size_t cache_bytes)
@@ -28,18 +27,18 @@ class FrameStore {
           index_(std::move(index)),
           cache_(cache_bytes) {}
 
-    /// The frame that holds a flat offset. kCorrupt outside the stream, in a gap of it, and where
-    /// the frame is damaged.
+    /// The frame with a flat offset. kCorrupt outside the stream, in a gap, and if the frame is
+    /// damaged.
     Result<std::shared_ptr<const Frame>> at(std::uint64_t flat_offset);
     /// By its position in index().
     Result<std::shared_ptr<const Frame>> by_position(std::size_t position);
 
     [[nodiscard]] const FrameIndex& index() const { return index_; }
     [[nodiscard]] const FileSource& file() const { return file_; }
-    /// What was read so far, ahead too.
+    /// Statistics so far, including loading ahead.
     [[nodiscard]] ReadStats stats() const;
     [[nodiscard]] const FrameCache& cache() const { return cache_; }
-    /// The frames that were asked for and cannot be read.
+    /// Requested frames that cannot be read.
     [[nodiscard]] const std::optional<UnreadableFrames>& unreadable() const { return unreadable_; }
 
   private:

@@ -10,18 +10,18 @@
 
 namespace beamdump {
 
-/// What the end of a whole dump says.
+/// The end of a complete dump.
 struct DumpEnd {
     format::Tail tail;
     FrameIndex frames;
 };
 
-/// Reads tail and seek table. An error says why they cannot be trusted (kTruncated, kCorrupt), and
-/// that the frames have to be walked instead. Bounds are checked before anything is allocated.
+/// Reads tail and seek table. On an error (kTruncated, kCorrupt) the frames must be walked instead.
+/// Bounds are checked before anything is allocated.
 Result<DumpEnd> read_dump_end(FileSource& file, const format::FileHeader& header);
 
-/// The tail whose skippable frame starts at `file_offset`, if a whole and valid one of this dump is
-/// there.
+/// The tail whose skippable frame starts at `file_offset`, if there is a complete and valid one of
+/// this dump.
 std::optional<format::Tail> read_tail(FileSource& file, std::uint64_t file_offset,
                                       const format::FileHeader& header);
 

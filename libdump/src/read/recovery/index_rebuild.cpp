@@ -101,7 +101,7 @@ void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
         case RecordKind::kSystemMemory:
             return trailer_.set_system_memory_offset(offset);
         case RecordKind::kRunDirectory:
-            // Outside a process's run a directory is that of the literals; the last page leads to
+            // Outside a process's run a directory is that of the literals; the last page refers to
             // the ones before it.
             if (!open_) {
                 trailer_.set_literals_directory_offset(offset);
@@ -206,7 +206,7 @@ void IndexRebuilder::close_process(std::uint64_t offset, std::span<const std::by
         return;
     }
     const bool belongs = open_ && open_->owner_id() == end.owner_id();
-    // The run's beginning may have been in a frame that was lost.
+    // The run's beginning may have been in a lost frame.
     const records::Process unknown;
     keep_row(row_of(belongs ? *open_ : unknown, end, offset));
     auto& totals = *trailer_.mutable_totals();
@@ -215,7 +215,7 @@ void IndexRebuilder::close_process(std::uint64_t offset, std::span<const std::by
     open_.reset();
 }
 
-/// Of several runs of one process the last consistent one counts, or the last where none is.
+/// Of several runs of one process the last consistent one counts, or the last if none is.
 void IndexRebuilder::keep_row(records::ProcessRow row) {
     const auto [place, inserted] = row_of_owner_.emplace(row.owner_id(), index_.processes.size());
     if (inserted) {

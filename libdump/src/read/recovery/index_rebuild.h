@@ -14,13 +14,13 @@
 
 namespace beamdump {
 
-/// Rebuilds what a lost trailer and its index pages would have said, from all records in order.
+/// Rebuilds a lost trailer and its index pages from all records in order.
 class IndexRebuilder {
   public:
-    /// Takes a frame's records. Frames come in order; what a gap between them held is unknown.
+    /// Adds a frame's records. Frames are in order; the contents of gaps are unknown.
     void add(const Frame& frame);
 
-    /// The dump's own trailer, where its record was among the frames.
+    /// The dump's own trailer, if its record was among the frames.
     [[nodiscard]] const std::optional<records::Trailer>& own_trailer() const {
         return own_trailer_;
     }

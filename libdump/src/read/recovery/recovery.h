@@ -13,16 +13,16 @@
 
 namespace beamdump {
 
-/// A dump without a usable tail, seek table or trailer, as far as its frames are whole.
+/// The complete frames of a dump without a usable tail, seek table or trailer.
 struct RecoveredDump {
     FrameIndex frames;
     records::Trailer trailer;
-    std::optional<RecoveredIndex> index;  ///< nothing where the dump's own trailer was found
+    std::optional<RecoveredIndex> index;  ///< nullopt if the dump's own trailer was found
     Damage damage;
 };
 
-/// Walks the frames and rebuilds the index. `why` is what made that necessary. kTruncated where not
-/// one frame is whole.
+/// Walks the frames and rebuilds the index. `why`: the error that made it necessary. kTruncated if
+/// no frame is complete.
 Result<RecoveredDump> recover_dump(FileSource& file, FrameLoader& loader,
                                    const format::FileHeader& header, const Error& why);
 

@@ -10,9 +10,9 @@
 namespace beamdump::crash {
 
 /// Writes a =binary section for each reference-counted binary of the dump (erl_process_dump.c,
-/// dump_binaries()), in one pass over the dump. A binary of which the dump has but the first bytes
-/// keeps its whole size before these: crashdump_viewer then calls the rest truncated. Where several
-/// lay at one address in turn, the last section is the last of them. Gives how many are not whole.
+/// dump_binaries()), in one pass over the dump. A binary of which the dump has only the first bytes
+/// is written with its whole size: crashdump_viewer shows the rest as truncated. If an address was
+/// reused, the last section is the last binary. Returns how many are incomplete.
 Result<std::uint64_t> write_binaries(Dump& dump, TextOutput& out);
 
 }  // namespace beamdump::crash

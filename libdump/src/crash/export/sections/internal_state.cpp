@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kPriorities = {"MAX", "HIGH", "NORMAL", "LOW"};
 constexpr unsigned kPriorityBits = 2;
-/// The flags stand above three priorities.
+/// The flags follow three priority fields.
 constexpr unsigned kFirstFlag = 3 * kPriorityBits;
 constexpr unsigned kBits = 32;
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kHead = "erl_crash_dump";
 
-/// Whether sections of that tag are made of records.
+/// Whether sections with that tag are made from records.
 bool is_of_records(std::string_view tag) {
     return tag.starts_with("proc") || tag == "binary" || tag == "literals" || tag == "end" ||
            tag == kHead;

@@ -59,7 +59,7 @@ class LinkList {
         }
     }
 
-    /// A crash dump tells a resource's module and type, a capture does not.
+    /// Crash dumps have a resource's module and type, captures do not.
     static bool of_typed_resource(const records::Monitor& monitor) {
         return monitor.kind() == records::MONITOR_KIND_RESOURCE && monitor.is_target() &&
                monitor.has_name_atom() && monitor.has_resource_type_atom();
@@ -76,7 +76,7 @@ class LinkList {
         return node && !node->is_self ? node->name_atom : 0;
     }
 
-    /// A process of another node, of which only numbers are known, as the VM prints one.
+    /// A remote process of which only numbers are known, as the VM prints it.
     template <typename Relation>
     void other(const Relation& relation) {
         if (relation.has_other_word() || !relation.has_remote_owner_id()) {

@@ -7,7 +7,7 @@ namespace beamdump::crash {
 
 namespace {
 
-/// Goes on where lines of their own are needed.
+/// Marks the objects that need lines of their own.
 class Reach final : public WalkObserver {
   public:
     Reach(TermExport& terms, AddressMarks& marks) : terms_(terms), marks_(marks) {}

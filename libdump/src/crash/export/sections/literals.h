@@ -12,12 +12,12 @@
 
 namespace beamdump::crash {
 
-/// Notes which literals the processes' terms lead to, and writes them. Memory: a bit for each word
-/// of the literals' pages that hold one.
+/// Collects the literals that the processes' terms refer to, and writes them. Memory: a bit for
+/// each word of the literals' pages with such a literal.
 class Literals {
   public:
-    /// All must outlive it. `terms` must read the literals whenever it is asked something; a null
-    /// space keeps the marks in memory.
+    /// All must outlive it. `terms` must be able to read literals at every call; a null space keeps
+    /// the marks in memory.
     Literals(Dump& dump, TermExport& terms, ScratchSpace* space)
         : dump_(dump),
           terms_(terms),
@@ -26,10 +26,10 @@ class Literals {
 
     [[nodiscard]] bool hold(std::uint64_t address) { return dump_.literals().covers(address); }
 
-    /// Notes a literal and all that it leads to. Fails where the scratch space does.
+    /// Marks a literal and all that it refers to. Fails if the scratch space does.
     [[nodiscard]] Result<void> use(std::uint64_t word);
 
-    /// Writes the =literals section. Gives how many objects could not be written.
+    /// Writes the =literals section. Returns how many objects could not be written.
     Result<std::uint64_t> write();
 
   private:

@@ -27,7 +27,7 @@ constexpr std::int64_t kMicroseconds = 1'000'000;
 std::string time_text(fmt::format_string<std::tm> format, std::int64_t microseconds) {
     const auto seconds = static_cast<std::time_t>(microseconds / kMicroseconds);
     std::tm parts{};
-    // A forged dump's year may have no number.
+    // The year of a forged dump may be out of range.
     return ::gmtime_r(&seconds, &parts) == nullptr ? std::string("at no time that is known")
                                                    : fmt::format(format, std::move(parts));
 }
@@ -51,7 +51,7 @@ std::string slogan(const Dump& dump, std::string_view version) {
     return text + fmt::format("; written as text by beamdump-analyze {}", version);
 }
 
-/// As erlang:system_info(system_version) begins; what the dump lacks of it is left out.
+/// The beginning of erlang:system_info(system_version), as far as the dump has it.
 std::string system_version(const records::Node& node) {
     if (node.has_system_version()) {
         return node.system_version();

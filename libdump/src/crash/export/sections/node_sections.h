@@ -10,19 +10,19 @@
 namespace beamdump::crash {
 
 /// The sections of the node as a whole, in the order of the VM (break.c, erl_crash_dump_v(), OTP
-/// 27.3.4; erl_crash_dump.c from 28 on). A line whose fact is not in the dump is left out.
+/// 27.3.4; erl_crash_dump.c from 28 on). Lines whose facts are not in the dump are omitted.
 
 /// The version of the text format that is written.
 inline constexpr std::string_view kTextVersion = "0.5";
 
-/// =erl_crash_dump: of a crash dump what that said, else what the text was made of and by `version`
-/// of this program.
+/// =erl_crash_dump: the head of the original crash dump, or the dump's origin and the `version` of
+/// this program.
 void write_head(Dump& dump, std::string_view version, TextOutput& out);
 
-/// =memory, as far as the dump can tell (docs/crash-dump-export.md says what the numbers count).
+/// =memory, as far as known (docs/crash-dump-export.md defines the numbers).
 void write_memory(Dump& dump, TextOutput& out);
 
-/// =node and, where the node has no name, =no_distribution.
+/// =node and, if the node has no name, =no_distribution.
 void write_distribution(Dump& dump, TermExport& terms);
 
 /// =loaded_modules and a =mod for each. Memory: about 40 bytes a module.
@@ -31,7 +31,7 @@ Result<void> write_modules(Dump& dump, TermExport& terms);
 /// A =fun for each entry of the fun table.
 Result<void> write_funs(Dump& dump, TermExport& terms);
 
-/// =atoms: from the last to the first, a line each.
+/// =atoms: one line each, from the last to the first.
 Result<void> write_atoms(Dump& dump, TextOutput& out);
 
 }  // namespace beamdump::crash

@@ -18,7 +18,7 @@ namespace beamdump::crash {
 
 namespace {
 
-/// The VM's words for process_info's (erts_dump_process_state()); empty: not known.
+/// The crash dump's name for a status (erts_dump_process_state()); empty: unknown.
 std::string_view state_text(std::string_view status) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kStates = {
         {{"exiting", "Exiting"},
@@ -114,7 +114,7 @@ class ProcessSection {
         }
     }
 
-    /// What the VM noted as running, which it seldom does but in calls of its own functions.
+    /// The function recorded by the VM as running, mostly only in calls of its own functions.
     void current_call() {
         if (terms_.of_crash_dump()) {
             current_of_crash_dump();
@@ -133,7 +133,7 @@ class ProcessSection {
         out_.put('\n');
     }
 
-    /// A crash dump names the current function where the program counter does not tell it.
+    /// A crash dump has a line for the current function if the program counter does not show it.
     void current_of_crash_dump() {
         const records::Mfa& current = process_.current_function();
         if (!current.has_module_atom() || !current.has_function_atom() || !current.has_arity()) {
@@ -192,7 +192,7 @@ class ProcessSection {
         const std::uint64_t old_block = process_.old_binary_virtual_heap_block_words();
         number("BinVHeap", used, overhead);
         number("OldBinVHeap", old_used, old);
-        // The VM subtracts without looking, too.
+        // As in the VM, without a check for underflow.
         number("BinVHeap unused", used && process_.has_binary_virtual_heap_words(),
                process_.binary_virtual_heap_words() - overhead);
         if (old_used && process_.has_old_binary_virtual_heap_block_words()) {

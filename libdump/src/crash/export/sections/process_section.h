@@ -9,8 +9,8 @@
 namespace beamdump::crash {
 
 /// Writes a process's =proc section (break.c, print_process_info(), and erl_process_dump.c,
-/// erts_dump_extended_process_state(); OTP 25.2.3, 27.3.4 and 29.1.1): what the dump says of it,
-/// and no line for what it does not. `terms` must read the process's words.
+/// erts_dump_extended_process_state(); OTP 25.2.3, 27.3.4 and 29.1.1): the facts in the dump,
+/// without lines for unknown ones. `terms` must read the process's words.
 Result<void> write_process_section(Dump& dump, const ProcessRun& run, TermExport& terms);
 
 }  // namespace beamdump::crash

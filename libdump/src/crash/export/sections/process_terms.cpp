@@ -92,8 +92,8 @@ Result<void> ProcessTerms::message(const records::Message& entry) {
     return {};
 }
 
-/// D, the atoms that its cache references mean, E and its bytes (dump_dist_ext()). One that is not
-/// all here reads as the VM has one that it lost.
+/// D, the atoms of its cache references, E and its bytes (dump_dist_ext()). An incomplete message
+/// is written as the VM writes a lost one.
 Result<void> ProcessTerms::undecoded(const records::External& external) {
     constexpr std::size_t kBlock = 4096;
     ASSIGN_OR_RETURN(auto message, ExternalMessage::open(dump_, external));
@@ -216,7 +216,7 @@ Result<void> ProcessTerms::heap() {
         const bool own_words = message.fragment_size() > 0;
         if (own_words) {
             context_->set_message(&message);
-            // Fragments of different messages may have lain at the same place.
+            // Fragments of different messages may have been at the same addresses.
             terms_.forget();
         }
         if (message.kind() != records::MESSAGE_KIND_EXTERNAL) {
@@ -267,7 +267,7 @@ Result<WalkObserver::Entered> ProcessTerms::enter(const HeapObject& object,
     return Entered{.go_on = TermExport::leads_on(object) && out_.ok()};
 }
 
-/// The binary that a part refers to has a line before it, once.
+/// Writes the line of the binary that a part refers to, once.
 Result<void> ProcessTerms::part_of(std::uint64_t original) {
     if (is_literal(original)) {
         return literals_.use(word_to(terms_.scheme(), original, false));

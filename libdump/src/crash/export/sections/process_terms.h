@@ -15,8 +15,8 @@
 namespace beamdump::crash {
 
 /// Writes the sections of a process's terms: =proc_messages, =proc_dictionary, =proc_stack and
-/// =proc_heap (erl_process_dump.c, dump_process_info(), OTP 27.3.4). Each object that stack,
-/// messages or dictionary lead to stands once in the heap; literals are left to their own section.
+/// =proc_heap (erl_process_dump.c, dump_process_info(), OTP 27.3.4). Each object reachable from
+/// stack, messages or dictionary is written once in the heap; literals are in their own section.
 /// Memory: one bit for each word of the heap's pages, 64 bytes a level of nesting.
 class ProcessTerms final : private WalkObserver {
   public:
@@ -26,8 +26,8 @@ class ProcessTerms final : private WalkObserver {
     /// Writes all sections of one process. `context` is its own, and what `terms` reads.
     Result<void> write(const ProcessRun& run, ProcessContext& context);
 
-    /// Objects that could not be written, words that lead to none, stack words and messages that
-    /// are not in the dump: of all processes so far.
+    /// Count for all processes so far: objects that could not be written, words without an object,
+    /// stack words and messages that are not in the dump.
     [[nodiscard]] std::uint64_t unwritten() const { return unwritten_; }
 
   private:
@@ -54,7 +54,7 @@ class ProcessTerms final : private WalkObserver {
     Literals& literals_;
     AddressMarks marks_;
     TermWalk walk_;
-    const ProcessRun* run_ = nullptr;    ///< of the process at hand
+    const ProcessRun* run_ = nullptr;    ///< of the current process
     ProcessContext* context_ = nullptr;  ///< of the process at hand
     std::uint64_t unwritten_ = 0;
 };

@@ -4,11 +4,11 @@
 
 namespace beamdump::crash {
 
-/// Passes every question on to the context at hand, so that what reads through it need not be made
-/// anew for each process. Whoever changes it makes the readers forget.
+/// Forwards every call to the current context, so that readers need not be made for each process.
+/// Whoever changes the context must clear the readers' caches.
 class CurrentContext final : public TermContext {
   public:
-    /// Non-owning: must outlive the questions. Null: none are asked.
+    /// Non-owning. Null while it is not used.
     void set(TermContext* context) { context_ = context; }
 
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override {

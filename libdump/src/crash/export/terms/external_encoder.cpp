@@ -220,7 +220,7 @@ bool ExternalEncoder::fun(const HeapObject& object) {
         return named;
     }
     const auto found = node_.funs.find(entry);
-    // A conversion does not keep a fun's unique number, only what the fun prints as.
+    // A converted dump lacks a fun's unique number; it has only the printed numbers.
     constexpr std::size_t kUniqBytes = 16;
     if (found == node_.funs.end() ||
         (found->second.uniq.size() != kUniqBytes && !node_.of_crash_dump)) {
@@ -228,7 +228,7 @@ bool ExternalEncoder::fun(const HeapObject& object) {
     }
     FunEntry of = found->second;
     of.uniq.resize(kUniqBytes);
-    // The header of OTP 27 holds the arity where that of OTP 25 holds the size.
+    // In OTP 27 the header has the arity where that of OTP 25 has the size.
     const std::uint64_t arity =
         (scheme_.fun_in_header ? words[0] >> 8U : words[otp25::kFunCounts]) & 0xFFU;
     std::uint64_t free = object.words - scheme_.fun_environment;
@@ -258,7 +258,7 @@ bool ExternalEncoder::fun(const HeapObject& object) {
     return true;
 }
 
-/// The process that made a fun. From OTP 27 on funs do not hold it: the VM then names init.
+/// The creator of a fun. From OTP 27 on funs do not have it: the VM then writes init.
 bool ExternalEncoder::creator(std::uint64_t word) {
     if (word != 0) {
         return term(word, 0);

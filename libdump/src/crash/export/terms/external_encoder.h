@@ -17,12 +17,12 @@
 namespace beamdump::crash {
 
 /// Terms in external format, as term_to_binary/1 makes them (external.c, OTP 25.2.3, 27.3.4 and
-/// 29.1.1): the form that a crash dump has for what it has no form for (references, funs, native
-/// records). Of a fun's environment just the size is kept, each term as []: so does the VM
+/// 29.1.1): used in crash dumps for terms without a form of their own (references, funs, native
+/// records). The terms of a fun's environment are written as [], as the VM does
 /// (erl_process_dump.c, dump_externally()).
 class ExternalEncoder {
   public:
-    /// What one term may take, in bytes and levels of nesting; beyond it there is no encoding.
+    /// Limits of bytes and levels of nesting; larger terms are not encoded.
     static constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
     static constexpr unsigned kMaxLevels = 1200;
 
@@ -31,10 +31,10 @@ class ExternalEncoder {
                     TermPrinter& printer)
         : reader_(reader), scheme_(scheme), node_(node), printer_(printer) {}
 
-    /// The term with its version byte, valid until the next call. Nothing where some of it is not
-    /// in the dump, makes no term, or is too large.
+    /// The term with its version byte, valid until the next call. nullopt if a part of it is not in
+    /// the dump or invalid, or if it is too large.
     std::optional<std::span<const std::uint8_t>> encode(std::uint64_t word);
-    /// The same of an atom.
+    /// The same for an atom.
     std::optional<std::span<const std::uint8_t>> encode_atom(std::uint64_t index);
 
   private:

@@ -1,4 +1,4 @@
-// Numbers, atoms, binaries and identifiers in external format: what has no terms inside.
+// Terms without parts in external format: numbers, atoms, binaries and identifiers.
 #include "crash/export/terms/external_encoder.h"
 
 #include <libdump/term/binary_content.h>
@@ -18,8 +18,8 @@ namespace tags = external_tag;
 
 constexpr std::uint64_t kHalf = 0xFFFF'FFFFU;
 
-/// The numbers in "<0.1.2>", "#Port<0.1>", "#Ref<0.1.2.3>", the channel first; nothing in a text
-/// that stands for something missing.
+/// The numbers in "<0.1.2>", "#Port<0.1>", "#Ref<0.1.2.3>", the channel first; nullopt for
+/// placeholders.
 std::optional<std::vector<std::uint64_t>> numbers_of(std::string_view text) {
     const auto open = text.find('<');
     if (open == std::string_view::npos || !text.ends_with('>') ||

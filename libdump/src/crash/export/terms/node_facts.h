@@ -9,13 +9,13 @@
 
 namespace beamdump::crash {
 
-/// A node as terms in external format name it.
+/// A node in external format.
 struct NodeName {
     std::string name;
     std::uint32_t creation = 0;
 };
 
-/// A fun's entry, with what the external format says of it.
+/// A fun's entry with the facts that the external format needs.
 struct FunEntry {
     std::uint32_t module_atom = 0;
     std::uint32_t index = 0;
@@ -27,14 +27,14 @@ struct FunEntry {
 /// Fun entries by address. Grows with the node's fun table (tens of thousands, not millions).
 using FunEntries = std::unordered_map<std::uint64_t, FunEntry>;
 
-/// What terms need to be told of the node that they lay in.
+/// The facts of the node that the export of terms needs.
 struct NodeFacts {
     NodeName self;
     FunEntries funs;
-    /// Its dump was made of a crash dump: the text has each object as that one had it.
+    /// The dump was converted from a crash dump: the text has each object as that one had it.
     bool of_crash_dump = false;
-    /// Of a crash dump of a node with words of four bytes, addresses in the dump are twice the
-    /// node's (libdump/crash).
+    /// For a converted crash dump of a node with four-byte words, addresses in the dump are twice
+    /// the node's.
     std::uint64_t address_scale = 1;
 
     static Result<NodeFacts> read(Dump& dump);

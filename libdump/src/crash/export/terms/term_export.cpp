@@ -12,7 +12,7 @@ namespace beamdump::crash {
 
 namespace {
 
-/// Decimal digits cost time with the square of an integer's size.
+/// Decimal digits take quadratic time.
 constexpr std::uint64_t kMaxDecimalWords = 1024;
 
 }  // namespace
@@ -219,7 +219,7 @@ bool TermExport::identifier(const HeapObject& object) {
     printer_.next(kLongest, text);
     const std::size_t open = text.find('<');
     if (open == std::string::npos || text.find_first_of("?x") != std::string::npos) {
-        return false;  // its node is not in the dump, or its words are not
+        return false;  // its node or its words are not in the dump
     }
     begin(object);
     out_.put(object.kind == BoxedKind::kExternalPid ? 'P' : 'p');

@@ -19,35 +19,34 @@ namespace beamdump::crash {
 
 /// Terms as a crash dump has them (erl_process_dump.c: dump_element(), heap_dump(); OTP 25.2.3,
 /// 27.3.4 and 29.1.1; what is read back by crashdump_viewer.erl, parse_term() and
-/// parse_heap_term()): a word where it stands, and each object on a line of its own.
+/// parse_heap_term()): words inline, and each object on a line of its own.
 ///
-/// Other than the VM, but in a dump that was made of a crash dump: part of a binary on the heap,
-/// and one that begins within a byte, stands as bytes of its own, so that it can be read, and one
-/// that ends within a byte in external format; a match context of OTP 25 as what is left to match;
-/// integers of more than 1024 words in hexadecimal; an atom with a line break, which the format
-/// cannot hold, as an object in external format among the literals. As with the VM, funs lose what
-/// they hold.
+/// Different from the VM, except for converted crash dumps: a part of a heap binary, and one that
+/// begins within a byte, is written with its own bytes, to be readable, and one that ends within a
+/// byte in external format; a match context of OTP 25 as the rest to match; integers of more than
+/// 1024 words in hexadecimal; an atom with a line break, which the format cannot hold, as an object
+/// in external format among the literals. As in the VM's text, funs lose their environments.
 class TermExport {
   public:
     /// All must outlive the text.
     TermExport(TextOutput& out, TermContext& context, const TagScheme& scheme,
                const NodeFacts& node);
 
-    /// A word: an immediate term, or H and where its object stands. What makes no term, or an atom
-    /// that is not in the dump, reads as an object that is nowhere: H0.
+    /// A word: an immediate term, or H and the address of its object. H0 for an invalid word or an
+    /// atom that is not in the dump.
     void element(std::uint64_t word);
 
-    /// The line of an object. False where it could not be made: nothing was written then.
+    /// Writes the line of an object. False if it cannot be written; nothing was written then.
     bool object(const HeapObject& object);
-    /// Of a dump that was made of a crash dump: the binary on the heap that a part of it refers to,
-    /// which needs a line of its own. Otherwise the part stands as bytes of its own.
+    /// For a converted crash dump: the heap binary that a part refers to, which needs a line of its
+    /// own. Otherwise a part is written with its own bytes.
     [[nodiscard]] std::optional<std::uint64_t> original_of(const HeapObject& object);
-    /// The line of an atom that stands among the literals, at an address that no object has.
+    /// Writes the line of an atom among the literals, at an address that no object has.
     void atom_object(std::uint32_t index);
     [[nodiscard]] static bool has_line_break(std::string_view atom) {
         return atom.find_first_of("\n\r") != std::string_view::npos;
     }
-    /// Whether an element referred to one.
+    /// Whether an element referred to such an atom.
     [[nodiscard]] bool atom_objects_used() const { return atom_objects_used_; }
     /// Whether objects that it refers to need lines of their own.
     [[nodiscard]] static bool leads_on(const HeapObject& object);
@@ -57,13 +56,13 @@ class TermExport {
     void atom(std::uint32_t index);
     /// module:function/arity
     void function(const FunctionName& function);
-    /// What a code address is: function and offset, or what the VM shows for a shared one.
+    /// A code address: function and offset, or the VM's text for a shared one.
     void code(std::uint64_t address);
 
-    /// Drops the words held: the context leads elsewhere from here on.
+    /// Drops cached words: the context has changed.
     void forget();
 
-    /// An address in the dump as it was on the node.
+    /// The address in the node of an address in the dump.
     [[nodiscard]] std::uint64_t node_address(std::uint64_t address) const {
         return address / node_.address_scale;
     }

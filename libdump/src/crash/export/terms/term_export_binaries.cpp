@@ -8,8 +8,8 @@ namespace beamdump::crash {
 
 namespace {
 
-/// A bit string of more bytes is shown by where it lies, as the VM does: from its first byte's
-/// begin to its last whole one.
+/// A bit string of more bytes is written by address, as in the VM: from its first byte to its last
+/// whole one.
 constexpr std::uint64_t kMaxBytesInPlace = std::uint64_t{64} << 10U;
 constexpr std::size_t kBlock = std::size_t{3} << 10U;
 
@@ -34,7 +34,7 @@ bool TermExport::binary(const HeapObject& object) {
         bytes(content);
         return true;
     }
-    // What a word leads to has that kind's size: readers of the text go by it.
+    // The size must be that of the kind: readers of the text rely on it.
     out_.put(object.kind == BoxedKind::kSubBinary ? "Ys" : "Yc");
     out_.hex(content.binary());
     out_.put(':');

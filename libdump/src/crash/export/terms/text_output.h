@@ -15,8 +15,8 @@
 
 namespace beamdump::crash {
 
-/// The text of a crash dump on its way to a sink, through 64 KiB. After the first failure
-/// everything further is dropped, and ok() says so: long sections look there and stop.
+/// Writes the text of a crash dump to a sink through a buffer of 64 KiB. After the first failure
+/// everything further is dropped and ok() is false, which long sections must check.
 class TextOutput {
   public:
     /// Non-owning: must outlive the text.
@@ -32,14 +32,15 @@ class TextOutput {
         buffer_[used_++] = character;
     }
     void put(std::string_view text);
-    /// As the VM prints addresses and sizes in a heap: hexadecimal, upper case, no zeros before.
+    /// As the VM prints addresses and sizes in a heap: upper-case hexadecimal without leading
+    /// zeros.
     void hex(std::uint64_t value);
     void number(std::uint64_t value);
     void signed_number(std::int64_t value);
     /// 0x and 16 digits.
     void pointer(std::uint64_t address) { put(pointer_text(address).view()); }
 
-    /// Passes on what is buffered.
+    /// Flushes the buffer.
     void flush();
 
     [[nodiscard]] bool ok() const { return !error_; }

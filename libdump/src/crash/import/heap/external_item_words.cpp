@@ -77,7 +77,7 @@ std::vector<std::uint64_t> ExternalItemWords::fun(const ExternalItem& item,
     words[otp25::kFunEntry] = entry;
     if (!scheme.fun_in_header) {
         words[otp25::kFunCounts] = arity | terms << 8U;
-        // Who made a local one, the VM leaves to the environment's fate.
+        // A local fun's creator is treated like its environment.
         words[otp25::kFunCreator] =
             external ? format_.words.atom(atom(item.atom)) : format_.words.nil();
     }

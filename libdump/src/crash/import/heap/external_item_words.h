@@ -11,7 +11,7 @@
 
 namespace beamdump::crash {
 
-/// The words of single items of a term in external format, whose names are noted as they are met.
+/// The words of single items of a term in external format; collects their names.
 class ExternalItemWords {
   public:
     ExternalItemWords(std::span<const std::uint8_t> bytes, const TextFormat& format, Names& names)

@@ -62,7 +62,7 @@ class Builder {
         return words;
     }
 
-    /// Keeps an object at a place of its own.
+    /// Stores an object at a new address.
     Word put(Words words, bool is_cell) {
         const Word pointer{place_, true};
         place_ += words.size() * WordImage::kWordBytes;
@@ -70,7 +70,7 @@ class Builder {
         return pointer;
     }
 
-    /// The term at `at`, which moves behind it: its own word, or that of its object.
+    /// Reads the term at `at` and moves `at` behind it; returns the word, or that of its object.
     std::optional<Word> term(std::uint64_t& at) {
         const auto item = read_external_item(reader_, at);
         if (item.status != ExternalStatus::kHere || item.atom.cached || item.name.cached) {
@@ -123,7 +123,8 @@ class Builder {
         return words;
     }
 
-    /// The words of the object at `at`, which moves behind it, and whether it is a cell.
+    /// Reads the object at `at` and moves `at` behind it; returns its words, and whether it is a
+    /// cell.
     std::optional<Words> object(std::uint64_t& at) {
         const auto item = read_external_item(reader_, at);
         if (item.status != ExternalStatus::kHere || item.atom.cached || item.name.cached) {
@@ -220,7 +221,7 @@ class Builder {
         return plain(values);
     }
 
-    /// Bits that make no whole byte are left out.
+    /// Trailing bits are dropped.
     Words binary(const ExternalItem& item) const {
         auto whole = item;
         whole.count -= item.last_bits < 8 && item.count > 0 ? 1 : 0;
@@ -245,7 +246,7 @@ class Builder {
         return cells(elements, {words_.nil(), false});
     }
 
-    /// The first cell's words; the others are put.
+    /// The first cell's words; the others are stored.
     Words cells(const Words& elements, Word tail) {
         for (std::size_t index = elements.size(); index-- > 1;) {
             tail = put({elements[index], tail}, true);
@@ -278,8 +279,8 @@ class Builder {
         return words;
     }
 
-    /// Nodes of 16 items each but for the head, which has as few as there may be: no more than the
-    /// map on the node had. Where a key is, is not told by its hash.
+    /// Nodes of 16 items each, except for the head: not more nodes than the map had in the node.
+    /// Keys are not placed by hash.
     Words hash_map(const Words& pairs) {
         constexpr std::size_t kItems = 16;
         Words items;

@@ -17,14 +17,13 @@ struct ExternalWords {
         std::vector<WordImage::Word> words;
     };
     std::vector<WordImage::Word> root;  ///< of the boxed object that the term is
-    std::vector<Part> parts;            ///< at addresses of their own
+    std::vector<Part> parts;            ///< at new addresses
 };
 
-/// The words of an object that the VM prints in the external term format, for it has no text of its
-/// own: a reference, a fun (its environment as empty lists), a pid or port of another node; a map
-/// (erl_process_dump.c of OTP 18 to 20). `place`: where its parts go, one behind the other, four
-/// words for each byte at most. Nothing for what is no boxed object, where the bytes make no term,
-/// and where it is nested too deeply.
+/// The words of an object that the VM prints in the external term format: a reference, a fun (its
+/// environment as empty lists), a pid or port of another node; a map (erl_process_dump.c of OTP 18
+/// to 20). `place`: the address of its parts, one after the other, at most four words a byte.
+/// nullopt if it is not a boxed object, is malformed, or is nested too deeply.
 std::optional<ExternalWords> words_of_external(std::span<const std::uint8_t> bytes,
                                                const TextFormat& format, Names& names,
                                                std::uint64_t place);

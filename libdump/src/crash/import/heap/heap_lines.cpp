@@ -15,7 +15,7 @@ struct Object {
     std::uint64_t words = 0;  ///< at least the object's
 };
 
-/// What a line says first of its object, behind the colon.
+/// The beginning of a line after the colon.
 struct LineStart {
     char kind = '\0';
     char detail = '\0';
@@ -34,10 +34,10 @@ LineStart take_start(TextCursor& text) {
     return start;
 }
 
-/// What the object of a line is (erl_process_dump.c, heap_dump()). `bytes`: of the line; objects
-/// whose size is not told at once have no more words than that allows.
+/// Kind and size of a line's object (erl_process_dump.c, heap_dump()). `bytes`: of the line, an
+/// upper bound for objects whose size is not at its beginning.
 Object object_of(const LineStart& start, std::uint64_t bytes) {
-    // More than any of those have whose size is fixed.
+    // More than any kind of fixed size has.
     constexpr std::uint64_t kFixed = 8;
     constexpr std::uint64_t kTextPerWord = 8;
     switch (start.kind) {
@@ -78,7 +78,7 @@ HeapLines::~HeapLines() {
 void HeapLines::add(std::uint64_t at, std::uint64_t words) {
     const auto last = (at + (words - 1) * WordImage::kWordBytes) / kBlockBytes;
     for (auto page = at / kBlockBytes; page <= last; ++page) {
-        // Neighbouring lines have their objects on few pages.
+        // The objects of neighbouring lines are on few pages.
         constexpr std::size_t kRecent = 4;
         const auto recent = std::min(kRecent, pages_.size());
         if (std::find(pages_.end() - static_cast<std::ptrdiff_t>(recent), pages_.end(), page) ==
@@ -118,7 +118,7 @@ Result<std::unique_ptr<HeapLines>> HeapLines::find(const TextSource& source, Spa
             continue;
         }
         const auto start = take_start(text);
-        // Not at what an atom with a line end has behind that.
+        // Not at the rest of an atom with a line end.
         while (begin >= section.begin + lines->begins_.size() * kPartBytes) {
             RETURN_IF_ERROR(lines->end_part());
             lines->begins_.push_back(begin);

@@ -11,10 +11,10 @@
 
 namespace beamdump::crash {
 
-/// Which parts of a section of heap lines have the words of each page of the heap: what lets a
-/// question read the lines that it needs alone. Found in one pass that looks at the beginning of
-/// each line. A part is the lines that begin in so many bytes of the section. Memory: 16 bytes for
-/// each page of each part, in a temporary file beyond some MiB; 8 a part.
+/// An index from pages of the heap to parts of a section of heap lines, so that a query reads only
+/// the lines that it needs. Built in one pass over the beginnings of lines. A part is the lines
+/// that begin in kPartBytes bytes of the section. Memory: 16 bytes for each page of each part, in a
+/// temporary file beyond 64 MiB; 8 a part.
 class HeapLines {
   public:
     static constexpr std::uint64_t kPartBytes = 64U << 10U;
@@ -30,18 +30,17 @@ class HeapLines {
     HeapLines(const HeapLines&) = delete;
     HeapLines& operator=(const HeapLines&) = delete;
 
-    /// Goes over the section, and tells `image` what begins where. What a line says beyond its
-    /// object's kind and size is not looked at. Errors: those of reading the text, and of temporary
-    /// files.
+    /// Scans the section, and marks in `image` where objects begin. Only kind and size of a line's
+    /// object are read. Errors: those of reading the text, and of temporary files.
     static Result<std::unique_ptr<HeapLines>> find(const TextSource& text, Span section,
                                                    const TextFormat& format, WordImage& image,
                                                    Budget& budget);
 
     [[nodiscard]] std::span<const Place> parts_of(std::uint64_t page) const;
     [[nodiscard]] std::uint64_t parts() const { return begins_.size(); }
-    /// The lines of a part; none where no line begins in it.
+    /// The lines of a part; empty if none begins in it.
     [[nodiscard]] Span part(std::uint64_t number) const;
-    /// At least all objects together have.
+    /// An upper bound for the words of all objects.
     [[nodiscard]] std::uint64_t most_words() const {
         return places_.size() * WordImage::kBlockWords;
     }
@@ -53,15 +52,15 @@ class HeapLines {
 
     Span section_;
     std::vector<std::uint64_t> begins_;  // of the first line of each part
-    std::vector<std::uint64_t> pages_;   // of the part at hand
+    std::vector<std::uint64_t> pages_;   // of the current part
     Budget& budget_;
     std::uint64_t file_bytes_ = 0;  // taken of the budget
     ScratchSpace space_;
     ScratchArray<Place> places_;
 };
 
-/// Reads a section of heap lines, some objects of which reach into others, from the beginning:
-/// which of them are left out is then the same as where its parts are read in any order.
+/// Reads a section of heap lines with overlapping objects again from the beginning, so that the
+/// same objects are left out as when its parts are read in any order.
 Result<HeapCounts> read_again(const TextSource& source, Span section, const TextFormat& format,
                               Names& names, WordImage& image, WordImage& literals,
                               const std::function<bool(std::uint64_t)>& binary, Budget& budget);

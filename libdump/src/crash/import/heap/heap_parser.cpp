@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMaxTuple = (1U << 24U) - 1;
 
-/// Whether a line with that letter is one of an object.
+/// Whether lines with that letter are objects.
 bool names_object(char tag) {
     return std::string_view("ltFBMYPpER").contains(tag);
 }
@@ -88,7 +88,7 @@ HeapParser::Parsed HeapParser::object(TextCursor& text, std::uint64_t at) {
         case 'E':
             return external(text, at);
         case 'R': {
-            // A FunRef: nothing refers to it but a fun, whose environment is not in the dump.
+            // A FunRef: only a fun's environment refers to it, which is not in the dump.
             text.take('f');
             return text.take_hex() && text.is_line_end() ? Outcome::kDone : Outcome::kMalformed;
         }
@@ -113,7 +113,7 @@ Result<void> HeapParser::put_words(std::uint64_t at, std::span<const WordImage::
     return {};
 }
 
-/// Whether an object of so many words may be put there: none reaches into another.
+/// Whether an object of that size would overlap no other there.
 Result<bool> HeapParser::has_room(std::uint64_t at, std::uint64_t words) {
     if (starts_ == Starts::kKnown && image_.begins_within(at, words)) {
         return false;
@@ -127,7 +127,7 @@ HeapParser::Parsed HeapParser::whole(std::uint64_t at, std::span<const std::uint
     return room ? boxed(at, words) : Parsed(Outcome::kOverlap);
 }
 
-/// A boxed object's first words, behind which the others were put before: from now on it is one.
+/// Stores a boxed object's first words, after the others, and marks the object's begin.
 HeapParser::Parsed HeapParser::boxed(std::uint64_t at, std::span<const std::uint64_t> words) {
     RETURN_IF_ERROR(put(at, words));
     image_.begin(at, ObjectStart::kBoxed);

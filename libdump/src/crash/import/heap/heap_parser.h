@@ -9,12 +9,12 @@
 
 namespace beamdump::crash {
 
-/// What of a section of heap lines could not be used.
+/// What could not be used of a section of heap lines.
 struct HeapCounts {
-    /// So many objects that were left out are known by name.
+    /// Limit for the list of left-out objects.
     static constexpr std::size_t kMaxListed = 4096;
 
-    TextCounts lines;    ///< those that name no object
+    TextCounts lines;    ///< lines without an object
     TextCounts objects;  ///< those that were left out
     std::vector<LeftOut> left_out;
 
@@ -24,14 +24,14 @@ struct HeapCounts {
 
 /// Puts the objects of a section of heap lines, `ADDRESS:...` each (erl_process_dump.c, heap_dump
 /// and dump_module_literals), into an image, as the words of the node's own term scheme. What the
-/// VM leaves out is made up: parts of a Binary refer to it through objects at addresses that no
-/// node has, and a fun's environment is empty lists.
+/// VM does not print is invented: parts of a Binary refer to it through objects at addresses that
+/// no node has, and a fun's environment is empty lists.
 class HeapParser {
   public:
-    /// Non-owning. `literals`: what else may be referred to, or `image` itself. `binary`: told of
-    /// each Binary that is referred to; says whether the dump has one there.
-    /// An object that would reach into another is left out and counted: where the image knows the
-    /// beginnings of all, the one that is too long; else the one that is met later.
+    /// Non-owning. `literals`: other objects that may be referred to, or `image` itself. `binary`:
+    /// called with each Binary that is referred to; returns whether the dump has it. An object that
+    /// overlaps another is left out and counted: the one that is too long if the image has the
+    /// beginnings of all, else the later one.
     enum class Starts : std::uint8_t { kUnknown, kKnown };
     HeapParser(const TextFormat& format, Names& names, WordImage& image, WordImage& literals,
                std::function<bool(std::uint64_t)> binary, Starts starts = Starts::kUnknown)
@@ -42,8 +42,8 @@ class HeapParser {
           binary_(std::move(binary)),
           starts_(starts) {}
 
-    /// Reads to the end of `text`. A line that is none is counted and passed over; the object of
-    /// one that does not end where it should is left out.
+    /// Reads to the end of `text`. Malformed lines are counted and skipped, as are the objects of
+    /// lines with trailing text.
     Result<HeapCounts> read(TextCursor& text);
 
   private:
@@ -73,13 +73,13 @@ class HeapParser {
                               std::uint64_t bytes);
     Result<void> part_of(std::uint64_t at, std::uint64_t original, std::uint64_t offset,
                          std::uint64_t bytes);
-    /// The address of a made-up object that holds a Binary.
+    /// The address of an invented object that refers to a Binary.
     Result<std::uint64_t> holder_of(std::uint64_t binary);
     Result<void> put(std::uint64_t at, std::span<const std::uint64_t> words);
     Result<void> put_words(std::uint64_t at, std::span<const WordImage::Word> words);
     Result<void> settle_parts();
 
-    /// A part of something that was no object when it was met.
+    /// A part of something that was not an object yet.
     struct Part {
         std::uint64_t at = 0;
         std::uint64_t original = 0;
@@ -93,11 +93,11 @@ class HeapParser {
     std::vector<Part> parts_;
     std::function<bool(std::uint64_t)> binary_;
     Starts starts_;
-    std::uint64_t line_ = 0;  // where the one at hand begins
+    std::uint64_t line_ = 0;  // begin of the current line
     std::vector<std::uint64_t> words_;
 };
 
-/// The first byte of a Binary at that address: where a record of it says that its bytes are.
+/// The address of a Binary's first byte, as in its record.
 constexpr std::uint64_t binary_data_address(std::uint64_t binary) {
     constexpr std::uint64_t kBinaryHeaderBytes = 32;
     return binary + kBinaryHeaderBytes;

@@ -1,4 +1,4 @@
-// Binaries in the lines of a heap: what holds their bytes, what refers to them, and parts of both.
+// Binaries in the lines of a heap: heap binaries, references to Binaries, and parts of both.
 #include "crash/import/heap/heap_parser.h"
 #include "crash/text/byte_parser.h"
 
@@ -16,8 +16,8 @@ constexpr std::uint64_t kLiteralHolders = 0x0F60'0000'0000'0000;
 
 }  // namespace
 
-/// A part of what is no object is part of a Binary that the VM did not print: it forgets those that
-/// only sub binaries refer to (OTP 25).
+/// A part of something that is not an object is part of a Binary that the VM did not print: it
+/// omits those that only sub binaries refer to (OTP 25).
 Result<void> HeapParser::settle_parts() {
     const auto word =
         format_.words.scheme().heap_binary_in_bits ? otp27::kSubOriginal : otp25::kSubOriginal;
@@ -103,8 +103,8 @@ HeapParser::Parsed HeapParser::off_heap_binary(TextCursor& text, std::uint64_t a
             parts_.push_back({at, original, *owner});
         }
     } else if (sub || in_bits) {
-        // What keeps the Binary itself, OTP 27's BinRef, is printed with the address of its bytes
-        // as an offset.
+        // OTP 27's BinRef, which keeps the Binary, is printed with the address of its bytes as an
+        // offset.
         if (in_bits && *offset >= *owner) {
             done = reference_to(at, *owner, 0, *bytes);
         } else {
@@ -120,7 +120,7 @@ HeapParser::Parsed HeapParser::off_heap_binary(TextCursor& text, std::uint64_t a
     return Outcome::kDone;
 }
 
-/// What keeps a Binary: a ProcBin, or from OTP 27 on a BinRef.
+/// The object that keeps a Binary: a ProcBin, or from OTP 27 on a BinRef.
 Result<void> HeapParser::reference_to(std::uint64_t at, std::uint64_t binary, std::uint64_t offset,
                                       std::uint64_t bytes) {
     const auto& scheme = format_.words.scheme();

@@ -1,4 +1,4 @@
-// Lines in the external term format: what the VM has no other text for.
+// Lines in the external term format, for terms without another text.
 #include "crash/import/heap/external_words.h"
 #include "crash/import/heap/heap_parser.h"
 #include "crash/text/byte_parser.h"
@@ -22,11 +22,11 @@ namespace tags = external_tag;
 constexpr std::uint64_t kExternalParts = 0x0F70'0000'0000'0000;
 
 /// The atom undefined in the external term format, which OTP 18 to 20 print in place of a map
-/// (dump_externally() of erl_process_dump.c): an atom is no object, so nothing else is printed so.
+/// (dump_externally() of erl_process_dump.c): it cannot mean the atom, which is not an object.
 constexpr std::array<std::uint8_t, 13> kMapLeftOut = {
     kExternalVersion, tags::kAtom, 0, 9, 'u', 'n', 'd', 'e', 'f', 'i', 'n', 'e', 'd'};
 
-/// What the VM prints of a term that it fails to encode: the version byte alone.
+/// The VM's text for a term that it cannot encode: only the version byte.
 constexpr std::array<std::uint8_t, 1> kNotEncoded = {kExternalVersion};
 
 /// The text of an atom in the external term format, if the bytes are one.
@@ -74,7 +74,7 @@ HeapParser::Parsed HeapParser::external(TextCursor& text, std::uint64_t at) {
         }
         return atom ? Outcome::kDone : Outcome::kMalformed;
     }
-    // More words than its text has characters, no two terms' at one place.
+    // More words than its text has characters, so that terms do not overlap.
     constexpr std::uint64_t kBytesOfCharacter = 32;
     const auto terms =
         words_of_external(content, format_, names_, kExternalParts + line_ * kBytesOfCharacter);

@@ -90,7 +90,7 @@ Result<LazyContext::FoundBinary> LazyContext::find_binary(std::uint64_t address)
         text.characters = {head.position(), lines->end};
         text.info.data_address = binary_data_address(address);
         text.info.size_bytes = *size;
-        // Of a section that was cut short, no more is here than its text.
+        // A truncated section has only the bytes of its text.
         text.info.captured_bytes = std::min<std::uint64_t>(
             *size, (lines->end - head.position()) / group.characters * group.bytes);
     }

@@ -6,10 +6,10 @@
 
 namespace beamdump::crash {
 
-/// The terms of one process, from its heap's lines and what belongs to the node.
+/// The terms of one process, from its heap's lines and the node's sections.
 class LazyContext final : public LazyTerms {
   public:
-    /// `dump` is not owned; `heap` refers to `node`, and null where the process has none.
+    /// `dump` is not owned; `heap` refers to `node`, and is null if the process has none.
     LazyContext(const CrashDump& dump, std::unique_ptr<NodeTerms> node,
                 std::unique_ptr<LazyHeap> heap)
         : dump_(dump), node_(std::move(node)), heap_(std::move(heap)) {}
@@ -31,7 +31,7 @@ class LazyContext final : public LazyTerms {
                                      std::span<std::byte> into) override;
 
   private:
-    /// What a Binary's section says of it, and where its bytes are as text.
+    /// A Binary's facts from its section, and the place of its bytes in the text.
     struct FoundBinary {
         std::uint64_t address = 0;
         BinaryInfo info;
@@ -42,7 +42,7 @@ class LazyContext final : public LazyTerms {
     const CrashDump& dump_;
     std::unique_ptr<NodeTerms> node_;
     std::unique_ptr<LazyHeap> heap_;
-    std::optional<FoundBinary> last_binary_;  // a large one is asked for in many small parts
+    std::optional<FoundBinary> last_binary_;  // a large one is read in many small parts
 };
 
 }  // namespace beamdump::crash

@@ -26,7 +26,7 @@ Result<void> LazyHeap::read_part(std::uint64_t number) {
         [this](std::uint64_t address) { return dump_.binary(address) != nullptr; },
         HeapParser::Starts::kKnown);
     ASSIGN_OR_RETURN(auto counts, objects.read(text));
-    // Beyond what can be kept, all are counted.
+    // Beyond the limit of the list, all are counted.
     for (const auto& object : counts.left_out) {
         if (left_out_.size() < HeapCounts::kMaxListed) {
             left_out_.emplace(object.address, object);
@@ -41,7 +41,7 @@ Result<void> LazyHeap::read_part(std::uint64_t number) {
 void LazyHeap::missed(std::uint64_t address) {
     if (const auto found = left_out_.find(address); found != left_out_.end()) {
         found->second.count(met_);
-        // Told once: from here on it is one that is not there.
+        // Reported once.
         left_out_.erase(found);
     }
 }

@@ -8,24 +8,23 @@
 
 namespace beamdump::crash {
 
-/// A process's heap whose lines are read when words of theirs are asked for; each of them once.
+/// A process's heap whose lines are read lazily, each of them once.
 class LazyHeap {
   public:
     /// Non-owning. `section`: the heap's lines.
     LazyHeap(const CrashDump& dump, NodeTerms& node)
         : dump_(dump), node_(node), image_(&dump.budget()) {}
 
-    /// Finds where its objects are, in one pass over its lines.
+    /// Finds the places of its objects in one pass over its lines.
     Result<void> open(Span section);
 
-    /// What begins where; words only as far as they were asked for.
+    /// The beginnings of all objects, and the words read so far.
     [[nodiscard]] WordImage& image() { return image_; }
-    /// Words from an address on, up to what no line has; at least one. kUnmapped where there is
-    /// none.
+    /// At least one word from an address on, up to the next gap. kUnmapped if there is none.
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into);
-    /// At least all its objects together have.
+    /// An upper bound for the words of all its objects.
     [[nodiscard]] std::uint64_t most_words() const { return lines_ ? lines_->most_words() : 0; }
-    /// Counts the object at an address that a term leads to, if it was left out; once.
+    /// Counts the object at an address that a term refers to if it was left out; once.
     void missed(std::uint64_t address);
     /// Objects so counted.
     [[nodiscard]] const TextCounts& met() const { return met_; }

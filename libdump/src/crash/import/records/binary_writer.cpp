@@ -53,7 +53,7 @@ Result<void> BinaryWriter::write(std::uint64_t address, const Span& lines) {
             header.word_bytes = 1;
             header.owner_id = address;
             header.address = binary_data_address(address);
-            // Of a section that was cut short, no more is here than its text.
+            // A truncated section has only the bytes of its text.
             header.total = std::min(*size, lines.end - lines.begin);
             auto placed = writer_.append_region(
                 header, [&bytes](std::uint64_t /*first*/, std::span<std::byte> into) {
@@ -105,7 +105,7 @@ Result<void> BinaryWriter::finish(records::Trailer& trailer, bool all) {
     return append_binary_index(writer_, 0, entries, *trailer.mutable_binary_pages());
 }
 
-/// What all would add up to, from their sections' first characters.
+/// The total size, from the beginnings of all sections.
 Result<void> BinaryWriter::count() {
     constexpr std::uint64_t kLongestHead = 18;  // a size in hexadecimal and a colon
     bytes_ = 0;

@@ -9,17 +9,17 @@
 
 namespace beamdump::crash {
 
-/// Writes the Binaries of the sections =binary that are asked for, each once, and their index.
+/// Writes requested =binary sections, each once, and their index.
 class BinaryWriter {
   public:
     BinaryWriter(const CrashDump& dump, const TextFormat& format, DumpWriter& writer)
         : dump_(dump), format_(format), writer_(writer) {}
 
-    /// Whether the text has a Binary at that address; if so, it is to be written.
+    /// Requests the Binary at that address; returns whether the text has it.
     bool want(std::uint64_t address);
-    /// Writes those that were wanted since the last call.
+    /// Writes those requested since the last call.
     Result<void> flush();
-    /// Writes the index, and how many the node had. `all`: those are the ones that were wanted.
+    /// Writes the index and the node's totals. `all`: all were requested.
     Result<void> finish(records::Trailer& trailer, bool all);
 
   private:

@@ -95,8 +95,8 @@ std::optional<std::uint64_t> erts_of(const records::Node& node) {
     return erts_number(std::min<std::uint64_t>(*major, 1000), part(first), part(second));
 }
 
-/// The scheme whose objects are as large as the node's; of a node that the text does not name, one
-/// whose objects are no larger than any release's.
+/// The scheme whose objects have the sizes of the node's release; for an unknown release, the
+/// scheme with the smallest objects.
 format::TermScheme scheme_for(const records::Node& node) {
     using format::TermScheme;
     struct From {
@@ -128,7 +128,7 @@ bool has_base64(std::string_view version) {
     return major > 0 || minor >= kMinor;
 }
 
-/// Calls `visit` with what stands before and behind the first colon of each line.
+/// Calls `visit` with the text before and after the first colon of each line.
 template <typename Visit>
 Result<void> each_line(const CrashDump& dump, const Span& lines, const Visit& visit) {
     TextCursor text(dump.text(), lines.begin, lines.end);

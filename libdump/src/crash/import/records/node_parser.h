@@ -8,7 +8,7 @@
 
 namespace beamdump::crash {
 
-/// What the dump's head and its sections about the node as a whole say.
+/// The facts in the dump's head and in its sections about the whole node.
 struct ParsedNode {
     records::Node node;
     records::Capture capture;
@@ -19,7 +19,7 @@ struct ParsedNode {
 
 Result<ParsedNode> parse_node(const CrashDump& dump);
 
-/// Notes the names of other nodes, by the numbers that stand for them.
+/// Collects the names of other nodes by their numbers.
 Result<void> parse_other_nodes(const CrashDump& dump, Names& names);
 
 }  // namespace beamdump::crash

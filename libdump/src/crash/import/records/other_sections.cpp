@@ -64,7 +64,7 @@ class SectionPages {
         return {};
     }
 
-    /// The next lines: whole ones, but where one is longer than a piece.
+    /// The next lines, complete unless one is longer than a piece.
     Result<std::string> piece(std::uint64_t at, std::uint64_t end) {
         std::string lines(std::min<std::uint64_t>(kPieceBytes, end - std::min(at, end)), '\0');
         ASSIGN_OR_RETURN(auto got, text_.read(at, lines));

@@ -5,7 +5,7 @@
 
 namespace beamdump::crash {
 
-/// Writes the sections that have no records of their own, as they stand in the text, page by page.
+/// Writes the sections without records of their own verbatim, page by page.
 Result<void> write_other_sections(const CrashDump& dump, DumpWriter& writer,
                                   records::Trailer& trailer);
 

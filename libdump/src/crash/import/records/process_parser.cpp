@@ -160,7 +160,7 @@ void ProcessReader::sizes(std::string_view key, std::string_view value) {
     }
 }
 
-/// What follows from the lines together.
+/// Facts derived from several lines.
 void ProcessReader::finish() {
     auto& process = process_;
     if (process.has_heap_words() && into_.has_heap_unused &&
@@ -198,7 +198,7 @@ void ProcessReader::finish() {
     if (process.has_current_function()) {
         *row.mutable_current_function() = process.current_function();
     }
-    // The text does not tell the fragments that belong to messages.
+    // The text does not show which fragments belong to messages.
     if (process.has_heap_words() && process.has_old_heap_words() && process.has_fragment_words() &&
         process.message_queue_length() == 0) {
         row.set_heap_words(process.heap_words() + process.old_heap_words() +

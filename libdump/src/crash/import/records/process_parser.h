@@ -10,20 +10,18 @@
 
 namespace beamdump::crash {
 
-/// What a section =proc says (break.c, print_process_info).
+/// The facts in a =proc section (break.c, print_process_info).
 struct ParsedProcess {
     records::Process process;
     records::ProcessRow row;
     std::vector<records::Relations> relations;
     std::uint64_t links = 0;
     std::uint64_t monitors = 0;
-    std::uint64_t heap_unused_words =
-        0;  ///< of the new heap: what lies over its top, the stack too
+    std::uint64_t heap_unused_words = 0;  ///< of the new heap: above its top, including the stack
     bool has_heap_unused = false;
 };
 
-/// Reads the section. A line that is not known, or whose value makes no sense, is passed over: what
-/// it would say is not in the result.
+/// Reads the section. Unknown and malformed lines are skipped.
 Result<ParsedProcess> parse_process(const TextSource& source, TextWindow& window,
                                     const ProcessSections& sections, const TextFormat& format,
                                     Names& names);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kPort = "#Port<";
 constexpr std::string_view kReference = "#Ref<";
 
-/// What stands up to the end of one entry: `<0.1.0>`, or `{to,<0.1.0>,#Ref<0.1.2.3>}`.
+/// The text of one entry: `<0.1.0>`, or `{to,<0.1.0>,#Ref<0.1.2.3>}`.
 std::string take_entry(TextCursor& text) {
     constexpr std::size_t kLongest = 4000;
     std::string entry;

@@ -14,8 +14,7 @@ constexpr std::uint64_t kMaxCachedAtoms = 4096;
 
 }  // namespace
 
-/// A message: its term, or its bytes as they came from another node; then its token
-/// (erl_process_dump.c, dump_msg()).
+/// A message: its term, or its undecoded bytes; then its token (erl_process_dump.c, dump_msg()).
 Result<void> RunWriter::write_messages(const ProcessSections& sections) {
     if (!sections.messages) {
         return {};
@@ -66,7 +65,7 @@ Result<bool> RunWriter::take_message(TextCursor& text, records::Message& message
     return true;
 }
 
-/// `D`, the atoms that its cache references mean, `E` and its bytes (dump_dist_ext()).
+/// `D`, the atoms of its cache references, `E` and its bytes (dump_dist_ext()).
 Result<bool> RunWriter::take_external(TextCursor& text, records::External& into) {
     const auto atoms = text.take_hex();
     if (!atoms || *atoms > kMaxCachedAtoms || !text.take(':')) {

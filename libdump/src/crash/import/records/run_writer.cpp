@@ -13,8 +13,8 @@ namespace beamdump::crash {
 namespace {
 
 constexpr std::uint64_t kRunWordBytes = WordImage::kWordBytes;
-// Where no return address tells where the stack was, and for the dictionary's slots, whose place
-// the text does not tell: nothing refers to them.
+// Addresses for a stack without return addresses and for the dictionary's slots, which the text
+// does not have; nothing refers to them.
 constexpr std::uint64_t kStackPlace = 0x0F40'0000'0000'0000;
 constexpr std::uint64_t kDictionaryPlace = 0x0F50'0000'0000'0000;
 
@@ -46,8 +46,8 @@ Result<void> RunWriter::open_heap(const ProcessSections& sections) {
     return sections.heap ? lazy_heap_->open(*sections.heap) : Result<void>();
 }
 
-/// The stack's words, and from the addresses of its return addresses where it was
-/// (erl_process_dump.c, stack_element_dump()).
+/// The stack's words, and its address from those of its return addresses (erl_process_dump.c,
+/// stack_element_dump()).
 Result<void> RunWriter::read_stack(const ProcessSections& sections, records::Process& process) {
     stack_.clear();
     StackParser lines(TextCursor(dump_.text(), sections.stack->begin, sections.stack->end), format_,
@@ -116,8 +116,8 @@ Result<void> RunWriter::write_region(format::RegionKind kind, std::uint64_t addr
     return records_.region(std::move(ref));
 }
 
-/// A stretch may reach over the heap's bounds, and over the stack, which has words of its own: what
-/// lies behind it (messages' fragments) can be nearer than a gap.
+/// A stretch may extend over the heap's bounds and over the stack, which has its own words:
+/// fragments of messages may be closer than a gap.
 Result<void> RunWriter::write_regions(const ParsedProcess& facts) {
     const auto& process = facts.process;
     RETURN_IF_ERROR(write_region(format::RegionKind::kStack, process.stack_top_address(), stack_, 0,
@@ -133,7 +133,7 @@ Result<void> RunWriter::write_regions(const ParsedProcess& facts) {
     const auto stack_end = stack + stack_words_ * kRunWordBytes;
     for (const auto& stretch : stretches) {
         const auto end = stretch.address + stretch.words * kRunWordBytes;
-        // In up to three parts: before the heap, in it up to the stack, behind it.
+        // In up to three parts: before the heap, in it up to the stack, after it.
         for (auto at = stretch.address; at < end;) {
             if (at >= stack && at < stack_end) {
                 at = stack_end;
@@ -159,7 +159,7 @@ Result<void> RunWriter::read_terms(const ProcessSections& sections, records::Pro
     return done ? binaries_.flush() : done;
 }
 
-/// What could not be used, so that an answer made of the dump says what one made of the text does.
+/// The unusable lines, so that answers from the dump report the same as answers from the text.
 void RunWriter::note_counts(records::ProcessEnd& end) {
     const auto note = [](const TextCounts& counts, auto&& into) {
         if (!counts.empty()) {

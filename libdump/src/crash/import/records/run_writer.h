@@ -11,10 +11,10 @@
 
 namespace beamdump::crash {
 
-/// Writes runs of processes: what their sections say. Holds one process's words at a time.
+/// Writes runs of processes from their sections. Memory: one process's words.
 class RunWriter {
   public:
-    /// How much of a process goes into its run.
+    /// The parts of a process to write.
     enum class Extent : std::uint8_t {
         kFacts,
         kRoots,  ///< with stack, dictionary and messages; its heap is to be read lazily
@@ -34,10 +34,10 @@ class RunWriter {
           dictionary_(&dump.budget()),
           records_(writer) {}
 
-    /// Writes a run; gives the process's row.
+    /// Writes a run; returns the process's row.
     Result<records::ProcessRow> write(const ProcessSections& sections, ParsedProcess facts,
                                       Extent extent);
-    /// The heap of the process that was written last with kRoots; null where it has none.
+    /// The heap of the process last written with kRoots; null if it has none.
     std::unique_ptr<LazyHeap> take_lazy_heap() { return std::move(lazy_heap_); }
 
     [[nodiscard]] const TextCounts& counts() const { return counts_; }
@@ -77,7 +77,7 @@ class RunWriter {
     RunRecordWriter records_;  // of the run that is being written
     std::uint64_t run_words_ = 0;
     std::uint64_t words_ = 0;
-    TextCounts root_counts_;  // of the process at hand
+    TextCounts root_counts_;  // of the current process
     HeapCounts heap_counts_;  // likewise
     TextCounts counts_;
 };

@@ -102,8 +102,8 @@ Result<void> Writer::module(std::uint32_t name,
     return {};
 }
 
-/// Functions of one module lie together, but for those of an older version of it, which the text
-/// does not tell from the others: their ranges are parted where another module's lie between.
+/// Functions of one module are contiguous, except for those of an old version, which the text does
+/// not distinguish: ranges are split where another module is between.
 Result<void> Writer::code() {
     struct Entry {
         std::uint32_t module = 0;
