@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds the analyzer's answers about crash dumps against a small reader of their text that shares
-nothing with it, and the answers about each against those about its conversion.
+"""Compares the analyzer's answers about crash dumps with those of a small independent reader of
+their text, and the answers about each with those about its conversion.
 
-    compare_crash_dumps.py [--pids N] [--workers N] DIRECTORY-OR-FILE...
+compare_crash_dumps.py [--pids N] [--workers N] DIRECTORY-OR-FILE...
 
 Every file below the directories that is named *.dump is asked about. BEAMDUMP_PROGRAMS: where the
 programs are. Prints what differs and a table by release; ends with status 1 where anything did."""

@@ -1,4 +1,4 @@
-"""Terms in external format, read without anything of the analyzer's."""
+"""Reads terms in external format, independently of the analyzer."""
 
 import struct
 

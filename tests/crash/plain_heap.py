@@ -1,5 +1,5 @@
-"""The objects in a crash dump's text and their terms, in the form of tests/live/support/canonical.py;
-an object that no line has is ABSENT. Without anything of the analyzer's."""
+"""The objects in a crash dump's text and their terms, in the form of
+tests/live/support/canonical.py; an object without a line is ABSENT. Independent of the analyzer."""
 
 import re
 import struct

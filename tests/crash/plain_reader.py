@@ -1,6 +1,6 @@
-"""A small reader of a crash dump's text, without anything of the analyzer's: facts and terms of each
+"""A small reader of a crash dump's text, independent of the analyzer: facts and terms of each
 process, and what the text lacks. Terms are in the form of tests/live/support/canonical.py, and an
-object that no line has is ABSENT."""
+object without a line is ABSENT."""
 
 import base64
 import re

@@ -1,5 +1,5 @@
-"""Small crash dumps of each kind of release, 32 and 64 bits: objects that stand as close together as
-on a node, so that one too large would write over the next; old forms of the text."""
+"""Small crash dumps of each kind of release, 32 and 64 bits: objects as close together as on a
+node, so that one that is too large would overlap the next; old forms of the text."""
 
 import base64
 import json

@@ -1,10 +1,9 @@
-"""Help texts and messages of the programs, as frozen in this folder: a change of wording is seen in
+"""Golden files of the programs' help texts and messages, so that a change of wording is seen in
 review. `check_golden.py` compares them; `check_golden.py update` writes them anew.
 
 help/PROGRAM[-COMMAND].txt is the output of --help. messages.txt is a list of commands, each with
 what it writes on standard error and its exit status. The commands run in an empty folder with the
-files that prepare() makes; lines of `# ` are comments.
-"""
+files that prepare() makes; lines of `# ` are comments."""
 
 import difflib
 import os

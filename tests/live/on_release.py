@@ -1,6 +1,6 @@
-"""`on_release.py RELEASE TEST.PY [CLASS.TEST...]` runs a test on nodes of that OTP release, as ctest does. What
-install-otp says of a release that is not here is the exit status: a skip only where that says so. Of
-sid it may have left out the applications; a test of these is then skipped."""
+"""`on_release.py RELEASE TEST.PY [CLASS.TEST...]` runs a test on nodes of that OTP release, as
+ctest does. If the release is missing, install-otp's exit status is passed on, which may be a skip.
+The applications of sid may be missing; a test of these is then skipped."""
 
 import os
 import pathlib

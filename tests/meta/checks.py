@@ -189,7 +189,7 @@ class TestTimes(unittest.TestCase):
 
 
 class Layers(unittest.TestCase):
-    """The include rules refuse what they should; the build itself runs them on the sources."""
+    """The include rules refuse wrong includes; the build itself applies them to the sources."""
 
     def check(self, root):
         return subprocess.run(["cmake", f"-DROOT={root}", "-P",

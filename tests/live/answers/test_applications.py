@@ -1,5 +1,5 @@
-"""Real applications, none of ours: every process of RabbitMQ and ejabberd is in the dump, with what
-process_info says of it, its backtrace and its terms as the VM prints them."""
+"""Third-party applications: every process of RabbitMQ and ejabberd is in the dump with the facts of
+process_info, and its backtrace and terms as the VM prints them."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ from support.captured import details, listed
 from support.texts import Texts
 
 
-# Both have moments in which many of their processes run, by their own timers.
+# At times many of their processes run, because of their own timers.
 ATTEMPTS = 3
 
 
@@ -45,7 +45,7 @@ class Applications(unittest.TestCase):
         self.cookie_is_not_in(dump, cookie)
 
     def cookie_is_not_in(self, dump, cookie):
-        """Neither as text nor as an Erlang string, a list cell of two words each character."""
+        """Neither as text nor as an Erlang string (a list cell of two words for each character)."""
         content = subprocess.run(["zstd", "-dcq", dump], check=True, capture_output=True).stdout
         self.assertTrue(b"code_server" in content, "atoms are not where they were looked for")
         self.assertFalse(cookie.encode() in content, "the cookie is in the dump")

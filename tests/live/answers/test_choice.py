@@ -1,5 +1,5 @@
-"""A dump that is small on purpose: chosen processes, limits of time, size and stops. Everything else
-is listed all the same, with what its structure says."""
+"""Partial dumps: selected processes, limits of time, size and stops. All other processes are listed
+with the facts of their structures."""
 
 import pathlib
 import tempfile
@@ -23,7 +23,7 @@ class Choice(unittest.TestCase):
         tools.capture(cls.node, cls.whole)
 
     def captured(self, *options, status=0):
-        """What a capture with those options lists, by pid; its summary; the dump."""
+        """The processes that a capture with those options lists, by pid; its summary; the dump."""
         dump = self.scratch / "chosen"
         ended = tools.run_measured([CAPTURE, "--force", "-o", dump, *options, self.node.pid])
         tools.expect(ended, status)

@@ -1,4 +1,4 @@
-"""Secrets: a dump holds no cookie of a node that knows a thousand of them."""
+"""A dump has no cookie of a node that knows a thousand of them."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ from support.paths import CAPTURE
 from support.release import RELEASE, erlang_directory
 
 COOKIES = 1000
-# Each cookie has a mark, that nothing else has; what is around it makes it hard to find.
+# Each cookie has a unique mark, and characters around it that make it hard to find.
 MARK = "Zq[0-9a-f]{16}"
 SHAPES = ("{}", "{}@host", "Super@{}", "it's{}", 'a"b{}', "a.b-{}+c", "{} blank", "ö{}€",
           "{}" + "long" * 20, "%s{}" % ("x" * 70), "~!#$%^&*(){}", "\\{}")
@@ -38,7 +38,7 @@ AS_LISTS = [re.compile(b"(?s:.{8})".join(cells)) for cells in (CELLS, CELLS[::-1
 
 
 def found_in(content):
-    """The marks in content: those that stand there as bytes, and how many cells of lists do."""
+    """The marks in content: as bytes, and the number of list cells."""
     return set(AS_BYTES.findall(content)), sum(len(one.findall(content)) for one in AS_LISTS)
 
 
@@ -156,7 +156,8 @@ class Cookies(unittest.TestCase):
         self.assertIn("given3@cookies", arguments)
 
     def test_literals_can_be_left_out(self):
-        """With what is compiled into modules; terms that lead there say that it is not here."""
+        """Including constants of modules; terms that refer to them are marked as not in the
+        dump."""
         text = b"a binary that was compiled in"
         self.assertIn(text, flat(self.capture("with", self.node.pid)))
         dump = self.capture("without", "--no-literals", self.node.pid)

@@ -1,4 +1,4 @@
-"""A core answers as the node did: captured from gcore's and the kernel's, against a freeze."""
+"""Dumps from gcore's and the kernel's cores have the same answers as one of a frozen node."""
 
 import contextlib
 import functools
@@ -22,8 +22,7 @@ from support.node import start_workload
 from support.paths import CAPTURE
 from support.release import erlang_directory
 
-# What names the capture and not the node. A core says neither when the node was started, nor on
-# which machine, nor how much of it was resident.
+# Facts of the capture, not of the node. A core has neither start time nor host nor resident size.
 OF_THE_CAPTURE = {"dump", "capture", "cost"}
 UNKNOWN_IN_A_CORE = {"boot_us", "uptime_us", "host_name", "os_release", "resident"}
 QUESTIONS = ("process", "backtrace", "heap")
@@ -35,7 +34,7 @@ CORE_SECONDS = 120
 
 
 def kernel_core(node):
-    """Aborts the node and gives the core that the kernel wrote; None where it goes elsewhere."""
+    """Aborts the node and returns the kernel's core; None if cores go elsewhere."""
     pattern = pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip()
     if pattern.startswith("|") or "/" in pattern or not pattern:
         print(f"NOT TESTED: cores of the kernel. core_pattern is '{pattern}', so the core goes "
@@ -97,7 +96,7 @@ class Core(unittest.TestCase):
                   flush=True)
 
     def at_rest(self, dump):
-        """Pids that did not run between the two, and all others of both."""
+        """Pids of processes that did not run between the two captures, and all other pids."""
         before, after = listed(self.frozen), listed(dump)
         facts = ("reductions", "void_reason")
         rest = [pid for pid, process in before.items()
@@ -125,7 +124,7 @@ class Core(unittest.TestCase):
     @classmethod
     @functools.cache
     def answer(cls, dump, command, pid):
-        """Exit status and all that an answer says of the process."""
+        """Exit status and the whole answer about the process."""
         ended = tools.ask(command, dump, pid, "--json")
         return ended.status, without(tools.parse(ended), OF_THE_CAPTURE)
 
@@ -189,14 +188,14 @@ class Core(unittest.TestCase):
         return notes.stdout.split("Build ID:")[1].split()[0]
 
     def test_a_core_cut_off_says_how_much_is_missing(self):
-        """The kernel's: gcore writes last what says where everything is."""
+        """The kernel's core: gcore writes its headers last."""
         ended = captured(self.cut(self.cores["gcore"], 1 << 20), self.scratch / "never-cut")
         tools.expect(ended, 1)
         self.assertIn("is truncated", ended.diagnostics)
         if "kernel" not in self.cores:
             return
         core = self.cores["kernel"]
-        # The last mappings are libraries and the stack: the node is all there without them.
+        # The last mappings are libraries and the stack, which are not needed.
         dump = self.scratch / "cut.beamdump"
         ended = tools.expect(captured(self.cut(core, 40960), dump), 3)
         self.assertRegex(ended.diagnostics, r"is truncated: 40960 of \d+ bytes of memory")
@@ -207,7 +206,7 @@ class Core(unittest.TestCase):
         self.assertEqual(refused.diagnostics.count("\n"), 1)
 
     def test_memory_that_is_missing_is_never_zero(self):
-        """The segment with the accounts' heap says that nothing of it was dumped."""
+        """The header of the segment with the accounts' heap is changed to have no data."""
         if "kernel" not in self.cores:
             return
         core = self.cut(self.cores["kernel"], 0)
@@ -217,14 +216,14 @@ class Core(unittest.TestCase):
         self.assertGreater(self.leave_out(core, heap), 0)
         dump = self.scratch / "holed.beamdump"
         tools.expect(captured(core, dump), 3)
-        # Others may have their heaps in the same segment, with or without a name.
+        # Other processes may have their heaps in the same segment.
         reasons = {process.get("registered_name", pid): process["void_reason"]
                    for pid, process in listed(dump).items() if process.get("void_reason")}
         self.assertEqual(reasons.get("sample_accounts"), "unreadable")
         self.assertLess(len(reasons), 10)
 
     def leave_out(self, core, address):
-        """Sets p_filesz of the segment that holds an address to 0; gives what it was."""
+        """Sets p_filesz of the segment with an address to 0; returns the old value."""
         header, size_at = struct.Struct("<IIQQQQQQ"), 32
         with open(core, "r+b") as file:
             count = struct.unpack_from("<H", file.read(64), 56)[0]

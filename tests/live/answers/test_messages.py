@@ -1,4 +1,4 @@
-"""Messages from another node that nobody has looked at: the dump tells what the node tells later."""
+"""Undecoded messages of another node: the dump shows what the node shows later."""
 
 import pathlib
 import re
@@ -67,7 +67,7 @@ class UndecodedMessages(unittest.TestCase):
         self.assertGreaterEqual(len(unusual["monitors"]), 4)
 
     def test_they_were_undecoded_then_and_are_not_now(self):
-        """Or else this tested nothing."""
+        """Otherwise this would test nothing."""
         words = {}
         for dump in (self.dump, self.after):
             details = tools.analyze_json("process", dump, "silent", "--limit", "0")

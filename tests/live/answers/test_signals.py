@@ -1,5 +1,5 @@
-"""Signals that wait in between messages (signals.erl): a process's message_queue_len is what the
-node says afterwards, and all of its messages are in the dump."""
+"""Signals between messages in queues (signals.erl): message_queue_len is what the node reports
+afterwards, and all messages are in the dump."""
 
 import pathlib
 import tempfile

@@ -1,4 +1,4 @@
-"""The standard node: the dump agrees with the node, and questions read only what they need."""
+"""The standard node: the dump agrees with the node, and queries read only what they need."""
 
 import pathlib
 import re
@@ -16,7 +16,7 @@ MOST_BACKTRACE_KIB = 100 * 1024
 MOST_SUMMARY_SHARE = 0.02
 MOST_MESSAGES_KIB = 64 * 1024
 DETAILED_EVERY = 50  # of the 20,000 workers
-# Their terms are copied whole to whoever asks for them: too large.
+# Their terms are too large to be copied by process_info.
 LARGE_TERMS = ("standard_queue",)
 
 

@@ -1,4 +1,4 @@
-"""The zoo: every kind of term and process reads as the node itself would have said."""
+"""The zoo: every kind of term and process is shown as the node itself shows it."""
 
 import pathlib
 import re
@@ -190,7 +190,7 @@ class Zoo(unittest.TestCase):
         self.assertEqual(differences, [], "\n".join(differences))
 
     def hides_sharing(self, reported, found):
-        """Whether one found pair of sizes is the reported one but for sharing that size/1 misses."""
+        """Whether found sizes equal the reported ones, except for sharing that size/1 misses."""
         return self.release >= 27 and any(
             flat == reported[0] and (shared - reported[1]) % HIDDEN_WORDS == 0
             for flat, shared in found)

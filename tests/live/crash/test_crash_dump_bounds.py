@@ -1,6 +1,6 @@
-"""A large crash dump of which one process has half: every answer in bounded memory, and right.
+"""A large crash dump, half of it one process: every answer is right and in bounded memory.
 
-BEAMDUMP_CRASH_DUMP_BYTES: how large; by default what every day has time for."""
+BEAMDUMP_CRASH_DUMP_BYTES: its size; the default is small enough for every run."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class CrashDumpBounds(unittest.TestCase):
         print(f"a crash dump of {cls.plan['bytes'] / 1e6:.0f} MB: {cls.plan}", flush=True)
 
     def ask(self, command, *arguments, most_reads=MOST_READS):
-        """most_reads: how often the text may be read, all in all."""
+        """most_reads: limit of bytes read, in sizes of the text."""
         ended = tools.expect(
             tools.analyze(command, self.dump, *arguments, "--stats"), 0, 3)
         self.bounded(f"{command} {' '.join(arguments)}", ended, most_reads)

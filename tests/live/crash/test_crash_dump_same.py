@@ -1,5 +1,5 @@
-"""A dump of a live node, and the crash dump of the same node a moment later: the analyzer says the
-same of both, for processes that did not run in between and as far as both hold a fact.
+"""A dump of a live node and the crash dump of the same node a moment later have the same answers,
+for processes that did not run in between and facts that both have.
 
 support/crash/same_answers.py and a table in docs/crash-dump-import.md name what only one of them
 holds; nothing else may differ."""

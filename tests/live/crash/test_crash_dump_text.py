@@ -1,5 +1,5 @@
-"""The text that `crash-dump` writes: OTP's own crashdump_viewer of this release opens it, and says of
-each process what the analyzer says of the dump itself: details, stack, messages, dictionary."""
+"""The text that `crash-dump` writes: OTP's crashdump_viewer of this release opens it and shows for
+each process what the analyzer shows for the dump: details, stack, messages, dictionary."""
 
 import pathlib
 import re
@@ -25,9 +25,9 @@ SHOWN_MONITORS = ("process", "port", "remote", "time_offset", "node")
 
 
 class TextComparison(CrashComparison):
-    """A reference stands in external format, with its node's name: that of a node with a name is one
-    of another node where crashdump_viewer runs. So do all identifiers in a message that is not
-    decoded: where it runs, other nodes have other numbers."""
+    """References, and all identifiers in undecoded messages, are in external format with the node's
+    name: in the node of crashdump_viewer they are identifiers of another node, with other node
+    numbers."""
 
     def _compare_term(self, pid, where, text, theirs):
         if text == "#MatchState":
@@ -98,7 +98,8 @@ class CrashDumpText(unittest.TestCase):
         self.assertGreater(summary["node"]["schedulers"], 0)
 
     def test_the_file(self):
-        """Only its owner reads it, it takes no other's place unasked, and it costs little memory."""
+        """Only its owner can read it, it replaces a file only with --force, and it costs little
+        memory."""
         self.assertEqual(stat.S_IMODE(self.text.stat().st_mode), 0o600)
         before = self.text.stat().st_size
         again = tools.expect(tools.analyze("crash-dump", self.dump, "-o", self.text), 1)

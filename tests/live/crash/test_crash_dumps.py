@@ -1,8 +1,8 @@
-"""Crash dumps of nodes of this release: the analyzer says what OTP's own crashdump_viewer says, of
-each process its details, stack, messages and dictionary.
+"""Crash dumps of nodes of this release: the analyzer shows what OTP's crashdump_viewer shows: each
+process's details, stack, messages and dictionary.
 
 They are compared as terms: crashdump_viewer's, which it builds from the same text, and what the
-analyzer prints, both in one form. What crashdump_viewer does not say is left out here, with the
+analyzer prints, both in one form. What crashdump_viewer does not show is excluded here, with the
 reason."""
 
 import base64
@@ -27,7 +27,8 @@ from support.zoo import crash_zoo, start_zoo
 
 ZOO_SCALE = 0.01
 SAMPLE_SCALE = 0.2
-# How the sample ends; the zoo ends by a signal. BEAMDUMP_CRASHES: which of them (soak: all).
+# How the sample is terminated; the zoo is terminated by a signal. BEAMDUMP_CRASHES: which of these
+# (soak: all).
 WAYS = os.environ.get("BEAMDUMP_CRASHES", "halt").split(",")
 
 # crashdump_viewer has no bounds: it would write out 2^60 tuples.
@@ -158,7 +159,7 @@ class CrashDumps(unittest.TestCase):
         return comparison
 
     def compare_sections(self, dump, converted):
-        """What the text says beyond processes: as it stands there, also once it is converted."""
+        """Other sections are shown verbatim, also from the conversion."""
         text = other_sections(dump)
         for asked in (dump, converted):
             counts = tools.analyze_json("sections", asked)
@@ -180,7 +181,7 @@ class CrashDumps(unittest.TestCase):
 
 
 def write_version_0_4(dump, older):
-    """The text with all bytes as hexadecimal digits; gives how many lines have such."""
+    """Writes the text with all bytes as hexadecimal digits; returns how many lines have some."""
     changed = 0
     section = b""
     with open(dump, "rb") as text, open(older, "wb") as out:

@@ -1,4 +1,4 @@
-"""--check: what a capture would find and cost, without one."""
+"""--check: reports what a capture would find and cost."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""Layouts that are inferred on a node, where its own release's is hidden: right or refused."""
+"""Layouts inferred on a node with its own release's layout hidden: right or refused."""
 
 import json
 import pathlib
@@ -51,7 +51,7 @@ class Inference(unittest.TestCase):
         return tools.analyze_json(name, dump, *rest)
 
     def test_with_its_own_layout_hidden(self):
-        """Only OTP 27 has a neighbour on either side here: the others are refused."""
+        """Only OTP 27 has a neighbour on either side here; the others are refused."""
         if RELEASE == "27":
             self.every_offset_is_as_in_the_layout_that_was_hidden()
         else:
@@ -99,8 +99,8 @@ class Inference(unittest.TestCase):
         self.says_the_same(dump)
 
     def test_a_neighbour_that_is_laid_out_alike(self):
-        """The release's own layout under another's name: what one neighbour alone cannot tell is
-        left out, all the rest is as it is."""
+        """The release's own layout under another name: what one neighbour cannot decide is left
+        out, the rest is the same."""
         alike = json.loads((LAYOUTS / f"otp-{RELEASE}.json").read_text())
         neighbour = str(int(RELEASE) - 1)
         folder = self.scratch / "alike"
@@ -131,7 +131,8 @@ class Inference(unittest.TestCase):
         self.assertIn("Layout inferred from otp-25 and otp-29 for OTP 27", text)
 
     def says_the_same(self, dump):
-        """As a dump by the release's own layout, of processes that did not run in between."""
+        """The same answers as with the release's own layout, for processes that did not run in
+        between."""
         own, ended = self.capture("own.beamdump", "--quiet")
         tools.expect(ended, 0)
         before, after = ({row["pid"]: row for row in self.answer(one, "processes", "--limit", "0")

@@ -1,4 +1,5 @@
-"""beamdump-layout check: whether a layout fits a node or its core, and which of its fields that shows."""
+"""beamdump-layout check: whether a layout fits a node or its core, and which fields are
+verified."""
 
 import os
 import pathlib
@@ -52,7 +53,7 @@ class LayoutCheck(unittest.TestCase):
         return ended.diagnostics
 
     def assert_same_fields(self, said):
-        """The same fields as the first time are noticed, but for a few."""
+        """The same fields as the first time are verified, except for a few."""
         before, after = fields(self.fits, "Not noticed"), fields(said, "Not noticed")
         if before != after:
             print(f"noticed only once: {' '.join(sorted(before ^ after))}", flush=True)

@@ -1,4 +1,5 @@
-"""The runtime's tables found without symbols: at the same addresses, and the dumps say the same."""
+"""The runtime's tables are found without symbols at the same addresses, and the dumps are the
+same."""
 
 import json
 import os
@@ -16,7 +17,7 @@ from support.node import start_workload
 from support.paths import CAPTURE, PROGRAMS
 from support.release import RELEASE
 
-# The first stock release whose executable names none of them.
+# The first stock release whose executable has no symbols for them.
 FIRST_WITHOUT_NAMES = 29
 SYMBOL_TABLES = {"symtab", "dynsym"}
 # What is asked of each process's terms goes through a program of its own; of some, more is asked.
@@ -46,7 +47,8 @@ def texts(dump):
 
 
 def data_segments(pid):
-    """The program's own writable memory: of its file, and what follows it that is of none."""
+    """The program's own writable memory: mapped from its file, and the anonymous memory after
+    it."""
     program = os.readlink(f"/proc/{pid}/exe").rpartition("/")[2]
     segments = []
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -143,7 +145,7 @@ class NoSymbols(unittest.TestCase):
                 self.assertGreaterEqual(len(listed(dump)), LEAST_COMPARED)
 
     def test_a_second_one_of_the_same_shape_is_an_error(self):
-        """A copy of the process table where the data has nothing."""
+        """A copy of the process table in unused data."""
         address, _ = found_by(self.searched)["erts_proc"]
         with Memory(self.node.pid) as memory:
             table = memory.read(address, TABLE_BYTES)

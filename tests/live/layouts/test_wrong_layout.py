@@ -1,4 +1,5 @@
-"""A layout that does not fit the node: refused where a check can see it, harmless everywhere."""
+"""A layout that does not fit the node is refused if a check can detect it, and harmless
+otherwise."""
 
 import copy
 import json

@@ -1,6 +1,6 @@
-"""A node in mount and pid namespaces of its own, below another root, as the first process there, with
-its program at a path that does not exist outside: as containers have them. Captured from outside in
-every mode."""
+"""A node as in a container: in its own mount and pid namespaces, below another root, as the first
+process, with its program at a path that does not exist outside. Captured from outside in every
+mode."""
 
 import contextlib
 import os

@@ -1,6 +1,5 @@
-"""Nodes as they are found in service: tables and schedulers of any number, the JIT's options, 300,000
-processes, native calls that hold everything up, a node that is ending. Each is captured, or refused
-with the reason."""
+"""Nodes as in production: various table sizes and schedulers, the JIT's options, 300,000 processes,
+blocking native calls, a node that is terminating. Each is captured, or refused with the reason."""
 
 import os
 import pathlib
@@ -80,7 +79,7 @@ class Flavours(unittest.TestCase):
                 node.stop()
 
     def test_frame_pointers(self):
-        """They stand among the terms of the stacks, and are printed as the node prints them."""
+        """They are between the terms of the stacks, and printed as the node prints them."""
         node = self.started("sample", PERF)
         self.agrees(node, PERF, "snapshot")
         before = node.ask("processes").split()
@@ -106,7 +105,7 @@ class Flavours(unittest.TestCase):
         self.assertLess(ended.peak_kib, 64 << 10)
 
     def attach_seconds(self, node):
-        """Until all tables are found and checked: then the dump's file is made."""
+        """Until all tables are found and checked, when the dump's file is made."""
         dump = self.scratch / "attach.beamdump"
         began = time.monotonic()
         with subprocess.Popen([CAPTURE, "--quiet", "--no-heaps", "-o", dump,
@@ -134,7 +133,7 @@ class Flavours(unittest.TestCase):
         self.assertEqual(node.ask("ping"), "pong")
 
     def test_native_calls_that_never_return(self):
-        """Each on a scheduler that is not a dirty one: all but the caller is captured."""
+        """Each on a normal scheduler: all processes except the caller are captured."""
         os.environ["BEAMDUMP_WEDGED_NIF"] = str(build_nif(self.scratch, "wedged"))
         self.addCleanup(os.environ.pop, "BEAMDUMP_WEDGED_NIF")
         for call in ("sleeping", "spinning"):

@@ -1,5 +1,5 @@
-"""The nodes that the tests run on: each workload on the OTP release that was asked for, its program
-the one of the package, and nothing left of it in the end."""
+"""The test nodes: each workload runs on the requested OTP release, with the package's program, and
+leaves nothing behind."""
 
 import contextlib
 import hashlib

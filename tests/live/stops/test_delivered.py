@@ -1,9 +1,8 @@
-"""Every signal that is sent to a process arrives once, whatever is done to it at the time, and whether
-the writer lives: counted by a process that counts exactly (signal_counter), and by a node.
+"""Every signal sent to a process arrives once, whatever the writer does at the time, and also if it
+is killed: counted by a process that counts exactly (signal_counter), and by a node.
 
-BEAMDUMP_KILLS is how often the writer is killed (100; soak: 1000), BEAMDUMP_STOPS how often the node
-is stopped by a signal (20; soak: 200).
-"""
+BEAMDUMP_KILLS is how often the writer is killed (100; soak: 1000), BEAMDUMP_STOPS how often the
+node is stopped by a signal (20; soak: 200)."""
 
 import mmap
 import os
@@ -195,7 +194,7 @@ class OfANode(unittest.TestCase):
                     self.assertIn(status, (0, 1, 3) if mode == "snapshot" else (0, 3))
 
     def test_sigstop_while_a_twin_lives(self):
-        """The capture is finished from the twin; what remains of that goes with SIGCONT."""
+        """The capture is finished from the twin, whose remains disappear with SIGCONT."""
         dump = self.scratch / "stopped.beamdump"
         remains = 0
         for _ in range(max(1, STOPS // 5)):

@@ -1,10 +1,9 @@
-"""Each mode with each fault: the node is not felt to stand still for longer than was promised, no
-thread stays stopped, nothing is left behind, and what was read live is kept.
+"""Each mode with each fault: the node's stops keep to their bounds, no thread stays stopped,
+nothing is left behind, and live copies are kept.
 
-How long the node stood still is what a thread of its own felt, of real-time priority: on a busy
-machine it runs when it may. What the machine does beside can only add to that: a cell is run again
-where it was felt for too long, and fails when that is so three times. BEAMDUMP_FAULTS is how often each cell is run (1; soak: 100).
-"""
+Stops are measured by a thread of the node with real-time priority. Other load of the machine can
+only add to that: a cell with too long a stop is run again, and fails after three times.
+BEAMDUMP_FAULTS is how often each cell is run (1; soak: 100)."""
 
 import math
 import os
@@ -63,7 +62,7 @@ class Cells(unittest.TestCase):
         return tools.analyze_json("summary", cls.dump)["capture"]["longest_stop_ns"] / 1e6
 
     def cells(self, fault, do, modes=MODES):
-        """do(mode) says what to expect of the writer, by itself; here is what always holds."""
+        """do(mode) checks the writer; the invariants are checked here."""
         for mode in modes:
             for _ in range(TIMES):
                 with self.subTest(fault=fault, mode=mode):
@@ -108,14 +107,14 @@ class Cells(unittest.TestCase):
         self.assertIn(writer.ended(), statuses or DONE, writer.told)
 
     def assert_kept(self, mode="live"):
-        """What was captured opens, and has processes with their memory: in one short stop, some."""
+        """The dump opens and has processes with their memory; some, after one short stop."""
         totals = tools.analyze_json("summary", self.dump)["counts"]
         self.assertGreater(totals["processes"], 1000)
         if mode != "freeze, 50 ms":
             self.assertLess(totals["processes_void"], 100)
 
     def assert_refused_or_live(self, writer, mode, sentence):
-        """Where the node cannot be stopped: live reading is kept, other modes say why."""
+        """The node cannot be stopped: live copies are kept, other modes give the reason."""
         if mode in ("live", "auto"):
             self.assert_done(writer)
             self.assert_kept()
@@ -278,7 +277,7 @@ class FaultMatrix(Cells):
 
 
 class FilteredMatrix(Cells):
-    """On a node that is killed when a process is made of it."""
+    """On a node with a filter that kills it for making a process."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
-"""A node under a seccomp filter that kills it for making a process: no capture does, none is worse for
-it than it must be, and --check says so."""
+"""A node under a seccomp filter that kills it for making a process: no capture makes one, all else
+is captured, and --check reports it."""
 
 import os
 import pathlib
@@ -71,7 +71,7 @@ class Filtered(unittest.TestCase):
         self.unharmed()
 
     def test_the_filter_kills(self):
-        """Or else the others show nothing."""
+        """Otherwise the others would show nothing."""
         self.capture("--mode", "snapshot", "--force-twin")
         self.assertTrue(eventually(lambda: state(self.node.pid) in (None, "Z"), 5))
 

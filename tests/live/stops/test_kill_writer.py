@@ -1,8 +1,7 @@
-"""The writer killed at any moment, in every mode: the node runs on as if nothing had been, no twin
-or zombie stays, and what was written opens.
+"""The writer killed at any moment, in every mode: the node continues to run, no twin or zombie
+stays, and the partial dump opens.
 
-BEAMDUMP_KILLS says how often in each mode (8; the soak target: 250).
-"""
+BEAMDUMP_KILLS says how often in each mode (8; the soak target: 250)."""
 
 import contextlib
 import os
@@ -64,7 +63,7 @@ class KillWriter(unittest.TestCase):
         return self.look_into(dump)
 
     def node_runs_on(self):
-        """The kernel lets a dead tracer's threads go when it reaps it: give it a moment."""
+        """The kernel resumes a dead tracer's threads some time after its death."""
         deadline = time.monotonic() + 1
         while time.monotonic() < deadline and (self.node.stopped_threads()
                                                or entries(self.node.pid) != self.before):

@@ -1,8 +1,7 @@
-"""Processes that never rest (spinning.erl): those in Erlang code are captured where their registers
-are certain, those on dirty schedulers as if they waited; what is captured carries its own proof.
+"""Processes that never pause (spinning.erl): those in Erlang code are captured at yield points,
+those on dirty schedulers like waiting ones; their terms have checksums.
 
-BEAMDUMP_CAPTURES is how often in each mode (3; soak: 50).
-"""
+BEAMDUMP_CAPTURES is how often in each mode (3; soak: 50)."""
 
 import os
 import pathlib
@@ -27,7 +26,7 @@ class Running(unittest.TestCase):
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
 
     def capture(self, mode, *options):
-        """The dump, and by name the processes that never rest."""
+        """The dump, and the processes that never pause, by name."""
         dump = self.scratch / f"{mode}.beamdump"
         tools.capture(self.node, dump, "--force", "--mode", mode, "--binary-bytes", "all", *options)
         checked = Checked(dump)

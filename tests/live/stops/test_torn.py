@@ -1,9 +1,8 @@
-"""Nothing torn: a node under full load whose terms carry a proof of themselves (busy.erl) is
-captured again and again while it runs; no process that the dump calls consistent holds a term that
-contradicts itself, and in auto mode nearly all are consistent.
+"""No torn terms: a node under full load whose terms have checksums (busy.erl) is captured
+repeatedly while it runs; no consistent process has a term with a wrong checksum, and in auto mode
+nearly all are consistent.
 
-BEAMDUMP_CAPTURES is how often in each mode (6; soak: 200).
-"""
+BEAMDUMP_CAPTURES is how often in each mode (6; soak: 200)."""
 
 import os
 import pathlib
@@ -55,7 +54,7 @@ class Torn(unittest.TestCase):
         return min(shares)
 
     def test_without_proof_torn_terms_are_found(self):
-        """The check itself: told to trust whatever it reads, the writer copies torn heaps."""
+        """Tests the test: with the proof disabled the writer copies torn heaps."""
         faults = 0
         for _ in range(MOST_UNPROVEN):
             dump = self.scratch / "unproven.beamdump"

@@ -1,8 +1,8 @@
-"""Twins of a node under load: it answers, nothing is left behind, whoever dies at whatever point.
+"""Twins of a node under load: it answers, and nothing is left behind, whichever process dies at any
+point.
 
-BEAMDUMP_TWINS says how many are made (20; soak: 200), BEAMDUMP_KILL_STRIDE at how many of the points
-the maker is killed (5: at every fifth; soak: 1).
-"""
+BEAMDUMP_TWINS says how many are made (20; soak: 200), BEAMDUMP_KILL_STRIDE at how many of the
+points the maker is killed (5: at every fifth; soak: 1)."""
 
 import collections
 import contextlib
@@ -109,8 +109,8 @@ class OfANode(unittest.TestCase):
         cls.before = cls.process.shape()
 
     def node_is_as_before(self):
-        """Within a second: threads, descriptors, children, unstopped; it answers and is told of
-        signals, which its dispatcher reads."""
+        """Within a second: threads, descriptors and children are the same, nothing is stopped, it
+        answers, and its dispatcher reads signals."""
         as_before = eventually(lambda: self.process.shape() == self.before)
         self.assertTrue(as_before, f"\n{self.before}\n{self.process.shape()}")
         self.assertTrue(eventually(lambda: not set("tT") & set(self.process.states().values())))
@@ -307,7 +307,7 @@ class OfASmallProcess(unittest.TestCase):
         self.assertEqual(self.answer(keeper), "kept")
 
     def test_the_kernel_refuses_a_thread_or_a_process(self):
-        """As a user of its own, with a limit that leaves room for nothing, or for the reaper."""
+        """As another user with a limit that allows no further thread, or only the reaper."""
         self.assertEqual(os.geteuid(), 0, "run as root: it starts a process as another user")
         # Where another user may run it: the checkout may lie in a home directory.
         scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))

@@ -1,6 +1,6 @@
-"""What a node has open while a twin of it is made and lives: a file whose flush is never answered
-stops it no longer than without, nothing stays behind, and what a node that ends had open is closed
-at once, whatever the writer does at the time. A twin that takes too long is given up."""
+"""Open files of a node with a twin: a file whose flush is never answered does not lengthen the
+stop, nothing stays behind, and when the node ends its files are closed at once, whatever the writer
+does. A twin that takes too long is abandoned."""
 
 import contextlib
 import json
@@ -85,7 +85,7 @@ class SlowFlush(unittest.TestCase):
 
 
 class SlowFork(unittest.TestCase):
-    """A kernel that takes seconds for the copy itself."""
+    """A kernel that takes seconds for the fork."""
 
     def test_it_is_given_up(self):
         scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))

@@ -1,8 +1,7 @@
-"""Nothing harmed: a node that serves a steady load (steady.erl) is captured again and again in each
-mode. No exchange goes wrong, none is late beyond the stops' length, the node does not grow.
+"""No harm: a node that serves a steady load (steady.erl) is captured repeatedly in each mode. No
+exchange goes wrong, none is late beyond the stops' length, the node does not grow.
 
-BEAMDUMP_CAPTURES is how often in each mode, at least (5; soak: 100).
-"""
+BEAMDUMP_CAPTURES is how often in each mode, at least (5; soak: 100)."""
 
 import json
 import os

@@ -2,7 +2,7 @@
 
 
 def without(answer, names):
-    """An answer with these members left out wherever they are."""
+    """An answer without these members, at any depth."""
     if isinstance(answer, dict):
         return {name: without(value, names) for name, value in answer.items()
                 if name not in names}

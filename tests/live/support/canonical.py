@@ -34,7 +34,7 @@ ESCAPES = {"n": "\n", "f": "\f", "t": "\t", "r": "\r", "b": "\b", "v": "\v"}
 
 
 class Unreadable(Exception):
-    """The text is none that a term is printed as."""
+    """The text is not a printed term."""
 
 
 class _Open:

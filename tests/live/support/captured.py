@@ -1,4 +1,4 @@
-"""What a dump says of processes, by process_info's names."""
+"""The processes of a dump, with process_info's names."""
 
 from support import tools
 from support.comparison import COLLECTION_NAMES
@@ -15,7 +15,7 @@ def listed(dump):
 
 
 def details(dump, pids):
-    """The processes named, as `process` shows each. One that is not in the dump is left out."""
+    """The named processes, as `process` shows each, without those that are not in the dump."""
     found = {}
     for pid in pids:
         ended = tools.ask("process", dump, pid, "--json", "--limit", "0")

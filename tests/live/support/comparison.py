@@ -64,8 +64,8 @@ class Comparison:
 
 
 def ask_oracle(node, backtraces=(), terms=()):
-    """What the node says, by pid: facts, and for the pids named "backtrace" and "terms", of
-    texts.erl."""
+    """The node's answers by pid: facts, and "backtrace" and "terms" of texts.erl for the given
+    pids."""
     directory = pathlib.Path(node.directory)
     answers = directory / "oracle.jsonl"
     for name, pids in ("backtraces", backtraces), ("terms", terms):

@@ -1,4 +1,4 @@
-"""What can go wrong around a capture, as context managers, and a node that feels it from inside
+"""Faults during a capture, as context managers, and a node that measures them from inside
 (faults.erl)."""
 
 import contextlib
@@ -30,7 +30,8 @@ def wait_for(condition, what, seconds=20):
 
 
 class Feeling:
-    """What the node's own thread of real-time priority felt; SIGUSR2 that the node handled."""
+    """Stops measured by the node's thread with real-time priority; count of SIGUSR2 that the node
+    handled."""
 
     def __init__(self, path):
         path.write_bytes(bytes(mmap.PAGESIZE))
@@ -44,7 +45,7 @@ class Feeling:
         return struct.unpack_from("Q", self._page, 0)[0] / 1e6
 
     def release(self, released):
-        """What hangs in the node hangs no more."""
+        """Releases the node's hanging thread."""
         struct.pack_into("Q", self._page, 24, int(released))
 
     def signals(self):
@@ -52,7 +53,7 @@ class Feeling:
 
 
 class FaultNode:
-    """A node to do things to: node, feeling, and what it looks like from outside."""
+    """A node for faults: node, feeling, and its state from outside."""
 
     def __init__(self, scratch, belongings):
         page = scratch / "faults.page"
@@ -68,7 +69,7 @@ class FaultNode:
         return entries(self.pid)
 
     def is_held(self):
-        """Whether its first thread stands in a tracer's stop."""
+        """Whether its first thread is in a ptrace stop."""
         return state_of(self.pid) == "t"
 
     @contextlib.contextmanager
@@ -177,8 +178,8 @@ CPU_CGROUPS = pathlib.Path("/sys/fs/cgroup/cpu")  # version 1
 
 @contextlib.contextmanager
 def cpu_quota(percent):
-    """What to put before a command so that it gets so much of one processor; nothing where this
-    machine has no cgroups that can be made."""
+    """A prefix for a command that limits it to a share of one processor; empty if cgroups cannot be
+    made here."""
     group = CPU_CGROUPS / f"beamdump-test-{os.getpid()}"
     try:
         group.mkdir()

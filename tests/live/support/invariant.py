@@ -1,5 +1,5 @@
-"""Terms {invariant, Counter, Sum, List, Binary} that carry a proof of themselves (busy.erl,
-spinning.erl), as a dump shows them."""
+"""Terms {invariant, Counter, Sum, List, Binary} with checksums (busy.erl, spinning.erl), as a dump
+shows them."""
 
 import json
 import re
@@ -12,7 +12,7 @@ INVARIANT = re.compile(r"\{invariant,(\d+),(\d+),\[([\d,]*)\],<<([\d,]*)>>\}")
 
 
 def contradiction(counter, total, items, octets):
-    """What a term says against itself; None for a whole one."""
+    """The contradiction in a term; None if it is intact."""
     expected = struct.pack(">BI", 255, counter) * (len(octets) // 5)
     if not items or items != list(range(counter, counter - len(items), -1)):
         return f"counter {counter} but list {items[:5]}..."

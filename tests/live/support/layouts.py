@@ -1,4 +1,4 @@
-"""The layouts of the schemas, and which of their fields the writer's checks see."""
+"""The layouts of the schemas, and which of their fields the writer's checks verify."""
 
 from support.paths import ROOT
 from support.release import RELEASE

@@ -1,6 +1,6 @@
-"""What a test leaves behind, killed in the middle of its work: `leftovers.py`, which a test starts
-beside its nodes, reads a directory's name from standard input. When that ends, because the test did,
-it ends whatever was started for the directory, and removes it."""
+"""Removes what a killed test leaves behind: `leftovers.py`, which a test starts beside its nodes,
+reads a directory's name from standard input. When that ends, because the test did, it ends whatever
+was started for the directory, and removes it."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ def _belongs(process, directory):
 
 
 def _end(pid, directory):
-    """Ends the process, unless its id is another's by now."""
+    """Ends the process, unless its id has been reused."""
     with contextlib.suppress(OSError):
         handle = os.pidfd_open(pid)
         with contextlib.closing(os.fdopen(handle)):

@@ -1,4 +1,4 @@
-"""Erlang nodes for the tests: each with a home, a cookie and ports of its own; ended by pid."""
+"""Erlang nodes for the tests, each with its own home, cookie and ports; ended by pid."""
 
 import contextlib
 import glob
@@ -41,7 +41,7 @@ def free_port():
 
 
 def base_environment(directory):
-    """What a node needs, and nothing of the caller's own Erlang setting."""
+    """The environment of a node, without the caller's Erlang settings."""
     return {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": str(directory),
@@ -140,7 +140,7 @@ def start_workload(workload, scale=1, otp=RELEASE):
 
 
 class ApplicationStart:
-    """What an application's node needs around it: a directory, the questions, its own epmd."""
+    """Prepares an application's node: a directory, the oracle's modules, its own epmd."""
 
     def __init__(self, *folders):
         """folders: of testdata, whose modules it gets beside the questions."""

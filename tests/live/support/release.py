@@ -1,4 +1,4 @@
-"""Which OTP release the nodes of a test run: BEAMDUMP_OTP (25, 27 or 29). 25, the default, is this
+"""The OTP release of a test's nodes: BEAMDUMP_OTP (25, 27 or 29). 25, the default, is this
 machine's own; scripts/install-otp has unpacked the others."""
 
 import os

@@ -1,4 +1,4 @@
-"""Answers against the JSON Schemas of schemas/json."""
+"""Validates answers by the JSON Schemas of schemas/json."""
 
 import json
 
@@ -10,7 +10,7 @@ FOLDER = ROOT / "schemas" / "json"
 
 
 def validate(answer, name):
-    """Raises what does not fit NAME.schema.json."""
+    """Raises an error if the answer does not follow NAME.schema.json."""
     schemas = {path.name: json.loads(path.read_text()) for path in FOLDER.glob("*.schema.json")}
     schema = schemas[f"{name}.schema.json"]
     # References stand between the files of the folder: by file name or by $id.

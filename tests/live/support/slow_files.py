@@ -1,4 +1,4 @@
-"""A file whose close(2) takes its time: a FUSE server of one file, whose FLUSH is answered after some
+"""A file with a slow close(2): a FUSE server of one file, whose FLUSH is answered after some
 seconds or never. Run as a program it serves DIRECTORY: `slow_files.py DIRECTORY SECONDS|never`; it
 prints a line once it is mounted, and one for each FLUSH that it was sent."""
 

@@ -1,4 +1,4 @@
-"""Backtraces and terms of a dump against what the VM prints of them, byte for byte."""
+"""Compares backtraces and terms of a dump with the VM's own text, byte for byte."""
 
 import codecs
 import re

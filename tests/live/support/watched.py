@@ -1,4 +1,4 @@
-"""What can be seen of a process from outside."""
+"""The state of a process as seen from outside."""
 
 import contextlib
 import os
@@ -40,7 +40,7 @@ def states(pid):
 
 
 class Process:
-    """What a process must have again after a twin: compared as a whole."""
+    """The state that a process must have again after a twin."""
 
     def __init__(self, pid):
         self.pid = pid

@@ -13,8 +13,8 @@ PEER = "beamdump_zoo_peer@localhost"
 
 
 def start_zoo(scale=1, arguments=(), crash_dump=None):
-    """The node, in place and at rest, and its cookie. arguments: more of the node's. crash_dump:
-    where it writes one, whole."""
+    """The node, ready and at rest, and its cookie. arguments: further ones of the node. crash_dump:
+    path of its crash dump."""
     environment = {} if crash_dump is None else {
         "ERL_CRASH_DUMP": str(crash_dump), "ERL_CRASH_DUMP_BYTES": str(1 << 40),
         "ERL_CRASH_DUMP_SECONDS": "-1"}

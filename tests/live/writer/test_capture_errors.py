@@ -1,4 +1,4 @@
-"""What goes wrong with a capture: the exit status, one sentence, and a node that runs on."""
+"""Failed captures: the exit status, one sentence, and a node that continues to run."""
 
 import contextlib
 import os
@@ -41,7 +41,7 @@ class Scratch(unittest.TestCase):
         self.dump = self.scratch / "node.beamdump"
 
     def program_for_everyone(self):
-        """The program where user nobody may run it."""
+        """A copy of the program that user nobody may run."""
         program = self.scratch / "beamdump-capture"
         shutil.copy(CAPTURE, program)
         for path in (self.scratch, program):
@@ -118,7 +118,7 @@ class OnANode(Scratch):
         self.assertEqual(self.node.ask("ping", seconds=20), "pong")
 
     def start_into_pipe(self):
-        """A capture that stands in the middle: its output is a pipe that nobody reads."""
+        """A capture blocked in the middle: its output is a pipe that nobody reads."""
         writer = subprocess.Popen([CAPTURE, "--quiet", "--mode", "freeze", "-o", "-", str(self.node.pid)],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE)
@@ -221,7 +221,7 @@ class OnANode(Scratch):
         self.node_runs_on()
 
     def node_runs_on(self):
-        """The kernel lets a dead tracer's threads go when it reaps it: give it a moment."""
+        """The kernel resumes a dead tracer's threads some time after its death."""
         with contextlib.suppress(TimeoutError):
             wait_for(lambda: not self.node.stopped_threads(), seconds=1)
 
@@ -270,7 +270,7 @@ class OddNodes(Scratch):
         return process
 
     def assert_captured(self, capture):
-        """A node that still boots may be refused, with a reason: try for a while."""
+        """A node that is still booting may be refused: retry for a while."""
         ended = None
 
         def captured():

@@ -1,7 +1,6 @@
-"""What the writer needs, and what it does to the node's memory.
+"""The writer's memory, and its effect on the node's.
 
-BEAMDUMP_SCALES is two scales of the standard node, the smaller first (0.2,1; soak: 1,5).
-"""
+BEAMDUMP_SCALES is two scales of the standard node, the smaller first (0.2,1; soak: 1,5)."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
-"""The writer's own failures: limits on its threads, memory, files and descriptors. Each is one sentence
-that says what to do, and the node notices nothing."""
+"""The writer's own failures: limits on its threads, memory, files and descriptors. Each is one
+sentence with a remedy, and the node notices nothing."""
 
 import fcntl
 import os
@@ -81,7 +81,7 @@ class OwnLimits(unittest.TestCase):
         return False
 
     def test_threads_are_refused(self):
-        """With few it goes on, more slowly; with none it says so."""
+        """With few it continues more slowly; with none it reports an error."""
         limits = 1, 2, 3, 4, 5, 6, 12
         for mode in "live", "auto", "snapshot", "freeze":
             whole = []
