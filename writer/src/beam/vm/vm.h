@@ -55,16 +55,16 @@ struct MemoryTables {
 
 /// Addresses of the tables.
 struct VmTables {
-    Address processes = 0;           ///< erts_proc
-    Address atoms = 0;               ///< erts_atom_table
-    Address modules = 0;             ///< module_tables[0]; the other code indexes follow
-    Address exports = 0;             ///< export_tables[0]
-    Address funs = 0;                ///< erts_fun_table
-    Address nodes = 0;               ///< erts_node_table
-    Address registered = 0;          ///< process_reg
-    Address ports = 0;               ///< erts_port
-    Address catches = 0;             ///< bccix[0]
-    Address active_code_index = 0;   ///< the_active_code_index
+    Address processes = 0;          ///< erts_proc
+    Address atoms = 0;              ///< erts_atom_table
+    Address modules = 0;            ///< module_tables[0]; the other code indexes follow
+    Address exports = 0;            ///< export_tables[0]
+    Address funs = 0;               ///< erts_fun_table
+    Address nodes = 0;              ///< erts_node_table
+    Address registered = 0;         ///< process_reg
+    Address ports = 0;              ///< erts_port
+    Address catches = 0;            ///< bccix[0]
+    Address active_code_index = 0;  ///< the_active_code_index
     MemoryTables memory;
     Address schedulers = 0;          ///< the normal schedulers' data; 0: not found
     std::vector<Found> code_points;  ///< beam_normal_exit and the like: code addresses, not tables
