@@ -21,17 +21,23 @@ BeamCodeHeader.functions ErtsCodeInfo.mfa ErtsCodeMFA.function ErtsCodeMFA.arity
 ErlNode.sysname CatchPool.high_mark CatchPool.tabsize CatchPool.beam_catches
 """.split()
 
-# Structures that no check of a layout reads. An inferred layout has each group of them where both
-# neighbours lay all of it out alike, and else nothing of it.
-UNCHECKED = set("""
-ErtsAllocatorInfo ErtsAllocatorThrSpec Allctr AllctrBlockStats AllctrCount Carrier CarrierPoolData
-ErtsAlcFixList ErtsMsegAllctr AlignedMsegAllctr MsegCacheEntry ErtsMemMapper
-ExportBlob FunBlob CodeRanges
-Port ErtsPrtSD ErtsDriver
+# Structures that nothing reads yet.
+UNREAD = set("""
+ExportBlob FunBlob ErtsPrtSD
 ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsAlignedRunQueue ErtsRunQueueInfo
 ErtsRunPrioQueue RunQueueLinks PortQueueLinks
 ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
 DistEntry ErtsDistOutputBuf ErlIOVec ErtsProcList PersistentTerms
 """.split())
-UNCHECKED_CONSTANTS = ("allocator_", "fix_", "port_state_", "port_task_", "scheduler_",
+# What no check decides, whether it is read or not. An inferred layout has each group of these where
+# both neighbours lay all of it out alike, and else nothing of it.
+UNDECIDED = UNREAD | set("""
+ErtsAllocatorInfo ErtsAllocatorThrSpec Allctr AllctrBlockStats AllctrCount Carrier CarrierPoolData
+AlignedMsegAllctr
+ErtsAlcFixList ErtsMsegAllctr MsegCacheEntry ErtsMemMapper CodeRanges
+DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow
+DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot EtsScheduler
+Port ErtsDriver
+""".split())
+UNDECIDED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",
                        "dist_")
