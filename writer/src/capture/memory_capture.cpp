@@ -2,8 +2,9 @@
 
 #include "beam/allocators/areas.h"
 #include "beam/allocators/carriers.h"
+#include "beam/allocators/categories.h"
 #include "beam/allocators/segments.h"
-#include "capture/mapping_kinds.h"
+#include "capture/mapping_groups.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 namespace beamdump::capture {
 namespace {
@@ -25,12 +25,6 @@ using memory::AddressRange;
 /// erlang:memory/0's order.
 constexpr std::array kCategories = {"total",     "processes", "processes_used", "system", "atom",
                                     "atom_used", "binary",    "code",           "ets"};
-
-/// What is in carriers or in mseg_alloc's cache, of one mapping or of all.
-struct Part {
-    AddressRange range;
-    std::optional<std::uint32_t> allocator;  ///< nothing: the cache
-};
 
 class MemoryCapture {
   public:
@@ -48,7 +42,9 @@ class MemoryCapture {
         carriers();
         segments();
         mappers();
-        groups();
+        for (auto& sentence : add_mapping_groups(vm_, parts_, system_)) {
+            warn(sentence);
+        }
         ASSIGN_OR_RETURN(const auto offset,
                          writer_.append(format::RecordKind::kSystemMemory, system_));
         trailer_.set_system_memory_offset(offset);
@@ -113,6 +109,9 @@ class MemoryCapture {
             area.set_bytes(bytes);
         }
         const auto categories = beam::memory_categories(vm_.layout(), records_, areas);
+        if (!records_.empty() && !categories.contains("total")) {
+            warn("erlang:memory/0 is not known, as some allocators are switched off");
+        }
         for (const auto* name : kCategories) {
             if (const auto found = categories.find(name); found != categories.end()) {
                 auto& category = *system_.add_category();
@@ -139,7 +138,7 @@ class MemoryCapture {
             }
             first = last;
         }
-        std::ranges::sort(parts_, {}, [](const Part& part) { return part.range.begin; });
+        std::ranges::sort(parts_, {}, [](const MappedPart& part) { return part.range.begin; });
     }
 
     /// Of instances that are read again: where their lists begin may have changed.
@@ -184,7 +183,7 @@ class MemoryCapture {
             cache.set_bytes(cache.bytes() + segment.bytes());
             parts_.push_back({segment, std::nullopt});
         }
-        std::ranges::sort(parts_, {}, [](const Part& part) { return part.range.begin; });
+        std::ranges::sort(parts_, {}, [](const MappedPart& part) { return part.range.begin; });
     }
 
     void mappers() {
@@ -204,108 +203,6 @@ class MemoryCapture {
         read(memory.literal_mapper, &records::SystemMemory::mutable_literal_mapper);
     }
 
-    records::MappingGroup& group(std::string_view kind) {
-        const auto [known, is_new] = groups_.emplace(kind, system_.group_size());
-        if (is_new) {
-            system_.add_group()->set_kind(std::string(kind));
-        }
-        return *system_.mutable_group(known->second);
-    }
-
-    /// What of a range is in memory. Nothing where that cannot be told.
-    std::optional<std::uint64_t> resident(AddressRange range) {
-        const auto present = vm_.target().pages().present(range);
-        if (!present) {
-            return std::nullopt;
-        }
-        std::uint64_t bytes = 0;
-        for (const auto& part : *present) {
-            bytes += part.bytes();
-        }
-        return bytes;
-    }
-
-    void groups() {
-        auto uses = vm_.target().mapping_use();
-        std::vector<target::Mapping> mappings;
-        if (uses) {
-            for (const auto& use : *uses) {
-                mappings.push_back(use.mapping);
-            }
-        } else {
-            mappings = vm_.target().mappings().all();
-            if (uses.error().code != ErrorCode::kUnsupported) {
-                warn(uses.error().message);
-            }
-        }
-        const auto& facts = vm_.facts();
-        const auto kinds = mapping_kinds(
-            mappings, {vm_.target().executable(),
-                       {facts.literals_start, facts.literals_start + facts.literals_bytes}});
-        for (std::size_t index = 0; index < mappings.size(); ++index) {
-            auto& entry = group(kinds[index]);
-            entry.set_mappings(entry.mappings() + 1);
-            entry.set_bytes(entry.bytes() + mappings[index].range.bytes());
-            if (uses) {
-                const auto& use = (*uses)[index];
-                entry.set_resident_bytes(entry.resident_bytes() + use.resident_bytes);
-                entry.set_swapped_bytes(entry.swapped_bytes() + use.swapped_bytes);
-                system_.set_resident_bytes(system_.resident_bytes() + use.resident_bytes);
-                parts_in(mappings[index].range, entry);
-            }
-        }
-        if (uses) {
-            residents_of_parts();
-        }
-    }
-
-    /// Adds up what of a mapping is in memory and belongs to carriers or to the cache.
-    void parts_in(AddressRange mapping, records::MappingGroup& entry) {
-        if (system_.carriers_size() != 0) {
-            entry.set_carrier_resident_bytes(entry.carrier_resident_bytes());
-        }
-        if (system_.has_segment_cache()) {
-            entry.set_cache_resident_bytes(entry.cache_resident_bytes());
-        }
-        auto part = std::ranges::upper_bound(parts_, mapping.begin, {},
-                                             [](const Part& one) { return one.range.begin; });
-        part = part == parts_.begin() ? part : std::prev(part);
-        for (; part != parts_.end() && part->range.begin < mapping.end; ++part) {
-            const AddressRange here{std::max(part->range.begin, mapping.begin),
-                                    std::min(part->range.end, mapping.end)};
-            if (here.begin >= here.end) {
-                continue;
-            }
-            const auto bytes = resident(here);
-            known_ = known_ && bytes;
-            if (part->allocator) {
-                entry.set_carrier_resident_bytes(entry.carrier_resident_bytes() +
-                                                 bytes.value_or(0));
-                residents_[*part->allocator] += bytes.value_or(0);
-            } else {
-                entry.set_cache_resident_bytes(entry.cache_resident_bytes() + bytes.value_or(0));
-                cache_resident_ += bytes.value_or(0);
-            }
-        }
-    }
-
-    void residents_of_parts() {
-        if (!known_) {
-            warn("which pages of carriers are in memory is not known");
-            for (auto& entry : *system_.mutable_group()) {
-                entry.clear_carrier_resident_bytes();
-                entry.clear_cache_resident_bytes();
-            }
-            return;
-        }
-        for (auto& pages : *system_.mutable_carriers()) {
-            pages.set_resident_bytes(residents_[pages.allocator()]);
-        }
-        if (system_.has_segment_cache()) {
-            system_.mutable_segment_cache()->set_resident_bytes(cache_resident_);
-        }
-    }
-
     beam::Vm& vm_;
     DumpWriter& writer_;
     records::Trailer& trailer_;
@@ -313,11 +210,7 @@ class MemoryCapture {
     std::vector<AllocatorState> states_;
     std::vector<records::AllocatorInstance> records_;
     records::SystemMemory system_;
-    std::vector<Part> parts_;
-    std::map<std::string, int, std::less<>> groups_;
-    std::map<std::uint32_t, std::uint64_t> residents_;
-    std::uint64_t cache_resident_ = 0;
-    bool known_ = true;  // residents of all parts
+    std::vector<MappedPart> parts_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "beam/allocators/allocators.h"
 
-#include "beam/allocators/areas.h"
 #include "beam/allocators/carriers.h"
+#include "beam/allocators/categories.h"
 #include "beam/allocators/segments.h"
 #include "fake_vm/each_layout.h"
 
