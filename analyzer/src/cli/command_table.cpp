@@ -17,6 +17,8 @@ namespace beamdump::cli {
     COMMAND(atoms)                 \
     COMMAND(modules)               \
     COMMAND(ets)                   \
+    COMMAND(memory)                \
+    COMMAND(allocators)            \
     COMMAND(sections)              \
     COMMAND(crash_dump)            \
     COMMAND(convert)

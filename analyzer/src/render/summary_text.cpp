@@ -222,7 +222,7 @@ void print_memory(Output& output, const Summary& summary, const Marks& marks) {
     }
     Table reported({{""}, {"", Align::kRight}});
     for (const auto& [name, bytes] : memory.reported) {
-        reported.add({one_line(name), bytes_text(bytes)});
+        reported.add({one_line(name), marks("categories", bytes_text(bytes))});
     }
     output.write("\nMemory, as the node counted it (erlang:memory/0)\n");
     reported.print(output, "  ");

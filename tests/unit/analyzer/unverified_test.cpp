@@ -60,12 +60,10 @@ const std::set<std::string> kShownNowhere = {
     "DbTableCommon.fixing_procs",
 };
 
-/// Structures that the layouts have for readers to come: of allocators, tables, ports, run queues,
+/// Structures that the layouts have for readers to come: of tables, ports, run queues,
 /// timers, connections, persistent terms.
 constexpr std::string_view kReadByNothing =
-    " ErtsAllocatorInfo ErtsAllocatorThrSpec Allctr AllctrBlockStats AllctrCount Carrier "
-    "CarrierPoolData ErtsAlcFixList ErtsMsegAllctr MsegCacheEntry ErtsMemMapper CodeRanges "
-    "DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow "
+    " DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow "
     "DbFixation DbRwLock Port ErtsPrtSD ErtsDriver "
     "ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo ErtsRunPrioQueue "
     "RunQueueLinks PortQueueLinks ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer "

@@ -19,6 +19,11 @@ System version: Erlang/OTP 27 [erts-15.2.7] [source] [64-bit] [smp:2:2] [ds:2:2:
 Atoms: 12
 =memory
 total: 1000
+=allocator:eheap_alloc[0]
+mbcs blocks[eheap_alloc] count: 3 47 47
+mbcs blocks[eheap_alloc] size: 3816 333904 333904
+mbcs carriers: 1 2 2
+mbcs carriers size: 262144 786432 786432
 =proc:<0.9.0>
 State: Waiting
 Name: alpha
@@ -46,7 +51,7 @@ A5:hello:N
 =end
 """
 
-DUMPS = ("sample", "later", "cut", "inferred", "crash", "tables")
+DUMPS = ("sample", "later", "cut", "inferred", "crash", "tables", "node_memory")
 ANSWERS = [
     (0, ["summary", "sample"]),
     (3, ["summary", "cut"]),
@@ -79,7 +84,15 @@ ANSWERS = [
     (0, ["ets", "crash"]),
     (0, ["diff", "sample", "later"]),
     (3, ["diff", "cut", "sample"]),
+    (0, ["memory", "node_memory"]),
+    (0, ["memory", "sample"]),
+    (0, ["memory", "crash"]),
+    (0, ["allocators", "node_memory"]),
+    (0, ["allocators", "node_memory", "--instances"]),
+    (0, ["allocators", "crash"]),
+    (0, ["summary", "node_memory"]),
     (0, ["summary", "inferred"]),
+    (0, ["memory", "inferred"]),
     (0, ["processes", "inferred"]),
     (0, ["process", "inferred", "alpha"]),
     (0, ["messages", "inferred", "alpha"]),

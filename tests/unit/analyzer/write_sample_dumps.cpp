@@ -1,4 +1,5 @@
-// Writes the sample dumps into a directory: sample, later, cut, inferred, tables.
+// Writes the sample dumps into a directory: sample, later, cut, inferred, tables, node_memory.
+#include "sample_memory.h"
 #include "sample_tables.h"
 
 #include <cstdio>
@@ -30,6 +31,9 @@ int main(int count, char** arguments) {
     write(directory / "cut.beamdump", sample);
     write(directory / "tables.beamdump", beamdump::test::sample_dump_with_tables());
     write(directory / "later.beamdump", beamdump::test::later_sample_dump());
+    beamdump::test::SampleDump memory;
+    beamdump::test::add_node_memory(memory);
+    write(directory / "node_memory.beamdump", memory.finish());
     write(directory / "inferred.beamdump",
           beamdump::test::sample_dump({.name = "otp-25-inferred",
                                        .release = std::nullopt,

@@ -1,8 +1,10 @@
 #include "query/node/summary.h"
 
 #include "query/node/dump_facts.h"
+#include "query/node/node_memory.h"
 #include "query/node/time_span.h"
 
+#include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
 
 #include <numeric>
@@ -107,9 +109,6 @@ MemorySummary memory_summary(const Dump& dump) {
                                           : known(node.has_code_bytes(), node.code_bytes());
     memory.module_count = known(totals.has_modules(), totals.modules());
     memory.literals = words(totals.has_literal_words(), totals.literal_words());
-    for (const auto& amount : node.memory()) {
-        memory.reported.emplace_back(amount.name(), amount.bytes());
-    }
     return memory;
 }
 
@@ -169,6 +168,7 @@ Result<Summary> summarize(Dump& dump, const std::string& file) {
     summary.capture = capture_summary(dump);
     summary.crash = crash_summary(dump);
     summary.memory = memory_summary(dump);
+    ASSIGN_OR_RETURN(summary.memory.reported, memory_categories(dump));
     summary.processes = totals.has_processes() ? totals.processes() : dump.processes().size();
     summary.void_by_reason = void_counts(totals);
     summary.processes_void = void_total(totals);

@@ -71,7 +71,7 @@ struct MemorySummary {
     std::optional<std::uint64_t> code;
     std::optional<std::uint64_t> module_count;  ///< instances
     std::optional<std::uint64_t> literals;
-    /// erlang:memory() as a crash dump has it.
+    /// erlang:memory(): by the node's own counters, or as a crash dump has it.
     std::vector<std::pair<std::string, std::uint64_t>> reported;
 };
 
@@ -91,8 +91,8 @@ struct Summary {
     std::vector<std::string> warnings;
 };
 
-/// Reads the trailer, the facts of capture and node, and the pages of the atoms in them; of a
-/// complete dump nothing else.
+/// Reads the trailer, how and what was captured, the record of its memory, and the pages of the
+/// atoms that it names; of a whole dump nothing else.
 Result<Summary> summarize(Dump& dump, const std::string& file);
 
 }  // namespace beamdump::query

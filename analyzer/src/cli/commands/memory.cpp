@@ -1,0 +1,52 @@
+#include "query/node/memory.h"
+
+#include "cli/command_table.h"
+#include "cli/shared_options.h"
+#include "render/node/memory.h"
+
+#include <libdump/base/return_if_error.h>
+
+namespace beamdump::cli {
+
+namespace {
+
+class MemoryCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"memory",
+                "Show where the node's memory is: by category as erlang:memory/0, and by holder up "
+                "to what the operating system counts",
+                "memory node.beamdump"};
+    }
+
+    void add_options(CLI::App& app) override {
+        add_dump(app, dump_);
+        add_count(app, "--limit", limit_,
+                  "Show at most N of the largest processes (0: all that the dump ranks; "
+                  "default 10)");
+        add_answer(app, answer_);
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto choice = no_heaps();
+        choice.other_sections = true;
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        ASSIGN_OR_RETURN(const auto found, query::memory(*dump, dump_, limit_));
+        const auto render = answer_.json ? render::memory_json : render::memory_text;
+        render(fitted(invocation.out(), answer_), found);
+        return Outcome{};
+    }
+
+  private:
+    std::string dump_;
+    AnswerOptions answer_;
+    std::uint64_t limit_ = 10;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> memory_command() {
+    return std::make_unique<MemoryCommand>();
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "query/node/dump_facts.h"
+#include "query/node/node_memory.h"
+
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::query {
+
+enum class AllocatorSort : std::uint8_t { kBytes, kBlocks, kFree, kName };
+
+/// bytes, blocks, free or name. kUsage.
+Result<AllocatorSort> parse_allocator_sort(std::string_view name);
+
+struct AllocatorsQuery {
+    AllocatorSort sort = AllocatorSort::kBytes;
+    bool instances = false;  ///< each by itself, not the sums of each allocator
+    std::string name;        ///< only allocators whose name contains this
+};
+
+/// An allocator, or one instance of it. Bytes; block headers are part of blocks.
+struct AllocatorLine {
+    std::string name;
+    std::optional<std::uint32_t> instance;   ///< of one instance
+    std::optional<std::uint64_t> instances;  ///< of a sum: how many it has
+    std::uint64_t carriers = 0;
+    std::uint64_t carrier_bytes = 0;
+    std::uint64_t single_block_carriers = 0;  ///< of these
+    std::uint64_t single_block_bytes = 0;
+    std::uint64_t pooled_carriers = 0;  ///< of these: abandoned
+    std::uint64_t pooled_bytes = 0;
+    std::optional<std::uint64_t> mseg_bytes;  ///< of these by mseg_alloc; absent: some are pooled
+    std::uint64_t blocks = 0;
+    std::uint64_t block_bytes = 0;
+    std::optional<std::uint64_t> resident_bytes;  ///< of a sum, where the dump says it
+
+    [[nodiscard]] std::uint64_t free_bytes() const {
+        return carrier_bytes > block_bytes ? carrier_bytes - block_bytes : 0;
+    }
+    /// Blocks' share of the carriers, in tenths of a percent; nothing without carriers.
+    [[nodiscard]] std::optional<std::uint64_t> utilisation() const;
+};
+
+/// A type of fix_alloc, in bytes.
+struct FixedSizeLine {
+    std::string name;
+    std::uint64_t allocated_bytes = 0;
+    std::uint64_t used_bytes = 0;
+};
+
+struct Allocators {
+    DumpFacts dump;
+    std::vector<AllocatorLine> lines;
+    AllocatorLine total;                           ///< of the lines
+    std::vector<FixedSizeLine> fixed_sizes;        ///< those that hold anything, largest first
+    std::optional<std::uint64_t> cached_segments;  ///< of mseg_alloc
+    std::optional<std::uint64_t> cached_bytes;
+    std::optional<std::uint64_t> cached_resident_bytes;
+    std::optional<std::uint64_t> os_bytes;  ///< of the default memory mapper
+    std::optional<std::uint64_t> super_carrier_bytes;
+    std::optional<std::uint64_t> super_carrier_used_bytes;
+};
+
+/// Sums of the counters; one line an allocator or an instance.
+std::vector<AllocatorLine> allocator_lines(const NodeMemory& memory, bool instances);
+
+/// kNotFound where the dump has no allocators.
+Result<Allocators> allocators(Dump& dump, const std::string& file, const AllocatorsQuery& query);
+
+}  // namespace beamdump::query

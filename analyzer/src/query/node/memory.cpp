@@ -1,0 +1,153 @@
+#include "query/node/memory.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <algorithm>
+#include <array>
+
+namespace beamdump::query {
+namespace {
+
+struct Holder {
+    std::string_view source;  // allocator, or kind of mapping
+    const char* name;
+};
+
+/// Who holds an allocator's blocks (erl_alloc.types).
+constexpr std::array kAllocatorHolders = {Holder{"eheap_alloc", "heaps"},
+                                          Holder{"binary_alloc", "binaries"},
+                                          Holder{"ets_alloc", "ets"},
+                                          Holder{"fix_alloc", "process_structures"},
+                                          Holder{"literal_alloc", "literals"},
+                                          Holder{"ll_alloc", "long_lived_tables"},
+                                          Holder{"driver_alloc", "drivers"},
+                                          Holder{"std_alloc", "standard_blocks"},
+                                          Holder{"sl_alloc", "short_lived_blocks"},
+                                          Holder{"temp_alloc", "temporary_blocks"}};
+
+/// What a mapping has outside of carriers and of mseg_alloc's cache.
+constexpr std::array kMappingHolders = {
+    Holder{"heap", "c_heap"},         Holder{"malloc_arena", "c_heap"},
+    Holder{"thread_stack", "stacks"}, Holder{"jit_code", "jit_code"},
+    Holder{"vm_file", "vm_file"},     Holder{"library", "libraries"},
+    Holder{"kernel", "kernel"}};
+
+constexpr const char* kOverhead = "allocator_overhead";
+constexpr const char* kCache = "segment_cache";
+constexpr const char* kUnexplained = "unexplained";
+
+class Parts {
+  public:
+    void add(const std::string& name, std::uint64_t bytes,
+             std::optional<std::uint64_t> blocks = std::nullopt) {
+        const auto known = std::ranges::find(parts_, name, &ResidentPart::name);
+        if (known == parts_.end()) {
+            parts_.push_back({name, bytes, blocks});
+        } else {
+            known->bytes += bytes;
+        }
+    }
+    std::vector<ResidentPart> largest_first() {
+        std::erase_if(parts_, [](const ResidentPart& part) { return part.bytes == 0; });
+        std::ranges::stable_sort(parts_, std::greater(), &ResidentPart::bytes);
+        return std::move(parts_);
+    }
+
+  private:
+    std::vector<ResidentPart> parts_;
+};
+
+template <std::size_t Count>
+const char* holder(const std::array<Holder, Count>& holders, std::string_view source) {
+    const auto found = std::ranges::find(holders, source, &Holder::source);
+    return found == holders.end() ? nullptr : found->name;
+}
+
+/// Divides what is resident. An allocator's blocks may be more than that: memory that nobody has
+/// touched yet is in none. What of resident carriers is in no block, by their sizes, is overhead.
+std::vector<ResidentPart> resident_parts(const NodeMemory& memory,
+                                         const std::vector<AllocatorLine>& lines,
+                                         std::uint64_t& unexplained) {
+    Parts parts;
+    std::uint64_t in_carriers = 0;
+    for (const auto& line : lines) {
+        if (!line.resident_bytes) {
+            continue;
+        }
+        const auto used = std::min(line.block_bytes, *line.resident_bytes);
+        const auto* name = holder(kAllocatorHolders, line.name);
+        parts.add(name != nullptr ? name : line.name, used, line.blocks);
+        parts.add(kOverhead, *line.resident_bytes - used);
+        in_carriers += *line.resident_bytes;
+    }
+    std::uint64_t carriers_of_groups = 0;
+    for (const auto& group : memory.system.group()) {
+        const auto inside = group.carrier_resident_bytes() + group.cache_resident_bytes();
+        const auto outside = group.resident_bytes() - std::min(inside, group.resident_bytes());
+        // Pages that came between the two readings are in both or in neither.
+        carriers_of_groups += group.resident_bytes() - outside;
+        const auto* name = holder(kMappingHolders, group.kind());
+        if (name == nullptr) {
+            unexplained += outside;
+        } else {
+            parts.add(name, outside);
+        }
+    }
+    parts.add(kCache, carriers_of_groups - std::min(carriers_of_groups, in_carriers));
+    parts.add(kUnexplained, unexplained);
+    return parts.largest_first();
+}
+
+}  // namespace
+
+Result<Memory> memory(Dump& dump, const std::string& file, std::uint64_t limit) {
+    ASSIGN_OR_RETURN(const auto node, node_memory(dump));
+    const auto& totals = dump.trailer().totals();
+    const auto known = [](bool has, std::uint64_t value) {
+        return has ? std::optional(value) : std::nullopt;
+    };
+    Memory answer;
+    answer.dump = dump_facts(dump, file);
+    answer.categories = node.categories;
+    const auto lines = allocator_lines(node, false);
+    const auto& system = node.system;
+    if (system.has_resident_bytes()) {
+        std::uint64_t unexplained = 0;
+        answer.resident = resident_parts(node, lines, unexplained);
+        answer.resident_bytes = system.resident_bytes();
+        answer.unexplained_bytes = unexplained;
+        answer.swapped_bytes = 0;
+        for (const auto& group : system.group()) {
+            *answer.swapped_bytes += group.swapped_bytes();
+        }
+    } else {
+        answer.resident_bytes =
+            known(dump.node().has_resident_bytes(), dump.node().resident_bytes());
+    }
+    if (!lines.empty()) {
+        answer.allocator_free_bytes = 0;
+        for (const auto& line : lines) {
+            *answer.allocator_free_bytes += line.free_bytes();
+        }
+    }
+    const auto& cache = system.segment_cache();
+    answer.cached_segment_bytes = known(cache.has_bytes(), cache.bytes());
+    answer.binary_bytes = known(totals.has_binary_bytes(), totals.binary_bytes());
+    answer.binary_count = known(totals.has_binaries(), totals.binaries());
+    answer.code_bytes = known(totals.has_code_bytes(), totals.code_bytes());
+    answer.module_instances = known(totals.has_modules(), totals.modules());
+    answer.atom_count = known(totals.has_atoms(), totals.atoms());
+    for (const auto& list : dump.trailer().top()) {
+        if (list.by() != records::PROCESS_COLUMN_MEMORY_BYTES) {
+            continue;
+        }
+        for (const auto& row : list.row()) {
+            if (limit == 0 || answer.largest.size() < limit) {
+                answer.largest.push_back(process_line(dump, row));
+            }
+        }
+    }
+    return answer;
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "query/node/allocators.h"
+#include "query/node/process_line.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace beamdump::query {
+
+/// A part of the resident memory, and who holds it.
+struct ResidentPart {
+    std::string name;  ///< "heaps", "allocator_overhead", "jit_code"...
+    std::uint64_t bytes = 0;
+    std::optional<std::uint64_t> blocks;  ///< of an allocator: how many
+};
+
+/// Where the node's memory is: by the VM's categories, and by who holds what is resident.
+struct Memory {
+    DumpFacts dump;
+    /// erlang:memory/0's, in its order; those that the dump can tell.
+    std::vector<std::pair<std::string, std::uint64_t>> categories;
+    std::optional<std::uint64_t> resident_bytes;  ///< of the operating-system process
+    std::optional<std::uint64_t> swapped_bytes;
+    /// Parts of resident_bytes, largest first, whose sum it is.
+    std::vector<ResidentPart> resident;
+    /// Of resident_bytes: anonymous memory that nothing which is known of holds.
+    std::optional<std::uint64_t> unexplained_bytes;
+    /// Carriers less their blocks, in memory or not.
+    std::optional<std::uint64_t> allocator_free_bytes;
+    std::optional<std::uint64_t> cached_segment_bytes;
+    std::optional<std::uint64_t> binary_bytes;  ///< reference-counted, full sizes
+    std::optional<std::uint64_t> binary_count;
+    std::optional<std::uint64_t> code_bytes;
+    std::optional<std::uint64_t> module_instances;
+    std::optional<std::uint64_t> atom_count;
+    std::vector<ProcessLine> largest;  ///< processes by memory
+};
+
+/// `limit`: of the largest processes (0: as many as the dump lists).
+Result<Memory> memory(Dump& dump, const std::string& file, std::uint64_t limit);
+
+}  // namespace beamdump::query

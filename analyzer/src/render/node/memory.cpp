@@ -1,0 +1,158 @@
+#include "render/node/memory.h"
+
+#include "render/process_table.h"
+#include "render/shared/json.h"
+#include "render/shared/layout.h"
+#include "render/shared/table.h"
+#include "render/shared/units.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace beamdump::render {
+namespace {
+
+struct Title {
+    std::string_view name;
+    std::string_view text;
+};
+
+constexpr std::array kTitles = {
+    Title{"heaps", "heaps, stacks and messages of processes"},
+    Title{"binaries", "reference-counted binaries"},
+    Title{"ets", "ETS tables"},
+    Title{"process_structures", "process structures, links, monitors, timers"},
+    Title{"literals", "literals of modules and persistent terms"},
+    Title{"long_lived_tables", "tables of atoms, code, processes and ports"},
+    Title{"drivers", "drivers, ports and NIFs"},
+    Title{"standard_blocks", "other blocks of the runtime"},
+    Title{"short_lived_blocks", "short-lived blocks of the runtime"},
+    Title{"temporary_blocks", "temporary blocks of the runtime"},
+    Title{"allocator_overhead", "free in the allocators' carriers"},
+    Title{"segment_cache", "kept by mseg_alloc for later"},
+    Title{"jit_code", "JIT code; the same pages mapped twice count twice"},
+    Title{"c_heap", "malloc, outside of carriers"},
+    Title{"stacks", "stacks of threads"},
+    Title{"vm_file", "the VM's executable and its data"},
+    Title{"libraries", "shared libraries and other files"},
+    Title{"kernel", "of the kernel"},
+    Title{"unexplained", "unexplained"}};
+
+std::string title(const std::string& name) {
+    const auto* found = std::ranges::find(kTitles, name, &Title::name);
+    return found == kTitles.end() ? one_line(name) : std::string(found->text);
+}
+
+std::string part_share_text(std::uint64_t part, std::uint64_t whole) {
+    constexpr double kPercent = 100.0;
+    return whole == 0 ? std::string()
+                      : fmt::format("{:.1f}%", kPercent * static_cast<double>(part) /
+                                                   static_cast<double>(whole));
+}
+
+void print_categories(Output& output, const query::Memory& answer, const Marks& marks) {
+    if (answer.categories.empty()) {
+        output.write("The dump does not have the categories of erlang:memory/0.\n");
+        return;
+    }
+    Table table({{""}, {"", Align::kRight}});
+    for (const auto& [name, bytes] : answer.categories) {
+        table.add({one_line(name), marks("categories", bytes_text(bytes))});
+    }
+    output.write("Memory by category (erlang:memory/0)\n");
+    table.print(output, "  ");
+}
+
+void print_resident(Output& output, const query::Memory& answer, const Marks& marks) {
+    if (answer.resident.empty()) {
+        if (answer.resident_bytes) {
+            output.print("\nResident memory: {}; the dump does not say what holds it.\n",
+                         bytes_text(*answer.resident_bytes));
+        }
+        return;
+    }
+    const auto whole = *answer.resident_bytes;
+    Table table({{""}, {"", Align::kRight}, {"", Align::kRight}});
+    for (const auto& part : answer.resident) {
+        table.add({title(part.name), marks("resident_parts", bytes_text(part.bytes)),
+                   marks("resident_parts", part_share_text(part.bytes, whole))});
+    }
+    output.print("\nResident memory by holder: {} as the operating system counts it\n",
+                 bytes_text(whole));
+    table.print(output, "  ");
+    if (answer.swapped_bytes.value_or(0) != 0) {
+        output.print("  and {} swapped out\n", bytes_text(*answer.swapped_bytes));
+    }
+}
+
+void print_held(Output& output, const query::Memory& answer, const Marks& marks) {
+    Table table({{""}, {"", Align::kRight}, {""}});
+    const auto row = [&](const char* what, std::string_view name,
+                         const std::optional<std::uint64_t>& bytes, std::string remark) {
+        if (bytes) {
+            table.add({what, marks(name, bytes_text(*bytes)), std::move(remark)});
+        }
+    };
+    const auto count = [&](std::string_view name, const std::optional<std::uint64_t>& number,
+                           std::string_view what) {
+        return number ? fmt::format("{} {}", marks(name, count_text(*number)), what)
+                      : std::string();
+    };
+    row("free in carriers", "allocator_free_bytes", answer.allocator_free_bytes,
+        "resident or not; see allocators");
+    row("cached segments", "cached_segment_bytes", answer.cached_segment_bytes, "resident or not");
+    row("binaries", "binary_bytes", answer.binary_bytes,
+        count("binary_count", answer.binary_count, "reference-counted, full sizes"));
+    row("code", "code_bytes", answer.code_bytes,
+        count("module_instances", answer.module_instances, "module instances"));
+    output.write("\nSizes\n");
+    table.print(output, "  ");
+}
+
+}  // namespace
+
+void memory_text(Output& output, const query::Memory& answer) {
+    const Marks marks(answer.dump.layout);
+    print_layout_notice(output, answer.dump.layout);
+    print_categories(output, answer, marks);
+    print_resident(output, answer, marks);
+    print_held(output, answer, marks);
+    if (!answer.largest.empty()) {
+        output.write("\nLargest processes\n");
+        print_process_table(output, answer.largest, marks, "  ");
+    }
+}
+
+void memory_json(Output& output, const query::Memory& answer) {
+    JsonWriter json(output, "beamdump.memory/1");
+    write_dump(json, "dump", answer.dump);
+    json.begin_object("categories");
+    for (const auto& [name, bytes] : answer.categories) {
+        json.member(name, bytes);
+    }
+    json.end_object();
+    json.member("resident_bytes", answer.resident_bytes);
+    json.member("swapped_bytes", answer.swapped_bytes);
+    if (!answer.resident.empty()) {
+        write_objects(json, "resident_parts", answer.resident, [&json](const auto& part) {
+            json.member("name", part.name);
+            json.member("bytes", part.bytes);
+            json.member("blocks", part.blocks);
+        });
+    }
+    json.member("unexplained_bytes", answer.unexplained_bytes);
+    json.member("allocator_free_bytes", answer.allocator_free_bytes);
+    json.member("cached_segment_bytes", answer.cached_segment_bytes);
+    json.member("binary_bytes", answer.binary_bytes);
+    json.member("binary_count", answer.binary_count);
+    json.member("code_bytes", answer.code_bytes);
+    json.member("module_instances", answer.module_instances);
+    json.member("atom_count", answer.atom_count);
+    write_objects(json, "largest_processes", answer.largest,
+                  [&json](const auto& line) { write_process_members(json, line); });
+    json.finish();
+}
+
+}  // namespace beamdump::render

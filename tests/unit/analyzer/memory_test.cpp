@@ -1,0 +1,198 @@
+#include "program.h"
+#include "query/node/node_memory.h"
+#include "sample_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace beamdump::test {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<std::byte> memory_dump(bool resident = true, SampleLayout layout = {}) {
+    SampleDump dump(1'700'000'100'000'000, std::move(layout));
+    dump.add(alpha_process());
+    add_node_memory(dump, resident);
+    return dump.finish();
+}
+
+class MemoryAnswers : public ::testing::Test {
+  protected:
+    MemoryAnswers() { program_.put("memory.beamdump", memory_dump()); }
+    std::string out(const std::vector<std::string>& arguments) {
+        const Ran ran = program_.run(arguments);
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        return ran.out;
+    }
+    Program program_;
+};
+
+TEST_F(MemoryAnswers, AllocatorsAreSummed) {
+    EXPECT_EQ(out({"allocators", "memory.beamdump"}),
+              R"(ALLOCATOR    CARRIERS     BYTES  RESIDENT  BLOCKS      BYTES   USED   POOLED
+eheap_alloc         5  14.0 MiB  11.0 MiB     106    7.4 MiB  52.6%  1.0 MiB
+fix_alloc           1   1.0 MiB   1.0 MiB      10  512.0 KiB  50.0%
+total               6  15.0 MiB  12.0 MiB     116    7.9 MiB  52.5%  1.0 MiB
+
+Kept by mseg_alloc for later: 7 segments, 14.0 MiB, of which 12.0 MiB resident
+Mapped from the operating system for carriers and these: 30.0 MiB
+
+Types of fix_alloc
+  TYPE  ALLOCATED     USED
+  proc    4.5 KiB  3.8 KiB
+)");
+}
+
+TEST_F(MemoryAnswers, InstancesFiltersAndOrders) {
+    const auto instances = out({"allocators", "memory.beamdump", "--instances"});
+    EXPECT_THAT(instances, ContainsRegex("eheap_alloc\\[1\\] +4 +13.0 MiB"));
+    EXPECT_THAT(instances, ContainsRegex("eheap_alloc\\[0\\] +1 +1.0 MiB"));
+    const auto one = out({"allocators", "memory.beamdump", "--filter", "fix"});
+    EXPECT_THAT(one, Not(HasSubstr("eheap")));
+    EXPECT_THAT(one, Not(HasSubstr("total")));
+    const auto named = out({"allocators", "memory.beamdump", "--sort", "name", "--instances"});
+    EXPECT_LT(named.find("eheap_alloc[0]"), named.find("fix_alloc[0]"));
+    const Ran wrong = program_.run({"allocators", "memory.beamdump", "--sort", "size"});
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_THAT(wrong.err, HasSubstr("bytes, blocks, free or name"));
+}
+
+TEST_F(MemoryAnswers, TheResidentPartsAddUp) {
+    const auto text = out({"memory", "memory.beamdump"});
+    EXPECT_THAT(text, ContainsRegex("total +20.0 MiB\n  processes +8.0 MiB\n  binary +4.0 KiB\n"));
+    EXPECT_THAT(text, HasSubstr("Resident memory by holder: 40.0 MiB"));
+    EXPECT_THAT(text, ContainsRegex("kept by mseg_alloc for later +12.0 MiB +30.0%"));
+    EXPECT_THAT(text, ContainsRegex("heaps, stacks and messages of processes +7.4 MiB"));
+    // 11 MiB of resident carriers less 7.375 MiB, and 1 MiB less 0.5.
+    EXPECT_THAT(text, ContainsRegex("free in the allocators' carriers +4.1 MiB"));
+    EXPECT_THAT(text, ContainsRegex("malloc, outside of carriers +3.0 MiB"));
+    EXPECT_THAT(text, ContainsRegex("unexplained +1.0 MiB +2.5%"));
+    EXPECT_THAT(text, ContainsRegex("free in carriers +7.1 MiB"));
+    EXPECT_THAT(text, HasSubstr("alpha"));
+    EXPECT_THAT(out({"memory", "memory.beamdump", "--json"}), HasSubstr("\"unexplained_bytes\""));
+}
+
+TEST_F(MemoryAnswers, ACoreHasNoResidentParts) {
+    program_.put("core.beamdump", memory_dump(false));
+    const auto text = out({"memory", "core.beamdump"});
+    EXPECT_THAT(text, HasSubstr("Resident memory: 40.0 MiB; the dump does not say what holds it."));
+    EXPECT_THAT(text, Not(HasSubstr("unexplained")));
+    EXPECT_THAT(text, ContainsRegex("free in carriers +7.1 MiB"));
+    EXPECT_THAT(out({"allocators", "core.beamdump"}), ContainsRegex("14.0 MiB +\\? "));
+}
+
+TEST_F(MemoryAnswers, WithoutRecordsNothingIsClaimed) {
+    const auto text = out({"memory", "sample.beamdump"});
+    EXPECT_THAT(text, HasSubstr("does not have the categories"));
+    EXPECT_THAT(text, Not(HasSubstr("free in carriers")));
+    const Ran none = program_.run({"allocators", "sample.beamdump"});
+    EXPECT_EQ(none.status, 1);
+    EXPECT_THAT(none.err, HasSubstr("sample.beamdump has no allocators"));
+}
+
+TEST_F(MemoryAnswers, TheSummaryHasTheCategories) {
+    EXPECT_THAT(out({"memory.beamdump"}),
+                ContainsRegex("Memory, as the node counted it \\(erlang:memory/0\\)\n"
+                              "  total +20.0 MiB\n"));
+    EXPECT_THAT(out({"summary", "memory.beamdump", "--json"}), HasSubstr("\"node_memory\""));
+}
+
+TEST_F(MemoryAnswers, ValuesByUnverifiedFieldsAreMarked) {
+    program_.put("marked.beamdump",
+                 memory_dump(true, {.name = "otp-24",
+                                    .release = "24",
+                                    .unverified_fields = {"Allctr.mbcs.blocks"}}));
+    EXPECT_THAT(out({"allocators", "marked.beamdump"}), HasSubstr("~7.4 MiB"));
+    EXPECT_THAT(out({"memory", "marked.beamdump"}), HasSubstr("~20.0 MiB"));
+    EXPECT_THAT(out({"marked.beamdump"}), HasSubstr("~20.0 MiB"));
+    program_.put("mapper.beamdump",
+                 memory_dump(true, {.name = "otp-24",
+                                    .release = "24",
+                                    .unverified_fields = {"ErtsMemMapper.size.os.used"}}));
+    EXPECT_THAT(out({"allocators", "mapper.beamdump"}), HasSubstr(": ~30.0 MiB"));
+    EXPECT_THAT(out({"allocators", "mapper.beamdump"}), Not(HasSubstr("~7.4 MiB")));
+}
+
+TEST_F(MemoryAnswers, ACutDumpHasThem) {
+    auto cut = memory_dump();
+    cut.resize(cut.size() - 60);
+    program_.put("cut.beamdump", cut);
+    const Ran ran = program_.run({"allocators", "cut.beamdump"});
+    EXPECT_EQ(ran.status, 3);
+    EXPECT_THAT(ran.out, ContainsRegex("eheap_alloc +5 +14.0 MiB"));
+}
+
+constexpr const char* kCrashDump = R"(=erl_crash_dump:0.5
+Sun Nov 22 02:18:55 2026
+Slogan: boom
+System version: Erlang/OTP 25 [erts-13.1.5] [source] [64-bit] [smp:2:2]
+=memory
+total: 13124952
+processes: 3857080
+=allocator:sys_alloc
+option e: true
+=allocator:eheap_alloc[0]
+versions: 0.9 3.0
+option t: 3
+mbcs blocks[eheap_alloc] count: 3 47 47
+mbcs blocks[eheap_alloc] size: 4096 333904 333904
+mbcs blocks[fix_alloc] count: 0 0 0
+mbcs blocks[fix_alloc] size: 0 0 0
+mbcs carriers: 1 2 2
+mbcs mseg carriers: 0
+mbcs carriers size: 262144 786432 786432
+mbcs mseg carriers size: 0
+mbcs_pool blocks[eheap_alloc] count: 1
+mbcs_pool blocks[eheap_alloc] size: 512
+mbcs_pool carriers: 1
+mbcs_pool carriers size: 131072
+sbcs carriers: 0 0 0
+sbcs carriers size: 0 0 0
+=allocator:eheap_alloc[1]
+mbcs blocks: 5 5 5
+mbcs blocks size: 1024 1024 1024
+mbcs carriers: 1 1 1
+mbcs carriers size: 131072 131072 131072
+sbcs carriers: what?
+=allocator:fix_alloc
+fix type: link 0 0
+fix type: proc 4656 3880
+fix type: broken
+mbcs carriers: 1 1 1
+mbcs carriers size: 65536 65536 65536
+=allocator:mseg_alloc[0]
+cached_segments: 2
+=allocator:mseg_alloc[1]
+cached_segments: 3
+=allocator:erts_mmap.default_mmap
+os mmap size used: 14680064
+=allocator:test_alloc
+option e: false
+=proc:<0.9.0>
+State: Waiting
+Memory: 5832
+=end
+)";
+
+TEST_F(MemoryAnswers, CrashDumpsAnswerAsFarAsTheirSectionsGo) {
+    const std::string_view text = kCrashDump;
+    const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
+    program_.put("crash.beamdump", {bytes.begin(), bytes.end()});
+    const auto allocators = out({"allocators", "crash.beamdump"});
+    EXPECT_THAT(allocators, ContainsRegex("eheap_alloc +3 +512.0 KiB +\\? +9 +5.5 KiB +1.0% +128"));
+    EXPECT_THAT(allocators, ContainsRegex("fix_alloc +1 +64.0 KiB"));
+    EXPECT_THAT(allocators, Not(HasSubstr("sys_alloc")));
+    EXPECT_THAT(allocators, Not(HasSubstr("test_alloc")));
+    EXPECT_THAT(allocators, HasSubstr("for later: 5 segments\n"));
+    EXPECT_THAT(allocators, HasSubstr(": 14.0 MiB\n"));
+    EXPECT_THAT(allocators, ContainsRegex("proc +4.5 KiB +3.8 KiB"));
+    const auto memory = out({"memory", "crash.beamdump"});
+    EXPECT_THAT(memory, ContainsRegex("total +12.5 MiB\n  processes +3.7 MiB\n"));
+    EXPECT_THAT(memory, Not(HasSubstr("Resident")));
+}
+
+}  // namespace
+}  // namespace beamdump::test

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "sample_dump.h"
+
+namespace beamdump::test {
+
+inline constexpr std::uint64_t kSampleMebibyte = 1U << 20U;
+
+/// Adds to a sample dump what a capture says of the node's memory: two allocators, of which one has
+/// two instances, one of these with a pool; 40 MiB resident.
+inline void add_node_memory(SampleDump& dump, bool resident = true) {
+    auto& builder = dump.builder();
+    const auto carriers = [](records::AllocatorCarriers& into, std::uint64_t count,
+                             std::uint64_t bytes, std::uint32_t allocator, std::uint64_t blocks,
+                             std::uint64_t block_bytes) {
+        into.set_carriers(count);
+        into.set_carrier_bytes(bytes);
+        into.set_mseg_carriers(count);
+        into.set_mseg_bytes(bytes);
+        auto& of = *into.add_blocks();
+        of.set_allocator(allocator);
+        of.set_count(blocks);
+        of.set_bytes(block_bytes);
+    };
+    records::Allocators page;
+    const auto instance = [&page](std::uint32_t number, const char* name, std::uint32_t index) {
+        auto& added = *page.add_instance();
+        added.set_number(number);
+        added.set_name(name);
+        added.set_index(index);
+        added.set_thread_specific(true);
+        added.mutable_single_block()->set_carriers(0);
+        return &added;
+    };
+    auto* eheap = instance(6, "eheap_alloc", 0);
+    carriers(*eheap->mutable_multi_block(), 1, kSampleMebibyte, 6, 3, kSampleMebibyte / 4);
+    eheap = instance(6, "eheap_alloc", 1);
+    carriers(*eheap->mutable_multi_block(), 2, 8 * kSampleMebibyte, 6, 100, 4 * kSampleMebibyte);
+    carriers(*eheap->mutable_single_block(), 1, 4 * kSampleMebibyte, 6, 1, 3 * kSampleMebibyte);
+    carriers(*eheap->mutable_pool(), 1, kSampleMebibyte, 6, 2, kSampleMebibyte / 8);
+    auto* fix = instance(8, "fix_alloc", 0);
+    carriers(*fix->mutable_multi_block(), 1, kSampleMebibyte, 8, 10, kSampleMebibyte / 2);
+    auto& type = *fix->add_fixed_size();
+    type.set_name("proc");
+    type.set_allocated_bytes(4656);
+    type.set_used_bytes(3880);
+    builder.trailer().add_allocator_offset(builder.append(format::RecordKind::kAllocator, page));
+
+    records::SystemMemory system;
+    const auto category = [&system](const char* name, std::uint64_t bytes) {
+        auto& amount = *system.add_category();
+        amount.set_name(name);
+        amount.set_bytes(bytes);
+    };
+    category("total", 20 * kSampleMebibyte);
+    category("processes", 8 * kSampleMebibyte);
+    category("binary", 4096);
+    const auto group = [&](const char* kind, std::uint64_t bytes, std::uint64_t in_carriers,
+                           std::uint64_t in_cache) {
+        auto& added = *system.add_group();
+        added.set_kind(kind);
+        added.set_mappings(1);
+        added.set_bytes(2 * bytes);
+        if (resident) {
+            added.set_resident_bytes(bytes);
+            added.set_swapped_bytes(0);
+            added.set_carrier_resident_bytes(in_carriers);
+            added.set_cache_resident_bytes(in_cache);
+            system.set_resident_bytes(system.resident_bytes() + bytes);
+        }
+    };
+    group("vm_file", 4 * kSampleMebibyte, 0, 0);
+    group("heap", 3 * kSampleMebibyte, kSampleMebibyte, 0);
+    group("malloc_arena", kSampleMebibyte, 0, 0);
+    group("jit_code", 8 * kSampleMebibyte, 0, 0);
+    group("anonymous", 24 * kSampleMebibyte, 11 * kSampleMebibyte, 12 * kSampleMebibyte);
+    const auto pages = [&](std::uint32_t number, std::uint64_t bytes) {
+        auto& added = *system.add_carriers();
+        added.set_allocator(number);
+        added.set_carriers(1);
+        added.set_bytes(bytes);
+        if (resident) {
+            added.set_resident_bytes(bytes - 2 * kSampleMebibyte);
+        }
+    };
+    pages(6, 13 * kSampleMebibyte);
+    pages(8, 3 * kSampleMebibyte);
+    auto& cache = *system.mutable_segment_cache();
+    cache.set_segments(7);
+    cache.set_bytes(14 * kSampleMebibyte);
+    if (resident) {
+        cache.set_resident_bytes(12 * kSampleMebibyte);
+    }
+    system.mutable_default_mapper()->set_os_bytes(30 * kSampleMebibyte);
+    builder.trailer().set_system_memory_offset(
+        builder.append(format::RecordKind::kSystemMemory, system));
+}
+
+}  // namespace beamdump::test
