@@ -9,10 +9,9 @@
 
 namespace beamdump::memory {
 
-/// A decorator for following pointers: reads a page at first, the present pages of the aligned
-/// block around it when another of them is wanted, keeps the latest used, and serves small reads
-/// from them. What it gives is as old as the block: invalidate() before reading memory that may
-/// have changed.
+/// A cache for following pointers: reads one page at first, and the present pages of the aligned
+/// block around it when another of them is needed; keeps the most recently used blocks. Data is as
+/// old as its block: call invalidate() before reading memory that may have changed.
 class BlockCache final : public MemorySource {
   public:
     /// Non-owning: `source` and `pages` must outlive the cache. `pages` may be null (all present).

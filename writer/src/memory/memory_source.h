@@ -24,10 +24,10 @@ struct MemoryStats {
 struct BatchRead {
     Address address = 0;
     std::span<std::byte> into;
-    bool done = false;  ///< set where all of `into` was filled
+    bool done = false;  ///< set if all of `into` was filled
 };
 
-/// Anything that gives bytes at an address: a live process, a twin, a core. Not thread-safe.
+/// A source of bytes by address: a live process, a twin, a core. Not thread-safe.
 class MemorySource {
   public:
     MemorySource() = default;
@@ -35,17 +35,17 @@ class MemorySource {
     MemorySource& operator=(const MemorySource&) = delete;
     virtual ~MemorySource() = default;
 
-    /// Copies at least one and at most into.size() bytes from `address` on; gives how many (fewer
-    /// where mapped memory ends). kUnmapped: nothing is there. kTargetDied: the target has exited.
+    /// Copies at least one and at most into.size() bytes from `address` on; returns how many (fewer
+    /// if mapped memory ends). kUnmapped: nothing is there. kTargetDied: the target has exited.
     virtual Result<std::size_t> read_some(Address address, std::span<std::byte> into) = 0;
 
-    /// Many small reads at the price of few system calls. Sets done on those that succeeded; fails
-    /// only when the target has exited.
+    /// Many small reads with few system calls. Sets done on those that succeeded; fails only when
+    /// the target has exited.
     virtual Result<void> read_batch(std::span<BatchRead> reads);
 
     [[nodiscard]] virtual MemoryStats stats() const = 0;
 
-    /// All of `into` or an error that names address and size.
+    /// Reads all of `into` or fails with address and size.
     Result<void> read(Address address, std::span<std::byte> into);
 
     /// One value of a trivially copyable type, at any alignment.

@@ -7,15 +7,15 @@
 
 namespace beamdump::memory {
 
-/// Parts of the target's memory that were read ahead together, as they were in that moment.
+/// Parts of the target's memory that were read ahead together.
 class Prefetched {
   public:
-    /// Reads all of `parts` with as few calls as possible, instead of what was held. A part that
-    /// cannot be read as a whole is left out. Memory: the sum of the parts.
+    /// Replaces the contents by `parts`, read with as few calls as possible. A part that cannot be
+    /// read completely is skipped. Memory: the sum of the parts.
     Result<void> read(MemorySource& source, std::span<const AddressRange> parts);
     void drop() { parts_.clear(); }
 
-    /// The bytes held from `address` on to the end of its part; empty: nothing of it is held.
+    /// The prefetched bytes from `address` to the end of its part; may be empty.
     [[nodiscard]] std::span<const std::byte> at(Address address) const;
 
   private:
@@ -27,7 +27,7 @@ class Prefetched {
     std::vector<std::byte> bytes_;  // kept for the next
 };
 
-/// Serves what is prefetched from there, and all else from `source`.
+/// Reads prefetched parts from memory, and all else from `source`.
 class PrefetchedMemory final : public MemorySource {
   public:
     /// Non-owning.

@@ -16,7 +16,7 @@ struct AddressRange {
     [[nodiscard]] bool contains(Address address) const { return begin <= address && address < end; }
 };
 
-/// Says which pages are in memory, so that reading neither fills page tables nor swaps pages in.
+/// Finds the resident pages, so that reading neither fills page tables nor swaps pages in.
 class PresentPages {
   public:
     PresentPages() = default;
@@ -24,7 +24,7 @@ class PresentPages {
     PresentPages& operator=(const PresentPages&) = delete;
     virtual ~PresentPages() = default;
 
-    /// The parts of `range` that lie in present pages, ascending, merged, cut to the range.
+    /// The parts of `range` in present pages, ascending and merged.
     virtual Result<std::vector<AddressRange>> present(AddressRange range) = 0;
 };
 

@@ -11,7 +11,7 @@
 
 namespace beamdump::memory {
 
-/// How the kernel is asked for another process's memory.
+/// The system call for reading another process's memory.
 enum class ReadWay : std::uint8_t {
     kVmReadv,  ///< process_vm_readv; where that is forbidden or missing, as kProcMem
     kProcMem,  ///< pread on /proc/PID/mem: pins no pages, so a twin's shared ones stay shared
@@ -21,7 +21,7 @@ enum class ReadWay : std::uint8_t {
 /// touched are touched by reading them (see PresentPages).
 class ProcessMemory final : public MemorySource {
   public:
-    /// kNotFound: no such process. That reading is not permitted shows at the first read.
+    /// kNotFound: no such process. kPermission is found only by the first read.
     static Result<std::unique_ptr<ProcessMemory>> open(pid_t pid, ReadWay way = ReadWay::kVmReadv);
 
     /// kPermission in addition to what MemorySource says.

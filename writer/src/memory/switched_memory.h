@@ -7,8 +7,8 @@
 
 namespace beamdump::memory {
 
-/// A memory source whose place can be taken by another: first the process itself, later a twin of
-/// it. Code that holds a reference to it reads from whatever is behind it at the time.
+/// A memory source that can be switched: first the process itself, later its twin. References to it
+/// read from the current one.
 class SwitchedMemory final : public MemorySource, public PresentPages {
   public:
     SwitchedMemory(std::unique_ptr<MemorySource> memory, std::unique_ptr<PresentPages> pages)
@@ -34,7 +34,7 @@ class SwitchedMemory final : public MemorySource, public PresentPages {
     Result<void> read_batch(std::span<BatchRead> reads) override {
         return memory_->read_batch(reads);
     }
-    /// Of all that stood here.
+    /// Of all sources so far.
     [[nodiscard]] MemoryStats stats() const override {
         const auto latest = memory_->stats();
         return {earlier_.bytes + latest.bytes, earlier_.reads + latest.reads};

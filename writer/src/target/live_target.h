@@ -11,9 +11,9 @@ namespace beamdump::target {
 /// A running process. Opening it stops nothing and changes nothing in it.
 class LiveTarget final : public Target {
   public:
-    /// kNotFound: no such process. kNotABeam: something else (the sentence says what it is).
-    /// kPermission: which of ptrace_scope, user, capability or dumpability forbids it, and what to
-    /// do. The VM's image is found in the mappings, so a VM started through ld.so is found too.
+    /// kNotFound: no such process. kNotABeam: another program, named in the sentence. kPermission:
+    /// which of ptrace_scope, user, capability or dumpability forbids it, and what to do. The VM's
+    /// image is found in the mappings, so a VM started through ld.so is found too.
     static Result<std::unique_ptr<LiveTarget>> open(pid_t pid);
 
     [[nodiscard]] pid_t pid() const override { return process_.pid(); }
@@ -36,9 +36,9 @@ class LiveTarget final : public Target {
     /// False for a zombie.
     [[nodiscard]] bool alive() const override;
 
-    /// From here on memory() and pages() are those of `twin`, a copy of this process.
+    /// Switches memory() and pages() to `twin`, a copy of this process.
     Result<void> read_twin(pid_t twin);
-    /// Back to the process itself; nothing happens where its own memory is read.
+    /// Switches back to the process itself, if a twin is read.
     void read_itself();
 
   private:

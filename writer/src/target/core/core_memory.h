@@ -10,27 +10,26 @@
 
 namespace beamdump::target {
 
-/// The memory of a process that is gone, as files hold it: its core, and the executable and
-/// libraries that it had mapped, for what the core leaves out. Read where it is asked for; nothing
-/// is mapped or kept.
+/// The memory of a process that has exited, from files: its core, and its executable and libraries
+/// for what the core lacks. Read on demand; nothing is mapped or cached.
 class CoreMemory final : public memory::MemorySource, public memory::PresentPages {
   public:
-    /// Takes over a file; gives the number that add() knows it by.
+    /// Takes over a file; returns its number for add().
     std::size_t add_file(Descriptor file, std::string name);
     /// `range` is in a file from `offset` on. What was added before stays where both are.
     void add(memory::AddressRange range, std::size_t file, std::uint64_t offset);
-    /// What to say of memory that is not here: "the core was cut off: ...".
+    /// The sentence for missing memory: "the core was cut off: ...".
     void explain_missing(std::string reason) { missing_ = std::move(reason); }
 
     /// kUnmapped: it is in none of the files. kIo.
     Result<std::size_t> read_some(memory::Address address, std::span<std::byte> into) override;
     [[nodiscard]] memory::MemoryStats stats() const override { return stats_; }
 
-    /// Pages of nothing but zeros count as absent: a core holds those that were never written as
-    /// such, whether they were reserved, used or closed to reading. Reads all of the range.
+    /// Pages of zeros count as absent: cores have never written pages as zeros, whether they were
+    /// reserved, used or not readable. Reads all of the range.
     Result<std::vector<memory::AddressRange>> present(memory::AddressRange range) override;
 
-    /// The parts of a range that are in no file yet, ascending.
+    /// The parts of a range that are in no file so far, ascending.
     [[nodiscard]] std::vector<memory::AddressRange> gaps(memory::AddressRange range) const;
 
   private:

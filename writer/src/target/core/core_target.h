@@ -19,7 +19,7 @@ class CoreTarget final : public Target {
     [[nodiscard]] pid_t pid() const override { return core_.process().pid; }
     [[nodiscard]] const std::string& executable() const override { return executable_; }
     [[nodiscard]] const ElfImage& image() const override { return image_; }
-    /// What the core does not say: inodes, and whether a mapping was shared.
+    /// Missing in a core: inodes, and whether a mapping was shared.
     [[nodiscard]] const Mappings& mappings() const override { return mappings_; }
     [[nodiscard]] memory::MemorySource& memory() override { return memory_; }
     [[nodiscard]] memory::PresentPages& pages() override { return memory_; }
@@ -27,13 +27,13 @@ class CoreTarget final : public Target {
     /// Nothing moves in a core.
     Result<void> refresh_mappings() override { return {}; }
 
-    /// From the stack; where that is not in the core, the first 79 bytes that its notes hold.
+    /// From the stack or, if it is not in the core, the first 79 bytes from the notes.
     [[nodiscard]] Result<std::vector<std::string>> arguments() const override { return arguments_; }
     /// From the stack. kAbsent: it is not in the core.
     [[nodiscard]] Result<std::vector<std::string>> environment() const override {
         return environment_;
     }
-    /// kAbsent: a core does not say.
+    /// kAbsent: not in a core.
     [[nodiscard]] Result<std::int64_t> boot_us() const override;
     /// kAbsent: a core does not say.
     [[nodiscard]] Result<std::uint64_t> resident_bytes() const override;
@@ -41,9 +41,9 @@ class CoreTarget final : public Target {
     [[nodiscard]] bool has_swapped_pages() const override { return false; }
     [[nodiscard]] bool alive() const override { return true; }
 
-    /// All threads; the first is the one that brought the process down, or the main one.
+    /// All threads; the first is the one that crashed, or the main one.
     [[nodiscard]] const std::vector<ThreadRegisters>& threads() const { return core_.threads(); }
-    /// A sentence where the core was cut off and memory is missing, else empty.
+    /// A sentence if the core is truncated and memory is missing, else empty.
     [[nodiscard]] const std::string& incomplete() const { return incomplete_; }
 
   private:

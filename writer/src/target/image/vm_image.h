@@ -17,18 +17,18 @@ struct VmImage {
 
 /// Whether an executable is an Erlang VM: it defines names that only a VM does (etp_otp_release and
 /// the like, exported so that debuggers find them, erl_etp.c of OTP 25; the enif_ and driver_
-/// functions from OTP 29 on), or, where it has no symbols, holds the VM's own strings. Its file's
-/// name proves nothing.
+/// functions from OTP 29 on), or, where it has no symbols, holds the VM's own strings. The file's
+/// name does not matter.
 bool is_vm(const ElfImage& image, const std::string& file);
 
 /// Finds the VM among the executable files mapped by a process: its own program, or, where that is
-/// a loader such as ld.so, another. Nothing: none of them is one. kPermission. kImplausible: it is
-/// not mapped as its headers say.
+/// a loader such as ld.so, another. nullopt if none is a VM. kPermission. kImplausible: it is not
+/// mapped as its headers say.
 Result<std::optional<VmImage>> find_vm_image(const ProcDirectory& process,
                                              const Mappings& mappings);
 
-/// Whether a process's own program defines a VM's names: cheap enough to ask of many processes.
-/// False also where that cannot be found out.
+/// Whether a process's own program defines a VM's names; cheap enough for many processes. False
+/// also if unknown.
 bool runs_vm(pid_t pid);
 
 }  // namespace beamdump::target

@@ -15,7 +15,7 @@
 
 namespace beamdump::target {
 
-/// The least that may still be had of something, and which limit says so.
+/// The remaining amount of a resource, and the limit that determines it.
 struct Room {
     std::uint64_t amount = std::numeric_limits<std::uint64_t>::max();  ///< bytes, or tasks
     std::string limit;        ///< for a sentence: "memory.max of cgroup /system.slice is 512 MiB"
