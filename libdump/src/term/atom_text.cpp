@@ -59,7 +59,7 @@ constexpr std::array<std::pair<char, char>, 8> kEscapes = {{{'\'', '\''},
                                                             {'\b', 'b'},
                                                             {'\v', 'v'}}};
 
-/// Appends the character at byte i; gives how many bytes of the name it took.
+/// Appends the character at byte i; returns its length in the name.
 std::size_t append_character(std::string& out, std::string_view name, std::size_t i) {
     const unsigned c = byte_at(name, i);
     const auto* escape = std::find_if(kEscapes.begin(), kEscapes.end(),

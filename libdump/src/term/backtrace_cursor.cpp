@@ -12,7 +12,7 @@ namespace beamdump {
 
 namespace {
 
-/// Stacks of deep recursions name few functions, many times.
+/// Stacks of deep recursions have few functions, many times.
 constexpr std::size_t kLocations = 256;
 
 }  // namespace

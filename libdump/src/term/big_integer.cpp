@@ -35,7 +35,7 @@ std::uint64_t divide_step(std::uint64_t high, std::uint64_t low, std::uint64_t& 
     return quotient;
 }
 
-/// Divides in place by kChunk; gives the remainder and drops leading zero words.
+/// Divides in place by kChunk; returns the remainder and drops leading zero words.
 std::uint64_t divide_by_chunk(std::vector<std::uint64_t>& words) {
     std::uint64_t remainder = 0;
     for (std::size_t i = words.size(); i-- > 0;) {

@@ -10,13 +10,13 @@ namespace {
 
 using Status = BinaryContent::Status;
 
-/// Of a match context of OTP 25, words: what it matches, and from where on to which bit of that
-/// (erl_bits.h, ErlBinMatchBuffer).
+/// Words of a match context of OTP 25: the binary, and the current and the last bit (erl_bits.h,
+/// ErlBinMatchBuffer).
 constexpr std::uint64_t kMatchOriginal = 1;
 constexpr std::uint64_t kMatchOffset = 3;
 constexpr std::uint64_t kMatchEnd = 4;
 
-/// No binary is larger: its size in bits fits a word (erl_binary.h, IS_BINARY_SIZE_OK).
+/// Limit of a binary's size: its bits fit a word (erl_binary.h, IS_BINARY_SIZE_OK).
 constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::uint64_t>::max() / 8;
 
 Status status_of(WordStatus status) {
@@ -87,7 +87,7 @@ Status BinaryContent::resolve(const TagScheme& scheme, WordReader& reader, std::
     return resolve_stored_in(scheme, reader, real, content);
 }
 
-/// What a match context has left to match.
+/// The rest that a match context has to match.
 Status BinaryContent::resolve_rest(const TagScheme& scheme, WordReader& reader,
                                    std::uint64_t address, BinaryContent& content) {
     std::array<std::uint64_t, kMatchEnd + 1> words{};
@@ -147,7 +147,7 @@ Status BinaryContent::resolve_stored(const TagScheme& scheme, WordReader& reader
     return kind == BoxedKind::kRefcBinary ? Status::kFound : Status::kMalformed;
 }
 
-/// The bit strings of OTP 27: whole ones on the heap, and parts of what lies anywhere.
+/// The bit strings of OTP 27: complete ones on the heap, and parts of others.
 Status BinaryContent::resolve_bits(const TagScheme& scheme, WordReader& reader,
                                    std::uint64_t address, std::uint64_t header,
                                    BinaryContent& content) {
@@ -182,7 +182,7 @@ Status BinaryContent::resolve_bits(const TagScheme& scheme, WordReader& reader,
                             content);
 }
 
-/// What a part of a bit string is part of.
+/// The original of a part of a bit string.
 Status BinaryContent::resolve_original(const TagScheme& scheme, WordReader& reader,
                                        std::uint64_t word, std::uint64_t base_and_flags,
                                        BinaryContent& content) {

@@ -15,7 +15,7 @@ namespace tags = external_tag;
 constexpr std::uint64_t kFloatTextBytes = 31;
 constexpr std::uint64_t kMaxReferenceNumbers = 5;  // ERTS_MAX_REF_NUMBERS
 constexpr std::uint64_t kFunUniqBytes = 16;
-/// A big integer of more is refused by the VM (big.h, BIG_ARITY_MAX words).
+/// The VM refuses larger big integers (big.h, BIG_ARITY_MAX words).
 constexpr std::uint64_t kMaxBigBytes = ((std::uint64_t{1} << 19U) - 1) * 8;
 /// A list without elements is its tail, and that may be such a list again.
 constexpr unsigned kMaxEmptyLists = 64;
@@ -55,7 +55,7 @@ class ItemParser {
         return ok() ? value : 0;
     }
 
-    /// Passes over bytes that belong to the item; gives their position.
+    /// Skips bytes of the item; returns their position.
     std::uint64_t content(std::uint64_t bytes) {
         const auto begin = at_;
         if (ok() && bytes > reader_.size() - at_) {
@@ -169,7 +169,7 @@ class ItemParser {
             malformed();
         }
         bytes(ExternalKind::kBig, count);
-        // Some senders write small ones so, or with leading zeros.
+        // Some senders write small integers as big ones, or with leading zeros.
         std::uint8_t last = 0;
         while (ok() && item_.count > 0 &&
                reader_.byte(item_.content + item_.count - 1, last) == ExternalStatus::kHere &&
@@ -279,7 +279,7 @@ class ItemParser {
         }
     }
 
-    /// A number that stands as a term of its own.
+    /// A number that is a term.
     std::int64_t integer_term() {
         if (!ok()) {
             return 0;
@@ -361,8 +361,8 @@ ExternalItem read_external_item(ExternalReader& reader, std::uint64_t at) {
 }
 
 ExternalStatus skip_external(ExternalReader& reader, std::uint64_t& at, std::uint64_t& budget) {
-    // The format is depth first: a count of the terms still to come is all there is to remember. It
-    // is bounded, for no item promises more parts than there are bytes.
+    // The format is depth first, so a count of the remaining terms is sufficient. It is bounded, as
+    // no item has more parts than there are bytes.
     for (std::uint64_t left = 1; left > 0; --left) {
         if (budget == 0) {
             return ExternalStatus::kMalformed;

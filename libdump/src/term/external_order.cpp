@@ -147,7 +147,7 @@ std::optional<ExternalOrder::Next> ExternalOrder::next_of(Side& side, std::uint6
         if (next.item.status != ExternalStatus::kHere || (!list && !string)) {
             return next;
         }
-        // The tail is a list: its elements go on.
+        // The tail is a list: continue with its elements.
         if (!charge(1)) {
             return std::nullopt;
         }
@@ -167,7 +167,7 @@ ExternalOrder::Step ExternalOrder::list_step(Frame& frame) {
         return items(left->item, right->item);
     }
     frames_.pop_back();
-    // One of them ends here: its tail compares with what is a list on the other side.
+    // One of them ends here: its tail is compared with the list on the other side.
     for (Next* next : {&*left, &*right}) {
         if (next->element) {
             next->item = {.status = ExternalStatus::kHere, .kind = ExternalKind::kList};
@@ -295,7 +295,7 @@ ExternalOrder::Step ExternalOrder::references(const ExternalItem& left, const Ex
     if (const auto by = nodes(left, right); by != Step::kEqual) {
         return by;
     }
-    // The numbers that one has more count as the higher ones; absent ones are 0.
+    // Missing higher numbers count as 0.
     for (std::size_t i = left.numbers.size(); i-- > 0;) {
         if (left.numbers.at(i) != right.numbers.at(i)) {
             return numbers(left.numbers.at(i), right.numbers.at(i));
@@ -304,7 +304,7 @@ ExternalOrder::Step ExternalOrder::references(const ExternalItem& left, const Ex
     return Step::kEqual;
 }
 
-/// By what they are, then by their keys and by their values as they were declared (utils.c).
+/// By definition, then by keys and by values in declaration order (utils.c).
 ExternalOrder::Step ExternalOrder::records(const ExternalItem& left, const ExternalItem& right) {
     if (const auto by = atoms(left.atom, right.atom); by != Step::kEqual) {
         return by;

@@ -20,7 +20,7 @@ ExternalStatus ExternalReader::byte_miss(std::uint64_t at, std::uint8_t& value) 
     Block& block = blocks_[(at / kBlockBytes) % kBlocks];
     const std::uint64_t aligned = at / kBlockBytes * kBlockBytes;
     const std::uint64_t end = std::min(aligned + kBlockBytes, size_);
-    // Behind a gap in what was captured, a block begins where its bytes do.
+    // After a gap in the captured bytes, a block begins at the next byte.
     for (const auto begin : {aligned, at}) {
         block.begin = begin;
         block.end = begin + source_->read(begin, std::span(block.bytes).first(end - begin));

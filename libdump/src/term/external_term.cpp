@@ -17,7 +17,7 @@ constexpr std::size_t kBytesPerStep = 768;
 /// Levels of nesting that a finished term leaves allocated for the next one.
 constexpr std::size_t kKeptExternalLevels = 4096;
 
-/// What looking ahead may cost for each byte of the term, and for a small one.
+/// Limits of looking ahead: for each byte of the term, and for a small one.
 constexpr std::uint64_t kLookAheadPerByte = 64;
 constexpr std::uint64_t kLookAheadAtLeast = 1U << 16U;
 
@@ -138,7 +138,7 @@ void ExternalTermPrinter::step_list(Frame& frame) {
     }
 }
 
-/// Prints what comes next of a list: an element, or its end. False where the list is done with.
+/// Prints a list's next element or its end. False if the list is complete.
 bool ExternalTermPrinter::next_element(Frame& frame) {
     if (frame.left == 0 && frame.characters) {
         close();
@@ -237,7 +237,7 @@ void ExternalTermPrinter::step_record(Frame& frame) {
         buffer_.put(',');
     }
     frame.begun = true;
-    // print_record() has seen that it is an atom.
+    // print_record() has checked that it is an atom.
     const auto item = read_external_item(reader_, frame.key);
     frame.key = item.next;
     print_atom(item.atom);

@@ -1,4 +1,4 @@
-// The part of ExternalTermPrinter that puts keys into the VM's order: maps and records.
+// The part of ExternalTermPrinter that sorts keys of maps and records like the VM.
 
 #include <libdump/term/external_term.h>
 
@@ -10,10 +10,10 @@ namespace beamdump {
 
 namespace {
 
-/// Positions that sorted maps may hold, all that are open together.
+/// Limit of positions of all open sorted maps.
 constexpr std::size_t kMaxSortedPositions = 1U << 20U;
 
-/// Of an atom that the atom table lacks: after all that it has.
+/// The index of an atom not in the atom table: after all others.
 constexpr std::uint64_t kNoPlace = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
@@ -62,7 +62,7 @@ void ExternalTermPrinter::print_record(const ExternalItem& item) {
     push_sorted(sorted_fields(parts), parts.back(), true);
 }
 
-/// Moves `at` behind a record's keys. False where one is no atom or not here, which is marked.
+/// Moves `at` behind a record's keys. False if one is not an atom or missing, which is marked.
 bool ExternalTermPrinter::pass_keys(const ExternalItem& record, std::uint64_t& at) {
     for (std::uint64_t field = 0; field < record.count; ++field) {
         const auto key = read_external_item(reader_, at);
@@ -120,7 +120,7 @@ bool ExternalTermPrinter::find_parts(const ExternalItem& item,
     return true;
 }
 
-/// Puts pairs into the order of their keys. False where they are already, or it cannot be told.
+/// Sorts pairs by their keys. False if they are sorted already, or the order is unknown.
 bool ExternalTermPrinter::sort_pairs(std::vector<std::uint64_t>& positions) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
     for (std::size_t i = 0; i < positions.size(); i += 2) {
@@ -131,8 +131,8 @@ bool ExternalTermPrinter::sort_pairs(std::vector<std::uint64_t>& positions) {
                                    : order_.compare(left, right, look_ahead_);
     };
     bool moved = false;
-    // By insertion: there are few, and nearly always they are in order, which takes one comparison
-    // each. It also stops cleanly at the first that cannot be told.
+    // Insertion sort: the pairs are few and nearly always sorted, which takes one comparison each.
+    // It can also stop at the first unknown comparison.
     for (std::size_t i = 1; i < pairs.size(); ++i) {
         for (std::size_t j = i; j > 0; --j) {
             const auto order = compare(pairs[j - 1].first, pairs[j].first);

@@ -1,5 +1,4 @@
-// The parts of ExternalTermPrinter that look ahead, and those that print one thing without terms
-// inside.
+// The parts of ExternalTermPrinter that look ahead, and those that print terms without parts.
 
 #include "printable.h"
 
@@ -82,7 +81,7 @@ void ExternalTermPrinter::print_identifier(const ExternalItem& item) {
                                                    : "#Ref<");
     print_channel(item.atom);
     if (item.kind == ExternalKind::kReference) {
-        // The node's own have three numbers, whatever was sent.
+        // The node's own references have three numbers, whatever was sent.
         const auto count = atoms_.channel(item.atom) == 0
                                ? std::max(item.count, kLocalReferenceNumbers)
                                : item.count;
@@ -122,7 +121,7 @@ void ExternalTermPrinter::print_fun(const ExternalItem& item) {
     buffer_.put('.');
     buffer_.put_signed(item.uniq);
     buffer_.put('>');
-    // Its creator and its free variables are not shown. No term has more items than bytes.
+    // Its creator and its free variables are not printed. No term has more items than bytes.
     auto items = reader_.size();
     for (std::uint64_t part = 0; part < item.parts; ++part) {
         const auto status = skip_external(reader_, at_, items);
@@ -167,7 +166,7 @@ bool ExternalTermPrinter::is_printable_binary(const ExternalItem& item) {
     return true;
 }
 
-/// Whether a list consists of nothing but printable characters: then all of it is a string.
+/// Whether all elements of a list are printable characters, so that it prints as a string.
 bool ExternalTermPrinter::is_printable_string(const ExternalItem& first) {
     ExternalItem list = first;
     for (;;) {

@@ -9,7 +9,7 @@ namespace {
 
 using ObjectStart = std::array<std::uint64_t, otp25::kSubWords>;
 
-/// Words of the binary that a copy of a sub binary is; nothing if what it is part of is not here.
+/// Words of the binary to which a sub binary is copied; nullopt if its original is missing.
 std::optional<std::uint64_t> sub_binary_copy(const TagScheme& scheme, WordReader& reader,
                                              std::span<const std::uint64_t> words) {
     if (words.size() < otp25::kSubWords) {
@@ -31,7 +31,7 @@ std::optional<std::uint64_t> sub_binary_copy(const TagScheme& scheme, WordReader
            (bytes % kWordBytes + extra + kWordBytes - 1) / kWordBytes;
 }
 
-/// Part of a bit string: on the heap, a copy holds just its bits.
+/// Part of a bit string: a copy on the heap has only its bits.
 void bits_copy(const TagScheme& scheme, WordReader& reader, std::span<const std::uint64_t> words,
                HeapObject& object) {
     std::uint64_t header = 0;
@@ -53,7 +53,7 @@ std::optional<HeapObject> boxed_object(const TagScheme& scheme, WordReader& read
                                        std::uint64_t address) {
     ObjectStart start{};
     std::size_t here = 0;
-    // A tuple's header says all; reading on would only cost time.
+    // A tuple's header is sufficient.
     while (here < start.size() &&
            reader.read(address + here * kWordBytes, start[here]) == WordStatus::kHere) {
         ++here;
@@ -74,7 +74,7 @@ std::optional<HeapObject> boxed_object(const TagScheme& scheme, WordReader& read
     object.copy_words = *size;
     object.terms = boxed_terms(scheme, words).value_or(TermRange{});
     if (object.kind == BoxedKind::kTuple && *size == 1) {
-        // The empty tuple is one literal of the node, which no copy holds.
+        // The empty tuple is a literal of the node, which is not copied.
         object.copy_words = 0;
     } else if (object.kind == BoxedKind::kSubBinary) {
         const auto copy = sub_binary_copy(scheme, reader, words);

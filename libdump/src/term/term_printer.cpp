@@ -80,7 +80,7 @@ void TermPrinter::step_array(Frame& frame) {
     leave('}');
 }
 
-/// On to the next of a frame's slots. False where it is not here; then there are no more.
+/// Moves to a frame's next slot. False if it is missing, which ends the frame.
 bool TermPrinter::next_slot(Frame& frame, std::uint64_t& word) {
     if (frame.begun) {
         buffer_.put(',');
@@ -90,7 +90,7 @@ bool TermPrinter::next_slot(Frame& frame, std::uint64_t& word) {
     frame.position += kWordBytes;
     const auto status = reader_.read(frame.position, word);
     if (status != WordStatus::kHere) {
-        // One mark stands for all that is missing: a foreign header may claim millions.
+        // One placeholder for all missing slots: an untrusted header may claim millions.
         unreadable(frame.position, status);
         frame.count = 0;
         return false;
@@ -227,7 +227,7 @@ void TermPrinter::print_tuple(std::uint64_t address, std::uint64_t header) {
 
 bool TermPrinter::push(const Frame& frame, std::string_view opening) {
     // Brent again, along the path from the root: the tortoise waits at depth 1, 2, 4, 8, ... A slot
-    // that is being printed inside itself shows a heap that leads back into itself.
+    // that is reached again while it is being printed is a cycle.
     if (frames_.size() >= 2) {
         const std::size_t deepest = frames_.size() - 1;
         const std::size_t tortoise = std::bit_floor(deepest);

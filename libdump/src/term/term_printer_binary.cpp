@@ -154,7 +154,7 @@ void TermPrinter::step_binary() {
     }
     binary_.at += block.size();
     if (block.size() < wanted) {
-        // The size was promised, the bytes are not there: say so where the text breaks off.
+        // Bytes of the binary are missing: mark the end of the text.
         ++statistics_.absent;
         buffer_.put(binary_.quoted ? "\"...>>" : "...>>");
         frames_.pop_back();

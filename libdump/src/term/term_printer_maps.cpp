@@ -35,7 +35,7 @@ void TermPrinter::print_flat_map(std::uint64_t address) {
          "#{");
 }
 
-/// A native record: the keys stand in its definition.
+/// A native record: the keys are in its definition.
 void TermPrinter::print_record(std::uint64_t address, std::uint64_t header) {
     std::array<std::uint64_t, otp29::kRecordValues> record{};
     if (!read_words(address, record)) {
@@ -80,7 +80,7 @@ void TermPrinter::print_record(std::uint64_t address, std::uint64_t header) {
 
 void TermPrinter::step_map(Frame& frame) {
     const std::size_t depth = frames_.size();
-    // On with the next key or value while nothing is nested and the text has room.
+    // Continue with the next key or value while nothing is nested and the text has room.
     do {
         if (frame.at_value) {
             buffer_.put(frame.kind == FrameKind::kRecord ? "=" : "=>");

@@ -1,4 +1,4 @@
-// The parts of TermPrinter that print one thing without terms inside.
+// The parts of TermPrinter that print terms without parts.
 
 #include <libdump/term/big_integer.h>
 #include <libdump/term/term_printer.h>
@@ -26,7 +26,7 @@ void TermPrinter::print_atom(std::uint64_t index) {
 
 void TermPrinter::print_header(std::uint64_t word) {
     if (!frames_.empty()) {
-        // Only a register or a stack slot can hold one; inside a term the heap is torn.
+        // Only a register or a stack slot can have one; inside a term the heap is torn.
         unreadable(word, WordStatus::kUnmapped);
         return;
     }
@@ -64,7 +64,7 @@ void TermPrinter::print_big(std::uint64_t address, std::uint64_t header, bool ne
         return;
     }
     std::vector<std::uint64_t> magnitude;
-    // Grown as words are found, not by the header's claim.
+    // Grown as words are read, not by the size in the header.
     for (std::uint64_t i = 1; i <= header_arity(header); ++i) {
         std::uint64_t word = 0;
         const auto status = reader_.read(address + i * kWordBytes, word);
@@ -217,7 +217,8 @@ void TermPrinter::print_export(std::uint64_t entry) {
         return;
     }
     buffer_.put("fun ");
-    // Both names are charged, but neither cuts the text: the VM keeps the name in one piece.
+    // Both names count towards the limit, but are never truncated: the VM prints a name in one
+    // piece.
     put_charged(function->module_atom);
     buffer_.put(':');
     put_charged(function->function_atom);

@@ -85,9 +85,9 @@ constexpr TagScheme otp29_scheme() {
     return scheme;
 }
 
-/// For words made from a crash dump's text: as many words an object as the node's had, tags of our
-/// own where those of OTP 25 do not fit. erl_fun.h and export.h of R12B-5 to OTP 24.3.4: an
-/// ErlFunThing has six words before its environment, and an export fun has two.
+/// For converted crash dumps: objects have the node's sizes; tags are invented if those of OTP 25
+/// do not fit. erl_fun.h and export.h of R12B-5 to OTP 24.3.4: an ErlFunThing has six words before
+/// its environment, and an export fun has two.
 constexpr TagScheme otp24_scheme() {
     TagScheme scheme = kOtp25Scheme;
     scheme.id = format::TermScheme::kOtp24;
@@ -110,7 +110,7 @@ std::uint64_t byte_of(std::uint64_t word, unsigned index) {
     return (word >> (8 * index)) & 0xFFU;
 }
 
-/// Words of everything whose header arity counts all words after the header.
+/// Words of an object whose header arity counts all words after the header.
 std::optional<std::uint64_t> plain_words(std::uint64_t arity, std::uint64_t lowest,
                                          std::uint64_t highest) {
     if (arity < lowest || arity > highest) {
@@ -191,7 +191,7 @@ bool is_external_fun(const TagScheme& scheme, std::span<const std::uint64_t> wor
     if (scheme.fun_kind_in_header) {
         return words[0] >> 16U == otp29::kFunExternal;
     }
-    // A local one of OTP 27 has its FunRef at least.
+    // A local fun of OTP 27 has at least its FunRef.
     return scheme.fun_in_header ? words[0] >> 16U == 0
                                 : word_kind(scheme, words[otp25::kFunCreator]) == WordKind::kAtom;
 }

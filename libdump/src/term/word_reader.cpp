@@ -15,8 +15,8 @@ WordStatus WordReader::read_miss(std::uint64_t address, std::uint64_t& word) {
     const std::uint64_t aligned = address - address % kBlockBytes;
     const std::uint64_t block_end = aligned + kBlockBytes;  // 0 at the very end of the addresses
 
-    // Words before the one asked for are likely to be asked for too, so the whole block is tried
-    // first; a region that begins or is absent inside the block makes that fail.
+    // Words before the requested one are likely to be needed too, so the whole block is tried
+    // first; that fails if a region begins or is absent inside the block.
     block.begin = 0;
     block.end = 0;
     if (filled_.size() < kBlocks) {
