@@ -17,6 +17,7 @@
 %%   wedged wedge|end|sleeping|spinning  wedged:tell/1
 %%   faults hang MILLISECONDS  faults:tell/1
 %%   crash HOW     crash:now/1, with which the node ends, unanswered
+%%   planted FILE  planted:write(FILE)
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
@@ -106,6 +107,8 @@ reply([<<"faults">> | What]) ->
     faults:tell(What);
 reply([<<"crash">>, How]) ->
     crash:now(How);
+reply([<<"planted">>, File]) ->
+    planted:write(File);
 reply([<<"silent">>]) ->
     pid_to_list(far:silent());
 reply([<<"running">>, Application]) ->

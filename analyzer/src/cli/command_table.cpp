@@ -14,6 +14,9 @@ namespace beamdump::cli {
     COMMAND(diff)                  \
     COMMAND(heap)                  \
     COMMAND(ports)                 \
+    COMMAND(binaries)              \
+    COMMAND(refs)                  \
+    COMMAND(search)                \
     COMMAND(atoms)                 \
     COMMAND(modules)               \
     COMMAND(ets)                   \

@@ -38,6 +38,7 @@ Result<TermWalk::Outcome> TermWalk::walk(std::uint64_t root, WalkObserver& obser
     levels_.clear();
     kept_only_.clear();
     counted_after_all_.clear();
+    immediates_ = observer.wants_immediates();
     RETURN_IF_ERROR(visit(root, observer, true, false));
     while (!levels_.empty()) {
         ASSIGN_OR_RETURN(const bool stepped, step(observer));
@@ -79,7 +80,7 @@ Result<void> TermWalk::visit(std::uint64_t word, WalkObserver& observer, bool co
     if (!leads_to_object(scheme_, word)) {
         const WordKind kind = word_kind(scheme_, word);
         outcome_.unreadable += kind == WordKind::kHeader || kind == WordKind::kUnknown ? 1 : 0;
-        return {};
+        return immediates_ ? observer.immediate(word, levels_) : Result<void>();
     }
     if (marks_.has(pointer_of(word))) {
         return visit_again(word, observer, counted);
@@ -166,6 +167,8 @@ Result<bool> TermWalk::step_list(WalkObserver& observer) {
     top.left = 2;
     if (leads_to_object(scheme_, head)) {
         RETURN_IF_ERROR(visit(head, observer, top.counted, false));
+    } else if (immediates_) {
+        RETURN_IF_ERROR(observer.immediate(head, levels_));
     }
     return true;
 }

@@ -16,6 +16,11 @@ namespace {
 
 using VisitRoot = std::function<Result<void>(const HeapRoot&)>;
 
+/// Whether a word is a root of those asked for.
+bool is_wanted(const OpenedProcess& process, std::uint64_t word, RootWords which) {
+    return which == RootWords::kAll || leads_to_object(process.scheme, word);
+}
+
 std::string frame_name(Dump& dump, const StackFrame& frame) {
     if (frame.location && frame.location->function) {
         return function_text(dump, *frame.location->function);
@@ -27,7 +32,7 @@ std::string frame_name(Dump& dump, const StackFrame& frame) {
 }
 
 Result<void> visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& visit,
-                         RootVisits& visits) {
+                         RootWords which, RootVisits& visits) {
     FrameCursor frames(process.context(), process.scheme, process.stack());
     while (const auto frame = frames.next()) {
         visits.malformed += frame->cut_short ? 1 : 0;
@@ -35,7 +40,7 @@ Result<void> visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& vi
         root.kind = RootKind::kStack;
         root.frame = frame->index;
         for (const FrameRegister& y : frame->registers) {
-            if (y.is_catch || !leads_to_object(process.scheme, y.word)) {
+            if (y.is_catch || !is_wanted(process, y.word, which)) {
                 continue;
             }
             if (root.name.empty()) {
@@ -49,10 +54,10 @@ Result<void> visit_stack(Dump& dump, OpenedProcess& process, const VisitRoot& vi
     return {};
 }
 
-Result<void> visit_arguments(OpenedProcess& process, const VisitRoot& visit) {
+Result<void> visit_arguments(OpenedProcess& process, const VisitRoot& visit, RootWords which) {
     ASSIGN_OR_RETURN(const auto words, process.arguments());
     for (std::size_t i = 0; i < words.size(); ++i) {
-        if (leads_to_object(process.scheme, (words)[i])) {
+        if (is_wanted(process, (words)[i], which)) {
             HeapRoot root;
             root.kind = RootKind::kArgument;
             root.index = i;
@@ -82,7 +87,7 @@ Result<void> visit_entries(OpenedProcess& process, const VisitRoot& visit, RootV
     return {};
 }
 
-Result<void> visit_fields(OpenedProcess& process, const VisitRoot& visit) {
+Result<void> visit_fields(OpenedProcess& process, const VisitRoot& visit, RootWords which) {
     const records::Process& facts = process.run.process;
     const std::pair<std::string_view, std::uint64_t> fields[] = {
         {"group_leader", facts.group_leader_word()},
@@ -92,7 +97,7 @@ Result<void> visit_fields(OpenedProcess& process, const VisitRoot& visit) {
         {"sequential_trace_token", facts.sequential_trace_token_word()},
     };
     for (const auto& [name, word] : fields) {
-        if (leads_to_object(process.scheme, word)) {
+        if (word != 0 && is_wanted(process, word, which)) {
             HeapRoot root;
             root.kind = RootKind::kOther;
             root.name = name;
@@ -150,12 +155,13 @@ std::string_view root_kind_text(RootKind kind) {
     return "other";
 }
 
-Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process, const VisitRoot& visit) {
+Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process, const VisitRoot& visit,
+                               RootWords which) {
     RootVisits visits;
-    RETURN_IF_ERROR(visit_stack(dump, process, visit, visits));
-    RETURN_IF_ERROR(visit_arguments(process, visit));
+    RETURN_IF_ERROR(visit_stack(dump, process, visit, which, visits));
+    RETURN_IF_ERROR(visit_arguments(process, visit, which));
     RETURN_IF_ERROR(visit_entries(process, visit, visits));
-    RETURN_IF_ERROR(visit_fields(process, visit));
+    RETURN_IF_ERROR(visit_fields(process, visit, which));
     RETURN_IF_ERROR(visit_messages(dump, process, visit, visits));
     return visits;
 }

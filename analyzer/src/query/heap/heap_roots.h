@@ -32,11 +32,15 @@ struct RootVisits {
     std::uint64_t malformed = 0;           ///< words of dictionary or stack that are not roots
 };
 
+/// Which words are told: those that lead to objects, or the others too (but catches).
+enum class RootWords : bool { kObjects, kAll };
+
 /// Calls `visit` with every root of a process, those of the runtime's collector (erl_gc.c,
 /// setup_rootset, OTP 25.2.3): y registers by frame, argument registers, dictionary, the fields
 /// that hold terms, messages. While a message is visited, the context reads its fragments; words
 /// read before are invalid then. An error of `visit` ends the visit.
 Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process,
-                               const std::function<Result<void>(const HeapRoot&)>& visit);
+                               const std::function<Result<void>(const HeapRoot&)>& visit,
+                               RootWords which = RootWords::kObjects);
 
 }  // namespace beamdump::query

@@ -1,23 +1,27 @@
 #include "query/process/process_binaries.h"
 
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/messages.h>
+
 #include <array>
 
 namespace beamdump::query {
 
 namespace {
 
-class Walk {
+using VisitBinary = std::function<void(std::uint64_t object, std::uint64_t binary)>;
+
+/// A list of off-heap things (global.h, erl_off_heap_header): all have the next one's address in
+/// the same place.
+class OffHeapWalk {
   public:
-    Walk(OpenedProcess& process, std::uint64_t limit, Excerpt<ReferencedBinary>& into)
+    OffHeapWalk(OpenedProcess& process, const VisitBinary& visit)
         : context_(process.context()),
           scheme_(process.scheme),
-          limit_(limit),
-          // A member of the list has at least three words, all of them captured.
+          // A member of a list has three words at least, all of them captured.
           left_(process.run.end.words_captured() / 3 + 1),
-          into_(into) {}
+          visit_(visit) {}
 
-    /// An off-heap list (global.h, erl_off_heap_header): all members have the next one's address in
-    /// the same field.
     void list(std::uint64_t address) {
         while (address != 0 && left_-- > 0) {
             std::array<std::uint64_t, otp25::kRefcWords> words{};
@@ -27,46 +31,51 @@ class Walk {
             }
             if (boxed_kind(scheme_, words[0]) == BoxedKind::kRefcBinary &&
                 *got > scheme_.refc_binary) {
-                binary(words[scheme_.refc_binary]);
+                visit_(address, words[scheme_.refc_binary]);
             }
             address = words[otp25::kRefcNext];
         }
     }
 
   private:
-    void binary(std::uint64_t address) {
-        ++into_.total;
-        if (limit_ != 0 && into_.items.size() >= limit_) {
-            return;
-        }
-        ReferencedBinary line{address, std::nullopt, std::nullopt};
-        if (const auto info = context_.binary_at(address)) {
-            line.size_bytes = info->size_bytes;
-            line.references = info->references;
-        }
-        into_.items.push_back(line);
-    }
-
     ProcessContext& context_;
     const TagScheme& scheme_;
-    std::uint64_t limit_;
     std::uint64_t left_;
-    Excerpt<ReferencedBinary>& into_;
+    const VisitBinary& visit_;
 };
+
+Result<void> walk_messages(Dump& dump, OpenedProcess& process, OffHeapWalk& walk) {
+    MessageWalker messages(dump.reader(), process.run);
+    for (;;) {
+        ASSIGN_OR_RETURN(const auto* entry, messages.next());
+        if (entry == nullptr) {
+            return {};
+        }
+        process.context().set_message(entry);
+        for (const auto& fragment : entry->fragment()) {
+            walk.list(fragment.off_heap_first_address());
+        }
+        process.context().set_message(nullptr);
+    }
+}
 
 }  // namespace
 
-Result<Excerpt<ReferencedBinary>> process_binaries(Dump& dump, OpenedProcess& process,
-                                                   std::uint64_t limit) {
-    Excerpt<ReferencedBinary> binaries;
-    Walk walk(process, limit, binaries);
+Result<void> visit_off_heap_binaries(Dump& dump, OpenedProcess& process, OffHeapLists lists,
+                                     const VisitBinary& visit) {
+    OffHeapWalk walk(process, visit);
     walk.list(process.run.process.off_heap_first_address());
     if (process.scheme.id != format::TermScheme::kOtp25) {
         // As process_info(binary) does from OTP 27 on (erl_bif_info.c).
         walk.list(process.run.process.writable_binaries_first_address());
     }
+    const auto is_listed = [lists](format::RegionKind kind) {
+        return kind == format::RegionKind::kHeapFragment ||
+               (lists == OffHeapLists::kAll && (kind == format::RegionKind::kMessageFragment ||
+                                                kind == format::RegionKind::kReceivedFragment));
+    };
     for (const Region& region : process.run.directory.regions) {
-        if (region.kind == format::RegionKind::kHeapFragment) {
+        if (is_listed(region.kind)) {
             walk.list(region.off_heap_first_address);
         }
     }
@@ -77,11 +86,30 @@ Result<Excerpt<ReferencedBinary>> process_binaries(Dump& dump, OpenedProcess& pr
             return wrap("reading heap fragments", std::move(record.error()));
         }
         for (const auto& region : record->region()) {
-            if (region.kind() == static_cast<std::uint32_t>(format::RegionKind::kHeapFragment)) {
+            if (is_listed(static_cast<format::RegionKind>(region.kind()))) {
                 walk.list(region.off_heap_first_address());
             }
         }
     }
+    return lists == OffHeapLists::kAll ? walk_messages(dump, process, walk) : Result<void>{};
+}
+
+Result<Excerpt<ReferencedBinary>> process_binaries(Dump& dump, OpenedProcess& process,
+                                                   std::uint64_t limit) {
+    Excerpt<ReferencedBinary> binaries;
+    const auto visit = [&](std::uint64_t, std::uint64_t binary) {
+        ++binaries.total;
+        if (limit != 0 && binaries.items.size() >= limit) {
+            return;
+        }
+        ReferencedBinary line{binary, std::nullopt, std::nullopt};
+        if (const auto info = process.context().binary_at(binary)) {
+            line.size_bytes = info->size_bytes;
+            line.references = info->references;
+        }
+        binaries.items.push_back(line);
+    };
+    RETURN_IF_ERROR(visit_off_heap_binaries(dump, process, OffHeapLists::kProcessInfo, visit));
     return binaries;
 }
 

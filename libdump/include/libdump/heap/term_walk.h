@@ -62,6 +62,13 @@ class WalkObserver {
     /// The end of the last level of `path`, after all that was first reached through it. Its
     /// `words`, which the observer may change, are added to the level before.
     [[nodiscard]] virtual Result<void> leave(std::span<WalkLevel> path) = 0;
+    /// Whether immediate() is to be called.
+    [[nodiscard]] virtual bool wants_immediates() const { return false; }
+    /// A word that is a whole term. `path` ends with the level that holds it.
+    [[nodiscard]] virtual Result<void> immediate(std::uint64_t /*word*/,
+                                                 std::span<const WalkLevel> /*path*/) {
+        return {};
+    }
 };
 
 /// Walks terms in depth-first order, each object once between two clear() of its marks. Memory: the
@@ -116,6 +123,7 @@ class TermWalk {
     AddressMarks counted_after_all_;
     std::vector<WalkLevel> levels_;
     Outcome outcome_;
+    bool immediates_ = false;
 };
 
 }  // namespace beamdump

@@ -1,0 +1,82 @@
+#include "cli/holders.h"
+
+#include "cli/every_process.h"
+#include "render/holders/holders.h"
+
+#include <libdump/base/amount_text.h>
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace beamdump::cli {
+
+Outcome report_search_gaps(Invocation& invocation, const query::ProcessesRead& read,
+                           std::uint64_t undecoded_messages, std::uint64_t unreadable) {
+    Outcome outcome = report_processes_read(invocation, read);
+    if (undecoded_messages != 0) {
+        invocation.report(
+            fmt::format("not searched: {} from other nodes that the receiver has not "
+                        "decoded yet",
+                        counted(undecoded_messages, "message")));
+    }
+    if (unreadable != 0) {
+        invocation.report(
+            fmt::format("not searched: {} with terms that are invalid or not in the "
+                        "dump",
+                        counted(unreadable, "place")));
+    }
+    outcome.incomplete = outcome.incomplete || undecoded_messages != 0 || unreadable != 0;
+    return outcome;
+}
+
+Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& question,
+                               const AnswerOptions& options) {
+    ASSIGN_OR_RETURN(auto dump, invocation.open(question.dump, all_heaps()));
+    ASSIGN_OR_RETURN(const auto target, query::parse_target(*dump, question.target));
+    std::optional<std::uint64_t> references;
+    if (target.kind == query::RefTarget::Kind::kBinary) {
+        ASSIGN_OR_RETURN(const auto binary, dump->binaries().at(target.number));
+        if (binary->has_references()) {
+            references = binary->references();
+        }
+    }
+    render::Output& out = fitted(invocation.out(), options);
+    const auto facts = query::dump_facts(*dump, question.dump);
+    std::optional<render::JsonWriter> json;
+    if (options.json) {
+        json.emplace(out, question.schema);
+        render::holders_json_begin(*json, facts, target);
+    } else {
+        render::holders_text_begin(out, facts, target);
+    }
+    ReadingProgress progress(invocation, "searching processes");
+    std::uint64_t shown = 0;
+    query::RefsOptions refs;
+    refs.sensitive = question.sensitive;
+    refs.limits = invocation.limits();
+    refs.progress = progress.callback();
+    refs.found = [&](const query::HolderLine& line) {
+        if (question.limit != 0 && shown == question.limit) {
+            return;
+        }
+        ++shown;
+        progress.end();
+        json ? render::holder_json(*json, line) : render::holder_text(out, line, facts);
+    };
+    auto answer = query::find_holders(*dump, target, refs);
+    progress.end();
+    if (!answer) {
+        return std::unexpected(answer.error());
+    }
+    if (json) {
+        render::holders_json_end(*json, *answer, references);
+    } else {
+        render::holders_text_end(out, *answer, shown, references);
+    }
+    return report_search_gaps(invocation, answer->read, answer->undecoded_messages,
+                              answer->unreadable);
+}
+
+}  // namespace beamdump::cli

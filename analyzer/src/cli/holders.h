@@ -1,0 +1,29 @@
+#pragma once
+
+#include "cli/command.h"
+#include "cli/shared_options.h"
+#include "query/holders/refs.h"
+
+#include <cstdint>
+#include <string>
+
+namespace beamdump::cli {
+
+/// How holders of one thing are asked for.
+struct HolderQuestion {
+    std::string dump;
+    std::string target;
+    std::string schema;  ///< of the answer in JSON
+    std::uint64_t limit = 20;
+    bool sensitive = false;
+};
+
+/// Writes the holders as they are found.
+Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& question,
+                               const AnswerOptions& options);
+
+/// Says what the terms of processes lack, where terms were searched.
+Outcome report_search_gaps(Invocation& invocation, const query::ProcessesRead& read,
+                           std::uint64_t undecoded_messages, std::uint64_t unreadable);
+
+}  // namespace beamdump::cli

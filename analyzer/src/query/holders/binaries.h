@@ -1,0 +1,87 @@
+#pragma once
+
+#include "query/node/dump_facts.h"
+#include "query/process/every_process.h"
+
+#include <libdump/base/budget.h>
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace beamdump::query {
+
+enum class BinarySort : std::uint8_t { kSize, kReferences };
+
+/// size or references. kUsage.
+Result<BinarySort> parse_binary_sort(std::string_view name);
+
+struct BinariesOptions {
+    BinarySort sort = BinarySort::kSize;
+    std::uint64_t limit = 20;  ///< 0: all
+    bool sensitive = false;
+    InputLimits limits;
+    ReadProgress progress = {};
+};
+
+struct NodeBinaryLine {
+    std::uint64_t address = 0;  ///< of its structure
+    std::uint64_t bytes = 0;
+    std::optional<std::uint64_t> references;  ///< the VM's count
+    std::uint64_t captured_bytes = 0;
+    /// Processes that refer to it; a crash dump does not tell.
+    std::optional<std::uint64_t> holders;
+};
+
+struct NodeBinaries {
+    DumpFacts dump;
+    std::uint64_t total = 0;
+    std::uint64_t total_bytes = 0;
+    std::vector<NodeBinaryLine> binaries;
+    std::optional<ProcessesRead> read;  ///< where holders were counted
+};
+
+/// All reference-counted binaries of the dump. Memory: 3 bits for each word of the pages that their
+/// structures are in, beyond the limit in temporary files; and the lines.
+Result<NodeBinaries> node_binaries(Dump& dump, const std::string& file,
+                                   const BinariesOptions& options);
+
+/// What one process keeps alive of binaries, in bytes of whole binaries, each once.
+struct BinaryLeakLine {
+    ProcessLine process;
+    std::uint64_t binaries = 0;
+    std::uint64_t kept_bytes = 0;
+    std::uint64_t shown_bytes = 0;   ///< parts that its terms show
+    std::uint64_t pinned_bytes = 0;  ///< the rest of binaries of which terms show a part
+    /// Of binaries that no term leads to any more; a collection drops them. A crash dump does not
+    /// tell.
+    std::optional<std::uint64_t> garbage_bytes;
+    /// Of these, the binaries that nobody else refers to: freed by a collection.
+    std::optional<std::uint64_t> releasable_bytes;
+    // The binary with most pinned bytes, if any.
+    std::uint64_t worst_address = 0;
+    std::uint64_t worst_bytes = 0;
+    std::uint64_t worst_shown_bytes = 0;
+};
+
+/// Processes that keep less are not looked at.
+inline constexpr std::uint64_t kLeastKeptBytes = 64UL << 10U;
+
+struct BinaryLeaks {
+    DumpFacts dump;
+    std::uint64_t examined = 0;             ///< processes that keep kLeastKeptBytes or more
+    std::uint64_t total = 0;                ///< of these, with pinned or garbage bytes
+    std::vector<BinaryLeakLine> processes;  ///< most pinned and garbage bytes first
+    std::uint64_t undecoded_messages = 0;
+    std::uint64_t unreadable = 0;
+    ProcessesRead read;
+};
+
+/// Reads the off-heap lists of all processes, and all terms of those that keep much.
+Result<BinaryLeaks> binary_leaks(Dump& dump, const std::string& file,
+                                 const BinariesOptions& options);
+
+}  // namespace beamdump::query

@@ -1,0 +1,273 @@
+#include "query/holders/binaries.h"
+#include "query/holders/process_sweep.h"
+#include "query/process/process_binaries.h"
+#include "query/tables/first_items.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
+#include <libdump/term/binary_content.h>
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace beamdump::query {
+
+namespace {
+
+/// Parts of one binary, as intervals of bytes.
+class ShownParts {
+  public:
+    void add(std::uint64_t first, std::uint64_t end) {
+        parts_.emplace_back(first, end);
+        if (parts_.size() >= merge_at_) {
+            merge();
+            merge_at_ = std::max(kMergeAt, 2 * parts_.size());
+        }
+    }
+
+    /// Bytes of the first `size` that some part shows.
+    std::uint64_t bytes(std::uint64_t size) {
+        merge();
+        std::uint64_t sum = 0;
+        for (const auto& [first, end] : parts_) {
+            sum += std::min(end, size) - std::min(first, size);
+        }
+        return sum;
+    }
+
+  private:
+    static constexpr std::size_t kMergeAt = 256;
+
+    void merge() {
+        std::ranges::sort(parts_);
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> merged;
+        for (const auto& [first, end] : parts_) {
+            if (!merged.empty() && first <= merged.back().second) {
+                merged.back().second = std::max(merged.back().second, end);
+            } else {
+                merged.emplace_back(first, end);
+            }
+        }
+        parts_ = std::move(merged);
+    }
+
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> parts_;
+    std::size_t merge_at_ = kMergeAt;
+};
+
+/// Collects which parts of which binaries the terms of a process show.
+class PartsVisitor final : public SweepVisitor {
+  public:
+    void begin() {
+        parts_.clear();
+        original_of_.clear();
+        partial_.clear();
+        referring_.clear();
+    }
+    [[nodiscard]] bool wants_immediates() const override { return false; }
+    /// By the address of the binary.
+    [[nodiscard]] std::unordered_map<std::uint64_t, ShownParts>& parts() { return parts_; }
+    [[nodiscard]] bool refers(std::uint64_t object) const { return referring_.contains(object); }
+
+    Result<void> met(const HeapObject& object, std::span<const WalkLevel> path) override {
+        const bool part = object.kind == BoxedKind::kSubBinary ||
+                          object.kind == BoxedKind::kSubBits ||
+                          object.kind == BoxedKind::kMatchContext;
+        if (object.is_cell || (!part && object.kind != BoxedKind::kRefcBinary)) {
+            return {};
+        }
+        if (binary_of(object) != 0) {
+            referring_.insert(object.address);
+        }
+        // From OTP 27 on, what refers to a binary is no term: parts of it are.
+        BinaryContent content;
+        if (BinaryContent::resolve(process().scheme, words(), object.address, content) !=
+                BinaryContent::Status::kFound ||
+            content.binary() == 0) {
+            return {};
+        }
+        const auto end = content.first_byte() + content.whole_bytes() +
+                         (content.bit_offset() + content.trailing_bits() + 7) / 8;
+        const Part shown{content.binary(), content.first_byte(), end};
+        if (part) {
+            partial_.insert(object.address);
+            parts_[shown.binary].add(shown.first, shown.end);
+            return {};
+        }
+        original_of_[object.address] = shown;
+        // Met through a part of it, it shows nothing more by itself.
+        if (path.empty() || !partial_.contains(path.back().address)) {
+            parts_[shown.binary].add(shown.first, shown.end);
+        } else {
+            parts_.try_emplace(shown.binary);
+        }
+        return {};
+    }
+
+    Result<void> again(std::uint64_t address, std::span<WalkLevel> path) override {
+        const auto known = original_of_.find(address);
+        if (known != original_of_.end() &&
+            (path.empty() || !partial_.contains(path.back().address))) {
+            parts_[known->second.binary].add(known->second.first, known->second.end);
+        }
+        return {};
+    }
+
+  private:
+    struct Part {
+        std::uint64_t binary = 0;
+        std::uint64_t first = 0;
+        std::uint64_t end = 0;
+    };
+    std::unordered_map<std::uint64_t, ShownParts> parts_;
+    std::unordered_map<std::uint64_t, Part> original_of_;  ///< by the object that refers to it
+    std::unordered_set<std::uint64_t> partial_;            ///< sub binaries and match contexts
+    std::unordered_set<std::uint64_t> referring_;
+};
+
+class LeakSearch {
+  public:
+    LeakSearch(Dump& dump, const BinariesOptions& options, BinaryLeaks& answer)
+        : dump_(dump),
+          of_crash_dump_(is_of_crash_dump(dump)),
+          answer_(answer),
+          sweep_(options.limits),
+          first_(options.limit, [](const BinaryLeakLine& a, const BinaryLeakLine& b) {
+              return lost(a) > lost(b);
+          }) {}
+
+    Result<void> examine(OpenedProcess& process) {
+        Kept kept;
+        const auto visit = [&](std::uint64_t object, std::uint64_t binary) {
+            kept.entries.emplace_back(object, binary);
+            ++kept.references[binary];
+        };
+        RETURN_IF_ERROR(visit_off_heap_binaries(dump_, process, OffHeapLists::kAll, visit));
+        BinaryLeakLine line;
+        line.process = process.line;
+        if (!of_crash_dump_) {
+            add_kept(process, kept.references, line);
+            if (line.kept_bytes < kLeastKeptBytes) {
+                return {};
+            }
+        }
+        visitor_.begin();
+        RETURN_IF_ERROR(sweep_.run(dump_, process, visitor_));
+        if (of_crash_dump_) {
+            // It has what the VM's own walk from the roots met, and no lists.
+            for (const auto& [binary, parts] : visitor_.parts()) {
+                kept.references[binary] = 1;
+            }
+            add_kept(process, kept.references, line);
+            if (line.kept_bytes < kLeastKeptBytes) {
+                return {};
+            }
+        } else {
+            add_garbage(process, kept, line);
+        }
+        add_parts(process, line);
+        ++answer_.examined;
+        if (lost(line) != 0) {
+            ++answer_.total;
+            first_.add(std::move(line));
+        }
+        return {};
+    }
+
+    void finish() {
+        answer_.processes = first_.take();
+        answer_.undecoded_messages = sweep_.counts().undecoded_messages;
+        answer_.unreadable = sweep_.counts().unreadable;
+    }
+
+  private:
+    struct Kept {
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> entries;  ///< object, binary
+        std::unordered_map<std::uint64_t, std::uint64_t> references;   ///< by binary
+    };
+
+    static std::uint64_t lost(const BinaryLeakLine& line) {
+        return line.pinned_bytes + line.garbage_bytes.value_or(0);
+    }
+
+    static void add_kept(OpenedProcess& process,
+                         const std::unordered_map<std::uint64_t, std::uint64_t>& references,
+                         BinaryLeakLine& line) {
+        for (const auto& [binary, count] : references) {
+            if (const auto info = process.context().binary_at(binary)) {
+                ++line.binaries;
+                line.kept_bytes += info->size_bytes;
+            }
+        }
+    }
+
+    /// A binary is freed with its last reference.
+    void add_garbage(OpenedProcess& process, const Kept& kept, BinaryLeakLine& line) {
+        std::unordered_map<std::uint64_t, std::uint64_t> dead;
+        for (const auto& [object, binary] : kept.entries) {
+            dead[binary] += visitor_.refers(object) ? 0 : 1;
+        }
+        line.garbage_bytes = line.releasable_bytes = 0;
+        for (const auto& [binary, count] : dead) {
+            const auto info = process.context().binary_at(binary);
+            if (!info || count != kept.references.at(binary)) {
+                continue;
+            }
+            *line.garbage_bytes += info->size_bytes;
+            *line.releasable_bytes += info->references == count ? info->size_bytes : 0;
+        }
+    }
+
+    void add_parts(OpenedProcess& process, BinaryLeakLine& line) {
+        std::uint64_t worst = 0;
+        for (auto& [binary, parts] : visitor_.parts()) {
+            const auto info = process.context().binary_at(binary);
+            if (!info) {
+                continue;
+            }
+            const std::uint64_t shown = parts.bytes(info->size_bytes);
+            const std::uint64_t pinned = info->size_bytes - shown;
+            line.shown_bytes += shown;
+            line.pinned_bytes += pinned;
+            if (pinned > worst || (pinned == worst && pinned != 0 && binary < line.worst_address)) {
+                worst = pinned;
+                line.worst_address = binary;
+                line.worst_bytes = info->size_bytes;
+                line.worst_shown_bytes = shown;
+            }
+        }
+    }
+
+    Dump& dump_;
+    bool of_crash_dump_;
+    BinaryLeaks& answer_;
+    ProcessSweep sweep_;
+    PartsVisitor visitor_;
+    FirstItems<BinaryLeakLine, std::function<bool(const BinaryLeakLine&, const BinaryLeakLine&)>>
+        first_;
+};
+
+}  // namespace
+
+Result<BinaryLeaks> binary_leaks(Dump& dump, const std::string& file,
+                                 const BinariesOptions& options) {
+    BinaryLeaks answer;
+    answer.dump = dump_facts(dump, file);
+    LeakSearch search(dump, options, answer);
+    auto read = visit_processes(
+        dump, {.sensitive = true, .use = HeapUse::kWhole, .progress = options.progress},
+        [&search](OpenedProcess& process) { return search.examine(process); });
+    if (!read) {
+        return wrap("looking at the binaries of processes", std::move(read.error()));
+    }
+    answer.read = *read;
+    search.finish();
+    return answer;
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "query/holders/process_sweep.h"
+#include "query/node/dump_facts.h"
+#include "query/node/process_line.h"
+#include "query/process/every_process.h"
+
+#include <libdump/base/budget.h>
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beamdump::query {
+
+/// What holders are searched of.
+struct RefTarget {
+    enum class Kind : std::uint8_t {
+        kPid,
+        kPort,
+        kReference,
+        kExternal,  ///< pid, port or reference of another node
+        kBinary,    ///< reference-counted, by the address of its structure
+    };
+    Kind kind = Kind::kPid;
+    /// Pid: owner id. Port: number. Binary: address.
+    std::uint64_t number = 0;
+    std::string text;  ///< as Erlang prints it; a binary's address
+};
+
+std::string_view target_kind_text(RefTarget::Kind kind);
+
+/// `<0.12.0>` in any spelling, a registered name, `#Port<0.5>`, `#Ref<0.1.2.3>`, `0x7f001234` of a
+/// binary. kUsage or kNotFound.
+Result<RefTarget> parse_target(Dump& dump, std::string_view text);
+
+/// The part of a binary that a term shows, in bytes.
+struct BinarySlice {
+    std::uint64_t first = 0;
+    std::uint64_t bytes = 0;
+};
+
+struct HolderLine {
+    ProcessLine process;
+    TermPlace place;
+    std::optional<BinarySlice> slice;  ///< of a binary
+};
+
+struct RefsOptions {
+    bool sensitive = false;
+    InputLimits limits;
+    ReadProgress progress = {};
+    /// Told each holder as it is found.
+    std::function<void(const HolderLine&)> found;
+};
+
+struct RefsAnswer {
+    std::uint64_t found = 0;      ///< places
+    std::uint64_t processes = 0;  ///< that hold it
+    /// Of a binary: entries of off-heap lists that no root leads to, which a collection removes.
+    std::uint64_t garbage = 0;
+    std::uint64_t undecoded_messages = 0;
+    std::uint64_t unreadable = 0;
+    ProcessesRead read;
+};
+
+/// Searches stacks, registers, heaps, dictionaries, messages, links and monitors of all processes.
+/// Of objects that a process refers to several times, the first place; of a binary, every one.
+/// Memory: ProcessSweep's.
+Result<RefsAnswer> find_holders(Dump& dump, const RefTarget& target, const RefsOptions& options);
+
+}  // namespace beamdump::query

@@ -1,0 +1,201 @@
+#include "query/holders/search.h"
+
+#include "query/holders/pattern_match.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/heap/largest_terms.h>
+#include <libdump/heap/term_sizes.h>
+#include <libdump/term/binary_content.h>
+
+#include <algorithm>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace beamdump::query {
+
+namespace {
+
+/// Says which terms are searched for.
+class TermTest {
+  public:
+    TermTest() = default;
+    TermTest(const TermTest&) = delete;
+    TermTest& operator=(const TermTest&) = delete;
+    virtual ~TermTest() = default;
+
+    virtual bool passes(const TagScheme& scheme, WordReader& reader, std::uint64_t word) = 0;
+    [[nodiscard]] virtual std::uint64_t partial_binaries() const { return 0; }
+};
+
+class PatternTest final : public TermTest {
+  public:
+    explicit PatternTest(PatternMatch match) : match_(std::move(match)) {}
+
+    bool passes(const TagScheme& scheme, WordReader& reader, std::uint64_t word) override {
+        return match_.matches(scheme, reader, word);
+    }
+
+  private:
+    PatternMatch match_;
+};
+
+/// Text in atoms, binaries and lists of characters.
+class TextTest final : public TermTest {
+  public:
+    explicit TextTest(std::string text) : text_(std::move(text)) {}
+
+    Result<void> find_atoms(AtomTable& atoms) {
+        return atoms.visit_newest_first([this](std::uint32_t index, const std::string& name) {
+            if (name.contains(text_)) {
+                atoms_.insert(index);
+            }
+        });
+    }
+
+    bool passes(const TagScheme& scheme, WordReader& reader, std::uint64_t word) override {
+        switch (word_kind(scheme, word)) {
+            case WordKind::kAtom:
+                return atoms_.contains(table_index(word));
+            case WordKind::kList: {
+                const auto characters = list_characters(scheme, reader, word, kMaxCharacters);
+                return characters && characters->contains(text_);
+            }
+            case WordKind::kBoxed: {
+                const auto object = heap_object(scheme, reader, word);
+                return object && is_in_binary(scheme, reader, *object);
+            }
+            default:
+                return false;
+        }
+    }
+    [[nodiscard]] std::uint64_t partial_binaries() const override { return partial_; }
+
+  private:
+    static constexpr std::size_t kMaxCharacters = 1U << 20U;
+    static constexpr std::size_t kBlock = 64U << 10U;
+
+    bool is_in_binary(const TagScheme& scheme, WordReader& reader, const HeapObject& object) {
+        BinaryContent content;
+        const bool binary =
+            object.kind == BoxedKind::kRefcBinary || object.kind == BoxedKind::kHeapBinary ||
+            object.kind == BoxedKind::kSubBinary || object.kind == BoxedKind::kSubBits;
+        if (!binary || BinaryContent::resolve(scheme, reader, object.address, content) !=
+                           BinaryContent::Status::kFound) {
+            return false;
+        }
+        std::string held;
+        std::vector<std::uint8_t> block(std::min<std::uint64_t>(kBlock, content.captured_bytes()));
+        for (std::uint64_t at = 0; !block.empty() && at < content.captured_bytes();) {
+            const std::size_t got = content.octets(reader, at, block);
+            if (got == 0) {
+                break;
+            }
+            held.append(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got));
+            if (held.contains(text_)) {
+                return true;
+            }
+            // What may be the beginning of the text stays.
+            held.erase(0, held.size() - std::min(held.size(), text_.size() - 1));
+            at += got;
+        }
+        partial_ += content.is_whole() ? 0 : 1;
+        return false;
+    }
+
+    std::string text_;
+    std::unordered_set<std::uint64_t> atoms_;
+    std::uint64_t partial_ = 0;
+};
+
+class SearchVisitor final : public SweepVisitor {
+  public:
+    SearchVisitor(TermTest& test, const SearchOptions& options, SearchAnswer& answer)
+        : test_(test), options_(options), answer_(answer) {}
+
+    void begin() { found_ = 0; }
+    [[nodiscard]] std::uint64_t found() const { return found_; }
+
+    Result<void> immediate(std::uint64_t word, std::span<const WalkLevel> path) override {
+        return try_term(word, path, false);
+    }
+    Result<void> met(const HeapObject& object, std::span<const WalkLevel> path) override {
+        return is_inner_cell(object, path)
+                   ? Result<void>()
+                   : try_term(word_to(process().scheme, object.address, object.is_cell), path,
+                              true);
+    }
+
+  private:
+    Result<void> try_term(std::uint64_t word, std::span<const WalkLevel> path, bool object) {
+        if (!test_.passes(process().scheme, words(), word)) {
+            return {};
+        }
+        ++found_;
+        ++answer_.found;
+        if (options_.limit != 0 && answer_.found > options_.limit) {
+            return {};
+        }
+        FoundTerm term;
+        term.process = process().line;
+        term.place = place(path);
+        if (object) {
+            TermSizer sizer(process().scheme, words());
+            ASSIGN_OR_RETURN(const auto sizes, sizer.sizes(word));
+            term.words = sizes.shared;
+        }
+        term.text = text(word, options_.term_bytes);
+        options_.found(term);
+        return {};
+    }
+
+    TermTest& test_;
+    const SearchOptions& options_;
+    SearchAnswer& answer_;
+    std::uint64_t found_ = 0;
+};
+
+Result<std::unique_ptr<TermTest>> make_test(Dump& dump, const SearchOptions& options,
+                                            SearchAnswer& answer) {
+    if (options.pattern) {
+        ASSIGN_OR_RETURN(auto match, PatternMatch::make(dump.atoms(), *options.pattern));
+        answer.unknown_atoms = match.unknown_atoms();
+        return std::make_unique<PatternTest>(std::move(match));
+    }
+    auto test = std::make_unique<TextTest>(options.text);
+    RETURN_IF_ERROR(test->find_atoms(dump.atoms()));
+    return test;
+}
+
+}  // namespace
+
+Result<SearchAnswer> search_terms(Dump& dump, const SearchOptions& options) {
+    SearchAnswer answer;
+    ASSIGN_OR_RETURN(const auto test, make_test(dump, options, answer));
+    if (!answer.unknown_atoms.empty()) {
+        return answer;
+    }
+    SearchVisitor visitor(*test, options, answer);
+    ProcessSweep sweep(options.limits);
+    const auto visit = [&](OpenedProcess& process) -> Result<void> {
+        visitor.begin();
+        RETURN_IF_ERROR(sweep.run(dump, process, visitor));
+        answer.processes += visitor.found() != 0 ? 1 : 0;
+        return {};
+    };
+    auto read = visit_processes(
+        dump,
+        {.sensitive = options.sensitive, .use = HeapUse::kWhole, .progress = options.progress},
+        visit);
+    if (!read) {
+        return wrap("searching the processes", std::move(read.error()));
+    }
+    answer.read = *read;
+    answer.partial_binaries = test->partial_binaries();
+    answer.undecoded_messages = sweep.counts().undecoded_messages;
+    answer.unreadable = sweep.counts().unreadable;
+    return answer;
+}
+
+}  // namespace beamdump::query

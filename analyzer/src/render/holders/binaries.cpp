@@ -1,0 +1,123 @@
+#include "render/holders/binaries.h"
+
+#include "render/process_table.h"
+#include "render/shared/json.h"
+#include "render/shared/layout.h"
+#include "render/shared/process_counts.h"
+#include "render/shared/table.h"
+#include "render/shared/units.h"
+
+#include <fmt/format.h>
+
+namespace beamdump::render {
+
+void binaries_text(Output& output, const query::NodeBinaries& answer) {
+    print_layout_notice(output, answer.dump.layout);
+    const Marks marks(answer.dump.layout);
+    output.print("{}, {}\n\n",
+                 counted(answer.total, "reference-counted binary", "reference-counted binaries"),
+                 bytes_text(answer.total_bytes));
+    if (answer.binaries.empty()) {
+        return;
+    }
+    Table table({{"ADDRESS"},
+                 {"SIZE", Align::kRight},
+                 {"REFERENCES", Align::kRight},
+                 {"PROCESSES", Align::kRight},
+                 {"CAPTURED", Align::kRight}});
+    for (const auto& line : answer.binaries) {
+        table.add({fmt::format("{:#x}", line.address), marks("size_bytes", bytes_text(line.bytes)),
+                   marks("references", line.references ? count_text(*line.references) : "?"),
+                   marks("binary", line.holders ? count_text(*line.holders) : "?"),
+                   bytes_text(line.captured_bytes)});
+    }
+    table.print(output);
+    if (const auto shown = answer.binaries.size(); shown < answer.total) {
+        output.print("{} more; --limit 0 shows all\n", count_text(answer.total - shown));
+    }
+}
+
+void binaries_json(Output& output, const query::NodeBinaries& answer) {
+    JsonWriter json(output, "beamdump.binaries/1");
+    write_dump(json, "dump", answer.dump);
+    json.member("total", answer.total);
+    json.member("total_bytes", answer.total_bytes);
+    if (answer.read) {
+        write_processes_read(json, *answer.read);
+    }
+    write_objects(json, "binaries", answer.binaries, [&json](const query::NodeBinaryLine& line) {
+        json.hex_member("address", line.address);
+        json.member("size_bytes", line.bytes);
+        json.member("references", line.references);
+        json.member("holding_processes", line.holders);
+        json.member("captured_bytes", line.captured_bytes);
+    });
+    json.finish();
+}
+
+void binary_leaks_text(Output& output, const query::BinaryLeaks& answer) {
+    print_layout_notice(output, answer.dump.layout);
+    const Marks marks(answer.dump.layout);
+    output.print("{} {} {} of binaries or more; {} of them more than their terms show\n",
+                 counted(answer.examined, "process", "processes"),
+                 answer.examined == 1 ? "keeps" : "keep", bytes_text(query::kLeastKeptBytes),
+                 count_text(answer.total));
+    if (answer.processes.empty()) {
+        return;
+    }
+    output.write("\n");
+    Table table({{"PID"},
+                 {"NAME OR INITIAL CALL", Align::kLeft, true},
+                 {"BINARIES", Align::kRight},
+                 {"KEPT", Align::kRight},
+                 {"SHOWN", Align::kRight},
+                 {"PINNED", Align::kRight},
+                 {"GARBAGE", Align::kRight},
+                 {"WORST PINNED"}});
+    for (const auto& line : answer.processes) {
+        table.add(
+            {marks("pid", line.process.pid), process_name(line.process, marks),
+             count_text(line.binaries), marks("binary", bytes_text(line.kept_bytes)),
+             bytes_text(line.shown_bytes), bytes_text(line.pinned_bytes),
+             line.garbage_bytes ? bytes_text(*line.garbage_bytes) : "?",
+             line.worst_address == 0
+                 ? ""
+                 : fmt::format("{:#x}: {} of {} shown", line.worst_address,
+                               bytes_text(line.worst_shown_bytes), bytes_text(line.worst_bytes))});
+    }
+    table.print(output);
+    if (const auto shown = answer.processes.size(); shown < answer.total) {
+        output.print("{} more; --limit 0 shows all\n", count_text(answer.total - shown));
+    }
+}
+
+void binary_leaks_json(Output& output, const query::BinaryLeaks& answer) {
+    JsonWriter json(output, "beamdump.binaries/1");
+    write_dump(json, "dump", answer.dump);
+    json.member("examined", answer.examined);
+    json.member("total", answer.total);
+    json.member("undecoded_messages", answer.undecoded_messages);
+    json.member("unreadable", answer.unreadable);
+    write_processes_read(json, answer.read);
+    write_objects(json, "leaks", answer.processes, [&json](const query::BinaryLeakLine& line) {
+        json.begin_object("process");
+        write_process_members(json, line.process);
+        json.end_object();
+        json.member("binaries", line.binaries);
+        json.member("kept_bytes", line.kept_bytes);
+        json.member("shown_bytes", line.shown_bytes);
+        json.member("pinned_bytes", line.pinned_bytes);
+        json.member("garbage_bytes", line.garbage_bytes);
+        json.member("releasable_bytes", line.releasable_bytes);
+        if (line.worst_address != 0) {
+            json.begin_object("worst");
+            json.hex_member("address", line.worst_address);
+            json.member("size_bytes", line.worst_bytes);
+            json.member("shown_bytes", line.worst_shown_bytes);
+            json.end_object();
+        }
+    });
+    json.finish();
+}
+
+}  // namespace beamdump::render

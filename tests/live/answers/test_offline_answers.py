@@ -1,0 +1,149 @@
+"""What is searched over the whole node is what the node says: atoms, modules, groups, trees, the holders
+of binaries, pids and references, terms by a pattern. The dump is made first, the node asked then."""
+
+import collections
+import pathlib
+import tempfile
+import unittest
+
+from support import tools
+from support.node import start_workload
+
+BYTES = 280000
+
+
+class OfflineAnswers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.node = start_workload("planted")
+        cls.addClassCleanup(cls.node.stop)
+        cls.dump = scratch / "planted.beamdump"
+        tools.capture(cls.node, cls.dump, "--binary-bytes", "all")
+        told = scratch / "told"
+        assert cls.node.ask(f"planted {told}") == "written"
+        cls.told = collections.defaultdict(list)
+        for line in told.read_text().splitlines():
+            what, *words = line.split()
+            cls.told[what].append(words)
+        cls.pids = dict(cls.told["name"])
+
+    def ask(self, command, *arguments):
+        return tools.analyze_json(command, self.dump, *arguments)
+
+    def holders(self, target):
+        answer = self.ask("refs", target, "--limit", "0")
+        places = collections.defaultdict(list)
+        for holder in answer["holders"]:
+            places[holder["process"]["pid"]].append(
+                " -> ".join([holder["root"], *holder["path"]]))
+        return places
+
+    def test_atoms(self):
+        count, limit = map(int, self.told["atoms"][0])
+        answer = self.ask("atoms", "--filter", "planted_param_")
+        # Questions make atoms, and nothing removes one.
+        self.assertLessEqual(answer["count"], count)
+        self.assertGreater(answer["count"], count - 50)
+        self.assertEqual(answer["limit"], limit)
+        (group,) = [group for group in answer["groups"] if group["count"] > 1]
+        self.assertEqual((group["atoms"], group["count"], group["newest"]),
+                         ("planted_param_N", 500, "planted_param_500"))
+        self.assertEqual(group["bytes"], sum(len(f"planted_param_{n}") for n in range(1, 501)))
+
+    def test_modules(self):
+        answer = self.ask("modules", "--limit", "0", "--users")
+        current = {module["name"]: module for module in answer["modules"]
+                   if module["instance"] == "current"}
+        md5 = dict(self.told["module"])
+        self.assertEqual({name: current[name].get("md5") for name in md5}, md5)
+        (old,) = [module for module in answer["modules"] if module["instance"] == "old"]
+        self.assertEqual((old["name"], old["users"]),
+                         ("planted_old", [self.pids["planted_old_user"]]))
+        # The literal and the name of the source file, a list of characters.
+        self.assertEqual(current["planted_old"]["literal_bytes"],
+                         8 * int(self.told["literal"][0][0]) + 16 * len("planted_old.erl"))
+        print(f"{len(md5)} modules are the node's")
+
+    def test_groups_and_tree(self):
+        children = {pid for (pid,) in self.told["child"]}
+        groups = {group.get("name"): group for group in
+                  self.ask("processes", "--group-by", "supervisor", "--limit", "0")["groups"]}
+        self.assertEqual(groups["planted_sup"]["count"], len(children))
+        groups = {group.get("name"): group for group in
+                  self.ask("processes", "--group-by", "initial_call", "--limit", "0")["groups"]}
+        self.assertEqual(groups["planted:child/2"]["count"], len(children))
+        groups = {group.get("name"): group for group in
+                  self.ask("processes", "--group-by", "application", "--limit", "0")["groups"]}
+        self.assertIn("kernel", groups)
+        lines = self.ask("tree", "planted_sup")["lines"]
+        self.assertEqual(lines[0]["subtree_processes"], len(children) + 1)
+        self.assertEqual({line["process"]["pid"] for line in lines[1:]}, children)
+        self.assertEqual(lines[0]["subtree_memory"],
+                         sum(line["process"]["memory"] for line in lines))
+
+    def test_binaries(self):
+        told = collections.defaultdict(set)
+        facts = {}
+        for pid, address, size, references in self.told["binary"]:
+            told[f"{int(address):#x}"].add(pid)
+            facts[f"{int(address):#x}"] = (int(size), int(references))
+        ours = {binary["address"]: binary
+                for binary in self.ask("binaries", "--limit", "0")["binaries"]}
+        planted = {self.pids[name] for name in
+                   ("planted_whole", "planted_part", "planted_garbage", "planted_holder")}
+        compared = 0
+        for address, pids in told.items():
+            if pids & planted and address in ours:
+                compared += 1
+                self.assertEqual(ours[address]["size_bytes"], facts[address][0])
+                self.assertEqual(ours[address]["references"], facts[address][1])
+                self.assertEqual(ours[address]["holding_processes"], len(pids))
+        self.assertGreaterEqual(compared, 2)
+        (big,) = [address for address, pids in told.items()
+                  if {self.pids["planted_whole"], self.pids["planted_part"]} <= pids]
+        places = {(holder["process"]["pid"], holder["first_byte"], holder["bytes"])
+                  for holder in self.ask("binaries", big, "--limit", "0")["holders"]}
+        self.assertIn((self.pids["planted_whole"], 0, BYTES), places)
+        self.assertIn((self.pids["planted_part"], 1000, 100), places)
+
+    def test_leaks(self):
+        leaks = {leak["process"]["pid"]: leak
+                 for leak in self.ask("binaries", "--leaks", "--limit", "0")["leaks"]}
+        part = leaks[self.pids["planted_part"]]
+        self.assertEqual((part["pinned_bytes"], part["shown_bytes"]), (BYTES - 100, 100))
+        garbage = leaks[self.pids["planted_garbage"]]
+        self.assertEqual(garbage["releasable_bytes"], BYTES)
+        self.assertNotIn(self.pids["planted_whole"], leaks)
+
+    def test_refs(self):
+        target = self.pids["planted_target"]
+        places = self.holders("planted_target")
+        holder = places[self.pids["planted_holder"]]
+        self.assertIn("link", holder)
+        self.assertIn("monitor", holder)
+        self.assertIn("dictionary planted_list -> item 2", holder)
+        self.assertTrue(any(place.startswith("y(") and "element 3" in place for place in holder),
+                        holder)
+        self.assertEqual(places[self.pids["planted_mailbox"]],
+                         ["message 0 -> element 2 -> item 1 -> element 2"])
+        self.assertIn("monitored_by", self.holders("planted_holder")[target])
+        (reference,) = self.told["reference"][0]
+        self.assertIn("dictionary planted_reference -> element 2",
+                      self.holders(reference)[self.pids["planted_holder"]])
+
+    def test_search(self):
+        holder = self.pids["planted_holder"]
+        for pattern in ("{planted_state, _, #{id := 7}, _}",
+                        "{:planted_state, 7, %{name: \"planted name\"}, %{50 => 2500}}"):
+            answer = self.ask("search", pattern)
+            self.assertEqual([term["process"]["pid"] for term in answer["terms"]], [holder])
+        self.assertEqual(self.ask("search", "{planted_state, 8, _, _}")["found"], 0)
+        self.assertEqual(self.ask("search", "#{50 := 2500, 51 := 2500}")["found"], 0)
+        texts = {term["term"] for term in self.ask("search", "--text", "planted text")["terms"]
+                 if term["process"]["pid"] == holder}
+        self.assertEqual(texts, {'"planted text"'})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

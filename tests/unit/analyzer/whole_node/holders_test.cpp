@@ -1,0 +1,251 @@
+#include "program.h"
+#include "query/holders/binaries.h"
+#include "query/holders/pattern.h"
+#include "query/holders/refs.h"
+#include "query/holders/search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace beamdump::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+// Headers of OTP 25 (erl_term.h): a ProcBin has five more words, an ErlSubBin three and the
+// original.
+constexpr std::uint64_t kProcBinHeader = 5U << 6U | 8U << 2U;
+constexpr std::uint64_t kSubBinHeader = 3U << 6U | 10U << 2U;
+constexpr std::uint64_t kSplitBytes = 1U << 20U;
+constexpr std::uint64_t kSplitBinary = kBinaryBase;
+constexpr std::uint64_t kDeadBinary = kBinaryBase + 64;
+
+/// A process with <<_:1000/binary, Part:10/binary, _/binary>> of kSplitBinary in y(0) and x(0),
+/// kDeadBinary as garbage, and a pid in its dictionary.
+SampleProcess holder(std::uint64_t number) {
+    SampleProcess process;
+    process.number = number;
+    const std::uint64_t heap = heap_of(number);
+    process.heap = {// 0: the ProcBin of kSplitBinary
+                    kProcBinHeader, kSplitBytes, heap + 6 * 8, kSplitBinary, kSplitBinary + 24, 0,
+                    // 6: the ProcBin of kDeadBinary, to which nothing leads
+                    kProcBinHeader, kSplitBytes, 0, kDeadBinary, kDeadBinary + 24, 0,
+                    // 12: the part
+                    kSubBinHeader, 10, 1000, 0, boxed_word(heap),
+                    // 17: {loop, [<0.77.0>]}
+                    tuple_header(2), atom_word(kLoopAtom), list_word(heap + 20 * 8),
+                    // 20
+                    pid_word(77), kNil};
+    process.off_heap = heap;
+    process.stack = {boxed_word(heap + 12 * 8), kNormalExit};
+    process.instruction_address = 0x7050;
+    process.dictionary = {boxed_word(heap + 17 * 8)};
+    return process;
+}
+
+class HoldersTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        SampleDump dump;
+        records::Binaries binaries;
+        for (const std::uint64_t address : {kSplitBinary, kDeadBinary}) {
+            auto* binary = binaries.add_binary();
+            binary->set_address(address);
+            binary->set_data_address(address + 24);
+            binary->set_size_bytes(kSplitBytes);
+            binary->set_references(address == kSplitBinary ? 2 : 1);
+            binary->set_prefix("0123");
+        }
+        const std::uint64_t offset = dump.builder().append(format::RecordKind::kBinaries, binaries);
+        records::BinaryIndexPage page;
+        for (const auto& binary : binaries.binary()) {
+            page.add_address(binary.address());
+            page.add_record_offset(offset);
+        }
+        auto* ref = dump.builder().trailer().add_binary_pages();
+        ref->set_lowest_address(kSplitBinary);
+        ref->set_highest_address(kDeadBinary);
+        ref->set_count(2);
+        ref->set_offset(dump.builder().append(format::RecordKind::kBinaryIndexPage, page));
+        dump.add(holder(1));
+        SampleProcess secret = holder(2);
+        secret.sensitive = true;
+        dump.add(secret);
+        program_.put("holders.beamdump", dump.finish());
+        dump_ = expect_value(Dump::open(program_.path("holders.beamdump")));
+    }
+
+    query::RefsAnswer find(const std::string& target, bool sensitive = false) {
+        lines_.clear();
+        query::RefsOptions options;
+        options.sensitive = sensitive;
+        options.found = [this](const query::HolderLine& line) {
+            std::string text = line.process.pid + " " + line.place.root;
+            for (const auto& step : line.place.path) {
+                text += ", " + step;
+            }
+            if (line.slice) {
+                text += fmt::format(" {}+{}", line.slice->first, line.slice->bytes);
+            }
+            lines_.push_back(text);
+        };
+        return expect_value(query::find_holders(
+            *dump_, expect_value(query::parse_target(*dump_, target)), options));
+    }
+
+    Program program_;
+    std::unique_ptr<Dump> dump_;
+    std::vector<std::string> lines_;
+};
+
+TEST_F(HoldersTest, APidIsFoundInTermsLinksAndMonitors) {
+    auto answer = find("<0.77.0>");
+    EXPECT_THAT(lines_, ElementsAre("<0.1.0> dictionary loop, item 1"));
+    EXPECT_EQ(answer.processes, 1);
+    EXPECT_EQ(answer.read.sensitive, 1);
+    find("<0.77.0>", true);
+    EXPECT_EQ(lines_.size(), 2);
+    // All have these as group leader, in a link and in a monitor.
+    find("<0.1.0>");
+    EXPECT_THAT(lines_, UnorderedElementsAre("<0.1.0> group_leader", "<0.1.0> link"));
+    find("<0.2.0>");
+    EXPECT_THAT(lines_, ElementsAre("<0.1.0> monitor"));
+    find("#Ref<0.9.8.7>");
+    EXPECT_THAT(lines_, ElementsAre("<0.1.0> monitor"));
+    answer = find("#Port<0.5>");
+    EXPECT_EQ(answer.found, 0);
+}
+
+TEST_F(HoldersTest, ABinaryIsFoundByEachPart) {
+    auto answer = find("0x90000000");
+    EXPECT_THAT(lines_, ElementsAre("<0.1.0> y(0) of frame 0, demo:loop/2 1000+10"));
+    EXPECT_EQ(answer.garbage, 0);
+    answer = find("0x90000040");
+    EXPECT_THAT(lines_, ElementsAre());
+    EXPECT_EQ(answer.garbage, 1);
+    const Ran ran = program_.run({"binaries", "holders.beamdump", "0x90000000"});
+    EXPECT_THAT(ran.out, HasSubstr("bytes 1,000 to 1,010\n1 place in 1 process; the VM counts 2 "
+                                   "references\n"));
+    EXPECT_EQ(ran.status, 3);
+    EXPECT_EQ(program_.run({"binaries", "holders.beamdump", "0x123"}).status, 1);
+    EXPECT_EQ(program_.run({"refs", "holders.beamdump", "#Port<x>"}).status, 2);
+}
+
+TEST_F(HoldersTest, BinariesAreListedWithTheirHolders) {
+    query::BinariesOptions options;
+    const auto answer = expect_value(query::node_binaries(*dump_, "holders.beamdump", options));
+    EXPECT_EQ(answer.total, 2);
+    EXPECT_EQ(answer.total_bytes, 2 * kSplitBytes);
+    ASSERT_EQ(answer.binaries.size(), 2);
+    EXPECT_EQ(answer.binaries[0].address, kSplitBinary);
+    EXPECT_EQ(answer.binaries[0].references, 2);
+    EXPECT_EQ(answer.binaries[0].holders, 2);
+    EXPECT_EQ(answer.binaries[0].captured_bytes, 4);
+}
+
+TEST_F(HoldersTest, LeaksArePartsAndGarbage) {
+    query::BinariesOptions options;
+    const auto answer = expect_value(query::binary_leaks(*dump_, "holders.beamdump", options));
+    EXPECT_EQ(answer.examined, 2);
+    ASSERT_EQ(answer.processes.size(), 2);
+    const auto& line = answer.processes[0];
+    EXPECT_EQ(line.binaries, 2);
+    EXPECT_EQ(line.kept_bytes, 2 * kSplitBytes);
+    EXPECT_EQ(line.shown_bytes, 10);
+    EXPECT_EQ(line.pinned_bytes, kSplitBytes - 10);
+    EXPECT_EQ(line.garbage_bytes, kSplitBytes);
+    // The VM counts one reference to it, which is this process's.
+    EXPECT_EQ(line.releasable_bytes, kSplitBytes);
+    EXPECT_EQ(line.worst_address, kSplitBinary);
+    EXPECT_EQ(line.worst_shown_bytes, 10);
+}
+
+TEST(Pattern, SyntaxOfErlangAndElixir) {
+    using Kind = query::Pattern::Kind;
+    const auto erlang = expect_value(query::parse_pattern("{state, _, #{id := 7, \"k\" => X}}"));
+    const auto elixir = expect_value(query::parse_pattern("{:state, _, %{:id => 7, \"k\" => x}}"));
+    for (const auto& pattern : {erlang, elixir}) {
+        EXPECT_EQ(pattern.kind, Kind::kTuple);
+        ASSERT_EQ(pattern.items.size(), 3);
+        EXPECT_EQ(pattern.items[0].text, "state");
+        EXPECT_EQ(pattern.items[1].kind, Kind::kAny);
+        ASSERT_EQ(pattern.items[2].items.size(), 4);
+        EXPECT_EQ(pattern.items[2].items[0].text, "id");
+        EXPECT_EQ(pattern.items[2].items[1].integer, 7);
+        EXPECT_EQ(pattern.items[2].items[2].kind, Kind::kText);
+    }
+    EXPECT_EQ(erlang.items[2].items[3].kind, Kind::kAny);
+    const auto one = expect_value(query::parse_pattern("%Shop.Cart{id: -1_000}"));
+    EXPECT_EQ(one.items[0].text, "__struct__");
+    EXPECT_EQ(one.items[1].text, "Elixir.Shop.Cart");
+    EXPECT_EQ(one.items[3].integer, -1000);
+    EXPECT_EQ(expect_value(query::parse_pattern("<<1,255>>")).text, "\x01\xff");
+    EXPECT_EQ(expect_value(query::parse_pattern("<<\"a\">>")).text, "a");
+    EXPECT_EQ(expect_value(query::parse_pattern("'A b'")).text, "A b");
+    EXPECT_EQ(expect_value(query::parse_pattern("<0.7.1>")).owner_id, (1UL << 32U) + 7);
+    EXPECT_TRUE(expect_value(query::parse_pattern("[1, 2 | _]")).open_end);
+    EXPECT_EQ(expect_value(query::parse_pattern("-1.5e3")).number, -1500);
+}
+
+TEST(Pattern, WhatIsNoneIsUsage) {
+    for (const char* text : {"", "{a", "{a,}", "[1|2|3]", "#{a}", "<0.x.0>", "<<300>>", "'a", "a b",
+                             "99999999999999999999", "<<1", "%{a: }", "%lower{}"}) {
+        const auto pattern = query::parse_pattern(text);
+        ASSERT_FALSE(pattern.has_value()) << text;
+        EXPECT_EQ(pattern.error().code, ErrorCode::kUsage) << text;
+    }
+    EXPECT_FALSE(query::parse_pattern(std::string(1000, '{')).has_value());
+    EXPECT_THAT(query::parse_pattern("{a, )").error().message,
+                HasSubstr("has \")\" where a term is expected"));
+}
+
+class SearchTest : public ::testing::Test {
+  protected:
+    /// As process, place and text.
+    std::vector<std::string> search(const std::string& pattern, const std::string& text = "") {
+        program_.put("search.beamdump", sample_dump());
+        auto dump = expect_value(Dump::open(program_.path("search.beamdump")));
+        query::SearchOptions options;
+        if (!pattern.empty()) {
+            options.pattern = expect_value(query::parse_pattern(pattern));
+        }
+        options.text = text;
+        std::vector<std::string> lines;
+        options.found = [&lines](const query::FoundTerm& term) {
+            lines.push_back(fmt::format("{} {} {} {}", term.process.pid, term.place.root,
+                                        term.words, term.text));
+        };
+        answer_ = expect_value(query::search_terms(*dump, options));
+        return lines;
+    }
+
+    Program program_;
+    query::SearchAnswer answer_;
+};
+
+TEST_F(SearchTest, MatchesTermsAndTheirParts) {
+    EXPECT_THAT(search("[1, 2]"), ElementsAre("<0.1.0> y(0) of frame 0, demo:loop/2 4 [1,2]"));
+    EXPECT_EQ(search("[1 | _]").size(), 1);
+    EXPECT_EQ(search("[2]").size(), 0);
+    EXPECT_EQ(search("[2 | _]").size(), 0);
+    EXPECT_THAT(search("2"), ElementsAre("<0.1.0> y(0) of frame 0, demo:loop/2 0 2"));
+    EXPECT_THAT(search("42"), ElementsAre("<0.1.0> dictionary loop 0 42"));
+    EXPECT_THAT(search("7"), ElementsAre("<0.1.0> message 0 0 7"));
+    EXPECT_THAT(search("\"\\1\""), ElementsAre());
+    EXPECT_EQ(answer_.read.sensitive, 1);
+    EXPECT_EQ(answer_.read.inconsistent, 1);
+}
+
+TEST_F(SearchTest, TextAndUnknownAtoms) {
+    EXPECT_THAT(search("", "oo"), ElementsAre("<0.1.0> dictionary key loop 0 loop"));
+    EXPECT_THAT(search("{nowhere, _}"), ElementsAre());
+    EXPECT_THAT(answer_.unknown_atoms, ElementsAre("nowhere"));
+    EXPECT_EQ(program_.run({"search", "search.beamdump"}).status, 2);
+    const Ran ran = program_.run({"search", "search.beamdump", "_", "--limit", "1"});
+    EXPECT_THAT(ran.out, HasSubstr("more terms; --limit 0 shows all\n"));
+}
+
+}  // namespace
+}  // namespace beamdump::test
