@@ -1,4 +1,4 @@
-#include "query/node/allocators.h"
+#include "query/memory/allocators.h"
 
 #include "cli/command_table.h"
 #include "cli/shared_options.h"

@@ -1,4 +1,4 @@
-#include "query/node/memory.h"
+#include "query/memory/memory.h"
 
 #include "cli/command_table.h"
 #include "cli/shared_options.h"

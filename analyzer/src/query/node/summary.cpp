@@ -1,7 +1,7 @@
 #include "query/node/summary.h"
 
+#include "query/memory/node_memory.h"
 #include "query/node/dump_facts.h"
-#include "query/node/node_memory.h"
 #include "query/node/time_span.h"
 
 #include <libdump/base/return_if_error.h>

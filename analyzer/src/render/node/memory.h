@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/memory.h"
+#include "query/memory/memory.h"
 #include "render/shared/output.h"
 
 namespace beamdump::render {

@@ -1,5 +1,5 @@
 #include "program.h"
-#include "query/node/node_memory.h"
+#include "query/memory/node_memory.h"
 #include "sample_memory.h"
 
 #include <gmock/gmock.h>

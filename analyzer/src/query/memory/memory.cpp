@@ -1,4 +1,4 @@
-#include "query/node/memory.h"
+#include "query/memory/memory.h"
 
 #include <libdump/base/return_if_error.h>
 

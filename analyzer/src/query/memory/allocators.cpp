@@ -1,4 +1,4 @@
-#include "query/node/allocators.h"
+#include "query/memory/allocators.h"
 
 #include <libdump/base/return_if_error.h>
 

@@ -1,4 +1,4 @@
-#include "query/node/node_memory.h"
+#include "query/memory/node_memory.h"
 
 #include "query/node/dump_facts.h"
 #include "query/node/sections.h"

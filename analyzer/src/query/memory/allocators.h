@@ -1,7 +1,7 @@
 #pragma once
 
+#include "query/memory/node_memory.h"
 #include "query/node/dump_facts.h"
-#include "query/node/node_memory.h"
 
 #include <libdump/base/error.h>
 

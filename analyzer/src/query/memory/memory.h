@@ -1,6 +1,6 @@
 #pragma once
 
-#include "query/node/allocators.h"
+#include "query/memory/allocators.h"
 #include "query/node/process_line.h"
 
 #include <string>
