@@ -102,7 +102,7 @@ check(writer/src/capture/secrets "capture/" capture/secrets/)
 check(writer/src/capture/copy    "capture/" capture/secrets/ capture/copy/)
 
 # Inside beam: layout <- vm <- tables <- search <- locate, and tables <- processes <- checks,
-# tables <- ets.
+# processes <- ets.
 check(writer/src/beam/layout    "beam/" beam/layout/)
 check(writer/src/beam/vm        "beam/" beam/layout/ beam/vm/)
 check(writer/src/beam/tables    "beam/" beam/layout/ beam/vm/ beam/tables/)
@@ -111,7 +111,7 @@ check(writer/src/beam/locate    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/
 check(writer/src/beam/processes "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/)
 check(writer/src/beam/activity  "beam/" beam/layout/ beam/vm/ beam/tables/ beam/activity/)
 check(writer/src/beam/allocators "beam/" beam/layout/ beam/vm/ beam/tables/ beam/allocators/)
-check(writer/src/beam/ets       "beam/" beam/layout/ beam/vm/ beam/tables/ beam/ets/)
+check(writer/src/beam/ets       "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/ets/)
 check(writer/src/beam/checks    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/checks/)
 
 # Inside the analyzer: query knows no renderer, render knows no dump; input alone knows that there is

@@ -7,6 +7,7 @@
 %%   sizes FILE    zoo_sizes:write(FILE), then the number of lines
 %%   facts FILE WHAT  node_facts:write(FILE, WHAT), then the number of lines
 %%   tables FILE   tables:write(FILE), then the number of tables
+%%   rows FILE     tables:rows(FILE), then the number of rows
 %%   watch         starts to watch for stops
 %%   gap           the longest stop seen since watch, in microseconds
 %%   memory        erlang:memory(total)
@@ -82,6 +83,8 @@ reply([<<"sizes">>, File]) ->
     integer_to_binary(zoo_sizes:write(File));
 reply([<<"tables">>, File]) ->
     integer_to_binary(tables:write(File));
+reply([<<"rows">>, File]) ->
+    integer_to_binary(tables:rows(File));
 reply([<<"watch">>]) ->
     stop_watching(),
     true = register(control_watch, spawn(?MODULE, watch, [0])),

@@ -1,7 +1,7 @@
 %% A node with ETS tables of every kind and option, filled and at rest. write/1 says what ets:info/1
-%% says of all tables of the node.
+%% says of all tables of the node, rows/1 what is in those of this workload.
 -module(tables).
--export([start/1, own/2, write/1]).
+-export([start/1, own/2, write/1, rows/1]).
 
 -define(ROWS, 2000).
 
@@ -68,14 +68,19 @@ kinds() ->
 fill(Name, Options, Rows) ->
     Table = ets:new(Name, [named_table | Options]),
     Few = lists:member(Name, [tables_empty]),
-    [true = ets:insert(Table, row(N)) || not Few, N <- lists:seq(1, Rows)],
+    %% OTP 27 and 29 cannot read fun M:F/A of a compressed row again.
+    Row = case lists:member(compressed, Options) of
+              true -> fun row/1;
+              false -> fun(N) -> erlang:append_element(row(N), fun erlang:send/2) end
+          end,
+    [true = ets:insert(Table, Row(N)) || not Few, N <- lists:seq(1, Rows)],
     [true = ets:insert(Table, {N, again, N}) || not Few, N <- lists:seq(1, Rows, 10)],
     Table.
 
 %% Terms of all sizes: in the row, in a binary beside it, and literals, which are copied.
 row(N) ->
     {N, binary:copy(<<N:32>>, 1 + N rem 40), [N, a, {b, N}], N * 1.5, <<"small">>, #{k => N},
-     N bsl 70, self(), fun erlang:send/2, "a literal", {}}.
+     N bsl 70, self(), "a literal", {}}.
 
 %% A line for each table, in the order of ets:all/0: ITEM=VALUE, with tabs between them.
 write(File) ->
@@ -88,3 +93,18 @@ write(File) ->
 line(Info) ->
     [lists:join($\t, [[atom_to_list(Item), $=, io_lib:format("~0tp", [Value])]
                       || {Item, Value} <- Info]), $\n].
+
+%% A line for each row, as the VM prints it, behind the table's reference and a tab. A private
+%% table's rows cannot be asked for.
+rows(File) ->
+    Own = [Table || Table <- ets:all(), is_own(ets:info(Table))],
+    Lines = [[Id, $\t, texts:display(Row), $\n]
+             || Table <- Own, Id <- [ref_to_list(ets:info(Table, id))], Row <- ets:tab2list(Table)],
+    ok = file:write_file(File, Lines),
+    length(Lines).
+
+is_own(undefined) ->
+    false;
+is_own(Info) ->
+    lists:prefix("tables", atom_to_list(proplists:get_value(name, Info)))
+        andalso proplists:get_value(protection, Info) =/= private.

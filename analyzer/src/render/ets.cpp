@@ -3,7 +3,12 @@
 #include "render/shared/json.h"
 #include "render/shared/layout.h"
 #include "render/shared/table.h"
+#include "render/shared/term_line.h"
 #include "render/shared/units.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
 
 namespace beamdump::render {
 namespace {
@@ -114,6 +119,103 @@ void ets_json(Output& output, const query::EtsListing& listing, const query::Dum
         write_table(json, line, facts.word_bytes == 0 ? kEtsWordBytes : facts.word_bytes);
     });
     json.finish();
+}
+
+namespace {
+
+/// Why rows are missing, a sentence each.
+std::vector<std::string> missing_rows(const query::EtsRowCounts& counts) {
+    std::vector<std::string> texts;
+    const auto add = [&texts](std::uint64_t rows, std::string_view why) {
+        if (rows != 0) {
+            texts.push_back(fmt::format("{} not captured: {}", counted(rows, "row"), why));
+        }
+    };
+    add(counts.locked, "a process was writing them, or another row under the same lock");
+    add(counts.changed, "they kept changing while they were read");
+    add(counts.unreadable, "they could not be read");
+    if (counts.resized) {
+        texts.emplace_back("more rows are missing: the table grew or shrank while it was read");
+    }
+    if (counts.cut_off) {
+        texts.emplace_back("more rows are missing: the limit of time or size was reached");
+    }
+    if (counts.gone) {
+        texts.emplace_back("more rows are missing: the table was deleted meanwhile");
+    }
+    return texts;
+}
+
+}  // namespace
+
+Result<void> ets_rows_text(Output& output, query::EtsRowListing& listing,
+                           const query::DumpFacts& facts) {
+    print_layout_notice(output, facts.layout);
+    const Marks marks(facts.layout);
+    const auto& table = listing.table();
+    const auto& counts = listing.counts();
+    output.print("{}  {}\n", marks("ets.name", cell(table.name)), marks("ets.id", cell(table.id)));
+    output.print("{} captured", counted(counts.captured, "row"));
+    if (counts.counted) {
+        output.print(" of {}", count_text(*counts.counted));
+    }
+    output.print("\n");
+    for (const auto& text : missing_rows(counts)) {
+        output.print("{}\n", text);
+    }
+    std::uint64_t shown = 0;
+    RETURN_IF_ERROR(listing.each([&](const query::EtsRowLine& row) {
+        if (shown++ == 0) {
+            output.print("\n{:>10}  ROW\n", "WORDS");
+        }
+        const auto head = fmt::format("{:>10}  ", count_text(row.words));
+        if (output.line_width() || !row.row.more) {
+            print_line(output, head + marks("ets.rows", term_line(row.row)));
+        } else {
+            output.print("{}{}", head, marks.mark({"ets.rows"}));
+            put_term_line(output, row.row);
+            output.write("\n");
+        }
+    }));
+    if (shown < listing.matching()) {
+        output.print("{} more; --limit 0 shows all\n", count_text(listing.matching() - shown));
+    } else if (listing.matching() == 0 && listing.options().key) {
+        output.print("no row has the key {}\n", one_line(*listing.options().key));
+    }
+    return {};
+}
+
+Result<void> ets_rows_json(Output& output, query::EtsRowListing& listing,
+                           const query::DumpFacts& facts) {
+    JsonWriter json(output, "beamdump.ets/1");
+    write_dump(json, "dump", facts);
+    json.begin_object("table");
+    write_table(json, listing.table(), facts.word_bytes == 0 ? kEtsWordBytes : facts.word_bytes);
+    json.end_object();
+    const auto& counts = listing.counts();
+    json.member("captured", counts.captured);
+    json.member("counted", counts.counted);
+    json.begin_object("missing");
+    json.member("locked", counts.locked);
+    json.member("changed", counts.changed);
+    json.member("unreadable", counts.unreadable);
+    json.member("resized", counts.resized);
+    json.member("cut_off", counts.cut_off);
+    json.member("gone", counts.gone);
+    json.end_object();
+    json.begin_array("rows");
+    RETURN_IF_ERROR(listing.each([&](const query::EtsRowLine& row) {
+        json.begin_object();
+        json.member("words", row.words);
+        json.member("compressed", row.compressed);
+        write_term(json, "row", row.row);
+        json.end_object();
+    }));
+    json.end_array();
+    json.member("matching", listing.matching());
+    json.member("placeholders", listing.placeholders());
+    json.finish();
+    return {};
 }
 
 }  // namespace beamdump::render

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "query/tables/ets_rows.h"
 #include "query/tables/ets_tables.h"
 #include "render/shared/output.h"
 
@@ -7,5 +8,10 @@ namespace beamdump::render {
 
 void ets_text(Output& output, const query::EtsListing& listing, const query::DumpFacts& facts);
 void ets_json(Output& output, const query::EtsListing& listing, const query::DumpFacts& facts);
+
+Result<void> ets_rows_text(Output& output, query::EtsRowListing& listing,
+                           const query::DumpFacts& facts);
+Result<void> ets_rows_json(Output& output, query::EtsRowListing& listing,
+                           const query::DumpFacts& facts);
 
 }  // namespace beamdump::render

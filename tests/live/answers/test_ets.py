@@ -14,6 +14,7 @@ FLAGS = {"true": True, "false": False}
 
 # The questions themselves change these: the answering process', the loader's.
 LEAST_TABLES = 60
+LEAST_TABLES_WITH_ROWS = 15
 
 
 def told(text):
@@ -32,7 +33,7 @@ def told(text):
 class Tables(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.node = start_workload("tables")
+        cls.node = start_workload("tables", 0.1)
         cls.addClassCleanup(cls.node.stop)
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.node.wait_until_quiet()
@@ -63,6 +64,49 @@ class Tables(unittest.TestCase):
                     self.assertEqual({item: found[identity].get(item) for item in table}, table)
                 self.assertEqual(answer["total_memory_bytes"],
                                  sum(table["memory_bytes"] for table in found.values()))
+
+    def test_rows_are_as_the_node_says(self):
+        for mode in ("live", "snapshot", "freeze"):
+            with self.subTest(mode):
+                dump = self.captured(mode, "--ets", "full", "--binary-bytes", "all")
+                answer = self.scratch / "rows"
+                count = int(self.node.ask(f"rows {answer}"))
+                expected = {}
+                for line in answer.read_text().splitlines():
+                    identity, row = line.split("\t", 1)
+                    expected.setdefault(identity, []).append(row)
+                self.assertEqual(sum(map(len, expected.values())), count)
+                self.assertGreater(len(expected), LEAST_TABLES_WITH_ROWS)
+                for identity, rows in expected.items():
+                    self.rows_are(dump, identity, sorted(rows))
+
+    def rows_are(self, dump, identity, expected):
+        answer = tools.analyze_json("ets", dump, identity, "--limit", "0", "--term-bytes", "0")
+        found = sorted(row["row"]["text"] for row in answer["rows"])
+        name = answer["table"]["name"]
+        self.assertEqual(sum(answer["missing"].values()), 0, name)
+        if answer["table"]["compressed"]:
+            # Of those the key and what is in one word is plain.
+            expected, found = ([row[1:].split(",")[0] for row in rows] for rows in (expected, found))
+        self.assertEqual(found, expected, name)
+
+    def test_rows_are_found_by_key_and_by_size(self):
+        dump = self.captured("live", "--binary-bytes", "all")
+        answer = tools.analyze_json("ets", dump, "tables_bag", "--key", "11", "--term-bytes", "60")
+        self.assertEqual(sorted(row["row"]["text"][:12] for row in answer["rows"]),
+                         ["{11,<<0,0,0,", "{11,again,11"])
+        answer = tools.analyze_json("ets", dump, "tables_bag", "--sort", "size", "--limit", "0")
+        words = [row["words"] for row in answer["rows"]]
+        self.assertEqual(words, sorted(words, reverse=True))
+        self.assertGreater(words[0], words[-1])
+
+    def test_rows_that_are_not_asked_for_are_said_to_be_missing(self):
+        dump = self.captured("live", "--ets", "none")
+        ended = tools.ask("ets", dump, "tables_set")
+        self.assertEqual(ended.status, 1)
+        self.assertIn("were not captured", ended.diagnostics)
+        self.assertEqual(tools.analyze_json("ets", dump)["total"],
+                         tools.analyze_json("ets", self.captured("live"))["total"])
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ ErtsAllocatorInfo ErtsAllocatorThrSpec Allctr AllctrBlockStats AllctrCount Carri
 AlignedMsegAllctr
 ErtsAlcFixList ErtsMsegAllctr MsegCacheEntry ErtsMemMapper CodeRanges
 DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow
-DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot EtsScheduler
+DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot EtsScheduler EtsRunQueue
 Port ErtsDriver
 """.split())
 UNDECIDED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",

@@ -33,7 +33,8 @@ const std::vector<std::vector<std::string>> kAnswers = {{"summary"},
                                                         {"backtrace", "alpha", "--lines"},
                                                         {"processes", "--group-by", "status"},
                                                         {"atoms"},
-                                                        {"modules"}};
+                                                        {"modules"},
+                                                        {"ports"}};
 
 /// Fields of the layouts that no answer shows anything of.
 const std::set<std::string> kShownNowhere = {
@@ -49,8 +50,15 @@ const std::set<std::string> kShownNowhere = {
     "Process.fcalls",
     "Process.freason",
     "Process.return_trace_frames",
+    "Port.suspended",
+    "Port.control_flags",
+    "Port.psd",
+    "Port.common.started_interval",
+    "Port.common.links",
+    "Port.common.lt_monitors",
+    "Port.common.monitors",
+    "Port.run_queue",
     "DbTableCommon.refc",
-    "DbTableCommon.rwlock",
     "DbTableCommon.fixlock",
     "DbTableCommon.is_thread_safe",
     "DbTableCommon.type",
@@ -63,8 +71,7 @@ const std::set<std::string> kShownNowhere = {
 /// Structures that the layouts have for readers to come: of tables, ports, run queues,
 /// timers, connections, persistent terms.
 constexpr std::string_view kReadByNothing =
-    " DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow "
-    "DbFixation DbRwLock Port ErtsPrtSD ErtsDriver "
+    " DbFixation ErtsPrtSD "
     "ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo ErtsRunPrioQueue "
     "RunQueueLinks PortQueueLinks ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer "
     "ErtsTWTimer ErtsBifTimer ErtsHLTimerService DistEntry ErtsDistOutputBuf ErlIOVec "

@@ -50,8 +50,10 @@ Result<void> freeze(Session& session) {
         session.node_facts(records::MEMORY_SOURCE_STOPPED, [&stop] { return stop.expired(); }));
     const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
     RETURN_IF_ERROR(capture_at_rest(session, true, &watch));
-    const bool whole = !stop.expired();
+    RETURN_IF_ERROR(session.ets_rows(false, &watch));
+    const bool whole = !stop.expired() && !session.ets_rows_left();
     stop.end();
+    RETURN_IF_ERROR(session.ets_rows(true, nullptr));
     return whole ? Result<void>() : session.node_growth();
 }
 
@@ -63,7 +65,9 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     session.vm().forget();
     const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
     RETURN_IF_ERROR(capture_at_rest(session, true, &watch));
+    RETURN_IF_ERROR(session.ets_rows(false, &watch));
     stop.end();
+    RETURN_IF_ERROR(session.ets_rows(true, nullptr));
     return session.node_growth();
 }
 
@@ -91,6 +95,7 @@ Result<void> snapshot(Session& session, target::LiveTarget& target) {
     }
     ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
     RETURN_IF_ERROR(restless(session, retrier, target, std::move(pending), false));
+    RETURN_IF_ERROR(session.ets_rows(true, nullptr));
     return session.node_growth();
 }
 
@@ -104,6 +109,7 @@ Result<void> live(Session& session, target::LiveTarget& target, bool with_stops)
         RETURN_IF_ERROR(try_again(session, retrier, pending, kRoundsLive));
         RETURN_IF_ERROR(retrier.list(pending));
     }
+    RETURN_IF_ERROR(session.ets_rows(true, nullptr));
     return session.node_growth();
 }
 
@@ -195,6 +201,9 @@ Result<CaptureReport> capture_core(const Request& request) {
         return explained(incomplete, done.error());
     }
     if (auto copied = capture_at_rest(**session, true, nullptr); !copied) {
+        return explained(incomplete, copied.error());
+    }
+    if (auto copied = (*session)->ets_rows(false, nullptr); !copied) {
         return explained(incomplete, copied.error());
     }
     auto report = (*session)->finish();

@@ -21,6 +21,12 @@ namespace beamdump::capture {
 /// By what the largest processes are chosen.
 enum class ChooseBy : std::uint8_t { kMemory, kQueue, kReductions };
 
+/// Of which ETS tables rows are captured.
+enum class EtsRowsWanted : std::uint8_t { kNone, kSample, kFull };
+
+/// A sample has the tables of at most so many bytes.
+inline constexpr std::uint64_t kEtsSampleBytes = std::uint64_t{4} << 20U;
+
 /// How long a stop in auto mode may last where nothing else is said.
 inline constexpr std::chrono::milliseconds kDefaultPause{50};
 
@@ -50,6 +56,9 @@ struct CaptureOptions {
     bool no_heaps = false;
     /// No literals: neither what is written in the modules' code nor persistent terms.
     bool no_literals = false;
+    /// Rows of ETS tables; nothing: none where only some processes or none are captured, else a
+    /// sample.
+    std::optional<EtsRowsWanted> ets;
     /// Whether a copy from the running node is proven consistent. Off only where a test shows that
     /// it must be on: no option of the program reaches it.
     bool validate = true;

@@ -4,16 +4,30 @@
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
+#include <algorithm>
 #include <optional>
 #include <unistd.h>
 
 namespace beamdump::capture {
 namespace {
 
+/// Of a table that is in motion: how often its rows are read, if it is not large.
+constexpr int kAttempts = 3;
+constexpr std::uint64_t kMaxBytesReadAgain = std::uint64_t{16} << 20U;
+/// Rows that a table may have beyond those it counts: of one that grows, or whose deleted rows are
+/// still linked.
+constexpr std::uint64_t kMoreRows = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 40U;
+
 /// Processors of this machine as the runtime counts them (erl_misc_utils.c: configured ones).
 std::optional<std::uint32_t> processors_here() {
     const auto count = ::sysconf(_SC_NPROCESSORS_CONF);
     return count > 0 ? std::optional(static_cast<std::uint32_t>(count)) : std::nullopt;
+}
+
+bool is_wanted(EtsRowsWanted wanted, std::uint64_t bytes) {
+    return wanted == EtsRowsWanted::kFull ||
+           (wanted == EtsRowsWanted::kSample && bytes <= kEtsSampleBytes);
 }
 
 }  // namespace
@@ -29,8 +43,19 @@ Result<void> EtsCapture::tables(const beam::Moving& moving, bool here) {
         trailer_.add_warning("ETS tables are left out: " + list.error().message);
         return {};
     }
+    reader_.emplace(std::move(*reader));
     for (auto& doubt : list->doubts) {
         trailer_.add_warning(std::move(doubt));
+    }
+    for (const auto& table : list->tables) {
+        const auto& facts = table.facts;
+        // Of unknown size: too large for a sample.
+        tables_.push_back({table.address,
+                           facts.has_bytes() ? facts.bytes() : kEtsSampleBytes + 1,
+                           {facts.reference().begin(), facts.reference().end()},
+                           {},
+                           0,
+                           false});
     }
     return write(list->tables);
 }
@@ -50,6 +75,135 @@ Result<void> EtsCapture::write(const std::vector<beam::EtsTableView>& tables) {
     // A node without tables has one empty page.
     return append_noted(copier_.writer(), format::RecordKind::kEtsTables, page,
                         *trailer_.mutable_ets_tables_offset());
+}
+
+bool EtsCapture::rows_left(EtsRowsWanted wanted) const {
+    return std::ranges::any_of(tables_, [wanted](const Table& table) {
+        return !table.whole && is_wanted(wanted, table.bytes);
+    });
+}
+
+std::optional<beam::EtsTableView> EtsCapture::look(const Table& table) {
+    vm_.forget();
+    auto view = reader_->table(table.address);
+    return view && std::ranges::equal(view->facts.reference(), table.reference)
+               ? std::optional(std::move(*view))
+               : std::nullopt;
+}
+
+Result<void> EtsCapture::rows(EtsRowsWanted wanted, const Pass& pass, BinaryStore& binaries) {
+    if (!rows_left(wanted)) {
+        return {};
+    }
+    auto usable = EtsRowsWriter::check(vm_.layout());
+    if (usable && vm_.facts().schedulers == 1 && !one_scheduler_) {
+        auto one = beam::EtsOneScheduler::open(vm_);
+        usable = one ? Result<void>() : std::unexpected(one.error());
+        if (one) {
+            one_scheduler_.emplace(std::move(*one));
+        }
+    }
+    if (!usable) {
+        trailer_.add_warning("rows of ETS tables are left out: " + usable.error().message);
+        return {};
+    }
+    for (std::size_t index = 0; index < tables_.size(); ++index) {
+        const auto& table = tables_[index];
+        if (table.whole || !is_wanted(wanted, table.bytes)) {
+            continue;
+        }
+        RETURN_IF_ERROR(table_rows(index, pass, binaries));
+    }
+    return {};
+}
+
+Result<void> EtsCapture::table_rows(std::size_t index, const Pass& pass, BinaryStore& binaries) {
+    auto& table = tables_[index];
+    const auto attempts = pass.moving && table.bytes <= kMaxBytesReadAgain ? kAttempts : 1;
+    for (int number = 1; number <= attempts && !table.whole; ++number) {
+        const auto view = look(table);
+        if (!view) {
+            table.whole = true;
+            if (table.records.empty()) {
+                EtsRowsWriter writer(vm_, copier_, binaries, index, pass.epoch);
+                records::EtsRows about;
+                about.set_gone(true);
+                ASSIGN_OR_RETURN(table.records, writer.finish(std::move(about)));
+            }
+            return {};
+        }
+        RETURN_IF_ERROR(attempt(index, *view, pass, binaries));
+        ASSIGN_OR_RETURN(const auto go_on, pass.go_on());
+        if (!go_on) {
+            return {};
+        }
+    }
+    return {};
+}
+
+Result<void> EtsCapture::attempt(std::size_t index, const beam::EtsTableView& view,
+                                 const Pass& pass, BinaryStore& binaries) {
+    auto& table = tables_[index];
+    ASSIGN_OR_RETURN(auto walk, beam::EtsWalk::open(vm_));
+    beam::EtsWalk::Request request;
+    request.table = table.address;
+    request.status = view.status;
+    request.compressed = view.facts.compressed();
+    request.most_rows = view.facts.has_rows() ? view.facts.rows() * 2 + kMoreRows : kMostRows;
+    request.how.moving = pass.moving;
+    request.how.validate = pass.validate;
+    const bool is_public = view.facts.protection() == records::ETS_PROTECTION_PUBLIC;
+    std::optional<beam::EtsQuiet> quiet;
+    EtsRowsWriter writer(vm_, copier_, binaries, index, pass.epoch);
+    records::EtsRows about;
+    if (!one_scheduler_) {
+        request.how.table_lock = table.address + reader_->fields().lock.offset;
+    } else if (pass.moving) {
+        quiet.emplace(one_scheduler_->quiet(view.owner_word, is_public));
+        request.how.quiet = &*quiet;
+    } else if (pass.validate) {
+        ASSIGN_OR_RETURN(const auto doubtful,
+                         one_scheduler_->may_be_written(view.owner_word, is_public));
+        if (doubtful) {
+            about.set_locked(view.facts.rows());
+            if (table.records.empty()) {
+                ASSIGN_OR_RETURN(table.records, writer.finish(std::move(about)));
+            }
+            return {};
+        }
+    }
+    ASSIGN_OR_RETURN(const auto counts, walk.walk(
+                                            request,
+                                            [&](std::span<const beam::EtsRow> rows,
+                                                const std::function<Result<bool>()>& same) {
+                                                return writer.add(rows, same);
+                                            },
+                                            pass.go_on));
+    about.set_locked(counts.locked);
+    about.set_changed(counts.changed);
+    about.set_unreadable(counts.broken);
+    about.set_resized(counts.resized);
+    about.set_cut_off(counts.stopped);
+    const auto after = look(table);
+    about.set_gone(!after);
+    if (after && after->facts.has_rows()) {
+        about.set_counted(after->facts.rows());
+    }
+    const bool whole = counts.locked + counts.changed + counts.broken == 0 && !counts.resized &&
+                       !counts.stopped && after.has_value();
+    ASSIGN_OR_RETURN(auto records, writer.finish(std::move(about)));
+    if (whole || table.records.empty() || writer.rows() > table.rows) {
+        table.records = std::move(records);
+        table.rows = writer.rows();
+        table.whole = whole;
+    }
+    return {};
+}
+
+void EtsCapture::finish() {
+    for (const auto& table : tables_) {
+        trailer_.mutable_ets_rows_offset()->Add(table.records.begin(), table.records.end());
+    }
 }
 
 }  // namespace beamdump::capture

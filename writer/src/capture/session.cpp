@@ -191,6 +191,41 @@ Result<void> Session::open_processes(std::unique_ptr<beam::CodeLookup> code, Bin
     return {};
 }
 
+EtsRowsWanted Session::ets_wanted() const {
+    const bool some = options_.no_heaps || options_.top || !options_.processes.empty();
+    return options_.ets.value_or(some ? EtsRowsWanted::kNone : EtsRowsWanted::kSample);
+}
+
+Result<void> Session::ets_rows(bool moving, const Watch* watch) {
+    if (!ets_rows_left()) {
+        return {};
+    }
+    RETURN_IF_ERROR(checkpoint("ETS tables", 0, std::nullopt));
+    EtsCapture::Pass pass;
+    pass.moving = moving;
+    pass.validate = options_.validate;
+    pass.epoch = epoch_;
+    pass.go_on = [&]() -> Result<bool> {
+        RETURN_IF_ERROR(checkpoint("ETS tables", 0, std::nullopt));
+        if (watch != nullptr) {
+            ASSIGN_OR_RETURN(const auto reason, (*watch)());
+            if (reason != records::VOID_REASON_NONE) {
+                return false;
+            }
+        }
+        return !used_up();
+    };
+    auto& binaries = processes_->capture.binaries();
+    if (moving) {
+        binaries.set_moving(true);
+    }
+    auto done = ets_.rows(ets_wanted(), pass, binaries);
+    // A twin that died is no reason to fail: the rest is read from the node.
+    const bool twin_died =
+        !done && !moving && watch != nullptr && done.error().code == ErrorCode::kTargetDied;
+    return twin_died ? Result<void>() : done;
+}
+
 Result<NodeStop> Session::stop(std::optional<std::chrono::nanoseconds> longest,
                                target::Settling settling) {
     return stopper_.stop(longest, std::move(settling), [this] {
@@ -217,6 +252,7 @@ Result<void> Session::totals() {
     auto& capture = processes_->capture;
     auto& binaries = capture.binaries();
     RETURN_IF_ERROR(binaries.finish(trailer_));
+    ets_.finish();
     auto& totals = *trailer_.mutable_totals();
     totals.MergeFrom(index_.totals());
     totals.set_binaries(binaries.count());

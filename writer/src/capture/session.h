@@ -43,6 +43,12 @@ class Session {
     /// Appends the additions to the node's tables and literals since node_facts().
     Result<void> node_growth();
 
+    /// Rows of the ETS tables that are wanted and not yet read whole. `watch`: of a node that does
+    /// not move: asked whether that is still so; null while it runs, or if it never moves.
+    using Watch = std::function<Result<records::VoidReason>()>;
+    Result<void> ets_rows(bool moving, const Watch* watch);
+    [[nodiscard]] bool ets_rows_left() const { return ets_.rows_left(ets_wanted()); }
+
     /// Begins a new epoch, to which later process runs belong.
     Result<void> epoch(records::MemorySourceKind source);
     [[nodiscard]] std::uint32_t epoch_number() const { return epoch_; }
@@ -84,6 +90,7 @@ class Session {
     Result<void> literals(BinaryStore& binaries);
     Result<void> open_processes(std::unique_ptr<beam::CodeLookup> code, BinaryStore binaries);
     Result<void> totals();
+    [[nodiscard]] EtsRowsWanted ets_wanted() const;
     [[nodiscard]] bool out_of_time() const;
     [[nodiscard]] bool exceeds(std::uint64_t bytes) const;
 

@@ -37,6 +37,7 @@ struct RawOptions {
     std::string max_size;
     std::optional<std::uint32_t> top;
     std::string by = "memory";
+    std::string ets;
     Options options;
 };
 
@@ -109,6 +110,11 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_flag("--no-literals", raw.options.capture.no_literals,
                  "Leave out literals: constants in the modules' code,\nwhich may contain secrets, "
                  "and persistent terms");
+    app.add_option("--ets", raw.ets,
+                   "Rows of ETS tables: full, sample (those of tables up to 4 MiB;\ndefault, but "
+                   "none with --process, --top or --no-heaps), or none")
+        ->check(CLI::IsMember({"full", "sample", "none"}))
+        ->type_name("WHAT");
     app.add_option("-o,--output", raw.output,
                    "The dump to write; -: standard output\n(default: beamdump-PID-TIME.beamdump "
                    "or\nCORE.beamdump in the current directory)")
@@ -289,6 +295,11 @@ Result<Options> checked(RawOptions raw) {
     RETURN_IF_ERROR(set_mode(raw, options));
     RETURN_IF_ERROR(set_choice(raw, options));
     RETURN_IF_ERROR(set_binary_bytes(raw, options));
+    if (!raw.ets.empty()) {
+        options.capture.ets = raw.ets == "full"   ? capture::EtsRowsWanted::kFull
+                              : raw.ets == "none" ? capture::EtsRowsWanted::kNone
+                                                  : capture::EtsRowsWanted::kSample;
+    }
     if (!raw.layout.empty()) {
         options.capture.layout = raw.layout;
     }

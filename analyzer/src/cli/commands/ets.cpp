@@ -1,6 +1,7 @@
 #include "render/ets.h"
 
 #include "cli/command_table.h"
+#include "cli/remarks.h"
 #include "cli/shared_options.h"
 
 #include <libdump/base/return_if_error.h>
@@ -14,13 +15,16 @@ namespace {
 class EtsCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
-        return {"ets", "List ETS tables, largest first",
+        return {"ets", "List ETS tables, largest first, or show the rows of one",
                 "ets node.beamdump --sort size --filter owner=rabbit"};
     }
 
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
-        app.add_option("--sort", sort_, "memory (default), size or name")->option_text("ORDER");
+        app.add_option("TABLE", table_, "Show the rows of this table: its name, or its id");
+        app.add_option("--sort", sort_,
+                       "Tables by memory (default), size or name; rows by size, else as stored")
+            ->option_text("ORDER");
         app.add_option(
                "--filter", filters_,
                "Only tables with TEXT in a field; FIELD=TEXT matches one field: id, name, owner, "
@@ -28,12 +32,27 @@ class EtsCommand final : public Command {
             ->type_size(1)
             ->allow_extra_args(false)
             ->option_text("TEXT");
+        app.add_option("--key", rows_.key, "Only rows whose key prints as TEXT")
+            ->option_text("TEXT");
         add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
+        add_term_bytes(app, rows_.term_bytes, answer_, "row");
         add_answer(app, answer_);
     }
 
     Result<void> check_options() override {
-        ASSIGN_OR_RETURN(query_.sort, query::parse_ets_sort(sort_));
+        if (!table_.empty()) {
+            if (!filters_.empty()) {
+                return fail(ErrorCode::kUsage, "--filter chooses among tables, not among rows");
+            }
+            rows_.limit = query_.limit;
+            ASSIGN_OR_RETURN(rows_.sort,
+                             query::parse_ets_row_sort(sort_.empty() ? "stored" : sort_));
+            return {};
+        }
+        if (rows_.key) {
+            return fail(ErrorCode::kUsage, "--key chooses among the rows of a TABLE: name one");
+        }
+        ASSIGN_OR_RETURN(query_.sort, query::parse_ets_sort(sort_.empty() ? "memory" : sort_));
         for (const std::string& text : filters_) {
             ASSIGN_OR_RETURN(auto filter, query::parse_ets_filter(text));
             query_.filters.push_back(std::move(filter));
@@ -45,6 +64,9 @@ class EtsCommand final : public Command {
         auto choice = no_heaps();
         choice.other_sections = true;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        if (!table_.empty()) {
+            return rows(invocation, *dump);
+        }
         ASSIGN_OR_RETURN(const auto listing, query::list_ets_tables(*dump, query_));
         const auto render = answer_.json ? render::ets_json : render::ets_text;
         render(fitted(invocation.out(), answer_), listing, query::dump_facts(*dump, dump_));
@@ -52,9 +74,23 @@ class EtsCommand final : public Command {
     }
 
   private:
+    Result<Outcome> rows(Invocation& invocation, Dump& dump) {
+        ASSIGN_OR_RETURN(const auto listing, query::EtsRowListing::open(dump, table_, rows_));
+        const auto render = answer_.json ? render::ets_rows_json : render::ets_rows_text;
+        RETURN_IF_ERROR(
+            render(fitted(invocation.out(), answer_), *listing, query::dump_facts(dump, dump_)));
+        if (!listing->counts().is_whole()) {
+            invocation.report("rows of the table are missing from the dump");
+        }
+        report_placeholders(invocation, listing->placeholders());
+        return Outcome{!listing->counts().is_whole() || listing->placeholders() > 0};
+    }
+
     std::string dump_;
+    std::string table_;
+    query::EtsRowsOptions rows_;
     AnswerOptions answer_;
-    std::string sort_ = "memory";
+    std::string sort_;
     std::vector<std::string> filters_;
     query::EtsQuery query_;
 };

@@ -68,6 +68,7 @@ constexpr std::array kGroups = std::to_array<Entry>({
     {"#ets",
      "ErtsAlignedSchedulerData. EtsScheduler. DbTableCommon.all.next DbTableCommon.all.prev "
      "DbTableCommon.btid ErtsMagicBinary."},
+    {"#ports", "ErtsPTab. Port.common.id"},
     {"#allocators",
      "ErtsAllocatorInfo. ErtsAllocatorThrSpec. Allctr. AllctrBlockStats. AllctrCount."},
     {"#carriers", "@#allocators Carrier. CarrierPoolData."},
@@ -223,6 +224,25 @@ constexpr std::array kValues = std::to_array<Entry>({
     {"ets.decentralized_counters", "@#ets DbTableCommon.counters.is_decentralized"},
     {"ets.compressed", "@#ets DbTableCommon.compress"},
     {"ets.fixed", "@#ets DbTableCommon.fix_count"},
+    {"ets.rows",
+     "@#ets DbTableCommon.status DbTableCommon.compress DbTableCommon.rwlock DbRwLock. DbHash. "
+     "DbHashRow. DbHashLockSlot. DbTree. DbTreeRow. DbCATree. DbCATreeNode. DbRow. EtsRunQueue. "
+     "@#off_heap"},
+
+    // ports
+    {"ports.port", "@#ports"},
+    {"ports.name", "@#ports Port.name"},
+    {"ports.driver", "@#ports Port.drv_ptr ErtsDriver."},
+    {"ports.connected", "@#ports Port.connected Port.state"},
+    {"ports.owner", "@ports.connected @registered_name"},
+    {"ports.registered_name", "@#ports Port.common.reg RegProc. @#atoms"},
+    {"ports.input", "@#ports Port.bytes_in"},
+    {"ports.output", "@#ports Port.bytes_out"},
+    {"ports.queue", "@#ports Port.ioq.size"},
+    {"ports.os_pid", "@#ports Port.os_pid"},
+    {"ports.busy", "@#ports Port.sched.flags"},
+    {"ports.distribution", "@#ports Port.state"},
+    {"ports.closing", "@#ports Port.state"},
 
     // summary and diff
     {"node", "ErlNode.sysname @#atoms"},

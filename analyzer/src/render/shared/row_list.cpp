@@ -5,7 +5,7 @@
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
-#include <utility>
+#include <fmt/format.h>
 
 namespace beamdump::render {
 
@@ -59,11 +59,14 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
     }
     Table table(std::move(head));
     const auto rows = list.take();
+    const Marks marks(facts.layout);
     for (const auto& row : rows) {
         std::vector<std::string> cells;
         for (std::size_t at = 0; at < row.size(); ++at) {
-            if (!list.columns()[at].title.empty()) {
-                cells.push_back(shown(list.columns()[at], row[at]));
+            const auto& column = list.columns()[at];
+            if (!column.title.empty()) {
+                cells.push_back(
+                    marks(fmt::format("{}.{}", texts.member, column.name), shown(column, row[at])));
             }
         }
         table.add(std::move(cells));

@@ -118,12 +118,12 @@ enum class RecordKind : std::uint16_t {
     kTrailer = 127,
 
     kEtsTables = 128,
+    kEtsRows = 129,
     kPorts = 130,
     kSystemMemory = 137,
     kAllocator = 140,
 
     // Reserved, so that later versions of the programs need no new major version.
-    kEtsRows = 129,
     kTimers = 131,
     kPersistentTerms = 132,
     kCarriers = 133,
@@ -142,7 +142,7 @@ enum class OwnerKind : std::uint8_t {
     kNode = 1,        ///< the node as a whole; id 0
     kProcess = 2,     ///< id = serial << 32 | number
     kBinary = 3,      ///< id = address of the Binary
-    kEtsTable = 4,    ///< reserved
+    kEtsTable = 4,    ///< id = index of the table in the dump
     kPort = 5,        ///< reserved
     kTimer = 6,       ///< reserved
     kPersistent = 7,  ///< reserved
@@ -169,6 +169,7 @@ enum class RegionKind : std::uint8_t {
     kSignalData = 15,       ///< fragment of a signal that is not a message
     kRemoteIdentifiers = 16,  ///< external pids and references of links and monitors
     kUnplaced = 17,           ///< of a crash dump: heap, old heap or fragments, unknown which
+    kEtsRow = 18,             ///< the words of a row, from its tuple on
 };
 
 /// In the regions of a converted crash dump: a word that the text lacks, between others that it

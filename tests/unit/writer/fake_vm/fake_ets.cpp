@@ -59,4 +59,32 @@ FakeStruct decentralize(FakeVm& vm, FakeStruct table,
     return counters;
 }
 
+FakeStruct make_ets_row(FakeVm& vm, const std::string& structure, std::uint64_t key,
+                        std::uint64_t value) {
+    constexpr std::uint64_t kRowWords = 3;
+    auto row = vm.make(structure, kRowWords * 8);
+    auto term = vm.at("DbRow", row.at("dbterm"));
+    term.set("size", kRowWords);
+    vm.memory.put(term.at("tpl"), vm.header(2, 0));
+    vm.memory.put(term.at("tpl") + 8, key);
+    vm.memory.put(term.at("tpl") + 16, value);
+    return row;
+}
+
+void make_hash(FakeVm& vm, const FakeStruct& table) {
+    constexpr std::uint64_t kSlotsOfATable = 256;
+    vm.at("DbHash", table.address())
+        .set("nactive", kSlotsOfATable)
+        .set("szm", kSlotsOfATable - 1)
+        .set("segtab", vm.heap.place_words({vm.heap.place(kSlotsOfATable * 8)}));
+}
+
+void add_to_slot(FakeVm& vm, const FakeStruct& table, std::uint64_t slot, FakeStruct row) {
+    const auto hash = vm.at("DbHash", table.address());
+    const auto at = vm.memory.word(hash.get("segtab")).value() + slot * 8;
+    row.set("next", vm.memory.word(at).value());
+    vm.memory.put(row.at("next") + 8, slot);
+    vm.memory.put(at, row.address());
+}
+
 }  // namespace beamdump::test

@@ -19,4 +19,12 @@ FakeStruct ets_scheduler(FakeVm& vm);
 FakeStruct decentralize(FakeVm& vm, FakeStruct table,
                         const std::vector<std::pair<std::uint64_t, std::uint64_t>>& lines);
 
+/// A row {Key, Value}; its structure is DbHashRow or DbTreeRow.
+FakeStruct make_ets_row(FakeVm& vm, const std::string& structure, std::uint64_t key,
+                        std::uint64_t value);
+
+/// Makes a table one of 256 slots, and puts a row in front of a slot's chain.
+void make_hash(FakeVm& vm, const FakeStruct& table);
+void add_to_slot(FakeVm& vm, const FakeStruct& table, std::uint64_t slot, FakeStruct row);
+
 }  // namespace beamdump::test

@@ -207,8 +207,8 @@ Result<void> VmFinder::count_schedulers() {
         }
     }
     if (const auto pointer = symbols_.find(kSchedulers); all_named && pointer) {
-        note(kSchedulers, pointer->address, pointer->table);
         ASSIGN_OR_RETURN(tables_.schedulers, word(kSchedulers, pointer->address));
+        note(kSchedulers, tables_.schedulers, pointer->table);
     }
     if (all_named) {
         return {};

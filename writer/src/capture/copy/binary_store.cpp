@@ -161,6 +161,7 @@ Result<void> BinaryStore::flush_page() {
         const auto address = page_.binary(index).address();
         if (const auto before = known_.get(address); before != 0) {
             replaced_.emplace_back(address, before);
+            ++times_replaced_;
         }
         known_.set(address, offset);
         if (fingerprints_) {
@@ -180,6 +181,8 @@ void BinaryStore::clear_page() {
 
 Result<void> BinaryStore::write_index() {
     RETURN_IF_ERROR(write_run(known_.sort()));
+    // From here on it is not known what a binary that is named again was before.
+    ++times_replaced_;
     known_.clear();
     if (fingerprints_) {
         fingerprints_->clear();

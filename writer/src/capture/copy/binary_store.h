@@ -39,6 +39,8 @@ class BinaryStore {
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
     [[nodiscard]] std::uint64_t captured_bytes() const { return captured_bytes_; }
+    /// Grows whenever a binary is written whose address may have named another.
+    [[nodiscard]] std::uint64_t replaced() const { return times_replaced_; }
     [[nodiscard]] std::uint64_t unreadable() const { return reader_.unreadable(); }
 
   private:
@@ -71,6 +73,7 @@ class BinaryStore {
     std::uint64_t count_ = 0;
     std::uint64_t bytes_ = 0;
     std::uint64_t captured_bytes_ = 0;
+    std::uint64_t times_replaced_ = 0;
 };
 
 }  // namespace beamdump::capture

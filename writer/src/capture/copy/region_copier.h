@@ -44,6 +44,7 @@ class RegionCopier {
     Result<std::uint64_t> digest(const Request& request);
 
     [[nodiscard]] DumpWriter& writer() { return writer_; }
+    [[nodiscard]] format::TermScheme scheme() const { return scheme_; }
     [[nodiscard]] const SecretTexts& secrets() const { return secrets_; }
 
     /// Asked after each MiB of a region; an error ends the copy. Null: nobody is asked.

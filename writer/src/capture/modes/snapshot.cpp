@@ -162,6 +162,7 @@ Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarg
     RETURN_IF_ERROR(session.node_facts(records::MEMORY_SOURCE_TWIN, Session::never));
     const std::function<Result<records::VoidReason>()> watch = [&] { return twin->watch(); };
     ASSIGN_OR_RETURN(auto left, capture_at_rest(session, false, &watch));
+    RETURN_IF_ERROR(session.ets_rows(false, &watch));
     twin->end();
     // What is still to come is read from the node as it runs.
     session.processes().binaries().set_moving(true);

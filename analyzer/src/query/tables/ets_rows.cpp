@@ -1,0 +1,282 @@
+#include "query/tables/ets_rows.h"
+
+#include <libdump/base/nearest.h>
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace beamdump::query {
+namespace {
+
+constexpr std::uint64_t kRowWordBytes = 8;
+constexpr std::size_t kRecordsHeld = 8;
+constexpr std::uint64_t kBoxedTag = 2;  // erl_term.h
+constexpr std::uint64_t kArityShift = 6;
+
+Result<EtsTableLine> find_table(Dump& dump, const std::string& name) {
+    ASSIGN_OR_RETURN(auto tables, ets_tables(dump));
+    std::vector<EtsTableLine> found;
+    Nearest nearest(name);
+    for (auto& table : tables) {
+        const auto own = table.name.value_or("");
+        nearest.add(own);
+        if (table.id == name) {
+            return table;
+        }
+        // A name may be given without the quotes that Erlang prints.
+        if (own == name || own == '\'' + name + '\'') {
+            found.push_back(std::move(table));
+        }
+    }
+    if (found.size() == 1) {
+        return found.front();
+    }
+    if (found.empty()) {
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("there is no ETS table \"{}\"{}", name,
+                                nearest.best().empty()
+                                    ? std::string()
+                                    : fmt::format("; did you mean \"{}\"?", nearest.best())));
+    }
+    return fail(ErrorCode::kNotFound,
+                fmt::format("{} ETS tables have the name {}: name one by its id, such as \"{}\"",
+                            found.size(), name, found.front().id.value_or("?")));
+}
+
+/// The words of a row's tuple: its header and elements.
+Result<std::vector<std::uint64_t>> tuple_of(TermContext& context, std::uint64_t address,
+                                            std::uint64_t most) {
+    std::vector<std::uint64_t> words(1);
+    ASSIGN_OR_RETURN(auto got, context.words(address, words));
+    const auto arity = words[0] >> kArityShift;
+    if (got != 1 || arity + 1 > most) {
+        return fail(ErrorCode::kCorrupt, "a row of an ETS table is no tuple");
+    }
+    words.resize(arity + 1);
+    for (std::size_t at = 0; at < words.size(); at += got) {
+        ASSIGN_OR_RETURN(got,
+                         context.words(address + at * kRowWordBytes, std::span(words).subspan(at)));
+        if (got == 0) {
+            return fail(ErrorCode::kCorrupt, "a row of an ETS table breaks off");
+        }
+    }
+    return words;
+}
+
+}  // namespace
+
+Result<EtsRowSort> parse_ets_row_sort(std::string_view name) {
+    if (name == "size") {
+        return EtsRowSort::kSize;
+    }
+    return name == "stored"
+               ? Result<EtsRowSort>(EtsRowSort::kStored)
+               : fail(ErrorCode::kUsage,
+                      fmt::format("there is no sort order \"{}\" of rows: use size", name));
+}
+
+Result<std::unique_ptr<EtsRowListing>> EtsRowListing::open(Dump& dump, const std::string& table,
+                                                           const EtsRowsOptions& options) {
+    ASSIGN_OR_RETURN(auto found, find_table(dump, table));
+    ASSIGN_OR_RETURN(const auto scheme, node_scheme(dump));
+    std::unique_ptr<EtsRowListing> listing(
+        new EtsRowListing(dump, std::move(found), scheme, options));
+    for (const auto offset : dump.trailer().ets_rows_offset()) {
+        ASSIGN_OR_RETURN(const auto record, dump.reader().message_at<records::EtsRows>(
+                                                offset, format::RecordKind::kEtsRows));
+        if (!record.has_table_index() || record.table_index() != listing->table_.index) {
+            continue;
+        }
+        listing->records_.push_back(offset);
+        auto& counts = listing->counts_;
+        counts.captured += record.rows();
+        counts.locked += record.locked();
+        counts.changed += record.changed();
+        counts.unreadable += record.unreadable();
+        counts.resized |= record.resized();
+        counts.cut_off |= record.cut_off();
+        counts.gone |= record.gone();
+        if (record.has_counted()) {
+            counts.counted = record.counted();
+        }
+    }
+    if (listing->records_.empty()) {
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("the rows of the ETS table {} were not captured: "
+                                "beamdump-capture --ets full captures those of all tables",
+                                table));
+    }
+    return listing;
+}
+
+Result<void> EtsRowListing::visit(const Visit& visit) {
+    for (const auto offset : records_) {
+        ASSIGN_OR_RETURN(const auto go_on, visit_record(offset, visit));
+        if (!go_on) {
+            break;
+        }
+    }
+    return {};
+}
+
+Result<std::unique_ptr<EtsRowListing::Record>> EtsRowListing::record(std::uint64_t offset) {
+    ASSIGN_OR_RETURN(const auto message, dump_.reader().message_at<records::EtsRows>(
+                                             offset, format::RecordKind::kEtsRows));
+    auto record = std::make_unique<Record>();
+    ASSIGN_OR_RETURN(record->run.directory,
+                     read_directory(dump_.reader(), message.directory(), offset));
+    record->run.row.set_end_offset(message.binaries_before_offset());
+    record->context = std::make_unique<ProcessContext>(dump_, record->run);
+    return record;
+}
+
+Result<bool> EtsRowListing::visit_record(std::uint64_t offset, const Visit& visit) {
+    ASSIGN_OR_RETURN(const auto rows_of, record(offset));
+    for (const auto& region : rows_of->run.directory.regions) {
+        if (region.kind == format::RegionKind::kEtsRow &&
+            !visit(*rows_of->context, offset, {region.address, region.total})) {
+            return false;
+        }
+    }
+    for (const auto& pack : rows_of->run.directory.packed_regions) {
+        ASSIGN_OR_RETURN(const auto rows, dump_.reader().message_at<records::PackedRegions>(
+                                              pack.offset, format::RecordKind::kPackedRegions));
+        for (const auto& row : rows.region()) {
+            if (!visit(*rows_of->context, offset,
+                       {row.address(), static_cast<std::uint64_t>(row.words_size())})) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+Result<bool> EtsRowListing::matches(TermContext& context, Place place) {
+    if (!options_.key) {
+        return true;
+    }
+    ASSIGN_OR_RETURN(const auto words, tuple_of(context, place.address, place.words));
+    const auto key = table_.keypos.value_or(1);
+    if (key >= words.size()) {
+        return false;
+    }
+    TermPrinter printer(context, scheme_);
+    return term_text(printer, words[key], options_.key->size() + 1).text == *options_.key;
+}
+
+/// `{Key,#Compressed<N bytes>,...}`: the last one's size is rounded up to words.
+TermText EtsRowListing::compressed_text(TermContext& context, Place place, TermPrinter& printer) {
+    const auto words = tuple_of(context, place.address, place.words);
+    if (!words) {
+        return {"#Unreadable<row>", false};
+    }
+    std::string text = "{";
+    const auto is_compressed = [&](std::size_t index) { return ((*words)[index] & 3U) == 0; };
+    for (std::size_t index = 1; index < words->size(); ++index) {
+        text += index == 1 ? "" : ",";
+        if (!is_compressed(index)) {
+            text += term_text(printer, (*words)[index], options_.term_bytes).text;
+            continue;
+        }
+        auto end = place.words * kRowWordBytes;
+        for (auto later = index + 1; later < words->size(); ++later) {
+            if (is_compressed(later)) {
+                end = (*words)[later] >> 2U;
+                break;
+            }
+        }
+        const auto begin = (*words)[index] >> 2U;
+        text += begin <= end ? fmt::format("#Compressed<{} bytes>", end - begin) : "#Compressed<>";
+    }
+    return {text + "}", false};
+}
+
+EtsRowLine EtsRowListing::line(TermContext& context, Place place, TermPrinter& printer) {
+    EtsRowLine line;
+    line.words = place.words;
+    line.compressed = table_.compressed.value_or(false);
+    if (line.compressed) {
+        line.row = compressed_text(context, place, printer);
+    } else {
+        printer.start(place.address | kBoxedTag);
+        line.row = drain_in_pieces(printer, options_.term_bytes);
+    }
+    return line;
+}
+
+void EtsRowListing::show_row(TermContext& context, Place place, const Show& show) {
+    TermPrinter printer(context, scheme_);
+    show(line(context, place, printer));
+    placeholders_ += query::placeholders(printer.statistics());
+}
+
+Result<void> EtsRowListing::each(const Show& show) {
+    matching_ = placeholders_ = 0;
+    return options_.sort == EtsRowSort::kSize ? each_by_size(show) : each_stored(show);
+}
+
+Result<void> EtsRowListing::each_stored(const Show& show) {
+    Result<void> failed;
+    std::uint64_t shown = 0;
+    RETURN_IF_ERROR(visit([&](TermContext& context, std::uint64_t, Place place) {
+        const auto match = matches(context, place);
+        if (!match) {
+            failed = std::unexpected(match.error());
+            return false;
+        }
+        if (!*match) {
+            return true;
+        }
+        ++matching_;
+        if (options_.limit == 0 || shown < options_.limit) {
+            ++shown;
+            show_row(context, place, show);
+        }
+        // Without a key all rows match: the rest needs no reading.
+        return options_.key.has_value() || shown != options_.limit;
+    }));
+    matching_ = options_.key ? matching_ : counts_.captured;
+    return failed;
+}
+
+Result<void> EtsRowListing::each_by_size(const Show& show) {
+    struct Sized {
+        std::uint64_t record = 0;
+        Place place;
+    };
+    Result<void> failed;
+    std::vector<Sized> rows;
+    RETURN_IF_ERROR(visit([&](TermContext& context, std::uint64_t record_offset, Place place) {
+        const auto match = matches(context, place);
+        if (!match) {
+            failed = std::unexpected(match.error());
+        } else if (*match) {
+            rows.push_back({record_offset, place});
+        }
+        return failed.has_value();
+    }));
+    RETURN_IF_ERROR(failed);
+    matching_ = rows.size();
+    std::ranges::stable_sort(rows, std::greater{},
+                             [](const Sized& row) { return row.place.words; });
+    if (options_.limit != 0 && rows.size() > options_.limit) {
+        rows.resize(options_.limit);
+    }
+    std::map<std::uint64_t, std::unique_ptr<Record>> held;
+    for (const auto& row : rows) {
+        if (!held.contains(row.record)) {
+            if (held.size() >= kRecordsHeld) {
+                held.clear();
+            }
+            ASSIGN_OR_RETURN(held[row.record], record(row.record));
+        }
+        show_row(*held[row.record]->context, row.place, show);
+    }
+    return {};
+}
+
+}  // namespace beamdump::query

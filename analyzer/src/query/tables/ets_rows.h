@@ -1,0 +1,101 @@
+#pragma once
+
+#include "query/tables/ets_tables.h"
+#include "query/term/term_text.h"
+
+#include <functional>
+
+namespace beamdump::query {
+
+enum class EtsRowSort : std::uint8_t { kStored, kSize };
+
+struct EtsRowsOptions {
+    EtsRowSort sort = EtsRowSort::kStored;
+    std::optional<std::string> key;  ///< only rows whose key reads as this text
+    std::uint64_t limit = 20;        ///< 0: all
+    std::size_t term_bytes = 0;      ///< of each row's text; 0: all
+};
+
+/// stored or size. kUsage.
+Result<EtsRowSort> parse_ets_row_sort(std::string_view name);
+
+/// One row. Its text is valid while it is shown.
+struct EtsRowLine {
+    std::uint64_t words = 0;  ///< of the row's block, from its tuple on
+    bool compressed = false;
+    TermText row;  ///< of a compressed table what is not compressed
+};
+
+/// What the dump says of a table's rows, beside them.
+struct EtsRowCounts {
+    std::uint64_t captured = 0;
+    std::optional<std::uint64_t> counted;  ///< by the table, after they were read
+    std::uint64_t locked = 0;              ///< missing, by reason
+    std::uint64_t changed = 0;
+    std::uint64_t unreadable = 0;
+    bool resized = false;
+    bool cut_off = false;
+    bool gone = false;
+
+    [[nodiscard]] bool is_whole() const {
+        return locked + changed + unreadable == 0 && !resized && !cut_off && !gone;
+    }
+};
+
+/// The rows of one table. Memory: one record of them, and 40 bytes for each row that is sorted.
+class EtsRowListing {
+  public:
+    /// `table`: its name or its reference. kNotFound: there is no such table, several have the
+    /// name, or its rows were not captured.
+    static Result<std::unique_ptr<EtsRowListing>> open(Dump& dump, const std::string& table,
+                                                       const EtsRowsOptions& options);
+
+    [[nodiscard]] const EtsTableLine& table() const { return table_; }
+    [[nodiscard]] const EtsRowCounts& counts() const { return counts_; }
+    [[nodiscard]] const EtsRowsOptions& options() const { return options_; }
+
+    /// Shows the rows in order.
+    using Show = std::function<void(const EtsRowLine&)>;
+    Result<void> each(const Show& show);
+
+    /// After each(): rows that match, and what in their texts could not be shown.
+    [[nodiscard]] std::uint64_t matching() const { return matching_; }
+    [[nodiscard]] std::uint64_t placeholders() const { return placeholders_; }
+
+  private:
+    EtsRowListing(Dump& dump, EtsTableLine table, TagScheme scheme, const EtsRowsOptions& options)
+        : dump_(dump), table_(std::move(table)), scheme_(scheme), options_(options) {}
+
+    struct Place {
+        std::uint64_t address = 0;
+        std::uint64_t words = 0;
+    };
+    /// One record's rows and what their terms are read through.
+    struct Record {
+        ProcessRun run;
+        std::unique_ptr<ProcessContext> context;
+    };
+    Result<std::unique_ptr<Record>> record(std::uint64_t offset);
+    using Visit =
+        std::function<bool(TermContext& context, std::uint64_t record_offset, Place place)>;
+    /// All rows, as they stand; a visit says whether to go on.
+    Result<void> visit(const Visit& visit);
+    Result<bool> visit_record(std::uint64_t offset, const Visit& visit);
+    Result<void> each_stored(const Show& show);
+    Result<void> each_by_size(const Show& show);
+    void show_row(TermContext& context, Place place, const Show& show);
+    EtsRowLine line(TermContext& context, Place place, TermPrinter& printer);
+    Result<bool> matches(TermContext& context, Place place);
+    TermText compressed_text(TermContext& context, Place place, TermPrinter& printer);
+
+    Dump& dump_;
+    EtsTableLine table_;
+    TagScheme scheme_;
+    EtsRowsOptions options_;
+    EtsRowCounts counts_;
+    std::vector<std::uint64_t> records_;
+    std::uint64_t matching_ = 0;
+    std::uint64_t placeholders_ = 0;
+};
+
+}  // namespace beamdump::query

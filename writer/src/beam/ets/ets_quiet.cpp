@@ -1,0 +1,83 @@
+#include "beam/ets/ets_quiet.h"
+
+#include <libdump/base/return_if_error.h>
+
+namespace beamdump::beam {
+
+Result<EtsOneScheduler> EtsOneScheduler::open(Vm& vm) {
+    ASSIGN_OR_RETURN(auto pids, PidWords::of(vm));
+    ASSIGN_OR_RETURN(auto processes, ProcessTable::open(vm));
+    ASSIGN_OR_RETURN(auto proof, ProcessProof::open(vm.layout(), vm.target().memory()));
+    EtsOneScheduler one(vm, pids, processes, std::move(proof));
+    LayoutNames names(vm.layout());
+    one.current_ = names.field("EtsScheduler", "current_process");
+    one.run_queue_ = names.field("EtsScheduler", "run_queue");
+    one.switches_ = names.field("EtsRunQueue", "context_switches");
+    one.id_ = names.field("Process", "common.id");
+    RETURN_IF_ERROR(names.outcome());
+    return one;
+}
+
+Result<EtsOneScheduler::Turn> EtsOneScheduler::turn() {
+    auto& memory = vm_->target().memory();
+    const auto scheduler = vm_->tables().schedulers;
+    ASSIGN_OR_RETURN(const auto queue, memory.word(scheduler + run_queue_.offset));
+    ASSIGN_OR_RETURN(const auto process, memory.word(scheduler + current_.offset));
+    ASSIGN_OR_RETURN(const auto switches, memory.word(queue + switches_.offset));
+    return Turn{process, switches};
+}
+
+/// The process of a pid, by its slot; 0: there is none.
+Result<Address> EtsOneScheduler::process(std::uint64_t owner_word) {
+    ASSIGN_OR_RETURN(const auto used,
+                     processes_.used(static_cast<std::uint32_t>(pids_.slot(owner_word)), 1));
+    if (used.empty()) {
+        return 0;
+    }
+    const auto id = vm_->target().memory().word(used.front().process + id_.offset);
+    return id && *id == owner_word ? used.front().process : 0;
+}
+
+EtsQuiet EtsOneScheduler::quiet(std::uint64_t owner_word, bool is_public) {
+    const auto state = std::make_shared<State>();
+    const auto begin = [this, state, owner_word, is_public]() -> Result<bool> {
+        state->owner = 0;
+        ASSIGN_OR_RETURN(state->turn, turn());
+        if (state->turn.process == 0) {
+            return true;
+        }
+        if (is_public) {
+            return false;
+        }
+        vm_->forget();
+        ASSIGN_OR_RETURN(state->owner, process(owner_word));
+        if (state->owner == 0 || state->owner == state->turn.process) {
+            return false;
+        }
+        ASSIGN_OR_RETURN(const auto here, proof_.read(state->owner, state->before));
+        return here && proof_.busy(state->before) == records::VOID_REASON_NONE;
+    };
+    const auto end = [this, state]() -> Result<bool> {
+        if (state->owner == 0) {
+            ASSIGN_OR_RETURN(const auto now, turn());
+            return now == state->turn;
+        }
+        ASSIGN_OR_RETURN(const auto here, proof_.read(state->owner, state->after));
+        return here && proof_.changed(state->before, state->after) == records::VOID_REASON_NONE;
+    };
+    return {begin, end};
+}
+
+Result<bool> EtsOneScheduler::may_be_written(std::uint64_t owner_word, bool is_public) {
+    ASSIGN_OR_RETURN(const auto now, turn());
+    if (now.process == 0) {
+        return false;
+    }
+    if (is_public) {
+        return true;
+    }
+    const auto id = vm_->target().memory().word(now.process + id_.offset);
+    return !id || *id == owner_word;
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,179 @@
+#include "capture/ets_rows.h"
+
+#include "beam/layout/term_bits.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/write/append.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace beamdump::capture {
+namespace {
+
+constexpr std::uint64_t kWord = 8;
+constexpr std::uint64_t kPackedWords = 4096;  // more are a region of their own
+// A record's directory is one page: limits::kDirectoryReferences.
+constexpr std::uint64_t kWordsOfARecord = std::uint64_t{2} << 20U;
+constexpr std::uint64_t kRowsOfARecord = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kRegionsOfARecord = 512;
+
+}  // namespace
+
+EtsRowsWriter::EtsRowsWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries,
+                             std::uint64_t table, std::uint32_t epoch)
+    : copier_(copier),
+      binaries_(binaries),
+      table_(table),
+      epoch_(epoch),
+      names_(vm.layout()),
+      thing_(names_.field("OffHeapHeader", "thing_word")),
+      next_(names_.field("OffHeapHeader", "next")),
+      reference_(names_) {
+    records_.emplace(copier_.writer());
+}
+
+Result<void> EtsRowsWriter::check(const beam::Layout& layout) {
+    beam::LayoutNames names(layout);
+    names.field("OffHeapHeader", "thing_word");
+    names.field("OffHeapHeader", "next");
+    const beam::BinaryReferenceFields reference(names);
+    return names.outcome();
+}
+
+bool EtsRowsWriter::binaries_of(const beam::EtsRow& row, std::vector<Address>& into) const {
+    const auto end = row.tuple + row.words.size();
+    std::uint64_t members = 0;
+    for (auto at = row.off_heap; at != 0;) {
+        const auto word = [&](const beam::Field& field) {
+            std::uint64_t value = 0;
+            std::memcpy(&value, row.words.data() + (at - row.tuple) + field.offset, kWord);
+            return value;
+        };
+        const auto has = [&](const beam::Field& field) {
+            return at >= row.tuple && at <= end && end - at >= field.offset + kWord;
+        };
+        if (!has(thing_) || !has(next_) || ++members > row.words.size()) {
+            return false;
+        }
+        const auto tag = word(thing_) & beam::kHeaderTagMask;
+        const auto* field = tag == reference_.subtag         ? &reference_.binary
+                            : tag == reference_.magic_subtag ? &reference_.magic_binary
+                                                             : nullptr;
+        if (field != nullptr && !has(*field)) {
+            return false;
+        }
+        if (field != nullptr) {
+            into.push_back(word(*field));
+        }
+        at = word(next_);
+    }
+    return true;
+}
+
+Result<bool> EtsRowsWriter::add(std::span<const beam::EtsRow> rows,
+                                const std::function<Result<bool>()>& same) {
+    std::vector<Address> named;
+    for (const auto& row : rows) {
+        if (!binaries_of(row, named)) {
+            return false;
+        }
+    }
+    const auto before = copier_.writer().stats().flat_bytes;
+    const auto replaced = binaries_.replaced();
+    if (!named.empty()) {
+        for (const auto binary : named) {
+            RETURN_IF_ERROR(binaries_.add(binary));
+        }
+        RETURN_IF_ERROR(binaries_.settle());
+        // They live as long as their rows do.
+        ASSIGN_OR_RETURN(const auto unchanged, same());
+        if (binaries_.replaced() != replaced && rows_ != 0) {
+            // An address of earlier rows names another binary from here on.
+            binaries_before_ = before;
+            RETURN_IF_ERROR(flush({}));
+        }
+        if (!unchanged) {
+            return false;
+        }
+    }
+    for (const auto& row : rows) {
+        RETURN_IF_ERROR(write(row));
+    }
+    binaries_before_ = copier_.writer().stats().flat_bytes;
+    if (words_ >= kWordsOfARecord || rows_ >= kRowsOfARecord || regions_ >= kRegionsOfARecord) {
+        RETURN_IF_ERROR(flush({}));
+    }
+    return true;
+}
+
+Result<void> EtsRowsWriter::write(const beam::EtsRow& row) {
+    const auto words = row.words.size() / kWord;
+    ++rows_;
+    words_ += words;
+    if (words > kPackedWords) {
+        std::vector<std::byte> copy(row.words.begin(), row.words.end());
+        return write_region(row, copy);
+    }
+    packed_.set_kind(static_cast<std::uint32_t>(format::RegionKind::kEtsRow));
+    packed_.set_address(row.tuple);
+    packed_.set_total_words(words);
+    if (row.off_heap != 0) {
+        packed_.set_off_heap_first_address(row.off_heap);
+    }
+    auto& into = *packed_.mutable_words();
+    into.Resize(static_cast<int>(words), 0);
+    const auto bytes = std::as_writable_bytes(std::span(into.mutable_data(), words));
+    std::ranges::copy(row.words.first(bytes.size()), bytes.begin());
+    copier_.secrets().scrub(bytes, row.tuple);
+    return records_->packed_region(packed_);
+}
+
+Result<void> EtsRowsWriter::write_region(const beam::EtsRow& row, std::span<std::byte> bytes) {
+    ++regions_;
+    copier_.secrets().scrub(bytes, row.tuple);
+    format::RegionHeader header;
+    header.owner_kind = format::OwnerKind::kEtsTable;
+    header.owner_id = table_;
+    header.region_kind = format::RegionKind::kEtsRow;
+    header.term_scheme = copier_.scheme();
+    header.address = row.tuple;
+    header.total = bytes.size() / kWord;
+    ASSIGN_OR_RETURN(
+        const auto placed,
+        copier_.writer().append_region(header, [&](std::uint64_t first, std::span<std::byte> into) {
+            const auto part = bytes.subspan(first * kWord, into.size());
+            std::ranges::copy(part, into.begin());
+            return Result<std::uint64_t>(into.size() / kWord);
+        }));
+    auto ref = region_ref(header, placed);
+    if (row.off_heap != 0) {
+        ref.set_off_heap_first_address(row.off_heap);
+    }
+    return records_->region(std::move(ref));
+}
+
+/// Ends the record: what it says beside its rows is in `record`.
+Result<void> EtsRowsWriter::flush(records::EtsRows record) {
+    record.set_table_index(table_);
+    record.set_first_row(written_);
+    record.set_rows(rows_);
+    record.set_epoch(epoch_);
+    record.set_binaries_before_offset(binaries_before_);
+    ASSIGN_OR_RETURN(*record.mutable_directory(), records_->finish());
+    ASSIGN_OR_RETURN(const auto offset,
+                     copier_.writer().append(format::RecordKind::kEtsRows, record));
+    offsets_.push_back(offset);
+    written_ += rows_;
+    rows_ = words_ = regions_ = 0;
+    records_.emplace(copier_.writer());
+    return {};
+}
+
+Result<std::vector<std::uint64_t>> EtsRowsWriter::finish(records::EtsRows about) {
+    about.set_last(true);
+    RETURN_IF_ERROR(flush(std::move(about)));
+    return std::move(offsets_);
+}
+
+}  // namespace beamdump::capture
