@@ -20,7 +20,6 @@ namespace {
 
 using beam::AllocatorState;
 using beam::CarrierPlace;
-using memory::AddressRange;
 
 /// erlang:memory/0's order.
 constexpr std::array kCategories = {"total",     "processes", "processes_used", "system", "atom",

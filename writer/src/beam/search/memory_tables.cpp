@@ -121,7 +121,8 @@ Result<Address> find_allocators(Vm& vm, const ImageSearch& search, Address threa
                 (number < 2 && info.get(is_util) != 0)) {
                 return false;
             }
-            known += info.get(extra) == thread_allocators + number * specs.bytes ? 1 : 0;
+            known +=
+                info.get(extra) == thread_allocators + std::uint64_t{number} * specs.bytes ? 1 : 0;
         }
         return known >= kFewestAllocators;
     };
@@ -196,7 +197,8 @@ Result<Address> find_code_ranges(Vm& vm, const ImageSearch& search) {
                 return false;
             }
         }
-        const StructView active(bytes.subspan(vm.facts().active_code_index * each, each));
+        const StructView active(
+            bytes.subspan(std::size_t{vm.facts().active_code_index} * each, each));
         if (active.get(count) == 0) {
             return false;
         }
