@@ -6,7 +6,7 @@ namespace beamdump::beam {
 
 Result<EtsOneScheduler> EtsOneScheduler::open(Vm& vm) {
     ASSIGN_OR_RETURN(auto pids, PidWords::of(vm));
-    ASSIGN_OR_RETURN(auto processes, ProcessTable::open(vm));
+    ASSIGN_OR_RETURN(auto processes, IdTable::processes(vm));
     ASSIGN_OR_RETURN(auto proof, ProcessProof::open(vm.layout(), vm.target().memory()));
     EtsOneScheduler one(vm, pids, processes, std::move(proof));
     LayoutNames names(vm.layout());

@@ -4,7 +4,7 @@
 #include "beam/ets/ets_table.h"
 #include "beam/processes/process_proof.h"
 #include "beam/tables/pid_words.h"
-#include "beam/tables/process_table.h"
+#include "beam/tables/id_table.h"
 
 #include <memory>
 
@@ -31,7 +31,7 @@ class EtsOneScheduler {
         std::uint64_t switches = 0;
         bool operator==(const Turn&) const = default;
     };
-    EtsOneScheduler(Vm& vm, PidWords pids, ProcessTable processes, ProcessProof proof)
+    EtsOneScheduler(Vm& vm, PidWords pids, IdTable processes, ProcessProof proof)
         : vm_(&vm), pids_(pids), processes_(processes), proof_(std::move(proof)) {}
     Result<Turn> turn();
     Result<Address> process(std::uint64_t owner_word);
@@ -43,7 +43,7 @@ class EtsOneScheduler {
     };
     Vm* vm_;
     PidWords pids_;
-    ProcessTable processes_;
+    IdTable processes_;
     ProcessProof proof_;
     Field current_, run_queue_, switches_, id_;
 };
