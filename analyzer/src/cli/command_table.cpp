@@ -7,6 +7,7 @@ namespace beamdump::cli {
     COMMAND(summary)               \
     COMMAND(processes)             \
     COMMAND(tree)                  \
+    COMMAND(waits)                 \
     COMMAND(process)               \
     COMMAND(messages)              \
     COMMAND(dictionary)            \

@@ -132,6 +132,16 @@ class OfflineAnswers(unittest.TestCase):
         self.assertIn("dictionary planted_reference -> element 2",
                       self.holders(reference)[self.pids["planted_holder"]])
 
+    def test_waits(self):
+        answer = self.ask("waits", "--limit", "0")
+        found = {line["name"]: line for line in answer["waited_for"]}
+        server = found[self.pids["planted_server"]]
+        self.assertEqual((server["direct"], server["behind"]), (2, 2))
+        self.assertNotIn("waits_for", server)
+        cycles = [{process["registered_name"] for process in cycle["processes"]}
+                  for cycle in answer["cycles"]]
+        self.assertEqual(cycles, [{"planted_left", "planted_right"}])
+
     def test_search(self):
         holder = self.pids["planted_holder"]
         for pattern in ("{planted_state, _, #{id := 7}, _}",

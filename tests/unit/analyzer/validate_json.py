@@ -120,6 +120,8 @@ ANSWERS = [
     (3, ["search", "sample", "{loop, _}"]),
     (3, ["search", "sample", "--text", "alp"]),
     (0, ["search", "sample", "no_such_atom"]),
+    (3, ["waits", "sample"]),
+    (0, ["waits", "crash"]),
     (0, ["atoms", "sample"]),
     (0, ["atoms", "sample", "--list", "--sort", "name"]),
     (0, ["atoms", "inferred", "--filter", "al"]),

@@ -142,6 +142,7 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
                                    const ModulesOptions& options) {
     ModuleReport report;
     report.dump = dump_facts(dump, file);
+    report.of_crash_dump = is_of_crash_dump(dump);
     report.code_bytes = report.literal_bytes = 0;
     FirstItems<ModuleLine, std::function<bool(const ModuleLine&, const ModuleLine&)>> first(
         options.limit, [sort = options.sort](const ModuleLine& a, const ModuleLine& b) {
@@ -163,7 +164,7 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         }
         const bool is_old = instance->instance == records::MODULE_INSTANCE_OLD;
         ++report.total;
-        report.old += is_old ? 1 : 0;
+        *report.old += is_old ? 1 : 0;
         ModuleLine line = line_of(dump, *module);
         if ((options.old && !is_old) || !contains_all(line.name, options.filters)) {
             continue;
@@ -175,6 +176,11 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         add_to(report.code_bytes, line.code_bytes);
         add_to(report.literal_bytes, line.literal_bytes);
         first.add(std::move(line));
+    }
+    if (report.of_crash_dump) {
+        report.old.reset();
+        report.code_bytes.reset();
+        report.literal_bytes.reset();
     }
     report.modules = first.take();
     if (options.users) {

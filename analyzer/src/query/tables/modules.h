@@ -50,7 +50,9 @@ struct ModuleReport {
     DumpFacts dump;
     std::uint64_t total = 0;
     std::uint64_t matching = 0;
-    std::uint64_t old = 0;  ///< instances
+    /// Old instances; a crash dump does not tell.
+    std::optional<std::uint64_t> old = 0;
+    bool of_crash_dump = false;  ///< only the modules that its processes name
     /// Sums over the instances that match; nothing where one of them is not known.
     std::optional<std::uint64_t> code_bytes;
     std::optional<std::uint64_t> literal_bytes;

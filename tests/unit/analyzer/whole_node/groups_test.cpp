@@ -1,6 +1,7 @@
 #include "program.h"
 #include "query/groups/process_groups.h"
 #include "query/groups/process_tree.h"
+#include "query/groups/waits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -158,6 +159,60 @@ TEST(ProcessTree, ACircleIsCut) {
     const auto tree = expect_value(query::process_tree(*opened, "circle.beamdump", {}));
     EXPECT_EQ(tree.roots, 1);
     EXPECT_THAT(tree_lines(tree), ElementsAre("0 <0.1.0> 2 5000", "1 <0.11.0> 1 2000"));
+}
+
+/// A process in a call of another: a monitor with the reference 1, 2, `number`, which is in y(0).
+SampleProcess caller(std::uint64_t number, std::uint64_t called) {
+    SampleProcess process;
+    process.number = number;
+    const std::uint64_t heap = heap_of(number);
+    // An ordinary reference (erl_term.h, OTP 25): its header, and three numbers of 32 bits behind
+    // a marker.
+    constexpr std::uint64_t kReferenceHeader = 2U << 6U | 4U << 2U;
+    process.heap = {kReferenceHeader, (number << 32U) | 0xFFFF'FFFFU, 2U | (1UL << 32U)};
+    process.stack = {boxed_word(heap), kNormalExit};
+    records::Monitor monitor;
+    monitor.set_kind(records::MONITOR_KIND_PROCESS);
+    monitor.set_other_word(pid_word(called));
+    for (const std::uint32_t part : {static_cast<std::uint32_t>(number), 2U, 1U}) {
+        monitor.add_reference(part);
+    }
+    process.monitors = {monitor};
+    return process;
+}
+
+TEST(Waits, ChainsAndCycles) {
+    Program program;
+    SampleDump dump;
+    // 11 and 12 wait for 13, that for 14, which rests; 21 and 22 for each other, 23 for 21; 31 for
+    // one that has exited.
+    dump.add(caller(11, 13));
+    dump.add(caller(12, 13));
+    dump.add(caller(13, 14));
+    SampleProcess server;
+    server.number = 14;
+    dump.add(server);
+    dump.add(caller(21, 22));
+    dump.add(caller(22, 21));
+    dump.add(caller(23, 21));
+    dump.add(caller(31, 99));
+    program.put("waits.beamdump", dump.finish());
+    auto opened = expect_value(Dump::open(program.path("waits.beamdump")));
+    const auto waits = expect_value(query::find_waits(*opened, "waits.beamdump", {}));
+    EXPECT_EQ(waits.waiting, 7);
+    std::vector<std::string> lines;
+    for (const auto& line : waits.waited_for) {
+        lines.push_back(fmt::format("{} {} {} {}{}", line.name, line.direct, line.behind,
+                                    line.waits_for.value_or("-"), line.in_cycle ? " cycle" : ""));
+    }
+    EXPECT_THAT(
+        lines, ElementsAre("<0.14.0> 1 3 -", "<0.13.0> 2 2 <0.14.0>", "<0.21.0> 2 2 <0.22.0> cycle",
+                           "<0.22.0> 1 2 <0.21.0> cycle", "<0.99.0> 1 1 -"));
+    ASSERT_EQ(waits.waited_for.size(), 5);
+    EXPECT_FALSE(waits.waited_for[4].process.has_value());
+    ASSERT_EQ(waits.cycles.size(), 1);
+    ASSERT_EQ(waits.cycles[0].size(), 2);
+    EXPECT_EQ(waits.cycles[0][0].pid, "<0.21.0>");
 }
 
 }  // namespace

@@ -8,8 +8,10 @@
 namespace beamdump::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(FoldedDigits, EachRunIsOneN) {
     EXPECT_EQ(query::folded_digits("param_511263"), "param_N");
@@ -96,6 +98,8 @@ TEST(Atoms, ACrashDumpTellsTheirNumberAndNoOrder) {
         "27 [erts-15.2.7] [64-bit]\nAtoms: 4711\n=proc:<0.9.0>\nState: Waiting\nName: "
         "alpha\n=end\n";
     std::ofstream(program.path("crash.beamdump")) << text;
+    EXPECT_THAT(program.run({"modules", "crash.beamdump"}).out,
+                AllOf(HasSubstr("sections DUMP mod shows all"), Not(HasSubstr(" old"))));
     const Ran ran = program.run({"atoms", "crash.beamdump"});
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_THAT(ran.out, HasSubstr("4,711 atoms; the dump has the text of "));
