@@ -3,6 +3,7 @@
 #include "query/process/process_binaries.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/heap/largest_terms.h>
 #include <libdump/model/node_scheme.h>
 #include <libdump/model/owner_id.h>
 #include <libdump/term/binary_content.h>
