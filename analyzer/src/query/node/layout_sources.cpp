@@ -1,331 +1,12 @@
 #include "query/node/layout_sources.h"
 
+#include "query/node/layout_source_table.h"
+
 #include <algorithm>
-#include <array>
 
 namespace beamdump::query {
 
 namespace {
-
-/// A value or group and its sources, separated by spaces: fields; all fields of a structure
-/// ("Atom."); the sources of another entry ("@memory").
-struct Entry {
-    std::string_view name;
-    std::string_view sources;
-};
-
-/// Groups that several values share; not values themselves.
-constexpr std::array kGroups = std::to_array<Entry>({
-    {"#tables", "IndexTable. Hash. HashBucket."},
-    {"#atoms", "@#tables Atom. ErlHeapBits. ErlSubBits."},
-    {"#modules", "@#tables Module. ModuleInstance.code_hdr ModuleInstance.code_length"},
-    {"#functions",
-     "@#modules @#atoms BeamCodeHeader.num_functions BeamCodeHeader.functions "
-     "ErtsCodeInfo. ErtsCodeMFA."},
-    {"#lines", "@#modules BeamCodeHeader.line_table BeamCodeLineTab."},
-    {"#instruction", "Process.i Process.current"},
-    {"#stack", "Process.stop Process.hend"},
-    {"#heap", "Process.heap Process.htop"},
-    {"#old_heap", "Process.old_heap Process.old_htop"},
-    {"#fragment_sizes",
-     "ErlHeapFragment.next ErlHeapFragment.alloc_size ErlHeapFragment.used_size "
-     "ErlHeapFragment.mem"},
-    {"#fragments", "@#fragment_sizes Process.mbuf Process.msg_frag"},
-    {"#message_fragments", "@#entries @#fragment_sizes"},
-    {"#arguments", "Process.arity Process.arg_reg Process.def_arg_reg"},
-    {"#dictionary", "Process.dictionary ProcDict.usedSlots ProcDict.data"},
-    {"#buffered_length",
-     "Process.sig_inq_buffers ErtsSignalInQueueBufferArray. ErtsSignalInQueueBuffer.queue.len "
-     "ErtsSignalInQueueBuffer.queue.mlenoffs ErtsSignalInQueueBuffer.queue.nmsigs.next "
-     "ErtsSignalInQueueBuffer.queue.nmsigs.last"},
-    {"#entries",
-     "Process.sig_qs.first Process.sig_qs.cont Process.sig_inq.first Process.sig_inq.last "
-     "Process.sig_inq_buffers ErtsSignalInQueueBufferArray. "
-     "ErtsSignalInQueueBuffer.queue.first ErtsSignalInQueueBuffer.queue.last ErtsMessage. "
-     "ErtsNonMsgSignal.tag"},
-    {"#signal_counts",
-     "ErtsNonMsgSignal.mlenoffs ErtsNonMsgSignal.next ErtsNonMsgSignal.specific.next"},
-    {"#inner_length",
-     "Process.sig_qs.len Process.sig_qs.mq_len Process.sig_qs.mlenoffs "
-     "Process.sig_qs.nmsigs.next Process.sig_qs.nmsigs.last"},
-    {"#outer_length",
-     "Process.sig_inq.len Process.sig_inq.mlenoffs Process.sig_inq.nmsigs.next "
-     "Process.sig_inq.nmsigs.last"},
-    {"#relation_walk",
-     "ErtsMonLnkNode.tree.left ErtsMonLnkNode.tree.right ErtsMonLnkNode.offset "
-     "ErtsMonLnkNode.flags ErtsMonLnkNode.type"},
-    {"#others", "@#relation_walk ErtsMonLnkNode.other"},
-    {"#monitors",
-     "@#others Process.common.monitors ErtsMonitorDataExtended. ErtsMonLnkDist. @#atoms"},
-    {"#local_targets", "Process.common.lt_monitors ErtsMonLnkNode.list.next"},
-    {"#off_heap",
-     "Process.off_heap.first Process.wrt_bins ErlHeapFragment.off_heap.first "
-     "OffHeapHeader. ProcBin. BinRef."},
-    {"#other_roots",
-     "Process.group_leader Process.parent Process.fvalue Process.ftrace "
-     "Process.seq_trace_token Process.psd ErtsPSD. ErtsNativeFunc."},
-    {"#bounds", "@#stack @#heap @#old_heap @#fragments Process.old_hend Process.abandoned_heap"},
-    {"#ets",
-     "ErtsAlignedSchedulerData. EtsScheduler. DbTableCommon.all.next DbTableCommon.all.prev "
-     "DbTableCommon.btid ErtsMagicBinary."},
-    {"#ports", "ErtsPTab. Port.common.id"},
-    {"#allocators",
-     "ErtsAllocatorInfo. ErtsAllocatorThrSpec. Allctr. AllctrBlockStats. AllctrCount."},
-    {"#carriers", "@#allocators Carrier. CarrierPoolData."},
-    {"#segments", "ErtsMsegAllctr. MsegCacheEntry."},
-    {"#live", "@#bounds @#arguments @#dictionary @#entries @#other_roots"},
-});
-
-constexpr std::array kValues = std::to_array<Entry>({
-    // Each process, in lists and alone.
-    {"pid", "ErtsPTab. Process.common.id"},
-    {"registered_name", "Process.common.reg RegProc. @#atoms"},
-    {"initial_call", "Process.u.initial @#atoms"},
-    {"current_function", "@#instruction @#functions"},
-    {"status", "Process.state"},
-    {"void_reason", "Process.state Process.lock.flags"},
-    {"memory",
-     "Process.heap_sz Process.mbuf_sz Process.heap Process.hend Process.old_heap "
-     "Process.old_hend Process.abandoned_heap @#arguments Process.dictionary "
-     "ProcDict.arraySize ProcDict.data Process.psd @#relation_walk Process.common.links "
-     "Process.common.monitors @#local_targets ErtsMonitorData. @#message_fragments"},
-    {"reductions", "Process.reds"},
-    {"message_queue_len", "@#inner_length @#outer_length @#signal_counts @#buffered_length"},
-    {"total_heap_size",
-     "Process.heap_sz Process.old_heap Process.old_hend Process.mbuf_sz @#message_fragments"},
-    {"stack_size", "@#stack"},
-
-    // process
-    {"translated_initial_call", "@#dictionary"},
-    {"label", "@#dictionary"},
-    {"group_leader", "Process.group_leader"},
-    {"parent", "Process.parent"},
-    {"error_handler", "Process.psd ErtsPSD."},
-    {"unique", "Process.uniq"},
-    {"struct_address", "ErtsPTab."},
-    {"current_location", "Process.i @#lines"},
-    {"instruction_address", "Process.i"},
-    {"priority", "Process.state"},
-    {"trap_exit", "Process.flags"},
-    {"sensitive", "Process.common.trace_flags"},
-    {"hibernated", "Process.flags"},
-    {"catchlevel", "Process.catches"},
-    {"sequential_trace_token", "Process.seq_trace_token"},
-    {"suspend_count", "Process.rcount"},
-    {"state_bits", "Process.state"},
-    {"flags", "Process.flags"},
-    {"trace_flags", "Process.common.trace_flags"},
-    {"process.memory.heap_size", "Process.heap_sz"},
-    {"process.memory.old_heap_size", "Process.old_heap Process.old_hend"},
-    {"heap_used", "@#heap"},
-    {"old_heap_used", "@#old_heap"},
-    {"process.memory.fragments", "Process.mbuf_sz"},
-    {"fragment_count", "@#fragments"},
-    {"captured", "@#bounds"},
-    {"minor_gcs", "Process.gen_gcs"},
-    {"fullsweep_after", "Process.max_gen_gcs"},
-    {"min_heap_size", "Process.min_heap_size"},
-    {"min_bin_vheap_size", "Process.min_vheap_size"},
-    {"max_heap_size", "Process.max_heap_size"},
-    {"max_heap_size_kill", "Process.max_heap_size"},
-    {"max_heap_size_error_logger", "Process.max_heap_size"},
-    {"max_heap_size_include_shared_binaries", "Process.max_heap_size"},
-    {"heap_block_size", "Process.heap_sz"},
-    {"old_heap_block_size", "Process.old_heap Process.old_hend"},
-    {"mbuf_size", "Process.mbuf_sz @#message_fragments"},
-    {"recent_size", "Process.high_water Process.heap"},
-    {"process.garbage_collection_info.heap_size", "@#heap"},
-    {"process.garbage_collection_info.old_heap_size", "@#old_heap"},
-    {"bin_vheap_size", "Process.off_heap.overhead"},
-    {"bin_vheap_block_size", "Process.bin_vheap_sz"},
-    {"bin_old_vheap_size", "Process.bin_old_vheap"},
-    {"bin_old_vheap_block_size", "Process.bin_old_vheap_sz"},
-    {"message_queue_data", "Process.sig_qs.flags"},
-    {"inner", "@#inner_length @#signal_counts"},
-    {"middle", "@#inner_length @#signal_counts"},
-    {"outer", "@#outer_length @#signal_counts"},
-    {"buffered", "@#buffered_length @#signal_counts"},
-    {"other_signals", "@#entries"},
-    {"links", "@#others Process.common.links"},
-    {"unlinking", "ErtsMonLnkNode.offset ErtsILink. ErtsELink."},
-    {"monitors", "@#monitors"},
-    {"monitored_by", "@#monitors @#local_targets"},
-    {"reference", "ErtsMonLnkNode.offset ErtsMonitorData.ref ErtsORefThing. ErtsMagicBinary."},
-    {"suspending", "@#others Process.common.monitors ErtsMonitorSuspend."},
-    {"binary", "@#off_heap"},
-    {"size_bytes", "Binary.orig_size Binary.flags"},
-    {"references", "Binary.refc"},
-    {"regions", "@#bounds"},
-
-    // Lists of terms.
-    {"dictionary", "@#dictionary"},
-    {"dictionary.entries", "Process.dictionary ProcDict.numElements"},
-    {"messages", "@#message_fragments"},
-    {"messages.entries", "@#entries"},
-    {"histogram", "@messages"},
-
-    // Stacks.
-    {"current_stacktrace", "@#instruction @#stack"},
-    {"frames", "@#instruction @#stack"},
-    {"registers", "@#stack"},
-    {"function", "@#functions"},
-    {"file", "@#lines"},
-    {"line", "@#lines"},
-    {"catch", "CatchPool. BeamCatch. ModuleInstance.catches"},
-
-    // heap
-    {"heap.memory.heap.block_words", "Process.heap_sz"},
-    {"heap.memory.heap.used_words", "@#heap"},
-    {"heap.memory.old_heap.block_words", "Process.old_heap Process.old_hend"},
-    {"heap.memory.old_heap.used_words", "@#old_heap"},
-    {"heap.memory.fragments.block_words", "@mbuf_size"},
-    {"heap.memory.fragments.used_words", "@mbuf_size"},
-    {"live_words", "@#live"},
-    {"live_objects", "@#live"},
-    {"dead_words", "@#live"},
-    {"stack_words", "@#stack"},
-    {"free_words", "Process.heap_sz @#heap @#stack"},
-    {"literal_words", "@#live BeamCodeHeader.literal_area ErtsLiteralArea."},
-    {"heap_words_after_major_collection",
-     "@#live Process.heap_sz Process.mbuf_sz Process.min_heap_size Process.flags"},
-    {"heap.roots.stack", "@#stack"},
-    {"heap.roots.argument", "@#arguments"},
-    {"arguments", "@#arguments"},
-    {"heap.roots.dictionary", "@#dictionary"},
-    {"heap.roots.message", "@messages"},
-    {"heap.roots.other", "@#other_roots"},
-    {"undecoded_messages", "@#entries"},
-    {"kinds", "@#live"},
-    {"tags", "@#live"},
-    {"key_sets", "@#live"},
-    {"largest_terms", "@#live"},
-    {"retained", "@#live"},
-    {"terms", "@#bounds"},
-    {"heap.binaries.bytes", "@size_bytes"},
-    {"heap.binaries.largest", "@#live ProcBin. BinRef."},
-
-    // ets
-    {"ets.id", "@#ets"},
-    {"ets.name", "@#ets DbTableCommon.the_name @#atoms"},
-    {"ets.type", "@#ets DbTableCommon.status"},
-    {"ets.size",
-     "@#ets DbTableCommon.counters.nr_of_counters DbTableCommon.counters.is_decentralized "
-     "DbTableCommon.counters.u DecentralizedCounters. DecentralizedCounterSlot."},
-    {"ets.memory_bytes", "@ets.size"},
-    {"ets.memory_words", "@ets.size"},
-    {"ets.protection", "@#ets DbTableCommon.status"},
-    {"ets.owner", "@#ets DbTableCommon.owner"},
-    {"ets.heir", "@#ets DbTableCommon.heir"},
-    {"ets.keypos", "@#ets DbTableCommon.keypos"},
-    {"ets.named_table", "@#ets DbTableCommon.status"},
-    {"ets.ca_tree", "@#ets DbTableCommon.status"},
-    {"ets.read_concurrency", "@#ets DbTableCommon.status"},
-    {"ets.write_concurrency", "@#ets DbTableCommon.status"},
-    {"ets.decentralized_counters", "@#ets DbTableCommon.counters.is_decentralized"},
-    {"ets.compressed", "@#ets DbTableCommon.compress"},
-    {"ets.fixed", "@#ets DbTableCommon.fix_count"},
-    {"ets.rows",
-     "@#ets DbTableCommon.status DbTableCommon.compress DbTableCommon.rwlock DbRwLock. DbHash. "
-     "DbHashRow. DbHashLockSlot. DbTree. DbTreeRow. DbCATree. DbCATreeNode. DbRow. EtsRunQueue. "
-     "@#off_heap"},
-
-    // ports
-    {"ports.port", "@#ports"},
-    {"ports.name", "@#ports Port.name"},
-    {"ports.driver", "@#ports Port.drv_ptr ErtsDriver."},
-    {"ports.connected", "@#ports Port.connected Port.state"},
-    {"ports.owner", "@ports.connected @registered_name"},
-    {"ports.registered_name", "@#ports Port.common.reg RegProc. @#atoms"},
-    {"ports.input", "@#ports Port.bytes_in"},
-    {"ports.output", "@#ports Port.bytes_out"},
-    {"ports.queue", "@#ports Port.ioq.size"},
-    {"ports.os_pid", "@#ports Port.os_pid"},
-    {"ports.busy", "@#ports Port.sched.flags"},
-    {"ports.distribution", "@#ports Port.state"},
-    {"ports.closing", "@#ports Port.state"},
-
-    // summary and diff
-    {"node", "ErlNode.sysname @#atoms"},
-    {"process_limit", "ErtsPTab.max"},
-    {"schedulers", "ErtsAlignedSchedulerData. ErtsSchedulerSleepInfo."},
-    {"dirty_cpu_schedulers", "ErtsAlignedSchedulerData. ErtsSchedulerSleepInfo."},
-    {"dirty_io_schedulers", "ErtsAlignedSchedulerData. ErtsSchedulerSleepInfo."},
-    {"summary.counts.processes", "@pid"},
-    {"summary.counts.messages", "@message_queue_len"},
-    {"summary.counts.binaries", "@#off_heap"},
-    {"summary.counts.atoms", "@#tables"},
-    {"summary.counts.module_instances", "@#modules"},
-    {"processes_void", "@void_reason"},
-    {"void_by_reason", "@void_reason"},
-    {"summary.memory.processes", "@memory"},
-    {"process_heaps", "@total_heap_size"},
-    {"summary.memory.binaries", "@#off_heap @size_bytes"},
-    {"binaries_captured", "@#off_heap @size_bytes"},
-    {"summary.memory.code", "@#modules"},
-    {"literals", "BeamCodeHeader.literal_area ErtsLiteralArea."},
-    {"summary.memory.atoms", "@#tables Atom.len"},
-    {"diff.totals.processes", "@pid"},
-    {"diff.totals.process_memory", "@memory"},
-    {"diff.totals.messages", "@message_queue_len"},
-    {"diff.totals.binaries", "@#off_heap"},
-    {"diff.totals.binary_memory", "@#off_heap @size_bytes"},
-    {"diff.totals.atoms", "@#tables"},
-    {"diff.totals.modules", "@#modules"},
-    {"diff.totals.code", "@#modules"},
-    {"diff.totals.reductions", "@reductions"},
-    {"memory_change", "@memory"},
-    {"message_queue_len_change", "@message_queue_len"},
-    {"reductions_change", "@reductions"},
-
-    // atoms and modules
-    {"atoms.count", "@#tables"},
-    {"code_bytes", "@#modules"},
-    {"literal_bytes", "@literals @#modules"},
-    {"functions", "@#modules BeamCodeHeader.num_functions"},
-    {"md5", "@#modules BeamCodeHeader.md5_ptr"},
-
-    // allocators and memory
-    {"carriers", "@#allocators"},
-    {"carrier_bytes", "@#allocators"},
-    {"single_block_carriers", "@#allocators"},
-    {"single_block_bytes", "@#allocators"},
-    {"pooled_carriers", "@#allocators"},
-    {"pooled_bytes", "@#allocators"},
-    {"mseg_bytes", "@#allocators"},
-    {"blocks", "@#allocators"},
-    {"block_bytes", "@#allocators"},
-    {"free_bytes", "@#allocators"},
-    {"utilisation", "@#allocators"},
-    {"allocators.resident_bytes", "@#carriers"},
-    {"cached_segments", "@#segments"},
-    {"cached_bytes", "@#segments"},
-    {"cached_resident_bytes", "@#segments"},
-    {"os_bytes", "ErtsMemMapper."},
-    {"super_carrier_bytes", "ErtsMemMapper."},
-    {"super_carrier_used_bytes", "ErtsMemMapper."},
-    {"fixed_sizes.allocated_bytes", "@#allocators ErtsAlcFixList."},
-    {"fixed_sizes.used_bytes", "@#allocators ErtsAlcFixList."},
-    {"categories", "@#allocators ErtsAlcFixList. CodeRanges. @#tables @#modules ErtsPTab.max"},
-    {"node_memory", "@categories"},
-    {"resident_parts", "@#carriers @#segments"},
-    {"unexplained_bytes", "@#carriers @#segments"},
-    {"allocator_free_bytes", "@#allocators"},
-    {"cached_segment_bytes", "@#segments"},
-    {"binary_bytes", "@summary.memory.binaries"},
-    {"binary_count", "@#off_heap"},
-    {"module_instances", "@#modules"},
-    {"atom_count", "@#tables"},
-
-    // Parts of terms in all answers.
-    {"term.atom", "@#atoms"},
-    {"term.binary", "Binary. ProcBin. BinRef. ErlHeapBits. ErlSubBits. OffHeapHeader."},
-    {"term.external_identifier", "ExternalThing. ErlNode. @#tables"},
-    {"term.external_fun", "Export. ExportEntry. @#tables"},
-    {"term.fun", "ErlFunEntry. ErlFunEntryContainer. FunTableEntry. ErlFunThing. FunRef. @#tables"},
-    {"term.record", "ErtsRecordInstance. ErtsRecordDefinition."},
-    {"term.reference", "ErtsORefThing. ErtsMagicBinary. MagicRef."},
-    {"term.undecoded_message", "ErtsDistExternal. ErtsDistExternalData. ErtsAtomTranslationTable."},
-});
 
 template <typename Visit>
 bool any_source(std::string_view sources, Visit visit) {
@@ -339,19 +20,19 @@ bool any_source(std::string_view sources, Visit visit) {
     return false;
 }
 
-const Entry* find_entry(std::string_view name) {
-    const auto* group = std::ranges::find(kGroups, name, &Entry::name);
-    if (group != kGroups.end()) {
+const SourceEntry* find_entry(std::string_view name) {
+    const auto* group = std::ranges::find(kSourceGroups, name, &SourceEntry::name);
+    if (group != kSourceGroups.end()) {
         return group;
     }
-    const auto* value = std::ranges::find(kValues, name, &Entry::name);
-    return value == kValues.end() ? nullptr : value;
+    const auto* value = std::ranges::find(kSourceValues, name, &SourceEntry::name);
+    return value == kSourceValues.end() ? nullptr : value;
 }
 
-bool read_through(const Entry& entry, std::string_view field) {
+bool read_through(const SourceEntry& entry, std::string_view field) {
     return any_source(entry.sources, [field](std::string_view source) {
         if (source.starts_with('@')) {
-            const Entry* other = find_entry(source.substr(1));
+            const SourceEntry* other = find_entry(source.substr(1));
             return other != nullptr && read_through(*other, field);
         }
         return source.ends_with('.') ? field.starts_with(source) : field == source;
@@ -359,7 +40,7 @@ bool read_through(const Entry& entry, std::string_view field) {
 }
 
 /// `path`: the entries that led here.
-void look_for_faults(const Entry& entry, std::vector<std::string_view>& path,
+void look_for_faults(const SourceEntry& entry, std::vector<std::string_view>& path,
                      std::vector<std::string>& faults) {
     if (std::ranges::find(path, entry.name) != path.end()) {
         faults.push_back(std::string(entry.name) + " contains itself");
@@ -368,7 +49,7 @@ void look_for_faults(const Entry& entry, std::vector<std::string_view>& path,
     path.push_back(entry.name);
     any_source(entry.sources, [&](std::string_view source) {
         if (source.starts_with('@')) {
-            if (const Entry* other = find_entry(source.substr(1))) {
+            if (const SourceEntry* other = find_entry(source.substr(1))) {
                 look_for_faults(*other, path, faults);
             } else {
                 faults.push_back(std::string(source) + " is not in the tables");
@@ -383,7 +64,7 @@ void look_for_faults(const Entry& entry, std::vector<std::string_view>& path,
 
 std::vector<std::string> values_read_through(std::span<const std::string> fields) {
     std::vector<std::string> values;
-    for (const Entry& value : kValues) {
+    for (const SourceEntry& value : kSourceValues) {
         if (std::ranges::any_of(fields, [&value](const std::string& field) {
                 return read_through(value, field);
             })) {
@@ -397,7 +78,7 @@ std::vector<std::string> values_read_through(std::span<const std::string> fields
 std::vector<std::string> source_faults() {
     std::vector<std::string> faults;
     std::vector<std::string_view> path;
-    for (const Entry& value : kValues) {
+    for (const SourceEntry& value : kSourceValues) {
         look_for_faults(value, path, faults);
     }
     return faults;

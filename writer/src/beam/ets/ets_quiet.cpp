@@ -34,8 +34,8 @@ Result<Address> EtsOneScheduler::process(std::uint64_t owner_word) {
     if (used.empty()) {
         return 0;
     }
-    const auto id = vm_->target().memory().word(used.front().process + id_.offset);
-    return id && *id == owner_word ? used.front().process : 0;
+    const auto id = vm_->target().memory().word(used.front().address + id_.offset);
+    return id && *id == owner_word ? used.front().address : 0;
 }
 
 EtsQuiet EtsOneScheduler::quiet(std::uint64_t owner_word, bool is_public) {

@@ -3,8 +3,8 @@
 #include "beam/ets/ets_group.h"
 #include "beam/ets/ets_table.h"
 #include "beam/processes/process_proof.h"
-#include "beam/tables/pid_words.h"
 #include "beam/tables/id_table.h"
+#include "beam/tables/pid_words.h"
 
 #include <memory>
 
