@@ -14,6 +14,7 @@ namespace beamdump::memory {
 namespace {
 
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63U;
+constexpr std::uint64_t kSwapped = std::uint64_t{1} << 62U;
 constexpr std::uint64_t kGuard = std::uint64_t{1} << 58U;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 44U;
 constexpr std::size_t kEntriesPerRead = 4096;
@@ -57,18 +58,10 @@ bool Pagemap::address_space_gone() const {
     return ::pread(file_.get(), &first, sizeof first, 0) != sizeof first;
 }
 
-Result<std::vector<AddressRange>> Pagemap::present(AddressRange range) {
-    return with(kPresent, range);
-}
-
-Result<std::vector<AddressRange>> Pagemap::guards(AddressRange range) {
-    return with(kGuard, range);
-}
-
-Result<std::vector<AddressRange>> Pagemap::with(std::uint64_t bit, AddressRange range) {
-    std::vector<AddressRange> parts;
+template <typename Visit>
+Result<void> Pagemap::each(AddressRange range, const Visit& visit) {
     if (range.end <= range.begin) {
-        return parts;
+        return {};
     }
     if (range.bytes() > kMaxBytes) {
         return fail(ErrorCode::kLimit,
@@ -98,13 +91,38 @@ Result<std::vector<AddressRange>> Pagemap::with(std::uint64_t bit, AddressRange 
             break;  // beyond the highest user address
         }
         for (const auto entry : std::span(entries).first(static_cast<std::size_t>(got) / 8)) {
-            if ((entry & bit) != 0) {
-                add_page(parts, page * kPageBytes, range);
-            }
-            ++page;
+            visit(page++, entry);
         }
     }
-    return parts;
+    return {};
+}
+
+Result<std::vector<AddressRange>> Pagemap::present(AddressRange range) {
+    return with(kPresent, range);
+}
+
+Result<std::vector<AddressRange>> Pagemap::guards(AddressRange range) {
+    return with(kGuard, range);
+}
+
+Result<std::vector<AddressRange>> Pagemap::with(std::uint64_t bit, AddressRange range) {
+    std::vector<AddressRange> parts;
+    auto done = each(range, [&](std::uint64_t page, std::uint64_t entry) {
+        if ((entry & bit) != 0) {
+            add_page(parts, page * kPageBytes, range);
+        }
+    });
+    return done ? Result<std::vector<AddressRange>>(std::move(parts))
+                : std::unexpected(std::move(done.error()));
+}
+
+Result<Pagemap::Use> Pagemap::use(AddressRange range) {
+    Use use;
+    auto done = each(range, [&use](std::uint64_t, std::uint64_t entry) {
+        use.present += (entry & kPresent) != 0 ? kPageBytes : 0;
+        use.swapped += (entry & kSwapped) != 0 ? kPageBytes : 0;
+    });
+    return done ? Result<Use>(use) : std::unexpected(std::move(done.error()));
 }
 
 }  // namespace beamdump::memory

@@ -27,9 +27,22 @@ class Pagemap final : public PresentPages {
     /// Costs and errors as present().
     Result<std::vector<AddressRange>> guards(AddressRange range);
 
+    /// How much of a range is where, in bytes: whole pages.
+    struct Use {
+        std::uint64_t present = 0;
+        std::uint64_t swapped = 0;  ///< bit 62
+    };
+    /// Costs and errors as present(), without a result of parts. The kernel looks at 2 MiB at a
+    /// time, and lets the process's own calls pass in between; /proc/PID/smaps holds them up for as
+    /// long as a whole mapping takes.
+    Result<Use> use(AddressRange range);
+
   private:
     explicit Pagemap(pid_t pid) : pid_(pid) {}
     Result<std::vector<AddressRange>> with(std::uint64_t bit, AddressRange range);
+    /// Calls `visit` with the number and the entry of each page of a range.
+    template <typename Visit>
+    Result<void> each(AddressRange range, const Visit& visit);
     [[nodiscard]] bool address_space_gone() const;
 
     pid_t pid_;

@@ -25,7 +25,6 @@ namespace {
 // A node with a million mappings has about 100 MB of text here.
 constexpr std::size_t kMaxMappingsText = std::size_t{256} << 20U;
 /// A kilobyte a mapping, of which there are 65,530 unless the kernel is told otherwise.
-constexpr std::size_t kMaxSmapsBytes = std::size_t{256} << 20U;
 
 std::unexpected<Error> not_a_beam(std::string message) {
     return fail(ErrorCode::kNotABeam, std::move(message));
@@ -207,8 +206,15 @@ Result<std::uint64_t> LiveTarget::resident_bytes() const {
 }
 
 Result<std::vector<MappingUse>> LiveTarget::mapping_use() const {
-    ASSIGN_OR_RETURN(const auto text, process_.read("smaps", kMaxSmapsBytes));
-    return parse_mapping_use(text);
+    ASSIGN_OR_RETURN(const auto mappings, read_mappings(process_));
+    ASSIGN_OR_RETURN(const auto pages, memory::Pagemap::open(process_.pid()));
+    std::vector<MappingUse> uses;
+    uses.reserve(mappings.all().size());
+    for (const auto& mapping : mappings.all()) {
+        ASSIGN_OR_RETURN(const auto use, pages->use(mapping.range));
+        uses.push_back({mapping, use.present, use.swapped});
+    }
+    return uses;
 }
 
 bool LiveTarget::has_swapped_pages() const {

@@ -12,7 +12,6 @@ namespace {
 
 using namespace beamdump::test;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr std::uint64_t kMegabyte = 1U << 20U;
 constexpr std::uint64_t kArena = 64 * kMegabyte;
@@ -46,30 +45,6 @@ TEST(MappingKinds, AreTakenFromNamesPermissionsAndNeighbours) {
                          "800100000-803000000 ---p 00000000 00:00 0 \n"),
                 ElementsAre(kAnonymous, kAnonymous));
     static_assert(0x804000000 - 0x800000000 == kArena);
-}
-
-TEST(MappingUse, IsReadFromSmaps) {
-    const auto uses = target::parse_mapping_use(
-                          "00400000-00500000 r-xp 00000000 00:00 1 /a b\n"
-                          "Size:               1024 kB\n"
-                          "Rss:                 512 kB\n"
-                          "Swap:                  4 kB\n"
-                          "VmFlags: rd ex mr mw me sd\n"
-                          "00600000-00700000 rw-p 00000000 00:00 0 \n"
-                          "Rss:                   0 kB\n")
-                          .value();
-    ASSERT_EQ(uses.size(), 2U);
-    EXPECT_EQ(uses[0].mapping.path, "/a b");
-    EXPECT_EQ(uses[0].resident_bytes, 512U * 1024);
-    EXPECT_EQ(uses[0].swapped_bytes, 4096U);
-    EXPECT_EQ(uses[1].resident_bytes, 0U);
-    EXPECT_THAT(target::parse_mapping_use("00400000-00500000 r-xp 00000000 00:00 1 /a\n"
-                                          "Rss: many kB\n")
-                    .error()
-                    .message,
-                HasSubstr("does not say"));
-    EXPECT_FALSE(target::parse_mapping_use("nonsense\n"));
-    EXPECT_TRUE(target::parse_mapping_use("")->empty());
 }
 
 class MappingGroupsTest : public ::testing::Test {

@@ -51,6 +51,13 @@ TEST_F(PagemapTest, TellsTouchedPagesFromUntouched) {
     EXPECT_THAT(present(), ::testing::ElementsAre(0, 3, 4, 5, 50, 99));
 }
 
+TEST_F(PagemapTest, CountsWhatIsInMemory) {
+    const auto use = pages_->use({page(0), page(100)}).value();
+    EXPECT_EQ(use.present, 6 * kPageBytes);
+    EXPECT_EQ(use.swapped, 0U);
+    EXPECT_EQ(pages_->use({page(6), page(50)})->present, 0U);
+}
+
 TEST(Pagemap, TellsGuardsWithinAMapping) {
     constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL, Linux' asm-generic/mman-common.h
     const SharedAddress memory(8, PROT_READ | PROT_WRITE);
