@@ -115,9 +115,12 @@ class NoSymbols(unittest.TestCase):
             self.assertEqual(by_name, set())
 
     def test_the_dumps_say_the_same(self):
-        summary = [without(tools.analyze_json("summary", dump), OF_THE_CAPTURE)
-                   for dump in (self.named, self.searched)]
-        self.assertEqual(*summary)
+        named, searched = [without(tools.analyze_json("summary", dump), OF_THE_CAPTURE)
+                           for dump in (self.named, self.searched)]
+        # One of its summands has no shape (docs/capture.md).
+        self.assertNotIn("ets", searched["node_memory"])
+        named["node_memory"].pop("ets", None)
+        self.assertEqual(named, searched)
         before, after = listed(self.named), listed(self.searched)
         rest = [pid for pid, process in before.items()
                 if pid in after and process["reductions"] == after[pid]["reductions"]]

@@ -118,6 +118,11 @@ TEST_P(AllocatorsTest, CountersAreReadByInstance) {
     EXPECT_FALSE(states(number("allocator_literal"))[0].record.thread_specific());
 }
 
+TEST_P(AllocatorsTest, ArraysThatAreTooShortAreRefused) {
+    fresh().assume(layout.moved("AllctrBlockStats", "max_ever.size", 8));
+    EXPECT_THAT(AllocatorReader::open(*vm).error().message, HasSubstr("counters: expected arrays"));
+}
+
 TEST_P(AllocatorsTest, InstancesThatLieAreRefused) {
     auto instance = node.vm.allocator(eheap, 1);
     instance.set("alloc_no", 77);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace beamdump::beam {
 namespace {
@@ -38,6 +39,27 @@ Field at(Field array, std::size_t index, std::uint32_t each, Field field) {
     return {static_cast<std::uint32_t>(array.offset + index * each + field.offset), field.bytes};
 }
 
+/// Whether the layout's arrays of counters have an element for each allocator; else elements would
+/// be read beyond them.
+Result<void> check_arrays(const AllocatorTableFields& tables, const AllocatorFields& fields) {
+    const std::array<std::pair<Field, std::uint64_t>, 6> arrays = {
+        {{fields.single_carriers, (kSystemCarriers + 1) * std::uint64_t{fields.count_bytes}},
+         {fields.multi_carriers, (kSystemCarriers + 1) * std::uint64_t{fields.count_bytes}},
+         {fields.single_blocks, tables.last * fields.stats_bytes},
+         {fields.multi_blocks, tables.last * fields.stats_bytes},
+         {fields.pool_blocks, tables.last * sizeof(std::uint64_t)},
+         {fields.pool_block_bytes, tables.last * sizeof(std::uint64_t)}}};
+    for (const auto& [array, needed] : arrays) {
+        if (tables.last > array.bytes || needed > array.bytes) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("the layout of an allocator's counters: expected arrays for {} "
+                                    "allocators, {} bytes, found {} bytes",
+                                    tables.last, needed, array.bytes));
+        }
+    }
+    return {};
+}
+
 std::unexpected<Error> no_counter(std::string_view what, std::uint64_t value) {
     return fail(ErrorCode::kImplausible,
                 fmt::format("expected an amount of memory as {}, found {:#x}", what, value));
@@ -54,6 +76,7 @@ Result<AllocatorReader> AllocatorReader::open(Vm& vm) {
     const AllocatorTableFields table_fields(names);
     const AllocatorFields fields(names);
     RETURN_IF_ERROR(names.outcome());
+    RETURN_IF_ERROR(check_arrays(table_fields, fields));
     return AllocatorReader(vm, table_fields, fields);
 }
 
