@@ -11,20 +11,13 @@ Result<EtsOneScheduler> EtsOneScheduler::open(Vm& vm) {
     EtsOneScheduler one(vm, pids, processes, std::move(proof));
     LayoutNames names(vm.layout());
     one.current_ = names.field("EtsScheduler", "current_process");
-    one.run_queue_ = names.field("EtsScheduler", "run_queue");
-    one.switches_ = names.field("EtsRunQueue", "context_switches");
     one.id_ = names.field("Process", "common.id");
     RETURN_IF_ERROR(names.outcome());
     return one;
 }
 
-Result<EtsOneScheduler::Turn> EtsOneScheduler::turn() {
-    auto& memory = vm_->target().memory();
-    const auto scheduler = vm_->tables().schedulers;
-    ASSIGN_OR_RETURN(const auto queue, memory.word(scheduler + run_queue_.offset));
-    ASSIGN_OR_RETURN(const auto process, memory.word(scheduler + current_.offset));
-    ASSIGN_OR_RETURN(const auto switches, memory.word(queue + switches_.offset));
-    return Turn{process, switches};
+Result<Address> EtsOneScheduler::running() {
+    return vm_->target().memory().word(vm_->tables().schedulers + current_.offset);
 }
 
 /// The process of a pid, by its slot; 0: there is none.
@@ -41,27 +34,22 @@ Result<Address> EtsOneScheduler::process(std::uint64_t owner_word) {
 EtsQuiet EtsOneScheduler::quiet(std::uint64_t owner_word, bool is_public) {
     const auto state = std::make_shared<State>();
     const auto begin = [this, state, owner_word, is_public]() -> Result<bool> {
-        state->owner = 0;
-        ASSIGN_OR_RETURN(state->turn, turn());
-        if (state->turn.process == 0) {
-            return true;
-        }
+        // Any process writes a public table. That the scheduler's count of switches is the same
+        // before and after does not prove that none did: one that is being switched to is counted
+        // already and not yet seen.
         if (is_public) {
             return false;
         }
+        ASSIGN_OR_RETURN(const auto now, running());
         vm_->forget();
         ASSIGN_OR_RETURN(state->owner, process(owner_word));
-        if (state->owner == 0 || state->owner == state->turn.process) {
+        if (state->owner == 0 || state->owner == now) {
             return false;
         }
         ASSIGN_OR_RETURN(const auto here, proof_.read(state->owner, state->before));
         return here && proof_.busy(state->before) == records::VOID_REASON_NONE;
     };
     const auto end = [this, state]() -> Result<bool> {
-        if (state->owner == 0) {
-            ASSIGN_OR_RETURN(const auto now, turn());
-            return now == state->turn;
-        }
         ASSIGN_OR_RETURN(const auto here, proof_.read(state->owner, state->after));
         return here && proof_.changed(state->before, state->after) == records::VOID_REASON_NONE;
     };
@@ -69,14 +57,14 @@ EtsQuiet EtsOneScheduler::quiet(std::uint64_t owner_word, bool is_public) {
 }
 
 Result<bool> EtsOneScheduler::may_be_written(std::uint64_t owner_word, bool is_public) {
-    ASSIGN_OR_RETURN(const auto now, turn());
-    if (now.process == 0) {
+    ASSIGN_OR_RETURN(const auto now, running());
+    if (now == 0) {
         return false;
     }
     if (is_public) {
         return true;
     }
-    const auto id = vm_->target().memory().word(now.process + id_.offset);
+    const auto id = vm_->target().memory().word(now + id_.offset);
     return !id || *id == owner_word;
 }
 

@@ -10,9 +10,9 @@
 
 namespace beamdump::beam {
 
-/// Where the runtime has one scheduler, its tables have no locks (erl_db_util.h: DB_LOCK_FREE). A
-/// table is not written while that scheduler runs nothing, nor, if it is private or protected,
-/// while its owner does not run.
+/// Where the runtime has one scheduler, its tables have no locks (erl_db_util.h: DB_LOCK_FREE).
+/// Private and protected tables are not written while their owner does not run. Of public ones
+/// nothing can be proven while the node runs.
 class EtsOneScheduler {
   public:
     static Result<EtsOneScheduler> open(Vm& vm);
@@ -25,19 +25,13 @@ class EtsOneScheduler {
     Result<bool> may_be_written(std::uint64_t owner_word, bool is_public);
 
   private:
-    /// What the scheduler runs, and how often it has begun to run something else.
-    struct Turn {
-        Address process = 0;
-        std::uint64_t switches = 0;
-        bool operator==(const Turn&) const = default;
-    };
     EtsOneScheduler(Vm& vm, PidWords pids, IdTable processes, ProcessProof proof)
         : vm_(&vm), pids_(pids), processes_(processes), proof_(std::move(proof)) {}
-    Result<Turn> turn();
+    /// What the scheduler runs; 0: nothing.
+    Result<Address> running();
     Result<Address> process(std::uint64_t owner_word);
 
     struct State {
-        Turn turn;
         Address owner = 0;
         ProcessReading before, after;
     };
@@ -45,7 +39,7 @@ class EtsOneScheduler {
     PidWords pids_;
     IdTable processes_;
     ProcessProof proof_;
-    Field current_, run_queue_, switches_, id_;
+    Field current_, id_;
 };
 
 }  // namespace beamdump::beam
