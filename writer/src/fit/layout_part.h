@@ -17,6 +17,7 @@ struct LayoutPart {
     std::optional<beam::CheckStage> decided_by{};  ///< none: by finding the tables, or not at all
     bool needed = true;                            ///< without it there is no capture
     bool checked = true;                           ///< false: neither a check nor a reader uses it
+    bool seen_by_checks = true;                    ///< false: readers use it, no check does
 };
 
 /// All parts; the last is that of everything else: the terms.

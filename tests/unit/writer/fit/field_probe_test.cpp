@@ -12,6 +12,7 @@ beam::Layout small_layout() {
       "name": "otp-1", "otp_release": "1", "word_bytes": 8, "constants": {}, "structs": {
         "Process": {"bytes": 16, "fields": {"heap": {"offset": 0, "bytes": 8},
                                             "reds": {"offset": 8, "bytes": 8}}},
+        "CodeRanges": {"bytes": 8, "fields": {"n": {"offset": 0, "bytes": 8}}},
         "ExportBlob": {"bytes": 8, "fields": {"export": {"offset": 0, "bytes": 4}}}}})")
         .value();
 }
@@ -22,6 +23,7 @@ TEST(FieldProbe, TriesEachFieldThatAnyCheckReads) {
         small_layout(),
         [](const beam::Layout& tried) {
             EXPECT_EQ(tried.field("ExportBlob", "export")->offset, 0U);
+            EXPECT_EQ(tried.field("CodeRanges", "n")->offset, 0U);
             return tried.field("Process", "heap")->offset == 0;
         },
         [&](std::size_t done, std::size_t total) {
@@ -29,7 +31,7 @@ TEST(FieldProbe, TriesEachFieldThatAnyCheckReads) {
         });
     EXPECT_THAT(told, ElementsAre("0 of 2", "1 of 2"));
     EXPECT_THAT(sight.seen, ElementsAre("Process.heap"));
-    EXPECT_THAT(sight.unseen, ElementsAre("Process.reds"));
+    EXPECT_THAT(sight.unseen, ElementsAre("CodeRanges.n", "Process.reds"));
 }
 
 }  // namespace
