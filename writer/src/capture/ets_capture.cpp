@@ -125,7 +125,7 @@ Result<void> EtsCapture::table_rows(std::size_t index, const Pass& pass, BinaryS
         if (!view) {
             table.whole = true;
             if (table.records.empty()) {
-                EtsRowsWriter writer(vm_, copier_, binaries, index, pass.epoch);
+                EtsRowsWriter writer(vm_, copier_, binaries, index, pass.epoch, pass.moving);
                 records::EtsRows about;
                 about.set_gone(true);
                 ASSIGN_OR_RETURN(table.records, writer.finish(std::move(about)));
@@ -154,7 +154,7 @@ Result<void> EtsCapture::attempt(std::size_t index, const beam::EtsTableView& vi
     request.how.validate = pass.validate;
     const bool is_public = view.facts.protection() == records::ETS_PROTECTION_PUBLIC;
     std::optional<beam::EtsQuiet> quiet;
-    EtsRowsWriter writer(vm_, copier_, binaries, index, pass.epoch);
+    EtsRowsWriter writer(vm_, copier_, binaries, index, pass.epoch, pass.moving);
     records::EtsRows about;
     if (!one_scheduler_) {
         request.how.table_lock = table.address + reader_->fields().lock.offset;

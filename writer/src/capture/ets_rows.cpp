@@ -16,16 +16,18 @@ constexpr std::uint64_t kPackedWords = 4096;  // more are a region of their own
 // A record's directory is one page: limits::kDirectoryReferences.
 constexpr std::uint64_t kWordsOfARecord = std::uint64_t{2} << 20U;
 constexpr std::uint64_t kRowsOfARecord = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kRowsInMotion = std::uint64_t{1} << 16U;  // so many places are held
 constexpr std::uint64_t kRegionsOfARecord = 512;
 
 }  // namespace
 
 EtsRowsWriter::EtsRowsWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries,
-                             std::uint64_t table, std::uint32_t epoch)
+                             std::uint64_t table, std::uint32_t epoch, bool moving)
     : copier_(copier),
       binaries_(binaries),
       table_(table),
       epoch_(epoch),
+      moving_(moving),
       names_(vm.layout()),
       thing_(names_.field("OffHeapHeader", "thing_word")),
       next_(names_.field("OffHeapHeader", "next")),
@@ -101,13 +103,27 @@ Result<bool> EtsRowsWriter::add(std::span<const beam::EtsRow> rows,
         RETURN_IF_ERROR(write(row));
     }
     binaries_before_ = copier_.writer().stats().flat_bytes;
-    if (words_ >= kWordsOfARecord || rows_ >= kRowsOfARecord || regions_ >= kRegionsOfARecord) {
+    if (words_ >= kWordsOfARecord || rows_ >= (moving_ ? kRowsInMotion : kRowsOfARecord) ||
+        regions_ >= kRegionsOfARecord) {
         RETURN_IF_ERROR(flush({}));
     }
     return true;
 }
 
+/// What is at an address is one thing in each record: where the block of an earlier row is another
+/// one's by now, a record begins.
+Result<void> EtsRowsWriter::begin_unless_free(const beam::EtsRow& row) {
+    if (!moving_ || here_.add(row.tuple, row.words.size())) {
+        return {};
+    }
+    binaries_before_ = copier_.writer().stats().flat_bytes;
+    RETURN_IF_ERROR(flush({}));
+    here_.add(row.tuple, row.words.size());
+    return {};
+}
+
 Result<void> EtsRowsWriter::write(const beam::EtsRow& row) {
+    RETURN_IF_ERROR(begin_unless_free(row));
     const auto words = row.words.size() / kWord;
     ++rows_;
     words_ += words;
@@ -166,6 +182,7 @@ Result<void> EtsRowsWriter::flush(records::EtsRows record) {
     offsets_.push_back(offset);
     written_ += rows_;
     rows_ = words_ = regions_ = 0;
+    here_.clear();
     records_.emplace(copier_.writer());
     return {};
 }

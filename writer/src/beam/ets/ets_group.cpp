@@ -27,6 +27,11 @@ void EtsGroupReader::add(Address address, std::span<std::byte> into) {
     reads_.push_back({address, into, false});
 }
 
+/// The links of a group come first, then each row's.
+void EtsGroupReader::add_link(const EtsLink& link, std::size_t index) {
+    add(link.address, std::span(links_).subspan(index * kLinkBytes, link.bytes));
+}
+
 /// Where each row's bytes go.
 void EtsGroupReader::place(const EtsGroup& group) {
     starts_.clear();
@@ -39,7 +44,7 @@ void EtsGroupReader::place(const EtsGroup& group) {
     }
     bytes_.resize(total);
     again_.resize(total);
-    links_.assign(group.links.size() * 2 * kLinkBytes, std::byte{0});
+    links_.assign((group.links.size() + group.rows.size()) * 2 * kLinkBytes, std::byte{0});
     locks_.assign(group.rows.size() * kLocksOfARow, 0);
     reads_.clear();
 }
@@ -77,12 +82,14 @@ Result<EtsGroupReader::Outcome> EtsGroupReader::proven(const EtsGroup& group, co
     const auto lock_into = [&](std::size_t index) {
         return std::as_writable_bytes(std::span(locks_).subspan(index, 1));
     };
-    const auto add_links = [&](std::size_t half) {
+    const auto half = group.links.size() + group.rows.size();
+    const auto add_links = [&](std::size_t before) {
         for (std::size_t index = 0; index < group.links.size(); ++index) {
-            const auto at = (half * group.links.size() + index) * kLinkBytes;
-            add(group.links[index].address,
-                std::span(links_).subspan(at, group.links[index].bytes));
+            add_link(group.links[index], before + index);
         }
+    };
+    const auto add_lead = [&](std::size_t row, std::size_t before) {
+        add_link(group.rows[row].lead, before + group.links.size() + row);
     };
     add_links(0);
     const auto add_locks = [&](std::size_t row, std::size_t first) {
@@ -102,6 +109,9 @@ Result<EtsGroupReader::Outcome> EtsGroupReader::proven(const EtsGroup& group, co
         for (auto row = first; row < end; ++row) {
             add_locks(row, 0);
         }
+        for (auto row = first; row < end; ++row) {
+            add_lead(row, 0);
+        }
         for (auto* into : {&bytes_, &again_}) {
             for (auto row = first; row < end; ++row) {
                 const auto& place = group.rows[row];
@@ -109,11 +119,14 @@ Result<EtsGroupReader::Outcome> EtsGroupReader::proven(const EtsGroup& group, co
             }
         }
         for (auto row = first; row < end; ++row) {
+            add_lead(row, half);
+        }
+        for (auto row = first; row < end; ++row) {
             add_locks(row, 2);
         }
         first = end;
     }
-    add_links(1);
+    add_links(half);
     if (how.table_lock == 0) {
         ASSIGN_OR_RETURN(const auto quiet,
                          how.quiet != nullptr ? how.quiet->begin() : Result<bool>(false));
@@ -138,8 +151,11 @@ EtsGroupReader::Outcome EtsGroupReader::judge(const EtsGroup& group) const {
     if (std::ranges::any_of(locks_, is_written)) {
         return Outcome::kLocked;
     }
-    for (std::size_t index = 0; index < links_.size() / kLinkBytes; ++index) {
-        const auto& link = group.links[index % group.links.size()];
+    const auto half = group.links.size() + group.rows.size();
+    for (std::size_t index = 0; index < 2 * half; ++index) {
+        const auto at = index % half;
+        const auto& link =
+            at < group.links.size() ? group.links[at] : group.rows[at - group.links.size()].lead;
         if (number_at(std::span(links_).subspan(index * kLinkBytes, kLinkBytes)) != link.expected) {
             return Outcome::kChanged;
         }

@@ -25,12 +25,15 @@ struct EtsRowPlace {
     Address address = 0;
     std::uint32_t bytes = 0;
     Address lock = 0;  ///< of its bucket or base node; 0: the table's alone
+    EtsLink lead;      ///< the word that leads to it: of a bucket, or of another row
+    /// Of its key, in a table that hashes: its block may be another row's when it is read.
+    std::uint64_t hash = 0;
     /// In a chain with the row before it: read together, so that a row which goes from one place of
     /// the chain to another meanwhile is not read twice.
     bool follows = false;
 };
 
-/// Some rows and what leads to them, as they were when they were found.
+/// Some rows and what leads to all of them, as they were when they were found.
 struct EtsGroup {
     std::vector<EtsLink> links;
     std::vector<EtsRowPlace> rows;
@@ -53,10 +56,12 @@ struct EtsQuiet {
 ///
 /// While the node runs, a row counts when it was read twice, alike, and the word of each lock that
 /// a writer would hold (the table's; the bucket's or base node's) was seen without a writer before
-/// and after, all of it in the order of one system call; and when what leads to it was the same
-/// before and after the group. Neither suffices alone: a writer that lost its processor in the
-/// midst of a row gives two torn reads that are alike. Where the runtime has one scheduler, its
-/// tables have no locks, and `quiet` decides.
+/// and after, all of it in the order of one system call; and when the word that leads to it was the
+/// same right before and right after, and what leads to the group before and after that. None
+/// suffices alone: a writer that lost its processor in the midst of a row gives two torn reads that
+/// are alike; and while this reader waits for a processor a block may be freed, be a row of another
+/// key or table, and be in its first place again when the group ends. Where the runtime has one
+/// scheduler, its tables have no locks, and `quiet` decides.
 ///
 /// Where nothing moves, a row counts unless a writer holds such a lock.
 class EtsGroupReader {
@@ -93,6 +98,7 @@ class EtsGroupReader {
     Result<Outcome> proven(const EtsGroup& group, const How& how);
     void place(const EtsGroup& group);
     void add(Address address, std::span<std::byte> into);
+    void add_link(const EtsLink& link, std::size_t index);
     Outcome judge(const EtsGroup& group) const;
 
     Vm* vm_;

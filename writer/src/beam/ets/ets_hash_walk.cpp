@@ -114,12 +114,10 @@ Result<bool> EtsHashWalk::segment(std::uint64_t first, std::uint64_t count) {
             begin(group_);
         }
         const auto before = group_.rows.size();
-        const auto links_before = group_.links.size();
         const bool whole = chain(slot, (*buckets)[index], group_);
         slot.rows = group_.rows.size() - before;
         if (!whole || slot.rows > kRowsOfAGroup) {
             group_.rows.resize(before);
-            group_.links.resize(links_before);
             RETURN_IF_ERROR(alone(slot));
         } else {
             slots_.push_back(slot);
@@ -153,7 +151,7 @@ std::optional<Address> EtsHashWalk::lock_of(std::uint64_t slot, std::uint64_t ma
 
 bool EtsHashWalk::chain(const Slot& slot, Address first, EtsGroup& group) {
     const auto& fields = walk_.fields_;
-    group.links.push_back({slot.bucket, kEtsWord, first});
+    EtsLink lead{slot.bucket, kEtsWord, first};
     std::uint64_t rows = 0;
     for (auto at = first; at != 0;) {
         if (++rows > walk_.request_.most_rows) {
@@ -166,9 +164,8 @@ bool EtsHashWalk::chain(const Slot& slot, Address first, EtsGroup& group) {
         if (!bytes || !next || !lock) {
             return false;
         }
-        group.rows.push_back({at, *bytes, *lock, rows > 1});
-        // The first word of a row's block: that of one that was freed is another.
-        group.links.push_back({at + fields.hash_next.offset, kEtsWord, *next});
+        group.rows.push_back({at, *bytes, *lock, lead, *mark & fields.hash_mask, rows > 1});
+        lead = {at + fields.hash_next.offset, kEtsWord, *next};
         at = *next;
     }
     return true;
@@ -227,24 +224,18 @@ Result<void> EtsHashWalk::alone(const Slot& slot) {
     return {};
 }
 
-/// A long chain, a part at a time: each with the links before and inside it.
+/// A long chain, a part at a time.
 Result<EtsGroupReader::Outcome> EtsHashWalk::in_parts(const EtsGroup& all, std::uint64_t& visited) {
     using Outcome = EtsGroupReader::Outcome;
-    const auto own_links = all.links.size() - all.rows.size();
     for (std::size_t first = 0; first < all.rows.size();) {
         EtsGroup part;
-        part.links.assign(all.links.begin(),
-                          all.links.begin() + static_cast<std::ptrdiff_t>(own_links));
-        if (first != 0) {
-            part.links.push_back(all.links[own_links + first - 1]);
-        }
+        part.links = all.links;
         std::size_t bytes = 0;
         auto at = first;
         for (; at < all.rows.size() &&
                (at == first || (at - first < kRowsOfAGroup && bytes < kEtsGroupBytes));
              ++at) {
             part.rows.push_back(all.rows[at]);
-            part.links.push_back(all.links[own_links + at]);
             bytes += all.rows[at].bytes;
         }
         std::uint64_t rows = 0;

@@ -130,10 +130,8 @@ Result<bool> EtsTreeWalk::rows(const std::vector<EtsLink>& way, const EtsLink& r
             group_.links = way;
             group_.links.insert(group_.links.end(), path.begin(), path.end());
             bytes = 0;
-        } else {
-            group_.links.push_back(node.link);
         }
-        group_.rows.push_back({address, *size, lock, false});
+        group_.rows.push_back({address, *size, lock, node.link, 0, false});
         bytes += *size;
         for (const auto& child : {*right, *left}) {
             if (child.expected != 0) {

@@ -159,9 +159,14 @@ Result<EtsGroupReader::Outcome> EtsWalk::take(const EtsGroup& group, const Field
     rows.reserve(group.rows.size());
     for (std::size_t index = 0; index < group.rows.size(); ++index) {
         const auto bytes = reader_.row(index);
-        if (&row == &fields_.hash_row &&
-            (StructView(bytes).get(fields_.hash_mark) & fields_.pseudo_deleted) != 0) {
-            continue;
+        if (&row == &fields_.hash_row) {
+            const auto mark = StructView(bytes).get(fields_.hash_mark);
+            if ((mark & fields_.hash_mask) != group.rows[index].hash) {
+                return Outcome::kChanged;
+            }
+            if ((mark & fields_.pseudo_deleted) != 0) {
+                continue;
+            }
         }
         const auto found = row_of(bytes, group.rows[index].address, row);
         if (!found) {
