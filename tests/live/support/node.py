@@ -4,6 +4,7 @@ import contextlib
 import glob
 import os
 import pathlib
+import random
 import secrets
 import shutil
 import signal
@@ -18,6 +19,7 @@ from support.release import RELEASE, of_release, settings
 
 READY_SECONDS = 240
 LEFTOVERS = pathlib.Path(__file__).with_name("leftovers.py")
+_reserved_ports = []
 
 
 def temporary_directory(belongings):
@@ -34,10 +36,28 @@ def temporary_directory(belongings):
 
 
 def free_port():
-    """A loopback port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A loopback port that nobody listens on, and that this is the only test to get.
+
+    It lies outside of the range from which the kernel takes the ports of outgoing connections:
+    one of those could take it before the node listens on it.
+    """
+    bounds = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+    first, last = (int(bound) for bound in bounds)
+    ports = [port for port in range(10000, 65536) if not first <= port <= last]
+    random.shuffle(ports)
+    for port in ports:
+        # An abstract name can be bound once on the machine, and is free again with this process.
+        reservation = socket.socket(socket.AF_UNIX)
+        try:
+            reservation.bind(f"\0beamdump-test-port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            reservation.close()
+            continue
+        _reserved_ports.append(reservation)
+        return port
+    raise OSError(f"no port from 10000 to 65535 outside of {first} to {last} is free")
 
 
 def base_environment(directory):
