@@ -26,10 +26,10 @@ namespace {
 
 constexpr int kRoundsLive = 9;         // half a second in all
 constexpr int kRoundsBeforeAStop = 4;  // 15 ms
-/// In a stop that lasts as long as copying everything.
+/// Captures in one stop that lasts as long as copying everything.
 constexpr std::chrono::milliseconds kLongestSettling{50};
 
-/// Whether the node is gone. One that is being ended has no memory a moment before it is a zombie.
+/// Whether the node has ended. A dying process loses its memory shortly before it becomes a zombie.
 bool has_ended(const target::Target& node, const Error& error) {
     for (int look = 0; look < 100 && node.alive(); ++look) {
         if (error.code != ErrorCode::kTargetDied) {
@@ -40,8 +40,8 @@ bool has_ended(const target::Target& node, const Error& error) {
     return !node.alive();
 }
 
-/// All in one stop, tables too: the node as it was in one moment. Where the stop ends by itself
-/// what is left is read as in freeze_for().
+/// Captures everything, tables included, in one stop: the node as of one moment. If the stop ends
+/// by itself the rest is read as in freeze_for().
 Result<void> freeze(Session& session) {
     RETURN_IF_ERROR(session.find_cookies(Session::always));
     ASSIGN_OR_RETURN(auto stop,
@@ -57,7 +57,7 @@ Result<void> freeze(Session& session) {
     return whole ? Result<void>() : session.node_growth();
 }
 
-/// The node's tables before and after the stop, the processes in it, until the time is up.
+/// Captures the tables before and after the stop, and the processes in it, until the time is up.
 Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     RETURN_IF_ERROR(session.node_facts(records::MEMORY_SOURCE_LIVE, Session::always));
     RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
@@ -71,8 +71,8 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     return session.node_growth();
 }
 
-/// Processes that kept changing: once more live, then in stops, then, if it is too large for them,
-/// from a twin. What is left is listed as void.
+/// Retries processes that kept changing: once more live, then in stops, then, if too large for a
+/// stop, from a twin. Those that remain are listed without memory.
 Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTarget& target,
                       std::vector<Pending> pending, bool with_twin) {
     RETURN_IF_ERROR(try_again(session, retrier, pending, kRoundsBeforeAStop));
@@ -129,7 +129,7 @@ Result<void> capture_by_mode(Session& session, target::LiveTarget& target) {
     }
 }
 
-/// What a capture is asked for, and who is notified of it.
+/// The options of a capture, and the receiver of its notifications.
 struct Request {
     const CaptureOptions& options;
     const MakeWriter& make_writer;
@@ -137,7 +137,7 @@ struct Request {
     const std::atomic<bool>& cancelled;
 };
 
-/// What is to be said of a layout that was not made for the node's release.
+/// The warning about a layout that was not made for the node's release.
 Result<LayoutDoubts> doubts(const Request& request, const fit::CheckedVm& checked,
                             const fit::OpenTarget& open, const beam::LocateOptions& how) {
     LayoutDoubts doubts;
@@ -157,7 +157,7 @@ Result<LayoutDoubts> doubts(const Request& request, const fit::CheckedVm& checke
     return doubts;
 }
 
-/// Finds the VM in a target, checks it as often as `tries`, and begins the dump.
+/// Locates the VM in a target, checks it at most `tries` times, and begins the dump.
 Result<std::unique_ptr<Session>> begin(const Request& request, const fit::OpenTarget& open,
                                        int tries) {
     const auto& options = request.options;
@@ -171,7 +171,7 @@ Result<std::unique_ptr<Session>> begin(const Request& request, const fit::OpenTa
                           request.listener, request.cancelled);
 }
 
-/// Where a core lacks what every dump needs, the reason may be that it was cut off.
+/// If a core lacks data that every dump needs, the reason may be that the file was truncated.
 std::unexpected<Error> explained(const std::string& incomplete, const Error& error) {
     const bool said = incomplete.empty() || error.message.find(incomplete) != std::string::npos;
     return said ? std::unexpected(error) : wrap(incomplete, error);

@@ -22,7 +22,7 @@ constexpr std::size_t kStructuresAtOnce = 64;
 
 using Visit = std::function<void(const beam::ProcessSize&)>;
 
-/// The sizes of all processes in the table.
+/// Calls `visit` with the sizes of each process in the table.
 Result<void> for_each_process(beam::Vm& vm, const beam::ProcessSizer& sizer, const Visit& visit) {
     ASSIGN_OR_RETURN(auto table, beam::IdTable::processes(vm));
     std::vector<std::byte> structures(kStructuresAtOnce * sizer.structure_bytes());

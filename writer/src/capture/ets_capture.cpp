@@ -11,11 +11,10 @@
 namespace beamdump::capture {
 namespace {
 
-/// Of a table that is in motion: how often its rows are read, if it is not large.
+/// How often the rows of a changing table are read, unless the table is large.
 constexpr int kAttempts = 3;
 constexpr std::uint64_t kMaxBytesReadAgain = std::uint64_t{16} << 20U;
-/// Rows that a table may have beyond those it counts: of one that grows, or whose deleted rows are
-/// still linked.
+/// Rows that a table may have beyond its counter: it grows, or deleted rows are still linked.
 constexpr std::uint64_t kMoreRows = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kMostRows = std::uint64_t{1} << 40U;
 
@@ -49,7 +48,7 @@ Result<void> EtsCapture::tables(const beam::Moving& moving, bool here) {
     }
     for (const auto& table : list->tables) {
         const auto& facts = table.facts;
-        // Of unknown size: too large for a sample.
+        // The size is unknown: treat it as too large for a sample.
         tables_.push_back({table.address,
                            facts.has_bytes() ? facts.bytes() : kEtsSampleBytes + 1,
                            {facts.reference().begin(), facts.reference().end()},

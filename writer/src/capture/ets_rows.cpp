@@ -88,10 +88,10 @@ Result<bool> EtsRowsWriter::add(std::span<const beam::EtsRow> rows,
             RETURN_IF_ERROR(binaries_.add(binary));
         }
         RETURN_IF_ERROR(binaries_.settle());
-        // They live as long as their rows do.
+        // A binary lives as long as the row that refers to it.
         ASSIGN_OR_RETURN(const auto unchanged, same());
         if (binaries_.replaced() != replaced && rows_ != 0) {
-            // An address of earlier rows names another binary from here on.
+            // From here on the address refers to another binary than in earlier rows.
             binaries_before_ = before;
             RETURN_IF_ERROR(flush({}));
         }
@@ -110,8 +110,8 @@ Result<bool> EtsRowsWriter::add(std::span<const beam::EtsRow> rows,
     return true;
 }
 
-/// What is at an address is one thing in each record: where the block of an earlier row is another
-/// one's by now, a record begins.
+/// Within one record an address refers to one object: begins a new record if the block of an
+/// earlier row was freed and now holds another row.
 Result<void> EtsRowsWriter::begin_unless_free(const beam::EtsRow& row) {
     if (!moving_ || here_.add(row.tuple, row.words.size())) {
         return {};
@@ -169,7 +169,7 @@ Result<void> EtsRowsWriter::write_region(const beam::EtsRow& row, std::span<std:
     return records_->region(std::move(ref));
 }
 
-/// Ends the record: what it says beside its rows is in `record`.
+/// Ends the record, whose other fields are in `record`.
 Result<void> EtsRowsWriter::flush(records::EtsRows record) {
     record.set_table_index(table_);
     record.set_first_row(written_);

@@ -61,7 +61,7 @@ class GroupWriter {
         return *system_.mutable_group(known->second);
     }
 
-    /// What of a range is in memory. Nothing where that cannot be told.
+    /// The resident bytes of a range; nullopt if the kernel does not tell.
     std::optional<std::uint64_t> resident(AddressRange range) {
         const auto present = vm_.target().pages().present(range);
         if (!present) {
@@ -74,7 +74,7 @@ class GroupWriter {
         return bytes;
     }
 
-    /// Adds up what of a mapping is in memory and belongs to carriers or to the cache.
+    /// Adds up the resident bytes of a mapping that belong to carriers or to the mseg cache.
     void parts_in(AddressRange mapping, records::MappingGroup& entry) {
         if (system_.carriers_size() != 0) {
             entry.set_carrier_resident_bytes(entry.carrier_resident_bytes());

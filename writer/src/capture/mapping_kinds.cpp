@@ -5,9 +5,9 @@ namespace {
 
 using target::Mapping;
 
-/// malloc/arena.c of glibc: HEAP_MAX_SIZE, which arenas of threads are aligned to.
+/// HEAP_MAX_SIZE in malloc/arena.c of glibc: the alignment of the arenas of threads.
 constexpr std::uint64_t kArenaBytes = 64U << 20U;
-/// Before a thread's stack: one page, or more where its creator asked for that.
+/// The guard before a thread's stack: one page, or more if its creator asked for more.
 constexpr std::uint64_t kMaxGuardBytes = 64U << 10U;
 
 bool is_closed(const Mapping& mapping) {
@@ -18,7 +18,7 @@ bool follows(const Mapping* before, const Mapping& mapping) {
     return before != nullptr && before->range.end == mapping.range.begin;
 }
 
-/// An arena is 64 MiB, of which the first part is open and the rest not yet.
+/// An arena reserves 64 MiB; only its first part is accessible.
 bool is_arena(const Mapping& mapping, const Mapping* after) {
     const auto end = mapping.range.begin + kArenaBytes;
     const bool rest_closed = after != nullptr && after->range.begin == mapping.range.end &&
@@ -31,7 +31,7 @@ std::string_view kind_of_anonymous(const Mapping& mapping, const Mapping* before
     if (mapping.executable) {
         return kJitCode;
     }
-    // Data without a file's content stands behind the file's.
+    // Uninitialised data (.bss) follows the mapping of the file.
     const bool of_file = kind_before == kVmFile || kind_before == kLibrary;
     if (of_file && follows(before, mapping) && before->writable && !before->path.empty()) {
         return kind_before;

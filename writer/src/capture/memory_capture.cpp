@@ -21,7 +21,7 @@ namespace {
 using beam::AllocatorState;
 using beam::CarrierPlace;
 
-/// erlang:memory/0's order.
+/// In the order of erlang:memory/0.
 constexpr std::array kCategories = {"total",     "processes", "processes_used", "system", "atom",
                                     "atom_used", "binary",    "code",           "ets"};
 
@@ -120,7 +120,7 @@ class MemoryCapture {
         }
     }
 
-    /// The carriers of one allocator after the other: a list that cannot be read costs no other.
+    /// Reads the carriers allocator by allocator: an unreadable list does not affect the others.
     void carriers() {
         for (auto first = states_.begin(); first != states_.end();) {
             const auto number = first->place.number;
@@ -140,7 +140,7 @@ class MemoryCapture {
         std::ranges::sort(parts_, {}, [](const MappedPart& part) { return part.range.begin; });
     }
 
-    /// Of instances that are read again: where their lists begin may have changed.
+    /// Reads the instances' list heads again, which may have changed, and then their carriers.
     Result<std::vector<CarrierPlace>> carriers_of(std::vector<AllocatorState>::iterator first,
                                                   std::vector<AllocatorState>::iterator last) {
         ASSIGN_OR_RETURN(auto reader, beam::AllocatorReader::open(vm_));

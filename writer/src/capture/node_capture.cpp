@@ -21,8 +21,8 @@
 namespace beamdump::capture {
 namespace {
 
-/// What of the literals' range is in memory and readable. A gigabyte is reserved and little of it
-/// used; what the VM gave back may still be in memory, but closed to reading.
+/// The resident and readable parts of the literals' range. A gigabyte is reserved and little of it
+/// is used; parts that the VM has freed may still be resident, but are not readable.
 Result<std::vector<memory::AddressRange>> literal_parts(beam::Vm& vm, memory::AddressRange range) {
     std::vector<memory::AddressRange> parts;
     for (const auto& mapping : vm.target().mappings().all()) {
@@ -72,7 +72,7 @@ Result<void> NodeCapture::capture_record(const CaptureOptions& options, const La
         entry.set_address(found.address);
         entry.set_how(found.how);
     }
-    // A core may come from another machine, and does not say from which.
+    // A core may come from another machine and does not name it.
     utsname system{};
     if (options.mode != records::CAPTURE_MODE_CORE && uname(&system) == 0) {
         capture.set_os_release(std::string(system.sysname) + " " + system.release);
@@ -197,7 +197,7 @@ Result<void> NodeCapture::module(const beam::ModuleCode& code, beam::ModuleReade
                                  records::ModuleIndexPage& index) {
     auto record = reader.module(code);
     if (!record) {
-        // A module being loaded or purged: its range is known, its tables are not.
+        // A module that is being loaded or purged: its range is known, its tables are not.
         trailer_.add_warning("module tables: " + record.error().message);
         return {};
     }
@@ -277,7 +277,7 @@ Result<void> NodeCapture::ports() {
     const auto read =
         reader->read(limits::kEntriesOfAPage, [&](records::Ports& page) -> Result<void> {
             for (auto& port : *page.mutable_port()) {
-                // A command line may have one.
+                // The command line may contain a cookie.
                 port.set_name(cookies_.atom_without_cookies(std::move(*port.mutable_name())));
             }
             auto done = append_noted(copier_.writer(), format::RecordKind::kPorts, page,
@@ -299,7 +299,7 @@ Result<void> NodeCapture::ports() {
     return {};
 }
 
-/// The pages of `parts` that are not as they were when they were last examined.
+/// The pages of `parts` that changed since they were last examined.
 Result<std::vector<memory::AddressRange>> NodeCapture::changed_pages(
     std::span<const memory::AddressRange> parts) {
     std::vector<memory::AddressRange> changed;

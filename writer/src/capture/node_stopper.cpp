@@ -14,14 +14,14 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
-/// For how long the output may take nothing while the node is stopped.
+/// How long the output may accept nothing while the node is stopped.
 constexpr std::chrono::milliseconds kMaxWaiting{50};
 
 }  // namespace
 
 NodeStopper::NodeStopper(Parts parts, beam::YieldState yield_state)
     : parts_(std::move(parts)), yield_state_(std::move(yield_state)) {
-    // A thread of real-time priority is not held back.
+    // No quota of processor time applies to a thread with real-time priority.
     if (!target::RaisedPriority().real_time()) {
         quota_ = target::CpuQuota::of_this_process();
     }
@@ -89,7 +89,8 @@ Result<NodeStop> NodeStopper::stop(std::optional<std::chrono::nanoseconds> longe
                 on_end();
             });
         }
-        // The machine is busy: threads that are let run on may not soon get to where they stop.
+        // On a busy machine threads that are resumed to settle may take long: the next attempt
+        // stops all of them where they are.
         terms.settling.reset();
         std::this_thread::sleep_for(kBetweenStopAttempts);
         await_quota();

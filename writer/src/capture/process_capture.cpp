@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kReadAheadBytes = 1U << 20U;
 constexpr std::uint64_t kMessagesBetweenWatches = 1024;
 
-/// Errors that say "this process's memory is inconsistent", not "the capture cannot go on".
+/// Errors that mean "this process's memory is inconsistent", not "the capture cannot continue".
 bool is_about_the_process(const Error& error) {
     return error.code == ErrorCode::kImplausible || error.code == ErrorCode::kUnmapped ||
            error.code == ErrorCode::kChanged;
@@ -43,7 +43,7 @@ Result<void> ProcessCapture::still(const Try& request) {
                : fail(ErrorCode::kChanged, "it changed while it was being copied");
 }
 
-/// Stack and heaps of a small process, all at once: few calls, and all of one moment.
+/// Reads stack and heaps of a small process in one call, all from the same moment.
 Result<void> ProcessCapture::read_ahead(const beam::ProcessView& process) {
     parts_.vm.prefetched().drop();
     std::array<memory::AddressRange, 3> ranges = {{{process.stack.begin, process.stack.end},
@@ -59,7 +59,7 @@ Result<void> ProcessCapture::read_ahead(const beam::ProcessView& process) {
     return parts_.vm.prefetched().read(parts_.vm.target().memory(), ranges);
 }
 
-/// Not where absent pages must be left alone, as read_ahead().
+/// Does nothing where absent pages must not be touched, like read_ahead().
 void ProcessCapture::translate_call(beam::ProcessView& process) {
     if (auto call = parts_.read_ahead ? calls_.of(process) : std::nullopt) {
         *process.facts.mutable_translated_initial_call() = *call;
@@ -88,7 +88,7 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
             process->facts.clear_translated_initial_call();
         }
     } else if (held && process->void_reason == records::VOID_REASON_LEFT_OUT) {
-        // Lists of processes without heaps tell them apart by it.
+        // It distinguishes processes in lists that have no heaps.
         translate_call(*process);
         if (auto same = still(request); !same) {
             process->facts.clear_translated_initial_call();
@@ -179,7 +179,7 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
 }
 
 Result<void> ProcessCapture::relations(const records::Relations& page, RunWriter& run) {
-    // A remote pid is a term of its own beside the link or monitor: keep its words too.
+    // A remote pid is a separate term outside of the link or monitor: keep its words too.
     const auto keep = [&](std::uint64_t word) {
         const auto address = relations_.remote_thing(word);
         return run.fragment(
@@ -233,7 +233,7 @@ Result<void> ProcessCapture::list(beam::Address first, std::uint64_t limit) {
 }
 
 Result<void> ProcessCapture::off_heap(const beam::ProcessView& process, const RunWriter& run) {
-    // A member of an off-heap list has three words at least, all of them in the captured regions.
+    // A member of an off-heap list has at least three words, all of them in the captured regions.
     const auto limit = run.words() / 3 + 1;
     RETURN_IF_ERROR(list(process.off_heap, limit));
     return list(process.writable_binaries, limit);

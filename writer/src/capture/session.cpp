@@ -13,9 +13,9 @@
 namespace beamdump::capture {
 namespace {
 
-/// Of a chain's members the smallest: a heap fragment's header, a link.
+/// Size of the smallest member of a chain: a heap fragment's header, a link.
 constexpr std::uint64_t kSmallestMemberBytes = 40;
-/// No less memory than the target has.
+/// A bound for the number of bytes in the target: its resident memory, if known.
 std::uint64_t most_bytes(const target::Target& target) {
     if (const auto resident = target.resident_bytes()) {
         return *resident;
@@ -130,7 +130,7 @@ Result<void> Session::epoch(records::MemorySourceKind source) {
 
 Result<std::unique_ptr<beam::CodeLookup>> Session::find_code(const beam::Moving& moving) {
     return beam::read_steadily(moving, *vm_, [this]() -> Result<std::unique_ptr<beam::CodeLookup>> {
-        // The node ran since its tables were found: look again.
+        // The node ran since its tables were located: locate them again.
         RETURN_IF_ERROR(vm_->refresh());
         ASSIGN_OR_RETURN(auto code, beam::CodeLookup::read(*vm_));
         return std::make_unique<beam::CodeLookup>(std::move(code));
@@ -220,7 +220,7 @@ Result<void> Session::ets_rows(bool moving, const Watch* watch) {
         binaries.set_moving(true);
     }
     auto done = ets_.rows(ets_wanted(), pass, binaries);
-    // A twin that died is no reason to fail: the rest is read from the node.
+    // A twin that died does not fail the capture: the rest is read from the node.
     const bool twin_died =
         !done && !moving && watch != nullptr && done.error().code == ErrorCode::kTargetDied;
     return twin_died ? Result<void>() : done;

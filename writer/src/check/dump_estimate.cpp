@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint64_t kBlockBytes = 64U << 10U;
 constexpr std::uint64_t kBlocks = 256;
-/// What is compressed together: blocks far from one another have little in common.
+/// The size of a block of the sample; distant blocks have little in common to compress.
 constexpr std::uint64_t kBlocksTogether = 16;
 
-/// The present parts of memory that is neither a file's nor shared.
+/// The resident parts of memory that is neither file-backed nor shared.
 Result<std::vector<memory::AddressRange>> anonymous_parts(target::Target& target) {
     std::vector<memory::AddressRange> parts;
     for (const auto& mapping : target.mappings().all()) {
@@ -28,7 +28,7 @@ Result<std::vector<memory::AddressRange>> anonymous_parts(target::Target& target
     return parts;
 }
 
-/// Up to kBlocks blocks at even distances over all parts.
+/// Up to kBlocks blocks, evenly spaced over all parts.
 std::vector<memory::AddressRange> sample(std::span<const memory::AddressRange> parts,
                                          std::uint64_t total) {
     const std::uint64_t step = std::max(total / kBlocks, kBlockBytes);
@@ -68,7 +68,7 @@ Result<DumpEstimate> estimate_dump(target::Target& target, int level) {
     for (const auto& block : sample(parts, estimate.resident_bytes)) {
         const auto begin = together.size();
         together.resize(begin + block.bytes());
-        // What was unmapped meanwhile is no loss to an estimate.
+        // A block that was unmapped meanwhile does not matter for an estimate.
         const auto read =
             target.memory().read_some(block.begin, std::span(together).subspan(begin));
         together.resize(begin + read.value_or(0));

@@ -6,8 +6,8 @@
 
 namespace beamdump::check {
 
-/// How large a dump of all that is resident would be, in bytes: from above, for carriers' unused
-/// parts and tables are not written.
+/// An upper estimate of a dump's size, in bytes: a dump of all resident memory, although unused
+/// parts of carriers and some tables are not written.
 struct DumpEstimate {
     std::uint64_t resident_bytes = 0;
     std::uint64_t sampled_bytes = 0;
@@ -15,8 +15,8 @@ struct DumpEstimate {
     std::uint64_t dump_bytes = 0;
 };
 
-/// Compresses a sample of the target's anonymous memory, at most 16 MiB of its present pages, as a
-/// capture would.
+/// Compresses a sample of the target's anonymous memory, at most 16 MiB of its resident pages, with
+/// a capture's settings.
 Result<DumpEstimate> estimate_dump(target::Target& target, int level);
 
 }  // namespace beamdump::check

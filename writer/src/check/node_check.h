@@ -16,7 +16,7 @@
 
 namespace beamdump::check {
 
-/// All that can be known of a capture before anything is stopped or written.
+/// Everything that is known about a capture before anything is stopped or written.
 struct NodeCheck {
     std::string node_name{};
     beam::VmFacts vm;
@@ -37,9 +37,9 @@ struct NodeCheck {
     DumpEstimate dump{};
 };
 
-/// Finds and checks everything up to the first copy. Reads only; nothing is stopped. Errors are
-/// those of a capture that is refused. Takes a few seconds: each field of the layout is tried at a
-/// wrong place.
+/// Does all steps of a capture up to the first copy. Reads only; nothing is stopped. Errors are
+/// those of a refused capture. Takes a few seconds: each field of the layout is tried at a wrong
+/// offset.
 Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
                              capture::ProgressListener& listener,
                              const std::atomic<bool>& cancelled);

@@ -99,7 +99,8 @@ CancelOnSignal::~CancelOnSignal() {
     watcher_.join();
 }
 
-/// 0: none after `timeout_ms` (-1: no end), or woken to finish.
+/// Waits for a signal and returns its number; 0: none within `timeout_ms` (-1: no limit), or woken
+/// to finish.
 int CancelOnSignal::next_signal(int timeout_ms) const {
     std::array<pollfd, 2> ready{{{signals_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
     while (::poll(ready.data(), ready.size(), timeout_ms) < 0 && errno == EINTR) {
@@ -110,7 +111,8 @@ int CancelOnSignal::next_signal(int timeout_ms) const {
     return came ? static_cast<int>(signal.ssi_signo) : 0;
 }
 
-/// As SIGTSTP does by default: not in a process group that nobody would continue.
+/// Stops this process as SIGTSTP does by default: not in an orphaned process group, which nobody
+/// would continue.
 void CancelOnSignal::stop_ourselves() {
     stops_.between([] {
         sigset_t stop{};
@@ -122,7 +124,7 @@ void CancelOnSignal::stop_ourselves() {
     });
 }
 
-/// Whether a signal came that ends us; one that stops us is obeyed at once.
+/// Whether a signal arrived that ends this process; one that stops it takes effect at once.
 bool CancelOnSignal::signalled(int timeout_ms) {
     const int signal = next_signal(timeout_ms);
     if (signal == SIGTSTP) {

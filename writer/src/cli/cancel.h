@@ -14,20 +14,21 @@
 
 namespace beamdump::cli {
 
-/// Turns SIGINT, SIGTERM and SIGHUP into a flag. The first sets it, so that the node is resumed and
-/// the output closed in order. Where that takes longer than kPatience (frames are being compressed,
-/// a pipe is not read) and the node is not held, this process ends at once with status 1 and a
-/// sentence; so it does, held or not, after a second signal, kGrace after the first, and where the
-/// output takes nothing for kPatience. The kernel resumes the node.
-/// SIGTSTP (Ctrl-Z) stops this process when the node is not held. SIGTTIN and SIGTTOU are blocked:
-/// they would stop it at any moment. A signal that was ignored when the program started stays
-/// ignored. To be made before any thread.
+/// Turns SIGINT, SIGTERM and SIGHUP into a flag. The first signal sets it, so that the node is
+/// resumed and the output closed in order. If that takes longer than kPatience (frames are being
+/// compressed, a pipe is not read) and the node is not stopped, this process ends at once with
+/// status 1 and a sentence. It also ends, whether or not the node is stopped, at a second signal,
+/// kGrace after the first one, and when the output accepts nothing for kPatience; the kernel then
+/// resumes the node.
+/// SIGTSTP (Ctrl-Z) stops this process once the node is not stopped. SIGTTIN and SIGTTOU are
+/// blocked: they would stop it at any moment. A signal that was ignored when the program started
+/// stays ignored. To be constructed before any thread is started.
 class CancelOnSignal {
   public:
     static constexpr std::chrono::milliseconds kGrace{5000};
     static constexpr std::chrono::milliseconds kPatience{120};
 
-    /// `holds`, non-owning: what must not be stopped in.
+    /// `holds`, non-owning: says when this process must not stop.
     static Result<std::unique_ptr<CancelOnSignal>> start(target::StopTracker& stops,
                                                          std::chrono::milliseconds grace = kGrace);
     CancelOnSignal(const CancelOnSignal&) = delete;
@@ -36,11 +37,11 @@ class CancelOnSignal {
 
     [[nodiscard]] const std::atomic<bool>& cancelled() const { return cancelled_; }
 
-    /// To be called before the run's outcome is written, and before the output is given its name:
-    /// from here on only kGrace ends this process, so that no other sentence contradicts them.
+    /// To be called before the outcome of the run is written and before the output gets its final
+    /// name: from here on only kGrace ends this process, and no other sentence contradicts them.
     void finishing();
 
-    /// A sink of which it is known whether it takes anything. Must not outlive this object.
+    /// Wraps a sink and tracks whether it accepts data. Must not outlive this object.
     std::unique_ptr<ByteSink> watched(std::unique_ptr<ByteSink> sink);
 
   private:
@@ -48,17 +49,17 @@ class CancelOnSignal {
                    std::chrono::milliseconds grace);
     void watch();
     void stop_ourselves();
-    /// `cancelled`: since when its end is wanted.
+    /// `cancelled`: the time of the first signal.
     [[nodiscard]] bool output_stalls(std::chrono::nanoseconds cancelled) const;
-    /// Says why, and ends this process.
+    /// Writes the reason and ends this process.
     [[noreturn]] void end_now() const;
     [[nodiscard]] int next_signal(int timeout_ms) const;
     [[nodiscard]] bool signalled(int timeout_ms);
 
     std::atomic<bool> cancelled_ = false;
     std::atomic<bool> finished_ = false;
-    /// Since when the output has been taking what it was given, of the steady clock; 0: it took
-    /// all.
+    /// Start of the present write to the output, in the steady clock's units; 0: no write is in
+    /// progress.
     std::atomic<std::chrono::nanoseconds::rep> writing_since_ = 0;
     std::mutex ending_;  ///< of concluding() and end_now(), whichever is first
     bool finishing_ = false;

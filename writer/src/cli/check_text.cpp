@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kGibibyte = 1U << 30U;
 /// Measured on the standard node (docs/benchmarks.md): the kernel's fork, and copying in one stop.
-/// With all processors busy, stops of up to four times that length were seen.
+/// Stops were up to four times as long with all processors busy.
 constexpr double kForkMillisecondsPerGib = 35;
 constexpr double kBusyForkMillisecondsPerGib = 140;
 constexpr double kStopMilliseconds = 1;

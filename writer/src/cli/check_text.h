@@ -6,7 +6,7 @@
 
 namespace beamdump::cli {
 
-/// What --check found, in lines for the user who sends them to another.
+/// The result of --check, in lines that a user can send to another person.
 std::string check_text(const check::NodeCheck& check);
 
 }  // namespace beamdump::cli

@@ -12,7 +12,7 @@ int main(int argc, char** argv) try {
     beamdump::end_with_a_sentence_on_terminate();
     // Before any thread is made, and before this process offers itself when memory runs out.
     const auto guardian = target::Guardian::start();
-    // Without it nothing is stopped; reading a node that runs goes on.
+    // Without the guardian no mode may stop the node; reading it while it runs remains possible.
     auto stops =
         guardian ? target::StopTracker(guardian->get()) : target::StopTracker(guardian.error());
     cli::prepare_process();
@@ -29,7 +29,7 @@ int main(int argc, char** argv) try {
     return cli::run({argv + (argc > 0 ? 1 : 0), argv + argc}, streams,
                     beamdump::capture::capture_node, (*signals)->cancelled(), &stops);
 } catch (const std::exception& failure) {
-    // What no module caught; all that was held of the node is resumed already.
+    // An exception that no module caught; the stops' destructors have resumed the node.
     std::cerr << "beamdump-capture: " << beamdump::error_of(failure).message << '\n';
     return 1;
 }

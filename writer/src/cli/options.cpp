@@ -52,7 +52,8 @@ std::optional<std::int64_t> whole_number(const std::string& text) {
     return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
 }
 
-/// A check of an option's text: a whole number from 1 to `most`, else it is not `what`.
+/// Validates an option's text as a whole number from 1 to `most`; the error says that it is not
+/// `what`.
 auto from_one(std::int64_t most, const std::string& what) {
     return [most, what](const std::string& text) {
         const auto value = whole_number(text);
@@ -145,7 +146,7 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_flag("--quiet", raw.options.quiet, "No progress and no report; errors only");
 }
 
-/// What is to be captured: a process or a core.
+/// The target to capture: a process or a core.
 Result<void> set_target(const RawOptions& raw, Options& options) {
     auto& capture = options.capture;
     if (raw.pid.has_value() == !raw.core.empty()) {

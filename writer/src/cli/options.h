@@ -20,12 +20,12 @@ struct Options {
     DumpWriterOptions writer;
 };
 
-/// Text that was asked for (--help, --version) instead of a capture.
+/// Requested text (--help, --version) instead of a capture.
 struct Answer {
     std::string text;
 };
 
-/// Reads the command line, without the program's name. kUsage.
+/// Parses the command line (without the program's name). Error: kUsage.
 Result<std::variant<Options, Answer>> parse_options(const std::vector<std::string>& arguments);
 
 }  // namespace beamdump::cli

@@ -11,7 +11,7 @@
 
 namespace beamdump::cli {
 
-/// Shows how far a capture is: a bar on a terminal, else a line every few seconds.
+/// Shows a capture's progress: a bar on a terminal, otherwise a line every few seconds.
 class ProgressPrinter final : public capture::ProgressListener {
   public:
     using Clock = std::function<std::chrono::steady_clock::time_point()>;
@@ -20,7 +20,7 @@ class ProgressPrinter final : public capture::ProgressListener {
     explicit ProgressPrinter(Streams& streams, Clock clock = std::chrono::steady_clock::now);
 
     void update(const capture::Progress& progress) override;
-    /// Removes the bar, so that what follows stands alone.
+    /// Removes the bar before other output.
     void clear();
 
   private:

@@ -6,7 +6,7 @@
 
 namespace beamdump::cli {
 
-/// What was captured and what it cost the node, in lines for the user. `output`: as to be named.
+/// Lines for the user: what was captured, and what it cost the node. `output`: the name to show.
 std::string report_text(const capture::CaptureReport& report, const std::string& output);
 
 /// Whether some processes could not be captured.

@@ -41,7 +41,7 @@ Result<DumpWriter> make_writer(const Options& options, const Streams& streams) {
     return DumpWriter::create(streams.watched(std::move(sink)), options.writer);
 }
 
-/// Names what a failed capture left behind, where the sentence does not.
+/// Names the file that a failed capture left behind, unless the error's sentence does.
 Error with_partial(Error error, const Options& options) {
     auto partial = options.output;
     partial += ".partial";
@@ -87,8 +87,8 @@ int capture_and_report(const Options& options, Streams& streams, const CaptureFu
     return incomplete(*report) ? kIncomplete : kDone;
 }
 
-/// A capture that runs out of descriptors half-way would take what it cannot open for what is not
-/// there.
+/// Makes sure that enough descriptors are allowed: a capture that runs out of them would take a
+/// file that it cannot open for one that does not exist.
 Result<void> ensure_descriptors() {
     constexpr rlim_t kNeeded = 64;
     rlimit limit{};
@@ -153,7 +153,7 @@ int run(const std::vector<std::string>& arguments, Streams& streams, const Captu
 void prepare_process() {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
-    // Where this is not possible the capture goes on as well.
+    // A failure here does not prevent the capture.
     std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 

@@ -10,19 +10,19 @@
 
 namespace beamdump::cli {
 
-/// capture::capture_node, or something else in a test.
+/// capture::capture_node, or a substitute in a test.
 using CaptureFunction = std::function<Result<capture::CaptureReport>(
     const capture::CaptureOptions&, const capture::MakeWriter&, capture::ProgressListener&,
     const std::atomic<bool>&)>;
 
-/// The program: reads the arguments (without the program's name), captures, reports. Gives the exit
-/// status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete. `holds`, non-owning: told of
-/// stops.
+/// The program: parses the arguments (without the program's name), captures, reports. Returns the
+/// exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete. `holds`, non-owning, is
+/// notified of stops.
 int run(const std::vector<std::string>& arguments, Streams& streams, const CaptureFunction& capture,
         const std::atomic<bool>& cancelled, target::StopTracker* stops = nullptr);
 
-/// Once, at the start of the process: a closed output is an error, not a signal, and when memory
-/// runs out this process is the first to go, not the node.
+/// To be called once at the start of the process: a closed output becomes an error instead of a
+/// signal, and the kernel ends this process before the node when memory runs out.
 void prepare_process();
 
 }  // namespace beamdump::cli

@@ -9,7 +9,7 @@
 
 namespace beamdump::cli {
 
-/// Where a run's output goes; passed in, so that the program can be run as a function.
+/// The output streams of a run; passed in, so that the program can be run as a function.
 struct Streams {
     std::ostream& out;
     std::ostream& err;
@@ -17,17 +17,17 @@ struct Streams {
     bool out_is_terminal = false;
     bool err_is_terminal = false;
     std::size_t columns = 80;  ///< of the terminal
-    /// Whether writing a line to `err` would not block. Progress is left out while it would: the
-    /// node stands still, and must not wait for somebody's pager.
+    /// Whether a line can be written to `err` without blocking. Otherwise progress is not shown:
+    /// the node may be stopped and must not wait for a pager.
     std::function<bool()> err_ready = [] { return true; };
-    /// Puts around a dump's sink what has to know whether it takes anything.
+    /// Wraps a dump's sink for the watcher that has to know whether it accepts data.
     std::function<std::unique_ptr<ByteSink>(std::unique_ptr<ByteSink>)> watched =
         [](std::unique_ptr<ByteSink> sink) { return sink; };
-    /// Called before a run's outcome is told.
+    /// Called before the outcome of a run is written.
     std::function<void()> finishing = [] {};
 };
 
-/// This process's own.
+/// The standard streams of this process.
 Streams standard_streams();
 
 }  // namespace beamdump::cli

@@ -22,7 +22,7 @@ bool same_structure(const beam::StructLayout& one, const beam::StructLayout& oth
            });
 }
 
-/// Nothing where a field stands elsewhere, or is there in one of them only.
+/// nullopt if a field has another offset, or exists in one of them only.
 std::optional<beam::StructLayout> common(const beam::StructLayout& one,
                                          const beam::StructLayout& other) {
     if (is_array_element(one.name) && one.bytes != other.bytes) {
@@ -38,7 +38,7 @@ std::optional<beam::StructLayout> common(const beam::StructLayout& one,
         if (found == other.fields.end() || found->second.offset != field.offset) {
             return std::nullopt;
         }
-        // An array may have grown; a number of another size is another number.
+        // An array may have grown, but a number that has another size is another field.
         constexpr std::uint32_t kWord = 8;
         if (field.bytes != found->second.bytes &&
             std::min(field.bytes, found->second.bytes) <= kWord) {

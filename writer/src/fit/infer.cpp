@@ -14,9 +14,9 @@
 namespace beamdump::fit {
 namespace {
 
-/// A node that runs may look wrong once: what is right is so at one of these looks.
+/// Checks may fail on a running node by chance: a candidate passes if one of this many tries does.
 constexpr int kLooks = 2;
-/// Ways of finding the tables that are tried.
+/// The maximum number of combinations tried to locate the tables.
 constexpr std::size_t kMaxLocated = 256;
 
 std::optional<int> number_of(const std::string& release) {
@@ -64,10 +64,10 @@ class Search {
   private:
     Result<void> find_tables();
     Result<void> settle(beam::CheckStage stage);
-    Result<void> doubt(std::size_t part);
-    void skip_reason(std::size_t part, Content what_is_left);
+    Result<void> decide_part(std::size_t part);
+    void reduce_part(std::size_t part, Content what_is_left);
     bool passes(const std::vector<Content>& parts, beam::CheckStage stage);
-    /// Of all the parts that a stage tells, the combinations of candidates that pass it.
+    /// The combinations of candidates, of all parts that a stage checks, which pass that stage.
     std::vector<std::vector<Content>> passing(const std::vector<std::size_t>& parts,
                                               const std::vector<std::vector<Content>>& candidates,
                                               beam::CheckStage stage);
@@ -105,7 +105,8 @@ Result<beam::Layout> Search::layout_of(const std::vector<Content>& parts) const 
     return compose(fmt::format("otp-{}-inferred", release_), release_, source(), parts);
 }
 
-/// Tries the neighbours' contents of all parts, those first that differ least from the first ones.
+/// Tries the neighbours' contents of all parts; combinations closest to the first contents come
+/// first.
 Result<void> Search::find_tables() {
     std::vector<std::size_t> open;
     for (std::size_t part = 0; part < candidates_.size(); ++part) {
@@ -115,7 +116,8 @@ Result<void> Search::find_tables() {
             open.push_back(part);
         }
     }
-    // Each way is a number with a digit for each open part; few digits that are not 0 come first.
+    // A combination is a number with one digit per open part; those with fewest nonzero digits come
+    // first.
     std::vector<std::vector<std::size_t>> ways = {std::vector<std::size_t>(open.size(), 0)};
     for (std::size_t next = 0; next < ways.size() && next < kMaxLocated; ++next) {
         const auto way = ways[next];
@@ -191,7 +193,7 @@ std::vector<std::vector<Content>> Search::passing(
     }
 }
 
-/// The only one that fits; several are in doubt.
+/// The single candidate that passes; several that pass are ambiguous.
 Result<void> Search::choose(const std::vector<std::size_t>& parts,
                             const std::vector<std::vector<Content>>& fitting) {
     if (fitting.size() == 1) {
@@ -213,7 +215,7 @@ Result<void> Search::choose(const std::vector<std::size_t>& parts,
                                         more != 0 ? fmt::format("; {} more", more) : ""));
 }
 
-/// Makes the parts that a stage tells pass it.
+/// Chooses candidates for the parts that a stage checks, so that the stage passes.
 Result<void> Search::settle(beam::CheckStage stage) {
     std::vector<std::size_t> parts;
     std::vector<std::vector<Content>> candidates;
@@ -245,7 +247,7 @@ Result<void> Search::settle(beam::CheckStage stage) {
     return choose(parts, fitting);
 }
 
-/// Whether the whole passes, found again.
+/// Whether the complete layout passes, with the VM located again.
 bool Search::fits(const std::vector<Content>& parts) {
     const auto layout = layout_of(parts);
     auto vm = layout ? locate_(*layout)
@@ -259,8 +261,9 @@ bool Search::fits(const std::vector<Content>& parts) {
     return checked.has_value();
 }
 
-/// Nothing is read of a part, unless the node is not found without it.
-void Search::skip_reason(std::size_t part, Content what_is_left) {
+/// Reduces the part to `what_is_left` (nothing of the rest is read then), unless the node cannot be
+/// located that way.
+void Search::reduce_part(std::size_t part, Content what_is_left) {
     auto parts = chosen_;
     parts[part] = std::move(what_is_left);
     if (fits(parts)) {
@@ -269,12 +272,12 @@ void Search::skip_reason(std::size_t part, Content what_is_left) {
     }
 }
 
-/// A part that no stage tells, where its candidates may all fit as well.
-Result<void> Search::doubt(std::size_t part) {
+/// Decides about a part that no single stage checks and whose candidates may all pass.
+Result<void> Search::decide_part(std::size_t part) {
     const auto& described = layout_parts()[part];
     const auto& candidates = candidates_[part];
     if (!described.checked) {
-        // Both neighbours alike, or nothing: no node tells which of several is right.
+        // Accepted only if both neighbours agree: the node cannot tell which of several is right.
         if (candidates.size() > 1 || from_.size() == 1) {
             chosen_[part] = Content{};
         }
@@ -285,8 +288,8 @@ Result<void> Search::doubt(std::size_t part) {
         return {};
     }
     if (candidates.size() == 1) {
-        // One neighbour alone: nothing says that this release has it alike.
-        skip_reason(part, Content{});
+        // With one neighbour only, nothing shows that this release has the same content.
+        reduce_part(part, Content{});
         return {};
     }
     std::vector<Content> fitting;
@@ -312,7 +315,7 @@ Result<void> Search::doubt(std::size_t part) {
                                                   : "no check finds " + fitting[0].from +
                                                         "'s from " + fitting[1].from + "'s"));
     }
-    skip_reason(part, std::move(common));
+    reduce_part(part, std::move(common));
     return {};
 }
 
@@ -328,7 +331,7 @@ Result<Inferred> Search::run() {
         }
     }
     for (std::size_t part = 0; part < candidates_.size(); ++part) {
-        RETURN_IF_ERROR(doubt(part));
+        RETURN_IF_ERROR(decide_part(part));
     }
     if (!fits(chosen_)) {
         return refuse(release_, last_error_);

@@ -8,7 +8,8 @@ namespace beamdump::fit {
 
 namespace {
 
-/// A node that runs makes a layout look wrong now and then, which would count as noticed.
+/// A correct layout may fail on a running node now and then; without further tries that would count
+/// as a detected change.
 constexpr int kProbeTries = 2;
 
 Result<std::unique_ptr<beam::Vm>> locate(const OpenTarget& open, const beam::LocateOptions& how) {
@@ -17,7 +18,7 @@ Result<std::unique_ptr<beam::Vm>> locate(const OpenTarget& open, const beam::Loc
                   : Result<std::unique_ptr<beam::Vm>>(std::unexpected(target.error()));
 }
 
-/// By the layout that is made for lack of one.
+/// Checks the node with an inferred layout, since its release has none.
 Result<CheckedVm> infer(const OpenTarget& open, const beam::LocateOptions& how, int tries,
                         const std::atomic<bool>& cancelled) {
     ASSIGN_OR_RETURN(auto known, beam::known_layouts(how));
@@ -77,9 +78,9 @@ Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,
                   .layout_given = how.layout.has_value(),
                   .inferred = checked.inferred,
                   .checks = checked.checks};
-    // What the node has is to be found by a moved layout too.
+    // A layout with a moved field has to find the same things on the node.
     const bool all_kinds = has_all_kinds(checked.checks);
-    // Who is asked to end meanwhile gets no list of fields.
+    // Once cancelled each try fails at once, and no list of fields is returned.
     const auto fits = [&](const beam::Layout& tried) {
         auto moved = how;
         moved.layout = tried;

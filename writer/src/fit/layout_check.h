@@ -13,23 +13,23 @@
 
 namespace beamdump::fit {
 
-/// Opens the node or core that is examined: once for each layout that is tried on it.
+/// Opens the node or core to examine; called once per layout tried.
 using OpenTarget = std::function<Result<std::unique_ptr<target::Target>>()>;
 
 /// A VM that passed its layout's checks.
 struct CheckedVm {
     std::unique_ptr<beam::Vm> vm;
     beam::CheckReport checks;
-    /// Where there was none for the release and one was made on the node.
+    /// Set if the release had no layout and one was inferred on the node.
     std::optional<Origin> inferred{};
 
-    /// Whether the layout was made from the node's release, by its sources.
+    /// Whether the layout was made from the sources of the node's own release.
     [[nodiscard]] bool of_the_release() const {
         return !inferred && vm->layout().release() == vm->facts().otp_release;
     }
 };
 
-/// What a layout is worth on one node.
+/// The result of checking a layout on one node.
 struct LayoutFit {
     std::string otp_release;   ///< the node's
     std::string erts_version;  ///< the node's
@@ -42,16 +42,14 @@ struct LayoutFit {
     FieldVisibility fields{};
 };
 
-/// Finds the VM and checks the layout, as often as `tries` where the node runs. Where there is none
-/// for the release, one is inferred, which takes some seconds. Reads only; nothing is stopped.
-/// Errors are those of `open`, locate_vm(), infer_layout(), which `cancelled` ends, and
-/// check_vm().
+/// Locates the VM and checks the layout, at most `tries` times on a running node. If the release
+/// has no layout, one is inferred, which takes some seconds and ends when `cancelled` is set. Reads
+/// only; nothing is stopped. Errors are those of `open`, locate_vm(), infer_layout(), check_vm().
 Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how, int tries,
                                  const std::atomic<bool>& cancelled);
 
-/// Everything of a LayoutFit, from a VM that passed the checks: tries each field of its layout at a
-/// wrong place, which takes a few seconds. `on_progress` as for probe_fields(). kIo: `cancelled`
-/// was set.
+/// The complete LayoutFit of a VM that passed the checks: tries each field of its layout at a wrong
+/// offset, which takes a few seconds. `on_progress` as in probe_fields(). kIo: `cancelled` was set.
 Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,
                                const beam::LocateOptions& how,
                                const std::function<void(std::size_t, std::size_t)>& on_progress,

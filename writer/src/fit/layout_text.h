@@ -7,8 +7,8 @@
 
 namespace beamdump::fit {
 
-/// Lines for the user: the layout, what of the node was examined, how many fields are verified by
-/// that, and which are not.
+/// Lines for the user: the layout, what was examined on the node, how many fields that verifies,
+/// and which fields remain unverified.
 std::string layout_text(const LayoutFit& fit);
 
 /// "Structure.field"s, one paragraph a structure.

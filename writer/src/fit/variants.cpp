@@ -21,7 +21,7 @@ void add(std::vector<Content>& list, Content content) {
     }
 }
 
-/// Many contents, each once.
+/// A set of contents without duplicates, in the order of insertion.
 class Distinct {
   public:
     void add(const Content& content) {
@@ -46,8 +46,8 @@ class Distinct {
     std::vector<Content> list_;
 };
 
-/// Where the constants that both have are the same, those that only one has belong to things that
-/// the other does not know.
+/// True if the constants that both have are equal: a constant that only one has belongs to a
+/// feature that the other lacks.
 void drop_single_constants(Content& one, Content& other) {
     std::map<std::string, std::uint64_t, std::less<>> both;
     for (const auto& [name, value] : one.constants) {
@@ -68,7 +68,7 @@ struct Placed {
     beam::Field field;
 };
 
-/// By their places; a field that holds others comes before them.
+/// Sorted by offset; a field that contains others comes before them.
 std::vector<Placed> by_offset(const beam::StructLayout& structure) {
     std::vector<Placed> fields;
     for (const auto& [name, field] : structure.fields) {
@@ -81,8 +81,8 @@ std::vector<Placed> by_offset(const beam::StructLayout& structure) {
     return fields;
 }
 
-/// The structure with its fields from `cut` on moved. Nothing where one would overlap what is
-/// before it, or where the cut goes through a field.
+/// The structure with its fields from `cut` on moved. nullopt if a field would overlap the one
+/// before it, or if the cut goes through a field.
 std::optional<beam::StructLayout> moved_from(const beam::StructLayout& structure,
                                              const std::vector<Placed>& fields, std::size_t cut,
                                              std::int32_t by) {
@@ -103,7 +103,7 @@ std::optional<beam::StructLayout> moved_from(const beam::StructLayout& structure
     return result;
 }
 
-/// `content` with `structure` instead of its own of that name, cut and moved in all ways.
+/// All variants of `content` in which `structure` replaces the one of that name, cut and moved.
 void add_shifts(Distinct& list, const Content& content, const beam::StructLayout& structure,
                 const std::string& from) {
     const auto fields = by_offset(structure);

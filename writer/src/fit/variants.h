@@ -4,18 +4,18 @@
 
 namespace beamdump::fit {
 
-/// The contents that two neighbours have of a part, each once: both, and, where constants and
-/// structures of a part change on their own, one's constants with the other's structures. One,
-/// where they agree.
+/// The candidates for a part from two neighbours, without duplicates: both contents and, if
+/// constants and structures of the part change independently, the constants of one with the
+/// structures of the other. One candidate if the neighbours agree.
 std::vector<Content> of_neighbours(const std::vector<Content>& neighbours);
 
-/// What is known to vary of one structure from release to release: members come and go, and all
-/// behind them move. Each content with each of its structures, and with the other contents' of the
-/// same name, cut at each field and everything from there on moved by some words up or down, as far
-/// as no field then overlaps another. None that is the same as another.
+/// The known variations of one structure between releases: a member is added or removed, and all
+/// members after it move. For each content, each of its structures (and those of the same name in
+/// the other contents) is cut at each field, and the fields from there on move by a few words up or
+/// down, provided that no two fields overlap. No duplicates.
 std::vector<Content> shifted(const std::vector<Content>& contents);
 
-/// Each content with each scheme of terms that this version can read.
+/// Each content combined with each term scheme that this version can read.
 std::vector<Content> with_term_schemes(const std::vector<Content>& contents);
 
 }  // namespace beamdump::fit

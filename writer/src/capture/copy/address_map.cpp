@@ -5,7 +5,7 @@
 namespace beamdump::capture {
 
 std::size_t AddressMap::slot_of(memory::Address address) const {
-    // Blocks are aligned: the low bits say little. 2^64 divided by the golden ratio spreads them.
+    // Blocks are aligned: their low bits are equal. 2^64 divided by the golden ratio spreads them.
     const std::uint64_t spread = (address >> 3U) * 0x9e3779b97f4a7c15U;
     const std::size_t mask = entries_.size() - 1;
     std::size_t at = (spread >> 32U) & mask;

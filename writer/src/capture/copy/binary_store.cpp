@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kContentBatch = 1024;
 constexpr std::size_t kMaxReplaced = 64U << 10U;  // held until they are written: 16 bytes each
 
-/// By size, flags, the bytes that are in the record itself and a reference's numbers; never 0.
+/// A fingerprint of size, flags, inline bytes and the numbers of a reference; never 0.
 std::uint64_t fingerprint_of_record(const beam::BinaryView& binary) {
     const std::hash<std::string_view> hash;
     std::uint64_t fingerprint = hash(binary.facts.prefix());
@@ -48,8 +48,8 @@ Result<void> BinaryStore::add(Address binary) {
     return known_.full() ? write_index() : Result<void>();
 }
 
-/// Tells one binary from another that came to be in its place: two that agree in size, flags and
-/// all bytes that are kept are the same to a reader of the dump.
+/// Distinguishes a binary from a later one at the same address: two with equal size, flags and
+/// captured bytes are the same to a reader of the dump.
 Result<std::uint64_t> BinaryStore::fingerprint_of(const beam::BinaryView& binary) {
     const auto fingerprint = fingerprint_of_record(binary);
     if (!binary.content_apart) {
@@ -74,7 +74,7 @@ RegionCopier::Request BinaryStore::content_of(const beam::BinaryView& binary) co
 Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
     bool first = true;
     return copier_->copy(content_of(binary), [&](records::RegionRef& ref) {
-        // Of a content with absent pages inside, the part before the first gap is kept.
+        // If pages inside of the content are absent, the part before the first gap is kept.
         if (first && ref.address() == binary.data && ref.here() != 0) {
             binary.facts.set_content_offset(ref.offset());
             binary.facts.set_content_bytes(ref.here());
@@ -88,7 +88,7 @@ Result<void> BinaryStore::write_content(beam::BinaryView& binary) {
 Result<void> BinaryStore::settle() {
     auto done = write_waiting();
     waiting_.clear();
-    // After a failure: what was read, but not written, is another's by the next page.
+    // After a failure: data read but not written may belong to another binary at the next page.
     clear_page();
     return done;
 }
@@ -146,12 +146,12 @@ void BinaryStore::set_moving(bool moving) {
     }
 }
 
-/// Whether the binary is in the dump as it is; else what was at its address is another.
+/// Whether the binary is in the dump unchanged; otherwise its address held another one before.
 bool BinaryStore::is_written(Address binary, std::uint64_t fingerprint) const {
     return known_.get(binary) != 0 && fingerprints_->get(binary) == fingerprint;
 }
 
-/// Only what is in the dump is known: nothing is noted before its page is written.
+/// Only binaries in the dump are known: none is recorded before its page is written.
 Result<void> BinaryStore::flush_page() {
     if (page_.binary_size() == 0) {
         return {};
@@ -181,7 +181,7 @@ void BinaryStore::clear_page() {
 
 Result<void> BinaryStore::write_index() {
     RETURN_IF_ERROR(write_run(known_.sort()));
-    // From here on it is not known what a binary that is named again was before.
+    // From here on the former content of a binary that is referenced again is not known.
     ++times_replaced_;
     known_.clear();
     if (fingerprints_) {
@@ -190,7 +190,7 @@ Result<void> BinaryStore::write_index() {
     return {};
 }
 
-/// Those that were replaced, in runs without an address twice.
+/// The replaced binaries, in runs that contain no address twice.
 Result<void> BinaryStore::write_replaced() {
     std::ranges::stable_sort(replaced_, {}, &AddressMap::Entry::first);
     while (!replaced_.empty()) {

@@ -23,8 +23,8 @@ std::uint64_t width_of(format::RegionUnit unit) {
 
 }  // namespace
 
-/// Read in blocks: the garbage collector puts cells of many lists side by side, so that from
-/// neighbours it is not far to their next ones.
+/// Reads in blocks: the garbage collector places cells of many lists side by side, so that the
+/// successors of neighbours are near one another.
 class RegionCopier::Around final : public SecretTexts::Beyond {
   public:
     explicit Around(RegionCopier& copier) : copier_(copier) {}
@@ -80,7 +80,7 @@ class RegionCopier::Around final : public SecretTexts::Beyond {
     std::vector<Block> blocks_;  // by a hash of their addresses; none until one is read
 };
 
-/// A text that crosses from one piece to the next is found by looking at the ends of both together.
+/// Finds texts that cross from one piece to the next, by searching the ends of both together.
 class RegionCopier::Scrubber {
   public:
     Scrubber(RegionCopier& copier, const Request& request, AddressRange part)
@@ -115,7 +115,7 @@ class RegionCopier::Scrubber {
     }
 
   private:
-    /// The bytes if all of them can be read; nullopt otherwise.
+    /// The bytes, if all of them can be read; nullopt otherwise.
     Result<std::vector<std::byte>> around(Address begin, std::size_t bytes) {
         std::vector<std::byte> result(bytes);
         ASSIGN_OR_RETURN(const auto have, copier_.read(begin, result));
@@ -134,14 +134,14 @@ class RegionCopier::Scrubber {
         while (at != noted.end() && at->first + 8 <= begin + piece.size()) {
             auto* word = piece.data() + (at->first - begin);
             const auto [from, to] = at->second;
-            // Its owner may have run on, and something else may be there.
+            // The owner may have run, and the memory may hold something else.
             if (std::memcmp(word, &from, sizeof from) == 0) {
                 std::memcpy(word, &to, sizeof to);
             }
             at = noted.erase(at);
         }
     }
-    /// Scrubs a border, and takes what that changed from `offset` on over into `piece`.
+    /// Scrubs a border and copies the changed bytes from `offset` on into `piece`.
     void take_over(std::vector<std::byte>& border, Address address, std::size_t offset,
                    std::span<std::byte> piece) {
         const auto before = border;
@@ -196,7 +196,7 @@ Result<void> RegionCopier::copy(const Request& request,
     return absent_until(end);
 }
 
-/// As many bytes as can be read, from the front.
+/// The longest readable prefix.
 Result<std::size_t> RegionCopier::read(Address begin, std::span<std::byte> into) {
     std::size_t have = 0;
     while (have < into.size()) {

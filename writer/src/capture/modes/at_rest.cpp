@@ -60,7 +60,7 @@ Result<std::vector<beam::IdSlot>> capture_at_rest(
     auto done = for_each_batch(
         session, [&](std::span<const beam::IdSlot> slots) { return at_rest.batch(slots); });
     if (done) {
-        // While nothing moves: a binary that is read later may be another.
+        // While nothing changes: at a later read the address may hold another binary.
         done = session.processes().binaries().settle();
     }
     if (!done) {

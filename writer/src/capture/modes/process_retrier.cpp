@@ -11,7 +11,7 @@ Result<ProcessRetrier> ProcessRetrier::open(Session& session) {
     return ProcessRetrier(session, std::move(proof), sizer);
 }
 
-/// Reads the structure of the process that is in the slot at this moment. False: none is.
+/// Reads the structure of the process that is in the slot now. False: the slot is empty.
 Result<bool> ProcessRetrier::look_at(Pending& pending) {
     if (pending.tries != 0) {
         ASSIGN_OR_RETURN(auto used, session_->table().used(pending.slot.slot, 1));
@@ -28,7 +28,7 @@ Result<bool> ProcessRetrier::attempt(Pending& pending, const Watch* watch) {
     if (!here) {
         return true;
     }
-    // What was read before the structure may be older than what it leads to.
+    // Data read before the structure may be older than the data it points to.
     session_->vm().forget();
     ++pending.tries;
     const Watch same = [&]() -> Result<records::VoidReason> {

@@ -19,7 +19,7 @@ struct SizedSlot {
     beam::IdSlot slot;
 };
 
-/// Cuts slots into batches and counts them.
+/// Divides slots into batches and counts them.
 class Batches {
   public:
     Batches(Session& session, const VisitSlots& visit) : session_(session), visit_(visit) {}

@@ -15,15 +15,14 @@
 namespace beamdump::capture {
 namespace {
 
-/// The twin does not change: how often the node's health is examined is a matter of that alone.
+/// The twin does not change; this interval only decides how often the node's health is examined.
 constexpr std::chrono::milliseconds kBetweenLooks{2};
 
-/// On a busy machine a stop may take many times as long as it should.
+/// On a busy machine a stop may take many times as long as usual.
 constexpr int kTriesInTime = 3;
 constexpr std::chrono::milliseconds kAfterLate{50};
 
-/// A twin, made by `tracer`, which is its own. Tries again where it was not there in time for a
-/// limit that is short.
+/// Makes a twin with its own `tracer`. Tries again if a short limit passed before the twin existed.
 Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
                                target::TwinLimits limits,
                                std::unique_ptr<target::TracerThread>& tracer) {
@@ -41,7 +40,7 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
         if (*made) {
             return std::move(*made);
         }
-        // What hangs in the kernel is resumed when its tracer ends.
+        // A thread that hangs in the kernel is resumed when its tracer ends.
         tracer.reset();
         session.stopper().stops().end();
         const bool late = made->error().code == ErrorCode::kLimit && limits.longest_stop &&
@@ -53,7 +52,7 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
     }
 }
 
-/// A twin, and the target's memory being the twin's as long as it is there.
+/// A twin; while it exists the target's memory is read from it.
 class TwinReading {
   public:
     static Result<std::unique_ptr<TwinReading>> begin(Session& session, target::LiveTarget& target,
@@ -71,7 +70,7 @@ class TwinReading {
     TwinReading& operator=(const TwinReading&) = delete;
     ~TwinReading() { end(); }
 
-    /// LIMIT once the twin was abandoned: from then on the running node itself is read.
+    /// The limit once the twin was abandoned: from then on the running node itself is read.
     Result<records::VoidReason> watch() {
         if (abandoned_) {
             return records::VOID_REASON_LIMIT;
@@ -91,7 +90,7 @@ class TwinReading {
         return records::VOID_REASON_LIMIT;
     }
 
-    /// Whether the node itself can go on being read after that error of its twin.
+    /// Whether reading can continue on the node itself after this error of its twin.
     bool give_up(const Error& error) {
         if (!target_.alive()) {
             return false;
@@ -102,8 +101,8 @@ class TwinReading {
         return true;
     }
 
-    /// Reads the node itself from here on and removes the twin. What was read from the twin counts,
-    /// whatever becomes of its remains. Later calls do nothing.
+    /// Switches to the node itself and removes the twin. Data read from the twin stays valid even
+    /// if the removal fails. Later calls do nothing.
     void end() {
         if (std::exchange(ended_, true)) {
             return;
@@ -164,7 +163,7 @@ Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarg
     ASSIGN_OR_RETURN(auto left, capture_at_rest(session, false, &watch));
     RETURN_IF_ERROR(session.ets_rows(false, &watch));
     twin->end();
-    // What is still to come is read from the node as it runs.
+    // The rest is read from the node while it runs.
     session.processes().binaries().set_moving(true);
     std::vector<Pending> pending;
     for (const auto& slot : left) {
@@ -192,7 +191,7 @@ Result<void> capture_from_twin(Session& session, ProcessRetrier& retrier,
     session.count_retries(pending.size());
     for (auto& process : pending) {
         auto done = retrier.attempt(process, &watch);
-        // The kernel may have ended the twin while it was read.
+        // The kernel may have killed the twin during the read.
         const bool lost =
             !done && done.error().code == ErrorCode::kTargetDied && (*twin)->give_up(done.error());
         if (!done && !lost) {

@@ -10,15 +10,15 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// What is copied in one stop beside other processes. With the stopping of the threads it stays
-/// within a few milliseconds.
+/// Bytes copied in one stop that covers several processes. Together with stopping the threads it
+/// takes a few milliseconds.
 constexpr nanoseconds kSlice = std::chrono::microseconds(2500);
-/// Stops in a row that capture nothing: what is left runs all the time.
+/// Consecutive stops that capture nothing: the remaining processes run all the time.
 constexpr int kVainStops = 12;
 constexpr std::chrono::milliseconds kFirstStopWait{2};
 constexpr std::chrono::milliseconds kLongestWait{50};
 
-/// How long copying takes, from above: measured on slow machines, with following of pointers.
+/// An upper estimate of the time to copy: measured on slow machines, including following pointers.
 nanoseconds estimate(const beam::ProcessSize& size) {
     return nanoseconds(60'000 + size.bytes + size.messages * 1'500);
 }
@@ -28,7 +28,7 @@ struct SizedProcess {
     nanoseconds estimate;
 };
 
-/// Smallest first. Those too large for a stop go to `too_large`.
+/// Sorted by size, smallest first. Processes too large for a stop go to `too_large`.
 Result<std::vector<SizedProcess>> by_size(ProcessRetrier& retrier, std::vector<Pending>& pending,
                                           nanoseconds longest, std::vector<Pending>& too_large) {
     std::vector<SizedProcess> sized;
@@ -44,8 +44,8 @@ Result<std::vector<SizedProcess>> by_size(ProcessRetrier& retrier, std::vector<P
     return sized;
 }
 
-/// In one stop: as many of `sized` as fit, from the front, but one at least. Gives those that are
-/// left.
+/// Captures in one stop as many of `sized` as fit, from the front, at least one. Returns those that
+/// are left.
 Result<std::vector<Pending>> one_stop(ProcessRetrier& retrier, std::vector<SizedProcess>& sized,
                                       nanoseconds longest, NodeStop stop) {
     const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };

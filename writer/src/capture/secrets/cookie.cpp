@@ -8,24 +8,25 @@ namespace {
 
 constexpr std::uint64_t kTupleMask = 0x3f;  // erl_term.h: a tuple's header ends in six zero bits
 
-/// Variables whose value is a cookie: mix's releases, RabbitMQ, ejabberd and images of them.
+/// Variables whose value is a cookie: those of mix releases, RabbitMQ, ejabberd, and their
+/// container images.
 bool names_cookie(std::string_view name) {
     return name == "RELEASE_COOKIE" || name.ends_with("ERLANG_COOKIE") || name == "ERL_COOKIE";
 }
 
-/// Variables with arguments for erl: those that erlexec reads, and those of scripts around it.
+/// Variables that hold arguments for erl: those that erlexec reads, and those of wrapper scripts.
 bool names_flags(std::string_view name) {
     return name.starts_with("ERL_") || name.contains("ERL_ARGS") || name.contains("ERL_OPT") ||
            name.ends_with("ERLANG_OPTS");
 }
 
-/// An argument in a variable's text: what it means, and how it is spelled, with quotes.
+/// An argument in a variable's text: its value, and its source text with quotes.
 struct SpelledArgument {
     std::string value;
     std::string_view spelled;
 };
 
-/// As build_args_from_string() in erlexec.c splits arguments: at blanks outside of quotes.
+/// Splits arguments at blanks outside of quotes, as build_args_from_string() in erlexec.c does.
 std::vector<SpelledArgument> split(std::string_view text) {
     constexpr std::string_view kBlanks = " \t\n\r\f\v";
     std::vector<SpelledArgument> arguments;
@@ -55,8 +56,9 @@ std::vector<SpelledArgument> split(std::string_view text) {
     }
 }
 
-/// Which of the values behind one -setcookie are cookies (init_setcookie/3 in auth.erl): one is; of
-/// two the first is a node; more are ignored by the node, and are likely meant as cookies.
+/// The cookies among the values of one -setcookie (init_setcookie/3 in auth.erl): a single value is
+/// one; of two values the first is a node name; the node ignores more values, which are probably
+/// meant as cookies.
 void add_values(std::span<const std::string> values, std::vector<std::string>& cookies) {
     for (std::size_t index = 0; index < values.size(); ++index) {
         const bool node = values.size() == 2 && index == 0 && values[0].contains('@');
@@ -66,7 +68,7 @@ void add_values(std::span<const std::string> values, std::vector<std::string>& c
     }
 }
 
-/// Flags of init, and of the emulator, which erl takes out from between those.
+/// Flags of init, and of the emulator, which erl removes from them.
 bool is_flag(std::string_view argument) {
     return argument.starts_with('-') || argument.starts_with('+');
 }
@@ -119,7 +121,7 @@ void Cookies::take_flags(std::string_view flags) {
         values.push_back(argument.value);
     }
     take_arguments(values);
-    // A process may hold the variable as it is: os:getenv/0.
+    // A process may hold the whole variable: os:getenv/0 returns it.
     for (const auto& argument : arguments) {
         if (is_cookie(argument.value)) {
             texts_.add(argument.spelled);
@@ -167,7 +169,7 @@ bool Cookies::take_auth_heap(
 }
 
 std::vector<std::string> Cookies::without_cookies(std::vector<std::string> arguments) const {
-    // Those that stay elsewhere because they are too short or too ordinary do not stay here.
+    // Values that are too short or too common to be scrubbed elsewhere are scrubbed here.
     const auto given = cookies_in(arguments);
     bool after = false;
     for (auto& argument : arguments) {

@@ -15,7 +15,7 @@
 namespace beamdump::capture {
 namespace {
 
-/// auth holds a name and a table: more than this is no heap of its.
+/// The process `auth` holds a name and a table: a larger heap is not its own.
 constexpr std::uint64_t kMaxHeapWords = 1U << 20U;
 constexpr std::uint32_t kAtomsAtOnce = 1024;
 constexpr std::size_t kAtomTextAtOnce = 64U << 10U;
@@ -23,8 +23,8 @@ constexpr std::string_view kAuth = "auth";
 constexpr std::uint64_t kPairHeader = 2U << 6U;  // erl_term.h: a tuple of two
 constexpr std::size_t kPairWords = 3;
 
-/// The atom `auth`, and all that came before it: the runtime's own, and those of modules that are
-/// loaded before it. No cookie makes one of them.
+/// The atom `auth` and all atoms before it: those of the runtime and of modules loaded earlier.
+/// None of them comes from a cookie.
 struct FirstAtoms {
     std::optional<std::uint32_t> auth;
     std::set<std::string, std::less<>> before;
@@ -43,11 +43,11 @@ Result<FirstAtoms> read_first_atoms(beam::AtomReader& atoms) {
             ++at;
         }
     }
-    // No node is without it: nothing is known of the others then.
+    // Every node has this atom: without it nothing is known about the others.
     return FirstAtoms{};
 }
 
-/// Reads what `auth` holds.
+/// Reads the cookies from the state of the process `auth`.
 class AuthReader {
   public:
     AuthReader(beam::Vm& vm, beam::AtomReader& atoms, const beam::AtomWords& words,
@@ -81,7 +81,7 @@ class AuthReader {
                    : fail(ErrorCode::kImplausible, "the heap of the process auth has no state");
     }
 
-    /// The cookies for other nodes: rows {Node, Cookie} of the table that the state refers to.
+    /// The cookies of other nodes: rows {Node, Cookie} of the table that the state refers to.
     Result<void> read_table(const beam::ProcessReader::Heaps& heaps) {
         ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(vm_));
         ASSIGN_OR_RETURN(auto tables, beam::OwnedTableReader::open(vm_));

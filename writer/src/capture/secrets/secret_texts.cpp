@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 4;  // what a step is looked up by
 constexpr std::size_t kHashes = std::size_t{1} << 16U;
-/// Texts of at least this many bytes are searched separately: shorter ones would slow the search
-/// down.
+/// Texts of at least this many bytes are searched separately, since shorter ones slow down the
+/// search.
 constexpr std::size_t kLongGroup = 8;
 constexpr std::size_t kCellBytes = 16;
 constexpr std::uint64_t kSmallIntegerTag = 0xf;  // erl_term.h, all releases
@@ -51,7 +51,7 @@ std::u32string characters_of(std::string_view utf8) {
     return characters;
 }
 
-/// Nothing where a character is none of Latin-1.
+/// nullopt if a character is outside of Latin-1.
 std::optional<std::string> latin1_of(const std::u32string& characters) {
     std::string text;
     for (const auto character : characters) {
@@ -84,7 +84,7 @@ std::uint64_t start_of(std::span<const char32_t> characters) {
 
 }  // namespace
 
-/// A list's cells from one on, each at the place that `order` leads to.
+/// The cells of a list from one cell on, followed in the direction of `order`.
 struct SecretTexts::Cells {
     enum class Order : std::uint8_t { kPointers, kAscending, kDescending };
 
@@ -118,7 +118,7 @@ struct SecretTexts::Cells {
         const auto value = word(cell);
         return value ? character_of(*value) : std::nullopt;
     }
-    /// The first characters, as many as the array has; fewer where the list ends.
+    /// The first characters, at most as many as the array holds; fewer if the list ends before.
     [[nodiscard]] std::size_t read(std::span<char32_t> into) const {
         std::optional<memory::Address> cell = first;
         std::size_t count = 0;
@@ -161,7 +161,7 @@ void SecretTexts::add(std::string_view utf8) {
     if (possible) {
         add_string(characters);
     }
-    // A node that does not take its environment for UTF-8 has a character for each byte.
+    // A node that does not decode its environment as UTF-8 has one character per byte.
     std::u32string bytes;
     for (const char byte : utf8) {
         bytes.push_back(static_cast<unsigned char>(byte));
@@ -170,7 +170,7 @@ void SecretTexts::add(std::string_view utf8) {
 }
 
 void SecretTexts::add_string(const std::u32string& text) {
-    // What collects characters one by one has them the other way around for a while.
+    // Code that accumulates characters in a list holds them in reverse order for a while.
     add_characters(text);
     add_characters({text.rbegin(), text.rend()});
 }
@@ -199,8 +199,8 @@ void SecretTexts::add_bytes(std::string text) {
     put_new(texts_.back().size() < kLongGroup ? short_ : long_, number);
 }
 
-/// Wu and Manber's tables: a block of bytes says how far on the next window may be that a text can
-/// begin with. A window is as long as the shortest text, and its last block is looked up.
+/// The shift tables of Wu and Manber: the last block of bytes of a window tells how far the window
+/// may move without missing a text. A window is as long as the shortest text.
 void SecretTexts::put(Group& group, std::uint32_t number) {
     const auto& text = texts_[number];
     const auto last = group.shortest - kBlockBytes;
@@ -278,7 +278,7 @@ bool SecretTexts::scrub_list_at(const Cells& cells) const {
 void SecretTexts::scrub_lists(std::span<std::byte> bytes, memory::Address address,
                               Beyond* beyond) const {
     constexpr std::size_t kBlockBytes = 512;
-    // Of a small integer in the range of characters these bits are the tag.
+    // The tag bits of a small integer that is a character.
     constexpr std::uint64_t kFixedBits = ~(std::uint64_t{0x1fffff} << kSmallIntegerShift);
     const std::size_t size = bytes.size() / 8 * 8;
     const auto word = [&](std::size_t at) {
