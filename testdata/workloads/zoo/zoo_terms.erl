@@ -9,8 +9,8 @@
 groups() ->
     [{atoms, fun atoms/0}, {integers, fun integers/0}, {floats, fun floats/0},
      {identifiers, fun zoo_identifiers:all/0}, {magic, fun zoo_identifiers:magic/0},
-     {lists, fun lists/0}, {tuples, fun tuples/0}, {maps, fun maps/0},
-     {binaries, fun zoo_binaries:bytes/0}, {bits, fun zoo_binaries:bits/0},
+     {lists, fun lists/0}, {long_lists, fun long_lists/0}, {tuples, fun tuples/0},
+     {maps, fun maps/0}, {binaries, fun zoo_binaries:bytes/0}, {bits, fun zoo_binaries:bits/0},
      {funs, fun funs/0}, {literals, fun zoo_shared:literals/0}, {shared, fun zoo_shared:all/0}]
         ++ zoo_records:groups().
 
@@ -56,13 +56,15 @@ lists() ->
      {unicode, string("абв")}, {zero, string([0])}, {negative, string([-1, $a])},
      {strings, [string("abc"), string("def") | string("tail")]},
      {string_then_atom, string("abc") ++ [x]}, {string_then_big, string("abc") ++ [1 bsl 70]},
-     {long_string, string(lists:duplicate(150000, $s))},
      {sequence, lists:seq(1, ?MODULE:id(1000))},
+     {pairs, [{N, [N, {N}]} || N <- lists:seq(1, 50)]}].
+
+long_lists() ->
+    [{string, string(lists:duplicate(150000, $s))},
      %% Around the budget of a term in a backtrace.
      {just_below_budget, lists:seq(1, ?MODULE:id(99998))},
      {at_budget, lists:seq(1, ?MODULE:id(99999))},
-     {above_budget, lists:seq(1, ?MODULE:id(100000))},
-     {pairs, [{N, [N, {N}]} || N <- lists:seq(1, 50)]}].
+     {above_budget, lists:seq(1, ?MODULE:id(100000))}].
 
 string(Characters) -> [?MODULE:id(C) || C <- Characters].
 

@@ -11,12 +11,12 @@ import unittest
 from support import tools
 from support.crash.same_answers import NOT_IN_DUMP, NOT_IN_TEXT, SameAnswers
 from support.release import RELEASE
-from support.zoo import crash_zoo, start_zoo
+from support.zoo import crash_zoo, left_out, start_zoo
 
 SCALE = 0.01
 MOST_LEFT_OUT = 0.05
 # OTP 29 dies while it writes a dump with native records in a heap.
-WITHOUT = ("-zoo_without", "records")
+WITHOUT = left_out("records")
 # Its texts would have 2^60 tuples.
 ENDLESS_WHEN_FLAT = "zoo_dag"
 

@@ -12,7 +12,7 @@ from support.canonical import canonical
 from support.crash import crashdump_viewer
 from support.crash.crash_comparison import CrashComparison
 from support.release import RELEASE
-from support.zoo import start_zoo
+from support.zoo import left_out, start_zoo
 
 SCALE = 0.01
 MOST_KIB = 64 * 1024
@@ -54,7 +54,7 @@ class CrashDumpText(unittest.TestCase):
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.dump = cls.scratch / "zoo.beamdump"
         cls.text = cls.scratch / "erl_crash.dump"
-        node, _ = start_zoo(SCALE)
+        node, _ = start_zoo(SCALE, arguments=left_out(*crashdump_viewer.SLOW_GROUPS))
         try:
             tools.capture(node, cls.dump, "--binary-bytes", "all")
         finally:

@@ -23,7 +23,7 @@ from support.crash.crash_comparison import CrashComparison
 from support.node import base_environment
 from support.paths import ROOT
 from support.release import RELEASE, of_release
-from support.zoo import crash_zoo, start_zoo
+from support.zoo import crash_zoo, left_out, start_zoo
 
 ZOO_SCALE = 0.01
 SAMPLE_SCALE = 0.2
@@ -34,7 +34,7 @@ WAYS = os.environ.get("BEAMDUMP_CRASHES", "halt").split(",")
 # crashdump_viewer has no bounds: it would write out 2^60 tuples.
 ENDLESS_WHEN_FLAT = "zoo_dag"
 # OTP 29 dies while it writes a dump with native records in a heap.
-WITHOUT = ("-zoo_without", "records")
+WITHOUT = left_out("records", *crashdump_viewer.SLOW_GROUPS)
 
 # Of these processes crashdump_viewer gives no details; it would end with its own crash.
 UNREADABLE = (

@@ -19,7 +19,6 @@ from support.release import RELEASE, of_release, settings
 
 READY_SECONDS = 240
 LEFTOVERS = pathlib.Path(__file__).with_name("leftovers.py")
-_reserved_ports = []
 
 
 def temporary_directory(belongings):
@@ -46,7 +45,8 @@ def free_port():
     ports = [port for port in range(10000, 65536) if not first <= port <= last]
     random.shuffle(ports)
     for port in ports:
-        # An abstract name can be bound once on the machine, and is free again with this process.
+        # Only one socket of the machine can have an abstract name. It stays open until this process
+        # ends.
         reservation = socket.socket(socket.AF_UNIX)
         try:
             reservation.bind(f"\0beamdump-test-port-{port}")
@@ -55,7 +55,7 @@ def free_port():
         except OSError:
             reservation.close()
             continue
-        _reserved_ports.append(reservation)
+        reservation.detach()
         return port
     raise OSError(f"no port from 10000 to 65535 outside of {first} to {last} is free")
 

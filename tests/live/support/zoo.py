@@ -36,6 +36,11 @@ def start_zoo(scale=1, arguments=(), crash_dump=None):
     return node, start.cookie
 
 
+def left_out(*groups):
+    """Arguments of a zoo without these groups of terms."""
+    return ("-zoo_without", *groups)
+
+
 def crash_zoo(node):
     """Ends the node by a signal, and waits until it wrote its crash dump."""
     os.kill(node.pid, signal.SIGUSR1)
