@@ -7,9 +7,19 @@
 
 namespace beamdump::memory {
 
-Result<void> Prefetched::read(MemorySource& source, std::span<const AddressRange> parts) {
+void Prefetched::drop() {
     parts_.clear();
-    std::size_t total = 0;
+    used_ = 0;
+    last_ = 0;
+}
+
+Result<void> Prefetched::read(MemorySource& source, std::span<const AddressRange> parts) {
+    drop();
+    return add(source, parts);
+}
+
+Result<void> Prefetched::add(MemorySource& source, std::span<const AddressRange> parts) {
+    std::size_t total = used_;
     for (const auto& part : parts) {
         total += part.bytes();
     }
@@ -18,7 +28,8 @@ Result<void> Prefetched::read(MemorySource& source, std::span<const AddressRange
     }
     std::vector<BatchRead> reads;
     reads.reserve(parts.size());
-    std::size_t offset = 0;
+    auto offset = used_;
+    used_ = total;
     for (const auto& part : parts) {
         reads.push_back({part.begin, std::span(bytes_).subspan(offset, part.bytes()), false});
         offset += part.bytes();
@@ -34,13 +45,18 @@ Result<void> Prefetched::read(MemorySource& source, std::span<const AddressRange
 }
 
 std::span<const std::byte> Prefetched::at(Address address) const {
-    const auto part = std::ranges::find_if(
-        parts_, [&](const Part& candidate) { return candidate.range.contains(address); });
-    if (part == parts_.end()) {
-        return {};
+    for (std::size_t tried = 0; tried < parts_.size(); ++tried) {
+        if (last_ >= parts_.size()) {
+            last_ = 0;
+        }
+        const auto& part = parts_[last_];
+        if (part.range.contains(address)) {
+            return std::span(bytes_).subspan(part.offset + (address - part.range.begin),
+                                             part.range.end - address);
+        }
+        ++last_;
     }
-    return std::span(bytes_).subspan(part->offset + (address - part->range.begin),
-                                     part->range.end - address);
+    return {};
 }
 
 Result<std::size_t> PrefetchedMemory::read_some(Address address, std::span<std::byte> into) {

@@ -13,9 +13,12 @@ class Prefetched {
     /// Replaces the contents by `parts`, read with as few calls as possible. A part that cannot be
     /// read completely is skipped. Memory: the sum of the parts.
     Result<void> read(MemorySource& source, std::span<const AddressRange> parts);
-    void drop() { parts_.clear(); }
+    /// The same, beside the present contents.
+    Result<void> add(MemorySource& source, std::span<const AddressRange> parts);
+    void drop();
 
-    /// The prefetched bytes from `address` to the end of its part; may be empty.
+    /// The prefetched bytes from `address` to the end of its part (of one of them, where parts
+    /// overlap); may be empty.
     [[nodiscard]] std::span<const std::byte> at(Address address) const;
 
   private:
@@ -25,6 +28,8 @@ class Prefetched {
     };
     std::vector<Part> parts_;
     std::vector<std::byte> bytes_;  // kept for the next
+    std::size_t used_ = 0;          // of bytes_
+    mutable std::size_t last_ = 0;  // the part found last: the next address is mostly in it
 };
 
 /// Reads prefetched parts from memory, and all else from `source`.

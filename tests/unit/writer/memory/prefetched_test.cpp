@@ -34,6 +34,24 @@ TEST(Prefetched, ServesWhatWasReadAheadAsItWasThen) {
     EXPECT_EQ(memory.word(kHeap).value(), 100U);
 }
 
+TEST(Prefetched, AddsToWhatWasReadBefore) {
+    FakeMemory fake;
+    fake.add_words("heap", kHeap, {1, 2, 3, 4});
+    fake.add_words("stack", kStack, {9, 8});
+    Prefetched held;
+    PrefetchedMemory memory(fake, held);
+    ASSERT_TRUE(held.read(fake, std::array<AddressRange, 1>{{{kHeap, kHeap + 16}}}));
+    ASSERT_TRUE(held.add(fake, std::array<AddressRange, 1>{{{kStack, kStack + 16}}}));
+    fake.put(kHeap + 8, std::uint64_t{200});
+    fake.put(kStack, std::uint64_t{900});
+    EXPECT_EQ(memory.word(kStack).value(), 9U);
+    EXPECT_EQ(memory.word(kHeap + 8).value(), 2U);
+    EXPECT_EQ(memory.word(kStack + 8).value(), 8U);
+    ASSERT_TRUE(held.read(fake, std::array<AddressRange, 1>{{{kStack, kStack + 8}}}));
+    EXPECT_EQ(memory.word(kStack).value(), 900U);
+    EXPECT_EQ(memory.word(kHeap + 8).value(), 200U);
+}
+
 TEST(Prefetched, LeavesOutWhatCannotBeRead) {
     FakeMemory fake;
     fake.add_words("heap", kHeap, {1, 2});

@@ -67,15 +67,16 @@ Result<EtsGroupReader::Outcome> EtsGroupReader::at_rest(const EtsGroup& group, c
                 return flags ? Outcome::kLocked : Outcome::kUnreadable;
             }
         }
-        const auto done =
-            memory.read(row.address, std::span(bytes_).subspan(starts_[index], row.bytes));
-        if (!done) {
-            return done.error().code == ErrorCode::kTargetDied
-                       ? Result<Outcome>(std::unexpected(done.error()))
-                       : Outcome::kUnreadable;
+        const auto into = std::span(bytes_).subspan(starts_[index], row.bytes);
+        if (const auto held = vm_->prefetched().at(row.address); held.size() >= into.size()) {
+            std::ranges::copy(held.first(into.size()), into.begin());
+        } else {
+            add(row.address, into);
         }
     }
-    return Outcome::kRead;
+    RETURN_IF_ERROR(vm_->target().memory().read_batch(reads_));
+    return std::ranges::all_of(reads_, &memory::BatchRead::done) ? Outcome::kRead
+                                                                 : Outcome::kUnreadable;
 }
 
 Result<EtsGroupReader::Outcome> EtsGroupReader::proven(const EtsGroup& group, const How& how) {

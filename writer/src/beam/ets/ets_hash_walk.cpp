@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace beamdump::beam {
 namespace {
@@ -15,6 +16,9 @@ constexpr std::uint64_t kMissingSlots = kSegmentSlots - 256;
 constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 40U;
 
 constexpr std::size_t kRowsOfAGroup = 64;
+constexpr std::size_t kSlotsAhead = 64;
+constexpr int kRowsAheadOfASlot = 16;
+constexpr std::uint32_t kBytesAheadAtRest = 256;  // most rows are whole in them
 
 std::size_t bytes_of(const EtsGroup& group) {
     std::size_t bytes = 0;
@@ -106,6 +110,10 @@ Result<bool> EtsHashWalk::segment(std::uint64_t first, std::uint64_t count) {
         return true;
     }
     for (std::uint64_t index = 0; index < count; ++index) {
+        if (index % kSlotsAhead == 0) {
+            RETURN_IF_ERROR(read_ahead(
+                std::span(*buckets).subspan(index, std::min(count - index, kSlotsAhead))));
+        }
         if ((*buckets)[index] == 0) {
             continue;
         }
@@ -130,6 +138,33 @@ Result<bool> EtsHashWalk::segment(std::uint64_t first, std::uint64_t count) {
         }
     }
     return true;
+}
+
+/// Reads the first words of the rows in some slots together: rows are scattered, and a page for
+/// each of them is forty times as much as they are.
+Result<void> EtsHashWalk::read_ahead(std::span<const std::uint64_t> buckets) {
+    const auto& fields = walk_.fields_;
+    auto& vm = *walk_.vm_;
+    const auto head = fields.hash_row.offset + fields.tuple.offset + kEtsWord;
+    const auto bytes = walk_.request_.how.moving ? head : std::max(head, kBytesAheadAtRest);
+    std::vector<memory::AddressRange> found;
+    const auto add = [&](Address row) {
+        if (row != 0 && vm.plausible(row, bytes)) {
+            found.push_back({row, row + bytes});
+        }
+    };
+    std::ranges::for_each(buckets, add);
+    vm.prefetched().drop();
+    for (int hop = 0; hop < kRowsAheadOfASlot && !found.empty(); ++hop) {
+        RETURN_IF_ERROR(vm.prefetched().add(vm.target().memory(), found));
+        for (const auto& row : std::exchange(found, {})) {
+            const auto next = vm.prefetched().at(row.begin + fields.hash_next.offset);
+            if (next.size() >= kEtsWord) {
+                add(StructView(next).get({0, kEtsWord}));
+            }
+        }
+    }
+    return {};
 }
 
 /// The lock of a row, by its hash value, which must lead to its slot. 0: the table's alone.

@@ -22,6 +22,7 @@ class EtsHashWalk {
     };
     Result<std::optional<Shape>> shape();
     Result<bool> segment(std::uint64_t first, std::uint64_t count);
+    Result<void> read_ahead(std::span<const std::uint64_t> buckets);
     /// Adds the rows of a slot; false: what is there is no chain of rows.
     bool chain(const Slot& slot, Address first, EtsGroup& group);
     [[nodiscard]] std::optional<Address> lock_of(std::uint64_t slot, std::uint64_t mark) const;

@@ -80,7 +80,9 @@ Result<EtsWalk::Counts> EtsWalk::walk(const Request& request, const Visit& visit
         RETURN_IF_ERROR(is_ca ? tree.ca_tree() : tree.tree());
     } else {
         EtsHashWalk hash(*this);
-        RETURN_IF_ERROR(hash.walk());
+        const auto walked = hash.walk();
+        vm_->prefetched().drop();
+        RETURN_IF_ERROR(walked);
     }
     return counts_;
 }
