@@ -6,8 +6,8 @@
 
 -define(FILLER, 300000).
 
-%% File: a cookie a line, UTF-8. So many at first are known to the node without being set here. There
-%% is a file File.held when all is done.
+%% File has one cookie per line, in UTF-8. The node knows the first Known of them already; they are
+%% not set here. File.held is created when everything is in place.
 start([File, Known]) ->
     {ok, Lines} = file:read_file(File),
     Cookies = [unicode:characters_to_list(Line) || Line <- binary:split(Lines, <<"\n">>, [global, trim])],

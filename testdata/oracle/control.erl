@@ -26,7 +26,7 @@
 
 %% For `-run control start PATH`. Returns when it can be asked.
 start([Path]) ->
-    %% Once for all, so that no code has to be loaded between a capture and the questions.
+    %% Loads the code now, so that none has to be loaded between a capture and the questions.
     _ = iolist_to_binary(oracle:describe(self())),
     {module, texts} = code:ensure_loaded(texts),
     {module, node_memory} = code:ensure_loaded(node_memory),

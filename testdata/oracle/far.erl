@@ -4,7 +4,7 @@
 -compile(nowarn_deprecated_catch).
 -export([silent/0, send/1, unusual/1]).
 
-%% Registers a process that its messages do not make look at them: they stay as they came.
+%% Registers a process that never reads its messages: they stay undecoded.
 silent() ->
     Pid = spawn(fun() -> receive after infinity -> ok end end),
     true = register(silent, Pid),
@@ -24,7 +24,7 @@ send([Node, File]) ->
     ok = file:write_file(File, integer_to_list(length(Messages))),
     receive after infinity -> ok end.
 
-%% Registers a process in which everything that process_info tells is set to something.
+%% Registers a process in which the items of process_info have values other than the defaults.
 unusual(Remote) ->
     Caller = self(),
     {Pid, Monitor} = spawn_monitor(fun() ->

@@ -1,8 +1,9 @@
-%% What the node says of itself, for comparison with a dump: a line each, fields separated by tabs.
+%% Facts that the node reports about itself, for comparison with a dump: one per line, with fields
+%% separated by tabs.
 -module(node_facts).
 -export([write/2]).
 
-%% Gives the number of lines.
+%% Returns the number of lines.
 write(File, What) ->
     Lines = facts(What),
     ok = file:write_file(File, [[lists:join($\t, Line), $\n] || Line <- Lines]),

@@ -1,4 +1,4 @@
-%% What the node itself says of its memory, in one line: words Name=Number.
+%% The node's own memory statistics in one line: words Name=Number.
 %%   memory.CATEGORY               erlang:memory/0
 %%   area.AREA, area.AREA.used     erlang:system_info(allocated_areas)
 %%   allocator.NAME.carriers, .carriers_size   of all instances, their pools included

@@ -4,7 +4,7 @@
 -module(oracle).
 -export([write/1, write/2, describe/1, line/1]).
 
-%% Writes all processes but the asking one to File. Returns how many.
+%% Writes all processes except the calling one to File. Returns their number.
 write(File) -> write_all(File, []).
 
 %% And what texts.erl is asked for in Directory.
@@ -57,7 +57,7 @@ marks(Terms) ->
 describe(Pid) ->
     line([{pid, Pid} | process_info(Pid, items())]).
 
-%% One JSON object, as the oracle's answers are.
+%% One JSON object in the form of the oracle's answers.
 line(Members) -> [object(Members), $\n].
 
 object(Members) ->

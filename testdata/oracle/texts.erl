@@ -27,7 +27,7 @@ device(Directory, Name) ->
 close(Wanted) ->
     lists:foreach(fun({_, _, Device}) -> ok = file:close(Device) end, Wanted).
 
-%% What process_info is to be asked beyond the facts.
+%% The items of process_info that are requested in addition to the facts.
 items(Wanted, Pid) ->
     lists:append([Items || {Items, Pids, _} <- Wanted, is_map_key(Pid, Pids)]).
 

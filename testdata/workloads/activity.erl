@@ -15,7 +15,7 @@ ports(Owner, Sockets) ->
     receive {Cat, {data, <<"twelve bytes">>}} -> ok end,
     Blocked = open_port({spawn_executable, "/bin/sleep"}, [{args, ["100000"]}]),
     true = register(activity_blocked, Blocked),
-    %% More than a pipe takes.
+    %% More than the capacity of a pipe.
     true = port_command(Blocked, binary:copy(<<"x">>, 1000000)),
     false = port_command(Blocked, <<"x">>, [nosuspend]),
     {ok, Listener} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}, {active, false}]),
