@@ -1,6 +1,6 @@
-// Changes the bytes of a whole dump, and asks the changed one what the whole one was asked: every
-// answer must be the same, or fail with an error that names damage, or say with its exit status
-// that it is not whole.
+// Changes bytes of a complete dump and runs the same commands on it: every answer must be equal to
+// the original one, fail with an error that names damage, or report by its exit status that it is
+// incomplete.
 //
 // Input: changes of eight bytes each: what to do (1), a value (1), unused (2), where (4). The
 // highest bit of what to do: to the whole dump, after the one changed so far was asked.

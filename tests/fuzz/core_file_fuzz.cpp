@@ -1,5 +1,5 @@
-// Reads any bytes as an ELF core: headers, notes, memory and the command line on the stack. The
-// files that it names are not opened.
+// Reads arbitrary bytes as an ELF core: headers, notes, memory and the command line on the stack.
+// The files that the core names are not opened.
 
 #include "support/memory_file.h"
 #include "target/core/core_arguments.h"

@@ -1,4 +1,4 @@
-// Asks the program everything about any bytes as a crash dump's text.
+// Runs all commands of the program on arbitrary bytes as the text of a crash dump.
 
 #include "run_commands.h"
 #include "support/memory_file.h"

@@ -1,4 +1,4 @@
-// Asks the program everything about a dump made of any bytes as its records (records_dump.h).
+// Runs all commands of the program on a dump whose records are arbitrary bytes (records_dump.h).
 
 #include "records_dump.h"
 #include "run_commands.h"

@@ -1,5 +1,5 @@
-// Reads any bytes as a dump's file. Behind the checksums little of this is reached by chance:
-// dump_records_fuzz goes there.
+// Reads arbitrary bytes as a dump file. Random input rarely passes the checksums;
+// dump_records_fuzz tests the code behind them.
 
 #include "exhaust_reader.h"
 #include "support/memory_file.h"

@@ -1,5 +1,4 @@
-// Reads any bytes as a dump's records: they are put into frames whose checksums hold
-// (records_dump.h).
+// Reads arbitrary bytes as the records of a dump, in frames with valid checksums (records_dump.h).
 
 #include "exhaust_reader.h"
 #include "records_dump.h"

@@ -89,10 +89,10 @@ inline std::vector<std::byte> dump_of(std::span<const std::byte> records, bool t
     return content->bytes;
 }
 
-/// A dump of any bytes as its records, in frames whose checksums hold. Byte 0 of `input` says with
-/// its bits whether the dump gets a tail (1) and whether a frame is lost (2); bytes 1 to 8 are the
-/// tail's trailer offset; the rest are the records, cut into frames. Nothing where `input` is
-/// shorter.
+/// A dump whose records are arbitrary bytes, in frames with valid checksums. The bits of byte 0 of
+/// `input` select whether the dump has a tail (1) and whether a frame is lost (2); bytes 1 to 8 are
+/// the trailer offset in the tail; the rest are the records, split into frames. nullopt if `input`
+/// has fewer than these nine bytes.
 inline std::optional<std::vector<std::byte>> dump_of(std::span<const std::byte> input) {
     const auto trailer_offset = load<std::uint64_t>(input, 1);
     if (!trailer_offset) {

@@ -1,5 +1,4 @@
-// Runs a fuzz target without a fuzzer, over every file given, and every file in every directory
-// given.
+// Runs a fuzz target without a fuzzer on each file given and on each file in the directories given.
 //
 //   NAME_replay [--seconds N [--seed S]] FILE|DIRECTORY...
 //
@@ -68,7 +67,7 @@ std::string content_of(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// In an order that does not depend on the file system.
+/// The files, in an order that does not depend on the file system.
 std::vector<std::filesystem::path> files_of(const std::vector<std::filesystem::path>& paths) {
     std::vector<std::filesystem::path> files;
     for (const auto& path : paths) {
