@@ -1,4 +1,4 @@
-%% restless.erl in a node of which the kernel takes seconds to make a copy (the library that
+%% restless.erl in a node whose fork takes seconds in the kernel (because of the library that
 %% BEAMDUMP_SLOW_FORK_NIF names, without ".so").
 -module(slow_fork).
 -export([start/1, install/0]).

@@ -27,7 +27,7 @@ start(Peer) ->
     true = register(zoo_far_caller, spawn(fun() -> gen_server:call(Far, question, infinity) end)),
     mail(Far, Near).
 
-%% It may be on its way.
+%% Retries: the peer may still be starting.
 connect(Peer, Attempts) when Attempts > 0 ->
     case net_kernel:connect_node(Peer) of
         true -> ok;

@@ -3,7 +3,7 @@
 -module(zoo_sizes).
 -export([new/0, report/3, report/5, is_small/1, write/1]).
 
-%% size/1 is quick enough up to so many words, if no long list in them is like its own tails.
+%% The largest size in words for which size/1 is fast enough, if no long list equals its own tails.
 -define(SMALL, 40000).
 
 new() ->
