@@ -15,7 +15,7 @@
 
 namespace beamdump::test {
 
-/// The records of a dump that was written in memory.
+/// The records of a dump that was written to memory.
 class Captured {
   public:
     explicit Captured(const SinkContent& content) {

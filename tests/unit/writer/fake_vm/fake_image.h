@@ -16,8 +16,8 @@ struct ImagePlan {
     std::map<std::string, memory::Address> symbols;  ///< of .symtab; none: stripped
 };
 
-/// Writes an ELF executable without contents (its program headers, and its symbols) to a temporary
-/// file and opens it as the writer does. Throws where that fails.
+/// Writes an ELF executable without contents (program headers and symbols only) to a temporary file
+/// and opens it as the writer does. Throws if that fails.
 target::ElfImage make_image(const ImagePlan& plan);
 
 }  // namespace beamdump::test

@@ -22,14 +22,14 @@ class FakeProcess {
     [[nodiscard]] std::uint64_t pid() const { return vm_->pid(slot_); }
     [[nodiscard]] std::vector<std::byte> bytes() const;
 
-    /// Words on the young heap; gives their address.
+    /// Puts words on the young heap and returns their address.
     Address build(const std::vector<std::uint64_t>& words);
     /// The stack grows down.
     void push(std::uint64_t word);
 
     std::uint64_t cons(std::uint64_t head, std::uint64_t tail);
     std::uint64_t tuple(std::vector<std::uint64_t> elements);
-    /// A reference to a Binary, and where the release has those, the bits of it that are meant.
+    /// A reference to a Binary and, in releases that have BinRef, the bit string over it.
     std::uint64_t binary(Address binary, std::uint64_t bytes);
     /// A magic reference.
     std::uint64_t magic(Address binary);

@@ -21,7 +21,7 @@ FakeStruct add_combined_message(FakeVm& vm, FakeProcess& process, FakeQueue queu
 FakeStruct add_external_message(FakeVm& vm, FakeProcess& process, FakeQueue queue,
                                 const std::vector<std::string>& parts,
                                 const std::vector<std::uint64_t>& atoms);
-/// Appends a signal; its block ends with a fragment.
+/// Appends a signal whose block ends with a heap fragment.
 FakeStruct add_signal(FakeVm& vm, FakeProcess& process, FakeQueue queue, std::uint64_t operation,
                       std::uint64_t type);
 
@@ -34,7 +34,7 @@ FakeStruct count_before_signals(FakeVm& vm, FakeStruct queue, const std::string&
 FakeStruct add_buffers(FakeVm& vm, FakeProcess& process);
 /// One of them.
 FakeStruct buffer_of(FakeVm& vm, const FakeStruct& buffers, std::size_t slot);
-/// Puts a message into a buffer that has none, and counts it.
+/// Puts a message into an empty buffer and counts it.
 FakeStruct add_buffered_message(FakeVm& vm, FakeStruct buffer, std::uint64_t term);
 
 }  // namespace beamdump::test

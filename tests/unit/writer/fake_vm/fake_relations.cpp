@@ -19,7 +19,7 @@ FakeStruct& add_flag(FakeVm& vm, FakeStruct& node, std::string_view flag) {
     return node.set("flags", node.get("flags") | vm.constant(flag));
 }
 
-/// Where a node has room is filled level by level, so that the tree stays balanced.
+/// Fills the tree level by level, so that it stays balanced.
 void add_to_tree(FakeVm& vm, FakeStruct& process, std::string_view root, FakeStruct node) {
     if (process.get(root) == 0) {
         process.set(root, node.address());
