@@ -3,7 +3,8 @@
 -module(zoo_sizes).
 -export([new/0, report/3, report/5, is_small/1, write/1]).
 
-%% The largest size in words for which size/1 is fast enough, if no long list equals its own tails.
+%% The largest size in words for which size/1 is fast enough, provided that no long list is like its
+%% own tails.
 -define(SMALL, 40000).
 
 new() ->
