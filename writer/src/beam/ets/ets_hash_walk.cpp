@@ -18,7 +18,7 @@ constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 40U;
 constexpr std::size_t kRowsOfAGroup = 64;
 constexpr std::size_t kSlotsAhead = 64;
 constexpr int kRowsAheadOfASlot = 16;
-constexpr std::uint32_t kBytesAheadAtRest = 256;  // most rows are whole in them
+constexpr std::uint64_t kBytesAheadAtRest = 256;  // most rows are whole in them
 
 std::size_t bytes_of(const EtsGroup& group) {
     std::size_t bytes = 0;
