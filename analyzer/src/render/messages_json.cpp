@@ -23,6 +23,21 @@ void write_histogram(JsonWriter& json, const query::MessageHistogram& histogram)
     json.end_object();
 }
 
+void write_senders(JsonWriter& json, const query::SenderHistogram& histogram) {
+    json.begin_object("sender_histogram");
+    json.member("messages", histogram.messages);
+    json.member("other_signals", histogram.other_signals);
+    write_objects(json, "senders", histogram.senders, [&json](const query::SenderCount& sender) {
+        json.member("sender", sender.name);
+        json.member("registered_name", sender.registered_name);
+        json.member("told_by", query::sender_source_text(sender.source));
+        json.member("count", sender.count);
+    });
+    json.member("other", histogram.other);
+    json.member("not_told", histogram.not_told);
+    json.end_object();
+}
+
 Result<void> write_messages(JsonWriter& json, const Output& output,
                             query::MessageListing& listing) {
     while (output.ok()) {
@@ -46,7 +61,10 @@ Result<void> messages_json(Output& output, query::MessageListing& listing) {
     if (listing.withheld() == Withheld::kNo) {
         json.member("entries", listing.entries());
         json.member("from", listing.options().from);
-        if (listing.options().histogram) {
+        if (listing.options().histogram && listing.options().by == query::MessagesBy::kSender) {
+            ASSIGN_OR_RETURN(const auto senders, listing.senders());
+            write_senders(json, senders);
+        } else if (listing.options().histogram) {
             ASSIGN_OR_RETURN(auto histogram, listing.histogram());
             write_histogram(json, histogram);
         }

@@ -53,6 +53,42 @@ void print_histogram(Output& output, const query::MessageHistogram& histogram, c
     }
 }
 
+void print_senders(Output& output, const query::SenderHistogram& histogram, const Marks& marks) {
+    output.print("\nSenders of all {} messages\n",
+                 marks("histogram", count_text(histogram.messages)));
+    Table table({{"COUNT", Align::kRight}, {"SHARE", Align::kRight}, {"SENDER"}, {"TOLD BY"}});
+    const auto add = [&](std::uint64_t count, std::string name, std::string told_by) {
+        table.add({marks("senders", count_text(count)),
+                   marks("senders", share_text(count, histogram.messages)), std::move(name),
+                   std::move(told_by)});
+    };
+    std::uint64_t rest = histogram.other;
+    for (std::size_t i = 0; i < histogram.senders.size(); ++i) {
+        const auto& sender = histogram.senders[i];
+        if (i >= kShownShapes) {
+            rest += sender.count;
+            continue;
+        }
+        const std::string name =
+            sender.registered_name ? " " + one_line(*sender.registered_name) : "";
+        add(sender.count, marks("senders", one_line(sender.name)) + name,
+            std::string(query::sender_source_text(sender.source)));
+    }
+    if (rest > 0) {
+        add(rest, "others", "");
+    }
+    if (histogram.not_told > 0) {
+        add(histogram.not_told, "not told", "");
+    }
+    table.print(output, "  ");
+}
+
+template <typename Histogram>
+void print_total(Output& output, const Histogram& histogram, const Marks& marks) {
+    output.print("{}, {}\n", marks("histogram", counted(histogram.messages, "message")),
+                 marks("other_signals", counted(histogram.other_signals, "other signal")));
+}
+
 /// The width of the column of entry numbers: that of the largest possible number.
 std::size_t number_width(std::uint64_t from, std::uint64_t limit, std::uint64_t entries) {
     const auto last = limit == 0 ? entries : std::min(entries, from + std::min(limit, entries));
@@ -68,10 +104,15 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
         return {};
     }
     const auto& options = listing.options();
-    if (options.histogram) {
+    if (options.histogram && options.by == query::MessagesBy::kSender) {
+        ASSIGN_OR_RETURN(const auto histogram, listing.senders());
+        print_total(output, histogram, marks);
+        if (histogram.messages > 0) {
+            print_senders(output, histogram, marks);
+        }
+    } else if (options.histogram) {
         ASSIGN_OR_RETURN(auto histogram, listing.histogram());
-        output.print("{}, {}\n", marks("histogram", counted(histogram.messages, "message")),
-                     marks("other_signals", counted(histogram.other_signals, "other signal")));
+        print_total(output, histogram, marks);
         if (histogram.messages > 0) {
             print_histogram(output, histogram, marks);
         }
@@ -104,10 +145,11 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
     }
     const auto reading = listing.reading();
     output.print(
-        "\n{} shown. Records of messages in the dump: {}; read for the shapes: {}, for "
+        "\n{} shown. Records of messages in the dump: {}; read for the {}: {}, for "
         "this page: {}\n",
-        counted(shown, "message"), count_text(reading.records), count_text(reading.for_histogram),
-        count_text(reading.for_page));
+        counted(shown, "message"), count_text(reading.records),
+        options.by == query::MessagesBy::kSender ? "senders" : "shapes",
+        count_text(reading.for_histogram), count_text(reading.for_page));
     return {};
 }
 

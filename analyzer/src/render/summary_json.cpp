@@ -1,6 +1,7 @@
 #include "render/shared/json.h"
 #include "render/summary.h"
 
+#include <variant>
 #include <vector>
 
 namespace beamdump::render {
@@ -79,6 +80,37 @@ void write_memory(JsonWriter& json, const query::MemorySummary& memory) {
     json.end_object();
 }
 
+void write_parts(JsonWriter& json, const std::vector<query::ResidentPart>& parts) {
+    if (parts.empty()) {
+        return;
+    }
+    write_objects(json, "resident_parts", parts, [&json](const query::ResidentPart& part) {
+        json.member("name", part.name);
+        json.member("bytes", part.bytes);
+        json.member("blocks", part.blocks);
+    });
+}
+
+void write_findings(JsonWriter& json, const query::Findings& findings) {
+    write_objects(json, "findings", findings.found, [&json](const query::Finding& finding) {
+        json.member("id", finding.id);
+        json.member("sentence", finding.sentence);
+        json.member("command", finding.command);
+        json.begin_object("figures");
+        for (const query::Figure& figure : finding.figures) {
+            std::visit([&](const auto& value) { json.member(figure.name, value); }, figure.value);
+        }
+        json.end_object();
+    });
+    json.member("findings_depth",
+                findings.depth == query::FindingsDepth::kFull ? "full" : "quick");
+    write_objects(json, "findings_left_out", findings.left_out,
+                  [&json](const query::RuleLeftOut& rule) {
+                      json.member("id", rule.id);
+                      json.member("reason", rule.reason);
+                  });
+}
+
 void write_counts(JsonWriter& json, const query::Summary& summary) {
     json.begin_object("counts");
     json.member("processes", summary.processes);
@@ -88,6 +120,11 @@ void write_counts(JsonWriter& json, const query::Summary& summary) {
     json.member("binaries", summary.memory.binary_count);
     json.member("atoms", summary.memory.atom_count);
     json.member("module_instances", summary.memory.module_count);
+    json.end_object();
+    json.begin_object("statuses");
+    for (const auto& [status, count] : summary.statuses) {
+        json.member(status, count);
+    }
     json.end_object();
     json.begin_object("void_by_reason");
     for (const query::VoidCount& count : summary.void_by_reason) {
@@ -119,6 +156,8 @@ void summary_json(Output& output, const query::Summary& summary) {
     }
     write_counts(json, summary);
     write_memory(json, summary.memory);
+    write_parts(json, summary.memory.parts);
+    write_findings(json, summary.findings);
     write_processes(json, "largest_processes", summary.largest);
     write_processes(json, "longest_queues", summary.longest_queues);
     json.begin_array("warnings");

@@ -1,3 +1,4 @@
+#include "render/node/memory.h"
 #include "render/process_table.h"
 #include "render/shared/layout.h"
 #include "render/shared/table.h"
@@ -7,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -137,6 +140,15 @@ std::string process_count_text(const Summary& summary, const Marks& marks) {
     return text;
 }
 
+/// Processes by status: those that run or want to run are what a node is busy with.
+std::string busy_text(const Summary& summary, const Marks& marks) {
+    Phrase phrase;
+    for (const auto& [status, count] : summary.statuses) {
+        phrase.add(marks("status", fmt::format("{} {}", count_text(count), status)));
+    }
+    return phrase.text();
+}
+
 std::string consistency_text(const Summary& summary, const Marks& marks) {
     if (!summary.processes_void) {
         return std::string(kUnknown);
@@ -181,8 +193,68 @@ void print_head(Output& output, const Summary& summary, const Marks& marks) {
     row("dump", fmt::format("{}, {}{}", summary.dump.file, bytes_text(summary.dump.file_bytes),
                             stream ? fmt::format(" ({} uncompressed)", bytes_text(*stream)) : ""));
     row("processes", process_count_text(summary, marks));
+    if (!summary.statuses.empty()) {
+        row("busy", busy_text(summary, marks));
+    }
     row("consistent", consistency_text(summary, marks));
     table.print_whole(output);
+}
+
+constexpr std::size_t kIndent = 2;
+
+/// Each in lines of its own, which a ticket may break: nothing is cut.
+void print_findings(Output& output, const query::Findings& findings, const Marks& marks) {
+    output.print("\nFindings{}\n", findings.found.empty() ? ": none" : "");
+    for (const query::Finding& finding : findings.found) {
+        std::string sentence = one_line(finding.sentence);
+        for (const std::string_view value : finding.values) {
+            if (!marks.mark({value}).empty()) {
+                sentence = marks(value, sentence);
+                break;
+            }
+        }
+        output.print("{:{}}{}\n{:{}}{}\n", "", kIndent, sentence, "", 3 * kIndent,
+                     one_line(finding.command));
+    }
+    if (findings.left_out.empty()) {
+        return;
+    }
+    output.print("{:{}}not looked for, or not everywhere{}:\n", "", kIndent,
+                 findings.depth == query::FindingsDepth::kFull
+                     ? ""
+                     : " (--findings full reads the terms of all processes)");
+    for (const query::RuleLeftOut& rule : findings.left_out) {
+        output.print("{:{}}{}: {}\n", "", 2 * kIndent, rule.id, one_line(rule.reason));
+    }
+}
+
+/// A bar of up to kBarWidth characters.
+std::string bar_text(std::uint64_t part, std::uint64_t whole) {
+    constexpr double kBarWidth = 40;
+    if (whole == 0) {
+        return {};
+    }
+    const double share = std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
+    return std::string(static_cast<std::size_t>(std::lround(share * kBarWidth)), '#');
+}
+
+void print_resident(Output& output, const query::MemorySummary& memory, const Marks& marks) {
+    if (memory.parts.empty()) {
+        return;
+    }
+    std::uint64_t whole = 0;
+    for (const auto& part : memory.parts) {
+        whole += part.bytes;
+    }
+    Table table({{""}, {"", Align::kRight}, {"", Align::kRight}, {""}});
+    for (const auto& part : memory.parts) {
+        table.add({resident_title(part.name), marks("resident_parts", bytes_text(part.bytes)),
+                   marks("resident_parts", part_share_text(part.bytes, whole)),
+                   bar_text(part.bytes, whole)});
+    }
+    output.print("\nResident memory by holder, of {}\n",
+                 marks("resident_parts", bytes_text(whole)));
+    table.print(output, "  ");
 }
 
 void print_memory(Output& output, const Summary& summary, const Marks& marks) {
@@ -220,9 +292,10 @@ void print_memory(Output& output, const Summary& summary, const Marks& marks) {
     if (memory.reported.empty()) {
         return;
     }
-    Table reported({{""}, {"", Align::kRight}});
+    Table reported({{""}, {"", Align::kRight}, {""}});
     for (const auto& [name, bytes] : memory.reported) {
-        reported.add({one_line(name), marks("categories", bytes_text(bytes))});
+        reported.add({one_line(name), marks("categories", bytes_text(bytes)),
+                      bar_text(bytes, memory.resident.value_or(0))});
     }
     output.write("\nMemory, as the node counted it (erlang:memory/0)\n");
     reported.print(output, "  ");
@@ -237,6 +310,8 @@ void summary_text(Output& output, const Summary& summary) {
     const Marks marks(summary.dump.layout);
     print_layout_notice(output, summary.dump.layout);
     print_head(output, summary, marks);
+    print_findings(output, summary.findings, marks);
+    print_resident(output, summary.memory, marks);
     print_memory(output, summary, marks);
     if (!summary.largest.empty()) {
         output.write("\nLargest processes\n");

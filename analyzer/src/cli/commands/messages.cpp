@@ -14,7 +14,7 @@ namespace {
 class MessagesCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
-        return {"messages", "Show a process's messages, and count them by shape",
+        return {"messages", "Show a process's messages, and count them by shape or sender",
                 "messages node.beamdump my_server --limit 5"};
     }
 
@@ -24,12 +24,19 @@ class MessagesCommand final : public Command {
                   "Start at entry N of the message queues (default 0, the first)");
         add_count(app, "--limit", options_.limit, "Show at most N (0: all; default 20)");
         add_term_bytes(app, options_.term_bytes, answer_, "message");
+        app.add_option("--by", by_, "Count all messages by shape (default) or sender")
+            ->type_name("WHAT");
         app.add_flag_callback(
             "--no-histogram", [this] { options_.histogram = false; },
-            "Do not count all messages by shape; read only those that are shown");
+            "Do not count all messages; read only those that are shown");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the messages of a process that is flagged sensitive");
         add_answer(app, answer_);
+    }
+
+    Result<void> check_options() override {
+        ASSIGN_OR_RETURN(options_.by, query::parse_messages_by(by_));
+        return {};
     }
 
     Result<Outcome> run(Invocation& invocation) override {
@@ -44,6 +51,7 @@ class MessagesCommand final : public Command {
   private:
     std::string dump_;
     std::string process_;
+    std::string by_ = "shape";
     AnswerOptions answer_;
     query::MessagesOptions options_;
 };

@@ -1,10 +1,13 @@
 #include "query/node/summary.h"
 
 #include "cli/command_table.h"
+#include "cli/every_process.h"
 #include "cli/shared_options.h"
 #include "render/summary.h"
 
 #include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
 
 namespace beamdump::cli {
 
@@ -13,26 +16,67 @@ namespace {
 class SummaryCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
-        return {"summary", "Show the node, its memory and its largest processes",
+        return {"summary", "Show the node, what deserves a look, its memory and its largest processes",
                 "summary node.beamdump"};
     }
 
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
+        app.add_option("--findings", findings_,
+                       "How far to look for problems: quick (default), by tables and the few "
+                       "processes that these point at, or full, by the terms of all processes")
+            ->type_name("DEPTH");
+        app.add_flag("--sensitive", options_.sensitive,
+                     "Also look at the terms of processes that are flagged sensitive");
         add_answer(app, answer_);
     }
 
+    Result<void> check_options() override {
+        ASSIGN_OR_RETURN(options_.depth, query::parse_findings_depth(findings_));
+        return {};
+    }
+
     Result<Outcome> run(Invocation& invocation) override {
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, no_heaps()));
-        ASSIGN_OR_RETURN(auto summary, query::summarize(*dump, dump_));
+        const bool full = options_.depth == query::FindingsDepth::kFull;
+        auto choice = full ? all_heaps() : no_heaps();
+        choice.other_sections = true;
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        ReadingProgress progress(invocation, "looking for problems");
+        options_.limits = invocation.limits();
+        if (full) {
+            options_.progress = progress.callback();
+        }
+        auto summary = query::summarize(*dump, dump_, options_);
+        progress.end();
+        if (!summary) {
+            return std::unexpected(summary.error());
+        }
         (answer_.json ? render::summary_json : render::summary_text)(
-            fitted(invocation.out(), answer_), summary);
-        return Outcome{};
+            fitted(invocation.out(), answer_), *summary);
+        return outcome_of(invocation, summary->findings);
     }
 
   private:
+    static Outcome outcome_of(Invocation& invocation, const query::Findings& findings) {
+        Outcome outcome;
+        for (const auto& rule : findings.left_out) {
+            if (rule.damage) {
+                invocation.report(
+                    fmt::format("missing from the findings: {}: {}", rule.id, rule.reason));
+                outcome.incomplete = true;
+            }
+        }
+        if (findings.read) {
+            const Outcome read = report_processes_read(invocation, *findings.read);
+            outcome.incomplete = outcome.incomplete || read.incomplete;
+        }
+        return outcome;
+    }
+
     std::string dump_;
     AnswerOptions answer_;
+    std::string findings_ = "quick";
+    query::FindingsOptions options_;
 };
 
 }  // namespace

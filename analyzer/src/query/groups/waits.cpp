@@ -63,7 +63,9 @@ class WaitGraph {
                 return true;
             }));
         return visit_processes(dump_,
-                               {.sensitive = options.sensitive, .progress = options.progress},
+                               {.sensitive = options.sensitive,
+                                .progress = options.progress,
+                                .rows = options.rows},
                                [this](OpenedProcess& process) { return look_at(process); });
     }
 

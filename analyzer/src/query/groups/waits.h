@@ -17,6 +17,8 @@ struct WaitsOptions {
     std::uint64_t limit = 20;  ///< processes that others wait for, and cycles; 0: all
     bool sensitive = false;    ///< also the stacks of processes flagged sensitive
     ReadProgress progress = {};
+    /// Only processes at these rows of the index are asked whom they wait for.
+    std::optional<std::vector<std::uint64_t>> rows = {};
 };
 
 /// A process that others wait for.

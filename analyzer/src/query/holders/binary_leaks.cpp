@@ -234,6 +234,8 @@ class LeakSearch {
             const std::uint64_t pinned = info->size_bytes - shown;
             line.shown_bytes += shown;
             line.pinned_bytes += pinned;
+            line.partial_binaries += pinned == 0 ? 0 : 1;
+            line.partial_bytes += pinned == 0 ? 0 : info->size_bytes;
             if (pinned > worst || (pinned == worst && pinned != 0 && binary < line.worst_address)) {
                 worst = pinned;
                 line.worst_address = binary;

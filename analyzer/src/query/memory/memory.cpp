@@ -65,9 +65,9 @@ const char* holder(const std::array<Holder, Count>& holders, std::string_view so
 
 /// Divides what is resident. An allocator's blocks may be more than that: memory that nobody has
 /// touched yet is in none. What of resident carriers is in no block, by their sizes, is overhead.
-std::vector<ResidentPart> resident_parts(const NodeMemory& memory,
-                                         const std::vector<AllocatorLine>& lines,
-                                         std::uint64_t& unexplained) {
+std::vector<ResidentPart> divide_resident(const NodeMemory& memory,
+                                          const std::vector<AllocatorLine>& lines,
+                                          std::uint64_t& unexplained) {
     Parts parts;
     std::uint64_t in_carriers = 0;
     for (const auto& line : lines) {
@@ -100,6 +100,13 @@ std::vector<ResidentPart> resident_parts(const NodeMemory& memory,
 
 }  // namespace
 
+std::vector<ResidentPart> resident_parts(const NodeMemory& node) {
+    std::uint64_t unexplained = 0;
+    return node.system.has_resident_bytes()
+               ? divide_resident(node, allocator_lines(node, false), unexplained)
+               : std::vector<ResidentPart>{};
+}
+
 Result<Memory> memory(Dump& dump, const std::string& file, std::uint64_t limit) {
     ASSIGN_OR_RETURN(const auto node, node_memory(dump));
     const auto& totals = dump.trailer().totals();
@@ -113,7 +120,7 @@ Result<Memory> memory(Dump& dump, const std::string& file, std::uint64_t limit) 
     const auto& system = node.system;
     if (system.has_resident_bytes()) {
         std::uint64_t unexplained = 0;
-        answer.resident = resident_parts(node, lines, unexplained);
+        answer.resident = divide_resident(node, lines, unexplained);
         answer.resident_bytes = system.resident_bytes();
         answer.unexplained_bytes = unexplained;
         answer.swapped_bytes = 0;

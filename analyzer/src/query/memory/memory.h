@@ -38,6 +38,9 @@ struct Memory {
     std::vector<ProcessLine> largest;  ///< processes by memory
 };
 
+/// The parts of the resident memory, largest first; none where it is not told what is resident.
+std::vector<ResidentPart> resident_parts(const NodeMemory& node);
+
 /// `limit`: of the largest processes (0: as many as the dump lists).
 Result<Memory> memory(Dump& dump, const std::string& file, std::uint64_t limit);
 

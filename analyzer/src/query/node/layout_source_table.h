@@ -161,6 +161,7 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"messages", "@#message_fragments"},
     {"messages.entries", "@#entries"},
     {"histogram", "@messages"},
+    {"senders", "@messages"},
 
     // Stacks.
     {"current_stacktrace", "@#instruction @#stack"},

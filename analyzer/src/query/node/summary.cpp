@@ -1,12 +1,13 @@
 #include "query/node/summary.h"
 
-#include "query/memory/node_memory.h"
 #include "query/node/dump_facts.h"
 #include "query/node/time_span.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace beamdump::query {
@@ -158,9 +159,20 @@ std::vector<ProcessLine> top_lines(Dump& dump, records::ProcessColumnKind by) {
     return lines;
 }
 
+/// None where the index cannot be read: findings say so.
+std::vector<std::pair<std::string, std::uint64_t>> status_counts(NodeFacts& facts) {
+    std::vector<std::pair<std::string, std::uint64_t>> counts;
+    if (const auto scan = facts.processes()) {
+        counts.assign((*scan)->statuses.begin(), (*scan)->statuses.end());
+        std::ranges::stable_sort(counts, std::greater(),
+                                 &std::pair<std::string, std::uint64_t>::second);
+    }
+    return counts;
+}
+
 }  // namespace
 
-Result<Summary> summarize(Dump& dump, const std::string& file) {
+Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOptions& options) {
     const records::Totals& totals = dump.trailer().totals();
     Summary summary;
     summary.dump = dump_facts(dump, file);
@@ -168,12 +180,17 @@ Result<Summary> summarize(Dump& dump, const std::string& file) {
     summary.capture = capture_summary(dump);
     summary.crash = crash_summary(dump);
     summary.memory = memory_summary(dump);
-    ASSIGN_OR_RETURN(summary.memory.reported, memory_categories(dump));
+    NodeFacts facts(dump, file, options);
+    ASSIGN_OR_RETURN(const auto* node, facts.memory());
+    summary.memory.reported = node->categories;
+    summary.memory.parts = resident_parts(*node);
     summary.processes = totals.has_processes() ? totals.processes() : dump.processes().size();
     summary.void_by_reason = void_counts(totals);
     summary.processes_void = void_total(totals);
     summary.messages = known(totals.has_messages(), totals.messages());
     summary.reductions = known(totals.has_reductions(), totals.reductions());
+    summary.statuses = status_counts(facts);
+    summary.findings = find_findings(facts);
     summary.largest = top_lines(dump, records::PROCESS_COLUMN_MEMORY_BYTES);
     summary.longest_queues = top_lines(dump, records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
     summary.warnings.assign(dump.trailer().warning().begin(), dump.trailer().warning().end());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "query/findings/findings.h"
+#include "query/memory/memory.h"
 #include "query/node/dump_facts.h"
 #include "query/node/process_line.h"
 
@@ -73,6 +75,8 @@ struct MemorySummary {
     std::optional<std::uint64_t> literals;
     /// erlang:memory(): by the node's own counters, or as a crash dump has it.
     std::vector<std::pair<std::string, std::uint64_t>> reported;
+    /// Of the resident memory, by holder, the largest first; empty where the dump does not tell.
+    std::vector<ResidentPart> parts;
 };
 
 struct Summary {
@@ -86,13 +90,16 @@ struct Summary {
     std::vector<VoidCount> void_by_reason;
     std::optional<std::uint64_t> messages;
     std::optional<std::uint64_t> reductions;
+    /// Processes by status, as process_info(status) names it, the most frequent first.
+    std::vector<std::pair<std::string, std::uint64_t>> statuses;
+    Findings findings;
     std::vector<ProcessLine> largest;         ///< by memory
     std::vector<ProcessLine> longest_queues;  ///< only those with messages
     std::vector<std::string> warnings;
 };
 
-/// Reads the trailer, how and what was captured, the record of its memory, and the pages of the
-/// atoms that it names; of a whole dump nothing else.
-Result<Summary> summarize(Dump& dump, const std::string& file);
+/// Reads the trailer, how and what was captured, the records of its memory, the index of processes,
+/// the pages of the atoms that are named, and what findings read (query/findings).
+Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOptions& options);
 
 }  // namespace beamdump::query

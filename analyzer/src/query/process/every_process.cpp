@@ -23,10 +23,14 @@ Result<ProcessesRead> visit_processes(Dump& dump, const EveryProcessOptions& opt
     const auto pass_over = [&options](const records::ProcessRow& row) -> Result<void> {
         return options.withheld ? options.withheld(row) : Result<void>{};
     };
-    const std::uint64_t total = dump.processes().size();
+    const std::uint64_t total = options.rows ? options.rows->size() : dump.processes().size();
     for (std::uint64_t first = 0; first < total; first += kRowsAtATime) {
         std::vector<std::uint64_t> numbers(std::min(kRowsAtATime, total - first));
         std::iota(numbers.begin(), numbers.end(), first);
+        if (options.rows) {
+            std::ranges::transform(numbers, numbers.begin(),
+                                   [&options](auto at) { return (*options.rows)[at]; });
+        }
         ASSIGN_OR_RETURN(auto rows, dump.processes().rows(numbers));
         std::ranges::sort(rows, {}, &records::ProcessRow::begin_offset);
         for (std::uint64_t done = first; const auto& row : rows) {

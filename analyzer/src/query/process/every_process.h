@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <vector>
 
 namespace beamdump::query {
 
@@ -18,6 +20,8 @@ struct EveryProcessOptions {
     /// The whole heap of each is looked at: of a crash dump, all of its damage is said.
     HeapUse use = HeapUse::kTerms;
     ReadProgress progress = {};
+    /// Only these rows of the index.
+    std::optional<std::vector<std::uint64_t>> rows = {};
     /// Told the rows of those whose terms are not read.
     std::function<Result<void>(const records::ProcessRow&)> withheld = {};
 };

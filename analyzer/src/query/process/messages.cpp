@@ -1,12 +1,26 @@
 #include "query/process/messages.h"
 
+#include "query/node/choice.h"
+
 #include <libdump/base/return_if_error.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
 namespace beamdump::query {
+
+namespace {
+
+constexpr std::array<Named<MessagesBy>, 2> kMessagesBy = {
+    {{"shape", MessagesBy::kShape}, {"sender", MessagesBy::kSender}}};
+
+}  // namespace
+
+Result<MessagesBy> parse_messages_by(std::string_view name) {
+    return parse_choice("way to count messages", name, kMessagesBy);
+}
 
 Result<std::unique_ptr<MessageListing>> MessageListing::open(Dump& dump, const std::string& file,
                                                              std::string_view name,
@@ -64,6 +78,10 @@ Result<MessageHistogram> MessageListing::histogram() {
         return std::pair(b.count, a.shape) < std::pair(a.count, b.shape);
     });
     return histogram;
+}
+
+Result<SenderHistogram> MessageListing::senders() {
+    return count_senders(dump_, *process_, histogram_records_);
 }
 
 Result<std::optional<MessageLine>> MessageListing::next() {

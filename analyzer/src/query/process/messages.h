@@ -1,5 +1,6 @@
 #pragma once
 
+#include "query/process/message_senders.h"
 #include "query/process/message_shape.h"
 #include "query/process/message_text.h"
 #include "query/process/process_details.h"
@@ -16,11 +17,18 @@
 
 namespace beamdump::query {
 
+/// What all messages are counted by.
+enum class MessagesBy : std::uint8_t { kShape, kSender };
+
+/// shape or sender. kUsage.
+Result<MessagesBy> parse_messages_by(std::string_view name);
+
 struct MessagesOptions {
     std::uint64_t from = 0;        ///< index of the first entry, counting all of the queues
     std::uint64_t limit = 20;      ///< messages; 0: all
     std::size_t term_bytes = 200;  ///< of each message's text; 0: all
     bool histogram = true;
+    MessagesBy by = MessagesBy::kShape;
     bool sensitive = false;  ///< show the messages of a process flagged sensitive
 };
 
@@ -58,6 +66,8 @@ class MessageListing {
 
     /// Counts the messages of all queues by their shapes. Reads all of them.
     Result<MessageHistogram> histogram();
+    /// ... by who sent them. Reads all of them too.
+    Result<SenderHistogram> senders();
 
     /// The next message of the page; nullopt after the last. Reads only the records of the page.
     Result<std::optional<MessageLine>> next();

@@ -30,30 +30,6 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// erlexec passes the emulator's flags as -t, before `--` (erl_init.c, OTP 25.2.3). Nothing where
-/// the command line is not known whole.
-void find_limit(const Dump& dump, AtomReport& report) {
-    if (is_of_crash_dump(dump)) {
-        return;
-    }
-    const auto& arguments = dump.node().arguments();
-    const auto end = std::ranges::find(arguments, "--");
-    if (end == arguments.end()) {
-        return;
-    }
-    report.limit = kDefaultAtomLimit;
-    report.limit_is_default = true;
-    for (auto at = arguments.begin(); at != end; ++at) {
-        if (at->starts_with("-t")) {
-            const auto next = std::next(at);
-            report.limit_is_default = false;
-            report.limit = at->size() > 2 ? decimal_number(std::string_view(*at).substr(2))
-                           : next != end  ? decimal_number(*next)
-                                          : std::nullopt;
-        }
-    }
-}
-
 bool group_before(AtomSort sort, const AtomGroup& a, const AtomGroup& b) {
     switch (sort) {
         case AtomSort::kCount:
@@ -129,6 +105,27 @@ std::string folded_digits(std::string_view text) {
     return folded;
 }
 
+/// erlexec passes the emulator's flags as -t, before `--` (erl_init.c, OTP 25.2.3). Nothing where
+/// the command line is not known whole.
+AtomLimit atom_limit(const Dump& dump) {
+    const auto& arguments = dump.node().arguments();
+    const auto end = std::ranges::find(arguments, "--");
+    if (is_of_crash_dump(dump) || end == arguments.end()) {
+        return {};
+    }
+    AtomLimit found{kDefaultAtomLimit, true};
+    for (auto at = arguments.begin(); at != end; ++at) {
+        if (at->starts_with("-t")) {
+            const auto next = std::next(at);
+            found.is_default = false;
+            found.limit = at->size() > 2 ? decimal_number(std::string_view(*at).substr(2))
+                          : next != end  ? decimal_number(*next)
+                                         : std::nullopt;
+        }
+    }
+    return found;
+}
+
 Result<AtomSort> parse_atom_sort(std::string_view name) {
     return parse_choice("sort order", name, kAtomSorts);
 }
@@ -137,7 +134,9 @@ Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsO
     AtomReport report;
     report.dump = dump_facts(dump, file);
     report.in_order = !is_of_crash_dump(dump);
-    find_limit(dump, report);
+    const AtomLimit limit = atom_limit(dump);
+    report.limit = limit.limit;
+    report.limit_is_default = limit.is_default;
     const AtomSort sort =
         options.sort.value_or(options.list ? AtomSort::kNewest : AtomSort::kCount);
     FirstItems<AtomLine, std::function<bool(const AtomLine&, const AtomLine&)>> first(

@@ -61,6 +61,13 @@ struct AtomReport {
 /// Groups that are told apart, from the newest atom back.
 inline constexpr std::size_t kMaxAtomGroups = 1U << 20U;
 
+/// erlang:system_info(atom_limit), as AtomReport has it.
+struct AtomLimit {
+    std::optional<std::uint64_t> limit;
+    bool is_default = false;
+};
+AtomLimit atom_limit(const Dump& dump);
+
 /// Reads all atoms. Memory: the different groups, at most kMaxAtomGroups, or twice `limit` atoms.
 Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsOptions& options);
 

@@ -111,7 +111,9 @@ Result<ProcessesRead> find_users(Dump& dump, const ModulesOptions& options,
         OldCode& code = std::prev(after)->second;
         return address < code.end ? &code : nullptr;
     };
-    return visit_processes(dump, {.sensitive = options.sensitive, .progress = options.progress},
+    return visit_processes(dump, {.sensitive = options.sensitive,
+                            .progress = options.progress,
+                            .rows = options.rows},
                            [&](OpenedProcess& process) -> Result<void> {
                                std::set<OldCode*> used;
                                used.insert(of(process.run.process.instruction_address()));
@@ -157,16 +159,19 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
     }
     std::map<std::uint64_t, OldCode> old_code;
     for (const auto& [key, instance] : valid) {
+        const bool is_old = instance->instance == records::MODULE_INSTANCE_OLD;
+        ++report.total;
+        *report.old += is_old ? 1 : 0;
+        if (options.old && !is_old) {
+            continue;
+        }
         auto module = dump.reader().message_at<records::Module>(instance->offset,
                                                                 format::RecordKind::kModule);
         if (!module) {
             return wrap("reading a module", std::move(module.error()));
         }
-        const bool is_old = instance->instance == records::MODULE_INSTANCE_OLD;
-        ++report.total;
-        *report.old += is_old ? 1 : 0;
         ModuleLine line = line_of(dump, *module);
-        if ((options.old && !is_old) || !contains_all(line.name, options.filters)) {
+        if (!contains_all(line.name, options.filters)) {
             continue;
         }
         if (is_old) {

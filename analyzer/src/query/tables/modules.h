@@ -26,6 +26,8 @@ struct ModulesOptions {
     bool users = false;                ///< find the processes that run old code
     bool sensitive = false;            ///< ... also those flagged sensitive
     ReadProgress progress = {};        ///< of looking for users
+    /// Users are looked for among these rows of the index of processes only.
+    std::optional<std::vector<std::uint64_t>> rows = {};
 };
 
 /// A loaded instance of a module.

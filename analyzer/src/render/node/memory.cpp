@@ -40,18 +40,6 @@ constexpr std::array kTitles = {
     Title{"kernel", "of the kernel"},
     Title{"unexplained", "unexplained"}};
 
-std::string title(const std::string& name) {
-    const auto* found = std::ranges::find(kTitles, name, &Title::name);
-    return found == kTitles.end() ? one_line(name) : std::string(found->text);
-}
-
-std::string part_share_text(std::uint64_t part, std::uint64_t whole) {
-    constexpr double kPercent = 100.0;
-    return whole == 0 ? std::string()
-                      : fmt::format("{:.1f}%", kPercent * static_cast<double>(part) /
-                                                   static_cast<double>(whole));
-}
-
 void print_categories(Output& output, const query::Memory& answer, const Marks& marks) {
     if (answer.categories.empty()) {
         output.write("The dump does not have the categories of erlang:memory/0.\n");
@@ -76,7 +64,7 @@ void print_resident(Output& output, const query::Memory& answer, const Marks& ma
     const auto whole = *answer.resident_bytes;
     Table table({{""}, {"", Align::kRight}, {"", Align::kRight}});
     for (const auto& part : answer.resident) {
-        table.add({title(part.name), marks("resident_parts", bytes_text(part.bytes)),
+        table.add({resident_title(part.name), marks("resident_parts", bytes_text(part.bytes)),
                    marks("resident_parts", part_share_text(part.bytes, whole))});
     }
     output.print("\nResident memory by holder: {} as the operating system counts it\n",
@@ -112,6 +100,18 @@ void print_held(Output& output, const query::Memory& answer, const Marks& marks)
 }
 
 }  // namespace
+
+std::string resident_title(const std::string& name) {
+    const auto* found = std::ranges::find(kTitles, name, &Title::name);
+    return found == kTitles.end() ? one_line(name) : std::string(found->text);
+}
+
+std::string part_share_text(std::uint64_t part, std::uint64_t whole) {
+    constexpr double kPercent = 100.0;
+    return whole == 0 ? std::string()
+                      : fmt::format("{:.1f}%", kPercent * static_cast<double>(part) /
+                                                   static_cast<double>(whole));
+}
 
 void memory_text(Output& output, const query::Memory& answer) {
     const Marks marks(answer.dump.layout);

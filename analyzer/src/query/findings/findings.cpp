@@ -1,0 +1,73 @@
+#include "query/findings/findings.h"
+
+#include "query/node/choice.h"
+
+#include <array>
+#include <utility>
+
+namespace beamdump::query {
+
+// A rule NAME is query/findings/rules/NAME.cpp, which defines NAME_rule(), and one line here.
+#define BEAMDUMP_FINDING_RULES(RULE) \
+    RULE(mailbox)                    \
+    RULE(call_cycle)                 \
+    RULE(waiting_callers)            \
+    RULE(process_memory)             \
+    RULE(process_kind)               \
+    RULE(large_dictionary)           \
+    RULE(ets_table)                  \
+    RULE(binary_memory)              \
+    RULE(pinned_binaries)            \
+    RULE(atom_table)                 \
+    RULE(process_limit)              \
+    RULE(port_limit)                 \
+    RULE(old_code)                   \
+    RULE(carriers)
+
+#define BEAMDUMP_DECLARE(name) Result<RuleAnswer> name##_rule(NodeFacts& facts);
+BEAMDUMP_FINDING_RULES(BEAMDUMP_DECLARE)
+#undef BEAMDUMP_DECLARE
+
+namespace {
+
+#define BEAMDUMP_ENTER(name) FindingRule{#name, name##_rule},
+constexpr auto kRules = std::to_array<FindingRule>({BEAMDUMP_FINDING_RULES(BEAMDUMP_ENTER)});
+#undef BEAMDUMP_ENTER
+#undef BEAMDUMP_FINDING_RULES
+
+}  // namespace
+
+Result<FindingsDepth> parse_findings_depth(std::string_view name) {
+    constexpr std::array<Named<FindingsDepth>, 2> kDepths = {
+        {{"quick", FindingsDepth::kQuick}, {"full", FindingsDepth::kFull}}};
+    return parse_choice("depth of findings", name, kDepths);
+}
+
+std::span<const FindingRule> finding_rules() {
+    return kRules;
+}
+
+Findings find_findings(NodeFacts& facts) {
+    Findings findings;
+    findings.depth = facts.options().depth;
+    for (const FindingRule& rule : kRules) {
+        auto answer = rule.look(facts);
+        if (!answer) {
+            const bool lacks = answer.error().code == ErrorCode::kNotFound ||
+                               answer.error().code == ErrorCode::kAbsent;
+            findings.left_out.push_back({rule.id, std::move(answer.error().message), !lacks});
+            continue;
+        }
+        for (Finding& finding : answer->findings) {
+            finding.id = rule.id;
+            findings.found.push_back(std::move(finding));
+        }
+        if (answer->left_out) {
+            findings.left_out.push_back({rule.id, std::move(*answer->left_out)});
+        }
+    }
+    findings.read = facts.read();
+    return findings;
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,147 @@
+#include "query/findings/node_facts.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace beamdump::query {
+
+namespace {
+
+/// A word that a shell takes as it is.
+std::string shell_word(std::string_view word) {
+    constexpr std::string_view kPlain = "_-+=:,./@%";
+    const bool plain = !word.empty() && std::ranges::all_of(word, [&](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               kPlain.contains(c);
+    });
+    if (plain) {
+        return std::string(word);
+    }
+    std::string quoted = "'";
+    for (const char c : word) {
+        quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    }
+    return quoted + '\'';
+}
+
+}  // namespace
+
+Result<const ProcessScan*> NodeFacts::processes() {
+    if (!processes_) {
+        static const std::set<std::uint64_t> kNone;
+        const std::set<std::uint64_t>* modules = &kNone;
+        // Without the code's index the rest can still be told.
+        if (auto old = old_modules()) {
+            modules = *old;
+        }
+        ASSIGN_OR_RETURN(processes_, scan_processes(dump_, *modules));
+    }
+    return &*processes_;
+}
+
+Result<const std::vector<EtsTableLine>*> NodeFacts::tables() {
+    if (!tables_) {
+        ASSIGN_OR_RETURN(tables_, ets_tables(dump_));
+    }
+    return &*tables_;
+}
+
+Result<const NodeMemory*> NodeFacts::memory() {
+    if (!memory_) {
+        ASSIGN_OR_RETURN(memory_, node_memory(dump_));
+    }
+    return &*memory_;
+}
+
+Result<std::uint64_t> NodeFacts::node_bytes() {
+    ASSIGN_OR_RETURN(const auto* memory, this->memory());
+    const auto total =
+        std::ranges::find(memory->categories, "total", &std::pair<std::string, std::uint64_t>::first);
+    if (total != memory->categories.end()) {
+        return total->second;
+    }
+    if (dump_.node().has_resident_bytes()) {
+        return dump_.node().resident_bytes();
+    }
+    return fail(ErrorCode::kNotFound, "the dump does not tell how much memory the node has");
+}
+
+Result<const std::set<std::uint64_t>*> NodeFacts::old_modules() {
+    if (is_of_crash_dump(dump_)) {
+        return fail(ErrorCode::kNotFound, "a crash dump does not tell old code");
+    }
+    if (!old_modules_) {
+        ASSIGN_OR_RETURN(const auto* instances, dump_.code().instances());
+        std::set<std::uint64_t> old;
+        for (const auto& instance : *instances) {
+            if (instance.instance == records::MODULE_INSTANCE_OLD) {
+                old.insert(instance.name_atom);
+            }
+        }
+        old_modules_ = std::move(old);
+    }
+    return &*old_modules_;
+}
+
+Result<const Waits*> NodeFacts::waits() {
+    if (!waits_) {
+        ASSIGN_OR_RETURN(const auto* scan, processes());
+        WaitsOptions query;
+        query.limit = kMostOfARule;
+        query.sensitive = options_.sensitive;
+        query.progress = options_.progress;
+        if (!full()) {
+            query.rows = scan->in_call.rows;
+        }
+        ASSIGN_OR_RETURN(waits_, find_waits(dump_, file_, query));
+        tell_read(waits_->read);
+    }
+    return &*waits_;
+}
+
+Result<ProcessLine> NodeFacts::line(std::uint64_t row) {
+    ASSIGN_OR_RETURN(const auto rows, dump_.processes().rows(std::array<std::uint64_t, 1>{row}));
+    return process_line(dump_, rows[0]);
+}
+
+std::string NodeFacts::command(std::string_view name,
+                               std::initializer_list<std::string_view> words) const {
+    std::string text = fmt::format("beamdump-analyze {} {}", name, shell_word(file_));
+    for (const std::string_view word : words) {
+        text += ' ' + shell_word(word);
+    }
+    return text;
+}
+
+void NodeFacts::tell_read(const ProcessesRead& read) {
+    if (!full()) {
+        return;
+    }
+    if (!read_) {
+        read_.emplace();
+    }
+    read_->read = std::max(read_->read, read.read);
+    read_->inconsistent = std::max(read_->inconsistent, read.inconsistent);
+    read_->sensitive = std::max(read_->sensitive, read.sensitive);
+}
+
+std::string process_with_name(const ProcessLine& line) {
+    if (line.registered_name) {
+        return fmt::format("{} ({})", *line.registered_name, line.pid);
+    }
+    const auto& call =
+        line.translated_initial_call ? line.translated_initial_call : line.initial_call;
+    return call ? fmt::format("{} ({})", line.pid, *call) : line.pid;
+}
+
+std::string pid_word(const ProcessLine& line) {
+    return line.pid.size() > 2 ? line.pid.substr(1, line.pid.size() - 2) : line.pid;
+}
+
+}  // namespace beamdump::query

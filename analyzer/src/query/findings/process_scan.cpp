@@ -1,0 +1,172 @@
+#include "query/findings/process_scan.h"
+
+#include "query/node/process_fields.h"
+#include "query/node/process_line.h"
+#include "query/tables/first_items.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/format/process_row.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+namespace beamdump::query {
+
+namespace {
+
+/// Where a process waits that has called another (gen.erl, erpc.erl; OTP 25.2.3 to 29.1.1).
+constexpr std::array kCalls = {std::string_view("gen:do_call/4"), std::string_view("erpc:call/5")};
+
+using Function = std::array<std::uint64_t, 3>;
+
+struct Kind {
+    std::uint64_t processes = 0;
+    std::uint64_t bytes = 0;
+};
+
+records::Mfa mfa_of(const Function& function) {
+    records::Mfa mfa;
+    mfa.set_module_atom(static_cast<std::uint32_t>(function[0]));
+    mfa.set_function_atom(static_cast<std::uint32_t>(function[1]));
+    mfa.set_arity(static_cast<std::uint32_t>(function[2]));
+    return mfa;
+}
+
+using Ranking =
+    FirstItems<ProcessScan::Ranked,
+               std::function<bool(const ProcessScan::Ranked&, const ProcessScan::Ranked&)>>;
+
+Ranking ranking() {
+    return {ProcessScan::kRanked, [](const auto& a, const auto& b) {
+                return a.first != b.first ? a.first > b.first : a.second < b.second;
+            }};
+}
+
+class Scan {
+  public:
+    Scan(Dump& dump, const std::set<std::uint64_t>& modules) : dump_(dump), modules_(modules) {
+        memory_ = columns_.add(records::PROCESS_COLUMN_MEMORY_BYTES);
+        queue_ = columns_.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
+        status_ = columns_.add(records::PROCESS_COLUMN_STATUS);
+        translated_ = places(kTranslatedCall);
+        initial_ = places({records::PROCESS_COLUMN_INITIAL_MODULE,
+                           records::PROCESS_COLUMN_INITIAL_FUNCTION,
+                           records::PROCESS_COLUMN_INITIAL_ARITY});
+        current_ = places({records::PROCESS_COLUMN_CURRENT_MODULE,
+                           records::PROCESS_COLUMN_CURRENT_FUNCTION,
+                           records::PROCESS_COLUMN_CURRENT_ARITY});
+    }
+
+    Result<ProcessScan> run() {
+        scan_.processes = dump_.processes().size();
+        RETURN_IF_ERROR(dump_.processes().visit(
+            columns_.columns(), [this](std::uint64_t row, ProcessIndex::Values values) {
+                add(row, values);
+                return true;
+            }));
+        scan_.largest = largest_.take();
+        scan_.longest = longest_.take();
+        const auto most = std::ranges::max_element(
+            kinds_, {}, [](const auto& kind) { return kind.second.processes; });
+        if (most != kinds_.end()) {
+            scan_.kind = mfa_of(most->first);
+            scan_.kind_processes = most->second.processes;
+            scan_.kind_bytes = most->second.bytes;
+        }
+        return std::move(scan_);
+    }
+
+  private:
+    using Places = std::array<std::size_t, 3>;
+
+    Places places(const std::array<ColumnSet::Column, 3>& columns) {
+        return {columns_.add(columns[0]), columns_.add(columns[1]), columns_.add(columns[2])};
+    }
+
+    static std::optional<Function> function(ProcessIndex::Values values, const Places& places) {
+        Function found{};
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            if (!values[places[i]]) {
+                return std::nullopt;
+            }
+            found[i] = *values[places[i]];
+        }
+        return found;
+    }
+
+    static void keep(ProcessScan::Rows& rows, std::uint64_t row) {
+        ++rows.count;
+        if (rows.rows.size() < ProcessScan::kMostRows) {
+            rows.rows.push_back(row);
+        }
+    }
+
+    void add(std::uint64_t row, ProcessIndex::Values values) {
+        if (values[memory_]) {
+            scan_.memory_bytes += *values[memory_];
+            largest_.add({*values[memory_], row});
+        }
+        if (values[queue_].value_or(0) != 0) {
+            longest_.add({*values[queue_], row});
+        }
+        if (values[status_]) {
+            ++scan_.statuses[status_name(static_cast<records::ProcessStatus>(*values[status_]))];
+        }
+        auto kind = function(values, translated_);
+        if (!kind) {
+            kind = function(values, initial_);
+        }
+        if (kind) {
+            Kind& of = kinds_[*kind];
+            ++of.processes;
+            of.bytes += values[memory_].value_or(0);
+        }
+        if (const auto current = function(values, current_)) {
+            if (modules_.contains((*current)[0])) {
+                keep(scan_.in_old_code, row);
+            }
+            if (is_call(*current)) {
+                keep(scan_.in_call, row);
+            }
+        }
+    }
+
+    /// Looks only at names of functions whose arity fits, each once.
+    bool is_call(const Function& function) {
+        if (function[2] != 4 && function[2] != 5) {
+            return false;
+        }
+        const auto [known, is_new] = calls_.try_emplace(function, false);
+        if (is_new) {
+            const auto text = mfa_text(dump_, mfa_of(function));
+            known->second = text && std::ranges::find(kCalls, *text) != kCalls.end();
+        }
+        return known->second;
+    }
+
+    Dump& dump_;
+    const std::set<std::uint64_t>& modules_;
+    ColumnSet columns_;
+    std::size_t memory_ = 0;
+    std::size_t queue_ = 0;
+    std::size_t status_ = 0;
+    Places translated_{};
+    Places initial_{};
+    Places current_{};
+    ProcessScan scan_;
+    Ranking largest_ = ranking();
+    Ranking longest_ = ranking();
+    std::map<Function, Kind> kinds_;
+    std::map<Function, bool> calls_;
+};
+
+}  // namespace
+
+Result<ProcessScan> scan_processes(Dump& dump, const std::set<std::uint64_t>& modules) {
+    auto scan = Scan(dump, modules).run();
+    return scan ? std::move(scan)
+                : wrap("reading the index of processes", std::move(scan.error()));
+}
+
+}  // namespace beamdump::query

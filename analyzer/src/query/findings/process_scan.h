@@ -1,0 +1,48 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/model/dump.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace beamdump::query {
+
+/// What the index of processes says of a node, by one pass over it.
+struct ProcessScan {
+    /// A row of the index by a number of its process.
+    using Ranked = std::pair<std::uint64_t, std::uint64_t>;
+    /// Rows that are kept of each ranking.
+    static constexpr std::uint64_t kRanked = 8;
+    /// Rows that are kept of those below.
+    static constexpr std::uint64_t kMostRows = 32;
+    /// Some rows of the index, and of how many.
+    struct Rows {
+        std::uint64_t count = 0;
+        std::vector<std::uint64_t> rows;  ///< the first kMostRows
+        [[nodiscard]] bool all() const { return rows.size() == count; }
+    };
+
+    std::uint64_t processes = 0;
+    /// By status; those that have none are in none.
+    std::map<std::string_view, std::uint64_t> statuses;
+    std::uint64_t memory_bytes = 0;  ///< of those of which it is known
+    std::vector<Ranked> largest;     ///< by memory in bytes, the largest first
+    std::vector<Ranked> longest;     ///< by messages queued, those with any
+    /// The kind of which most processes are: what proc_lib started, else the initial call.
+    std::optional<records::Mfa> kind;
+    std::uint64_t kind_processes = 0;
+    std::uint64_t kind_bytes = 0;
+    Rows in_call;      ///< that wait in gen:call/4 or erpc:call/5
+    Rows in_old_code;  ///< whose current function is in one of `modules`
+};
+
+/// `modules`: atoms of modules that have old code. Memory: the different functions.
+Result<ProcessScan> scan_processes(Dump& dump, const std::set<std::uint64_t>& modules);
+
+}  // namespace beamdump::query

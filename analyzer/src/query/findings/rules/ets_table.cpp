@@ -1,0 +1,63 @@
+#include "query/findings/finding.h"
+#include "query/findings/node_facts.h"
+
+#include <libdump/base/amount_text.h>
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+namespace beamdump::query {
+
+namespace {
+
+/// Of the node's memory.
+constexpr std::uint64_t kLargeShare = 20;
+
+}  // namespace
+
+Result<RuleAnswer> ets_table_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* tables, facts.tables());
+    ASSIGN_OR_RETURN(const auto node_bytes, facts.node_bytes());
+    std::vector<const EtsTableLine*> large;
+    bool known = true;
+    for (const auto& table : *tables) {
+        known = known && table.memory_bytes.has_value();
+        const auto bytes = table.memory_bytes.value_or(0);
+        if (bytes >= kLargeBytes && percent_of(bytes, node_bytes) >= kLargeShare) {
+            large.push_back(&table);
+        }
+    }
+    std::ranges::stable_sort(large, std::greater(),
+                             [](const auto* table) { return table->memory_bytes; });
+    large.resize(std::min<std::size_t>(large.size(), kMostOfARule));
+    RuleAnswer answer;
+    if (!known) {
+        answer.left_out = "the dump does not have the memory of each table";
+    }
+    for (const auto* table : large) {
+        const auto name = table->name.value_or(table->id.value_or("?"));
+        const auto share = percent_of(*table->memory_bytes, node_bytes);
+        Finding finding;
+        finding.sentence = fmt::format(
+            "{}% of the node's memory ({} of {}) is the ETS table {}{}.", share,
+            bytes_text(*table->memory_bytes), bytes_text(node_bytes), name,
+            table->size ? ", with " + counted(*table->size, "row") : "");
+        finding.command = facts.command("ets");
+        finding.figures = {{"memory_bytes", *table->memory_bytes},
+                           {"all_memory_bytes", node_bytes},
+                           {"share_percent", share},
+                           {"table", name}};
+        if (table->size) {
+            finding.figures.push_back({"rows", *table->size});
+        }
+        finding.values = {"ets.memory_bytes", "ets.name", "categories"};
+        answer.findings.push_back(std::move(finding));
+    }
+    return answer;
+}
+
+}  // namespace beamdump::query

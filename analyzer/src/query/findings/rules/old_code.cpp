@@ -1,0 +1,55 @@
+#include "query/findings/finding.h"
+#include "query/findings/node_facts.h"
+#include "query/tables/modules.h"
+
+#include <libdump/base/amount_text.h>
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace beamdump::query {
+
+/// Old code that nobody runs is what each upgrade leaves; code that is run cannot be purged, and
+/// loading the module once more ends its processes.
+Result<RuleAnswer> old_code_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* old, facts.old_modules());
+    RuleAnswer answer;
+    if (old->empty()) {
+        return answer;
+    }
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    ModulesOptions query;
+    query.limit = 0;
+    query.old = query.users = true;
+    query.sensitive = facts.options().sensitive;
+    query.progress = facts.options().progress;
+    if (!facts.full()) {
+        query.rows = scan->in_old_code.rows;
+        answer.left_out = "looked at processes only whose current function is in a module that has "
+                          "old code";
+    }
+    ASSIGN_OR_RETURN(auto report, module_report(facts.dump(), facts.file(), query));
+    if (report.read) {
+        facts.tell_read(*report.read);
+    }
+    std::erase_if(report.modules, [](const auto& module) { return module.user_count.value_or(0) == 0; });
+    std::ranges::stable_sort(report.modules, std::greater(), &ModuleLine::user_count);
+    report.modules.resize(std::min<std::size_t>(report.modules.size(), kMostOfARule));
+    for (const auto& module : report.modules) {
+        const bool more = !facts.full() && !scan->in_old_code.all();
+        Finding finding;
+        finding.sentence = fmt::format(
+            "Old code of {} is kept by {}{}.", module.name, more ? "at least " : "",
+            counted(*module.user_count, "process that runs it", "processes that run it"));
+        finding.command = facts.command("modules", {"--old", "--users"});
+        finding.figures = {{"processes", *module.user_count}, {"module", module.name}};
+        finding.values = {"frames", "code_bytes"};
+        answer.findings.push_back(std::move(finding));
+    }
+    return answer;
+}
+
+}  // namespace beamdump::query

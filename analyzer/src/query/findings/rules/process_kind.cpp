@@ -1,0 +1,43 @@
+#include "query/findings/finding.h"
+#include "query/findings/node_facts.h"
+
+#include <libdump/base/amount_text.h>
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+namespace beamdump::query {
+
+namespace {
+
+/// More than a server with all of its applications has of any kind while it is idle: RabbitMQ and
+/// ejabberd have 400 processes.
+constexpr std::uint64_t kManyOfAKind = 1000;
+constexpr std::uint64_t kMostOfThem = 50;
+
+}  // namespace
+
+Result<RuleAnswer> process_kind_rule(NodeFacts& facts) {
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    RuleAnswer answer;
+    const std::uint64_t share = percent_of(scan->kind_processes, scan->processes);
+    if (!scan->kind || scan->kind_processes < kManyOfAKind || share < kMostOfThem) {
+        return answer;
+    }
+    const auto name = mfa_text(facts.dump(), *scan->kind).value_or("?");
+    Finding finding;
+    finding.sentence = fmt::format("{} of {} processes ({}%) are of one kind, {}, with {}.",
+                                   count_text(scan->kind_processes), count_text(scan->processes),
+                                   share, name, bytes_text(scan->kind_bytes));
+    finding.command = facts.command("processes", {"--group-by", "initial_call"});
+    finding.figures = {{"processes", scan->kind_processes},
+                       {"all_processes", scan->processes},
+                       {"share_percent", share},
+                       {"memory_bytes", scan->kind_bytes},
+                       {"initial_call", name}};
+    finding.values = {"pid", "initial_call", "translated_initial_call", "memory"};
+    answer.findings.push_back(std::move(finding));
+    return answer;
+}
+
+}  // namespace beamdump::query
