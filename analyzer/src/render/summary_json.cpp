@@ -102,8 +102,7 @@ void write_findings(JsonWriter& json, const query::Findings& findings) {
         }
         json.end_object();
     });
-    json.member("findings_depth",
-                findings.depth == query::FindingsDepth::kFull ? "full" : "quick");
+    json.member("findings_depth", findings.depth == query::FindingsDepth::kFull ? "full" : "quick");
     write_objects(json, "findings_left_out", findings.left_out,
                   [&json](const query::RuleLeftOut& rule) {
                       json.member("id", rule.id);

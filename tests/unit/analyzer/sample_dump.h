@@ -20,6 +20,9 @@ struct SampleLayout {
     std::string erts_version = "13.1.5";
     std::string module_name = kSampleAtoms[kModuleAtom];
     std::uint32_t frame_bytes = 4096;
+    std::uint32_t process_limit = 262144;
+    std::optional<std::uint32_t> port_limit = {};
+    std::vector<std::string> arguments = {};
 };
 
 /// Writes a dump like one that beamdump-capture writes of a very small node.
@@ -131,7 +134,11 @@ class SampleDump {
         node.set_term_scheme(static_cast<std::uint32_t>(format::TermScheme::kOtp25));
         node.set_name_atom(kNodeAtom);
         node.set_boot_us(1'700'000'000'000'000);
-        node.set_process_limit(262144);
+        node.set_process_limit(layout_.process_limit);
+        if (layout_.port_limit) {
+            node.set_port_limit(*layout_.port_limit);
+        }
+        node.mutable_arguments()->Assign(layout_.arguments.begin(), layout_.arguments.end());
         node.set_schedulers(2);
         node.set_resident_bytes(40 << 20);
         builder_.trailer().set_node_offset(builder_.append(format::RecordKind::kNode, node));
@@ -162,7 +169,10 @@ class SampleDump {
         process.set_trap_exit(false);
         process.set_priority("normal");
         process.set_group_leader_word(pid_word(1));
-        process.set_message_queue_length(sample.messages.size());
+        process.set_message_queue_length(sample.queue_length.value_or(sample.messages.size()));
+        if (sample.dictionary_entries) {
+            process.set_dictionary_entries(*sample.dictionary_entries);
+        }
         if (sample.off_heap != 0) {
             process.set_off_heap_first_address(sample.off_heap);
         }
@@ -181,6 +191,11 @@ class SampleDump {
         call->set_function_atom(kLoopAtom);
         call->set_arity(sample.initial_arity);
         *process.mutable_current_function() = *call;
+        if (sample.current) {
+            process.mutable_current_function()->set_module_atom((*sample.current)[0]);
+            process.mutable_current_function()->set_function_atom((*sample.current)[1]);
+            process.mutable_current_function()->set_arity((*sample.current)[2]);
+        }
         if (sample.translated_arity) {
             auto* translated = process.mutable_translated_initial_call();
             translated->set_module_atom(kModuleAtom);
@@ -256,7 +271,7 @@ class SampleDump {
         row.set_void_reason(sample.void_reason);
         row.set_memory_bytes(sample.memory);
         row.set_reductions(sample.reductions);
-        row.set_message_queue_length(sample.messages.size());
+        row.set_message_queue_length(process.message_queue_length());
         if (sample.name) {
             row.set_registered_name_atom(*sample.name);
         }

@@ -2,6 +2,7 @@
 
 #include "support/dump_builder.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -64,6 +65,10 @@ struct SampleProcess {
     std::vector<records::Monitor> monitors = {};  ///< further ones
     std::uint64_t off_heap = 0;                   ///< first of the list of off-heap things
     std::uint32_t initial_arity = 1;
+    std::optional<std::uint64_t> queue_length = {};  ///< as counted; else that of `messages`
+    std::optional<std::uint64_t> dictionary_entries = {};
+    /// Module and function atoms and arity of the current function; else the initial call.
+    std::optional<std::array<std::uint32_t, 3>> current = {};
     /// Of demo:alpha, as the translated initial call.
     std::optional<std::uint32_t> translated_arity = {};
     std::uint64_t instruction_address = 0x7050;

@@ -27,7 +27,17 @@ capture     mode freeze, node stopped for 9.5 ms, took 12 ms
 read        5.0 MiB of the node's memory in 123 reads, first 64 B of each binary
 dump        sample.beamdump, SIZES
 processes   4 of at most 262,144, with 3 messages queued
+busy        3 waiting, 1 running
 consistent  3 processes; 1 void: 1 running
+
+Findings: none
+  not looked for, or not everywhere (--findings full reads the terms of all processes):
+    ets_table: the dump has no ETS tables: they were not captured, or the part of the file with them is missing
+    binary_memory: the dump does not tell the size of all binaries
+    pinned_binaries: reads the terms of all processes that hold binaries
+    atom_table: the dump does not tell how many atoms the node may have
+    port_limit: the dump does not tell how many ports the node may have, or has no ports
+    carriers: the dump has no allocators
 
 Memory, as far as captured
   resident   40.0 MiB  as the operating system counts it

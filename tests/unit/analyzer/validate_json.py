@@ -54,6 +54,7 @@ A5:hello:N
 DUMPS = ("sample", "later", "cut", "inferred", "crash", "tables", "node_memory")
 ANSWERS = [
     (0, ["summary", "sample"]),
+    (3, ["summary", "sample", "--findings", "full"]),
     (3, ["summary", "cut"]),
     (0, ["processes", "sample"]),
     (0, ["processes", "sample", "--filter", "nothing like it"]),
@@ -66,6 +67,7 @@ ANSWERS = [
     (0, ["process", "sample", "secret", "--sensitive", "--limit", "0"]),
     (0, ["messages", "sample", "alpha"]),
     (0, ["messages", "sample", "alpha", "--no-histogram", "--from", "1"]),
+    (0, ["messages", "sample", "alpha", "--by", "sender"]),
     (3, ["messages", "sample", "secret"]),
     (3, ["messages", "sample", "<0.4.0>"]),
     (0, ["dictionary", "sample", "alpha"]),

@@ -16,7 +16,8 @@ namespace {
 class SummaryCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
-        return {"summary", "Show the node, what deserves a look, its memory and its largest processes",
+        return {"summary",
+                "Show the node, what deserves a look, its memory and its largest processes",
                 "summary node.beamdump"};
     }
 

@@ -26,7 +26,8 @@ struct Finding {
     std::vector<std::string_view> values;  ///< that it rests on (layout_sources.h)
 };
 
-/// What a rule says of a dump. Without findings and without `left_out` the node has no such problem.
+/// What a rule says of a dump. Without findings and without `left_out` the node has no such
+/// problem.
 struct RuleAnswer {
     std::vector<Finding> findings;
     /// Why the rule did not look, or not at everything.

@@ -61,8 +61,8 @@ Result<const NodeMemory*> NodeFacts::memory() {
 
 Result<std::uint64_t> NodeFacts::node_bytes() {
     ASSIGN_OR_RETURN(const auto* memory, this->memory());
-    const auto total =
-        std::ranges::find(memory->categories, "total", &std::pair<std::string, std::uint64_t>::first);
+    const auto total = std::ranges::find(memory->categories, "total",
+                                         &std::pair<std::string, std::uint64_t>::first);
     if (total != memory->categories.end()) {
         return total->second;
     }

@@ -165,8 +165,7 @@ class Scan {
 
 Result<ProcessScan> scan_processes(Dump& dump, const std::set<std::uint64_t>& modules) {
     auto scan = Scan(dump, modules).run();
-    return scan ? std::move(scan)
-                : wrap("reading the index of processes", std::move(scan.error()));
+    return scan ? std::move(scan) : wrap("reading the index of processes", std::move(scan.error()));
 }
 
 }  // namespace beamdump::query

@@ -62,11 +62,10 @@ class WaitGraph {
                 }
                 return true;
             }));
-        return visit_processes(dump_,
-                               {.sensitive = options.sensitive,
-                                .progress = options.progress,
-                                .rows = options.rows},
-                               [this](OpenedProcess& process) { return look_at(process); });
+        return visit_processes(
+            dump_,
+            {.sensitive = options.sensitive, .progress = options.progress, .rows = options.rows},
+            [this](OpenedProcess& process) { return look_at(process); });
     }
 
     /// Something that is waited for: a process of the dump, or another by its name.

@@ -54,8 +54,8 @@ struct BinaryLeakLine {
     ProcessLine process;
     std::uint64_t binaries = 0;
     std::uint64_t kept_bytes = 0;
-    std::uint64_t shown_bytes = 0;   ///< parts that its terms show
-    std::uint64_t pinned_bytes = 0;  ///< the rest of binaries of which terms show a part
+    std::uint64_t shown_bytes = 0;       ///< parts that its terms show
+    std::uint64_t pinned_bytes = 0;      ///< the rest of binaries of which terms show a part
     std::uint64_t partial_binaries = 0;  ///< these binaries
     std::uint64_t partial_bytes = 0;     ///< of them, whole
     /// Of binaries that no term leads to any more; a collection drops them. A crash dump does not

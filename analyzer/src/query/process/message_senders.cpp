@@ -65,9 +65,8 @@ std::optional<MessageSender> MessageSenders::noted(std::uint64_t from) {
         return std::nullopt;
     }
     auto node = atom_text(dump_, static_cast<std::uint32_t>(table_index(from)));
-    return node.contains('@')
-               ? std::optional(MessageSender{std::move(node), SenderSource::kNode})
-               : std::nullopt;
+    return node.contains('@') ? std::optional(MessageSender{std::move(node), SenderSource::kNode})
+                              : std::nullopt;
 }
 
 std::optional<std::string> MessageSenders::identifier(std::uint64_t word) {

@@ -111,27 +111,26 @@ Result<ProcessesRead> find_users(Dump& dump, const ModulesOptions& options,
         OldCode& code = std::prev(after)->second;
         return address < code.end ? &code : nullptr;
     };
-    return visit_processes(dump, {.sensitive = options.sensitive,
-                            .progress = options.progress,
-                            .rows = options.rows},
-                           [&](OpenedProcess& process) -> Result<void> {
-                               std::set<OldCode*> used;
-                               used.insert(of(process.run.process.instruction_address()));
-                               StackWalk walk(process.context(), process.scheme, process.stack());
-                               while (const auto entry = walk.next()) {
-                                   if (entry->kind == StackEntry::Kind::kReturnAddress) {
-                                       used.insert(of(entry->word));
-                                   }
-                               }
-                               used.erase(nullptr);
-                               for (OldCode* code : used) {
-                                   ++code->count;
-                                   if (code->pids.size() < kMaxListedUsers) {
-                                       code->pids.push_back(process.line.pid);
-                                   }
-                               }
-                               return {};
-                           });
+    return visit_processes(
+        dump, {.sensitive = options.sensitive, .progress = options.progress, .rows = options.rows},
+        [&](OpenedProcess& process) -> Result<void> {
+            std::set<OldCode*> used;
+            used.insert(of(process.run.process.instruction_address()));
+            StackWalk walk(process.context(), process.scheme, process.stack());
+            while (const auto entry = walk.next()) {
+                if (entry->kind == StackEntry::Kind::kReturnAddress) {
+                    used.insert(of(entry->word));
+                }
+            }
+            used.erase(nullptr);
+            for (OldCode* code : used) {
+                ++code->count;
+                if (code->pids.size() < kMaxListedUsers) {
+                    code->pids.push_back(process.line.pid);
+                }
+            }
+            return {};
+        });
 }
 
 }  // namespace

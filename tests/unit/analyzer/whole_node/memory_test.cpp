@@ -96,7 +96,10 @@ TEST_F(MemoryAnswers, WithoutRecordsNothingIsClaimed) {
 TEST_F(MemoryAnswers, TheSummaryHasTheCategories) {
     EXPECT_THAT(out({"memory.beamdump"}),
                 ContainsRegex("Memory, as the node counted it \\(erlang:memory/0\\)\n"
-                              "  total +20.0 MiB\n"));
+                              "  total +20.0 MiB  ####################\n"));
+    EXPECT_THAT(out({"memory.beamdump"}),
+                ContainsRegex("Resident memory by holder, of 40.0 MiB\n"
+                              "  kept by mseg_alloc for later +12.0 MiB  30.0%  ############\n"));
     EXPECT_THAT(out({"summary", "memory.beamdump", "--json"}), HasSubstr("\"node_memory\""));
 }
 

@@ -1,6 +1,6 @@
-#include "query/tables/atoms.h"
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
+#include "query/tables/atoms.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
@@ -23,7 +23,8 @@ Result<RuleAnswer> atom_table_rule(NodeFacts& facts) {
     const auto& totals = facts.dump().trailer().totals();
     const auto limit = atom_limit(facts.dump()).limit;
     if (!totals.has_atoms() || !limit) {
-        return fail(ErrorCode::kNotFound, "the dump does not tell how many atoms the node may have");
+        return fail(ErrorCode::kNotFound,
+                    "the dump does not tell how many atoms the node may have");
     }
     RuleAnswer answer;
     const auto full = percent_of(totals.atoms(), *limit);
@@ -31,8 +32,7 @@ Result<RuleAnswer> atom_table_rule(NodeFacts& facts) {
         return answer;
     }
     Finding finding;
-    finding.figures = {
-        {"atoms", totals.atoms()}, {"atom_limit", *limit}, {"full_percent", full}};
+    finding.figures = {{"atoms", totals.atoms()}, {"atom_limit", *limit}, {"full_percent", full}};
     AtomsOptions query;
     query.limit = 1;
     ASSIGN_OR_RETURN(const auto report, atom_report(facts.dump(), facts.file(), query));
@@ -47,9 +47,8 @@ Result<RuleAnswer> atom_table_rule(NodeFacts& facts) {
             finding.figures.push_back({"group_atoms", group.count});
         }
     }
-    finding.sentence =
-        fmt::format("The atom table is {}% full ({} of {} atoms){}.", full,
-                    count_text(totals.atoms()), count_text(*limit), of_one_group);
+    finding.sentence = fmt::format("The atom table is {}% full ({} of {} atoms){}.", full,
+                                   count_text(totals.atoms()), count_text(*limit), of_one_group);
     finding.command = facts.command("atoms");
     finding.values = {"summary.counts.atoms", "atoms.count"};
     answer.findings.push_back(std::move(finding));

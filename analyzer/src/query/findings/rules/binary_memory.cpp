@@ -24,11 +24,10 @@ Result<RuleAnswer> binary_memory_rule(NodeFacts& facts) {
         return answer;
     }
     Finding finding;
-    finding.sentence =
-        fmt::format("{}% of the node's memory ({} of {}) is {}.", share, bytes_text(bytes),
-                    bytes_text(node_bytes),
-                    counted(totals.binaries(), "reference-counted binary",
-                            "reference-counted binaries"));
+    finding.sentence = fmt::format(
+        "{}% of the node's memory ({} of {}) is {}.", share, bytes_text(bytes),
+        bytes_text(node_bytes),
+        counted(totals.binaries(), "reference-counted binary", "reference-counted binaries"));
     finding.command = facts.command("binaries");
     finding.figures = {{"memory_bytes", bytes},
                        {"all_memory_bytes", node_bytes},

@@ -30,10 +30,9 @@ Result<RuleAnswer> call_cycle_rule(NodeFacts& facts) {
             names += (i == 0 ? "" : ", ") + process_with_name(cycle[i]);
         }
         Finding finding;
-        finding.sentence = fmt::format(
-            "{} in a cycle of calls for each other: {}{}.",
-            counted(cycle.size(), "process waits", "processes wait"), names,
-            cycle.size() > kNamed ? " and others" : "");
+        finding.sentence = fmt::format("{} in a cycle of calls for each other: {}{}.",
+                                       counted(cycle.size(), "process waits", "processes wait"),
+                                       names, cycle.size() > kNamed ? " and others" : "");
         finding.command = facts.command("waits");
         finding.figures = {{"processes", cycle.size()}, {"process", cycle.front().pid}};
         finding.values = {"pid", "frames", "monitors", "reference"};

@@ -42,10 +42,10 @@ Result<RuleAnswer> ets_table_rule(NodeFacts& facts) {
         const auto name = table->name.value_or(table->id.value_or("?"));
         const auto share = percent_of(*table->memory_bytes, node_bytes);
         Finding finding;
-        finding.sentence = fmt::format(
-            "{}% of the node's memory ({} of {}) is the ETS table {}{}.", share,
-            bytes_text(*table->memory_bytes), bytes_text(node_bytes), name,
-            table->size ? ", with " + counted(*table->size, "row") : "");
+        finding.sentence =
+            fmt::format("{}% of the node's memory ({} of {}) is the ETS table {}{}.", share,
+                        bytes_text(*table->memory_bytes), bytes_text(node_bytes), name,
+                        table->size ? ", with " + counted(*table->size, "row") : "");
         finding.command = facts.command("ets");
         finding.figures = {{"memory_bytes", *table->memory_bytes},
                            {"all_memory_bytes", node_bytes},

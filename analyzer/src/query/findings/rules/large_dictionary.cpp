@@ -55,13 +55,13 @@ Result<std::vector<Sized>> look_at_largest(NodeFacts& facts, const ProcessScan& 
 Result<std::vector<Sized>> look_at_all(NodeFacts& facts) {
     std::vector<Sized> found;
     // How many entries there are is no content of them.
-    ASSIGN_OR_RETURN(const auto read,
-                     visit_processes(facts.dump(),
-                                     {.sensitive = true, .progress = facts.options().progress},
-                                     [&found](OpenedProcess& process) -> Result<void> {
-                                         add_if_large(process.run.process, process.line, found);
-                                         return {};
-                                     }));
+    ASSIGN_OR_RETURN(
+        const auto read,
+        visit_processes(facts.dump(), {.sensitive = true, .progress = facts.options().progress},
+                        [&found](OpenedProcess& process) -> Result<void> {
+                            add_if_large(process.run.process, process.line, found);
+                            return {};
+                        }));
     facts.tell_read(read);
     return found;
 }

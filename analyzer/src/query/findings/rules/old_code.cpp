@@ -28,14 +28,16 @@ Result<RuleAnswer> old_code_rule(NodeFacts& facts) {
     query.progress = facts.options().progress;
     if (!facts.full()) {
         query.rows = scan->in_old_code.rows;
-        answer.left_out = "looked at processes only whose current function is in a module that has "
-                          "old code";
+        answer.left_out =
+            "looked at processes only whose current function is in a module that has "
+            "old code";
     }
     ASSIGN_OR_RETURN(auto report, module_report(facts.dump(), facts.file(), query));
     if (report.read) {
         facts.tell_read(*report.read);
     }
-    std::erase_if(report.modules, [](const auto& module) { return module.user_count.value_or(0) == 0; });
+    std::erase_if(report.modules,
+                  [](const auto& module) { return module.user_count.value_or(0) == 0; });
     std::ranges::stable_sort(report.modules, std::greater(), &ModuleLine::user_count);
     report.modules.resize(std::min<std::size_t>(report.modules.size(), kMostOfARule));
     for (const auto& module : report.modules) {

@@ -48,10 +48,10 @@ Result<RuleAnswer> pinned_binaries_rule(NodeFacts& facts) {
     }
     const auto& most = leaks.processes.front();
     Finding finding;
-    finding.sentence = fmt::format(
-        "{} ({}) {} kept by terms that show {}% of them, most by {}.",
-        counted(binaries, "binary", "binaries"), bytes_text(kept), binaries == 1 ? "is" : "are",
-        shown, process_with_name(most.process));
+    finding.sentence =
+        fmt::format("{} ({}) {} kept by terms that show {}% of them, most by {}.",
+                    counted(binaries, "binary", "binaries"), bytes_text(kept),
+                    binaries == 1 ? "is" : "are", shown, process_with_name(most.process));
     finding.command = facts.command("binaries", {"--leaks"});
     finding.figures = {{"binaries", binaries},
                        {"kept_bytes", kept},

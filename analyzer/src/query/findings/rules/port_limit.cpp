@@ -15,8 +15,9 @@ constexpr std::uint64_t kNearPortLimit = 75;
 Result<RuleAnswer> port_limit_rule(NodeFacts& facts) {
     const auto& node = facts.dump().node();
     if (!node.has_port_limit() || facts.dump().trailer().ports_offset_size() == 0) {
-        return fail(ErrorCode::kNotFound, "the dump does not tell how many ports the node may have, "
-                                          "or has no ports");
+        return fail(ErrorCode::kNotFound,
+                    "the dump does not tell how many ports the node may have, "
+                    "or has no ports");
     }
     std::uint64_t ports = 0;
     for (const auto offset : facts.dump().trailer().ports_offset()) {
@@ -33,9 +34,8 @@ Result<RuleAnswer> port_limit_rule(NodeFacts& facts) {
     finding.sentence = fmt::format("The port table is {}% full ({} of {} ports).", full,
                                    count_text(ports), count_text(node.port_limit()));
     finding.command = facts.command("ports");
-    finding.figures = {{"ports", ports},
-                       {"port_limit", std::uint64_t{node.port_limit()}},
-                       {"full_percent", full}};
+    finding.figures = {
+        {"ports", ports}, {"port_limit", std::uint64_t{node.port_limit()}}, {"full_percent", full}};
     finding.values = {"ports.port"};
     answer.findings.push_back(std::move(finding));
     return answer;

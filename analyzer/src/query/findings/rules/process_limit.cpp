@@ -14,7 +14,8 @@ constexpr std::uint64_t kNearProcessLimit = 75;
 Result<RuleAnswer> process_limit_rule(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     if (!facts.dump().node().has_process_limit()) {
-        return fail(ErrorCode::kNotFound, "the dump does not tell how many processes the node may have");
+        return fail(ErrorCode::kNotFound,
+                    "the dump does not tell how many processes the node may have");
     }
     const std::uint64_t limit = facts.dump().node().process_limit();
     const auto full = percent_of(scan->processes, limit);
