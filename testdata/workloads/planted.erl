@@ -4,7 +4,7 @@
 -module(planted).
 -behaviour(supervisor).
 -export([start/1, write/1, init/1, start_child/1, child/2, whole/2, part/2, garbage/2, holder/3,
-         mailbox/1, server/2, caller/3]).
+         mailbox/1, server/2, caller/3, run_old_code/0]).
 
 -define(BYTES, 280000).
 

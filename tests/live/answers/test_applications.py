@@ -1,5 +1,5 @@
 """Third-party applications: every process of RabbitMQ and ejabberd is in the dump with the facts of
-process_info, and its backtrace and terms as the VM prints them."""
+process_info, and its backtrace and terms as the VM prints them; the summary finds nothing to look at."""
 
 import pathlib
 import re
@@ -43,6 +43,13 @@ class Applications(unittest.TestCase):
         self.assertEqual(node.ask("ping"), "pong")
         self.assertEqual(node.ask(f"running {name}"), "true")
         self.cookie_is_not_in(dump, cookie)
+        self.has_no_findings(dump)
+
+    def has_no_findings(self, dump):
+        """The node rests and is healthy."""
+        answer = tools.analyze_json("summary", dump, "--findings", "full")
+        self.assertEqual(answer["findings"], [])
+        self.assertEqual(answer["findings_left_out"], [])
 
     def cookie_is_not_in(self, dump, cookie):
         """Neither as text nor as an Erlang string (a list cell of two words for each character)."""

@@ -112,6 +112,15 @@ class StandardNode(unittest.TestCase):
         print(f"summary read {read} of {tools.file_bytes(self.dump)} bytes in {ended.seconds} s")
         self.assertLess(read, MOST_SUMMARY_SHARE * tools.file_bytes(self.dump))
 
+    def test_only_what_the_node_was_given_to_hold_is_found(self):
+        for depth in ("quick", "full"):
+            answer = tools.analyze_json("summary", self.dump, "--findings", depth)
+            self.assertEqual([(finding["id"], finding["figures"].get("messages"),
+                               finding["figures"].get("initial_call"))
+                              for finding in answer["findings"]],
+                             [("mailbox", 200000, None),
+                              ("process_kind", None, "standard:worker/2")])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -68,6 +68,12 @@ class Zoo(unittest.TestCase):
                                                 if pid != cls.pids[ENDLESS_WHEN_FLAT]])
         cls.sizes = ask_sizes(cls.node)
 
+    def test_a_small_node_has_no_findings(self):
+        for depth in ("quick", "full"):
+            answer = tools.analyze_json("summary", self.dump, "--findings", depth)
+            self.assertEqual(answer["findings"], [])
+        self.assertEqual(answer["findings_left_out"], [])
+
     def test_all_that_the_node_says_is_in_the_dump(self):
         texts = Texts(self.dump, self.cookie)
         changed = self.pids[UNDECODED]

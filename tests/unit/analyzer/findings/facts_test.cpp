@@ -97,7 +97,7 @@ TEST_F(Facts, FewerOrDifferentOnesAreNot) {
         few.add(plain(number));
     }
     EXPECT_THAT(found(look(few), "process_kind"), IsEmpty());
-    SampleDump different;
+    SampleDump different(1'700'000'100'000'000, {.frame_bytes = 1U << 16U});
     for (std::uint64_t number = 1; number < 2500; ++number) {
         SampleProcess process = plain(number);
         process.initial_arity = number % 5 < 2 ? 1 : number % 2 + 2;

@@ -1,0 +1,129 @@
+"""The summary's findings on a node that has a problem of each kind: each is named, with the node's own
+numbers in its sentence, and nothing else is. The dump is made first, the node asked then."""
+
+import os
+import pathlib
+import shlex
+import tempfile
+import unittest
+from unittest import mock
+
+from support import schemas, tools
+from support.node import start_workload
+
+ATOM_LIMIT = 40000
+# Of this small node's dump, of which the index, the atoms and the processes that findings are about
+# are a large part.
+MOST_QUICK_SHARE = 0.75
+
+QUICK = ["mailbox", "call_cycle", "waiting_callers", "process_kind", "large_dictionary", "ets_table",
+         "atom_table", "old_code"]
+FULL = QUICK + ["pinned_binaries"]
+
+
+class Findings(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        with mock.patch.dict(os.environ, ERL_FLAGS=f"+t {ATOM_LIMIT}"):
+            cls.node = start_workload("ailing")
+        cls.addClassCleanup(cls.node.stop)
+        cls.dump = scratch / "ailing.beamdump"
+        tools.capture(cls.node, cls.dump)
+        told = scratch / "told"
+        assert cls.node.ask(f"ailing {told}") == "written"
+        words = [line.split() for line in told.read_text().splitlines()]
+        cls.told = {name: int(value) for what, name, value in words if what == "number"}
+        cls.pids = {name: value for what, name, value in words if what == "name"}
+        cls.full = cls.ask("summary", "--findings", "full")
+
+    @classmethod
+    def ask(cls, command, *arguments):
+        answer = tools.analyze_json(command, cls.dump, *arguments)
+        schemas.validate(answer, command)
+        return answer
+
+    def one(self, name):
+        """The rule's finding: sentence and figures. Of several the first, which is the worst."""
+        return next((finding["sentence"], finding["figures"])
+                    for finding in self.full["findings"] if finding["id"] == name)
+
+    def ids(self, answer):
+        return sorted({finding["id"] for finding in answer["findings"]})
+
+    def test_each_problem_is_named_and_no_other(self):
+        self.assertEqual(self.ids(self.full), sorted(FULL))
+        self.assertEqual(self.full["findings_left_out"], [])
+        ended = tools.expect(tools.analyze("summary", self.dump, "--json", "--stats"), 0, 3)
+        quick = tools.parse(ended)
+        self.assertEqual(self.ids(quick), sorted(QUICK))
+        left_out = {rule["id"] for rule in quick["findings_left_out"]}
+        self.assertLessEqual({"pinned_binaries"}, left_out)
+        self.assertLessEqual(left_out, {"pinned_binaries", "large_dictionary", "old_code"})
+        share = tools.bytes_read(ended) / tools.file_bytes(self.dump)
+        print(f"quick findings read {share:.1%} of the file in {ended.seconds} s")
+        self.assertLess(share, MOST_QUICK_SHARE)
+
+    def test_numbers_are_the_nodes(self):
+        told = self.told
+        sentence, figures = self.one("mailbox")
+        self.assertEqual(figures["messages"], told["messages"])
+        self.assertEqual(figures["process"], self.pids["ailing_mailbox"])
+        self.assertIn(f"{told['messages']:,} messages in ailing_mailbox "
+                      f"({self.pids['ailing_mailbox']})", sentence)
+        self.assertEqual((figures["shape"], figures["sender"]),
+                         ("{order,_}", self.pids["ailing_sender"]))
+        sentence, figures = self.one("large_dictionary")
+        self.assertEqual((figures["entries"], figures["process"]),
+                         (told["entries"], self.pids["ailing_dictionary"]))
+        self.assertIn(f"{told['entries']:,} entries", sentence)
+        sentence, figures = self.one("ets_table")
+        self.assertEqual((figures["memory_bytes"], figures["rows"], figures["table"]),
+                         (told["table_bytes"], told["rows"], "ailing_table"))
+        self.assertIn(f"{figures['share_percent']}% of the node's memory", sentence)
+        sentence, figures = self.one("process_kind")
+        self.assertEqual((figures["processes"], figures["initial_call"]),
+                         (told["idle"], "ailing:idle/1"))
+        # The question is answered by a process of the same number, or by one more.
+        self.assertAlmostEqual(figures["all_processes"], told["processes"], delta=2)
+        sentence, figures = self.one("waiting_callers")
+        self.assertEqual(figures["callers"], told["in_calls"] - 1)
+        self.assertIn("which waits in a cycle", sentence)
+        sentence, figures = self.one("call_cycle")
+        self.assertEqual(figures["processes"], 2)
+        self.assertTrue("ailing_inventory" in sentence and "ailing_stock" in sentence, sentence)
+        sentence, figures = self.one("pinned_binaries")
+        self.assertEqual((figures["binaries"], figures["kept_bytes"], figures["process"]),
+                         (told["binaries"], told["binary_bytes"], self.pids["ailing_parts"]))
+        self.assertEqual(figures["shown_percent"], 0)
+        sentence, figures = self.one("old_code")
+        self.assertEqual((figures["processes"], figures["module"]),
+                         (told["run_old_code"], "planted_old"))
+        sentence, figures = self.one("atom_table")
+        self.assertEqual(figures["atom_limit"], told["atom_limit"])
+        # Questions make atoms.
+        self.assertLessEqual(figures["atoms"], told["atoms"])
+        self.assertGreater(figures["atoms"], told["atoms"] - 50)
+        self.assertEqual((figures["group"], figures["group_atoms"]), ("param_N", 15000))
+        self.assertIn(f"{figures['full_percent']}% full", sentence)
+
+    def test_commands_show_more(self):
+        for finding in self.full["findings"]:
+            program, *arguments = shlex.split(finding["command"])
+            self.assertEqual(program, "beamdump-analyze")
+            self.assertNotEqual(tools.expect(tools.ask(*arguments), 0, 3).output, "")
+
+    def test_senders(self):
+        answer = self.ask("messages", "ailing_mailbox", "--by", "sender", "--limit", "1")
+        senders = answer["sender_histogram"]
+        count = self.told["messages"]
+        self.assertEqual(
+            [(sender["sender"], sender["registered_name"], sender["told_by"], sender["count"])
+             for sender in senders["senders"]],
+            [(self.pids["ailing_sender"], "ailing_sender", "vm", count * 3 // 4),
+             (self.pids["ailing_other"], "ailing_other", "vm", count // 4)])
+        self.assertEqual((senders["not_told"], senders["other"]), (0, 0))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
