@@ -2,6 +2,7 @@
 
 #include "query/node/dump_facts.h"
 #include "query/node/process_line.h"
+#include "query/rows/process_columns.h"
 #include "render/shared/layout.h"
 #include "render/shared/output.h"
 
@@ -18,6 +19,10 @@ void print_memory_notice(Output& output, const query::DumpFacts& facts,
 
 void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
                          const Marks& marks, std::string_view indent = "");
+/// With further columns. `word_bytes`: of the node.
+void print_process_table(Output& output, std::span<const query::ProcessLine> lines,
+                         const Marks& marks, const query::ColumnChoice& columns,
+                         std::uint64_t word_bytes, std::string_view indent = "");
 
 /// The name of a process in a row: its registered name, else its initial call.
 std::string process_name(const query::ProcessLine& line, const Marks& marks);

@@ -19,7 +19,7 @@ Result<void> processes_text(Output& output, query::ProcessListing& listing,
         if (lines.empty()) {
             break;
         }
-        print_process_table(output, lines, marks);
+        print_process_table(output, lines, marks, listing.columns(), facts.word_bytes);
     }
     if (listing.shown() < listing.matching()) {
         output.print("{} more; --limit 0 shows all\n",

@@ -59,6 +59,8 @@ ANSWERS = [
     (0, ["processes", "sample"]),
     (0, ["processes", "sample", "--filter", "nothing like it"]),
     (3, ["processes", "cut", "--limit", "1", "--sort", "name"]),
+    (3, ["processes", "sample", "--columns", "binaries,stack,heap,old_heap"]),
+    (0, ["processes", "tables", "--sort", "ets"]),
     (0, ["processes", "sample", "--group-by", "status"]),
     (3, ["processes", "sample", "--group-by", "ancestor", "--sort", "count"]),
     (0, ["process", "sample", "alpha"]),

@@ -25,9 +25,14 @@ class ProcessesCommand final : public Command {
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
         app.add_option("--sort", sort_,
-                       "memory (default), reductions, queue, name or pid; of groups: memory, "
-                       "count, reductions, queue or name")
+                       "memory (default), reductions, queue, name, pid, binaries, ets or stack; "
+                       "of groups: memory, count, reductions, queue or name")
             ->option_text("ORDER");
+        app.add_option("--columns", columns_,
+                       "Show further columns, separated by commas: binaries (bytes of the binaries "
+                       "that a process refers to), ets (of the tables that it owns), stack, heap, "
+                       "old_heap")
+            ->option_text("NAMES");
         app.add_option("--group-by", group_by_,
                        "Show groups of processes in place of processes: initial_call, "
                        "current_function, status, supervisor, ancestor (the outermost with a "
@@ -53,10 +58,15 @@ class ProcessesCommand final : public Command {
         }
         if (group_by_.empty()) {
             ASSIGN_OR_RETURN(query_.sort, query::parse_sort(sort_));
-        } else {
-            ASSIGN_OR_RETURN(groups_.by, query::parse_group_by(group_by_));
-            ASSIGN_OR_RETURN(groups_.sort, query::parse_group_sort(sort_));
+            return check_columns();
         }
+        if (!columns_.empty()) {
+            return fail(ErrorCode::kUsage,
+                        "--columns is of processes, not of groups: leave out "
+                        "--columns or --group-by");
+        }
+        ASSIGN_OR_RETURN(groups_.by, query::parse_group_by(group_by_));
+        ASSIGN_OR_RETURN(groups_.sort, query::parse_group_sort(sort_));
         return {};
     }
 
@@ -64,15 +74,41 @@ class ProcessesCommand final : public Command {
         if (!group_by_.empty()) {
             return run_groups(invocation);
         }
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, no_heaps()));
-        ASSIGN_OR_RETURN(auto listing, query::ProcessListing::select(*dump, query_));
+        auto choice = no_heaps();
+        choice.other_sections = query_.columns.has(query::ProcessColumn::kEts);
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        ReadingProgress progress(invocation, "reading processes");
+        if (query_.sort == query::ProcessSort::kBinaries) {
+            query_.progress = progress.callback();
+        }
+        auto listing = query::ProcessListing::select(*dump, query_);
+        progress.end();
+        if (!listing) {
+            return std::unexpected(listing.error());
+        }
         const auto render = answer_.json ? render::processes_json : render::processes_text;
-        auto done =
-            render(fitted(invocation.out(), answer_), listing, query::dump_facts(*dump, dump_));
-        return done ? Result<Outcome>(Outcome{}) : std::unexpected(done.error());
+        RETURN_IF_ERROR(
+            render(fitted(invocation.out(), answer_), *listing, query::dump_facts(*dump, dump_)));
+        return listing->read() ? report_processes_read(invocation, *listing->read()) : Outcome{};
     }
 
   private:
+    Result<void> check_columns() {
+        if (!columns_.empty()) {
+            RETURN_IF_ERROR(query::parse_columns(columns_, query_.columns));
+        }
+        // What a list is sorted by is shown.
+        const auto show = [this](query::ProcessSort sort, query::ProcessColumn column) {
+            if (query_.sort == sort) {
+                query_.columns.add(column);
+            }
+        };
+        show(query::ProcessSort::kBinaries, query::ProcessColumn::kBinaries);
+        show(query::ProcessSort::kEts, query::ProcessColumn::kEts);
+        show(query::ProcessSort::kStack, query::ProcessColumn::kStack);
+        return {};
+    }
+
     Result<Outcome> run_groups(Invocation& invocation) {
         const bool reads = query::reads_processes(groups_.by);
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, reads ? all_heaps() : no_heaps()));
@@ -96,6 +132,7 @@ class ProcessesCommand final : public Command {
     std::string sort_ = "memory";
     std::vector<std::string> filters_;
     std::string group_by_;
+    std::string columns_;
     query::ProcessQuery query_;
     query::GroupsOptions groups_;
 };

@@ -22,6 +22,13 @@ struct ProcessLine {
     std::optional<std::uint64_t> message_queue_length;
     std::optional<std::uint64_t> total_heap_words;  ///< heap, old heap and fragments
     std::optional<std::uint64_t> stack_words;
+    // Where a list was asked for them (query/rows/process_columns.h).
+    std::optional<std::uint64_t> binary_references;  ///< entries of process_info(binary)
+    std::optional<std::uint64_t> binary_bytes;       ///< of these binaries, each once
+    std::optional<std::uint64_t> ets_tables;         ///< that it owns
+    std::optional<std::uint64_t> ets_bytes;
+    std::optional<std::uint64_t> heap_words;      ///< the block of the young heap and the stack
+    std::optional<std::uint64_t> old_heap_words;  ///< the block
 };
 
 ProcessLine process_line(Dump& dump, const records::ProcessRow& row);

@@ -62,7 +62,8 @@ class FirstRows {
 /// Computes sort keys from columns.
 class SortKey {
   public:
-    SortKey(Dump& dump, ProcessSort sort, ColumnSet& columns) : sort_(sort) {
+    SortKey(Dump& dump, ProcessSort sort, const ProcessColumns& read, ColumnSet& columns)
+        : sort_(sort), read_(read) {
         switch (sort) {
             case ProcessSort::kMemory:
                 place_ = columns.add(records::PROCESS_COLUMN_MEMORY_BYTES);
@@ -73,6 +74,11 @@ class SortKey {
             case ProcessSort::kQueue:
                 place_ = columns.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
                 break;
+            case ProcessSort::kStack:
+                place_ = columns.add(records::PROCESS_COLUMN_STACK_WORDS);
+                break;
+            case ProcessSort::kBinaries:
+            case ProcessSort::kEts:
             case ProcessSort::kPid:
                 place_ = columns.add(records::PROCESS_COLUMN_OWNER_ID);
                 break;
@@ -102,6 +108,12 @@ class SortKey {
             return names_.at(name_of(values));
         }
         const std::uint64_t value = values[place_].value_or(0);
+        if (sort_ == ProcessSort::kBinaries) {
+            return ~read_.binary_bytes(value).value_or(0);
+        }
+        if (sort_ == ProcessSort::kEts) {
+            return ~read_.ets_bytes(value).value_or(0);
+        }
         return sort_ == ProcessSort::kPid ? value : ~value;
     }
 
@@ -120,6 +132,7 @@ class SortKey {
     }
 
     ProcessSort sort_;
+    const ProcessColumns& read_;
     std::size_t place_ = 0;
     std::optional<FieldText> name_;
     std::optional<FieldText> initial_call_;
@@ -134,11 +147,14 @@ constexpr std::array<Named<FilterField>, 5> kFields = {
      {"current_function", FilterField::kCurrentFunction},
      {"status", FilterField::kStatus}}};
 
-constexpr std::array<Named<ProcessSort>, 5> kSorts = {{{"memory", ProcessSort::kMemory},
+constexpr std::array<Named<ProcessSort>, 8> kSorts = {{{"memory", ProcessSort::kMemory},
                                                        {"reductions", ProcessSort::kReductions},
                                                        {"queue", ProcessSort::kQueue},
                                                        {"name", ProcessSort::kName},
-                                                       {"pid", ProcessSort::kPid}}};
+                                                       {"pid", ProcessSort::kPid},
+                                                       {"binaries", ProcessSort::kBinaries},
+                                                       {"ets", ProcessSort::kEts},
+                                                       {"stack", ProcessSort::kStack}}};
 
 bool is_name_letter(char c) {
     return (c >= 'a' && c <= 'z') || c == '_';
@@ -169,11 +185,32 @@ Result<ProcessSort> parse_sort(std::string_view name) {
     return parse_choice("sort order", name, kSorts);
 }
 
-Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& query) {
+Result<void> ProcessListing::read_in_advance(const ProcessQuery& query) {
+    if (choice_.has(ProcessColumn::kEts)) {
+        RETURN_IF_ERROR(columns_.read_tables());
+    }
+    if (!columns_are_read_) {
+        return {};
+    }
     ColumnSet columns;
-    SortKey key(dump, query.sort, columns);
+    Matchers matches(*dump_, query.filters, columns);
+    std::vector<std::uint64_t> matching;
+    RETURN_IF_ERROR(
+        dump_->processes().visit(columns.columns(), [&](std::uint64_t row, Values values) {
+            if (matches(values)) {
+                matching.push_back(row);
+            }
+            return true;
+        }));
+    return columns_.read_processes(matching);
+}
+
+Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& query) {
+    ProcessListing listing(dump, query);
+    RETURN_IF_ERROR(listing.read_in_advance(query));
+    ColumnSet columns;
+    SortKey key(dump, query.sort, listing.columns_, columns);
     Matchers matches(dump, query.filters, columns);
-    ProcessListing listing(dump);
     listing.total_ = dump.processes().size();
     if (key.needs_names()) {
         auto done = dump.processes().visit(columns.columns(), [&](std::uint64_t, Values values) {
@@ -202,12 +239,17 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
 
 Result<std::vector<ProcessLine>> ProcessListing::next() {
     const std::size_t count = std::min(kBatchRows, rows_.size() - given_);
-    ASSIGN_OR_RETURN(auto rows, dump_->processes().rows(std::span(rows_).subspan(given_, count)));
+    const auto numbers = std::span(rows_).subspan(given_, count);
+    ASSIGN_OR_RETURN(auto rows, dump_->processes().rows(numbers));
+    if (choice_.reads_processes() && !columns_are_read_) {
+        RETURN_IF_ERROR(columns_.read_processes(numbers));
+    }
     given_ += count;
     std::vector<ProcessLine> lines;
     lines.reserve(count);
     for (const auto& row : rows) {
         lines.push_back(process_line(*dump_, row));
+        columns_.fill(row.owner_id(), lines.back());
     }
     return lines;
 }

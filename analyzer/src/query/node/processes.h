@@ -2,17 +2,28 @@
 
 #include "query/node/dump_facts.h"
 #include "query/node/process_line.h"
+#include "query/rows/process_columns.h"
 
 #include <libdump/base/error.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace beamdump::query {
 
-enum class ProcessSort : std::uint8_t { kMemory, kReductions, kQueue, kName, kPid };
+enum class ProcessSort : std::uint8_t {
+    kMemory,
+    kReductions,
+    kQueue,
+    kName,
+    kPid,
+    kBinaries,  ///< reads all processes that match
+    kEts,
+    kStack,
+};
 
 /// The field of a filter.
 enum class FilterField : std::uint8_t {
@@ -34,18 +45,21 @@ struct ProcessFilter {
 /// with the known ones.
 Result<ProcessFilter> parse_filter(std::string_view argument);
 
-/// Parses memory, reductions, queue, name or pid. kUsage.
+/// Parses memory, reductions, queue, name, pid, binaries, ets or stack. kUsage.
 Result<ProcessSort> parse_sort(std::string_view name);
 
 struct ProcessQuery {
     ProcessSort sort = ProcessSort::kMemory;
     std::vector<ProcessFilter> filters;  ///< all must match
     std::uint64_t limit = 20;            ///< 0: all
+    ColumnChoice columns = {};           ///< that is shown besides
+    ReadProgress progress = {};          ///< of reading processes for these columns
 };
 
 /// The selected processes in order, in batches. Numbers sort largest first, names and pids
 /// ascending. Only the columns that sorting and filtering need are read for all processes. Memory:
-/// 16 bytes for each process that matches, at most twice `limit` of them, and one batch.
+/// 16 bytes for each process that matches, at most twice `limit` of them, and one batch; sorted by
+/// binaries 80 bytes for each.
 class ProcessListing {
   public:
     static Result<ProcessListing> select(Dump& dump, const ProcessQuery& query);
@@ -53,14 +67,26 @@ class ProcessListing {
     [[nodiscard]] std::uint64_t total() const { return total_; }  ///< in the dump
     [[nodiscard]] std::uint64_t matching() const { return matching_; }
     [[nodiscard]] std::uint64_t shown() const { return rows_.size(); }
+    [[nodiscard]] const ColumnChoice& columns() const { return choice_; }
+    /// Processes that were read for columns.
+    [[nodiscard]] const std::optional<ProcessesRead>& read() const { return columns_.read(); }
 
     /// The next lines, at most 65,536; empty at the end.
     Result<std::vector<ProcessLine>> next();
 
   private:
-    explicit ProcessListing(Dump& dump) : dump_(&dump) {}
+    ProcessListing(Dump& dump, const ProcessQuery& query)
+        : dump_(&dump),
+          choice_(query.columns),
+          columns_(dump, query.columns, query.progress),
+          columns_are_read_(query.sort == ProcessSort::kBinaries) {}
+
+    Result<void> read_in_advance(const ProcessQuery& query);
 
     Dump* dump_;  // non-owning
+    ColumnChoice choice_;
+    ProcessColumns columns_;
+    bool columns_are_read_;
     std::vector<std::uint64_t> rows_;
     std::uint64_t total_ = 0;
     std::uint64_t matching_ = 0;

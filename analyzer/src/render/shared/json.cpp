@@ -173,6 +173,12 @@ void write_process_members(JsonWriter& json, const query::ProcessLine& line) {
     json.member("message_queue_len", line.message_queue_length);
     json.member("total_heap_size", line.total_heap_words);
     json.member("stack_size", line.stack_words);
+    json.member("binary_references", line.binary_references);
+    json.member("binary_bytes", line.binary_bytes);
+    json.member("ets_tables", line.ets_tables);
+    json.member("ets_bytes", line.ets_bytes);
+    json.member("heap_size", line.heap_words);
+    json.member("old_heap_size", line.old_heap_words);
 }
 
 void write_process(JsonWriter& json, const query::ProcessLine& line, Withheld withheld) {
