@@ -27,7 +27,8 @@ class Applications(unittest.TestCase):
             before = node.ask("processes").split()
             tools.capture(node, dump, "--binary-bytes", "all")
             told = comparison.ask_oracle(node, backtraces=before, terms=before)
-            result = comparison.compare(listed(dump), before, told, comparison.LISTED)
+            result = comparison.compare(listed(dump, *comparison.COLUMNS), before, told,
+                                        comparison.LISTED_WITH_COLUMNS)
             result.print(f"{name}, list")
             if result.share_left_out <= comparison.MOST_LEFT_OUT or result.differences:
                 break

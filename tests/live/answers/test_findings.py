@@ -113,6 +113,11 @@ class Findings(unittest.TestCase):
             self.assertEqual(program, "beamdump-analyze")
             self.assertNotEqual(tools.expect(tools.ask(*arguments), 0, 3).output, "")
 
+    def test_tables_of_a_process(self):
+        (owner, *_) = self.ask("processes", "--sort", "ets")["processes"]
+        self.assertEqual((owner["registered_name"], owner["ets_tables"], owner["ets_bytes"]),
+                         ("ailing_table_owner", 1, self.told["table_bytes"]))
+
     def test_senders(self):
         answer = self.ask("messages", "ailing_mailbox", "--by", "sender", "--limit", "1")
         senders = answer["sender_histogram"]

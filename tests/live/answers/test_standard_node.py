@@ -29,7 +29,7 @@ class StandardNode(unittest.TestCase):
         cls.dump = cls.scratch / "standard.beamdump"
         cls.before = cls.node.ask("processes").split()
         cls.capture = tools.capture(cls.node, cls.dump, "--threads", "2", "--binary-bytes", "all")
-        cls.listed = listed(cls.dump)
+        cls.listed = listed(cls.dump, *comparison.COLUMNS)
         cls.chosen = [pid for number, pid in enumerate(cls.before)
                       if pid in cls.listed and (cls.listed[pid].get("registered_name")
                                                 or number % DETAILED_EVERY == 0)]
@@ -39,7 +39,8 @@ class StandardNode(unittest.TestCase):
                    if cls.listed[pid].get("registered_name") not in LARGE_TERMS])
 
     def test_every_process_is_listed_as_the_node_says(self):
-        result = comparison.compare(self.listed, self.before, self.told, comparison.LISTED)
+        result = comparison.compare(self.listed, self.before, self.told,
+                                    comparison.LISTED_WITH_COLUMNS)
         result.print("standard node, list")
         result.verify(self)
         self.assertGreater(result.compared, 20000)

@@ -8,9 +8,9 @@ from support.comparison import COLLECTION_NAMES
 UNTOLD_MONITORS = ("node", "nodes", "suspend", "alias")
 
 
-def listed(dump):
+def listed(dump, *options):
     """All processes, as `processes` lists them."""
-    answer = tools.analyze_json("processes", dump, "--limit", "0")
+    answer = tools.analyze_json("processes", dump, "--limit", "0", *options)
     return {process["pid"]: process for process in answer["processes"]}
 
 

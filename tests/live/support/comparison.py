@@ -25,6 +25,9 @@ COLLECTION_NAMES = {
 COLLECTED = tuple(COLLECTION_NAMES)
 LISTED = ("registered_name", "current_function", "initial_call", "translated_initial_call",
           "message_queue_len", "total_heap_size", "stack_size", "status", "memory")
+# ... and what it shows on request.
+COLUMNS = ("--columns", "binaries,stack,heap,old_heap")
+LISTED_WITH_COLUMNS = LISTED + ("binary_references", "binary_bytes", "heap_size", "old_heap_size")
 COMPARED = LISTED + COLLECTED + (
     "heap_size", "links", "monitors", "monitored_by", "priority", "trap_exit", "group_leader",
     "current_location", "parent", "message_queue_data", "minor_gcs", "fullsweep_after",
@@ -77,6 +80,8 @@ def ask_oracle(node, backtraces=(), terms=()):
         collection = process.pop("garbage_collection_info")
         process |= process.pop("garbage_collection")
         process |= {ours: collection[theirs] for ours, theirs in COLLECTION_NAMES.items()}
+        process["binary_references"] = len(process["binary"])
+        process["binary_bytes"] = sum(dict(process["binary"]).values())
         told[process["pid"]] = process
     for pid, texts in _texts(directory / "backtraces"):
         told[pid]["backtrace"] = texts[0]

@@ -1,3 +1,5 @@
+#include "query/process/messages.h"
+
 #include "program.h"
 
 #include <gmock/gmock.h>
@@ -187,6 +189,121 @@ TEST(Dictionary, PagesThroughItsEntries) {
     const Ran secret = program.run({"dictionary", "sample.beamdump", "secret"});
     EXPECT_EQ(secret.status, 3);
     EXPECT_THAT(secret.out, Not(HasSubstr("=>")));
+}
+
+constexpr std::uint32_t kExitAtom = 8;
+constexpr std::uint32_t kDownAtom = 9;
+constexpr std::uint32_t kCallAtom = 10;
+constexpr std::uint32_t kTcpAtom = 11;
+constexpr std::uint32_t kUndefinedAtom = 12;
+constexpr std::uint32_t kOtherNodeAtom = 13;
+constexpr std::uint64_t kPortWord = 5U << 4U | 7U;
+
+/// A tuple in a fragment of its own, and after it the tuple {<0.21.0>, loop}.
+records::Message tuple_message(const std::vector<std::uint64_t>& elements) {
+    records::Message message;
+    message.set_kind(records::MESSAGE_KIND_FRAGMENT);
+    message.set_queue(records::QUEUE_KIND_INNER);
+    auto* fragment = message.add_fragment();
+    fragment->set_address(0x900000);
+    fragment->add_words(tuple_header(elements.size()));
+    for (const std::uint64_t word : elements) {
+        fragment->add_words(word);
+    }
+    for (const std::uint64_t word : {tuple_header(2), pid_word(21), atom_word(kLoopAtom)}) {
+        fragment->add_words(word);
+    }
+    fragment->set_total_words(elements.size() + 4);
+    message.set_term_word(boxed_word(0x900000));
+    return message;
+}
+
+/// The address of the second tuple of tuple_message() of so many elements.
+std::uint64_t caller_of(std::size_t elements) {
+    return boxed_word(0x900000 + (elements + 1) * 8);
+}
+
+records::Message noted(std::uint64_t from, records::Message message) {
+    message.set_from_word(from);
+    return message;
+}
+
+class SendersTest : public ::testing::Test {
+  protected:
+    /// What is said of one message.
+    std::string sender(const records::Message& message) {
+        SampleDump dump;
+        dump.builder().add_atoms(kExitAtom,
+                                 {"EXIT", "DOWN", "$gen_call", "tcp", "undefined", "other@host"});
+        SampleProcess process;
+        process.name = kAlphaAtom;
+        process.entries = {message};
+        dump.add(process);
+        program_.put("senders.beamdump", dump.finish());
+        auto opened = expect_value(Dump::open(program_.path("senders.beamdump")));
+        auto listing =
+            expect_value(query::MessageListing::open(*opened, "senders.beamdump", "alpha", {}));
+        const auto counted = expect_value(listing->senders());
+        EXPECT_EQ(counted.messages, 1);
+        if (counted.senders.empty()) {
+            EXPECT_EQ(counted.not_told, 1);
+            return "not told";
+        }
+        const auto& first = counted.senders.front();
+        return first.name + " " + std::string(query::sender_source_text(first.source)) +
+               (first.registered_name ? " " + *first.registered_name : "");
+    }
+
+    Program program_;
+};
+
+TEST_F(SendersTest, TheVmNotesThem) {
+    const auto message = tuple_message({atom_word(kLoopAtom), pid_word(9)});
+    EXPECT_EQ(sender(noted(pid_word(7), message)), "<0.7.0> vm");
+    EXPECT_EQ(sender(noted(pid_word(1), message)), "<0.1.0> vm alpha");
+    EXPECT_EQ(sender(noted(kPortWord, message)), "#Port<0.5> vm");
+    EXPECT_EQ(sender(noted(atom_word(kOtherNodeAtom), message)), "other@host node");
+    EXPECT_EQ(sender(noted(atom_word(kUndefinedAtom), message)), "<0.9.0> guess");
+    EXPECT_EQ(sender(noted(kNil, message)), "<0.9.0> guess");
+}
+
+TEST_F(SendersTest, ElseMessagesTell) {
+    const auto exit = atom_word(kExitAtom);
+    EXPECT_EQ(sender(tuple_message({exit, pid_word(7), pid_word(8)})), "<0.7.0> message");
+    EXPECT_EQ(sender(tuple_message({exit, kPortWord, small_word(1)})), "#Port<0.5> message");
+    EXPECT_EQ(sender(tuple_message(
+                  {atom_word(kDownAtom), small_word(1), small_word(2), pid_word(7), pid_word(8)})),
+              "<0.7.0> message");
+    EXPECT_EQ(sender(tuple_message({atom_word(kCallAtom), caller_of(3), pid_word(8)})),
+              "<0.21.0> message");
+    EXPECT_EQ(sender(tuple_message({kPortWord, small_word(1)})), "#Port<0.5> message");
+    EXPECT_EQ(sender(tuple_message({atom_word(kTcpAtom), kPortWord, small_word(1)})),
+              "#Port<0.5> message");
+}
+
+TEST_F(SendersTest, OneThatIsNotToldIsNotMadeUp) {
+    EXPECT_EQ(sender(tuple_message({atom_word(kLoopAtom), pid_word(7), pid_word(8)})), "not told");
+    EXPECT_EQ(sender(tuple_message({atom_word(kLoopAtom), small_word(7)})), "not told");
+    records::Message atom;
+    atom.set_kind(records::MESSAGE_KIND_HEAP);
+    atom.set_queue(records::QUEUE_KIND_INNER);
+    atom.set_term_word(atom_word(kLoopAtom));
+    EXPECT_EQ(sender(atom), "not told");
+    // A tuple whose words are not in the dump.
+    atom.set_term_word(boxed_word(0x777000));
+    EXPECT_EQ(sender(atom), "not told");
+    EXPECT_EQ(sender(external("h")), "not told");
+}
+
+TEST_F(SendersTest, TheTextHasSharesAndTheRest) {
+    program_.put("queue.beamdump", queue_dump());
+    const Ran ran =
+        program_.run({"messages", "queue.beamdump", "alpha", "--by", "sender", "--limit", "1"});
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_THAT(ran.out, HasSubstr("Senders of all 6 messages\n"
+                                   "  COUNT   SHARE  SENDER    TOLD BY\n"
+                                   "      6  100.0%  not told"));
+    EXPECT_EQ(program_.run({"messages", "queue.beamdump", "alpha", "--by", "size"}).status, 2);
 }
 
 }  // namespace

@@ -115,6 +115,15 @@ TEST_F(EtsTest, JsonHasTheWordsOfEtsInfo) {
     EXPECT_THAT(ran.out, ::testing::Not(HasSubstr("total_memory_bytes")));
 }
 
+TEST_F(EtsTest, ProcessesHaveThemAsAColumn) {
+    const Ran ran = program_.run({"processes", "tables.beamdump", "--sort", "ets"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("19.5 KiB in 1"));
+    const Ran crash = program_.run({"processes", "crash.beamdump", "--columns", "ets", "--json"});
+    EXPECT_THAT(crash.out, HasSubstr("\"ets_tables\": 1,"));
+    EXPECT_THAT(crash.out, HasSubstr("\"ets_bytes\": 2416"));
+}
+
 TEST_F(EtsTest, ACrashDumpAnswersAsFarAsItsSectionsGo) {
     const Ran ran = program_.run({"ets", "crash.beamdump", "--sort", "name"});
     EXPECT_EQ(ran.out,

@@ -145,6 +145,41 @@ TEST_F(HoldersTest, BinariesAreListedWithTheirHolders) {
     EXPECT_EQ(answer.binaries[0].captured_bytes, 4);
 }
 
+TEST_F(HoldersTest, ListsOfProcessesHaveThemOnRequest) {
+    // Sorted by them they are read of all; else of those that are shown. The sensitive one's too.
+    for (const std::vector<std::string>& more : {std::vector<std::string>{"--sort", "binaries"},
+                                                 {"--columns", "binaries,old_heap,heap"}}) {
+        std::vector<std::string> arguments = {"processes", "holders.beamdump", "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Ran ran = program_.run(arguments);
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("\"binary_references\": 2,"));
+        EXPECT_THAT(ran.out, HasSubstr("\"binary_bytes\": 2097152"));
+        EXPECT_EQ(ran.out.contains("\"heap_size\": 233"), more[0] == "--columns");
+        // The sample does not tell it.
+        EXPECT_THAT(ran.out, ::testing::Not(HasSubstr("old_heap_size")));
+        EXPECT_THAT(ran.out, ::testing::Not(HasSubstr("ets")));
+    }
+    const auto text =
+        program_.run({"processes", "holders.beamdump", "--columns", "binaries,stack"});
+    EXPECT_THAT(text.out, ::testing::ContainsRegex("MESSAGES +BINARIES +STACK +STATUS"));
+    EXPECT_THAT(text.out, ::testing::ContainsRegex(" 0 +2.0 MiB +16 B +waiting"));
+    EXPECT_THAT(program_.run({"processes", "holders.beamdump"}).out,
+                ::testing::Not(HasSubstr("binar")));
+}
+
+TEST_F(HoldersTest, ColumnsThatAreNoneOrNotThere) {
+    const Ran unknown = program_.run({"processes", "holders.beamdump", "--columns", "heap,binary"});
+    EXPECT_EQ(unknown.status, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("binaries, ets, stack, heap or old_heap"));
+    const Ran tables = program_.run({"processes", "holders.beamdump", "--columns", "ets"});
+    EXPECT_EQ(tables.status, 1);
+    EXPECT_THAT(tables.err, HasSubstr("the dump has no ETS tables"));
+    const Ran groups = program_.run(
+        {"processes", "holders.beamdump", "--columns", "heap", "--group-by", "status"});
+    EXPECT_EQ(groups.status, 2);
+}
+
 TEST_F(HoldersTest, LeaksArePartsAndGarbage) {
     query::BinariesOptions options;
     const auto answer = expect_value(query::binary_leaks(*dump_, "holders.beamdump", options));
