@@ -13,7 +13,8 @@
 namespace beamdump::cli {
 
 Outcome report_search_gaps(Invocation& invocation, const query::ProcessesRead& read,
-                           std::uint64_t undecoded_messages, std::uint64_t unreadable) {
+                           std::uint64_t undecoded_messages, std::uint64_t unreadable,
+                           const query::NodeSweepCounts& node) {
     Outcome outcome = report_processes_read(invocation, read);
     if (undecoded_messages != 0) {
         invocation.report(
@@ -27,7 +28,18 @@ Outcome report_search_gaps(Invocation& invocation, const query::ProcessesRead& r
                         "dump",
                         counted(unreadable, "place")));
     }
-    outcome.incomplete = outcome.incomplete || undecoded_messages != 0 || unreadable != 0;
+    if (node.tables_without != 0) {
+        invocation.report(
+            fmt::format("not searched: rows of {} that the dump lacks; "
+                        "beamdump-capture --ets full captures all",
+                        counted(node.tables_without, "ETS table")));
+    }
+    if (node.compressed_rows != 0) {
+        invocation.report(fmt::format("not searched: {} of compressed ETS tables",
+                                      counted(node.compressed_rows, "row")));
+    }
+    outcome.incomplete = outcome.incomplete || undecoded_messages != 0 || unreadable != 0 ||
+                         node.tables_without != 0 || node.compressed_rows != 0;
     return outcome;
 }
 
@@ -76,7 +88,7 @@ Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& que
         render::holders_text_end(out, *answer, shown, references);
     }
     return report_search_gaps(invocation, answer->read, answer->undecoded_messages,
-                              answer->unreadable);
+                              answer->unreadable, answer->node);
 }
 
 }  // namespace beamdump::cli

@@ -22,8 +22,9 @@ struct HolderQuestion {
 Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& question,
                                const AnswerOptions& options);
 
-/// Says what the terms of processes lack, where terms were searched.
+/// Says what the terms of processes lack, where terms were searched; and those of tables.
 Outcome report_search_gaps(Invocation& invocation, const query::ProcessesRead& read,
-                           std::uint64_t undecoded_messages, std::uint64_t unreadable);
+                           std::uint64_t undecoded_messages, std::uint64_t unreadable,
+                           const query::NodeSweepCounts& node = {});
 
 }  // namespace beamdump::cli

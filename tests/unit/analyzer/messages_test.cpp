@@ -262,7 +262,7 @@ TEST_F(SendersTest, TheVmNotesThem) {
     EXPECT_EQ(sender(noted(pid_word(7), message)), "<0.7.0> vm");
     EXPECT_EQ(sender(noted(pid_word(1), message)), "<0.1.0> vm alpha");
     EXPECT_EQ(sender(noted(kPortWord, message)), "#Port<0.5> vm");
-    EXPECT_EQ(sender(noted(atom_word(kOtherNodeAtom), message)), "other@host node");
+    EXPECT_EQ(sender(noted(atom_word(kOtherNodeAtom), message)), "'other@host' node");
     EXPECT_EQ(sender(noted(atom_word(kUndefinedAtom), message)), "<0.9.0> guess");
     EXPECT_EQ(sender(noted(kNil, message)), "<0.9.0> guess");
 }

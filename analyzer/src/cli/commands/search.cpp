@@ -20,9 +20,11 @@ namespace {
 class SearchCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
-        return {"search",
-                "Find terms by a pattern, or text in atoms, binaries and strings, in all processes",
-                "search node.beamdump '{state,_,#{id:=7}}'"};
+        return {
+            "search",
+            "Find terms by a pattern, or text in atoms, binaries and strings, in all processes, "
+            "ETS tables and literals",
+            "search node.beamdump '{state,_,#{id:=7}}'"};
     }
 
     void add_options(CLI::App& app) override {
@@ -92,7 +94,7 @@ class SearchCommand final : public Command {
                 counted(answer->partial_binaries, "binary", "binaries")));
         }
         Outcome outcome = report_search_gaps(invocation, answer->read, answer->undecoded_messages,
-                                             answer->unreadable);
+                                             answer->unreadable, answer->node);
         outcome.incomplete = outcome.incomplete || answer->partial_binaries != 0;
         return outcome;
     }

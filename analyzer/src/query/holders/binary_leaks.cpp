@@ -86,7 +86,7 @@ class PartsVisitor final : public SweepVisitor {
         }
         // From OTP 27 on, what refers to a binary is no term: parts of it are.
         BinaryContent content;
-        if (BinaryContent::resolve(process().scheme, words(), object.address, content) !=
+        if (BinaryContent::resolve(scheme(), words(), object.address, content) !=
                 BinaryContent::Status::kFound ||
             content.binary() == 0) {
             return {};

@@ -18,6 +18,12 @@ constexpr std::size_t kLongestKey = 60;
 
 }  // namespace
 
+void SweepVisitor::look_through(TermContext& context, const TagScheme& scheme, WordReader& words) {
+    scheme_ = &scheme;
+    words_ = &words;
+    printer_ = std::make_unique<TermPrinter>(context, scheme);
+}
+
 TermPlace SweepVisitor::place(std::span<const WalkLevel> path) {
     TermPlace place;
     switch (root_->kind) {
@@ -45,15 +51,15 @@ TermPlace SweepVisitor::place(std::span<const WalkLevel> path) {
         steps.push_back({level.kind, level.address, level.index});
     }
     printer_->forget();
-    place.path = path_texts(steps, process_->scheme, *words_, *printer_);
+    place.path = path_texts(steps, *scheme_, *words_, *printer_);
     return place;
 }
 
 std::uint64_t SweepVisitor::binary_of(const HeapObject& object) const {
     std::uint64_t binary = 0;
     const bool refers = !object.is_cell && object.kind == BoxedKind::kRefcBinary &&
-                        words_->read(object.address + process_->scheme.refc_binary * kWordBytes,
-                                     binary) == WordStatus::kHere;
+                        words_->read(object.address + scheme_->refc_binary * kWordBytes, binary) ==
+                            WordStatus::kHere;
     return refers ? binary : 0;
 }
 
@@ -79,13 +85,12 @@ ProcessSweep::ProcessSweep(const InputLimits& limits)
 
 Result<void> ProcessSweep::run(Dump& dump, OpenedProcess& process, SweepVisitor& visitor) {
     WordReader words(process.context());
-    visitor.process_ = &process;
-    visitor.words_ = &words;
-    visitor.printer_ = std::make_unique<TermPrinter>(process.context(), process.scheme);
+    visitor.look_through(process.context(), process.scheme, words);
     marks_.clear();
     TermWalk walk(process.scheme, words, marks_, TermWalk::Measure::kHeap, &space_);
-    const auto walk_from = [&](std::uint64_t word, bool in_key) -> Result<void> {
-        visitor.in_key_ = in_key;
+    const auto walk_from = [&](const HeapRoot& root, std::uint64_t word,
+                               bool in_key) -> Result<void> {
+        visitor.begin_root(root, in_key);
         ASSIGN_OR_RETURN(const auto outcome, walk.walk(word, visitor));
         counts_.unreadable += outcome.unreadable;
         return {};
@@ -95,11 +100,10 @@ Result<void> ProcessSweep::run(Dump& dump, OpenedProcess& process, SweepVisitor&
             // No words of one message may pass for another's.
             words.forget();
         }
-        visitor.root_ = &root;
         if (root.kind == RootKind::kDictionary) {
-            RETURN_IF_ERROR(walk_from(root.key_word, true));
+            RETURN_IF_ERROR(walk_from(root, root.key_word, true));
         }
-        return walk_from(root.word, false);
+        return walk_from(root, root.word, false);
     };
     ASSIGN_OR_RETURN(const auto visits, visit_roots(dump, process, visit, RootWords::kAll));
     counts_.undecoded_messages += visits.undecoded_messages;

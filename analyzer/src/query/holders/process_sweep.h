@@ -41,8 +41,16 @@ class SweepVisitor : public WalkObserver {
     [[nodiscard]] virtual Result<void> met(const HeapObject& object,
                                            std::span<const WalkLevel> path) = 0;
 
+    /// Terms are read through these from here on, which must stay until the next call.
+    void look_through(TermContext& context, const TagScheme& scheme, WordReader& words);
+    /// What is met from here on is reached from this root, which must stay too.
+    void begin_root(const HeapRoot& root, bool in_key = false) {
+        root_ = &root;
+        in_key_ = in_key;
+    }
+
   protected:
-    [[nodiscard]] OpenedProcess& process() const { return *process_; }
+    [[nodiscard]] const TagScheme& scheme() const { return *scheme_; }
     [[nodiscard]] WordReader& words() const { return *words_; }
     [[nodiscard]] const HeapRoot& root() const { return *root_; }
     /// The binary that an object which refers to a reference-counted one refers to; else 0.
@@ -53,8 +61,7 @@ class SweepVisitor : public WalkObserver {
     [[nodiscard]] std::string text(std::uint64_t word, std::size_t bytes);
 
   private:
-    friend class ProcessSweep;
-    OpenedProcess* process_ = nullptr;
+    const TagScheme* scheme_ = nullptr;
     WordReader* words_ = nullptr;
     const HeapRoot* root_ = nullptr;
     bool in_key_ = false;

@@ -41,8 +41,8 @@ class TargetVisitor final : public SweepVisitor {
     TargetVisitor(const RefTarget& target, const RefsOptions& options, RefsAnswer& answer)
         : target_(target), options_(options), answer_(answer) {}
 
-    void begin(const ProcessLine& line) {
-        line_ = line;
+    void begin(TermOwner owner) {
+        owner_ = std::move(owner);
         places_ = 0;
         slices_.clear();
         referring_.clear();
@@ -54,11 +54,11 @@ class TargetVisitor final : public SweepVisitor {
     void note(TermPlace place, std::optional<BinarySlice> slice = std::nullopt) {
         ++places_;
         ++answer_.found;
-        options_.found({line_, std::move(place), slice});
+        options_.found({owner_, std::move(place), slice});
     }
 
     Result<void> immediate(std::uint64_t word, std::span<const WalkLevel> path) override {
-        if (is_target(process().scheme, word)) {
+        if (is_target(scheme(), word)) {
             note(place(path));
         }
         return {};
@@ -100,7 +100,7 @@ class TargetVisitor final : public SweepVisitor {
   private:
     [[nodiscard]] std::string text_of(const HeapObject& object) {
         constexpr std::size_t kLongestIdentifier = 1000;
-        return text(word_to(process().scheme, object.address, false), kLongestIdentifier);
+        return text(word_to(scheme(), object.address, false), kLongestIdentifier);
     }
 
     /// Whether what was met is what a part of a binary refers to, which is noted itself.
@@ -129,7 +129,7 @@ class TargetVisitor final : public SweepVisitor {
         }
         // From OTP 27 on, what refers to a binary is no term: parts of it are.
         BinaryContent content;
-        if (BinaryContent::resolve(process().scheme, words(), object.address, content) !=
+        if (BinaryContent::resolve(scheme(), words(), object.address, content) !=
                 BinaryContent::Status::kFound ||
             content.binary() != target_.number) {
             return;
@@ -145,7 +145,7 @@ class TargetVisitor final : public SweepVisitor {
     const RefTarget& target_;
     const RefsOptions& options_;
     RefsAnswer& answer_;
-    ProcessLine line_;
+    TermOwner owner_;
     std::uint64_t places_ = 0;
     std::unordered_map<std::uint64_t, BinarySlice> slices_;  ///< of this process, by object
     std::unordered_set<std::uint64_t> referring_;
@@ -169,7 +169,21 @@ class HolderSearch {
                                                            return search(process);
                                                        }));
         answer_.undecoded_messages = sweep_.counts().undecoded_messages;
-        answer_.unreadable = sweep_.counts().unreadable;
+        NodeSweep node(options_.limits);
+        visitor_.begin({});
+        RETURN_IF_ERROR(node.rows(dump_, visitor_, [this](const TermOwner& owner) {
+            answer_.tables += visitor_.places() != 0 ? 1 : 0;
+            visitor_.begin(owner);
+        }));
+        answer_.tables += visitor_.places() != 0 ? 1 : 0;
+        visitor_.begin({});
+        RETURN_IF_ERROR(node.literals(dump_, visitor_, [this](const TermOwner& owner) {
+            answer_.modules += visitor_.places() != 0 ? 1 : 0;
+            visitor_.begin(owner);
+        }));
+        answer_.modules += visitor_.places() != 0 ? 1 : 0;
+        answer_.node = node.counts();
+        answer_.unreadable = sweep_.counts().unreadable + answer_.node.unreadable;
         return answer_;
     }
 
@@ -188,7 +202,7 @@ class HolderSearch {
                 return {};
             }
         }
-        visitor_.begin(process.line);
+        visitor_.begin({process.line, std::nullopt, std::nullopt});
         RETURN_IF_ERROR(sweep_.run(dump_, process, visitor_));
         if (!binary) {
             RETURN_IF_ERROR(search_relations(process));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "query/holders/node_sweep.h"
 #include "query/holders/process_sweep.h"
 #include "query/node/dump_facts.h"
 #include "query/node/process_line.h"
@@ -44,7 +45,7 @@ struct BinarySlice {
 };
 
 struct HolderLine {
-    ProcessLine process;
+    TermOwner owner;
     TermPlace place;
     std::optional<BinarySlice> slice;  ///< of a binary
 };
@@ -60,14 +61,18 @@ struct RefsOptions {
 struct RefsAnswer {
     std::uint64_t found = 0;      ///< places
     std::uint64_t processes = 0;  ///< that hold it
+    std::uint64_t tables = 0;     ///< ETS tables
+    std::uint64_t modules = 0;    ///< by their literals
     /// Of a binary: entries of off-heap lists that no root leads to, which a collection removes.
     std::uint64_t garbage = 0;
     std::uint64_t undecoded_messages = 0;
     std::uint64_t unreadable = 0;
     ProcessesRead read;
+    NodeSweepCounts node;
 };
 
-/// Searches stacks, registers, heaps, dictionaries, messages, links and monitors of all processes.
+/// Searches stacks, registers, heaps, dictionaries, messages, links and monitors of all processes,
+/// rows of ETS tables and literals of modules.
 /// Of objects that a process refers to several times, the first place; of a binary, every one.
 /// Memory: ProcessSweep's.
 Result<RefsAnswer> find_holders(Dump& dump, const RefTarget& target, const RefsOptions& options);

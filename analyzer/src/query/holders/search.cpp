@@ -114,7 +114,10 @@ class SearchVisitor final : public SweepVisitor {
     SearchVisitor(TermTest& test, const SearchOptions& options, SearchAnswer& answer)
         : test_(test), options_(options), answer_(answer) {}
 
-    void begin() { found_ = 0; }
+    void begin(TermOwner owner) {
+        owner_ = std::move(owner);
+        found_ = 0;
+    }
     [[nodiscard]] std::uint64_t found() const { return found_; }
 
     Result<void> immediate(std::uint64_t word, std::span<const WalkLevel> path) override {
@@ -123,13 +126,12 @@ class SearchVisitor final : public SweepVisitor {
     Result<void> met(const HeapObject& object, std::span<const WalkLevel> path) override {
         return is_inner_cell(object, path)
                    ? Result<void>()
-                   : try_term(word_to(process().scheme, object.address, object.is_cell), path,
-                              true);
+                   : try_term(word_to(scheme(), object.address, object.is_cell), path, true);
     }
 
   private:
     Result<void> try_term(std::uint64_t word, std::span<const WalkLevel> path, bool object) {
-        if (!test_.passes(process().scheme, words(), word)) {
+        if (!test_.passes(scheme(), words(), word)) {
             return {};
         }
         ++found_;
@@ -138,10 +140,10 @@ class SearchVisitor final : public SweepVisitor {
             return {};
         }
         FoundTerm term;
-        term.process = process().line;
+        term.owner = owner_;
         term.place = place(path);
         if (object) {
-            TermSizer sizer(process().scheme, words());
+            TermSizer sizer(scheme(), words());
             ASSIGN_OR_RETURN(const auto sizes, sizer.sizes(word));
             term.words = sizes.shared;
         }
@@ -153,6 +155,7 @@ class SearchVisitor final : public SweepVisitor {
     TermTest& test_;
     const SearchOptions& options_;
     SearchAnswer& answer_;
+    TermOwner owner_;
     std::uint64_t found_ = 0;
 };
 
@@ -179,7 +182,7 @@ Result<SearchAnswer> search_terms(Dump& dump, const SearchOptions& options) {
     SearchVisitor visitor(*test, options, answer);
     ProcessSweep sweep(options.limits);
     const auto visit = [&](OpenedProcess& process) -> Result<void> {
-        visitor.begin();
+        visitor.begin({process.line, std::nullopt, std::nullopt});
         RETURN_IF_ERROR(sweep.run(dump, process, visitor));
         answer.processes += visitor.found() != 0 ? 1 : 0;
         return {};
@@ -192,9 +195,24 @@ Result<SearchAnswer> search_terms(Dump& dump, const SearchOptions& options) {
         return wrap("searching the processes", std::move(read.error()));
     }
     answer.read = *read;
+    NodeSweep node(options.limits);
+    const auto begin_next = [&](std::uint64_t& holding) {
+        return [&](const TermOwner& owner) {
+            holding += visitor.found() != 0 ? 1 : 0;
+            visitor.begin(owner);
+        };
+    };
+    // Each count is complete once the next owner begins.
+    visitor.begin({});
+    RETURN_IF_ERROR(node.rows(dump, visitor, begin_next(answer.tables)));
+    answer.tables += visitor.found() != 0 ? 1 : 0;
+    visitor.begin({});
+    RETURN_IF_ERROR(node.literals(dump, visitor, begin_next(answer.modules)));
+    answer.modules += visitor.found() != 0 ? 1 : 0;
+    answer.node = node.counts();
     answer.partial_binaries = test->partial_binaries();
     answer.undecoded_messages = sweep.counts().undecoded_messages;
-    answer.unreadable = sweep.counts().unreadable;
+    answer.unreadable = sweep.counts().unreadable + answer.node.unreadable;
     return answer;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "query/holders/node_sweep.h"
 #include "query/holders/pattern.h"
 #include "query/holders/process_sweep.h"
 #include "query/node/dump_facts.h"
@@ -18,7 +19,7 @@
 namespace beamdump::query {
 
 struct FoundTerm {
-    ProcessLine process;
+    TermOwner owner;
     TermPlace place;
     std::uint64_t words = 0;  ///< as erts_debug:size/1; of a term that is one word, 0
     std::string text;         ///< its beginning
@@ -37,16 +38,20 @@ struct SearchOptions {
 };
 
 struct SearchAnswer {
-    std::uint64_t found = 0;                 ///< terms, each once in a process
+    std::uint64_t found = 0;                 ///< terms, each once in a process, table or module
     std::uint64_t processes = 0;             ///< that they are in
+    std::uint64_t tables = 0;                ///< ETS tables
+    std::uint64_t modules = 0;               ///< in whose literals they are
     std::vector<std::string> unknown_atoms;  ///< of the pattern: not in the node
     std::uint64_t partial_binaries = 0;  ///< searched for text: the dump has only their beginning
     std::uint64_t undecoded_messages = 0;
     std::uint64_t unreadable = 0;
     ProcessesRead read;
+    NodeSweepCounts node;
 };
 
-/// Searches all terms of all processes. Memory: ProcessSweep's.
+/// Searches all terms of all processes, of the rows of ETS tables and of modules' literals. Memory:
+/// ProcessSweep's.
 Result<SearchAnswer> search_terms(Dump& dump, const SearchOptions& options);
 
 }  // namespace beamdump::query

@@ -123,36 +123,10 @@ Result<void> EtsRowListing::visit(const Visit& visit) {
     return {};
 }
 
-Result<std::unique_ptr<EtsRowListing::Record>> EtsRowListing::record(std::uint64_t offset) {
-    ASSIGN_OR_RETURN(const auto message, dump_.reader().message_at<records::EtsRows>(
-                                             offset, format::RecordKind::kEtsRows));
-    auto record = std::make_unique<Record>();
-    ASSIGN_OR_RETURN(record->run.directory,
-                     read_directory(dump_.reader(), message.directory(), offset));
-    record->run.row.set_end_offset(message.binaries_before_offset());
-    record->context = std::make_unique<ProcessContext>(dump_, record->run);
-    return record;
-}
-
 Result<bool> EtsRowListing::visit_record(std::uint64_t offset, const Visit& visit) {
-    ASSIGN_OR_RETURN(const auto rows_of, record(offset));
-    for (const auto& region : rows_of->run.directory.regions) {
-        if (region.kind == format::RegionKind::kEtsRow &&
-            !visit(*rows_of->context, offset, {region.address, region.total})) {
-            return false;
-        }
-    }
-    for (const auto& pack : rows_of->run.directory.packed_regions) {
-        ASSIGN_OR_RETURN(const auto rows, dump_.reader().message_at<records::PackedRegions>(
-                                              pack.offset, format::RecordKind::kPackedRegions));
-        for (const auto& row : rows.region()) {
-            if (!visit(*rows_of->context, offset,
-                       {row.address(), static_cast<std::uint64_t>(row.words_size())})) {
-                return false;
-            }
-        }
-    }
-    return true;
+    ASSIGN_OR_RETURN(const auto record, open_ets_rows(dump_, offset));
+    return visit_ets_rows(dump_, *record,
+                          [&](Place place) { return visit(*record->context, offset, place); });
 }
 
 Result<bool> EtsRowListing::matches(TermContext& context, Place place) {
@@ -266,13 +240,13 @@ Result<void> EtsRowListing::each_by_size(const Show& show) {
     if (options_.limit != 0 && rows.size() > options_.limit) {
         rows.resize(options_.limit);
     }
-    std::map<std::uint64_t, std::unique_ptr<Record>> held;
+    std::map<std::uint64_t, std::unique_ptr<EtsRowRecord>> held;
     for (const auto& row : rows) {
         if (!held.contains(row.record)) {
             if (held.size() >= kRecordsHeld) {
                 held.clear();
             }
-            ASSIGN_OR_RETURN(held[row.record], record(row.record));
+            ASSIGN_OR_RETURN(held[row.record], open_ets_rows(dump_, row.record));
         }
         show_row(*held[row.record]->context, row.place, show);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "query/tables/ets_row_records.h"
 #include "query/tables/ets_tables.h"
 #include "query/term/term_text.h"
 
@@ -66,16 +67,7 @@ class EtsRowListing {
     EtsRowListing(Dump& dump, EtsTableLine table, TagScheme scheme, const EtsRowsOptions& options)
         : dump_(dump), table_(std::move(table)), scheme_(scheme), options_(options) {}
 
-    struct Place {
-        std::uint64_t address = 0;
-        std::uint64_t words = 0;
-    };
-    /// One record's rows and what their terms are read through.
-    struct Record {
-        ProcessRun run;
-        std::unique_ptr<ProcessContext> context;
-    };
-    Result<std::unique_ptr<Record>> record(std::uint64_t offset);
+    using Place = EtsRowPlace;
     using Visit =
         std::function<bool(TermContext& context, std::uint64_t record_offset, Place place)>;
     /// All rows, as they stand; a visit says whether to go on.

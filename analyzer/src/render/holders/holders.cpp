@@ -7,6 +7,9 @@
 #include "render/shared/units.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
 
 namespace beamdump::render {
 
@@ -16,6 +19,44 @@ std::string place_text(const query::TermPlace& place) {
         text += " -> " + step;
     }
     return text;
+}
+
+std::string owner_text(const query::TermOwner& owner, const Marks& marks) {
+    return owner.process.pid.empty() ? "-"
+                                     : fmt::format("{} {}", marks("pid", owner.process.pid),
+                                                   process_name(owner.process, marks));
+}
+
+void write_owner(JsonWriter& json, const query::TermOwner& owner) {
+    if (!owner.process.pid.empty()) {
+        json.begin_object("process");
+        write_process_members(json, owner.process);
+        json.end_object();
+    }
+    json.member("table", owner.table);
+    json.member("module", owner.module);
+}
+
+std::string owners_text(std::uint64_t processes, std::uint64_t tables, std::uint64_t modules) {
+    std::vector<std::string> parts = {counted(processes, "process", "processes")};
+    if (tables != 0) {
+        parts.push_back(counted(tables, "ETS table"));
+    }
+    if (modules != 0) {
+        parts.push_back("the literals of " + counted(modules, "module"));
+    }
+    return fmt::format("{}", fmt::join(parts, " and "));
+}
+
+void write_owner_counts(JsonWriter& json, std::uint64_t processes, std::uint64_t tables,
+                        std::uint64_t modules, const query::NodeSweepCounts& node) {
+    json.member("holding_processes", processes);
+    json.member("holding_tables", tables);
+    json.member("holding_modules", modules);
+    json.member("searched_tables", node.tables);
+    json.member("tables_without_rows", node.tables_without);
+    json.member("compressed_rows", node.compressed_rows);
+    json.member("searched_modules", node.modules);
 }
 
 void write_place(JsonWriter& json, const query::TermPlace& place) {
@@ -36,8 +77,7 @@ void holders_text_begin(Output& output, const query::DumpFacts& facts,
 void holder_text(Output& output, const query::HolderLine& line, const query::DumpFacts& facts) {
     const Marks marks(facts.layout);
     std::string text =
-        fmt::format("  {} {}  {}", marks("pid", line.process.pid),
-                    process_name(line.process, marks), one_line(place_text(line.place)));
+        fmt::format("  {}  {}", owner_text(line.owner, marks), one_line(place_text(line.place)));
     if (line.slice) {
         text += fmt::format("  bytes {} to {}", count_text(line.slice->first),
                             count_text(line.slice->first + line.slice->bytes));
@@ -51,7 +91,7 @@ void holders_text_end(Output& output, const query::RefsAnswer& answer, std::uint
         output.print("  {}; --limit 0 shows all\n", counted(answer.found - shown, "more place"));
     }
     output.print("{} in {}", counted(answer.found, "place"),
-                 counted(answer.processes, "process", "processes"));
+                 owners_text(answer.processes, answer.tables, answer.modules));
     if (answer.garbage != 0) {
         output.print("; {} of garbage, which a collection removes",
                      counted(answer.garbage, "reference"));
@@ -74,9 +114,7 @@ void holders_json_begin(JsonWriter& json, const query::DumpFacts& facts,
 
 void holder_json(JsonWriter& json, const query::HolderLine& line) {
     json.begin_object();
-    json.begin_object("process");
-    write_process_members(json, line.process);
-    json.end_object();
+    write_owner(json, line.owner);
     write_place(json, line.place);
     if (line.slice) {
         json.member("first_byte", line.slice->first);
@@ -89,7 +127,7 @@ void holders_json_end(JsonWriter& json, const query::RefsAnswer& answer,
                       const std::optional<std::uint64_t>& references) {
     json.end_array();
     json.member("found", answer.found);
-    json.member("holding_processes", answer.processes);
+    write_owner_counts(json, answer.processes, answer.tables, answer.modules, answer.node);
     json.member("garbage", answer.garbage);
     json.member("references", references);
     json.member("undecoded_messages", answer.undecoded_messages);

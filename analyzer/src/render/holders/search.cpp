@@ -17,8 +17,7 @@ void search_text_begin(Output& output, const query::DumpFacts& facts) {
 
 void found_text(Output& output, const query::FoundTerm& term, const query::DumpFacts& facts) {
     const Marks marks(facts.layout);
-    print_line(output, fmt::format("{} {}  {}  {}", marks("pid", term.process.pid),
-                                   process_name(term.process, marks),
+    print_line(output, fmt::format("{}  {}  {}", owner_text(term.owner, marks),
                                    one_line(place_text(term.place)), counted(term.words, "word")));
     print_line(output, "    " + one_line(term.text));
 }
@@ -28,7 +27,7 @@ void search_text_end(Output& output, const query::SearchAnswer& answer, std::uin
         output.print("{}; --limit 0 shows all\n", counted(answer.found - shown, "more term"));
     }
     output.print("{} in {}\n", counted(answer.found, "term"),
-                 counted(answer.processes, "process", "processes"));
+                 owners_text(answer.processes, answer.tables, answer.modules));
 }
 
 void search_json_begin(JsonWriter& json, const query::DumpFacts& facts, std::string_view pattern,
@@ -44,9 +43,7 @@ void search_json_begin(JsonWriter& json, const query::DumpFacts& facts, std::str
 
 void found_json(JsonWriter& json, const query::FoundTerm& term) {
     json.begin_object();
-    json.begin_object("process");
-    write_process_members(json, term.process);
-    json.end_object();
+    write_owner(json, term.owner);
     write_place(json, term.place);
     json.member("words", term.words);
     json.member("term", term.text);
@@ -56,7 +53,7 @@ void found_json(JsonWriter& json, const query::FoundTerm& term) {
 void search_json_end(JsonWriter& json, const query::SearchAnswer& answer) {
     json.end_array();
     json.member("found", answer.found);
-    json.member("holding_processes", answer.processes);
+    write_owner_counts(json, answer.processes, answer.tables, answer.modules, answer.node);
     json.begin_array("unknown_atoms");
     for (const auto& atom : answer.unknown_atoms) {
         json.value(atom);

@@ -82,7 +82,7 @@ class HoldersTest : public ::testing::Test {
         query::RefsOptions options;
         options.sensitive = sensitive;
         options.found = [this](const query::HolderLine& line) {
-            std::string text = line.process.pid + " " + line.place.root;
+            std::string text = line.owner.process.pid + " " + line.place.root;
             for (const auto& step : line.place.path) {
                 text += ", " + step;
             }
@@ -171,7 +171,7 @@ TEST_F(HoldersTest, ListsOfProcessesHaveThemOnRequest) {
 TEST_F(HoldersTest, ColumnsThatAreNoneOrNotThere) {
     const Ran unknown = program_.run({"processes", "holders.beamdump", "--columns", "heap,binary"});
     EXPECT_EQ(unknown.status, 2);
-    EXPECT_THAT(unknown.err, HasSubstr("binaries, ets, stack, heap or old_heap"));
+    EXPECT_THAT(unknown.err, HasSubstr("use binaries, ets, stack, heap, old_heap"));
     const Ran tables = program_.run({"processes", "holders.beamdump", "--columns", "ets"});
     EXPECT_EQ(tables.status, 1);
     EXPECT_THAT(tables.err, HasSubstr("the dump has no ETS tables"));
@@ -249,7 +249,7 @@ class SearchTest : public ::testing::Test {
         options.text = text;
         std::vector<std::string> lines;
         options.found = [&lines](const query::FoundTerm& term) {
-            lines.push_back(fmt::format("{} {} {} {}", term.process.pid, term.place.root,
+            lines.push_back(fmt::format("{} {} {} {}", term.owner.process.pid, term.place.root,
                                         term.words, term.text));
         };
         answer_ = expect_value(query::search_terms(*dump, options));

@@ -1,0 +1,195 @@
+#include "query/holders/node_sweep.h"
+
+#include "query/tables/ets_row_records.h"
+#include "query/term/term_text.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/heap/heap_scan.h>
+#include <libdump/heap/largest_terms.h>
+#include <libdump/model/node_scheme.h>
+#include <libdump/term/heap_object.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace beamdump::query {
+
+namespace {
+
+constexpr std::size_t kLongestRowKey = 60;
+
+/// As that of processes' terms: large maps print as pairs.
+Result<TagScheme> printed_scheme(Dump& dump) {
+    ASSIGN_OR_RETURN(auto scheme, node_scheme(dump));
+    scheme.large_maps_as_pairs = true;
+    return scheme;
+}
+
+/// The lines of the processes that own tables.
+Result<std::map<std::string, ProcessLine>> owners_of(Dump& dump,
+                                                     const std::vector<EtsTableLine>& tables) {
+    std::map<std::string, ProcessLine> owners;
+    for (const auto& table : tables) {
+        if (table.owner && !owners.contains(*table.owner)) {
+            ProcessLine line;
+            line.pid = *table.owner;
+            if (const auto row = dump.find_process(*table.owner)) {
+                line = process_line(dump, *row);
+            }
+            owners[*table.owner] = std::move(line);
+        }
+    }
+    return owners;
+}
+
+std::string table_name(const EtsTableLine& table) {
+    return table.name.value_or(table.id.value_or(fmt::format("{}", table.index)));
+}
+
+/// The text of a row's key, if it can be read.
+std::string key_text(TermContext& context, const TagScheme& scheme, EtsRowPlace place,
+                     std::uint64_t position) {
+    const auto header = context.word(place.address);
+    const auto key = position != 0 && header && position <= header_arity(*header)
+                         ? context.word(place.address + position * kWordBytes)
+                         : Result<std::uint64_t>(fail(ErrorCode::kAbsent, ""));
+    if (!key) {
+        return "?";
+    }
+    TermPrinter printer(context, scheme);
+    const TermText text = term_text(printer, *key, kLongestRowKey);
+    return text.text + (text.cut ? "..." : "");
+}
+
+}  // namespace
+
+NodeSweep::NodeSweep(const InputLimits& limits)
+    : space_({.max_memory_bytes = limits.memory, .max_file_bytes = limits.temporary_bytes()}),
+      marks_(&space_) {}
+
+Result<void> NodeSweep::rows(Dump& dump, SweepVisitor& visitor, const Begin& begin) {
+    if (is_of_crash_dump(dump) || dump.trailer().ets_tables_offset_size() == 0) {
+        return {};
+    }
+    ASSIGN_OR_RETURN(const auto tables, ets_tables(dump));
+    ASSIGN_OR_RETURN(const auto owners, owners_of(dump, tables));
+    std::map<std::uint64_t, bool> whole;  // by table of which there are rows
+    const EtsTableLine* at = nullptr;
+    for (const auto offset : dump.trailer().ets_rows_offset()) {
+        ASSIGN_OR_RETURN(const auto record, dump.reader().message_at<records::EtsRows>(
+                                                offset, format::RecordKind::kEtsRows));
+        if (!record.has_table_index() || record.table_index() >= tables.size()) {
+            continue;
+        }
+        const EtsTableLine& table = tables[record.table_index()];
+        bool& is_whole = whole.try_emplace(table.index, true).first->second;
+        is_whole = is_whole && record.locked() + record.changed() + record.unreadable() == 0 &&
+                   !record.resized() && !record.cut_off() && !record.gone();
+        if (at != &table) {
+            at = &table;
+            const auto owner = owners.find(table.owner.value_or(""));
+            begin({owner == owners.end() ? ProcessLine{} : owner->second, table_name(table),
+                   std::nullopt});
+        }
+        if (table.compressed.value_or(false)) {
+            counts_.compressed_rows += record.rows();
+        } else {
+            RETURN_IF_ERROR(this->record(dump, offset, table, visitor));
+        }
+    }
+    counts_.tables = whole.size();
+    for (const auto& table : tables) {
+        const auto known = whole.find(table.index);
+        const bool lacks = known == whole.end() ? table.size != 0 : !known->second;
+        counts_.tables_without += lacks ? 1 : 0;
+    }
+    return {};
+}
+
+Result<void> NodeSweep::record(Dump& dump, std::uint64_t offset, const EtsTableLine& table,
+                               SweepVisitor& visitor) {
+    ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
+    ASSIGN_OR_RETURN(const auto record, open_ets_rows(dump, offset));
+    WordReader words(*record->context);
+    marks_.clear();
+    visitor.look_through(*record->context, scheme, words);
+    TermWalk walk(scheme, words, marks_, TermWalk::Measure::kHeap, &space_);
+    Result<void> failed;
+    RETURN_IF_ERROR(visit_ets_rows(dump, *record, [&](EtsRowPlace place) {
+        HeapRoot root;
+        root.word = word_to(scheme, place.address, false);
+        root.name = fmt::format("row {} of ETS table {}",
+                                key_text(*record->context, scheme, place, table.keypos.value_or(1)),
+                                table_name(table));
+        visitor.begin_root(root);
+        const auto outcome = walk.walk(root.word, visitor);
+        if (!outcome) {
+            failed = std::unexpected(outcome.error());
+            return false;
+        }
+        counts_.unreadable += outcome->unreadable;
+        return true;
+    }));
+    return failed;
+}
+
+Result<void> NodeSweep::literals(Dump& dump, SweepVisitor& visitor, const Begin& begin) {
+    if (is_of_crash_dump(dump) || dump.literals().regions().empty()) {
+        return {};
+    }
+    ASSIGN_OR_RETURN(const auto* instances, dump.code().instances());
+    std::set<std::uint64_t> seen;
+    for (const auto& instance : *instances) {
+        ASSIGN_OR_RETURN(const auto module, dump.reader().message_at<records::Module>(
+                                                instance.offset, format::RecordKind::kModule));
+        const auto address = module.literal_area_address();
+        // Of a module that was written twice once.
+        if (!module.has_literal_area_address() || module.literal_area_end() <= address ||
+            !seen.insert(address).second) {
+            continue;
+        }
+        ++counts_.modules;
+        begin({{}, std::nullopt, atom_text(dump, module.name_atom())});
+        RETURN_IF_ERROR(area(dump, module, visitor));
+    }
+    return {};
+}
+
+Result<void> NodeSweep::area(Dump& dump, const records::Module& module, SweepVisitor& visitor) {
+    ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
+    const ProcessRun nothing;
+    ProcessContext context(dump, nothing);
+    WordReader words(context);
+    marks_.clear();
+    visitor.look_through(context, scheme, words);
+    TermWalk walk(scheme, words, marks_, TermWalk::Measure::kHeap, &space_);
+    const HeapBlock block{module.literal_area_address(), module.literal_area_end()};
+    TopLevelTerms terms(scheme, words, [](std::uint64_t) { return false; }, &space_);
+    RETURN_IF_ERROR(terms.add(block));
+    HeapRoot root;
+    root.name = fmt::format("literal of module {}{}", atom_text(dump, module.name_atom()),
+                            module.instance() == records::MODULE_INSTANCE_OLD ? " (old)" : "");
+    visitor.begin_root(root);
+    Result<void> failed;
+    RETURN_IF_ERROR(terms.visit(
+        block,
+        [&](const TopLevelTerms::Term& term) {
+            if (!failed) {
+                return;
+            }
+            const auto outcome = walk.walk(term.word, visitor);
+            if (!outcome) {
+                failed = std::unexpected(outcome.error());
+                return;
+            }
+            counts_.unreadable += outcome->unreadable;
+        },
+        [this](const UnreadableStretch&) { ++counts_.unreadable; }));
+    return failed;
+}
+
+}  // namespace beamdump::query

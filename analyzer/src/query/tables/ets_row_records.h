@@ -1,0 +1,34 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/model/dump.h>
+#include <libdump/model/process_context.h>
+#include <libdump/model/process_run.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace beamdump::query {
+
+/// Where a row's tuple is, and the words of its block from there on.
+struct EtsRowPlace {
+    std::uint64_t address = 0;
+    std::uint64_t words = 0;
+};
+
+/// One record of rows, and what their terms are read through.
+struct EtsRowRecord {
+    ProcessRun run;
+    std::unique_ptr<ProcessContext> context;
+};
+
+/// The record of rows at an offset. Non-owning: the dump must outlive it.
+Result<std::unique_ptr<EtsRowRecord>> open_ets_rows(Dump& dump, std::uint64_t offset);
+
+/// Tells the record's rows as they stand, until `visit` says that it needs no more. Whether it
+/// needed all.
+Result<bool> visit_ets_rows(Dump& dump, const EtsRowRecord& record,
+                            const std::function<bool(EtsRowPlace place)>& visit);
+
+}  // namespace beamdump::query
