@@ -4,7 +4,7 @@
 -module(planted).
 -behaviour(supervisor).
 -export([start/1, write/1, init/1, start_child/1, child/2, whole/2, part/2, garbage/2, holder/3,
-         mailbox/1, server/2, caller/3, run_old_code/0]).
+         keeper/4, mailbox/1, server/2, caller/3, run_old_code/0, literal/0]).
 
 -define(BYTES, 280000).
 
@@ -18,6 +18,7 @@ start(_Scale) ->
     new(planted_part, part, [Big]),
     new(planted_garbage, garbage, [?BYTES]),
     new(planted_holder, holder, [Target, Ref]),
+    new(planted_keeper, keeper, [Target, Ref, Big]),
     Mailbox = new(planted_mailbox, mailbox, []),
     Mailbox ! {planted, [{target, Target}]},
     run_old_code(),
@@ -88,6 +89,19 @@ holder(Owner, Target, Ref) ->
     ready(Owner),
     rest({planted_state, 7, #{id => 7, name => <<"planted name">>, Target => key},
           Many#{planted_key => "planted text"}}).
+
+%% Owns a table, and one whose rows cannot be read.
+keeper(Owner, Target, Ref, Big) ->
+    planted_table = ets:new(planted_table, [named_table, public]),
+    ets:insert(planted_table, [{key_one, {planted_row, [Target, Ref]}}, {key_two, Big}]),
+    planted_compressed = ets:new(planted_compressed, [named_table, public, compressed]),
+    ets:insert(planted_compressed, {key_three, {planted_row, lists:seq(1, 100)}}),
+    erlang:garbage_collect(),
+    ready(Owner),
+    rest(nothing).
+
+literal() ->
+    [planted_literal, {planted_row, in_code}].
 
 mailbox(Owner) ->
     ready(Owner),

@@ -106,6 +106,7 @@ class OfflineAnswers(unittest.TestCase):
                   for holder in self.ask("binaries", big, "--limit", "0")["holders"]}
         self.assertIn((self.pids["planted_whole"], 0, BYTES), places)
         self.assertIn((self.pids["planted_part"], 1000, 100), places)
+        self.assertIn((self.pids["planted_keeper"], 0, BYTES), places)
 
     def test_leaks(self):
         leaks = {leak["process"]["pid"]: leak
@@ -127,10 +128,17 @@ class OfflineAnswers(unittest.TestCase):
                         holder)
         self.assertEqual(places[self.pids["planted_mailbox"]],
                          ["message 0 -> element 2 -> item 1 -> element 2"])
+        self.assertEqual(places[self.pids["planted_keeper"]],
+                         ["row key_one of ETS table planted_table -> element 2 -> element 2 -> "
+                          "item 1"])
         self.assertIn("monitored_by", self.holders("planted_holder")[target])
         (reference,) = self.told["reference"][0]
+        holders = self.holders(reference)
         self.assertIn("dictionary planted_reference -> element 2",
-                      self.holders(reference)[self.pids["planted_holder"]])
+                      holders[self.pids["planted_holder"]])
+        self.assertEqual(holders[self.pids["planted_keeper"]],
+                         ["row key_one of ETS table planted_table -> element 2 -> element 2 -> "
+                          "item 2"])
 
     def test_waits(self):
         answer = self.ask("waits", "--limit", "0")
@@ -151,8 +159,22 @@ class OfflineAnswers(unittest.TestCase):
         self.assertEqual(self.ask("search", "{planted_state, 8, _, _}")["found"], 0)
         self.assertEqual(self.ask("search", "#{50 := 2500, 51 := 2500}")["found"], 0)
         texts = {term["term"] for term in self.ask("search", "--text", "planted text")["terms"]
-                 if term["process"]["pid"] == holder}
+                 if term.get("process", {}).get("pid") == holder}
         self.assertEqual(texts, {'"planted text"'})
+
+    def test_search_of_tables_and_literals(self):
+        answer = self.ask("search", "{planted_row, _}")
+        self.assertEqual({(term["root"], *term["path"]) for term in answer["terms"]},
+                         {("row key_one of ETS table planted_table", "element 2"),
+                          ("literal of module planted", "item 2")})
+        found = {term.get("table", term.get("module")): term for term in answer["terms"]}
+        self.assertEqual(found["planted_table"]["process"]["pid"], self.pids["planted_keeper"])
+        self.assertNotIn("process", found["planted"])
+        self.assertEqual((answer["holding_processes"], answer["holding_tables"],
+                          answer["holding_modules"]), (0, 1, 1))
+        # The third one is in a compressed table, which is said.
+        ended = tools.expect(tools.ask("search", self.dump, "{planted_row, _}"), 3)
+        self.assertIn("not searched: 1 row of compressed ETS tables", ended.diagnostics)
 
 
 if __name__ == "__main__":

@@ -121,6 +121,8 @@ ANSWERS = [
     (3, ["binaries", "sample", "--leaks"]),
     (3, ["refs", "sample", "<0.1.0>"]),
     (0, ["refs", "crash", "alpha"]),
+    (3, ["search", "tables", "[<0.77.0>]"]),
+    (3, ["refs", "tables", "<0.77.0>"]),
     (3, ["search", "sample", "{loop, _}"]),
     (3, ["search", "sample", "--text", "alp"]),
     (0, ["search", "sample", "no_such_atom"]),

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -50,6 +50,17 @@ std::string table_name(const EtsTableLine& table) {
     return table.name.value_or(table.id.value_or(fmt::format("{}", table.index)));
 }
 
+/// Where the words end that the dump has from an address on; 0 where it has none.
+std::uint64_t words_end(const RegionMap& literals, std::uint64_t address) {
+    for (const Region& region : literals.regions()) {
+        const auto before = (address - region.address) / kWordBytes;
+        if (address >= region.address && before < region.here) {
+            return region.address + region.here * kWordBytes;
+        }
+    }
+    return 0;
+}
+
 /// The text of a row's key, if it can be read.
 std::string key_text(TermContext& context, const TagScheme& scheme, EtsRowPlace place,
                      std::uint64_t position) {
@@ -79,7 +90,11 @@ Result<void> NodeSweep::rows(Dump& dump, SweepVisitor& visitor, const Begin& beg
     ASSIGN_OR_RETURN(const auto owners, owners_of(dump, tables));
     std::map<std::uint64_t, bool> whole;  // by table of which there are rows
     const EtsTableLine* at = nullptr;
+    std::set<std::uint64_t> seen;
     for (const auto offset : dump.trailer().ets_rows_offset()) {
+        if (!seen.insert(offset).second) {
+            continue;
+        }
         ASSIGN_OR_RETURN(const auto record, dump.reader().message_at<records::EtsRows>(
                                                 offset, format::RecordKind::kEtsRows));
         if (!record.has_table_index() || record.table_index() >= tables.size()) {
@@ -142,24 +157,32 @@ Result<void> NodeSweep::literals(Dump& dump, SweepVisitor& visitor, const Begin&
         return {};
     }
     ASSIGN_OR_RETURN(const auto* instances, dump.code().instances());
-    std::set<std::uint64_t> seen;
+    // By address; a module may have been written twice.
+    std::map<std::uint64_t, records::Module> areas;
     for (const auto& instance : *instances) {
-        ASSIGN_OR_RETURN(const auto module, dump.reader().message_at<records::Module>(
-                                                instance.offset, format::RecordKind::kModule));
-        const auto address = module.literal_area_address();
-        // Of a module that was written twice once.
-        if (!module.has_literal_area_address() || module.literal_area_end() <= address ||
-            !seen.insert(address).second) {
+        ASSIGN_OR_RETURN(auto module, dump.reader().message_at<records::Module>(
+                                          instance.offset, format::RecordKind::kModule));
+        if (module.has_literal_area_address()) {
+            areas[module.literal_area_address()] = std::move(module);
+        }
+    }
+    for (auto next = areas.begin(); next != areas.end();) {
+        const auto& [address, module] = *next++;
+        // No further than to the next area, and than the dump has words.
+        auto end = std::min(module.literal_area_end(), words_end(dump.literals(), address));
+        end = next == areas.end() ? end : std::min(end, next->first);
+        if (end <= address) {
             continue;
         }
         ++counts_.modules;
         begin({{}, std::nullopt, atom_text(dump, module.name_atom())});
-        RETURN_IF_ERROR(area(dump, module, visitor));
+        RETURN_IF_ERROR(area(dump, module, {address, end}, visitor));
     }
     return {};
 }
 
-Result<void> NodeSweep::area(Dump& dump, const records::Module& module, SweepVisitor& visitor) {
+Result<void> NodeSweep::area(Dump& dump, const records::Module& module, const HeapBlock& block,
+                             SweepVisitor& visitor) {
     ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
     const ProcessRun nothing;
     ProcessContext context(dump, nothing);
@@ -167,7 +190,6 @@ Result<void> NodeSweep::area(Dump& dump, const records::Module& module, SweepVis
     marks_.clear();
     visitor.look_through(context, scheme, words);
     TermWalk walk(scheme, words, marks_, TermWalk::Measure::kHeap, &space_);
-    const HeapBlock block{module.literal_area_address(), module.literal_area_end()};
     TopLevelTerms terms(scheme, words, [](std::uint64_t) { return false; }, &space_);
     RETURN_IF_ERROR(terms.add(block));
     HeapRoot root;

@@ -7,6 +7,7 @@
 #include <libdump/base/error.h>
 #include <libdump/base/scratch_space.h>
 #include <libdump/heap/address_marks.h>
+#include <libdump/heap/heap_scan.h>
 
 #include <cstdint>
 #include <functional>
@@ -48,7 +49,8 @@ class NodeSweep {
   private:
     Result<void> record(Dump& dump, std::uint64_t offset, const EtsTableLine& table,
                         SweepVisitor& visitor);
-    Result<void> area(Dump& dump, const records::Module& module, SweepVisitor& visitor);
+    Result<void> area(Dump& dump, const records::Module& module, const HeapBlock& block,
+                      SweepVisitor& visitor);
 
     ScratchSpace space_;
     AddressMarks marks_;

@@ -181,9 +181,11 @@ Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOpt
     summary.crash = crash_summary(dump);
     summary.memory = memory_summary(dump);
     NodeFacts facts(dump, file, options);
-    ASSIGN_OR_RETURN(const auto* node, facts.memory());
-    summary.memory.reported = node->categories;
-    summary.memory.parts = resident_parts(*node);
+    // What cannot be read of it is said by the findings that need it.
+    if (const auto node = facts.memory()) {
+        summary.memory.reported = (*node)->categories;
+        summary.memory.parts = resident_parts(**node);
+    }
     summary.processes = totals.has_processes() ? totals.processes() : dump.processes().size();
     summary.void_by_reason = void_counts(totals);
     summary.processes_void = void_total(totals);

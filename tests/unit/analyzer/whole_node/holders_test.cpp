@@ -3,6 +3,7 @@
 #include "query/holders/pattern.h"
 #include "query/holders/refs.h"
 #include "query/holders/search.h"
+#include "sample_tables.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -271,6 +272,61 @@ TEST_F(SearchTest, MatchesTermsAndTheirParts) {
     EXPECT_THAT(search("\"\\1\""), ElementsAre());
     EXPECT_EQ(answer_.read.sensitive, 1);
     EXPECT_EQ(answer_.read.inconsistent, 1);
+}
+
+TEST_F(SearchTest, RowsOfTablesToo) {
+    program_.put("tables.beamdump", sample_dump_with_tables());
+    const Ran found = program_.run({"search", "tables.beamdump", "[<0.77.0>]"});
+    EXPECT_EQ(found.status, 3);
+    EXPECT_THAT(found.out,
+                HasSubstr("<0.9.0> ?  row loop of ETS table 'Needs Quotes' -> element 2  2 words\n"
+                          "    [<0.77.0>]\n1 term in 0 processes and 1 ETS table\n"));
+    // Nothing is known of the second table's rows.
+    EXPECT_THAT(found.err, HasSubstr("not searched: rows of 1 ETS table that the dump lacks"));
+    EXPECT_THAT(found.err, HasSubstr("not searched: 1 row of compressed ETS tables"));
+    const Ran refs = program_.run({"refs", "tables.beamdump", "<0.77.0>"});
+    EXPECT_THAT(refs.out, HasSubstr("row loop of ETS table 'Needs Quotes' -> element 2 -> item 1"));
+    EXPECT_THAT(refs.out, HasSubstr("1 place in 0 processes and 1 ETS table"));
+}
+
+class LiteralTest : public SearchTest {
+  protected:
+    void SetUp() override {
+        SampleDump dump;
+        records::RunDirectory directory;
+        constexpr std::uint64_t kArea = 0x80000;
+        // [loop], {77, [loop]}: only the second is a term of its own.
+        *directory.add_region() = dump.builder().add_region(
+            format::OwnerKind::kNode, 0, format::RegionKind::kLiterals, kArea,
+            {atom_word(kLoopAtom), kNil, tuple_header(2), small_word(77), list_word(kArea)});
+        dump.builder().trailer().set_literals_directory_offset(
+            dump.builder().append(format::RecordKind::kRunDirectory, directory));
+        records::Module module;
+        module.set_name_atom(kAlphaAtom);
+        module.set_instance(records::MODULE_INSTANCE_CURRENT);
+        module.set_literal_area_address(kArea);
+        module.set_literal_area_end(kArea + 5 * 8);
+        records::ModuleIndexPage page;
+        auto* ref = page.add_module();
+        ref->set_name_atom(kAlphaAtom);
+        ref->set_code_start(0xA000);
+        ref->set_code_end(0xA100);
+        ref->set_offset(dump.builder().append(format::RecordKind::kModule, module));
+        dump.builder().trailer().add_module_index_offset(
+            dump.builder().append(format::RecordKind::kModuleIndexPage, page));
+        dump.add(alpha_process());
+        program_.put("literals.beamdump", dump.finish());
+    }
+};
+
+TEST_F(LiteralTest, AreSearched) {
+    const Ran found = program_.run({"search", "literals.beamdump", "[loop]"});
+    EXPECT_EQ(found.status, 0) << found.err;
+    EXPECT_EQ(found.out,
+              "-  literal of module alpha -> element 2  2 words\n"
+              "    [loop]\n1 term in 0 processes and the literals of 1 module\n");
+    EXPECT_THAT(program_.run({"search", "literals.beamdump", "77", "--json"}).out,
+                HasSubstr("\"module\": \"alpha\""));
 }
 
 TEST_F(SearchTest, TextAndUnknownAtoms) {

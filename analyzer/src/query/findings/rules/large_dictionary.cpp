@@ -4,6 +4,7 @@
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
 
 #include <fmt/format.h>
 
@@ -69,6 +70,10 @@ Result<std::vector<Sized>> look_at_all(NodeFacts& facts) {
 }  // namespace
 
 Result<RuleAnswer> large_dictionary_rule(NodeFacts& facts) {
+    if (is_of_crash_dump(facts.dump())) {
+        return fail(ErrorCode::kNotFound,
+                    "a crash dump does not count the entries of dictionaries");
+    }
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     RuleAnswer answer;
     ASSIGN_OR_RETURN(auto found, facts.full() ? look_at_all(facts)
