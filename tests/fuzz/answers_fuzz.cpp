@@ -40,11 +40,15 @@ Answer ask(const std::vector<std::string>& arguments) {
 const std::vector<std::vector<std::string>>& questions(const std::string& path) {
     static const std::vector<std::vector<std::string>> all = {
         {"summary", path, "--json"},
+        {"summary", path, "--json", "--findings", "full"},
         {"processes", path, "--json", "--limit", "0"},
+        {"processes", path, "--json", "--columns", "binaries,stack,heap,old_heap"},
         {"process", path, "alpha", "--json"},
         {"backtrace", path, "alpha"},
         {"backtrace", path, "alpha", "--lines"},
         {"messages", path, "alpha", "--json"},
+        {"messages", path, "alpha", "--json", "--by", "sender"},
+        {"search", path, "--text", "other", "--json"},
         {"dictionary", path, "alpha", "--json"},
         {"heap", path, "alpha", "--terms", "--retained", "--json"},
         {"crash-dump", path},

@@ -43,10 +43,16 @@ inline void run_commands(const std::filesystem::path& dump) {
         end == std::string::npos ? "<0.1.0>" : listed.substr(begin, end - begin + 1);
     run({"summary", path});
     run({"summary", path, "--json"});
+    run({"summary", path, "--findings", "full"});
     run({"processes", path, "--sort", "name", "--json"});
+    run({"processes", path, "--sort", "binaries", "--columns", "heap"});
+    run({"processes", path, "--sort", "ets"});
     run({"process", path, pid});
     run({"process", path, pid, "--json", "--sensitive"});
     run({"messages", path, pid, "--json"});
+    run({"messages", path, pid, "--by", "sender"});
+    run({"search", path, "{_, _}", "--limit", "3"});
+    run({"refs", path, pid});
     run({"dictionary", path, pid});
     run({"backtrace", path, pid});
     run({"backtrace", path, pid, "--lines", "--json"});
