@@ -28,8 +28,8 @@ struct MessagesOptions {
     std::uint64_t limit = 20;      ///< messages; 0: all
     std::size_t term_bytes = 200;  ///< of each message's text; 0: all
     bool histogram = true;
-    MessagesBy by = MessagesBy::kShape;
     bool sensitive = false;  ///< show the messages of a process flagged sensitive
+    MessagesBy by = MessagesBy::kShape;
 };
 
 struct ShapeCount {
