@@ -6,7 +6,6 @@
 %%   oracle FILE DIRECTORY  oracle:write(FILE, DIRECTORY), then the number of processes
 %%   sizes FILE    zoo_sizes:write(FILE), then the number of lines
 %%   facts FILE WHAT  node_facts:write(FILE, WHAT), then the number of lines
-%%   tables FILE   tables:write(FILE), then the number of tables
 %%   rows FILE     tables:rows(FILE), then the number of rows
 %%   watch         starts to watch for stops
 %%   gap           the longest stop seen since watch, in microseconds
@@ -82,8 +81,6 @@ reply([<<"facts">>, File, What]) ->
     integer_to_binary(node_facts:write(File, What));
 reply([<<"sizes">>, File]) ->
     integer_to_binary(zoo_sizes:write(File));
-reply([<<"tables">>, File]) ->
-    integer_to_binary(tables:write(File));
 reply([<<"rows">>, File]) ->
     integer_to_binary(tables:rows(File));
 reply([<<"watch">>]) ->

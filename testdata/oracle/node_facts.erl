@@ -16,7 +16,16 @@ facts(<<"ports">>) ->
       pid_to_list(info(Port, connected)), name(Port), integer_to_list(info(Port, input)),
       integer_to_list(info(Port, output)), integer_to_list(info(Port, queue_size)),
       os_pid(info(Port, os_pid))]
-     || Port <- erlang:ports(), info(Port, connected) =/= self()].
+     || Port <- erlang:ports(), info(Port, connected) =/= self()];
+%% ITEM=VALUE of ets:info/1 and of ets:info(Table, fixed), in the order of ets:all/0.
+facts(<<"tables">>) ->
+    Infos = [ets:info(Table) || Table <- ets:all()],
+    [table([{fixed, ets:info(proplists:get_value(id, Info), fixed)} | Info])
+     || Info <- Infos, is_list(Info)].
+
+table(Info) ->
+    [unicode:characters_to_binary(io_lib:format("~ts=~0tp", [Item, Value]))
+     || {Item, Value} <- Info].
 
 info(Port, What) ->
     {What, Value} = erlang:port_info(Port, What),

@@ -4,6 +4,8 @@
 %%   allocator.NAME.carriers, .carriers_size   of all instances, their pools included
 %%   blocks.NAME.count, .size      of all instances of all allocators: blocks of that allocator
 %%   segments.cached               of mseg_alloc
+%%   count.atoms, limit.atoms
+%%   count.modules, count.old      modules with current code, and with old code
 %% And peak(): large heaps and binaries that are gone when it returns.
 -module(node_memory).
 -export([describe/0, peak/0]).
@@ -11,7 +13,13 @@
 describe() ->
     Memory = [word(["memory.", name(Name)], Bytes) || {Name, Bytes} <- erlang:memory()],
     Areas = lists:flatmap(fun area/1, erlang:system_info(allocated_areas)),
-    lists:join($\s, Memory ++ Areas ++ allocators()).
+    lists:join($\s, Memory ++ Areas ++ allocators() ++ counts()).
+
+counts() ->
+    [word(["count.atoms"], erlang:system_info(atom_count)),
+     word(["limit.atoms"], erlang:system_info(atom_limit)),
+     word(["count.modules"], length([M || M <- erlang:loaded(), erlang:module_loaded(M)])),
+     word(["count.old"], length([M || M <- erlang:loaded(), erlang:check_old_code(M)]))].
 
 area({Name, Bytes}) -> [word(["area.", name(Name)], Bytes)];
 area({Name, Bytes, Used}) ->

@@ -1,7 +1,7 @@
-%% A node with ETS tables of every kind and option, filled and at rest. write/1 says what ets:info/1
-%% says of all tables of the node, rows/1 what is in those of this workload.
+%% A node with ETS tables of every kind and option, filled and at rest. rows/1 writes the rows of
+%% those of this workload.
 -module(tables).
--export([start/1, own/2, write/1, rows/1]).
+-export([start/1, own/2, rows/1]).
 
 -define(ROWS, 2000).
 
@@ -81,18 +81,6 @@ fill(Name, Options, Rows) ->
 row(N) ->
     {N, binary:copy(<<N:32>>, 1 + N rem 40), [N, a, {b, N}], N * 1.5, <<"small">>, #{k => N},
      N bsl 70, self(), "a literal", {}}.
-
-%% A line for each table, in the order of ets:all/0: ITEM=VALUE, with tabs between them.
-write(File) ->
-    Infos = [ets:info(Table) || Table <- ets:all()],
-    Lines = [line([{fixed, ets:info(proplists:get_value(id, Info), fixed)} | Info])
-             || Info <- Infos, is_list(Info)],
-    ok = file:write_file(File, Lines),
-    length(Lines).
-
-line(Info) ->
-    [lists:join($\t, [[atom_to_list(Item), $=, io_lib:format("~0tp", [Value])]
-                      || {Item, Value} <- Info]), $\n].
 
 %% A line for each row, as the VM prints it, behind the table's reference and a tab. A private
 %% table's rows cannot be asked for.

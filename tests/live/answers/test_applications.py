@@ -1,5 +1,7 @@
-"""Third-party applications: every process of RabbitMQ and ejabberd is in the dump with the facts of
-process_info, and its backtrace and terms as the VM prints them; the summary finds nothing to look at."""
+"""Third-party applications: every process of RabbitMQ, ejabberd and an application in Elixir is in the
+dump with the facts of process_info, and its backtrace and terms as the VM prints them; the node's
+memory, allocators, tables, atoms and modules are as the node says; the summary finds nothing
+to look at."""
 
 import pathlib
 import re
@@ -8,13 +10,13 @@ import subprocess
 import tempfile
 import unittest
 
-from support import applications, comparison, tools
+from support import applications, comparison, tools, whole_node
 from support.captured import details, listed
 from support.texts import Texts
 
 
 # At times many of their processes run, because of their own timers.
-ATTEMPTS = 3
+ATTEMPTS = 6
 
 
 class Applications(unittest.TestCase):
@@ -23,6 +25,8 @@ class Applications(unittest.TestCase):
         self.addCleanup(node.stop)
         scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         for attempt in range(ATTEMPTS):
+            if attempt > 0:
+                node.wait_until_quiet()
             dump = scratch / f"{name}-{attempt}.beamdump"
             before = node.ask("processes").split()
             tools.capture(node, dump, "--binary-bytes", "all")
@@ -45,12 +49,27 @@ class Applications(unittest.TestCase):
         self.assertEqual(node.ask(f"running {name}"), "true")
         self.cookie_is_not_in(dump, cookie)
         self.has_no_findings(dump)
+        self.whole_node(node, scratch)
 
     def has_no_findings(self, dump):
         """The node rests and is healthy."""
         answer = tools.analyze_json("summary", dump, "--findings", "full")
         self.assertEqual(answer["findings"], [])
         self.assertEqual(answer["findings_left_out"], [])
+
+    def whole_node(self, node, scratch):
+        whole_node.ask_tables(node, scratch)  # what the first questions need stays
+        tables = whole_node.ask_tables(node, scratch)
+        before = whole_node.ask_numbers(node)
+        dump = scratch / "node.beamdump"
+        tools.capture(node, dump)
+        told = whole_node.ask_numbers(node)
+        answer = whole_node.check_resident(self, dump)
+        whole_node.compare_categories(self, answer["categories"], told, before)
+        whole_node.compare_allocators(self, tools.analyze_json("allocators", dump), told,
+                                      before)
+        whole_node.compare_counts(self, dump, told)
+        whole_node.compare_tables(self, dump, tables, whole_node.ask_tables(node, scratch))
 
     def cookie_is_not_in(self, dump, cookie):
         """Neither as text nor as an Erlang string (a list cell of two words for each character)."""
@@ -68,6 +87,9 @@ class Applications(unittest.TestCase):
 
     def test_ejabberd(self):
         self.check("ejabberd", applications.start_ejabberd)
+
+    def test_elixir(self):
+        self.check("shop", applications.start_elixir)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Debian's rabbitmq-server and ejabberd, on loopback, with all their files in one directory."""
+"""Debian's rabbitmq-server, ejabberd and elixir, on loopback, with all their files in one directory."""
 
 from support.node import ApplicationStart, free_port
+from support.paths import ROOT
 from support.release import otp_root
 
 RABBITMQ_SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
@@ -76,3 +77,13 @@ def start_ejabberd():
         "ERL_LIBS": f"/{libraries[0].parents[1].relative_to(root)}",
     })
     return node, start.cookie
+
+
+def start_elixir():
+    """The node of testdata/elixir/shop.exs and its cookie."""
+    start = ApplicationStart()
+    command = ["elixir", "--sname", "beamdump_test@localhost", "--cookie", start.cookie,
+               "--erl", "-kernel inet_dist_use_interface {127,0,0,1}", "-pa", start.ebin,
+               "--no-halt", ROOT / "testdata" / "elixir" / "shop.exs",
+               start.directory / "control"]
+    return start.run(command, "shop", {}), start.cookie

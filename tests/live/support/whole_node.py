@@ -1,0 +1,130 @@
+"""What a dump tells about the whole node, against the node's own word: memory, tables, counts."""
+
+from support import tools
+from support.release import RELEASE
+
+MOST_OFF = 0.001
+MOST_LEFT_OUT = 0.05
+# What a question takes while it is answered: a process's heap, a socket's buffers, the answer.
+QUESTION_BYTES = 160 << 10
+MOST_UNEXPLAINED = 0.03
+# Categories that no question changes, and allocators whose blocks none changes.
+STILL_CATEGORIES = ("atom", "atom_used", "code", "ets")
+STILL_ALLOCATORS = ("ets_alloc", "literal_alloc")
+# On a stripped OTP 29 its one summand without a name cannot be found.
+UNKNOWN_CATEGORIES = {"ets"} if RELEASE == "29" else set()
+# Where an allocator has a carrier more, a question may have needed it.
+QUESTION_CARRIERS = 2
+FLAGS = {"true": True, "false": False}
+
+
+def ask_numbers(node):
+    """The numbers of node_memory.erl, by name."""
+    return {name: int(number) for name, number in
+            (word.split("=") for word in node.ask("node_memory").split())}
+
+
+def ask_tables(node, scratch):
+    """ets:info/1 of each table, by its reference, in the words of `ets --json`."""
+    path = scratch / "tables"
+    count = int(node.ask(f"facts {path} tables"))
+    tables = [_table(line) for line in path.read_text().splitlines()]
+    if len(tables) != count:
+        raise AssertionError(f"{count} tables, {len(tables)} lines")
+    return {table["id"]: table for table in tables}
+
+
+def unquoted(atom):
+    """io_lib quotes fewer atoms than the VM: not those with @."""
+    return atom.strip("'")
+
+
+def _table(line):
+    info = dict(item.split("=", 1) for item in line.split("\t"))
+    return {"id": info["id"], "name": unquoted(info["name"]), "named_table": FLAGS[info["named_table"]],
+            "type": info["type"], "owner": info["owner"], "heir": info["heir"],
+            "keypos": int(info["keypos"]), "protection": info["protection"],
+            "size": int(info["size"]), "memory_words": int(info["memory"]),
+            "read_concurrency": FLAGS[info["read_concurrency"]],
+            "write_concurrency": info["write_concurrency"],
+            "decentralized_counters": FLAGS[info["decentralized_counters"]],
+            "compressed": FLAGS[info["compressed"]], "fixed": FLAGS[info["fixed"]]}
+
+
+def compare_categories(test, ours, told, before=None):
+    """erlang:memory/0, and ours of `memory --json`. before: see compare_allocators()."""
+    before = told if before is None else before
+    theirs = {name.removeprefix("memory."): number for name, number in told.items()
+              if name.startswith("memory.")}
+    test.assertEqual(set(theirs) - set(ours), UNKNOWN_CATEGORIES)
+    test.assertEqual(list(ours), [name for name in theirs if name in ours])
+    still = [name for name in STILL_CATEGORIES
+             if name in ours and before[f"memory.{name}"] == theirs[name]]
+    test.assertGreater(len(still), 1)
+    test.assertEqual({name: ours[name] for name in still}, {name: theirs[name] for name in still})
+    off = abs(ours["total"] - theirs["total"])
+    print(f"OTP {RELEASE}: total {ours['total']}, {off / theirs['total']:.4%} off", flush=True)
+    test.assertLessEqual(off, max(QUESTION_BYTES, MOST_OFF * theirs["total"]))
+    for name, bytes_ in ours.items():
+        test.assertAlmostEqual(bytes_, theirs[name], delta=QUESTION_BYTES, msg=name)
+
+
+def compare_allocators(test, answer, told, before=None):
+    """erlang:system_info({allocator, _}), and the answer of `allocators --json`. before: of a node
+    that works, what it told before the capture: what changed meanwhile is not compared exactly."""
+    before = told if before is None else before
+    lines = {line["name"]: line for line in answer["allocators"]}
+    theirs = {name.split(".")[1] for name in told if name.startswith("allocator.")
+              and not name.startswith("allocator.test_alloc")}
+    test.assertEqual(set(lines), theirs)
+    for name, line in lines.items():
+        blocks = f"blocks.{name}.size"
+        exact = name in STILL_ALLOCATORS and before.get(blocks) == told.get(blocks)
+        test.assertAlmostEqual(line["carriers"], told[f"allocator.{name}.carriers"], msg=name,
+                               delta=0 if exact else QUESTION_CARRIERS)
+        test.assertAlmostEqual(line["block_bytes"], told.get(blocks, 0), msg=name,
+                               delta=0 if exact else QUESTION_BYTES)
+        size = f"allocator.{name}.carriers_size"
+        if line["carriers"] == told[f"allocator.{name}.carriers"] and before[size] == told[size]:
+            test.assertEqual(line["carrier_bytes"], told[size])
+        test.assertLessEqual(line["resident_bytes"], line["carrier_bytes"])
+
+
+def check_resident(test, dump):
+    """The parts of resident memory add up, and little of it is unexplained. Gives the answer."""
+    answer = tools.analyze_json("memory", dump)
+    test.assertEqual(sum(part["bytes"] for part in answer["resident_parts"]),
+                     answer["resident_bytes"])
+    share = answer["unexplained_bytes"] / answer["resident_bytes"]
+    print(f"OTP {RELEASE}: {answer['resident_bytes']} resident, {share:.2%} unexplained",
+          flush=True)
+    test.assertLessEqual(share, MOST_UNEXPLAINED)
+    return answer
+
+
+def compare_tables(test, dump, before, after):
+    """`ets --json`, and what the node told before and after the capture: tables that it told the
+    same of both times are compared."""
+    answer = tools.analyze_json("ets", dump, "--limit", "0")
+    found = {table["id"]: table for table in answer["tables"]}
+    test.assertEqual(len(found), answer["total"])
+    still = {identity: table for identity, table in before.items()
+             if after.get(identity) == table}
+    left_out = len(before.keys() | after.keys()) - len(still)
+    print(f"OTP {RELEASE}: {len(still)} tables compared, {left_out} left out: they changed",
+          flush=True)
+    test.assertLessEqual(left_out, MOST_LEFT_OUT * len(before))
+    test.assertEqual(still.keys() - found.keys(), set())
+    for identity, table in still.items():
+        ours = {item: found[identity].get(item) for item in table}
+        test.assertEqual(ours | {"name": unquoted(ours["name"])}, table)
+    return answer
+
+
+def compare_counts(test, dump, told):
+    atoms = tools.analyze_json("atoms", dump, "--limit", "1")
+    test.assertEqual(atoms["count"], told["count.atoms"])
+    test.assertEqual(atoms["limit"], told["limit.atoms"])
+    modules = tools.analyze_json("modules", dump, "--limit", "1")
+    test.assertEqual(modules["total"] - modules["old"], told["count.modules"])
+    test.assertEqual(modules["old"], told["count.old"])
