@@ -2,14 +2,19 @@
 #include "cli/every_process.h"
 #include "cli/output_file.h"
 #include "cli/shared_options.h"
+#include "query/things/stack_profile.h"
 #include "query/things/things.h"
+#include "render/export/profiles.h"
+#include "render/export/sqlite_file.h"
 #include "render/export/thing_writers.h"
 #include "render/shared/sink_output.h"
 
+#include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -28,33 +33,54 @@ class ExportCommand final : public Command {
     }
 
     void add_options(CLI::App& app) override {
-        app.add_option("FORMAT", format_, "json or ndjson")->required();
-        app.add_option("DUMP", dumps_, "The dump; several of them for ndjson")->required();
+        app.add_option("FORMAT", format_,
+                       "json, ndjson or sqlite: facts; folded, speedscope or pprof: stacks of all "
+                       "processes; dot: a graph of processes, for Graphviz")
+            ->required();
+        app.add_option("DUMP", dumps_, "The dump; for ndjson and sqlite also several")->required();
         app.add_option("--detail", detail_,
-                       "facts (the node and its tables), processes (also a list of them) or stacks "
-                       "(also what is read of each process). json: processes; else stacks")
+                       "Of json, ndjson and sqlite: facts (the node and its tables), processes "
+                       "(also a list of them) or stacks (also what is read of each). json: "
+                       "processes; else stacks")
             ->option_text("LEVEL");
-        limit_option_ = add_count(app, "--limit", options_.limit,
-                                  "Of each kind, the N largest (0: all; json: 20, else 0)");
+        limit_option_ =
+            add_count(app, "--limit", options_.limit,
+                      "Of json, ndjson and sqlite: of each kind the N largest (0: all; json: 20, "
+                      "else 0)");
+        app.add_option("--weight", weight_,
+                       "Of folded, speedscope and pprof: what a process counts, count (default: "
+                       "1), memory (its bytes) or queue (its messages)")
+            ->option_text("WHAT");
         app.add_flag("--sensitive", options_.sensitive,
                      "Also read processes that are flagged sensitive");
-        add_output(app, output_, "The file to write; - (default): standard output");
+        add_output(app, output_,
+                   "The file to write; - (default): standard output. sqlite needs one, and adds "
+                   "to it");
     }
 
     Result<void> check_options() override {
-        constexpr std::array<std::string_view, 2> kFormats = {"json", "ndjson"};
-        if (std::ranges::find(kFormats, format_) == kFormats.end()) {
+        const auto* known = std::ranges::find(kFormats, format_, &NamedFormat::name);
+        if (known == kFormats.end()) {
             return fail(ErrorCode::kUsage,
-                        fmt::format("\"{}\" is not a format: they are json and ndjson", format_));
+                        fmt::format("\"{}\" is not a format: they are json, ndjson, sqlite, "
+                                    "folded, speedscope, pprof and dot",
+                                    format_));
         }
-        const bool document = format_ == "json";
-        if (document && dumps_.size() > 1) {
-            return fail(ErrorCode::kUsage, "only ndjson holds several dumps");
+        kind_ = known->kind;
+        const bool lists = kind_ == Kind::kNdjson || kind_ == Kind::kSqlite;
+        if (!lists && dumps_.size() > 1) {
+            return fail(ErrorCode::kUsage,
+                        fmt::format("{} holds one dump; ndjson and sqlite hold several", format_));
         }
+        if (kind_ == Kind::kSqlite && output_.path == "-") {
+            return fail(ErrorCode::kUsage, "sqlite writes a file: name it with -o");
+        }
+        const bool document = kind_ == Kind::kJson;
         if (detail_.empty()) {
             detail_ = document ? "processes" : "stacks";
         }
         ASSIGN_OR_RETURN(options_.detail, query::parse_detail(detail_));
+        ASSIGN_OR_RETURN(profile_.weight, query::parse_stack_weight(weight_));
         if (document && limit_option_->count() == 0) {
             constexpr std::uint64_t kForTickets = 20;
             options_.limit = kForTickets;
@@ -64,6 +90,12 @@ class ExportCommand final : public Command {
 
     Result<Outcome> run(Invocation& invocation) override {
         options_.limits = invocation.limits();
+        if (kind_ == Kind::kSqlite) {
+            return write_sqlite(invocation);
+        }
+        if (kind_ == Kind::kPprof && output_.path == "-" && invocation.out().is_terminal()) {
+            return fail(ErrorCode::kUsage, "pprof is not text: name a file with -o");
+        }
         ASSIGN_OR_RETURN(const auto sink, open_sink(output_, invocation.out()));
         auto outcome = write(invocation, *sink);
         if (!outcome) {
@@ -73,16 +105,33 @@ class ExportCommand final : public Command {
     }
 
   private:
+    enum class Kind : std::uint8_t {
+        kJson,
+        kNdjson,
+        kSqlite,
+        kFolded,
+        kSpeedscope,
+        kPprof,
+        kDot,
+    };
+    struct NamedFormat {
+        std::string_view name;
+        Kind kind;
+    };
+    static constexpr std::array<NamedFormat, 7> kFormats = {{{"json", Kind::kJson},
+                                                             {"ndjson", Kind::kNdjson},
+                                                             {"sqlite", Kind::kSqlite},
+                                                             {"folded", Kind::kFolded},
+                                                             {"speedscope", Kind::kSpeedscope},
+                                                             {"pprof", Kind::kPprof},
+                                                             {"dot", Kind::kDot}}};
+
     Result<Outcome> write(Invocation& invocation, ByteSink& sink) {
         Outcome outcome;
         render::SinkOutput out(sink);
         for (const std::string& file : dumps_) {
             ASSIGN_OR_RETURN(const auto dump, open(invocation, file));
-            const auto facts = query::dump_facts(*dump, file);
-            ASSIGN_OR_RETURN(const auto one, format_ == "json"
-                                                 ? write_document(invocation, *dump, file, out)
-                                                 : visit(invocation, *dump, file,
-                                                         *render::ndjson_writer(out, facts)));
+            ASSIGN_OR_RETURN(const auto one, write_one(invocation, *dump, file, out, sink));
             outcome.incomplete = outcome.incomplete || one.incomplete;
         }
         out.flush();
@@ -90,6 +139,80 @@ class ExportCommand final : public Command {
             return std::unexpected(*out.error());
         }
         RETURN_IF_ERROR(sink.commit());
+        return outcome;
+    }
+
+    Result<Outcome> write_one(Invocation& invocation, Dump& dump, const std::string& file,
+                              render::Output& out, ByteSink& sink) {
+        switch (kind_) {
+            case Kind::kJson:
+                return write_document(invocation, dump, file, out);
+            case Kind::kNdjson:
+                return visit(invocation, dump, file,
+                             *render::ndjson_writer(out, query::dump_facts(dump, file)));
+            case Kind::kDot:
+                return write_graph(invocation, dump, file, out);
+            default:
+                return write_profile(invocation, dump, file, out, sink);
+        }
+    }
+
+    Result<Outcome> write_sqlite(Invocation& invocation) {
+        ASSIGN_OR_RETURN(const auto database,
+                         render::SqliteFile::open(output_.path, output_.force));
+        Outcome outcome;
+        for (const std::string& file : dumps_) {
+            ASSIGN_OR_RETURN(const auto dump, open(invocation, file));
+            const auto rows = database->add(query::dump_facts(*dump, file));
+            ASSIGN_OR_RETURN(const auto one, visit(invocation, *dump, file, *rows));
+            outcome.incomplete = outcome.incomplete || one.incomplete;
+        }
+        RETURN_IF_ERROR(database->commit());
+        return outcome;
+    }
+
+    Result<Outcome> write_graph(Invocation& invocation, Dump& dump, const std::string& file,
+                                render::Output& out) {
+        const auto graph = render::dot_graph(out, query::dump_facts(dump, file));
+        ReadingProgress progress(invocation, "reading processes");
+        options_.progress = progress.callback();
+        const auto read = query::visit_graph(dump, file, options_, *graph);
+        progress.end();
+        if (!read) {
+            return std::unexpected(read.error());
+        }
+        graph->finish();
+        return report_processes_read(invocation, *read);
+    }
+
+    Result<Outcome> write_profile(Invocation& invocation, Dump& dump, const std::string& file,
+                                  render::Output& out, ByteSink& sink) {
+        ReadingProgress progress(invocation, "reading stacks");
+        profile_.lines = kind_ != Kind::kFolded;
+        profile_.sensitive = options_.sensitive;
+        profile_.limits = options_.limits;
+        profile_.progress = progress.callback();
+        const auto profile = query::StackProfile::make(dump, profile_);
+        progress.end();
+        if (!profile) {
+            return std::unexpected(profile.error());
+        }
+        const auto facts = query::dump_facts(dump, file);
+        if (kind_ == Kind::kFolded) {
+            render::folded_stacks(out, *profile);
+        } else if (kind_ == Kind::kSpeedscope) {
+            render::speedscope_profile(out, *profile, facts, profile_.weight);
+        } else {
+            RETURN_IF_ERROR(render::pprof_profile(sink, *profile, facts, profile_.weight));
+        }
+        if (profile->unweighted() > 0) {
+            invocation.report(
+                fmt::format("left out: {} of which the dump does not say the {}",
+                            counted(profile->unweighted(), "process", "processes"),
+                            profile_.weight == query::StackWeight::kMemory ? "memory" : "queue"));
+        }
+        auto outcome = report_processes_read(invocation, profile->read());
+        outcome.incomplete = outcome.incomplete || profile->unweighted() > 0;
         return outcome;
     }
 
@@ -102,7 +225,7 @@ class ExportCommand final : public Command {
     Result<Outcome> write_document(Invocation& invocation, Dump& dump, const std::string& file,
                                    render::Output& out) {
         const auto document = render::json_document(out, query::dump_facts(dump, file));
-        auto outcome = visit(invocation, dump, file, *document);
+        ASSIGN_OR_RETURN(const auto outcome, visit(invocation, dump, file, *document));
         document->finish();
         return outcome;
     }
@@ -129,9 +252,12 @@ class ExportCommand final : public Command {
     std::string format_;
     std::vector<std::string> dumps_;
     std::string detail_;
+    std::string weight_ = "count";
+    Kind kind_ = Kind::kJson;
     CLI::Option* limit_option_ = nullptr;
     OutputChoice output_;
     query::ThingsOptions options_;
+    query::StackProfileOptions profile_;
 };
 
 }  // namespace

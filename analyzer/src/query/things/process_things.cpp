@@ -153,4 +153,14 @@ Result<ProcessesRead> visit_process_things(Dump& dump, const ThingsOptions& opti
     return counts;
 }
 
+Result<ProcessesRead> visit_process_edges(Dump& dump, const ThingsOptions& options,
+                                          ThingVisitor& visitor) {
+    RETURN_IF_ERROR(visit_parents(dump, options, std::nullopt, visitor));
+    RETURN_IF_ERROR(visit_waits(dump, options, std::nullopt, visitor));
+    RETURN_IF_ERROR(visitor.begin(link_kind(), std::nullopt));
+    return visit_processes(
+        dump, {.sensitive = options.sensitive, .progress = options.progress},
+        [&](OpenedProcess& process) { return visit_links(dump, process, visitor); });
+}
+
 }  // namespace beamdump::query

@@ -16,4 +16,8 @@ using Chosen = std::optional<std::unordered_set<std::string>>;
 Result<ProcessesRead> visit_process_things(Dump& dump, const ThingsOptions& options,
                                            const Chosen& chosen, ThingVisitor& visitor);
 
+/// Parents, waits and links alone, of all processes.
+Result<ProcessesRead> visit_process_edges(Dump& dump, const ThingsOptions& options,
+                                          ThingVisitor& visitor);
+
 }  // namespace beamdump::query

@@ -72,7 +72,7 @@ constexpr std::array kAllocator = {text("name"),
 constexpr std::array kGroup = {text("group_by"), text("name"),        count("count"),
                                count("memory"),  count("reductions"), count("message_queue_len"),
                                text("largest")};
-constexpr std::array kAtomGroup = {text("atoms"), count("count"), count("bytes"), text("newest"),
+constexpr std::array kAtomGroup = {text("pattern"), count("count"), count("bytes"), text("newest"),
                                    count("newest_index")};
 constexpr std::array kModule = {text("name"),        text("instance"),       text("code_start"),
                                 count("code_bytes"), count("literal_bytes"), count("functions"),

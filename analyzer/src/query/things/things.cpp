@@ -83,6 +83,11 @@ class Things {
         return read;
     }
 
+    Result<ProcessesRead> graph() {
+        RETURN_IF_ERROR(processes());
+        return visit_process_edges(dump_, options_, visitor_);
+    }
+
   private:
     Result<void> begin(const ThingKind& kind, std::optional<std::uint64_t> total = std::nullopt) {
         return visitor_.begin(kind, total);
@@ -190,11 +195,16 @@ class Things {
         ASSIGN_OR_RETURN(const auto answer, atom_report(dump_, file_, atoms));
         RETURN_IF_ERROR(begin(atom_group_kind(), answer.groups));
         for (const auto& group : answer.largest_groups) {
-            RETURN_IF_ERROR(visitor_.thing(
-                atom_group_kind(), {cell(group.name), cell(group.count), cell(group.bytes),
-                                    cell(group.newest), cell(std::uint64_t{group.newest_index})}));
+            RETURN_IF_ERROR(visitor_.thing(atom_group_kind(),
+                                           {cell(group.name), cell(group.count), cell(group.bytes),
+                                            cell(group.newest), atom_number(group.newest_index)}));
         }
         return {};
+    }
+
+    /// A crash dump's atoms are numbered as they are read.
+    [[nodiscard]] Cell atom_number(std::uint32_t index) const {
+        return is_of_crash_dump(dump_) ? Cell() : cell(std::uint64_t{index});
     }
 
     Result<void> modules() {
@@ -314,9 +324,8 @@ class Things {
         Result<void> done;
         const auto visit = [&](std::uint32_t index, const std::string& text) {
             if (done) {
-                done = visitor_.thing(atom_kind(),
-                                      {cell(std::uint64_t{index}), cell(quoted_atom(text)),
-                                       cell(std::uint64_t{text.size()})});
+                done = visitor_.thing(atom_kind(), {atom_number(index), cell(quoted_atom(text)),
+                                                    cell(std::uint64_t{text.size()})});
             }
         };
         RETURN_IF_ERROR(dump_.atoms().visit_newest_first(visit));
@@ -357,6 +366,13 @@ Result<std::optional<ProcessesRead>> visit_things(Dump& dump, const std::string&
                                                   const ThingsOptions& options,
                                                   ThingVisitor& visitor) {
     return Things(dump, file, options, visitor).visit();
+}
+
+Result<ProcessesRead> visit_graph(Dump& dump, const std::string& file, const ThingsOptions& options,
+                                  ThingVisitor& visitor) {
+    ThingsOptions all = options;
+    all.limit = 0;
+    return Things(dump, file, all, visitor).graph();
 }
 
 }  // namespace beamdump::query

@@ -64,4 +64,8 @@ Result<std::optional<ProcessesRead>> visit_things(Dump& dump, const std::string&
                                                   const ThingsOptions& options,
                                                   ThingVisitor& visitor);
 
+/// Tells the visitor processes, parents, waits and links alone. `limit` is not regarded.
+Result<ProcessesRead> visit_graph(Dump& dump, const std::string& file, const ThingsOptions& options,
+                                  ThingVisitor& visitor);
+
 }  // namespace beamdump::query

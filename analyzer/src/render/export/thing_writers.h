@@ -19,4 +19,12 @@ class JsonDocument : public query::ThingVisitor {
 };
 std::unique_ptr<JsonDocument> json_document(Output& output, const query::DumpFacts& facts);
 
+/// A graph for Graphviz of the things of visit_graph(): processes, with edges to their parents, to
+/// linked processes and to those that they wait for. finish() ends it. Memory: 200 bytes an edge.
+class DotGraph : public query::ThingVisitor {
+  public:
+    virtual void finish() = 0;
+};
+std::unique_ptr<DotGraph> dot_graph(Output& output, const query::DumpFacts& facts);
+
 }  // namespace beamdump::render
