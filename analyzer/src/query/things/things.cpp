@@ -121,6 +121,7 @@ class Things {
                                          inferred(summary),
                                          unverified(facts),
                                          summary.crash ? cell(summary.crash->slogan) : Cell(),
+                                         summary.crash ? cell(summary.crash->date) : Cell(),
                                          cell(summary.processes),
                                          cell(summary.processes_void),
                                          cell(summary.messages),

@@ -112,8 +112,8 @@ class Connection {
 };
 
 /// The cells that tell one dump from another, of its row.
-constexpr std::array<std::string_view, 4> kIdentity = {"boot_us", "os_pid", "processes",
-                                                       "reductions"};
+constexpr std::array<std::string_view, 5> kIdentity = {"boot_us", "crash_date", "os_pid",
+                                                       "processes", "reductions"};
 
 class DumpRows final : public query::ThingVisitor {
   public:
