@@ -55,7 +55,7 @@ class ExportCommand final : public Command {
                      "Also read processes that are flagged sensitive");
         add_output(app, output_,
                    "The file to write; - (default): standard output. sqlite needs one, and adds "
-                   "to it");
+                   "to it; there, --force replaces the same dump");
     }
 
     Result<void> check_options() override {
