@@ -60,6 +60,11 @@ inline void run_commands(const std::filesystem::path& dump) {
     run({"sections", path});
     run({"diff", path, path});
     run({"crash-dump", path});
+    run({"export", "ndjson", path, "--sensitive"});
+    run({"export", "json", path, "--detail", "stacks"});
+    for (const char* format : {"folded", "speedscope", "pprof", "dot"}) {
+        run({"export", format, path});
+    }
 }
 
 }  // namespace beamdump::test

@@ -24,6 +24,7 @@ namespace beamdump::cli {
     COMMAND(memory)                \
     COMMAND(allocators)            \
     COMMAND(sections)              \
+    COMMAND(export)                \
     COMMAND(crash_dump)            \
     COMMAND(convert)
 

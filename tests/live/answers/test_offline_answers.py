@@ -2,11 +2,15 @@
 of binaries, pids and references, terms by a pattern. The dump is made first, the node asked then."""
 
 import collections
+import contextlib
+import json
 import pathlib
+import sqlite3
+import subprocess
 import tempfile
 import unittest
 
-from support import tools
+from support import exported, schemas, tools
 from support.node import start_workload
 
 BYTES = 280000
@@ -50,6 +54,45 @@ class OfflineAnswers(unittest.TestCase):
         self.assertEqual((group["atoms"], group["count"], group["newest"]),
                          ("planted_param_N", 500, "planted_param_500"))
         self.assertEqual(group["bytes"], sum(len(f"planted_param_{n}") for n in range(1, 501)))
+
+    def export(self, form, *words, dump=None):
+        file = self.dump.with_suffix(f".{form}")
+        tools.expect(tools.analyze("export", form, dump or self.dump, "--force", "-o", file, *words),
+                     0, 3)
+        return file
+
+    def test_exports_have_what_the_commands_say(self):
+        text = self.dump.with_name("erl_crash.dump")
+        tools.expect(tools.analyze("crash-dump", self.dump, "-o", text), 0, 3)
+        types, kinds = {}, {}
+        for dump in (self.dump, text):
+            def ask(*words, may_fail=False, dump=dump):
+                ended = tools.ask(words[0], dump, *words[1:], "--json")
+                return None if may_fail and ended.status == 1 else tools.parse(ended)
+            lines = [json.loads(line) for line in
+                     self.export("ndjson", dump=dump).read_text().splitlines()]
+            exported.compare(self, lines, ask)
+            kinds[dump] = {line["kind"] for line in lines}
+            for line in lines:
+                for field, value in line.items():
+                    self.assertIs(types.setdefault(field, type(value)), type(value), line)
+            with contextlib.closing(sqlite3.connect(self.export("sqlite", dump=dump))) as base:
+                base.row_factory = sqlite3.Row
+                (row,) = base.execute("SELECT max(id) AS id FROM dumps")
+                exported.compare_sqlite(self, base, row["id"], lines)
+            tree = {line["pid"]: line["parent"] for line in lines if line["kind"] == "parent"}
+            for (child,) in self.told["child"]:
+                self.assertIn(child, tree)
+            schemas.validate(json.loads(self.export("json", dump=dump).read_text()), "export")
+        self.assertLessEqual({"parent", "binary", "frame", "link", "monitor"}, kinds[self.dump])
+        # The text that `crash-dump` writes has no sections of these.
+        self.assertEqual(kinds[self.dump] - kinds[text],
+                         {"allocator", "ets_table", "port", "resident"})
+        self.assertLess(kinds[text], kinds[self.dump])
+        folded = exported.folded(self.export("folded", "--weight", "memory").read_text())
+        self.assertEqual(sum(folded.values()), self.ask("summary")["memory"]["processes"])
+        drawn = subprocess.run(["dot", "-Tplain", self.export("dot")], capture_output=True)
+        self.assertEqual((drawn.returncode, drawn.stderr), (0, b""))
 
     def test_modules(self):
         answer = self.ask("modules", "--limit", "0", "--users")

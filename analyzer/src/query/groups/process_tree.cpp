@@ -23,7 +23,7 @@ class Forest {
   public:
     Forest(Dump& dump, const TreeOptions& options) : dump_(dump), options_(options) {}
 
-    Result<void> read(ProcessTree& answer) {
+    Result<void> read(ProcessesRead& counts) {
         RETURN_IF_ERROR(read_index());
         ASSIGN_OR_RETURN(scheme_, node_scheme(dump_));
         ASSIGN_OR_RETURN(const auto ancestors, AncestorReader::make(dump_));
@@ -48,11 +48,11 @@ class Forest {
             return set_parent(process.run.owner_id(),
                               parent == kNone ? parent_of(process.run.process) : parent);
         };
-        ASSIGN_OR_RETURN(answer.read, visit_processes(dump_,
-                                                      {.sensitive = options_.sensitive,
-                                                       .progress = options_.progress,
-                                                       .withheld = withheld},
-                                                      visit));
+        ASSIGN_OR_RETURN(counts, visit_processes(dump_,
+                                                 {.sensitive = options_.sensitive,
+                                                  .progress = options_.progress,
+                                                  .withheld = withheld},
+                                                 visit));
         if (options_.links) {
             span_links();
         }
@@ -69,6 +69,22 @@ class Forest {
     [[nodiscard]] std::uint32_t number_of_owner(std::uint64_t owner) const {
         const auto known = by_owner_.find(owner);
         return known == by_owner_.end() ? kNone : known->second;
+    }
+
+    /// Owner ids of each process that has a parent, and of the parent.
+    [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> parents() const {
+        std::vector<std::uint64_t> owners(parent_.size());
+        for (const auto& [owner, number] : by_owner_) {
+            owners[number] = owner;
+        }
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
+        for (const auto& [owner, number] : by_owner_) {
+            if (parent_[number] != kNone) {
+                pairs.emplace_back(owner, owners[parent_[number]]);
+            }
+        }
+        std::ranges::sort(pairs);
+        return pairs;
     }
 
   private:
@@ -314,7 +330,7 @@ Result<ProcessTree> process_tree(Dump& dump, const std::string& file, const Tree
     answer.links = options.links;
     answer.total = dump.processes().size();
     Forest forest(dump, options);
-    RETURN_IF_ERROR(forest.read(answer));
+    RETURN_IF_ERROR(forest.read(answer.read));
     answer.roots = forest.roots().size();
     std::vector<std::uint32_t> roots = forest.roots();
     if (!options.root.empty()) {
@@ -322,6 +338,14 @@ Result<ProcessTree> process_tree(Dump& dump, const std::string& file, const Tree
         roots = {forest.number_of_owner(row.owner_id())};
     }
     ASSIGN_OR_RETURN(answer.lines, Listing(dump, forest, options).lines(roots));
+    return answer;
+}
+
+Result<ProcessParents> process_parents(Dump& dump, const TreeOptions& options) {
+    ProcessParents answer;
+    Forest forest(dump, options);
+    RETURN_IF_ERROR(forest.read(answer.read));
+    answer.pairs = forest.parents();
     return answer;
 }
 

@@ -315,4 +315,14 @@ Result<Waits> find_waits(Dump& dump, const std::string& file, const WaitsOptions
     return answer;
 }
 
+Result<std::vector<WaitEdge>> wait_edges(Dump& dump, const WaitsOptions& options) {
+    WaitGraph graph(dump);
+    RETURN_IF_ERROR(graph.read(options));
+    std::vector<WaitEdge> edges;
+    for (const auto& [waiter, target] : graph.edges()) {
+        edges.push_back({waiter, target.name});
+    }
+    return edges;
+}
+
 }  // namespace beamdump::query

@@ -48,4 +48,12 @@ struct Waits {
 /// are. Reads the top of all stacks, and monitors. Memory: 100 bytes a waiting process.
 Result<Waits> find_waits(Dump& dump, const std::string& file, const WaitsOptions& options);
 
+/// A process that waits, and for whom: a pid, port, registered name or {name,node}.
+struct WaitEdge {
+    std::uint64_t owner_id = 0;
+    std::string waits_for;
+};
+/// All of them, by process, as find_waits() finds them.
+Result<std::vector<WaitEdge>> wait_edges(Dump& dump, const WaitsOptions& options);
+
 }  // namespace beamdump::query

@@ -40,16 +40,7 @@ FrameLine frame_line(Dump& dump, const TagScheme& scheme, const StackFrame& fram
     }
     line.continued = frame.continued;
     line.cut_short = frame.cut_short;
-    if (frame.location) {
-        if (frame.location->function) {
-            line.function = function_text(dump, *frame.location->function);
-            line.offset = frame.code_address - frame.location->mfa_start;
-        } else {
-            line.function = frame.location->code_point;
-        }
-        line.file = frame.location->file;
-        line.line = frame.location->line;
-    }
+    name_frame(dump, frame, line);
     for (const FrameRegister& from : frame.registers) {
         line.registers.push_back(register_line(dump, from));
     }
@@ -63,6 +54,20 @@ void add(Gaps& gaps, const PrintStatistics& statistics) {
 }
 
 }  // namespace
+
+void name_frame(Dump& dump, const StackFrame& frame, FrameLine& line) {
+    if (!frame.location) {
+        return;
+    }
+    if (frame.location->function) {
+        line.function = function_text(dump, *frame.location->function);
+        line.offset = frame.code_address - frame.location->mfa_start;
+    } else {
+        line.function = frame.location->code_point;
+    }
+    line.file = frame.location->file;
+    line.line = frame.location->line;
+}
 
 Backtrace::Backtrace(Dump& dump, std::unique_ptr<OpenedProcess> process, BacktraceOptions options)
     : dump_(&dump),

@@ -52,6 +52,9 @@ struct FrameLine {
     bool cut_short = false;
 };
 
+/// The function of a frame, or the VM's text for its code address, and its line, if known.
+void name_frame(Dump& dump, const StackFrame& frame, FrameLine& line);
+
 /// A process's stack, as the VM's own text or as frames. Output is in pieces: memory does not
 /// depend on the length of the stack or the size of a term. The dump must outlive it.
 class Backtrace {

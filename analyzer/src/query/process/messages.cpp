@@ -47,10 +47,15 @@ MessageListing::MessageListing(Dump& dump, const std::string& file,
 }
 
 Result<MessageHistogram> MessageListing::histogram() {
+    return message_histogram(dump_, *process_, &histogram_records_);
+}
+
+Result<MessageHistogram> message_histogram(Dump& dump, OpenedProcess& process,
+                                           std::uint64_t* records_read) {
     MessageHistogram histogram;
     std::unordered_map<std::string, std::uint64_t> counts;
-    MessageShapes shapes(dump_, *process_);
-    MessageWalker walker(dump_.reader(), process_->run);
+    MessageShapes shapes(dump, process);
+    MessageWalker walker(dump.reader(), process.run);
     for (;;) {
         ASSIGN_OR_RETURN(auto entry, walker.next());
         if (entry == nullptr) {
@@ -70,7 +75,9 @@ Result<MessageHistogram> MessageListing::histogram() {
             ++histogram.other;
         }
     }
-    histogram_records_ = walker.packs_read();
+    if (records_read != nullptr) {
+        *records_read = walker.packs_read();
+    }
     for (auto& [shape, count] : counts) {
         histogram.shapes.push_back({shape, count});
     }

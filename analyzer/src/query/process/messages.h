@@ -49,6 +49,11 @@ struct MessageHistogram {
     std::uint64_t other_signals = 0;
 };
 
+/// Counts the messages of all of a process's queues by their shapes. Reads all of them.
+/// `records_read`: of its records of messages.
+Result<MessageHistogram> message_histogram(Dump& dump, OpenedProcess& process,
+                                           std::uint64_t* records_read = nullptr);
+
 /// One process's messages, a page of them or all, one at a time. Memory does not depend on the
 /// queue: one record of messages, and the shapes.
 class MessageListing {

@@ -1,0 +1,171 @@
+#include "query/things/stack_profile.h"
+
+#include "query/process/backtrace.h"
+#include "query/things/things.h"
+
+#include <libdump/base/amount_text.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/term/frame_cursor.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+
+namespace beamdump::query {
+
+/// Makes a profile of a dump.
+class ProfileReader {
+  public:
+    ProfileReader(Dump& dump, const StackProfileOptions& options, StackProfile& profile)
+        : dump_(dump), options_(options), profile_(profile) {}
+
+    Result<void> read() {
+        const auto withheld = [this](const records::ProcessRow& row) {
+            const bool is_void = row.void_reason() != records::VOID_REASON_NONE;
+            return add(process_line(dump_, row),
+                       {place({is_void ? "(stack not in the dump)" : "(flagged sensitive)",
+                               std::nullopt, std::nullopt})});
+        };
+        ASSIGN_OR_RETURN(profile_.read_, visit_processes(dump_,
+                                                         {.sensitive = options_.sensitive,
+                                                          .progress = options_.progress,
+                                                          .withheld = withheld},
+                                                         [this](OpenedProcess& process) {
+                                                             return add(process.line,
+                                                                        places_of(process));
+                                                         }));
+        return {};
+    }
+
+  private:
+    /// The innermost first.
+    std::vector<std::uint32_t> places_of(OpenedProcess& process) {
+        std::vector<std::uint32_t> found;
+        FrameCursor frames(process.context(), process.scheme, process.stack());
+        while (const auto frame = frames.next()) {
+            if (frame->continued) {
+                continue;
+            }
+            const bool full = found.size() == kMostFrames;
+            if (!full) {
+                FrameLine line;
+                name_frame(dump_, *frame, line);
+                StackPlace here{line.function.value_or("(unknown function)"), std::nullopt,
+                                std::nullopt};
+                if (options_.lines) {
+                    here.file = line.file;
+                    here.line = line.line;
+                }
+                found.push_back(place(std::move(here)));
+            }
+            if (full || frame->cut_short) {
+                found.push_back(place({"(further frames)", std::nullopt, std::nullopt}));
+                break;
+            }
+        }
+        if (found.empty()) {
+            found.push_back(place({"(no stack)", std::nullopt, std::nullopt}));
+        }
+        return found;
+    }
+
+    std::uint32_t place(StackPlace wanted) {
+        const auto [known, is_new] =
+            numbers_.emplace(std::move(wanted), static_cast<std::uint32_t>(numbers_.size()));
+        if (is_new) {
+            profile_.places_.push_back(known->first);
+            constexpr std::uint64_t kCopies = 2;
+            constexpr std::uint64_t kEach = 100;
+            used_ += kEach + kCopies * (sizeof(StackPlace) + known->first.function.size() +
+                                        known->first.file.value_or("").size());
+        }
+        return known->second;
+    }
+
+    [[nodiscard]] std::optional<std::uint64_t> weight_of(const ProcessLine& line) const {
+        switch (options_.weight) {
+            case StackWeight::kMemory:
+                return line.memory_bytes;
+            case StackWeight::kQueue:
+                return line.message_queue_length;
+            default:
+                return 1;
+        }
+    }
+
+    Result<void> add(const ProcessLine& line, const std::vector<std::uint32_t>& innermost_first) {
+        const auto weight = weight_of(line);
+        if (!weight) {
+            ++profile_.unweighted_;
+            return {};
+        }
+        if (*weight == 0) {
+            return {};
+        }
+        std::uint32_t at = StackProfile::kRoot;
+        for (const std::uint32_t place : std::ranges::reverse_view(innermost_first)) {
+            const auto [known, is_new] = children_.emplace(
+                std::pair(at, place), static_cast<std::uint32_t>(profile_.nodes_.size()));
+            if (is_new) {
+                profile_.nodes_.push_back({at, place, 0});
+                constexpr std::uint64_t kEach = 100;
+                used_ += kEach;
+            }
+            at = known->second;
+        }
+        if (used_ > options_.limits.memory) {
+            return fail(ErrorCode::kLimit,
+                        fmt::format("the different stacks of {} processes need more memory than "
+                                    "{}; --max-memory allows more",
+                                    dump_.processes().size(), bytes_text(options_.limits.memory)));
+        }
+        profile_.nodes_[at].weight += *weight;
+        profile_.total_ += *weight;
+        return {};
+    }
+
+    Dump& dump_;
+    const StackProfileOptions& options_;
+    StackProfile& profile_;
+    std::map<StackPlace, std::uint32_t> numbers_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> children_;
+    std::uint64_t used_ = 0;  ///< bytes, about
+};
+
+std::vector<std::uint32_t> StackProfile::stack(std::uint32_t node) const {
+    std::vector<std::uint32_t> places;
+    for (; node != kRoot; node = nodes_[node].parent) {
+        places.push_back(nodes_[node].place);
+    }
+    std::ranges::reverse(places);
+    return places;
+}
+
+Result<StackProfile> StackProfile::make(Dump& dump, const StackProfileOptions& options) {
+    StackProfile profile;
+    RETURN_IF_ERROR(ProfileReader(dump, options, profile).read());
+    return profile;
+}
+
+Result<StackWeight> parse_stack_weight(std::string_view name) {
+    for (const auto weight : {StackWeight::kCount, StackWeight::kMemory, StackWeight::kQueue}) {
+        if (stack_weight_text(weight) == name) {
+            return weight;
+        }
+    }
+    return fail(ErrorCode::kUsage, fmt::format("--weight {}: it is count, memory or queue", name));
+}
+
+std::string_view stack_weight_text(StackWeight weight) {
+    switch (weight) {
+        case StackWeight::kMemory:
+            return "memory";
+        case StackWeight::kQueue:
+            return "queue";
+        default:
+            return "count";
+    }
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,161 @@
+#include "query/things/thing_kinds.h"
+
+#include "query/activity/ports.h"
+
+#include <array>
+
+namespace beamdump::query {
+
+namespace {
+
+constexpr Column text(std::string_view name) {
+    return {.name = name, .title = {}, .kind = ColumnKind::kText};
+}
+constexpr Column count(std::string_view name) {
+    return {.name = name, .title = {}, .kind = ColumnKind::kCount};
+}
+constexpr Column flag(std::string_view name) {
+    return {.name = name, .title = {}, .kind = ColumnKind::kFlag};
+}
+
+constexpr std::array kDump = {text("file"),
+                              count("file_bytes"),
+                              flag("complete"),
+                              text("damage"),
+                              text("otp_release"),
+                              text("erts_version"),
+                              flag("jit"),
+                              count("boot_us"),
+                              count("uptime_us"),
+                              text("host_name"),
+                              text("os_release"),
+                              count("os_pid"),
+                              count("schedulers"),
+                              count("process_limit"),
+                              text("mode"),
+                              text("tool_version"),
+                              text("layout"),
+                              flag("layout_inferred"),
+                              text("unverified"),
+                              text("slogan"),
+                              text("crash_date"),
+                              count("processes"),
+                              count("processes_void"),
+                              count("messages"),
+                              count("reductions"),
+                              count("binaries"),
+                              count("atoms"),
+                              count("module_instances"),
+                              count("process_memory"),
+                              count("process_heaps"),
+                              count("binary_memory"),
+                              count("code_memory"),
+                              count("atom_memory"),
+                              count("literal_memory"),
+                              count("resident_bytes"),
+                              count("unexplained_bytes")};
+constexpr std::array kMemory = {text("category"), count("bytes")};
+constexpr std::array kResident = {text("name"), count("bytes"), count("blocks")};
+constexpr std::array kAllocator = {text("name"),
+                                   count("instances"),
+                                   count("carriers"),
+                                   count("carrier_bytes"),
+                                   count("single_block_carriers"),
+                                   count("single_block_bytes"),
+                                   count("pooled_carriers"),
+                                   count("pooled_bytes"),
+                                   count("mseg_bytes"),
+                                   count("blocks"),
+                                   count("block_bytes"),
+                                   count("free_bytes"),
+                                   count("utilisation"),
+                                   count("resident_bytes")};
+constexpr std::array kGroup = {text("group_by"), text("name"),        count("count"),
+                               count("memory"),  count("reductions"), count("message_queue_len"),
+                               text("largest")};
+constexpr std::array kAtomGroup = {text("pattern"), count("count"), count("bytes"), text("newest"),
+                                   count("newest_index")};
+constexpr std::array kModule = {text("name"),        text("instance"),       text("code_start"),
+                                count("code_bytes"), count("literal_bytes"), count("functions"),
+                                text("md5")};
+constexpr std::array kEtsTable = {text("id"),
+                                  text("name"),
+                                  flag("named_table"),
+                                  text("type"),
+                                  text("owner"),
+                                  text("owner_name"),
+                                  text("heir"),
+                                  count("keypos"),
+                                  text("protection"),
+                                  count("size"),
+                                  count("memory_bytes"),
+                                  flag("read_concurrency"),
+                                  text("write_concurrency"),
+                                  flag("decentralized_counters"),
+                                  flag("compressed"),
+                                  flag("fixed"),
+                                  flag("ca_tree")};
+constexpr std::array kProcess = {text("pid"),
+                                 text("registered_name"),
+                                 text("initial_call"),
+                                 text("translated_initial_call"),
+                                 text("current_function"),
+                                 text("status"),
+                                 text("void_reason"),
+                                 count("memory"),
+                                 count("reductions"),
+                                 count("message_queue_len"),
+                                 count("total_heap_size"),
+                                 count("stack_size")};
+constexpr std::array kBinary = {text("address"), count("size_bytes"), count("references"),
+                                count("holding_processes"), count("captured_bytes")};
+constexpr std::array kParent = {text("pid"), text("parent")};
+constexpr std::array kWait = {text("pid"), text("waits_for")};
+constexpr std::array kLink = {text("pid"), text("other_kind"), text("other"), flag("unlinking")};
+constexpr std::array kMonitor = {text("pid"), text("other_kind"), text("other"), text("reference")};
+constexpr std::array kFrame = {text("pid"),  count("frame"), text("function"),
+                               text("file"), count("line"),  flag("more")};
+constexpr std::array kMessageShape = {text("pid"), text("shape"), count("count")};
+constexpr std::array kAtom = {count("number"), text("text"), count("bytes")};
+constexpr std::array kEnd = {text("detail"), count("item_limit"), count("processes_read"),
+                             count("processes_inconsistent"), count("processes_sensitive")};
+
+}  // namespace
+
+#define BEAMDUMP_KIND(function, name, table, columns)       \
+    const ThingKind& function() {                           \
+        static const ThingKind kKind{name, table, columns}; \
+        return kKind;                                       \
+    }
+BEAMDUMP_KIND(dump_kind, "dump", "dumps", kDump)
+BEAMDUMP_KIND(memory_kind, "memory", "memory", kMemory)
+BEAMDUMP_KIND(resident_kind, "resident", "resident", kResident)
+BEAMDUMP_KIND(allocator_kind, "allocator", "allocators", kAllocator)
+BEAMDUMP_KIND(group_kind, "group", "groups", kGroup)
+BEAMDUMP_KIND(atom_group_kind, "atom_group", "atom_groups", kAtomGroup)
+BEAMDUMP_KIND(module_kind, "module", "modules", kModule)
+BEAMDUMP_KIND(port_kind, "port", "ports", port_columns())
+BEAMDUMP_KIND(ets_table_kind, "ets_table", "ets_tables", kEtsTable)
+BEAMDUMP_KIND(process_kind, "process", "processes", kProcess)
+BEAMDUMP_KIND(binary_kind, "binary", "binaries", kBinary)
+BEAMDUMP_KIND(parent_kind, "parent", "parents", kParent)
+BEAMDUMP_KIND(wait_kind, "wait", "waits", kWait)
+BEAMDUMP_KIND(link_kind, "link", "links", kLink)
+BEAMDUMP_KIND(monitor_kind, "monitor", "monitors", kMonitor)
+BEAMDUMP_KIND(frame_kind, "frame", "frames", kFrame)
+BEAMDUMP_KIND(message_shape_kind, "message_shape", "message_shapes", kMessageShape)
+BEAMDUMP_KIND(atom_kind, "atom", "atoms", kAtom)
+BEAMDUMP_KIND(end_kind, "end", "exports", kEnd)
+#undef BEAMDUMP_KIND
+
+std::span<const ThingKind* const> thing_kinds() {
+    static const std::array kKinds = {
+        &dump_kind(),          &memory_kind(),     &resident_kind(), &allocator_kind(),
+        &group_kind(),         &atom_group_kind(), &module_kind(),   &port_kind(),
+        &ets_table_kind(),     &process_kind(),    &binary_kind(),   &parent_kind(),
+        &wait_kind(),          &link_kind(),       &monitor_kind(),  &frame_kind(),
+        &message_shape_kind(), &atom_kind(),       &end_kind()};
+    return kKinds;
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,379 @@
+#include "query/things/things.h"
+
+#include "query/activity/ports.h"
+#include "query/groups/process_groups.h"
+#include "query/holders/binaries.h"
+#include "query/memory/memory.h"
+#include "query/node/processes.h"
+#include "query/node/summary.h"
+#include "query/tables/atoms.h"
+#include "query/tables/ets_tables.h"
+#include "query/tables/modules.h"
+#include "query/things/cells.h"
+#include "query/things/process_things.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/term/atom_text.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+namespace beamdump::query {
+
+namespace {
+
+/// A kind of which the dump has nothing is left out.
+template <typename Value>
+Result<std::optional<Value>> if_there(Result<Value> found) {
+    if (found) {
+        return std::optional<Value>(std::move(*found));
+    }
+    if (found.error().code == ErrorCode::kNotFound) {
+        return std::optional<Value>();
+    }
+    return std::unexpected(std::move(found.error()));
+}
+
+/// A crash dump has no layout.
+Cell inferred(const Summary& summary) {
+    return summary.crash ? Cell() : cell(summary.dump.layout && summary.dump.layout->inferred);
+}
+
+/// Values that no check could verify, as in every answer's "layout", by spaces.
+Cell unverified(const DumpFacts& facts) {
+    return facts.layout && !facts.layout->unverified.empty()
+               ? cell(fmt::format("{}", fmt::join(facts.layout->unverified, " ")))
+               : Cell();
+}
+
+/// Visits a dump's things, kind by kind.
+class Things {
+  public:
+    Things(Dump& dump, const std::string& file, const ThingsOptions& options, ThingVisitor& visitor)
+        : dump_(dump), file_(file), options_(options), visitor_(visitor) {}
+
+    Result<std::optional<ProcessesRead>> visit() {
+        RETURN_IF_ERROR(facts());
+        RETURN_IF_ERROR(allocator_sums());
+        RETURN_IF_ERROR(groups());
+        RETURN_IF_ERROR(atom_groups());
+        RETURN_IF_ERROR(modules());
+        RETURN_IF_ERROR(ports());
+        RETURN_IF_ERROR(ets());
+        if (options_.detail != Detail::kFacts) {
+            RETURN_IF_ERROR(processes());
+        }
+        std::optional<ProcessesRead> read;
+        if (options_.detail == Detail::kStacks) {
+            RETURN_IF_ERROR(binaries());
+            ASSIGN_OR_RETURN(read, visit_process_things(dump_, options_, chosen_, visitor_));
+            RETURN_IF_ERROR(atoms());
+        }
+        RETURN_IF_ERROR(begin(end_kind()));
+        const auto number = [&read](std::uint64_t ProcessesRead::* member) {
+            return read ? cell((*read).*member) : Cell();
+        };
+        RETURN_IF_ERROR(visitor_.thing(
+            end_kind(),
+            {cell(std::string(detail_text(options_.detail))),
+             options_.limit == 0 ? Cell() : cell(options_.limit), number(&ProcessesRead::read),
+             number(&ProcessesRead::inconsistent), number(&ProcessesRead::sensitive)}));
+        return read;
+    }
+
+    Result<ProcessesRead> graph() {
+        RETURN_IF_ERROR(processes());
+        return visit_process_edges(dump_, options_, visitor_);
+    }
+
+  private:
+    Result<void> begin(const ThingKind& kind, std::optional<std::uint64_t> total = std::nullopt) {
+        return visitor_.begin(kind, total);
+    }
+
+    Result<void> facts() {
+        ASSIGN_OR_RETURN(const auto summary, summarize(dump_, file_));
+        ASSIGN_OR_RETURN(const auto memory, query::memory(dump_, file_, 1));
+        const auto& facts = summary.dump;
+        const auto& node = summary.node;
+        const auto& sizes = summary.memory;
+        RETURN_IF_ERROR(begin(dump_kind()));
+        RETURN_IF_ERROR(
+            visitor_.thing(dump_kind(), {cell(facts.file),
+                                         cell(facts.file_bytes),
+                                         cell(!facts.damage.has_value()),
+                                         cell(facts.damage),
+                                         cell(node.otp_release),
+                                         cell(node.erts_version),
+                                         cell(node.jit),
+                                         cell(node.boot_us),
+                                         cell(node.uptime_us),
+                                         cell(node.host_name),
+                                         cell(node.os_release),
+                                         cell(node.os_pid),
+                                         cell(node.schedulers),
+                                         cell(node.process_limit),
+                                         cell(summary.capture.mode),
+                                         cell(summary.capture.tool_version),
+                                         cell(summary.capture.layout),
+                                         inferred(summary),
+                                         unverified(facts),
+                                         summary.crash ? cell(summary.crash->slogan) : Cell(),
+                                         summary.crash ? cell(summary.crash->date) : Cell(),
+                                         cell(summary.processes),
+                                         cell(summary.processes_void),
+                                         cell(summary.messages),
+                                         cell(summary.reductions),
+                                         cell(sizes.binary_count),
+                                         cell(sizes.atom_count),
+                                         cell(sizes.module_count),
+                                         cell(sizes.processes),
+                                         cell(sizes.process_heaps),
+                                         cell(sizes.binaries),
+                                         cell(sizes.code),
+                                         cell(sizes.atoms),
+                                         cell(sizes.literals),
+                                         cell(memory.resident_bytes),
+                                         cell(memory.unexplained_bytes)}));
+        RETURN_IF_ERROR(begin(memory_kind()));
+        for (const auto& [category, bytes] : memory.categories) {
+            RETURN_IF_ERROR(visitor_.thing(memory_kind(), {cell(category), cell(bytes)}));
+        }
+        RETURN_IF_ERROR(begin(resident_kind()));
+        for (const auto& part : memory.resident) {
+            RETURN_IF_ERROR(visitor_.thing(resident_kind(),
+                                           {cell(part.name), cell(part.bytes), cell(part.blocks)}));
+        }
+        return {};
+    }
+
+    Result<void> allocator_sums() {
+        ASSIGN_OR_RETURN(const auto answer, if_there(allocators(dump_, file_, {})));
+        if (!answer) {
+            return {};
+        }
+        RETURN_IF_ERROR(begin(allocator_kind()));
+        for (const auto& line : answer->lines) {
+            RETURN_IF_ERROR(visitor_.thing(
+                allocator_kind(),
+                {cell(line.name), cell(line.instances), cell(line.carriers),
+                 cell(line.carrier_bytes), cell(line.single_block_carriers),
+                 cell(line.single_block_bytes), cell(line.pooled_carriers), cell(line.pooled_bytes),
+                 cell(line.mseg_bytes), cell(line.blocks), cell(line.block_bytes),
+                 cell(line.free_bytes()), cell(line.utilisation()), cell(line.resident_bytes)}));
+        }
+        return {};
+    }
+
+    Result<void> groups() {
+        RETURN_IF_ERROR(begin(group_kind()));
+        for (const GroupBy by : {GroupBy::kInitialCall, GroupBy::kCurrentFunction, GroupBy::kStatus,
+                                 GroupBy::kSupervisor, GroupBy::kApplication}) {
+            if (reads_processes(by) && options_.detail != Detail::kStacks) {
+                continue;
+            }
+            GroupsOptions groups;
+            groups.by = by;
+            groups.limit = options_.limit;
+            groups.sensitive = options_.sensitive;
+            groups.progress = options_.progress;
+            ASSIGN_OR_RETURN(const auto answer, process_groups(dump_, file_, groups));
+            for (const auto& line : answer.groups) {
+                RETURN_IF_ERROR(visitor_.thing(
+                    group_kind(), {cell(std::string(group_by_text(by))), cell(line.name),
+                                   cell(line.count), cell(line.memory_bytes), cell(line.reductions),
+                                   cell(line.messages), cell(line.largest.pid)}));
+            }
+        }
+        return {};
+    }
+
+    Result<void> atom_groups() {
+        AtomsOptions atoms;
+        atoms.limit = options_.limit;
+        ASSIGN_OR_RETURN(const auto answer, atom_report(dump_, file_, atoms));
+        RETURN_IF_ERROR(begin(atom_group_kind(), answer.groups));
+        for (const auto& group : answer.largest_groups) {
+            RETURN_IF_ERROR(visitor_.thing(atom_group_kind(),
+                                           {cell(group.name), cell(group.count), cell(group.bytes),
+                                            cell(group.newest), atom_number(group.newest_index)}));
+        }
+        return {};
+    }
+
+    /// A crash dump's atoms are numbered as they are read.
+    [[nodiscard]] Cell atom_number(std::uint32_t index) const {
+        return is_of_crash_dump(dump_) ? Cell() : cell(std::uint64_t{index});
+    }
+
+    Result<void> modules() {
+        ModulesOptions modules;
+        modules.limit = options_.limit;
+        ASSIGN_OR_RETURN(const auto answer, if_there(module_report(dump_, file_, modules)));
+        if (!answer) {
+            return {};
+        }
+        RETURN_IF_ERROR(begin(module_kind(), answer->total));
+        for (const auto& line : answer->modules) {
+            RETURN_IF_ERROR(visitor_.thing(
+                module_kind(), {cell(line.name), cell(line.instance),
+                                cell(fmt::format("{:#x}", line.code_start)), cell(line.code_bytes),
+                                cell(line.literal_bytes), cell(line.functions), cell(line.md5)}));
+        }
+        return {};
+    }
+
+    Result<void> ports() {
+        const RowQuery query{.sort = "queue", .filters = {}, .limit = options_.limit};
+        ASSIGN_OR_RETURN(auto answer, if_there(list_ports(dump_, file_, query)));
+        if (!answer) {
+            return {};
+        }
+        RETURN_IF_ERROR(begin(port_kind(), answer->total()));
+        for (const Row& row : answer->take()) {
+            RETURN_IF_ERROR(visitor_.thing(port_kind(), row));
+        }
+        return {};
+    }
+
+    Result<void> ets() {
+        EtsQuery query;
+        query.limit = options_.limit;
+        ASSIGN_OR_RETURN(const auto answer, if_there(list_ets_tables(dump_, query)));
+        if (!answer) {
+            return {};
+        }
+        RETURN_IF_ERROR(begin(ets_table_kind(), answer->total));
+        for (const auto& line : answer->tables) {
+            RETURN_IF_ERROR(visitor_.thing(
+                ets_table_kind(),
+                {cell(line.id), cell(line.name), cell(line.named_table), cell(line.type),
+                 cell(line.owner), cell(line.owner_name), cell(line.heir), cell(line.keypos),
+                 cell(line.protection), cell(line.size), cell(line.memory_bytes),
+                 cell(line.read_concurrency), cell(line.write_concurrency),
+                 cell(line.decentralized_counters), cell(line.compressed), cell(line.fixed),
+                 cell(line.ca_tree)}));
+        }
+        return {};
+    }
+
+    Result<void> processes() {
+        if (options_.limit != 0) {
+            chosen_.emplace();
+        }
+        RETURN_IF_ERROR(begin(process_kind(), dump_.processes().size()));
+        RETURN_IF_ERROR(processes_by(ProcessSort::kMemory));
+        // Limited: also those with the longest queues.
+        return chosen_ ? processes_by(ProcessSort::kQueue) : Result<void>();
+    }
+
+    Result<void> processes_by(ProcessSort sort) {
+        ProcessQuery query;
+        query.sort = sort;
+        query.limit = options_.limit;
+        ASSIGN_OR_RETURN(auto listing, ProcessListing::select(dump_, query));
+        for (;;) {
+            ASSIGN_OR_RETURN(const auto lines, listing.next());
+            if (lines.empty()) {
+                return {};
+            }
+            for (const ProcessLine& line : lines) {
+                const bool idle = line.message_queue_length.value_or(0) == 0;
+                if ((sort == ProcessSort::kQueue && idle) ||
+                    (chosen_ && !chosen_->insert(line.pid).second)) {
+                    continue;
+                }
+                RETURN_IF_ERROR(visitor_.thing(
+                    process_kind(),
+                    {cell(line.pid), cell(line.registered_name), cell(line.initial_call),
+                     cell(line.translated_initial_call), cell(line.current_function),
+                     cell(line.status), cell(line.void_reason), cell(line.memory_bytes),
+                     cell(line.reductions), cell(line.message_queue_length),
+                     cell(line.total_heap_words), cell(line.stack_words)}));
+            }
+        }
+    }
+
+    Result<void> binaries() {
+        BinariesOptions binaries;
+        binaries.limit = options_.limit;
+        binaries.sensitive = options_.sensitive;
+        binaries.limits = options_.limits;
+        binaries.progress = options_.progress;
+        ASSIGN_OR_RETURN(const auto answer, if_there(node_binaries(dump_, file_, binaries)));
+        if (!answer) {
+            return {};
+        }
+        RETURN_IF_ERROR(begin(binary_kind(), answer->total));
+        for (const auto& line : answer->binaries) {
+            RETURN_IF_ERROR(visitor_.thing(
+                binary_kind(),
+                {cell(fmt::format("{:#x}", line.address)), cell(line.bytes), cell(line.references),
+                 cell(line.holders), cell(line.captured_bytes)}));
+        }
+        return {};
+    }
+
+    /// Each by itself, where all are wanted.
+    Result<void> atoms() {
+        if (options_.limit != 0) {
+            return {};
+        }
+        RETURN_IF_ERROR(begin(atom_kind()));
+        Result<void> done;
+        const auto visit = [&](std::uint32_t index, const std::string& text) {
+            if (done) {
+                done = visitor_.thing(atom_kind(), {atom_number(index), cell(quoted_atom(text)),
+                                                    cell(std::uint64_t{text.size()})});
+            }
+        };
+        RETURN_IF_ERROR(dump_.atoms().visit_newest_first(visit));
+        return done;
+    }
+
+    Dump& dump_;
+    const std::string& file_;
+    const ThingsOptions& options_;
+    ThingVisitor& visitor_;
+    Chosen chosen_;
+};
+
+}  // namespace
+
+Result<Detail> parse_detail(std::string_view name) {
+    for (const Detail detail : {Detail::kFacts, Detail::kProcesses, Detail::kStacks}) {
+        if (detail_text(detail) == name) {
+            return detail;
+        }
+    }
+    return fail(ErrorCode::kUsage,
+                fmt::format("--detail {}: it is facts, processes or stacks", name));
+}
+
+std::string_view detail_text(Detail detail) {
+    switch (detail) {
+        case Detail::kFacts:
+            return "facts";
+        case Detail::kProcesses:
+            return "processes";
+        default:
+            return "stacks";
+    }
+}
+
+Result<std::optional<ProcessesRead>> visit_things(Dump& dump, const std::string& file,
+                                                  const ThingsOptions& options,
+                                                  ThingVisitor& visitor) {
+    return Things(dump, file, options, visitor).visit();
+}
+
+Result<ProcessesRead> visit_graph(Dump& dump, const std::string& file, const ThingsOptions& options,
+                                  ThingVisitor& visitor) {
+    ThingsOptions all = options;
+    all.limit = 0;
+    return Things(dump, file, all, visitor).graph();
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,48 @@
+#include "render/export/compact_json.h"
+#include "render/export/thing_writers.h"
+
+namespace beamdump::render {
+
+namespace {
+
+class NdjsonWriter final : public query::ThingVisitor {
+  public:
+    NdjsonWriter(Output& output, const query::DumpFacts& facts)
+        : output_(output), json_(output), facts_(facts) {}
+
+    Result<void> begin(const query::ThingKind& /*kind*/,
+                       std::optional<std::uint64_t> /*total*/) override {
+        return {};
+    }
+
+    Result<void> thing(const query::ThingKind& kind, const query::Row& row) override {
+        json_.begin_object();
+        json_.member("kind", kind.name);
+        if (&kind == &query::dump_kind()) {
+            json_.member("schema", std::string_view("beamdump.export-line/1"));
+        }
+        if (facts_.node_name) {
+            json_.member("node", std::string_view(*facts_.node_name));
+        }
+        if (facts_.captured_us && *facts_.captured_us >= 0) {
+            json_.member("captured_us", static_cast<std::uint64_t>(*facts_.captured_us));
+        }
+        json_.members(kind.columns, row);
+        json_.end_object();
+        json_.end_line();
+        return output_.ok() ? Result<void>() : std::unexpected(*output_.error());
+    }
+
+  private:
+    Output& output_;
+    CompactJson json_;
+    query::DumpFacts facts_;
+};
+
+}  // namespace
+
+std::unique_ptr<query::ThingVisitor> ndjson_writer(Output& output, const query::DumpFacts& facts) {
+    return std::make_unique<NdjsonWriter>(output, facts);
+}
+
+}  // namespace beamdump::render

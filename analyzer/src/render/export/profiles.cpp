@@ -1,0 +1,210 @@
+#include "render/export/profiles.h"
+
+#include "render/export/compact_json.h"
+#include "render/shared/table.h"
+
+#include <libdump/base/utf8.h>
+
+#include <boost/iostreams/copy.hpp>
+#include <boost/iostreams/device/back_inserter.hpp>
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filtering_stream.hpp>
+#include <fmt/format.h>
+
+#include <exception>
+#include <limits>
+#include <pprof.pb.h>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+namespace beamdump::render {
+
+namespace {
+
+/// A function's name in one field: within quotes, Erlang reads \073 as a semicolon.
+std::string folded_name(const std::string& function) {
+    std::string name;
+    for (const char c : one_line(valid_utf8(function))) {
+        if (c == ';') {
+            name += "\\073";
+        } else {
+            name += c;
+        }
+    }
+    return name;
+}
+
+template <typename Visit>
+void each_sample(const query::StackProfile& profile, Visit visit) {
+    for (std::uint32_t at = 0; at < profile.nodes().size(); ++at) {
+        if (profile.nodes()[at].weight > 0) {
+            visit(profile.stack(at), profile.nodes()[at].weight);
+        }
+    }
+}
+
+std::string title(const query::DumpFacts& facts, query::StackWeight weight) {
+    const std::string node = facts.node_name.value_or("a node of unknown name");
+    switch (weight) {
+        case query::StackWeight::kMemory:
+            return fmt::format("{}: memory of processes by stack", node);
+        case query::StackWeight::kQueue:
+            return fmt::format("{}: queued messages by stack", node);
+        default:
+            return fmt::format("{}: processes by stack", node);
+    }
+}
+
+/// Texts by number, as pprof has them.
+class Strings {
+  public:
+    explicit Strings(pprof::Profile& profile) : profile_(profile) { number(""); }
+
+    std::int64_t number(const std::string& text) {
+        const auto [known, is_new] =
+            numbers_.emplace(valid_utf8(text), static_cast<std::int64_t>(numbers_.size()));
+        if (is_new) {
+            profile_.add_string_table(known->first);
+        }
+        return known->second;
+    }
+
+  private:
+    pprof::Profile& profile_;
+    std::unordered_map<std::string, std::int64_t> numbers_;
+};
+
+void add_places(pprof::Profile& out, Strings& strings, const query::StackProfile& profile) {
+    std::uint64_t number = 0;
+    for (const query::StackPlace& place : profile.places()) {
+        ++number;
+        auto& function = *out.add_function();
+        function.set_id(number);
+        function.set_name(strings.number(place.function));
+        function.set_system_name(function.name());
+        function.set_filename(strings.number(place.file.value_or("")));
+        auto& location = *out.add_location();
+        location.set_id(number);
+        auto& line = *location.add_line();
+        line.set_function_id(number);
+        line.set_line(place.line.value_or(0));
+    }
+}
+
+std::string pprof_message(const query::StackProfile& profile, const query::DumpFacts& facts,
+                          query::StackWeight weight) {
+    pprof::Profile out;
+    Strings strings(out);
+    const bool memory = weight == query::StackWeight::kMemory;
+    auto& type = *out.add_sample_type();
+    type.set_type(strings.number(memory                                 ? "memory"
+                                 : weight == query::StackWeight::kQueue ? "messages"
+                                                                        : "processes"));
+    type.set_unit(strings.number(memory ? "bytes" : "count"));
+    if (facts.captured_us && *facts.captured_us >= 0 &&
+        *facts.captured_us < std::numeric_limits<std::int64_t>::max() / 1000) {
+        out.set_time_nanos(*facts.captured_us * 1000);
+    }
+    out.add_comment(strings.number(title(facts, weight)));
+    add_places(out, strings, profile);
+    each_sample(profile, [&out](const auto& stack, std::uint64_t value) {
+        auto& sample = *out.add_sample();
+        for (auto place = stack.rbegin(); place != stack.rend(); ++place) {
+            sample.add_location_id(*place + 1ULL);
+        }
+        sample.add_value(static_cast<std::int64_t>(value));
+    });
+    return out.SerializeAsString();
+}
+
+}  // namespace
+
+void folded_stacks(Output& output, const query::StackProfile& profile) {
+    std::vector<std::string> names;
+    for (const query::StackPlace& place : profile.places()) {
+        names.push_back(folded_name(place.function));
+    }
+    each_sample(profile, [&](const auto& stack, std::uint64_t weight) {
+        std::string_view separator;
+        for (const std::uint32_t place : stack) {
+            output.write(separator);
+            output.write(names[place]);
+            separator = ";";
+        }
+        output.print(" {}\n", weight);
+    });
+}
+
+void speedscope_profile(Output& output, const query::StackProfile& profile,
+                        const query::DumpFacts& facts, query::StackWeight weight) {
+    CompactJson json(output);
+    const std::string name = title(facts, weight);
+    json.begin_object();
+    json.member("$schema", std::string_view("https://www.speedscope.app/file-format-schema.json"));
+    json.member("exporter", std::string_view("beamdump-analyze " BEAMDUMP_VERSION));
+    json.member("name", std::string_view(name));
+    json.key("shared");
+    json.begin_object();
+    json.key("frames");
+    json.begin_array();
+    for (const query::StackPlace& place : profile.places()) {
+        json.begin_object();
+        json.member("name", std::string_view(place.function));
+        if (place.file) {
+            json.member("file", std::string_view(*place.file));
+        }
+        if (place.line) {
+            json.member("line", *place.line);
+        }
+        json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+    json.key("profiles");
+    json.begin_array();
+    json.begin_object();
+    json.member("type", std::string_view("sampled"));
+    json.member("name", std::string_view(name));
+    json.member("unit", std::string_view(weight == query::StackWeight::kMemory ? "bytes" : "none"));
+    json.member("startValue", std::uint64_t{0});
+    json.member("endValue", profile.total());
+    json.key("samples");
+    json.begin_array();
+    each_sample(profile, [&json](const auto& stack, std::uint64_t /*weight*/) {
+        json.begin_array();
+        for (const std::uint32_t place : stack) {
+            json.value(place);
+        }
+        json.end_array();
+    });
+    json.end_array();
+    json.key("weights");
+    json.begin_array();
+    each_sample(profile,
+                [&json](const auto& /*stack*/, std::uint64_t value) { json.value(value); });
+    json.end_array();
+    json.end_object();
+    json.end_array();
+    json.end_object();
+    json.end_line();
+}
+
+Result<void> pprof_profile(ByteSink& sink, const query::StackProfile& profile,
+                           const query::DumpFacts& facts, query::StackWeight weight) {
+    namespace io = boost::iostreams;
+    const std::string message = pprof_message(profile, facts, weight);
+    std::string packed;
+    try {
+        io::filtering_ostream stream;
+        stream.push(io::gzip_compressor());
+        stream.push(io::back_inserter(packed));
+        stream.write(message.data(), static_cast<std::streamsize>(message.size()));
+        stream.reset();
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::kIo, fmt::format("compressing the profile: {}", error.what()));
+    }
+    return sink.write(std::as_bytes(std::span(packed)));
+}
+
+}  // namespace beamdump::render
