@@ -208,6 +208,7 @@ CONSTANT(dist_state_pending, ERTS_DE_STATE_PENDING)
 CONSTANT(dist_state_connected, ERTS_DE_STATE_CONNECTED)
 CONSTANT(dist_state_exiting, ERTS_DE_STATE_EXITING)
 CONSTANT(dist_queue_busy, ERTS_DE_QFLG_BUSY)
+CONSTANT(dist_flag_published, DFLAG_PUBLISHED)
 
 /* Not the runtime's: beamdump's number for the encoding of terms (TermScheme in
  * libdump/format/format.h), told by what that encoding has. */

@@ -21,7 +21,25 @@ facts(<<"ports">>) ->
 facts(<<"tables">>) ->
     Infos = [ets:info(Table) || Table <- ets:all()],
     [table([{fixed, ets:info(proplists:get_value(id, Info), fixed)} | Info])
-     || Info <- Infos, is_list(Info)].
+     || Info <- Infos, is_list(Info)];
+%% Key, value (of the one that is large: nothing), and words of both with their tuple; first, without
+%% a key, what persistent_term:info/0 says.
+facts(<<"persistent_terms">>) ->
+    #{count := Count, memory := Memory} = persistent_term:info(),
+    [["", integer_to_list(Count), integer_to_list(Memory)]
+     | [[escaped(Key), value(Value), integer_to_list(words({Key, Value}))]
+        || {Key, Value} <- persistent_term:get()]].
+
+%% erts_debug:size/1 counts what is shared once, and is slow.
+words({_, Value} = Term) when is_list(Value), length(Value) > 10000 -> erts_debug:flat_size(Term);
+words(Term) -> erts_debug:size(Term).
+
+value(Value) when is_list(Value), length(Value) > 100000 -> "";
+value(Value) -> escaped(Value).
+
+%% Texts may have tabs and newlines.
+escaped(Term) ->
+    binary:encode_hex(texts:display(Term)).
 
 table(Info) ->
     [unicode:characters_to_binary(io_lib:format("~ts=~0tp", [Item, Value]))

@@ -21,6 +21,7 @@ namespace beamdump::cli {
     COMMAND(atoms)                 \
     COMMAND(modules)               \
     COMMAND(ets)                   \
+    COMMAND(persistent_terms)      \
     COMMAND(memory)                \
     COMMAND(allocators)            \
     COMMAND(sections)              \

@@ -1,3 +1,4 @@
+#include <libdump/base/return_if_error.h>
 #include <libdump/model/process_context.h>
 #include <libdump/term/term_scheme.h>
 
@@ -91,6 +92,24 @@ Result<std::size_t> ProcessContext::packed_words(std::uint64_t address,
                 fmt::format("address {:#x} lies in none of the captured regions", address));
 }
 
+Result<std::size_t> ProcessContext::words_before_packed(std::uint64_t address, std::size_t most) {
+    for (const Pack& pack : run_.directory.packed_regions) {
+        if (address >= pack.highest_address ||
+            (address < pack.lowest_address &&
+             (pack.lowest_address - address) / kWordBytes >= most)) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(const auto held, fragments(pack));
+        const auto after = std::ranges::upper_bound(
+            held->by_address, address, {}, [&](int i) { return held->record.region(i).address(); });
+        if (after != held->by_address.end()) {
+            const auto next = held->record.region(*after).address();
+            most = std::min<std::size_t>(most, (next - address) / kWordBytes);
+        }
+    }
+    return most;
+}
+
 std::optional<Result<std::size_t>> ProcessContext::region_words(std::uint64_t address,
                                                                 std::span<std::uint64_t> into) {
     if (!regions_.covers(address)) {
@@ -120,6 +139,14 @@ Result<std::size_t> ProcessContext::words(std::uint64_t address, std::span<std::
                 return *got;
             }
         }
+    }
+    if (packed_before_literals_) {
+        auto got = packed_words(address, into);
+        if (got || got.error().code != ErrorCode::kUnmapped) {
+            return got;
+        }
+        ASSIGN_OR_RETURN(const auto before, words_before_packed(address, into.size()));
+        into = into.first(before);
     }
     RegionMap& literals = dump_.literals();
     if (literals.covers(address)) {

@@ -74,8 +74,21 @@ class CrashDumps(unittest.TestCase):
         crash_zoo(node)
         self.compare_with_older_text(dump)
         comparison = self.compare(dump)
+        self.persistent_terms(dump)
         for what in ("messages", "keys and values", "catches", "registers"):
             self.assertGreater(comparison.counts[what], 100, what)
+
+    def persistent_terms(self, dump):
+        """One for each line of the section; all that they refer to is among the literals."""
+        lines = [line for line in dump.read_bytes().split(b"\n=persistent_terms\n")[1]
+                 .split(b"\n=")[0].split(b"\n") if b"|" in line]
+        answer = tools.parse(tools.expect(
+            tools.ask("persistent-terms", dump, "--limit", "0", "--json"), 0))
+        self.assertEqual(len(answer["terms"]), len(lines))
+        self.assertGreater(len(lines), 15)
+        values = {term["key"]: term["value"] for term in answer["terms"]}
+        self.assertRegex(values["logger_proxy"], r"^\{logger_proxy,<0\.[0-9]+\.0>,\{logger_olp,")
+        self.assertEqual(answer["missing"]["unreadable"], 0)
 
     def compare_with_older_text(self, dump):
         """Before version 0.5, bytes are pairs of hexadecimal digits: the same answers."""

@@ -4,8 +4,57 @@
 
 namespace beamdump::test {
 
-/// The sample's node with three ETS tables: one of which all is known, one of which nothing is but
-/// where it stands, and a named one.
+/// Three persistent terms: alpha => [0, 1, 2] in a record of its own with its words, one whose
+/// words are not here, and in another record one that is too large.
+inline void add_persistent_terms(SampleDump& dump) {
+    constexpr std::uint64_t kPlace = 0x70000;
+    constexpr std::uint64_t kListPlace = kPlace + 24;
+    constexpr std::uint64_t kWordsOfAll = 9;
+    records::PackedRegions pack;
+    auto& words = *pack.add_region();
+    words.set_kind(static_cast<std::uint32_t>(format::RegionKind::kPersistentTerm));
+    words.set_address(kPlace);
+    words.set_total_words(kWordsOfAll);
+    constexpr std::uint64_t kPairHeader = 0x80;
+    words.add_words(kPairHeader);
+    words.add_words(std::uint64_t{kAlphaAtom} << 6U | 0xbU);
+    words.add_words(kListPlace | 1U);
+    for (const auto word : list_words(kListPlace, 6)) {
+        words.add_words(word);
+    }
+    records::PersistentTerms page;
+    page.set_first_index(0);
+    auto& ref = *page.mutable_directory()->add_packed_regions();
+    ref.set_offset(dump.builder().append(format::RecordKind::kPackedRegions, pack));
+    ref.set_count(1);
+    ref.set_lowest_address(kPlace);
+    ref.set_highest_address(kPlace + kWordsOfAll * 8);
+    page.set_binaries_before_offset(ref.offset());
+    auto& whole = *page.add_term();
+    whole.set_address(kPlace);
+    whole.set_words(kWordsOfAll);
+    auto& lost = *page.add_term();
+    lost.set_address(0x71000);
+    lost.set_words(4);
+    auto& trailer = dump.builder().trailer();
+    trailer.add_persistent_terms_offset(
+        dump.builder().append(format::RecordKind::kPersistentTerms, page));
+    page.Clear();
+    page.set_first_index(2);
+    auto& large = *page.add_term();
+    large.set_address(0x72000);
+    large.set_words(2'000'000);
+    large.set_left_out(true);
+    page.set_last(true);
+    page.set_counted(4);
+    page.set_table_bytes(160);
+    page.set_changed(1);
+    trailer.add_persistent_terms_offset(
+        dump.builder().append(format::RecordKind::kPersistentTerms, page));
+}
+
+/// The sample's node with persistent terms and three ETS tables: one of which all is known, one of
+/// which nothing is but where it stands, and a named one.
 inline std::vector<std::byte> sample_dump_with_tables() {
     SampleDump dump;
     dump.add(alpha_process());
@@ -74,6 +123,7 @@ inline std::vector<std::byte> sample_dump_with_tables() {
     };
     add_row(0, {tuple_header(2), atom_word(kLoopAtom), 0});
     add_row(2, {tuple_header(2), atom_word(kLoopAtom), list_word(kRow + 24), pid_word(77), kNil});
+    add_persistent_terms(dump);
     return dump.finish();
 }
 

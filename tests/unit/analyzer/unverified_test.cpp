@@ -69,13 +69,13 @@ const std::set<std::string> kShownNowhere = {
 };
 
 /// Structures that the layouts have for readers to come: of tables, ports, run queues,
-/// timers, connections, persistent terms.
+/// timers, connections, attributes of modules.
 constexpr std::string_view kReadByNothing =
     " DbFixation ErtsPrtSD "
     "ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo ErtsRunPrioQueue "
     "RunQueueLinks PortQueueLinks ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer "
     "ErtsTWTimer ErtsBifTimer ErtsHLTimerService DistEntry ErtsDistOutputBuf ErlIOVec "
-    "ErtsProcList PersistentTerms ";
+    "ErtsProcList DistRelations CodeAttributes ";
 
 bool is_shown_nowhere(const std::string& field) {
     const auto structure = ' ' + field.substr(0, field.find('.')) + ' ';

@@ -24,6 +24,11 @@ mbcs blocks[eheap_alloc] count: 3 47 47
 mbcs blocks[eheap_alloc] size: 3816 333904 333904
 mbcs carriers: 1 2 2
 mbcs carriers size: 262144 786432 786432
+=persistent_terms
+A3:key|I7
+A4:name|H10
+=literals
+H10:lI1|N
 =proc:<0.9.0>
 State: Waiting
 Name: alpha
@@ -115,6 +120,9 @@ ANSWERS = [
     (0, ["ports", "sample"]),
     (0, ["ports", "inferred", "--sort", "name", "--limit", "1"]),
     (0, ["ports", "crash"]),
+    (3, ["persistent-terms", "tables"]),
+    (0, ["persistent-terms", "tables", "alpha"]),
+    (0, ["persistent-terms", "crash"]),
     (3, ["tree", "sample"]),
     (3, ["tree", "sample", "--links", "--limit", "1"]),
     (0, ["binaries", "sample"]),

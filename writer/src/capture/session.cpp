@@ -2,6 +2,7 @@
 
 #include "beam/tables/node_tables.h"
 #include "capture/memory_capture.h"
+#include "capture/tables/persistent_capture.h"
 #include "target/process/clock.h"
 
 #include <libdump/base/return_if_error.h>
@@ -156,6 +157,7 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const beam::M
     ASSIGN_OR_RETURN(auto binaries, BinaryStore::open(*vm_, copier_, options_.binary_bytes));
     binaries.set_moving(moving());
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [&] { return literals(binaries); }));
+    RETURN_IF_ERROR(persistent_terms(binaries, moving));
     return open_processes(std::move(code), std::move(binaries));
 }
 
@@ -165,6 +167,18 @@ Result<void> Session::literals(BinaryStore& binaries) {
     }
     RETURN_IF_ERROR(node_.literals(binaries));
     return binaries.settle();
+}
+
+Result<void> Session::persistent_terms(BinaryStore& binaries, const beam::Moving& moving) {
+    PersistentTermsWanted wanted;
+    wanted.words = !options_.no_literals;
+    wanted.validate = options_.validate;
+    wanted.epoch = epoch_;
+    wanted.go_on = [this]() -> Result<bool> {
+        RETURN_IF_ERROR(checkpoint("persistent terms", 0, std::nullopt));
+        return !used_up();
+    };
+    return write_persistent_terms(*vm_, copier_, binaries, trailer_, moving, wanted);
 }
 
 Result<void> Session::node_growth() {

@@ -5,11 +5,11 @@
 #include "beam/vm/steady_read.h"
 #include "capture/capture.h"
 #include "capture/choice.h"
-#include "capture/ets_capture.h"
 #include "capture/node_capture.h"
 #include "capture/node_stopper.h"
 #include "capture/process_capture.h"
 #include "capture/secrets/cookie_finder.h"
+#include "capture/tables/ets_capture.h"
 
 #include <memory>
 #include <optional>
@@ -88,6 +88,7 @@ class Session {
             format::TermScheme scheme, beam::YieldState yield_state);
     Result<std::unique_ptr<beam::CodeLookup>> find_code(const beam::Moving& moving);
     Result<void> literals(BinaryStore& binaries);
+    Result<void> persistent_terms(BinaryStore& binaries, const beam::Moving& moving);
     Result<void> open_processes(std::unique_ptr<beam::CodeLookup> code, BinaryStore binaries);
     Result<void> totals();
     [[nodiscard]] EtsRowsWanted ets_wanted() const;

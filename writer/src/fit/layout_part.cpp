@@ -19,6 +19,7 @@ std::span<const LayoutPart> layout_parts() {
          {"BeamCodeHeader", "BeamCodeLineTab", "ErtsCodeInfo", "ErtsCodeMFA", "ErtsLiteralArea"},
          {},
          CheckStage::kModules},
+        {"attributes of modules", {"CodeAttributes"}, {}, {}, false, false},
         {"exports", {"Export", "ExportEntry"}, {}, CheckStage::kExports},
         {"funs", {"ErlFunEntry", "ErlFunEntryContainer", "FunTableEntry"}, {}, CheckStage::kFuns},
         {"nodes", {"ErlNode"}, {}, CheckStage::kNodes},
@@ -87,12 +88,12 @@ std::span<const LayoutPart> layout_parts() {
          false,
          false},
         {"distribution",
-         {"DistEntry", "ErtsDistOutputBuf", "ErlIOVec", "ErtsProcList"},
+         {"DistEntry", "DistRelations", "ErtsDistOutputBuf", "ErlIOVec", "ErtsProcList"},
          {"dist_"},
          {},
          false,
          false},
-        {"persistent terms", {"PersistentTerms"}, {}, {}, false, false},
+        {"persistent terms", {"PersistentTerms", "PersistentTermArea"}, {}, {}, false, true, false},
         {"terms", {}, {}, CheckStage::kTerms},
     };
     return parts;

@@ -67,6 +67,7 @@ inline constexpr std::array kSourceGroups = std::to_array<SourceEntry>({
      "ErtsAlignedSchedulerData. EtsScheduler. DbTableCommon.all.next DbTableCommon.all.prev "
      "DbTableCommon.btid ErtsMagicBinary."},
     {"#ports", "ErtsPTab. Port.common.id"},
+    {"#persistent", "PersistentTerms. PersistentTermArea.start PersistentTermArea.end"},
     {"#allocators",
      "ErtsAllocatorInfo. ErtsAllocatorThrSpec. Allctr. AllctrBlockStats. AllctrCount."},
     {"#carriers", "@#allocators Carrier. CarrierPoolData."},
@@ -242,6 +243,14 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"ports.busy", "@#ports Port.sched.flags"},
     {"ports.distribution", "@#ports Port.state"},
     {"ports.closing", "@#ports Port.state"},
+
+    // persistent-terms
+    {"terms.key", "@#persistent"},
+    {"terms.words", "@#persistent"},
+    {"terms.memory", "@#persistent"},
+    {"terms.value", "@#persistent PersistentTermArea.off_heap"},
+    {"terms.left_out", "@#persistent"},
+    {"terms.count", "@#persistent"},
 
     // summary and diff
     {"node", "ErlNode.sysname @#atoms"},

@@ -83,6 +83,11 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
 
 void rows_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
                const RowListTexts& texts) {
+    rows_and_more_json(output, list, facts, texts, [](JsonWriter&) {});
+}
+
+void rows_and_more_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                        const RowListTexts& texts, const std::function<void(JsonWriter&)>& more) {
     JsonWriter json(output, texts.schema);
     write_dump(json, "dump", facts);
     json.member("total", list.total());
@@ -92,6 +97,7 @@ void rows_json(Output& output, query::RowList& list, const query::DumpFacts& fac
             write_cell(json, list.columns()[at].name, row[at]);
         }
     });
+    more(json);
     json.finish();
 }
 

@@ -2,8 +2,10 @@
 
 #include "query/node/dump_facts.h"
 #include "query/rows/row_list.h"
+#include "render/shared/json.h"
 #include "render/shared/output.h"
 
+#include <functional>
 #include <string_view>
 
 namespace beamdump::render {
@@ -21,5 +23,8 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
 /// One object for each row, without members for absent cells. Takes the list's rows.
 void rows_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
                const RowListTexts& texts);
+/// The same, and the members that `more` adds after them.
+void rows_and_more_json(Output& output, query::RowList& list, const query::DumpFacts& facts,
+                        const RowListTexts& texts, const std::function<void(JsonWriter&)>& more);
 
 }  // namespace beamdump::render

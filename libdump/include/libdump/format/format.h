@@ -145,7 +145,7 @@ enum class OwnerKind : std::uint8_t {
     kEtsTable = 4,    ///< id = index of the table in the dump
     kPort = 5,        ///< reserved
     kTimer = 6,       ///< reserved
-    kPersistent = 7,  ///< reserved
+    kPersistent = 7,  ///< id = 0: all of them
     kThread = 8,      ///< reserved
     kCarrier = 9,     ///< reserved
 };
@@ -170,6 +170,7 @@ enum class RegionKind : std::uint8_t {
     kRemoteIdentifiers = 16,  ///< external pids and references of links and monitors
     kUnplaced = 17,           ///< of a crash dump: heap, old heap or fragments, unknown which
     kEtsRow = 18,             ///< the words of a row, from its tuple on
+    kPersistentTerm = 19,     ///< the words of a persistent term, from {Key, Value} on
 };
 
 /// In the regions of a converted crash dump: a word that the text lacks, between others that it

@@ -27,6 +27,10 @@ class ProcessContext : public TermContext {
     /// Makes the fragments of `message` readable instead of the last message's. Null: none.
     void set_message(const records::Message* message);
 
+    /// Looks into packed regions before the literals: for persistent terms, which lie among these
+    /// and were read at another moment.
+    void set_packed_before_literals() { packed_before_literals_ = true; }
+
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;
     [[nodiscard]] std::uint64_t region_bytes_bound() const override;
     void missed(std::uint64_t address) override;
@@ -56,6 +60,8 @@ class ProcessContext : public TermContext {
     };
     Result<std::size_t> packed_words(std::uint64_t address, std::span<std::uint64_t> into);
     Result<std::shared_ptr<const Fragments>> fragments(const Pack& pack);
+    /// Words from `address`, which no packed region has, to the next one that is packed.
+    Result<std::size_t> words_before_packed(std::uint64_t address, std::size_t most);
     Result<BinaryRecord> binary(std::uint64_t address);
 
     Dump& dump_;
@@ -64,6 +70,7 @@ class ProcessContext : public TermContext {
     RecentCache<std::uint64_t, Fragments> packs_;
     RecentCache<std::uint64_t, BinaryRecord> binaries_;
     const records::Message* message_ = nullptr;
+    bool packed_before_literals_ = false;
 };
 
 }  // namespace beamdump

@@ -2,6 +2,7 @@
 #include "crash/import/heap/lazy_context.h"
 #include "crash/import/records/node_parser.h"
 #include "crash/import/records/other_sections.h"
+#include "crash/import/records/persistent_terms.h"
 #include "crash/import/records/relation_parser.h"
 #include "crash/import/records/run_writer.h"
 #include "crash/import/records/table_writer.h"
@@ -193,8 +194,11 @@ Result<void> Converter::finish() {
 Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
                                       const CrashDump::Progress& told) {
     auto done = begin();
-    if (done && choice.heaps != ConvertChoice::Heaps::kNone) {
+    if (done && (choice.literals || choice.heaps != ConvertChoice::Heaps::kNone)) {
         done = literals();
+        if (done) {
+            done = write_persistent_terms(dump_, *terms_, writer_, trailer_);
+        }
     }
     if (done && choice.other_sections) {
         done = write_other_sections(dump_, writer_, trailer_);

@@ -216,6 +216,8 @@ void CrashDump::add(const Section& section) {
         memory_ = lines;
     } else if (tag == "loaded_modules") {
         loaded_modules_ = lines;
+    } else if (tag == "persistent_terms") {
+        persistent_terms_ = lines;
     } else if (tag == "erl_crash_dump") {
         header_.version = argument;
     }

@@ -17,6 +17,7 @@ constexpr std::size_t kBuckets = 16;
 constexpr std::uint64_t kShift = 60;  // hash.h: 2^(64 - shift) slots
 constexpr std::size_t kPointersToSegments = 4;
 constexpr std::size_t kCatches = 1024;
+constexpr std::size_t kPersistentSlots = 8;
 constexpr std::uint32_t kSharedBytes = 0x100;
 
 }  // namespace
@@ -132,6 +133,17 @@ void FakeVm::make_schedulers() {
         // Not in a stripped executable's data, where the arrays are what counts.
         symbols_[numbers.at(type)] = heap.place_words({count});
     }
+}
+
+/// An empty table, and the arguments of its last update (ErtsThrPrgrLaterOp).
+void FakeVm::make_persistent_terms() {
+    auto table = make("PersistentTerms", (kPersistentSlots - 1) * 8);
+    table.set("allocated", kPersistentSlots).set("mask", kPersistentSlots - 1);
+    for (std::size_t slot = 0; slot < kPersistentSlots; ++slot) {
+        memory.put(table.at("term") + slot * 8, constant("nil"));
+    }
+    data.place_words({normal_exit(), table.address()});
+    globals_.persistent_terms = data.place_words({0, table.address()}) + 8;
 }
 
 void FakeVm::make_jit_list() {

@@ -56,6 +56,7 @@ FakeVm::FakeVm(beam::Layout layout, std::string release)
     make_schedulers();
     make_allocators();
     make_jit_list();
+    make_persistent_terms();
 }
 
 std::unique_ptr<target::Target> FakeVm::open(Symbols symbols) {

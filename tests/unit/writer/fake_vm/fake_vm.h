@@ -105,6 +105,7 @@ class FakeVm {
         Address allocators, thread_allocators, segment_allocators, default_mapper, literal_mapper;
         Address code_ranges;
         Address schedulers;  ///< the normal ones' array
+        Address persistent_terms;
     };
     [[nodiscard]] const Globals& globals() const { return globals_; }
     [[nodiscard]] Address normal_exit() const { return shared_code_ + kNormalExitOffset; }
@@ -125,6 +126,7 @@ class FakeVm {
     void make_catches();
     void make_schedulers();
     void make_allocators();
+    void make_persistent_terms();
     FakeStruct make_allocator(std::uint32_t number, std::uint32_t index);
     void make_fixed_sizes(FakeStruct& allocator);
     void make_segment_allocators();

@@ -1,6 +1,7 @@
 #include "beam/layout/layout.h"
 #include "beam/locate/vm_finder.h"
 #include "beam/search/memory_tables.h"
+#include "beam/search/persistent_terms.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -33,11 +34,12 @@ std::unexpected<Error> unknown(std::string_view what) {
 
 }  // namespace
 
-std::optional<Address> VmFinder::global_if_any(std::string_view name, const Search& search) {
-    const auto found = global(name, "shape", search);
+std::optional<Address> VmFinder::global_if_any(std::string_view name, const Search& search,
+                                               std::vector<std::string>& not_found,
+                                               std::string_view how) {
+    const auto found = global(name, how, search);
     if (!found) {
-        tables_.memory.not_found.push_back(
-            fmt::format("{} was not found: {}", name, found.error().message));
+        not_found.push_back(fmt::format("{} was not found: {}", name, found.error().message));
         return std::nullopt;
     }
     return *found;
@@ -46,12 +48,17 @@ std::optional<Address> VmFinder::global_if_any(std::string_view name, const Sear
 /// What says where the memory is. A node without one of these is captured without what it says.
 void VmFinder::find_memory_tables() {
     auto& memory = tables_.memory;
-    memory.thread_allocators =
-        global_if_any("erts_allctr_thr_spec", [&] { return find_thread_allocators(vm_, search_); });
-    memory.allocators = global_if_any("erts_allctrs_info", [&]() -> Result<Address> {
-        return memory.thread_allocators ? find_allocators(vm_, search_, *memory.thread_allocators)
-                                        : unknown("erts_allctr_thr_spec");
-    });
+    memory.thread_allocators = global_if_any(
+        "erts_allctr_thr_spec", [&] { return find_thread_allocators(vm_, search_); },
+        memory.not_found);
+    memory.allocators = global_if_any(
+        "erts_allctrs_info",
+        [&]() -> Result<Address> {
+            return memory.thread_allocators
+                       ? find_allocators(vm_, search_, *memory.thread_allocators)
+                       : unknown("erts_allctr_thr_spec");
+        },
+        memory.not_found);
     // The name is that of a pointer to the array.
     if (const auto symbol = symbols_.find("aligned_mseg_allctr")) {
         if (const auto array = vm_.memory().word(symbol->address)) {
@@ -60,17 +67,25 @@ void VmFinder::find_memory_tables() {
         }
     } else {
         memory.segment_allocators = global_if_any(
-            "aligned_mseg_allctr", [&] { return find_segment_allocators(vm_, search_); });
+            "aligned_mseg_allctr", [&] { return find_segment_allocators(vm_, search_); },
+            memory.not_found);
     }
-    memory.literal_mapper = global_if_any("erts_literal_mmapper", [&]() -> Result<Address> {
-        return memory.allocators ? literal_mapper_of(vm_, *memory.allocators)
-                                 : unknown("erts_allctrs_info");
-    });
-    memory.default_mapper = global_if_any("erts_dflt_mmapper", [&]() -> Result<Address> {
-        return memory.literal_mapper ? find_default_mapper(vm_, search_, *memory.literal_mapper)
-                                     : unknown("erts_literal_mmapper");
-    });
-    memory.code_ranges = global_if_any("r", [&] { return find_code_ranges(vm_, search_); });
+    memory.literal_mapper = global_if_any(
+        "erts_literal_mmapper",
+        [&]() -> Result<Address> {
+            return memory.allocators ? literal_mapper_of(vm_, *memory.allocators)
+                                     : unknown("erts_allctrs_info");
+        },
+        memory.not_found);
+    memory.default_mapper = global_if_any(
+        "erts_dflt_mmapper",
+        [&]() -> Result<Address> {
+            return memory.literal_mapper ? find_default_mapper(vm_, search_, *memory.literal_mapper)
+                                         : unknown("erts_literal_mmapper");
+        },
+        memory.not_found);
+    memory.code_ranges =
+        global_if_any("r", [&] { return find_code_ranges(vm_, search_); }, memory.not_found);
     // These have no shape: one is the sum of the modules' code, the other is not known without.
     const auto named = [&](std::string_view name) -> std::optional<Address> {
         const auto symbol = symbols_.find(name);
@@ -82,6 +97,12 @@ void VmFinder::find_memory_tables() {
     };
     memory.code_bytes = named("erts_total_code_size");
     memory.ets_bytes = named("erts_ets_misc_mem_size");
+}
+
+void VmFinder::find_other_tables() {
+    auto& other = tables_.other;
+    other.persistent_terms = global_if_any(
+        "the_hash_table", [&] { return find_persistent_terms(vm_, search_); }, other.not_found);
 }
 
 }  // namespace beamdump::beam

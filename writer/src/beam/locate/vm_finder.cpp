@@ -82,6 +82,7 @@ Result<void> VmFinder::find(const RuntimeVersion& version) {
         vm_.know(facts_, tables_, found_);
     }
     find_memory_tables();
+    find_other_tables();
     vm_.know(facts_, tables_, found_);
     return {};
 }

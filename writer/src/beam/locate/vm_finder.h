@@ -47,8 +47,11 @@ class VmFinder {
     Result<void> count_schedulers();
     Result<void> find_code_points();
     void find_memory_tables();
+    void find_other_tables();
     /// As global(), of what a capture can do without: nothing, and a sentence that says so.
-    std::optional<Address> global_if_any(std::string_view name, const Search& search);
+    std::optional<Address> global_if_any(std::string_view name, const Search& search,
+                                         std::vector<std::string>& not_found,
+                                         std::string_view how = "shape");
     Result<const JitSelf*> jit();
 
     Vm& vm_;

@@ -33,4 +33,9 @@ Result<memory::Address> only_one(std::string_view what, std::string_view expecte
     return candidates.front();
 }
 
+bool is_code(Vm& vm, memory::Address address) {
+    const auto* mapping = vm.target().mappings().find(address);
+    return mapping != nullptr && mapping->executable;
+}
+
 }  // namespace beamdump::beam

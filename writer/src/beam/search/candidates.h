@@ -1,6 +1,6 @@
 #pragma once
 
-#include "memory/memory_source.h"
+#include "beam/vm/vm.h"
 
 #include <string>
 #include <string_view>
@@ -15,5 +15,8 @@ std::string listed(const std::vector<memory::Address>& addresses);
 /// one. `expected` completes "expected ...": "one hash table named "x"".
 Result<memory::Address> only_one(std::string_view what, std::string_view expected,
                                  const std::vector<memory::Address>& candidates);
+
+/// Whether an address is in memory that can be executed.
+bool is_code(Vm& vm, memory::Address address);
 
 }  // namespace beamdump::beam

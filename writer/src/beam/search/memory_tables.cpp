@@ -87,11 +87,6 @@ bool is_segment_allocators(Vm& vm, Address array, std::uint32_t count, Field ind
     return true;
 }
 
-bool is_code(Vm& vm, Address address) {
-    const auto* mapping = vm.target().mappings().find(address);
-    return mapping != nullptr && mapping->executable;
-}
-
 }  // namespace
 
 Result<Address> find_thread_allocators(Vm& vm, const ImageSearch& search) {

@@ -53,6 +53,12 @@ struct MemoryTables {
     std::vector<std::string> not_found;         ///< a sentence for each that a capture misses
 };
 
+/// Addresses of what else is found without being needed; nothing where one was not found.
+struct OtherTables {
+    std::optional<Address> persistent_terms;  ///< the_hash_table of erl_bif_persistent.c
+    std::vector<std::string> not_found;       ///< a sentence for each that a capture misses
+};
+
 /// Addresses of the tables.
 struct VmTables {
     Address processes = 0;          ///< erts_proc
@@ -66,6 +72,7 @@ struct VmTables {
     Address catches = 0;            ///< bccix[0]
     Address active_code_index = 0;  ///< the_active_code_index
     MemoryTables memory;
+    OtherTables other;
     Address schedulers = 0;          ///< the normal schedulers' data; 0: not found
     std::vector<Found> code_points;  ///< beam_normal_exit and the like: code addresses, not tables
 };

@@ -21,6 +21,8 @@ struct ConvertChoice {
     /// For kOne and kOneLazily: a pid or a registered name, as parse_process_name() takes them. If
     /// no process has it, no heap is converted.
     std::string process;
+    /// Literals and persistent terms also where no heap is converted.
+    bool literals = false;
     /// Also the sections that have no records of their own, as text.
     bool other_sections = true;
     int level = 1;  ///< of zstd

@@ -74,6 +74,7 @@ class CrashDump {
     [[nodiscard]] const std::optional<Span>& literals() const { return literals_; }
     [[nodiscard]] const std::optional<Span>& memory() const { return memory_; }
     [[nodiscard]] const std::optional<Span>& loaded_modules() const { return loaded_modules_; }
+    [[nodiscard]] const std::optional<Span>& persistent_terms() const { return persistent_terms_; }
     /// Sections of other nodes, each with the number that identifiers have for it.
     [[nodiscard]] const std::vector<std::pair<std::uint64_t, Span>>& nodes() const {
         return nodes_;
@@ -115,6 +116,7 @@ class CrashDump {
     std::optional<Span> literals_;
     std::optional<Span> memory_;
     std::optional<Span> loaded_modules_;
+    std::optional<Span> persistent_terms_;
     std::string node_name_;
     std::map<std::string, std::uint64_t, std::less<>> counts_;
     std::string last_section_;

@@ -1,4 +1,4 @@
-#include "capture/ets_rows.h"
+#include "capture/copy/row_writer.h"
 
 #include "beam/layout/term_bits.h"
 
@@ -15,19 +15,17 @@ constexpr std::uint64_t kWord = 8;
 constexpr std::uint64_t kPackedWords = 4096;  // more are a region of their own
 // A record's directory is one page: limits::kDirectoryReferences.
 constexpr std::uint64_t kWordsOfARecord = std::uint64_t{2} << 20U;
-constexpr std::uint64_t kRowsOfARecord = std::uint64_t{1} << 20U;
-constexpr std::uint64_t kRowsInMotion = std::uint64_t{1} << 16U;  // so many places are held
 constexpr std::uint64_t kRegionsOfARecord = 512;
 
 }  // namespace
 
-EtsRowsWriter::EtsRowsWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries,
-                             std::uint64_t table, std::uint32_t epoch, bool moving)
+RowWriter::RowWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries, Owner owner,
+                     bool moving, Finish finish)
     : copier_(copier),
       binaries_(binaries),
-      table_(table),
-      epoch_(epoch),
+      owner_(owner),
       moving_(moving),
+      finish_(std::move(finish)),
       names_(vm.layout()),
       thing_(names_.field("OffHeapHeader", "thing_word")),
       next_(names_.field("OffHeapHeader", "next")),
@@ -35,7 +33,7 @@ EtsRowsWriter::EtsRowsWriter(beam::Vm& vm, RegionCopier& copier, BinaryStore& bi
     records_.emplace(copier_.writer());
 }
 
-Result<void> EtsRowsWriter::check(const beam::Layout& layout) {
+Result<void> RowWriter::check(const beam::Layout& layout) {
     beam::LayoutNames names(layout);
     names.field("OffHeapHeader", "thing_word");
     names.field("OffHeapHeader", "next");
@@ -43,7 +41,7 @@ Result<void> EtsRowsWriter::check(const beam::Layout& layout) {
     return names.outcome();
 }
 
-bool EtsRowsWriter::binaries_of(const beam::EtsRow& row, std::vector<Address>& into) const {
+bool RowWriter::binaries_of(const beam::EtsRow& row, std::vector<Address>& into) const {
     const auto end = row.tuple + row.words.size();
     std::uint64_t members = 0;
     for (auto at = row.off_heap; at != 0;) {
@@ -73,8 +71,8 @@ bool EtsRowsWriter::binaries_of(const beam::EtsRow& row, std::vector<Address>& i
     return true;
 }
 
-Result<bool> EtsRowsWriter::add(std::span<const beam::EtsRow> rows,
-                                const std::function<Result<bool>()>& same) {
+Result<bool> RowWriter::add(std::span<const beam::EtsRow> rows,
+                            const std::function<Result<bool>()>& same) {
     std::vector<Address> named;
     for (const auto& row : rows) {
         if (!binaries_of(row, named)) {
@@ -93,7 +91,7 @@ Result<bool> EtsRowsWriter::add(std::span<const beam::EtsRow> rows,
         if (binaries_.replaced() != replaced && rows_ != 0) {
             // From here on the address refers to another binary than in earlier rows.
             binaries_before_ = before;
-            RETURN_IF_ERROR(flush({}));
+            RETURN_IF_ERROR(flush());
         }
         if (!unchanged) {
             return false;
@@ -103,26 +101,25 @@ Result<bool> EtsRowsWriter::add(std::span<const beam::EtsRow> rows,
         RETURN_IF_ERROR(write(row));
     }
     binaries_before_ = copier_.writer().stats().flat_bytes;
-    if (words_ >= kWordsOfARecord || rows_ >= (moving_ ? kRowsInMotion : kRowsOfARecord) ||
-        regions_ >= kRegionsOfARecord) {
-        RETURN_IF_ERROR(flush({}));
+    if (words_ >= kWordsOfARecord || rows_ >= owner_.most_rows || regions_ >= kRegionsOfARecord) {
+        RETURN_IF_ERROR(flush());
     }
     return true;
 }
 
-/// Within one record an address refers to one object: begins a new record if the block of an
-/// earlier row was freed and now holds another row.
-Result<void> EtsRowsWriter::begin_unless_free(const beam::EtsRow& row) {
+/// Within one part an address refers to one object: begins a new part if the block of an earlier
+/// row was freed and now holds another row.
+Result<void> RowWriter::begin_unless_free(const beam::EtsRow& row) {
     if (!moving_ || here_.add(row.tuple, row.words.size())) {
         return {};
     }
     binaries_before_ = copier_.writer().stats().flat_bytes;
-    RETURN_IF_ERROR(flush({}));
+    RETURN_IF_ERROR(flush());
     here_.add(row.tuple, row.words.size());
     return {};
 }
 
-Result<void> EtsRowsWriter::write(const beam::EtsRow& row) {
+Result<void> RowWriter::write(const beam::EtsRow& row) {
     RETURN_IF_ERROR(begin_unless_free(row));
     const auto words = row.words.size() / kWord;
     ++rows_;
@@ -131,7 +128,7 @@ Result<void> EtsRowsWriter::write(const beam::EtsRow& row) {
         std::vector<std::byte> copy(row.words.begin(), row.words.end());
         return write_region(row, copy);
     }
-    packed_.set_kind(static_cast<std::uint32_t>(format::RegionKind::kEtsRow));
+    packed_.set_kind(static_cast<std::uint32_t>(owner_.region));
     packed_.set_address(row.tuple);
     packed_.set_total_words(words);
     if (row.off_heap != 0) {
@@ -145,13 +142,13 @@ Result<void> EtsRowsWriter::write(const beam::EtsRow& row) {
     return records_->packed_region(packed_);
 }
 
-Result<void> EtsRowsWriter::write_region(const beam::EtsRow& row, std::span<std::byte> bytes) {
+Result<void> RowWriter::write_region(const beam::EtsRow& row, std::span<std::byte> bytes) {
     ++regions_;
     copier_.secrets().scrub(bytes, row.tuple);
     format::RegionHeader header;
-    header.owner_kind = format::OwnerKind::kEtsTable;
-    header.owner_id = table_;
-    header.region_kind = format::RegionKind::kEtsRow;
+    header.owner_kind = owner_.kind;
+    header.owner_id = owner_.id;
+    header.region_kind = owner_.region;
     header.term_scheme = copier_.scheme();
     header.address = row.tuple;
     header.total = bytes.size() / kWord;
@@ -169,28 +166,18 @@ Result<void> EtsRowsWriter::write_region(const beam::EtsRow& row, std::span<std:
     return records_->region(std::move(ref));
 }
 
-/// Ends the record, whose other fields are in `record`.
-Result<void> EtsRowsWriter::flush(records::EtsRows record) {
-    record.set_table_index(table_);
-    record.set_first_row(written_);
-    record.set_rows(rows_);
-    record.set_epoch(epoch_);
-    record.set_binaries_before_offset(binaries_before_);
-    ASSIGN_OR_RETURN(*record.mutable_directory(), records_->finish());
-    ASSIGN_OR_RETURN(const auto offset,
-                     copier_.writer().append(format::RecordKind::kEtsRows, record));
-    offsets_.push_back(offset);
+Result<void> RowWriter::flush() {
+    Part part;
+    part.first_row = written_;
+    part.rows = rows_;
+    part.binaries_before_offset = binaries_before_;
+    ASSIGN_OR_RETURN(part.directory, records_->finish());
+    RETURN_IF_ERROR(finish_(std::move(part)));
     written_ += rows_;
     rows_ = words_ = regions_ = 0;
     here_.clear();
     records_.emplace(copier_.writer());
     return {};
-}
-
-Result<std::vector<std::uint64_t>> EtsRowsWriter::finish(records::EtsRows about) {
-    about.set_last(true);
-    RETURN_IF_ERROR(flush(std::move(about)));
-    return std::move(offsets_);
 }
 
 }  // namespace beamdump::capture

@@ -3,7 +3,7 @@
 #include "beam/ets/ets_quiet.h"
 #include "beam/ets/ets_reader.h"
 #include "capture/capture.h"
-#include "capture/ets_rows.h"
+#include "capture/tables/ets_rows.h"
 
 #include <functional>
 #include <optional>

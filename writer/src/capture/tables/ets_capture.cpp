@@ -1,4 +1,4 @@
-#include "capture/ets_capture.h"
+#include "capture/tables/ets_capture.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
@@ -94,7 +94,7 @@ Result<void> EtsCapture::rows(EtsRowsWanted wanted, const Pass& pass, BinaryStor
     if (!rows_left(wanted)) {
         return {};
     }
-    auto usable = EtsRowsWriter::check(vm_.layout());
+    auto usable = RowWriter::check(vm_.layout());
     if (usable && vm_.facts().schedulers == 1 && !one_scheduler_) {
         auto one = beam::EtsOneScheduler::open(vm_);
         usable = one ? Result<void>() : std::unexpected(one.error());

@@ -1,0 +1,97 @@
+#include "query/tables/persistent_terms.h"
+
+#include "cli/command_table.h"
+#include "cli/remarks.h"
+#include "cli/shared_options.h"
+#include "render/tables/persistent_terms.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <vector>
+
+namespace beamdump::cli {
+
+namespace {
+
+constexpr std::size_t kListedTermBytes = 200;
+
+class PersistentTermsCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"persistent-terms", "List persistent terms, largest first, or show one",
+                "persistent-terms node.beamdump --filter key=my_app"};
+    }
+
+    void add_options(CLI::App& app) override {
+        query_.sort = "memory";
+        add_dump(app, dump_);
+        app.add_option("KEY", key_, "Show the term with the key that prints as KEY");
+        app.add_option("--sort", query_.sort, "A field: memory (default), or another of --filter")
+            ->option_text("FIELD");
+        app.add_option("--filter", query_.filters,
+                       "Only terms with TEXT in a field; FIELD=TEXT matches one field: key, words, "
+                       "memory, value, left_out. Repeatable; all filters must match")
+            ->type_size(1)
+            ->allow_extra_args(false)
+            ->option_text("TEXT");
+        add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
+        add_count(app, "--term-bytes", term_bytes_,
+                  "Truncate each key and value to N bytes (0: never; default 200, of a KEY 0), and "
+                  "do not cut lines to the width of the terminal")
+            ->each([this](const std::string&) { answer_.wide = term_bytes_given_ = true; });
+        add_answer(app, answer_);
+    }
+
+    Result<void> check_options() override {
+        if (!key_.empty() && !query_.filters.empty()) {
+            return fail(ErrorCode::kUsage, "--filter chooses among terms: name no KEY with it");
+        }
+        if (!term_bytes_given_) {
+            term_bytes_ = key_.empty() ? kListedTermBytes : 0;
+        }
+        auto list = query::RowList::make(query::persistent_term_columns(), query_);
+        return list ? Result<void>() : std::unexpected(list.error());
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        auto choice = no_heaps();
+        choice.literals = true;
+        choice.other_sections = true;
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        const auto facts = query::dump_facts(*dump, dump_);
+        auto& out = fitted(invocation.out(), answer_);
+        if (!key_.empty()) {
+            const auto render =
+                answer_.json ? render::persistent_term_json : render::persistent_term_text;
+            ASSIGN_OR_RETURN(const auto missing, render(out, *dump, key_, term_bytes_, facts));
+            report_placeholders(invocation, missing);
+            return Outcome{missing > 0};
+        }
+        ASSIGN_OR_RETURN(auto answer, query::list_persistent_terms(*dump, query_, term_bytes_));
+        const auto render =
+            answer_.json ? render::persistent_terms_json : render::persistent_terms_text;
+        render(out, answer, facts);
+        const auto& counts = answer.counts;
+        if (!counts.is_whole()) {
+            invocation.report("persistent terms are missing from the dump");
+        }
+        report_placeholders(invocation, answer.placeholders);
+        return Outcome{!counts.is_whole() || answer.placeholders > 0};
+    }
+
+  private:
+    std::string dump_;
+    std::string key_;
+    std::size_t term_bytes_ = 0;
+    bool term_bytes_given_ = false;
+    AnswerOptions answer_;
+    query::RowQuery query_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> persistent_terms_command() {
+    return std::make_unique<PersistentTermsCommand>();
+}
+
+}  // namespace beamdump::cli
