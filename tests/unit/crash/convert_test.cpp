@@ -250,6 +250,27 @@ TEST(Convert, PutsTheStackWhereItWas) {
     EXPECT_THAT(text, HasSubstr("(<terminate process normally>)"));
 }
 
+TEST(Convert, AReturnAddressThatIsCutStillBeginsAFrame) {
+    for (const std::string cut : {"SReturn ad", "SReturn addr 0x12A0", "S"}) {
+        Converted made(head(27) +
+                       "=proc_stack:<0.9.1>\ny0:I10\n"
+                       "0x00007fcaee401d30:" +
+                       cut +
+                       "\ny0:I20\n"
+                       "0x00007fcaee401d40:SReturn addr 0x12A01180 (<terminate process normally>)\n"
+                       "=proc_heap:<0.9.1>\n" +
+                       kTail);
+        EXPECT_EQ(made.outcome().malformed_lines, 1U) << cut;
+        EXPECT_EQ(made.run("<0.9.1>").process.stack_words(), 4U) << cut;
+        const auto text = backtrace(made);
+        EXPECT_THAT(text, HasSubstr("\ny(0)     10\n")) << cut;
+        EXPECT_THAT(text, HasSubstr("0x00007fcaee401d30 Return addr 0x0f80000000000000 "
+                                    "(<not in the crash dump>)\ny(0)     20\n"))
+            << cut;
+        EXPECT_THAT(text, Not(HasSubstr("#Absent"))) << cut;
+    }
+}
+
 TEST(Convert, WordsOfAStackThatTheTextLacksAreAbsentAndThoseBehindThemStand) {
     // Two registers and a return address were overwritten by a heap's lines.
     Converted made(head(27) +
