@@ -5,6 +5,7 @@
 #include <libdump/format/text_counts.h>
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace beamdump::crash {
@@ -62,6 +63,7 @@ class HeapParser {
     Parsed map(TextCursor& text, std::uint64_t at);
     Parsed flat_map(TextCursor& text, std::uint64_t at);
     Parsed binary(TextCursor& text, std::uint64_t at);
+    std::optional<std::vector<std::uint8_t>> counted_bytes(TextCursor& text);
     Parsed heap_binary(TextCursor& text, std::uint64_t at);
     Parsed off_heap_binary(TextCursor& text, std::uint64_t at, bool sub);
     Parsed identifier(TextCursor& text, std::uint64_t at, bool pid);
