@@ -2,7 +2,10 @@
 
 #include <libdump/term/backtrace_cursor.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <algorithm>
 
 namespace beamdump::crash {
 namespace {
@@ -201,6 +204,27 @@ TEST(Convert, EveryCutIsRead) {
         auto dump = Dump::open(file.folder() / "made");
         ASSERT_TRUE(dump) << dump.error().message;
     }
+}
+
+TEST(Convert, TellsHowFarItIsWithinOneHeap) {
+    std::string lines;
+    for (std::uint64_t number = 0; number < 20'000; ++number) {
+        lines += fmt::format("{:X}:lI1|N\n", 0x7F00'0000'0000 + number * 16);
+    }
+    const auto text = with_messages(27, "", lines);
+    const test::TextFile file(text);
+    auto crash = CrashDump::open(file.path(), {});
+    ASSERT_TRUE(crash);
+    auto sink = open_file_sink(file.folder() / "made", true);
+    std::vector<std::uint64_t> places;
+    ASSERT_TRUE(convert(*crash, std::move(*sink), {}, [&](std::uint64_t done, std::uint64_t total) {
+        EXPECT_EQ(total, text.size());
+        places.push_back(done);
+    }));
+    // Four times within the heap, and behind it.
+    ASSERT_EQ(places.size(), 5U);
+    EXPECT_TRUE(std::ranges::is_sorted(places));
+    EXPECT_GT(places.front(), text.find("=proc_heap"));
 }
 
 TEST(Convert, TakesOnlyTheHeapThatIsAskedFor) {

@@ -43,9 +43,12 @@ class HeapParser {
           binary_(std::move(binary)),
           starts_(starts) {}
 
+    /// Called now and then with the place in the text that was reached.
+    using Reached = std::function<void(std::uint64_t)>;
+
     /// Reads to the end of `text`. Malformed lines are counted and skipped, as are the objects of
     /// lines with trailing text.
-    Result<HeapCounts> read(TextCursor& text);
+    Result<HeapCounts> read(TextCursor& text, const Reached& reached = {});
 
   private:
     static constexpr std::uint64_t kHeapWordBytes = WordImage::kWordBytes;
