@@ -23,8 +23,9 @@ ENDLESS_WHEN_FLAT = "zoo_dag"
 # What the VM shows in a crash dump; a resource that monitors has a type, which a dump lacks.
 SHOWN_MONITORS = ("process", "port", "remote", "time_offset", "node")
 
-
 MANY_TERMS = 1000
+# Of OTP 29: in external format, of which the analyzer makes no words; it says that they are absent.
+NATIVE_RECORD = re.compile(r"#\w+:\w+\{")
 # References of other nodes, and all that undecoded messages hold, are in external format, which
 # names the node: the number is another.
 NUMBER_OF_NODE = re.compile(r"(#Ref|)<[1-9]\d*\.(?=\d+[.>])")
@@ -120,7 +121,7 @@ class CrashDumpText(unittest.TestCase):
         ours, theirs = (list(terms_of(dump, pid)) for dump in (self.dump, again))
         self.assertEqual(len(ours), len(theirs), pid)
         for number, (one, other) in enumerate(zip(ours, theirs)):
-            if one != "#MatchState":
+            if one != "#MatchState" and not NATIVE_RECORD.search(one):
                 self.assertEqual(*(NUMBER_OF_NODE.sub(r"\1<*.", text) for text in (one, other)),
                                  f"term {number} of {pid}")
         return len(ours)
