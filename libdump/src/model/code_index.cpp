@@ -15,8 +15,6 @@ constexpr std::size_t kLocationsHeld = 64;
 constexpr std::size_t kLongestFileName = 4096;
 // Of a function's ErtsCodeInfo (beam_code.h, OTP 25): what pads it is less than that.
 constexpr std::uint64_t kCodeAlignment = 8;
-// From a function's ErtsCodeInfo to its mfa (beam_code.h, OTP 25).
-constexpr std::uint64_t kMfaOffset = 16;
 // A line table's location (beam_code.h: LOC_FILE, LOC_LINE).
 constexpr unsigned kFileShift = 24;
 constexpr std::uint32_t kLineMask = (1U << kFileShift) - 1;
@@ -73,12 +71,13 @@ std::optional<std::string> list_text(RegionMap& words, const TagScheme& scheme,
 }  // namespace
 
 CodeIndex::CodeIndex(DumpReader& reader, Faults& faults, AtomTable& atoms, RegionMap& literals,
-                     format::TermScheme scheme)
+                     format::TermScheme scheme, std::uint64_t word_bytes)
     : reader_(reader),
       faults_(faults),
       atoms_(atoms),
       literals_(literals),
       scheme_(scheme),
+      word_bytes_(word_bytes),
       columns_(kModulesHeld),
       locations_(kLocationsHeld) {}
 
@@ -206,7 +205,7 @@ Result<std::optional<CodeLocation>> CodeIndex::look_up(std::uint64_t address) {
     location.function = FunctionName{columns.module.name_atom(), columns.function_name[place],
                                      columns.function_arity[place]};
     location.function_start = columns.function_start[place];
-    location.mfa_start = location.function_start + kMfaOffset;
+    location.mfa_start = location.function_start + mfa_offset_of(word_bytes_);
     add_line(columns, address, location);
     return location;
 }

@@ -98,7 +98,8 @@ RegionMap& Dump::literals() {
 CodeIndex& Dump::code() {
     if (!code_) {
         code_.emplace(reader_, faults_, atoms_, literals(),
-                      static_cast<format::TermScheme>(node_.term_scheme()));
+                      static_cast<format::TermScheme>(node_.term_scheme()),
+                      node_.has_word_size() ? node_.word_size() : kWordBytes);
     }
     return *code_;
 }

@@ -10,12 +10,6 @@ namespace {
 
 using Status = BinaryContent::Status;
 
-/// Words of a match context of OTP 25: the binary, and the current and the last bit (erl_bits.h,
-/// ErlBinMatchBuffer).
-constexpr std::uint64_t kMatchOriginal = 1;
-constexpr std::uint64_t kMatchOffset = 3;
-constexpr std::uint64_t kMatchEnd = 4;
-
 /// Limit of a binary's size: its bits fit a word (erl_binary.h, IS_BINARY_SIZE_OK).
 constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::uint64_t>::max() / 8;
 
@@ -90,21 +84,21 @@ Status BinaryContent::resolve(const TagScheme& scheme, WordReader& reader, std::
 /// The rest that a match context has to match.
 Status BinaryContent::resolve_rest(const TagScheme& scheme, WordReader& reader,
                                    std::uint64_t address, BinaryContent& content) {
-    std::array<std::uint64_t, kMatchEnd + 1> words{};
+    std::array<std::uint64_t, otp25::kMatchEnd + 1> words{};
     if (auto status = read_all(reader, address, words); status != Status::kFound) {
         return status;
     }
-    const std::uint64_t offset = words[kMatchOffset];
-    const std::uint64_t end = words[kMatchEnd];
+    const std::uint64_t offset = words[otp25::kMatchOffset];
+    const std::uint64_t end = words[otp25::kMatchEnd];
     if (!boxed_words(scheme, words) || offset > end ||
-        word_kind(scheme, words[kMatchOriginal]) != WordKind::kBoxed) {
+        word_kind(scheme, words[otp25::kMatchOriginal]) != WordKind::kBoxed) {
         return Status::kMalformed;
     }
     content.size_ = (end - offset) / 8;
     content.bit_size_ = (end - offset) % 8;
     content.bit_offset_ = offset % 8;
     content.first_ = offset / 8;
-    return resolve_stored_in(scheme, reader, pointer_of(words[kMatchOriginal]), content);
+    return resolve_stored_in(scheme, reader, pointer_of(words[otp25::kMatchOriginal]), content);
 }
 
 /// Content whose size and place are known, in the binary at `real`.
@@ -195,18 +189,20 @@ Status BinaryContent::resolve_original(const TagScheme& scheme, WordReader& read
         return Status::kMalformed;
     }
     const std::uint64_t base = base_and_flags & ~otp27::kSubFlags;
+    const bool moved = (base_and_flags & otp27::kSubVolatile) != 0;
     if (boxed_kind(scheme, original[0]) == BoxedKind::kRefcBinary) {
-        const bool moved = (base_and_flags & otp27::kSubVolatile) != 0;
         return locate(reader, original[scheme.refc_binary], moved ? 0 : base, content);
     }
     const std::uint64_t data = address + otp25::kHeapBinaryData * kWordBytes;
     const std::uint64_t bytes = (original[otp25::kBinarySize] + 7) / 8;
-    const std::uint64_t first = base + content.first_;
+    // Only parts in converted crash dumps have the flag here: their text has no base.
+    const std::uint64_t first_byte = moved ? data : base;
+    const std::uint64_t first = first_byte + content.first_;
     if (boxed_kind(scheme, original[0]) != BoxedKind::kHeapBinary || first < data ||
         first - data > bytes || first - data + content.stored_bytes() > bytes) {
         return Status::kMalformed;
     }
-    content.store_ = base;
+    content.store_ = first_byte;
     content.available_ = content.stored_bytes();
     return Status::kFound;
 }

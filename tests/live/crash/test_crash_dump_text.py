@@ -10,7 +10,7 @@ import unittest
 from support import tools
 from support.canonical import canonical
 from support.crash import crashdump_viewer
-from support.crash.crash_comparison import CrashComparison
+from support.crash.crash_comparison import WHOLE, CrashComparison
 from support.release import RELEASE
 from support.zoo import left_out, start_zoo
 
@@ -22,6 +22,24 @@ ENDLESS_WHEN_FLAT = "zoo_dag"
 
 # What the VM shows in a crash dump; a resource that monitors has a type, which a dump lacks.
 SHOWN_MONITORS = ("process", "port", "remote", "time_offset", "node")
+
+MANY_TERMS = 1000
+# Of OTP 29: in external format, of which the analyzer makes no words; it says that they are absent.
+NATIVE_RECORD = re.compile(r"#\w+:\w+\{")
+# References of other nodes, and all that undecoded messages hold, are in external format, which
+# names the node: the number is another.
+NUMBER_OF_NODE = re.compile(r"(#Ref|)<[1-9]\d*\.(?=\d+[.>])")
+
+
+def terms_of(dump, pid):
+    """Messages, dictionary and registers of a process, as text."""
+    for message in tools.analyze_json("messages", dump, pid, "--no-histogram",
+                                      *WHOLE).get("messages", ()):
+        yield message["term"]["text"]
+    for entry in tools.analyze_json("dictionary", dump, pid, *WHOLE).get("dictionary", ()):
+        yield from (entry["key"]["text"], entry["value"]["text"])
+    for frame in tools.analyze_json("backtrace", dump, pid, "--sensitive")["frames"]:
+        yield from (register["term"] for register in frame["registers"] if "term" in register)
 
 
 class TextComparison(CrashComparison):
@@ -85,6 +103,28 @@ class CrashDumpText(unittest.TestCase):
                 compared += len(shown)
                 self.assertEqual(len(shown), len(theirs[told] or ()), f"{side} of {pid}")
         self.assertGreater(compared, 50)
+
+    def test_the_analyzer_reads_the_same_terms_back(self):
+        """No object of the text overlaps another: each has as many words as in the node, or fewer."""
+        again = self.scratch / "again.beamdump"
+        converted = tools.expect(tools.analyze("convert", self.text, "-o", again), 0, 3)
+        self.assertNotIn("overlap", converted.diagnostics)
+        listed = tools.analyze_json("processes", self.dump, "--limit", "0")["processes"]
+        compared = 0
+        for process in listed:
+            name = process.get("registered_name", "")
+            if name.startswith("zoo_") and name != ENDLESS_WHEN_FLAT:
+                compared += self.compare_terms(process["pid"], again)
+        self.assertGreater(compared, MANY_TERMS)
+
+    def compare_terms(self, pid, again):
+        ours, theirs = (list(terms_of(dump, pid)) for dump in (self.dump, again))
+        self.assertEqual(len(ours), len(theirs), pid)
+        for number, (one, other) in enumerate(zip(ours, theirs)):
+            if one != "#MatchState" and not NATIVE_RECORD.search(one):
+                self.assertEqual(*(NUMBER_OF_NODE.sub(r"\1<*.", text) for text in (one, other)),
+                                 f"term {number} of {pid}")
+        return len(ours)
 
     def test_general_facts(self):
         summary = tools.analyze_json("summary", self.dump)

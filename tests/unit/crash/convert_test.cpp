@@ -2,7 +2,10 @@
 
 #include <libdump/term/backtrace_cursor.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <algorithm>
 
 namespace beamdump::crash {
 namespace {
@@ -74,6 +77,32 @@ TEST(Convert, MakesTermsOfEveryKindOfLine) {
         EXPECT_EQ(texts[8], "<<2,97,98>>");
         EXPECT_THAT(texts[9], HasSubstr("8"));
         EXPECT_EQ(texts[10], "<8063.5.1>");
+    }
+}
+
+/// As `crash-dump` writes them: bit strings within a byte in external format, parts and match
+/// contexts by their original's address. Each of five words, as in a node, and the next behind it.
+TEST(Convert, PartsOfBinariesTakeNoMoreWordsThanInTheNode) {
+    constexpr std::string_view kParts =
+        "7FCA00000100:E2D:g20AAAAnYWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXphYmNkZWZnaGlqa2xt\n"
+        "7FCA00000128:E2E:g00AAAAnBGFiY2RlZmdoaWprbG1ub3BxcnN0dXZ3eHl6YWJjZGVmZ2hpamtgcA==\n"
+        "7FCA00000150:Ys7FCA00000178:2:3\n"
+        "7FCA00000178:YhA:YWJjZGVmZ2hpag==\n"
+        "7FCA00000198:E9:g00AAAACBGVg\n"
+        "7FCA000001C0:lI1|N\n";
+    for (const int release : {25, 27, 29}) {
+        Converted made(with_messages(release,
+                                     "H7FCA00000100:N\nH7FCA00000128:N\nH7FCA00000150:N\n"
+                                     "H7FCA00000178:N\nH7FCA00000198:N\nH7FCA000001C0:N\n",
+                                     kParts));
+        EXPECT_THAT(made.outcome().missing, ElementsAre()) << release;
+        EXPECT_THAT(made.messages("<0.9.1>"),
+                    ElementsAre("<<\"abcdefghijklmnopqrstuvwxyzabcdefghijklm\">>",
+                                "<<97,98,99,100,101,102,103,104,105,106,107,108,109,110,111,112,"
+                                "113,114,115,116,117,118,119,120,121,122,97,98,99,100,101,102,103,"
+                                "104,105,106,107,96,7:4>>",
+                                "<<\"cde\">>", "<<\"abcdefghij\">>", "<<101,6:4>>", "[1]"))
+            << release;
     }
 }
 
@@ -177,6 +206,27 @@ TEST(Convert, EveryCutIsRead) {
     }
 }
 
+TEST(Convert, TellsHowFarItIsWithinOneHeap) {
+    std::string lines;
+    for (std::uint64_t number = 0; number < 20'000; ++number) {
+        lines += fmt::format("{:X}:lI1|N\n", 0x7F00'0000'0000 + number * 16);
+    }
+    const auto text = with_messages(27, "", lines);
+    const test::TextFile file(text);
+    auto crash = CrashDump::open(file.path(), {});
+    ASSERT_TRUE(crash);
+    auto sink = open_file_sink(file.folder() / "made", true);
+    std::vector<std::uint64_t> places;
+    ASSERT_TRUE(convert(*crash, std::move(*sink), {}, [&](std::uint64_t done, std::uint64_t total) {
+        EXPECT_EQ(total, text.size());
+        places.push_back(done);
+    }));
+    // Four times within the heap, and behind it.
+    ASSERT_EQ(places.size(), 5U);
+    EXPECT_TRUE(std::ranges::is_sorted(places));
+    EXPECT_GT(places.front(), text.find("=proc_heap"));
+}
+
 TEST(Convert, TakesOnlyTheHeapThatIsAskedFor) {
     for (const auto& name : {"<0.9.1>", "0.9.1", "my server"}) {
         Converted made(with_messages(27, kEveryKind, kHeap, kBinary),
@@ -222,6 +272,27 @@ TEST(Convert, PutsTheStackWhereItWas) {
                                 "(gen_server:loop/7 + 200)"));
     EXPECT_THAT(text, HasSubstr("y(0)     Catch 0x00007fca12a01200 (gen_server:loop/7 + 208)"));
     EXPECT_THAT(text, HasSubstr("(<terminate process normally>)"));
+}
+
+TEST(Convert, AReturnAddressThatIsCutStillBeginsAFrame) {
+    for (const std::string cut : {"SReturn ad", "SReturn addr 0x12A0", "S"}) {
+        Converted made(head(27) +
+                       "=proc_stack:<0.9.1>\ny0:I10\n"
+                       "0x00007fcaee401d30:" +
+                       cut +
+                       "\ny0:I20\n"
+                       "0x00007fcaee401d40:SReturn addr 0x12A01180 (<terminate process normally>)\n"
+                       "=proc_heap:<0.9.1>\n" +
+                       kTail);
+        EXPECT_EQ(made.outcome().malformed_lines, 1U) << cut;
+        EXPECT_EQ(made.run("<0.9.1>").process.stack_words(), 4U) << cut;
+        const auto text = backtrace(made);
+        EXPECT_THAT(text, HasSubstr("\ny(0)     10\n")) << cut;
+        EXPECT_THAT(text, HasSubstr("0x00007fcaee401d30 Return addr 0x0f80000000000000 "
+                                    "(<not in the crash dump>)\ny(0)     20\n"))
+            << cut;
+        EXPECT_THAT(text, Not(HasSubstr("#Absent"))) << cut;
+    }
 }
 
 TEST(Convert, WordsOfAStackThatTheTextLacksAreAbsentAndThoseBehindThemStand) {

@@ -39,6 +39,10 @@ class CrashDumpTerms : public ::testing::Test {
 
     static std::string at(Word word) { return fmt::format("H{:X}", pointer_of(word)); }
 
+    static std::string part_of(Word word, std::string_view range) {
+        return fmt::format("Ys{:X}:{}\n", pointer_of(word), range);
+    }
+
     template <typename Make>
     std::string made(const Make& make) {
         const auto content = std::make_shared<beamdump::test::SinkContent>();
@@ -106,7 +110,7 @@ TEST_F(CrashDumpTerms, Numbers) {
 TEST_F(CrashDumpTerms, BinariesOnTheHeap) {
     const Word whole = build_.heap_binary("hello");
     EXPECT_EQ(object(whole), "Yh5:aGVsbG8=\n");
-    EXPECT_EQ(object(build_.sub_binary(whole, 1, 3)), "Yh3:ZWxs\n");
+    EXPECT_EQ(object(build_.sub_binary(whole, 1, 3)), part_of(whole, "1:3"));
     EXPECT_EQ(object(build_.heap_binary("")), "Yh0:\n");
 }
 
@@ -115,8 +119,11 @@ TEST_F(CrashDumpTerms, BinariesElsewhere) {
     EXPECT_EQ(object(whole), "Yc7E0000000000:0:64\n");
     // As the VM tells a part from the whole: they have not as many words.
     EXPECT_EQ(object(build_.sub_binary(whole, 16, 32)), "Ys7E0000000000:10:20\n");
-    // One that begins within a byte has no place: its bytes stand here.
-    EXPECT_EQ(object(build_.sub_binary(whole, 0, 3, 4)), "Yh3:h4eH\n");
+    const Word matching =
+        TermBuilder::boxed(build_.put({TermBuilder::header(4, 1), whole, 0, 128, 384}));
+    EXPECT_EQ(object(matching), "Ys7E0000000000:10:20\n");
+    // One that begins within a byte has no place: 131, BINARY_EXT 109, 3 bytes.
+    EXPECT_EQ(object(build_.sub_binary(whole, 0, 3, 4)), "E9:g20AAAADh4eH\n");
 }
 
 TEST_F(CrashDumpTerms, BitStrings) {
@@ -129,7 +136,23 @@ TEST_F(CrashDumpTerms, AMatchContextIsWhatIsLeft) {
     const Word whole = build_.heap_binary("hello");
     const Word context =
         TermBuilder::boxed(build_.put({TermBuilder::header(5, 1), whole, 0, 8, 40, 0}));
-    EXPECT_EQ(object(context), "Yh4:ZWxsbw==\n");
+    EXPECT_EQ(object(context), part_of(whole, "1:4"));
+    // 131, BIT_BINARY_EXT 77, 2 bytes, of the last 4 bits.
+    const Word within =
+        TermBuilder::boxed(build_.put({TermBuilder::header(5, 1), whole, 0, 8, 20, 0}));
+    EXPECT_EQ(object(within), "E9:g00AAAACBGVg\n");
+}
+
+TEST_F(CrashDumpTerms, ABinaryWhoseBytesAreNotAllHereHasNoLineAndNoParts) {
+    const Word whole = build_.heap_binary("hello, hello");
+    context_.absent_begin = pointer_of(whole) + 24;
+    context_.absent_end = context_.absent_begin + 8;
+    EXPECT_EQ(object(whole), "");
+    EXPECT_FALSE(written_);
+    // 131, BINARY_EXT 109, 3 bytes.
+    EXPECT_EQ(object(build_.sub_binary(whole, 1, 3)), "E9:g20AAAADZWxs\n");
+    EXPECT_EQ(object(build_.sub_binary(whole, 6, 6)), "");
+    EXPECT_FALSE(written_);
 }
 
 TEST_F(CrashDumpTerms, Maps) {

@@ -172,7 +172,7 @@ std::vector<std::pair<std::string, std::uint64_t>> status_counts(NodeFacts& fact
 
 }  // namespace
 
-Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOptions& options) {
+Summary recorded_summary(Dump& dump, const std::string& file) {
     const records::Totals& totals = dump.trailer().totals();
     Summary summary;
     summary.dump = dump_facts(dump, file);
@@ -180,22 +180,27 @@ Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOpt
     summary.capture = capture_summary(dump);
     summary.crash = crash_summary(dump);
     summary.memory = memory_summary(dump);
+    summary.processes = totals.has_processes() ? totals.processes() : dump.processes().size();
+    summary.void_by_reason = void_counts(totals);
+    summary.processes_void = void_total(totals);
+    summary.messages = known(totals.has_messages(), totals.messages());
+    summary.reductions = known(totals.has_reductions(), totals.reductions());
+    summary.largest = top_lines(dump, records::PROCESS_COLUMN_MEMORY_BYTES);
+    summary.longest_queues = top_lines(dump, records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
+    summary.warnings.assign(dump.trailer().warning().begin(), dump.trailer().warning().end());
+    return summary;
+}
+
+Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOptions& options) {
+    Summary summary = recorded_summary(dump, file);
     NodeFacts facts(dump, file, options);
     // What cannot be read of it is said by the findings that need it.
     if (const auto node = facts.memory()) {
         summary.memory.reported = (*node)->categories;
         summary.memory.parts = resident_parts(**node);
     }
-    summary.processes = totals.has_processes() ? totals.processes() : dump.processes().size();
-    summary.void_by_reason = void_counts(totals);
-    summary.processes_void = void_total(totals);
-    summary.messages = known(totals.has_messages(), totals.messages());
-    summary.reductions = known(totals.has_reductions(), totals.reductions());
     summary.statuses = status_counts(facts);
     summary.findings = find_findings(facts);
-    summary.largest = top_lines(dump, records::PROCESS_COLUMN_MEMORY_BYTES);
-    summary.longest_queues = top_lines(dump, records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
-    summary.warnings.assign(dump.trailer().warning().begin(), dump.trailer().warning().end());
     return summary;
 }
 

@@ -98,6 +98,10 @@ struct Summary {
     std::vector<std::string> warnings;
 };
 
+/// What the trailer and the records of the node and of the capture say: without the statuses, the
+/// holders of memory and findings. Reads the pages of the atoms that are named.
+Summary recorded_summary(Dump& dump, const std::string& file);
+
 /// Reads the trailer, how and what was captured, the records of its memory, the index of processes,
 /// the pages of the atoms that are named, and what findings read (query/findings).
 Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOptions& options);

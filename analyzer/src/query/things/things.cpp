@@ -94,7 +94,7 @@ class Things {
     }
 
     Result<void> facts() {
-        ASSIGN_OR_RETURN(const auto summary, summarize(dump_, file_));
+        const Summary summary = recorded_summary(dump_, file_);
         ASSIGN_OR_RETURN(const auto memory, query::memory(dump_, file_, 1));
         const auto& facts = summary.dump;
         const auto& node = summary.node;

@@ -69,7 +69,7 @@ class JsonWriter {
     struct Stream {
         using Ch = char;
         Output& output;
-        void Put(char c) { output.write(std::string_view(&c, 1)); }
+        void Put(char c) { output.write(c); }
         void Flush() {}
     };
     void key(std::string_view name);

@@ -9,10 +9,6 @@
 
 namespace beamdump::render {
 
-namespace {
-constexpr std::size_t kBufferBytes = 64U << 10U;
-}
-
 void Output::write(std::string_view text) {
     if (!terminal_) {
         terminal_ = is_terminal();

@@ -24,6 +24,17 @@ class Output {
 
     /// Writes text; on a terminal, terminal controls are escaped (TerminalText).
     void write(std::string_view text);
+    /// The same for one character: JSON is written by character.
+    void write(char character) {
+        if (terminal_ != false || error_) {
+            write(std::string_view(&character, 1));
+            return;
+        }
+        buffer_.push_back(character);
+        if (buffer_.size() >= kBufferBytes) {
+            flush();
+        }
+    }
     /// Writes bytes unescaped, on a terminal too.
     void write_control(std::string_view text);
     template <typename... Arguments>
@@ -48,6 +59,8 @@ class Output {
     virtual Result<void> put(std::string_view text) = 0;
 
   private:
+    static constexpr std::size_t kBufferBytes = std::size_t{64} << 10U;
+
     void pass_on(std::string_view text);
 
     std::optional<bool> terminal_;  ///< once known

@@ -21,8 +21,9 @@ namespace beamdump {
 class CodeIndex {
   public:
     /// Non-owning: all must outlive the index. `literals` gives the modules' file name strings.
+    /// `word_bytes`: of the node.
     CodeIndex(DumpReader& reader, Faults& faults, AtomTable& atoms, RegionMap& literals,
-              format::TermScheme scheme);
+              format::TermScheme scheme, std::uint64_t word_bytes);
 
     /// nullopt if no module in the dump has the address.
     std::optional<CodeLocation> at(std::uint64_t address);
@@ -59,6 +60,7 @@ class CodeIndex {
     AtomTable& atoms_;
     RegionMap& literals_;
     format::TermScheme scheme_;
+    std::uint64_t word_bytes_;
     bool loaded_ = false;
     std::vector<Instance> instances_;
     RecentCache<std::uint64_t, Columns> columns_;

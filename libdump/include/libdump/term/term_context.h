@@ -44,6 +44,13 @@ struct BinaryInfo {
     std::optional<std::uint64_t> references;  ///< nullopt: a crash dump does not have it
 };
 
+/// From a function's ErtsCodeInfo to its mfa: an instruction and the breakpoint's address, a word
+/// each (ErtsCodeInfo of code_ix.h: OTP 25.2.3, 27.3.4 and 29.1.1; the same two words stood before
+/// a function's names in older releases).
+constexpr std::uint64_t mfa_offset_of(std::uint64_t word_bytes) {
+    return 2 * word_bytes;
+}
+
 /// The function or code point of a code address (return address, instruction pointer).
 struct CodeLocation {
     std::optional<FunctionName> function;

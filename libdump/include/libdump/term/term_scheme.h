@@ -170,6 +170,11 @@ inline constexpr std::uint64_t kSubOffset = 2;  ///< bytes
 inline constexpr std::uint64_t kSubBits = 3;    ///< bytes: bit size, bit offset, is_writable
 inline constexpr std::uint64_t kSubOriginal = 4;
 inline constexpr std::uint64_t kSubWords = 5;
+/// Of a match context: the binary, and the current and the last bit (erl_bits.h,
+/// ErlBinMatchBuffer).
+inline constexpr std::uint64_t kMatchOriginal = 1;
+inline constexpr std::uint64_t kMatchOffset = 3;
+inline constexpr std::uint64_t kMatchEnd = 4;
 inline constexpr std::uint64_t kFunEntry = 1;    ///< address of an ErlFunEntry or Export
 inline constexpr std::uint64_t kFunCounts = 3;   ///< bytes: arity, free variables
 inline constexpr std::uint64_t kFunCreator = 4;  ///< a pid, or for an export fun an atom

@@ -134,6 +134,9 @@ Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::
     bool all_heaps_told = true;
     TextWindow window(dump_.text());
     RunWriter runs(dump_, *terms_, writer_, binaries_);
+    if (told) {
+        runs.on_reached([&](std::uint64_t at) { told(at, dump_.text().size()); });
+    }
     for (const auto& sections : dump_.processes()) {
         ASSIGN_OR_RETURN(auto facts, parse_process(dump_.text(), window, sections, terms_->format,
                                                    terms_->names));

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace beamdump::crash {
 
@@ -21,11 +22,11 @@ namespace beamdump::crash {
 /// 27.3.4 and 29.1.1; what is read back by crashdump_viewer.erl, parse_term() and
 /// parse_heap_term()): words inline, and each object on a line of its own.
 ///
-/// Different from the VM, except for converted crash dumps: a part of a heap binary, and one that
-/// begins within a byte, is written with its own bytes, to be readable, and one that ends within a
-/// byte in external format; a match context of OTP 25 as the rest to match; integers of more than
-/// 1024 words in hexadecimal; an atom with a line break, which the format cannot hold, as an object
-/// in external format among the literals. As in the VM's text, funs lose their environments.
+/// Different from the VM: a bit string that begins or ends within a byte is written in external
+/// format, to be readable; a match context as the rest to match, by the address of the binary that
+/// it matches; integers of more than 1024 words in hexadecimal; an atom with a line break, which
+/// the format cannot hold, as an object in external format among the literals. As in the VM's text,
+/// funs lose their environments.
 class TermExport {
   public:
     /// All must outlive the text.
@@ -38,8 +39,9 @@ class TermExport {
 
     /// Writes the line of an object. False if it cannot be written; nothing was written then.
     bool object(const HeapObject& object);
-    /// For a converted crash dump: the heap binary that a part refers to, which needs a line of its
-    /// own. Otherwise a part is written with its own bytes.
+    /// The heap binary that a part in whole bytes, or a match context, refers to: it needs a line
+    /// of its own. nullopt if it cannot be written; the part is in external format then, or has no
+    /// line.
     [[nodiscard]] std::optional<std::uint64_t> original_of(const HeapObject& object);
     /// Writes the line of an atom among the literals, at an address that no object has.
     void atom_object(std::uint32_t index);
@@ -83,8 +85,9 @@ class TermExport {
     bool number(const HeapObject& object);
     bool big(const HeapObject& object);
     bool binary(const HeapObject& object);
-    void part(const HeapObject& object, std::uint64_t original);
-    void bytes(const BinaryContent& content);
+    void part(const HeapObject& object, std::uint64_t original, const BinaryContent& content);
+    bool bytes(const HeapObject& object, const BinaryContent& content);
+    std::optional<std::vector<std::uint8_t>> whole_bytes_of(const BinaryContent& content);
     bool identifier(const HeapObject& object);
     bool flat_map(const HeapObject& object);
     bool hash_map(const HeapObject& object);

@@ -221,15 +221,36 @@ class Builder {
         return plain(values);
     }
 
-    /// Trailing bits are dropped.
-    Words binary(const ExternalItem& item) const {
-        auto whole = item;
-        whole.count -= item.last_bits < 8 && item.count > 0 ? 1 : 0;
-        auto values = octets(whole);
-        const auto size = words_.scheme().heap_binary_in_bits ? whole.count * 8 : whole.count;
-        values.insert(values.begin(),
-                      {words_.header(BoxedKind::kHeapBinary, values.size() + 1), size});
-        return plain(values);
+    /// The text does not say whether a bit string was on the heap or part of another: it gets the
+    /// form with fewer words, which overlap nothing in either case.
+    Words binary(const ExternalItem& item) {
+        constexpr std::uint64_t kByteBits = 8;
+        const bool in_bits = words_.scheme().heap_binary_in_bits;
+        const bool cut = item.last_bits < kByteBits && item.count > 0;
+        const auto whole_bytes = item.count - (cut ? 1 : 0);
+        const auto bits = whole_bytes * kByteBits + (cut ? item.last_bits : 0);
+        auto values = octets(item);
+        values.insert(values.begin(), {words_.header(BoxedKind::kHeapBinary, values.size() + 1),
+                                       in_bits ? bits : item.count});
+        const auto words = values.size();
+        Words whole = plain(values);
+        if (words <= otp25::kSubWords && (in_bits || !cut)) {
+            return whole;
+        }
+        const Word original = put(std::move(whole), false);
+        if (in_bits) {
+            const auto base = original.value + otp25::kHeapBinaryData * WordImage::kWordBytes;
+            return {{words_.header(BoxedKind::kSubBits, otp27::kSubWords - 1), false},
+                    {base, false},
+                    {0, false},
+                    {bits, false},
+                    original};
+        }
+        return {{words_.header(BoxedKind::kSubBinary, otp25::kSubWords - 2), false},
+                {whole_bytes, false},
+                {0, false},
+                {cut ? item.last_bits : 0, false},
+                original};
     }
 
     std::optional<Words> list(std::uint64_t& at, std::uint64_t count) {

@@ -13,6 +13,8 @@
 namespace beamdump::crash {
 namespace {
 
+// Some milliseconds' work.
+constexpr std::uint64_t kLinesATime = 4096;
 constexpr std::uint64_t kMaxTuple = (1U << 24U) - 1;
 
 /// Whether lines with that letter are objects.
@@ -35,11 +37,14 @@ TextCounts HeapCounts::all() const {
     return counts;
 }
 
-Result<HeapCounts> HeapParser::read(TextCursor& text) {
+Result<HeapCounts> HeapParser::read(TextCursor& text, const Reached& reached) {
     HeapCounts counts;
-    while (!text.at_end()) {
+    for (std::uint64_t line = 1; !text.at_end(); ++line) {
         RETURN_IF_ERROR(names_.check());
         const auto begin = text.position();
+        if (reached && line % kLinesATime == 0) {
+            reached(begin);
+        }
         const auto address = text.take_hex();
         const auto at = format_.place_of(address.value_or(1));
         line_ = begin;

@@ -5,6 +5,7 @@
 #include <libdump/format/text_counts.h>
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace beamdump::crash {
@@ -42,9 +43,12 @@ class HeapParser {
           binary_(std::move(binary)),
           starts_(starts) {}
 
+    /// Called now and then with the place in the text that was reached.
+    using Reached = std::function<void(std::uint64_t)>;
+
     /// Reads to the end of `text`. Malformed lines are counted and skipped, as are the objects of
     /// lines with trailing text.
-    Result<HeapCounts> read(TextCursor& text);
+    Result<HeapCounts> read(TextCursor& text, const Reached& reached = {});
 
   private:
     static constexpr std::uint64_t kHeapWordBytes = WordImage::kWordBytes;
@@ -62,6 +66,7 @@ class HeapParser {
     Parsed map(TextCursor& text, std::uint64_t at);
     Parsed flat_map(TextCursor& text, std::uint64_t at);
     Parsed binary(TextCursor& text, std::uint64_t at);
+    std::optional<std::vector<std::uint8_t>> counted_bytes(TextCursor& text);
     Parsed heap_binary(TextCursor& text, std::uint64_t at);
     Parsed off_heap_binary(TextCursor& text, std::uint64_t at, bool sub);
     Parsed identifier(TextCursor& text, std::uint64_t at, bool pid);

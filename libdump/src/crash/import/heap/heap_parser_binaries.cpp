@@ -48,24 +48,35 @@ HeapParser::Parsed HeapParser::binary(TextCursor& text, std::uint64_t at) {
     }
 }
 
-HeapParser::Parsed HeapParser::heap_binary(TextCursor& text, std::uint64_t at) {
+/// The rest of a line: how many bytes, a colon and the bytes.
+std::optional<std::vector<std::uint8_t>> HeapParser::counted_bytes(TextCursor& text) {
     const auto bytes = text.take_hex();
-    // Larger ones are off the heap (binary.h); a match context's may be some more.
-    constexpr std::uint64_t kMax = 64U << 10U;
+    // A heap binary has at most 64 (binary.h), the VM's buffer for terms in external format 1024
+    // (dump_externally()). `crash-dump` writes bit strings of up to 64 KiB, in external format.
+    constexpr std::uint64_t kMax = (64U << 10U) + 16;
     if (!bytes || *bytes > kMax || !text.take(':')) {
-        return Outcome::kMalformed;
+        return std::nullopt;
     }
     std::vector<std::uint8_t> content(*bytes);
     if (ByteParser(text, format_.base64).read(content) != content.size() || !text.is_line_end()) {
+        return std::nullopt;
+    }
+    return content;
+}
+
+HeapParser::Parsed HeapParser::heap_binary(TextCursor& text, std::uint64_t at) {
+    const auto content = counted_bytes(text);
+    if (!content) {
         return Outcome::kMalformed;
     }
-    const auto data_words = (*bytes + kHeapWordBytes - 1) / kHeapWordBytes;
+    const auto bytes = content->size();
+    const auto data_words = (bytes + kHeapWordBytes - 1) / kHeapWordBytes;
     const bool in_bits = format_.words.scheme().heap_binary_in_bits;
     words_.assign(otp25::kHeapBinaryData + data_words, 0);
     words_[0] = format_.words.header(BoxedKind::kHeapBinary, data_words + 1);
-    words_[otp25::kBinarySize] = in_bits ? *bytes * 8 : *bytes;
-    if (!content.empty()) {
-        std::memcpy(words_.data() + otp25::kHeapBinaryData, content.data(), content.size());
+    words_[otp25::kBinarySize] = in_bits ? bytes * 8 : bytes;
+    if (bytes != 0) {
+        std::memcpy(words_.data() + otp25::kHeapBinaryData, content->data(), bytes);
     }
     return whole(at, words_);
 }

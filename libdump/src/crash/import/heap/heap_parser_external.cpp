@@ -1,7 +1,6 @@
 // Lines in the external term format, for terms without another text.
 #include "crash/import/heap/external_words.h"
 #include "crash/import/heap/heap_parser.h"
-#include "crash/text/byte_parser.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/crash_regions.h>
@@ -10,8 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace beamdump::crash {
 namespace {
@@ -54,16 +53,11 @@ std::optional<std::string_view> atom_of_external(std::span<const std::uint8_t> b
 }  // namespace
 
 HeapParser::Parsed HeapParser::external(TextCursor& text, std::uint64_t at) {
-    const auto bytes = text.take_hex();
-    // The VM's buffer for them has 1024 bytes (dump_externally()).
-    constexpr std::uint64_t kMax = 64U << 10U;
-    if (!bytes || *bytes > kMax || !text.take(':')) {
+    const auto bytes = counted_bytes(text);
+    if (!bytes) {
         return Outcome::kMalformed;
     }
-    std::vector<std::uint8_t> content(*bytes);
-    if (ByteParser(text, format_.base64).read(content) != content.size() || !text.is_line_end()) {
-        return Outcome::kMalformed;
-    }
+    const std::span content(*bytes);
     if (std::ranges::equal(content, kNotEncoded) || std::ranges::equal(content, kMapLeftOut)) {
         return Outcome::kDone;  // without words: the text lacks it
     }

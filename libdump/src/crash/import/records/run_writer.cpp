@@ -28,7 +28,7 @@ Result<void> RunWriter::read_heap(const ProcessSections& sections) {
     TextCursor text(dump_.text(), sections.heap->begin, sections.heap->end);
     HeapParser objects(format_, names_, heap_, node_.literals,
                        [this](std::uint64_t address) { return binaries_.want(address); });
-    auto counts = objects.read(text);
+    auto counts = objects.read(text, reached_);
     if (counts && counts->objects.overlaps != 0) {
         counts = read_again(
             dump_.text(), *sections.heap, format_, names_, heap_, node_.literals,

@@ -40,6 +40,9 @@ class RunWriter {
     /// The heap of the process last written with kRoots; null if it has none.
     std::unique_ptr<LazyHeap> take_lazy_heap() { return std::move(lazy_heap_); }
 
+    /// Called with the place in the text that was reached, within a large heap too.
+    void on_reached(HeapParser::Reached reached) { reached_ = std::move(reached); }
+
     [[nodiscard]] const TextCounts& counts() const { return counts_; }
     [[nodiscard]] std::uint64_t words() const { return words_; }
 
@@ -66,6 +69,7 @@ class RunWriter {
     Names& names_;
     DumpWriter& writer_;
     BinaryWriter& binaries_;
+    HeapParser::Reached reached_;
 
     WordImage heap_;
     std::unique_ptr<LazyHeap> lazy_heap_;  // in place of heap_

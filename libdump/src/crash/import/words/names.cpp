@@ -1,15 +1,10 @@
 #include "crash/import/words/names.h"
 
+#include <libdump/term/term_context.h>
+
 #include <algorithm>
 
 namespace beamdump::crash {
-namespace {
-
-// From a function's ErtsCodeInfo to its ErtsCodeMFA (beam_code.h, OTP 25 to 29): as a reader of
-// dumps takes it.
-constexpr std::uint64_t kMfaOffset = 16;
-
-}  // namespace
 
 std::uint32_t Names::atom(std::string_view text) {
     const auto found = atom_numbers_.find(text);
@@ -64,10 +59,11 @@ std::uint64_t Names::node_of_channel(std::uint64_t channel) {
 }
 
 void Names::code(const Function& function, std::uint64_t address, std::uint64_t offset) {
-    if (address < offset + kMfaOffset) {
+    const auto mfa_offset = mfa_offset_of(word_bytes_);
+    if (address < offset + mfa_offset) {
         return;
     }
-    const auto made = code_[function.module_atom].try_emplace(address - offset - kMfaOffset);
+    const auto made = code_[function.module_atom].try_emplace(address - offset - mfa_offset);
     if (made.second) {
         use(budget_, 2 * kEntryMemory);
     }

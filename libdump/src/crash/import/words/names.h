@@ -16,8 +16,9 @@ namespace beamdump::crash {
 /// Memory in proportion to the different names.
 class Names {
   public:
-    /// Non-owning: counts what the names take; null: no bound.
-    explicit Names(Budget* budget = nullptr) : budget_(budget) {}
+    /// Non-owning: counts what the names take; null: no bound. `word_bytes`: of the node.
+    explicit Names(Budget* budget = nullptr, std::uint64_t word_bytes = 8)
+        : budget_(budget), word_bytes_(word_bytes) {}
     Names(const Names&) = delete;
     Names& operator=(const Names&) = delete;
     Names(Names&&) = default;
@@ -146,6 +147,7 @@ class Names {
         }
     };
     Budget* budget_;
+    std::uint64_t word_bytes_;
     std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> atom_numbers_;
     std::map<std::uint32_t, std::string> atoms_;
     std::unordered_map<std::uint64_t, std::uint32_t> atom_objects_;

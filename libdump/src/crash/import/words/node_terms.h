@@ -8,7 +8,7 @@ namespace beamdump::crash {
 struct NodeTerms {
     /// `budget`: non-owning, may be null.
     NodeTerms(TextFormat text_format, Budget* budget)
-        : format(std::move(text_format)), names(budget), literals(budget) {}
+        : format(std::move(text_format)), names(budget, format.word_bytes), literals(budget) {}
     NodeTerms(const NodeTerms&) = delete;
     NodeTerms& operator=(const NodeTerms&) = delete;
 

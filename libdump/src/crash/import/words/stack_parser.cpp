@@ -16,6 +16,9 @@ constexpr std::string_view kCatch = "Catch ";
 constexpr std::uint64_t kMaxLost = 1024;
 // No object is there: a word that the text lacks is shown as absent.
 constexpr std::uint64_t kLostPlace = 0x0F60'0000'0000'0000;
+// The return address of a line that is cut behind its place on the stack. No code is there.
+constexpr std::uint64_t kLostCode = 0x0F80'0000'0000'0000;
+constexpr std::string_view kLostCodeShown = "<not in the crash dump>";
 
 }  // namespace
 
@@ -23,6 +26,10 @@ std::optional<WordImage::Word> StackParser::take_code() {
     const auto line = text_.take_line(kMaxLine);
     const bool is_catch = line.starts_with(kCatch);
     if (!is_catch && !line.starts_with(kReturn)) {
+        return std::nullopt;
+    }
+    // The VM prints a function behind each address: one without may be cut within its digits.
+    if (!line.contains(" (")) {
         return std::nullopt;
     }
     const auto code = note_code(
@@ -52,6 +59,11 @@ std::optional<StackParser::Line> StackParser::take_line() {
     std::optional<WordImage::Word> word;
     if (text_.take('S')) {
         word = take_code();
+        if (!word && line.place) {
+            line.is_cut = true;
+            names_.code_point(kLostCodeShown, kLostCode);
+            word = WordImage::Word{kLostCode};
+        }
     } else {
         word = take_element(text_, format_, names_);
         if (!text_.take_line_end()) {
@@ -110,6 +122,9 @@ std::optional<WordImage::Word> StackParser::next() {
             counts_.add_malformed(begin);
             unread = true;
             continue;
+        }
+        if (line->is_cut) {
+            counts_.add_malformed(begin);
         }
         if (!unread) {
             return give(*line);

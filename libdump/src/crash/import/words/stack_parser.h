@@ -12,7 +12,8 @@ namespace beamdump::crash {
 
 /// Reads the lines of a stack, word by word: `y0:I1`, `0x7F...:SReturn addr 0x1240 (a:b/0 + 8)`.
 /// What the text lacks, because lines were cut or overwritten, comes as words that lead nowhere: as
-/// many as the next good line tells, by its register or by its place on the stack, else one.
+/// many as the next good line tells, by its register or by its place on the stack, else one. A
+/// return address that is cut behind its place stays one, of code that is not in the dump.
 class StackParser {
   public:
     /// `near`: an address in the node's code. Names non-owning.
@@ -33,6 +34,7 @@ class StackParser {
         WordImage::Word word;
         std::optional<std::uint64_t> index;  ///< of a y register
         std::optional<std::uint64_t> place;  ///< of a return address
+        bool is_cut = false;                 ///< the address is lost, its place is not
     };
     std::optional<Line> take_line();
     std::optional<WordImage::Word> take_code();
