@@ -16,7 +16,18 @@ facts(<<"ports">>) ->
       pid_to_list(info(Port, connected)), name(Port), integer_to_list(info(Port, input)),
       integer_to_list(info(Port, output)), integer_to_list(info(Port, queue_size)),
       os_pid(info(Port, os_pid))]
-     || Port <- erlang:ports(), info(Port, connected) =/= self()].
+     || Port <- erlang:ports(), info(Port, connected) =/= self()];
+
+%% What it is, and the number. Lengths of run queues: of all normal ones, then of the dirty ones.
+facts(<<"schedulers">>) ->
+    Lengths = erlang:statistics(run_queue_lengths_all),
+    {Normal, [DirtyCpu, DirtyIo]} = lists:split(erlang:system_info(schedulers), Lengths),
+    [[atom_to_list(What), integer_to_list(Number)]
+     || {What, Number} <- [{What, erlang:system_info(What)}
+                           || What <- [schedulers, schedulers_online, dirty_cpu_schedulers,
+                                       dirty_cpu_schedulers_online, dirty_io_schedulers]] ++
+                          [{queues, lists:sum(Normal)}, {dirty_cpu_queue, DirtyCpu},
+                           {dirty_io_queue, DirtyIo}]].
 
 info(Port, What) ->
     {What, Value} = erlang:port_info(Port, What),
