@@ -202,6 +202,7 @@ CONSTANT(port_task_busy, ERTS_PTS_FLG_BUSY_PORT)
 
 CONSTANT(scheduler_sleep_sleeping, ERTS_SSI_FLG_SLEEPING)
 CONSTANT(scheduler_sleep_waiting, ERTS_SSI_FLG_WAITING)
+CONSTANT(scheduler_sleep_suspended, ERTS_SSI_FLG_SUSPENDED)
 
 CONSTANT(dist_state_idle, ERTS_DE_STATE_IDLE)
 CONSTANT(dist_state_pending, ERTS_DE_STATE_PENDING)

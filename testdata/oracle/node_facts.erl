@@ -17,6 +17,16 @@ facts(<<"ports">>) ->
       integer_to_list(info(Port, output)), integer_to_list(info(Port, queue_size)),
       os_pid(info(Port, os_pid))]
      || Port <- erlang:ports(), info(Port, connected) =/= self()];
+%% What it is, and the number. Lengths of run queues: of all normal ones, then of the dirty ones.
+facts(<<"schedulers">>) ->
+    Lengths = erlang:statistics(run_queue_lengths_all),
+    {Normal, [DirtyCpu, DirtyIo]} = lists:split(erlang:system_info(schedulers), Lengths),
+    [[atom_to_list(What), integer_to_list(Number)]
+     || {What, Number} <- [{What, erlang:system_info(What)}
+                           || What <- [schedulers, schedulers_online, dirty_cpu_schedulers,
+                                       dirty_cpu_schedulers_online, dirty_io_schedulers]] ++
+                          [{queues, lists:sum(Normal)}, {dirty_cpu_queue, DirtyCpu},
+                           {dirty_io_queue, DirtyIo}]];
 %% ITEM=VALUE of ets:info/1 and of ets:info(Table, fixed), in the order of ets:all/0.
 facts(<<"tables">>) ->
     Infos = [ets:info(Table) || Table <- ets:all()],

@@ -15,6 +15,7 @@ namespace beamdump::cli {
     COMMAND(diff)                  \
     COMMAND(heap)                  \
     COMMAND(ports)                 \
+    COMMAND(schedulers)            \
     COMMAND(binaries)              \
     COMMAND(refs)                  \
     COMMAND(search)                \

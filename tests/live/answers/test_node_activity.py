@@ -1,4 +1,4 @@
-"""What a dump says of the node's ports is what the node says of them."""
+"""What a dump says of the node's ports and schedulers is what the node says of them."""
 
 import os
 import pathlib
@@ -149,6 +149,46 @@ class Ports(Activity):
         self.addCleanup(node.stop)
         listed = self.compare(node, "auto")
         self.assertGreater(len([port for port in listed.values() if port["distribution"]]), 0)
+
+
+class Schedulers(Activity):
+    """On a node whose busy processes are counted: each is either running or in a run queue."""
+
+    def rows(self, dump):
+        by_kind = {}
+        for row in self.listed(dump, "schedulers"):
+            by_kind.setdefault(row["kind"], []).append(row)
+        return by_kind
+
+    def compare(self, node, mode):
+        dump = self.capture(node, mode)
+        said = {what: int(row["number"]) for what, row in
+                self.facts(node, "schedulers", ("what", "number")).items()}
+        found = self.rows(dump)
+        normal, dirty_cpu = found["normal"], found["dirty_cpu"]
+        self.assertEqual([row["scheduler"] for row in
+                          sorted(normal + dirty_cpu + found["dirty_io"],
+                                 key=lambda row: row["scheduler"])],
+                         list(range(1, said["schedulers"] + said["dirty_cpu_schedulers"] +
+                                    said["dirty_io_schedulers"] + 1)))
+        self.assertEqual([len([row for row in rows if row["online"]])
+                          for rows in (normal, dirty_cpu, found["dirty_io"])],
+                         [said["schedulers_online"], said["dirty_cpu_schedulers_online"],
+                          said["dirty_io_schedulers"]])
+        for kind in ("dirty_cpu_queue", "dirty_io_queue"):
+            self.assertEqual([row["queue"] for row in found[kind]], [said[kind]])
+        running = [row for row in normal if row["state"] == "running"]
+        dirty = [row for row in dirty_cpu if row["state"] == "running"]
+        print(f"{mode}: {len(running)} running, queues "
+              f"{[row.get('queue') for row in normal]}, the node says {said}", flush=True)
+        return found, running, dirty, dump
+
+    def test_busy_processes_run_or_wait(self):
+        node = start_workload("run_queues", 1)
+        self.addCleanup(node.stop)
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                found, running, dirty, dump = self.compare(node, mode)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,7 @@ ErlNode.sysname CatchPool.high_mark CatchPool.tabsize CatchPool.beam_catches
 # Structures that nothing reads yet.
 UNREAD = set("""
 ExportBlob FunBlob ErtsPrtSD
-ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsAlignedRunQueue ErtsRunQueueInfo
-ErtsRunPrioQueue RunQueueLinks PortQueueLinks
+ErtsAlignedRunQueue ErtsRunPrioQueue RunQueueLinks PortQueueLinks
 ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
 DistEntry ErtsDistOutputBuf ErlIOVec ErtsProcList PersistentTerms
 """.split())
@@ -37,7 +36,7 @@ AlignedMsegAllctr
 ErtsAlcFixList ErtsMsegAllctr MsegCacheEntry ErtsMemMapper CodeRanges
 DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow
 DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot EtsScheduler EtsRunQueue
-Port ErtsDriver
+Port ErtsDriver ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo
 """.split())
 UNDECIDED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",
                        "dist_")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sample_process.h"
+#include "sample_schedulers.h"
 #include "support/dump_builder.h"
 
 #include <string>
@@ -328,6 +329,7 @@ class SampleDump {
 inline std::vector<std::byte> sample_dump(SampleLayout layout = {}) {
     SampleDump dump(1'700'000'100'000'000, std::move(layout));
     dump.add_ports();
+    add_schedulers(dump.builder());
     dump.add(alpha_process());
     SampleProcess quoted;
     quoted.number = 2;

@@ -34,7 +34,8 @@ const std::vector<std::vector<std::string>> kAnswers = {{"summary"},
                                                         {"processes", "--group-by", "status"},
                                                         {"atoms"},
                                                         {"modules"},
-                                                        {"ports"}};
+                                                        {"ports"},
+                                                        {"schedulers"}};
 
 /// Fields of the layouts that no answer shows anything of.
 const std::set<std::string> kShownNowhere = {
@@ -58,6 +59,20 @@ const std::set<std::string> kShownNowhere = {
     "Port.common.lt_monitors",
     "Port.common.monitors",
     "Port.run_queue",
+    "ErtsSchedulerData.timer_wheel",
+    "ErtsSchedulerData.timer_service",
+    "ErtsSchedulerData.dirty_shadow_process",
+    "ErtsSchedulerSleep.aux_work",
+    "ErtsRunQueue.waiting",
+    "ErtsRunQueue.flags",
+    "ErtsRunQueue.max_len",
+    "ErtsRunQueue.procs.context_switches",
+    "ErtsRunQueue.procs.reductions",
+    "ErtsRunQueue.procs.prio",
+    "ErtsRunQueue.misc.start",
+    "ErtsRunQueue.ports.start",
+    "ErtsRunQueue.ports.end",
+    "ErtsRunQueueInfo.max_len",
     "DbTableCommon.refc",
     "DbTableCommon.fixlock",
     "DbTableCommon.is_thread_safe",
@@ -72,8 +87,8 @@ const std::set<std::string> kShownNowhere = {
 /// timers, connections, attributes of modules.
 constexpr std::string_view kReadByNothing =
     " DbFixation ErtsPrtSD "
-    "ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo ErtsRunPrioQueue "
-    "RunQueueLinks PortQueueLinks ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer "
+    "ErtsRunPrioQueue RunQueueLinks PortQueueLinks ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead "
+    "ErtsHLTimer "
     "ErtsTWTimer ErtsBifTimer ErtsHLTimerService DistEntry ErtsDistOutputBuf ErlIOVec "
     "ErtsProcList DistRelations CodeAttributes ";
 

@@ -17,6 +17,20 @@ Sun Nov 22 02:18:55 2026
 Slogan: boom
 System version: Erlang/OTP 27 [erts-15.2.7] [source] [64-bit] [smp:2:2] [ds:2:2:10]
 Atoms: 12
+=scheduler:1
+Scheduler Sleep Info Flags: SLEEPING | TSE_SLEEPING | WAITING
+Current Port: 
+Run Queue Max Length: 0
+Run Queue High Length: 1
+Run Queue Normal Length: 2
+Run Queue Low Length: 3
+Run Queue Port Length: 4
+Current Process: <0.9.0>
+=dirty_cpu_scheduler:2
+Scheduler Sleep Info Flags: 
+Current Process: 
+=dirty_cpu_run_queue
+Run Queue Max Length: 0
 =memory
 total: 1000
 =allocator:eheap_alloc[0]
@@ -123,6 +137,8 @@ ANSWERS = [
     (3, ["persistent-terms", "tables"]),
     (0, ["persistent-terms", "tables", "alpha"]),
     (0, ["persistent-terms", "crash"]),
+    (0, ["schedulers", "sample"]),
+    (0, ["schedulers", "crash", "--sort", "scheduler", "--limit", "2"]),
     (3, ["tree", "sample"]),
     (3, ["tree", "sample", "--links", "--limit", "1"]),
     (0, ["binaries", "sample"]),

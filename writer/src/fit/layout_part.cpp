@@ -79,6 +79,7 @@ std::span<const LayoutPart> layout_parts() {
          {"scheduler_"},
          {},
          false,
+         true,
          false},
         {"timers",
          {"ErtsTimerWheel", "ErtsTWheelTimer", "ErtsTmrHead", "ErtsHLTimer", "ErtsTWTimer",

@@ -1,5 +1,6 @@
 #include "query/activity/ports.h"
 
+#include "query/activity/registered_names.h"
 #include "query/node/process_line.h"
 #include "query/node/sections.h"
 
@@ -11,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <unordered_map>
 
 namespace beamdump::query {
 
@@ -47,21 +47,6 @@ constexpr std::array<Column, kPlaces> kColumns = {{{"port", "PORT"},
                                                    {"busy", "BUSY", ColumnKind::kFlag},
                                                    {"distribution", "", ColumnKind::kFlag},
                                                    {"closing", "", ColumnKind::kFlag}}};
-
-/// Registered names by the pid's text.
-Result<std::unordered_map<std::string, std::string>> registered_names(Dump& dump) {
-    constexpr std::array kAsked = {records::PROCESS_COLUMN_OWNER_ID,
-                                   records::PROCESS_COLUMN_REGISTERED_NAME};
-    std::unordered_map<std::string, std::string> names;
-    RETURN_IF_ERROR(dump.processes().visit(kAsked, [&](std::uint64_t, ProcessIndex::Values values) {
-        if (values[0] && values[1]) {
-            names.emplace(pid_text(*values[0]),
-                          atom_text(dump, static_cast<std::uint32_t>(*values[1])));
-        }
-        return true;
-    }));
-    return names;
-}
 
 Row row_of(Dump& dump, const records::Port& port) {
     Row row(kPlaces);

@@ -68,6 +68,13 @@ inline constexpr std::array kSourceGroups = std::to_array<SourceEntry>({
      "DbTableCommon.btid ErtsMagicBinary."},
     {"#ports", "ErtsPTab. Port.common.id"},
     {"#persistent", "PersistentTerms. PersistentTermArea.start PersistentTermArea.end"},
+    {"#schedulers",
+     "ErtsAlignedSchedulerData. ErtsSchedulerSleepInfo. ErtsSchedulerData.type "
+     "ErtsSchedulerData.no ErtsSchedulerData.dirty_no"},
+    {"#run_queues",
+     "@#schedulers ErtsSchedulerData.run_queue ErtsRunQueue.ix ErtsRunQueue.scheduler "
+     "ErtsRunQueue.len ErtsRunQueue.procs.prio_info ErtsRunQueue.ports.info "
+     "ErtsRunQueueInfo.len"},
     {"#allocators",
      "ErtsAllocatorInfo. ErtsAllocatorThrSpec. Allctr. AllctrBlockStats. AllctrCount."},
     {"#carriers", "@#allocators Carrier. CarrierPoolData."},
@@ -251,6 +258,23 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"terms.value", "@#persistent PersistentTermArea.off_heap"},
     {"terms.left_out", "@#persistent"},
     {"terms.count", "@#persistent"},
+
+    // schedulers
+    {"schedulers.kind", "@#schedulers"},
+    {"schedulers.scheduler", "@#schedulers"},
+    {"schedulers.state",
+     "@#schedulers ErtsSchedulerData.ssi ErtsSchedulerSleep.flags "
+     "ErtsSchedulerData.current_process ErtsSchedulerData.current_port"},
+    {"schedulers.online", "@#schedulers ErtsSchedulerData.ssi ErtsSchedulerSleep.flags"},
+    {"schedulers.process", "@#schedulers ErtsSchedulerData.current_process Process.common.id"},
+    {"schedulers.name", "@schedulers.process @registered_name"},
+    {"schedulers.port", "@#schedulers ErtsSchedulerData.current_port Port.common.id"},
+    {"schedulers.queue", "@#run_queues"},
+    {"schedulers.max", "@#run_queues"},
+    {"schedulers.high", "@#run_queues"},
+    {"schedulers.normal", "@#run_queues"},
+    {"schedulers.low", "@#run_queues"},
+    {"schedulers.ports", "@#run_queues"},
 
     // summary and diff
     {"node", "ErlNode.sysname @#atoms"},

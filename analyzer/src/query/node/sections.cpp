@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace beamdump::query {
 namespace {
@@ -154,6 +155,32 @@ Result<SectionListing::Totals> SectionListing::show(const Visit& visit) {
         totals.lines = line_count;
     }
     return totals;
+}
+
+Result<void> SectionListing::show_kinds(std::span<const std::string_view> tags,
+                                        const VisitKinds& visit) {
+    bool open = false;
+    Lines lines(visit.line);
+    const auto end = [&] {
+        if (std::exchange(open, false)) {
+            lines.finish();
+            visit.end();
+        }
+    };
+    auto done = each([&](const records::CrashSection& section) {
+        if (!section.continues()) {
+            end();
+            open = std::ranges::find(tags, section.tag()) != tags.end();
+            if (open) {
+                visit.begin(section.tag(), section.argument());
+            }
+        }
+        if (open) {
+            lines.add(section.lines());
+        }
+    });
+    end();
+    return done;
 }
 
 }  // namespace beamdump::query

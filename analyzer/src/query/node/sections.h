@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,15 @@ class SectionListing {
     };
     /// Reads the text twice: for the kinds, then for the sections.
     Result<Totals> show(const Visit& visit);
+
+    /// Calls `begin` with the kind and the argument, then the others, for each section of these
+    /// kinds, in the text's order, whatever the options. Reads the text once.
+    struct VisitKinds {
+        std::function<void(std::string_view, std::string_view)> begin;
+        std::function<void(const SectionLine&)> line;
+        std::function<void()> end;
+    };
+    Result<void> show_kinds(std::span<const std::string_view> tags, const VisitKinds& visit);
 
   private:
     SectionListing(Dump& dump, const std::string& file, SectionsOptions options)

@@ -15,9 +15,9 @@ namespace beamdump::query {
 using Cell = std::variant<std::monostate, bool, std::uint64_t, std::string>;
 using Row = std::vector<Cell>;
 
-/// kId: a number that is a name, as an OS pid. A text or an id is absent where there is none, a
-/// count where it is not known.
-enum class ColumnKind : std::uint8_t { kText, kId, kCount, kBytes, kFlag };
+/// kId: a number that is a name, as an OS pid. kCountIfAny: a count that not all things have. A
+/// text, an id or such a count is absent where there is none, another count where it is not known.
+enum class ColumnKind : std::uint8_t { kText, kId, kCount, kCountIfAny, kBytes, kFlag };
 
 /// A column of a list of things that are alike: ports, tables, modules...
 struct Column {

@@ -28,8 +28,9 @@ std::string shown(const query::Column& column, const query::Cell& cell) {
     if (const auto* text = std::get_if<std::string>(&cell)) {
         return one_line(*text);
     }
-    const bool may_be_none =
-        column.kind == query::ColumnKind::kText || column.kind == query::ColumnKind::kId;
+    const bool may_be_none = column.kind == query::ColumnKind::kText ||
+                             column.kind == query::ColumnKind::kId ||
+                             column.kind == query::ColumnKind::kCountIfAny;
     return may_be_none ? "" : "?";
 }
 

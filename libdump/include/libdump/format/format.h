@@ -120,6 +120,7 @@ enum class RecordKind : std::uint16_t {
     kEtsTables = 128,
     kEtsRows = 129,
     kPorts = 130,
+    kScheduler = 135,
     kSystemMemory = 137,
     kAllocator = 140,
 
@@ -128,7 +129,6 @@ enum class RecordKind : std::uint16_t {
     kPersistentTerms = 132,
     kCarriers = 133,
     kBlocks = 134,
-    kScheduler = 135,
     kThreadRegisters = 136,
     kRedactionPolicy = 138,
     kSamples = 139,

@@ -128,6 +128,12 @@ void FakeVm::make_schedulers() {
                 .set(type == 0 ? "no" : "dirty_no", member + 1)
                 .set("ssi", sleep.address());
         }
+        // A queue for the normal scheduler; the dirty ones of a kind have one, of the first of
+        // them.
+        const auto queue = make("ErtsRunQueue").set("ix", type).set("scheduler", array).address();
+        for (std::size_t member = 0; member < count; ++member) {
+            at("ErtsSchedulerData", array + member * each).set("run_queue", queue);
+        }
         global_word(arrays.at(type), array);
         globals_.schedulers = type == 0 ? array : globals_.schedulers;
         // Not in a stripped executable's data, where the arrays are what counts.

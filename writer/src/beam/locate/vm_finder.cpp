@@ -19,6 +19,8 @@ constexpr std::string_view kByName = "name string";
 constexpr std::string_view kByShape = "shape";
 constexpr std::string_view kByJitList = "JIT's list";
 constexpr std::string_view kSchedulers = "erts_aligned_scheduler_data";
+constexpr std::string_view kDirtyCpuSchedulers = "erts_aligned_dirty_cpu_scheduler_data";
+constexpr std::string_view kDirtyIoSchedulers = "erts_aligned_dirty_io_scheduler_data";
 
 /// Shared code that a stack may return to (beam_jit_main.cpp, OTP 25): each of these globals holds
 /// the address of one piece.
@@ -207,21 +209,27 @@ Result<void> VmFinder::count_schedulers() {
             note(count.name, symbol->address, symbol->table);
         }
     }
-    if (const auto pointer = symbols_.find(kSchedulers); all_named && pointer) {
-        ASSIGN_OR_RETURN(tables_.schedulers, word(kSchedulers, pointer->address));
-        note(kSchedulers, tables_.schedulers, pointer->table);
-    }
     if (all_named) {
+        for (const auto& [name, into] : {std::pair{kSchedulers, &tables_.schedulers},
+                                         {kDirtyCpuSchedulers, &tables_.dirty_cpu_schedulers},
+                                         {kDirtyIoSchedulers, &tables_.dirty_io_schedulers}}) {
+            if (const auto pointer = symbols_.find(name)) {
+                ASSIGN_OR_RETURN(*into, word(name, pointer->address));
+                note(name, *into, pointer->table);
+            }
+        }
         return {};
     }
     ASSIGN_OR_RETURN(const auto arrays, find_scheduler_arrays(vm_, search_));
     tables_.schedulers = arrays.normal.address;
+    tables_.dirty_cpu_schedulers = arrays.dirty_cpu.address;
+    tables_.dirty_io_schedulers = arrays.dirty_io.address;
     facts_.schedulers = arrays.normal.count;
     facts_.dirty_cpu_schedulers = arrays.dirty_cpu.count;
     facts_.dirty_io_schedulers = arrays.dirty_io.count;
     note(kSchedulers, arrays.normal.address, kByShape);
-    note("erts_aligned_dirty_cpu_scheduler_data", arrays.dirty_cpu.address, kByShape);
-    note("erts_aligned_dirty_io_scheduler_data", arrays.dirty_io.address, kByShape);
+    note(kDirtyCpuSchedulers, arrays.dirty_cpu.address, kByShape);
+    note(kDirtyIoSchedulers, arrays.dirty_io.address, kByShape);
     return {};
 }
 

@@ -73,7 +73,8 @@ struct VmTables {
     Address active_code_index = 0;  ///< the_active_code_index
     MemoryTables memory;
     OtherTables other;
-    Address schedulers = 0;          ///< the normal schedulers' data; 0: not found
+    Address schedulers = 0;  ///< the normal schedulers' data; 0: not found
+    Address dirty_cpu_schedulers = 0, dirty_io_schedulers = 0;  ///< the same of these
     std::vector<Found> code_points;  ///< beam_normal_exit and the like: code addresses, not tables
 };
 
