@@ -16,6 +16,7 @@ PORTS = ("port", "name", "connected", "registered_name", "input", "output", "que
 # Of a connection of nodes, which has its ticks.
 MOVING = ("input", "output", "queue")
 CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "1"))
+PARTS = ("max", "high", "normal", "low", "ports")
 COUNTS = ("input", "output", "queue", "os_pid")
 
 
@@ -181,14 +182,27 @@ class Schedulers(Activity):
         dirty = [row for row in dirty_cpu if row["state"] == "running"]
         print(f"{mode}: {len(running)} running, queues "
               f"{[row.get('queue') for row in normal]}, the node says {said}", flush=True)
-        return found, running, dirty, dump
+        return found, running, dirty
 
     def test_busy_processes_run_or_wait(self):
         node = start_workload("run_queues", 1)
         self.addCleanup(node.stop)
         for mode in MODES:
             with self.subTest(mode=mode):
-                found, running, dirty, dump = self.compare(node, mode)
+                found, running, dirty = self.compare(node, mode)
+                self.assertEqual(len(dirty), 1)
+                self.assertEqual(found["dirty_cpu_queue"][0]["normal"], 3)
+                for row in running + dirty:
+                    self.assertRegex(row["process"], "^<0[.]")
+                waiting = [row for row in found["normal"] if "queue" in row]
+                for row in waiting:
+                    self.assertEqual(row["queue"], sum(row[part] for part in PARTS))
+                if mode != "auto":
+                    # A scheduler may be between two of its processes, or another process be due.
+                    self.assertEqual(len(waiting), len(found["normal"]))
+                    busy = len(running) + sum(row["queue"] for row in waiting)
+                    spinning = len(found["normal"]) + 5
+                    self.assertIn(busy, range(spinning - len(found["normal"]), spinning + 2))
 
 
 if __name__ == "__main__":

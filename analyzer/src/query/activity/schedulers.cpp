@@ -16,36 +16,40 @@ namespace beamdump::query {
 
 namespace {
 
-enum Place : std::uint8_t {
-    kKind,
-    kScheduler,
-    kState,
-    kOnline,
-    kProcess,
-    kName,
-    kPort,
-    kQueue,
-    kMax,
-    kHigh,
-    kNormal,
-    kLow,
-    kPorts,
-    kPlaces
+/// The columns' places in a row.
+struct In {
+    enum Place : std::uint8_t {
+        kKind,
+        kScheduler,
+        kState,
+        kOnline,
+        kProcess,
+        kName,
+        kPort,
+        kQueue,
+        kMax,
+        kHigh,
+        kNormal,
+        kLow,
+        kPorts,
+        kPlaces
+    };
 };
 
-constexpr std::array<Column, kPlaces> kColumns = {{{"kind", "KIND"},
-                                                   {"scheduler", "SCHEDULER", ColumnKind::kId},
-                                                   {"state", "STATE"},
-                                                   {"online", "", ColumnKind::kFlag},
-                                                   {"process", "PROCESS"},
-                                                   {"name", "NAME", ColumnKind::kText, true},
-                                                   {"port", "PORT"},
-                                                   {"queue", "QUEUE", ColumnKind::kCountIfAny},
-                                                   {"max", "MAX", ColumnKind::kCountIfAny},
-                                                   {"high", "HIGH", ColumnKind::kCountIfAny},
-                                                   {"normal", "NORMAL", ColumnKind::kCountIfAny},
-                                                   {"low", "LOW", ColumnKind::kCountIfAny},
-                                                   {"ports", "PORTS", ColumnKind::kCountIfAny}}};
+constexpr std::array<Column, In::kPlaces> kSchedulerColumns = {
+    {{"kind", "KIND"},
+     {"scheduler", "SCHEDULER", ColumnKind::kId},
+     {"state", "STATE"},
+     {"online", "", ColumnKind::kFlag},
+     {"process", "PROCESS"},
+     {"name", "NAME", ColumnKind::kText, true},
+     {"port", "PORT"},
+     {"queue", "QUEUE", ColumnKind::kCountIfAny},
+     {"max", "MAX", ColumnKind::kCountIfAny},
+     {"high", "HIGH", ColumnKind::kCountIfAny},
+     {"normal", "NORMAL", ColumnKind::kCountIfAny},
+     {"low", "LOW", ColumnKind::kCountIfAny},
+     {"ports", "PORTS", ColumnKind::kCountIfAny}}};
 
 /// erl_vm.h: at most 1,024 of each of the three kinds.
 constexpr std::size_t kMost = 4096;
@@ -105,8 +109,8 @@ class Recorded {
         }
         for (const auto& queue : queues_) {
             if (!queue.has_number()) {
-                Row row(kPlaces);
-                row[kKind] = fmt::format("{}_queue", kind_text(queue.kind()));
+                Row row(In::kPlaces);
+                row[In::kKind] = fmt::format("{}_queue", kind_text(queue.kind()));
                 put(queue, row);
                 add(std::move(row));
             }
@@ -115,27 +119,27 @@ class Recorded {
 
   private:
     Row row_of(const records::Scheduler& scheduler) {
-        Row row(kPlaces);
-        row[kKind] = std::string(kind_text(scheduler.kind()));
+        Row row(In::kPlaces);
+        row[In::kKind] = std::string(kind_text(scheduler.kind()));
         if (scheduler.has_number()) {
             if (const auto before = numbers_before(scheduler.kind())) {
-                row[kScheduler] = *before + scheduler.number();
+                row[In::kScheduler] = *before + scheduler.number();
             }
         }
         const auto known = [](bool has, bool value) {
             return has ? std::optional(value) : std::nullopt;
         };
-        row[kState] = state_of(known(scheduler.has_busy(), scheduler.busy()),
-                               known(scheduler.has_sleeping(), scheduler.sleeping()),
-                               known(scheduler.has_suspended(), scheduler.suspended()));
+        row[In::kState] = state_of(known(scheduler.has_busy(), scheduler.busy()),
+                                   known(scheduler.has_sleeping(), scheduler.sleeping()),
+                                   known(scheduler.has_suspended(), scheduler.suspended()));
         if (scheduler.has_suspended()) {
-            row[kOnline] = !scheduler.suspended();
+            row[In::kOnline] = !scheduler.suspended();
         }
         if (scheduler.has_current_owner_id()) {
-            row[kProcess] = pid_text(scheduler.current_owner_id());
+            row[In::kProcess] = pid_text(scheduler.current_owner_id());
         }
         if (scheduler.has_current_port_number()) {
-            row[kPort] = fmt::format("#Port<0.{}>", scheduler.current_port_number());
+            row[In::kPort] = fmt::format("#Port<0.{}>", scheduler.current_port_number());
         }
         return row;
     }
@@ -157,17 +161,17 @@ class Recorded {
     }
 
     static void put(const records::RunQueue& queue, Row& row) {
-        const auto number = [&](Place place, bool has, std::uint32_t value) {
+        const auto number = [&](In::Place place, bool has, std::uint32_t value) {
             if (has) {
                 row[place] = std::uint64_t{value};
             }
         };
-        number(kQueue, queue.has_length(), queue.length());
-        number(kMax, queue.has_max_length(), queue.max_length());
-        number(kHigh, queue.has_high_length(), queue.high_length());
-        number(kNormal, queue.has_normal_length(), queue.normal_length());
-        number(kLow, queue.has_low_length(), queue.low_length());
-        number(kPorts, queue.has_port_length(), queue.port_length());
+        number(In::kQueue, queue.has_length(), queue.length());
+        number(In::kMax, queue.has_max_length(), queue.max_length());
+        number(In::kHigh, queue.has_high_length(), queue.high_length());
+        number(In::kNormal, queue.has_normal_length(), queue.normal_length());
+        number(In::kLow, queue.has_low_length(), queue.low_length());
+        number(In::kPorts, queue.has_port_length(), queue.port_length());
     }
 
     std::vector<records::Scheduler> schedulers_;
@@ -181,13 +185,13 @@ class Section {
     void begin(std::string_view tag, std::string_view argument) {
         *this = Section();
         if (tag.ends_with("_run_queue")) {
-            row_[kKind] = std::string(tag.substr(0, tag.size() - 9)) + "queue";
+            row_[In::kKind] = std::string(tag.substr(0, tag.size() - 9)) + "queue";
             return;
         }
         const auto kind = tag.substr(0, tag.find("scheduler"));
-        row_[kKind] = kind.empty() ? "normal" : std::string(kind.substr(0, kind.size() - 1));
+        row_[In::kKind] = kind.empty() ? "normal" : std::string(kind.substr(0, kind.size() - 1));
         if (const auto number = decimal_number(argument)) {
-            row_[kScheduler] = *number;
+            row_[In::kScheduler] = *number;
         }
     }
 
@@ -195,26 +199,26 @@ class Section {
         if (!line.name) {
             return;
         }
-        constexpr std::array<std::pair<std::string_view, Place>, 5> kLengths = {
-            {{"Run Queue Max Length", kMax},
-             {"Run Queue High Length", kHigh},
-             {"Run Queue Normal Length", kNormal},
-             {"Run Queue Low Length", kLow},
-             {"Run Queue Port Length", kPorts}}};
+        constexpr std::array<std::pair<std::string_view, In::Place>, 5> kLengths = {
+            {{"Run Queue Max Length", In::kMax},
+             {"Run Queue High Length", In::kHigh},
+             {"Run Queue Normal Length", In::kNormal},
+             {"Run Queue Low Length", In::kLow},
+             {"Run Queue Port Length", In::kPorts}}};
         if (*line.name == "Scheduler Sleep Info Flags") {
             const auto has = [&](std::string_view flag) {
                 return line.value.find(flag) != std::string_view::npos;
             };
             sleeping_ = has("SLEEPING") || has("WAITING");
             suspended_ = has("SUSPENDED");
-            row_[kOnline] = !*suspended_;
+            row_[In::kOnline] = !*suspended_;
         } else if (*line.name == "Current Port") {
             busy_ = busy_ || !line.value.empty();
-            text(kPort, line.value);
+            text(In::kPort, line.value);
         } else if (*line.name == "Current Process") {
             has_process_line_ = true;
             busy_ = busy_ || !line.value.empty();
-            text(kProcess, line.value);
+            text(In::kProcess, line.value);
         } else {
             for (const auto& [name, place] : kLengths) {
                 if (*line.name == name) {
@@ -225,21 +229,21 @@ class Section {
     }
 
     Row end() {
-        row_[kState] = state_of(has_process_line_ ? std::optional(busy_) : std::nullopt, sleeping_,
-                                suspended_);
+        row_[In::kState] = state_of(has_process_line_ ? std::optional(busy_) : std::nullopt,
+                                    sleeping_, suspended_);
         if (lengths_ == 5) {
-            row_[kQueue] = sum_;
+            row_[In::kQueue] = sum_;
         }
         return std::move(row_);
     }
 
   private:
-    void text(Place place, std::string_view value) {
+    void text(In::Place place, std::string_view value) {
         if (!value.empty()) {
             row_[place] = std::string(value);
         }
     }
-    void length(Place place, std::string_view value) {
+    void length(In::Place place, std::string_view value) {
         const auto number = decimal_number(value);
         if (number && *number <= UINT32_MAX &&
             std::holds_alternative<std::monostate>(row_[place])) {
@@ -249,7 +253,7 @@ class Section {
         }
     }
 
-    Row row_ = Row(kPlaces);
+    Row row_ = Row(In::kPlaces);
     std::optional<bool> sleeping_, suspended_;
     bool busy_ = false;
     bool has_process_line_ = false;
@@ -257,8 +261,8 @@ class Section {
     std::uint64_t sum_ = 0;
 };
 
-Result<void> of_crash_dump(Dump& dump, const std::string& file,
-                           const std::function<void(Row)>& add) {
+Result<void> schedulers_of_crash_dump(Dump& dump, const std::string& file,
+                                      const std::function<void(Row)>& add) {
     static constexpr std::array<std::string_view, 5> kTags = {
         "scheduler", "dirty_cpu_scheduler", "dirty_io_scheduler", "dirty_cpu_run_queue",
         "dirty_io_run_queue"};
@@ -273,20 +277,20 @@ Result<void> of_crash_dump(Dump& dump, const std::string& file,
 }  // namespace
 
 std::span<const Column> scheduler_columns() {
-    return kColumns;
+    return kSchedulerColumns;
 }
 
 Result<RowList> list_schedulers(Dump& dump, const std::string& file, const RowQuery& query) {
-    ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
+    ASSIGN_OR_RETURN(auto list, RowList::make(kSchedulerColumns, query));
     ASSIGN_OR_RETURN(const auto names, registered_names(dump));
     const auto add = [&](Row row) {
-        if (const auto name = names.find(cell_text(row[kProcess])); name != names.end()) {
-            row[kName] = name->second;
+        if (const auto name = names.find(cell_text(row[In::kProcess])); name != names.end()) {
+            row[In::kName] = name->second;
         }
         list.add(std::move(row));
     };
     if (is_of_crash_dump(dump)) {
-        RETURN_IF_ERROR(of_crash_dump(dump, file, add));
+        RETURN_IF_ERROR(schedulers_of_crash_dump(dump, file, add));
         return list;
     }
     if (dump.trailer().schedulers_offset().empty()) {
