@@ -16,6 +16,8 @@ PORTS = ("port", "name", "connected", "registered_name", "input", "output", "que
 # Of a connection of nodes, which has its ticks.
 MOVING = ("input", "output", "queue")
 CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "1"))
+MANY_BUSY = 1000
+MOST_OF_A_RULE = 3
 PARTS = ("max", "high", "normal", "low", "ports")
 COUNTS = ("input", "output", "queue", "os_pid")
 
@@ -203,6 +205,21 @@ class Schedulers(Activity):
                     busy = len(running) + sum(row["queue"] for row in waiting)
                     spinning = len(found["normal"]) + 5
                     self.assertIn(busy, range(spinning - len(found["normal"]), spinning + 2))
+        node.ask(f"start run_queues {MANY_BUSY}.0")
+        self.long_queues_are_findings(self.capture(node, "freeze"))
+
+    def long_queues_are_findings(self, dump):
+        waiting = {row["scheduler"]: row for row in self.rows(dump)["normal"] if row["queue"] >= 200}
+        self.assertGreater(sum(row["queue"] for row in waiting.values()), MANY_BUSY // 2)
+        summary = tools.analyze_json("summary", dump)
+        found = [finding for finding in summary["findings"] if finding["id"] == "run_queue"]
+        self.assertEqual(len(found), min(len(waiting), MOST_OF_A_RULE))
+        for finding in found:
+            figures = finding["figures"]
+            row = waiting[figures["scheduler"]]
+            self.assertEqual((figures["waiting"], figures.get("process")),
+                             (row["queue"], row.get("process")))
+            print(finding["sentence"], flush=True)
 
 
 if __name__ == "__main__":

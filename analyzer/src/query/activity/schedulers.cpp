@@ -2,6 +2,7 @@
 
 #include "query/activity/registered_names.h"
 #include "query/node/sections.h"
+#include "query/rows/cells.h"
 
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
@@ -11,32 +12,13 @@
 
 #include <array>
 #include <map>
+#include <unordered_map>
 
 namespace beamdump::query {
 
 namespace {
 
-/// The columns' places in a row.
-struct In {
-    enum Place : std::uint8_t {
-        kKind,
-        kScheduler,
-        kState,
-        kOnline,
-        kProcess,
-        kName,
-        kPort,
-        kQueue,
-        kMax,
-        kHigh,
-        kNormal,
-        kLow,
-        kPorts,
-        kPlaces
-    };
-};
-
-constexpr std::array<Column, In::kPlaces> kSchedulerColumns = {
+constexpr std::array<Column, 13> kSchedulerColumns = {
     {{"kind", "KIND"},
      {"scheduler", "SCHEDULER", ColumnKind::kId},
      {"state", "STATE"},
@@ -62,10 +44,10 @@ std::string_view kind_text(records::SchedulerKind kind) {
 }
 
 /// A scheduler's state where all of it is known.
-Cell state_of(std::optional<bool> busy, std::optional<bool> sleeping,
-              std::optional<bool> suspended) {
+std::optional<std::string> state_of(std::optional<bool> busy, std::optional<bool> sleeping,
+                                    std::optional<bool> suspended) {
     if (!busy || !sleeping || !suspended) {
-        return {};
+        return std::nullopt;
     }
     return std::string(*busy        ? "running"
                        : *suspended ? "suspended"
@@ -73,15 +55,19 @@ Cell state_of(std::optional<bool> busy, std::optional<bool> sleeping,
                                     : "awake");
 }
 
-/// Rows of a capture's records.
+std::unexpected<Error> too_many() {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("the dump has over {} schedulers or run queues", kMost));
+}
+
+/// Lines of a capture's records.
 class Recorded {
   public:
     /// kCorrupt: more of them than a node can have.
     Result<void> take(const records::Schedulers& page) {
         if (schedulers_.size() + page.scheduler().size() > kMost ||
             queues_.size() + page.run_queue().size() > kMost) {
-            return fail(ErrorCode::kCorrupt,
-                        fmt::format("the dump has over {} schedulers or run queues", kMost));
+            return too_many();
         }
         for (const auto& scheduler : page.scheduler()) {
             schedulers_.push_back(scheduler);
@@ -91,57 +77,57 @@ class Recorded {
         return {};
     }
 
-    void rows(const std::function<void(Row)>& add) {
+    std::vector<SchedulerLine> lines() {
         std::map<std::uint32_t, const records::RunQueue*> own;
         for (const auto& queue : queues_) {
             if (queue.has_number()) {
                 own.emplace(queue.number(), &queue);
             }
         }
+        std::vector<SchedulerLine> lines;
         for (const auto& scheduler : schedulers_) {
-            auto row = row_of(scheduler);
+            auto line = line_of(scheduler);
             if (scheduler.kind() == records::SCHEDULER_KIND_NORMAL) {
                 if (const auto queue = own.find(scheduler.number()); queue != own.end()) {
-                    put(*queue->second, row);
+                    put(*queue->second, line);
                 }
             }
-            add(std::move(row));
+            lines.push_back(std::move(line));
         }
         for (const auto& queue : queues_) {
             if (!queue.has_number()) {
-                Row row(In::kPlaces);
-                row[In::kKind] = fmt::format("{}_queue", kind_text(queue.kind()));
-                put(queue, row);
-                add(std::move(row));
+                SchedulerLine line{.kind = fmt::format("{}_queue", kind_text(queue.kind()))};
+                put(queue, line);
+                lines.push_back(std::move(line));
             }
         }
+        return lines;
     }
 
   private:
-    Row row_of(const records::Scheduler& scheduler) {
-        Row row(In::kPlaces);
-        row[In::kKind] = std::string(kind_text(scheduler.kind()));
+    SchedulerLine line_of(const records::Scheduler& scheduler) {
+        SchedulerLine line{.kind = std::string(kind_text(scheduler.kind()))};
         if (scheduler.has_number()) {
             if (const auto before = numbers_before(scheduler.kind())) {
-                row[In::kScheduler] = *before + scheduler.number();
+                line.scheduler = *before + scheduler.number();
             }
         }
         const auto known = [](bool has, bool value) {
             return has ? std::optional(value) : std::nullopt;
         };
-        row[In::kState] = state_of(known(scheduler.has_busy(), scheduler.busy()),
-                                   known(scheduler.has_sleeping(), scheduler.sleeping()),
-                                   known(scheduler.has_suspended(), scheduler.suspended()));
+        line.state = state_of(known(scheduler.has_busy(), scheduler.busy()),
+                              known(scheduler.has_sleeping(), scheduler.sleeping()),
+                              known(scheduler.has_suspended(), scheduler.suspended()));
         if (scheduler.has_suspended()) {
-            row[In::kOnline] = !scheduler.suspended();
+            line.online = !scheduler.suspended();
         }
         if (scheduler.has_current_owner_id()) {
-            row[In::kProcess] = pid_text(scheduler.current_owner_id());
+            line.process = pid_text(scheduler.current_owner_id());
         }
         if (scheduler.has_current_port_number()) {
-            row[In::kPort] = fmt::format("#Port<0.{}>", scheduler.current_port_number());
+            line.port = fmt::format("#Port<0.{}>", scheduler.current_port_number());
         }
-        return row;
+        return line;
     }
 
     /// Schedulers of the kinds before, whose numbers come first; nothing if those are not known.
@@ -160,18 +146,16 @@ class Recorded {
         return std::nullopt;
     }
 
-    static void put(const records::RunQueue& queue, Row& row) {
-        const auto number = [&](In::Place place, bool has, std::uint32_t value) {
-            if (has) {
-                row[place] = std::uint64_t{value};
-            }
+    static void put(const records::RunQueue& queue, SchedulerLine& line) {
+        const auto known = [](bool has, std::uint32_t value) {
+            return has ? std::optional<std::uint64_t>(value) : std::nullopt;
         };
-        number(In::kQueue, queue.has_length(), queue.length());
-        number(In::kMax, queue.has_max_length(), queue.max_length());
-        number(In::kHigh, queue.has_high_length(), queue.high_length());
-        number(In::kNormal, queue.has_normal_length(), queue.normal_length());
-        number(In::kLow, queue.has_low_length(), queue.low_length());
-        number(In::kPorts, queue.has_port_length(), queue.port_length());
+        line.queue = known(queue.has_length(), queue.length());
+        line.max = known(queue.has_max_length(), queue.max_length());
+        line.high = known(queue.has_high_length(), queue.high_length());
+        line.normal = known(queue.has_normal_length(), queue.normal_length());
+        line.low = known(queue.has_low_length(), queue.low_length());
+        line.ports = known(queue.has_port_length(), queue.port_length());
     }
 
     std::vector<records::Scheduler> schedulers_;
@@ -185,114 +169,107 @@ class Section {
     void begin(std::string_view tag, std::string_view argument) {
         *this = Section();
         if (tag.ends_with("_run_queue")) {
-            row_[In::kKind] = std::string(tag.substr(0, tag.size() - 9)) + "queue";
+            line_.kind = std::string(tag.substr(0, tag.size() - kRunQueue.size())) + "queue";
             return;
         }
         const auto kind = tag.substr(0, tag.find("scheduler"));
-        row_[In::kKind] = kind.empty() ? "normal" : std::string(kind.substr(0, kind.size() - 1));
-        if (const auto number = decimal_number(argument)) {
-            row_[In::kScheduler] = *number;
-        }
+        line_.kind = kind.empty() ? "normal" : std::string(kind.substr(0, kind.size() - 1));
+        line_.scheduler = decimal_number(argument);
     }
 
     void line(const SectionLine& line) {
+        using Length = std::optional<std::uint64_t> SchedulerLine::*;
+        constexpr std::array<std::pair<std::string_view, Length>, 5> kLengths = {
+            {{"Run Queue Max Length", &SchedulerLine::max},
+             {"Run Queue High Length", &SchedulerLine::high},
+             {"Run Queue Normal Length", &SchedulerLine::normal},
+             {"Run Queue Low Length", &SchedulerLine::low},
+             {"Run Queue Port Length", &SchedulerLine::ports}}};
         if (!line.name) {
             return;
         }
-        constexpr std::array<std::pair<std::string_view, In::Place>, 5> kLengths = {
-            {{"Run Queue Max Length", In::kMax},
-             {"Run Queue High Length", In::kHigh},
-             {"Run Queue Normal Length", In::kNormal},
-             {"Run Queue Low Length", In::kLow},
-             {"Run Queue Port Length", In::kPorts}}};
         if (*line.name == "Scheduler Sleep Info Flags") {
             const auto has = [&](std::string_view flag) {
                 return line.value.find(flag) != std::string_view::npos;
             };
             sleeping_ = has("SLEEPING") || has("WAITING");
             suspended_ = has("SUSPENDED");
-            row_[In::kOnline] = !*suspended_;
+            line_.online = !*suspended_;
         } else if (*line.name == "Current Port") {
-            busy_ = busy_ || !line.value.empty();
-            text(In::kPort, line.value);
+            line_.port = text(line.value);
         } else if (*line.name == "Current Process") {
             has_process_line_ = true;
-            busy_ = busy_ || !line.value.empty();
-            text(In::kProcess, line.value);
+            line_.process = text(line.value);
         } else {
-            for (const auto& [name, place] : kLengths) {
-                if (*line.name == name) {
-                    length(place, line.value);
+            for (const auto& [name, member] : kLengths) {
+                if (*line.name == name && !(line_.*member)) {
+                    length(line_.*member, line.value);
                 }
             }
         }
     }
 
-    Row end() {
-        row_[In::kState] = state_of(has_process_line_ ? std::optional(busy_) : std::nullopt,
-                                    sleeping_, suspended_);
-        if (lengths_ == 5) {
-            row_[In::kQueue] = sum_;
+    SchedulerLine end() {
+        const bool busy = line_.process || line_.port;
+        line_.state =
+            state_of(has_process_line_ ? std::optional(busy) : std::nullopt, sleeping_, suspended_);
+        if (lengths_ == kLengthsOfAQueue) {
+            line_.queue = sum_;
         }
-        return std::move(row_);
+        return std::move(line_);
     }
 
   private:
-    void text(In::Place place, std::string_view value) {
-        if (!value.empty()) {
-            row_[place] = std::string(value);
-        }
+    static constexpr std::string_view kRunQueue = "run_queue";
+    static constexpr int kLengthsOfAQueue = 5;
+
+    static std::optional<std::string> text(std::string_view value) {
+        return value.empty() ? std::nullopt : std::optional<std::string>(value);
     }
-    void length(In::Place place, std::string_view value) {
+    void length(std::optional<std::uint64_t>& known, std::string_view value) {
         const auto number = decimal_number(value);
-        if (number && *number <= UINT32_MAX &&
-            std::holds_alternative<std::monostate>(row_[place])) {
-            row_[place] = *number;
+        if (number && *number <= UINT32_MAX) {
+            known = number;
             sum_ += *number;
             ++lengths_;
         }
     }
 
-    Row row_ = Row(In::kPlaces);
+    SchedulerLine line_;
     std::optional<bool> sleeping_, suspended_;
-    bool busy_ = false;
     bool has_process_line_ = false;
     int lengths_ = 0;
     std::uint64_t sum_ = 0;
 };
 
-Result<void> schedulers_of_crash_dump(Dump& dump, const std::string& file,
-                                      const std::function<void(Row)>& add) {
+Result<std::vector<SchedulerLine>> of_crash_dump(Dump& dump, const std::string& file) {
     static constexpr std::array<std::string_view, 5> kTags = {
         "scheduler", "dirty_cpu_scheduler", "dirty_io_scheduler", "dirty_cpu_run_queue",
         "dirty_io_run_queue"};
     ASSIGN_OR_RETURN(auto sections, SectionListing::open(dump, file, {}));
     Section section;
-    return sections->show_kinds(
+    std::vector<SchedulerLine> lines;
+    bool all = true;
+    RETURN_IF_ERROR(sections->show_kinds(
         kTags,
         {[&](std::string_view tag, std::string_view argument) { section.begin(tag, argument); },
-         [&](const SectionLine& line) { section.line(line); }, [&] { add(section.end()); }});
-}
-
-}  // namespace
-
-std::span<const Column> scheduler_columns() {
-    return kSchedulerColumns;
-}
-
-Result<RowList> list_schedulers(Dump& dump, const std::string& file, const RowQuery& query) {
-    ASSIGN_OR_RETURN(auto list, RowList::make(kSchedulerColumns, query));
-    ASSIGN_OR_RETURN(const auto names, registered_names(dump));
-    const auto add = [&](Row row) {
-        if (const auto name = names.find(cell_text(row[In::kProcess])); name != names.end()) {
-            row[In::kName] = name->second;
-        }
-        list.add(std::move(row));
-    };
-    if (is_of_crash_dump(dump)) {
-        RETURN_IF_ERROR(schedulers_of_crash_dump(dump, file, add));
-        return list;
+         [&](const SectionLine& line) { section.line(line); },
+         [&] {
+             all = all && lines.size() < kMost;
+             if (all) {
+                 lines.push_back(section.end());
+             }
+         }}));
+    if (!all) {
+        return too_many();
     }
+    if (lines.empty()) {
+        return fail(ErrorCode::kNotFound, "the crash dump has no sections of schedulers");
+    }
+    return lines;
+}
+
+Result<std::vector<SchedulerLine>> of_records(Dump& dump) {
     if (dump.trailer().schedulers_offset().empty()) {
         return fail(ErrorCode::kNotFound,
                     "the dump has no schedulers: it was captured by an older version, or they "
@@ -304,7 +281,36 @@ Result<RowList> list_schedulers(Dump& dump, const std::string& file, const RowQu
                                               offset, format::RecordKind::kScheduler));
         RETURN_IF_ERROR(recorded.take(page));
     }
-    recorded.rows(add);
+    return recorded.lines();
+}
+
+Row row_of(const SchedulerLine& line, const std::unordered_map<std::string, std::string>& names) {
+    const auto name = line.process ? names.find(*line.process) : names.end();
+    return {
+        line.kind,         cell(line.scheduler), cell(line.state),
+        cell(line.online), cell(line.process),   name == names.end() ? Cell() : Cell(name->second),
+        cell(line.port),   cell(line.queue),     cell(line.max),
+        cell(line.high),   cell(line.normal),    cell(line.low),
+        cell(line.ports)};
+}
+
+}  // namespace
+
+std::span<const Column> scheduler_columns() {
+    return kSchedulerColumns;
+}
+
+Result<std::vector<SchedulerLine>> scheduler_lines(Dump& dump, const std::string& file) {
+    return is_of_crash_dump(dump) ? of_crash_dump(dump, file) : of_records(dump);
+}
+
+Result<RowList> list_schedulers(Dump& dump, const std::string& file, const RowQuery& query) {
+    ASSIGN_OR_RETURN(auto list, RowList::make(kSchedulerColumns, query));
+    ASSIGN_OR_RETURN(const auto names, registered_names(dump));
+    ASSIGN_OR_RETURN(const auto lines, scheduler_lines(dump, file));
+    for (const auto& line : lines) {
+        list.add(row_of(line, names));
+    }
     return list;
 }
 

@@ -4,9 +4,29 @@
 
 #include <libdump/model/dump.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace beamdump::query {
+
+/// A scheduler with its run queue, or a run queue that dirty schedulers share. What the dump lacks
+/// of it is absent.
+struct SchedulerLine {
+    std::string kind;                        ///< as list_schedulers() names it
+    std::optional<std::uint64_t> scheduler;  ///< its number in the runtime
+    std::optional<std::string> state;        ///< running, sleeping, awake or suspended
+    std::optional<bool> online;
+    std::optional<std::string> process;  ///< pid of the process that it runs
+    std::optional<std::string> port;
+    std::optional<std::uint64_t> queue;  ///< length of its run queue
+    std::optional<std::uint64_t> max, high, normal, low, ports;
+};
+
+/// At most 4,096 schedulers and as many run queues: kCorrupt for more. kNotFound where the dump has
+/// none. `file` is the dump's name in errors.
+Result<std::vector<SchedulerLine>> scheduler_lines(Dump& dump, const std::string& file);
 
 /// Of list_schedulers().
 std::span<const Column> scheduler_columns();
@@ -16,8 +36,8 @@ std::span<const Column> scheduler_columns();
 /// sleeping, awake, suspended), online, process (a pid), name (its registered name), port, and of
 /// its run queue the length and its parts: max, high, normal, low (processes by priority), ports.
 /// The run queues that all dirty CPU and all dirty I/O schedulers share are rows of their own, of
-/// the kinds dirty_cpu_queue and dirty_io_queue. Of a crash dump, what its text has of each.
-/// kNotFound where the dump has none.
+/// the kinds dirty_cpu_queue and dirty_io_queue. Of a crash dump, what its text has of each. Errors
+/// as of scheduler_lines().
 Result<RowList> list_schedulers(Dump& dump, const std::string& file, const RowQuery& query);
 
 }  // namespace beamdump::query

@@ -12,6 +12,8 @@ namespace beamdump::query {
     RULE(mailbox)                    \
     RULE(call_cycle)                 \
     RULE(waiting_callers)            \
+    RULE(run_queue)                  \
+    RULE(hot_process)                \
     RULE(process_memory)             \
     RULE(process_kind)               \
     RULE(large_dictionary)           \

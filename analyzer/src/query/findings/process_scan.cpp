@@ -48,6 +48,7 @@ class Scan {
     Scan(Dump& dump, const std::set<std::uint64_t>& modules) : dump_(dump), modules_(modules) {
         memory_ = columns_.add(records::PROCESS_COLUMN_MEMORY_BYTES);
         queue_ = columns_.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
+        reductions_ = columns_.add(records::PROCESS_COLUMN_REDUCTIONS);
         status_ = columns_.add(records::PROCESS_COLUMN_STATUS);
         translated_ = places(kTranslatedCall);
         initial_ = places({records::PROCESS_COLUMN_INITIAL_MODULE,
@@ -110,6 +111,12 @@ class Scan {
         if (values[queue_].value_or(0) != 0) {
             longest_.add({*values[queue_], row});
         }
+        if (const auto reductions = values[reductions_]) {
+            scan_.reductions += *reductions;
+            if (!scan_.busiest || *reductions > scan_.busiest->first) {
+                scan_.busiest = {*reductions, row};
+            }
+        }
         if (values[status_]) {
             ++scan_.statuses[status_name(static_cast<records::ProcessStatus>(*values[status_]))];
         }
@@ -150,6 +157,7 @@ class Scan {
     ColumnSet columns_;
     std::size_t memory_ = 0;
     std::size_t queue_ = 0;
+    std::size_t reductions_ = 0;
     std::size_t status_ = 0;
     Places translated_{};
     Places initial_{};

@@ -34,6 +34,8 @@ struct ProcessScan {
     std::uint64_t memory_bytes = 0;  ///< of those of which it is known
     std::vector<Ranked> largest;     ///< by memory in bytes, the largest first
     std::vector<Ranked> longest;     ///< by messages queued, those with any
+    std::uint64_t reductions = 0;    ///< of those of which they are known
+    std::optional<Ranked> busiest;   ///< by reductions
     /// The kind of which most processes are: what proc_lib started, else the initial call.
     std::optional<records::Mfa> kind;
     std::uint64_t kind_processes = 0;

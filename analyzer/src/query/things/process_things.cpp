@@ -5,7 +5,7 @@
 #include "query/process/backtrace.h"
 #include "query/process/messages.h"
 #include "query/process/process_relations.h"
-#include "query/things/cells.h"
+#include "query/rows/cells.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>

@@ -9,7 +9,7 @@
 #include "query/tables/atoms.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
-#include "query/things/cells.h"
+#include "query/rows/cells.h"
 #include "query/things/process_things.h"
 
 #include <libdump/base/return_if_error.h>

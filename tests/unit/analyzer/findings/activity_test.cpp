@@ -1,0 +1,103 @@
+// Rules that look at what the node does: each where it finds something, and where it stays silent.
+#include "findings_fixture.h"
+
+#include <initializer_list>
+#include <tuple>
+
+namespace beamdump::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Activity = FindingsFixture;
+
+SampleProcess process_2() {
+    SampleProcess process;
+    process.number = 2;
+    return process;
+}
+
+TEST_F(Activity, AProcessThatDoesMostOfTheWorkIsNamed) {
+    SampleDump dump;
+    SampleProcess process = alpha_process();
+    process.reductions = 12'000'000'000;
+    process.void_reason = records::VOID_REASON_RUNNING;
+    dump.add(process);
+    process = process_2();
+    process.reductions = 8'000'000'000;
+    dump.add(process);
+    EXPECT_THAT(found(look(dump), "hot_process"),
+                ElementsAre("60% of the reductions of all processes (12,000,000,000 of "
+                            "20,000,000,000) are those of one process, alpha (<0.1.0>), which is "
+                            "running."));
+}
+
+TEST_F(Activity, AProcessThatDidLessOrWaitsIsNot) {
+    for (const auto [reductions, others, is_running] :
+         {std::tuple(12'000'000'000, 8'300'000'000, true),
+          std::tuple(9'999'999'999, 1'000'000, true),
+          std::tuple(12'000'000'000, 1'000'000, false)}) {
+        SampleDump dump;
+        SampleProcess process = alpha_process();
+        process.reductions = static_cast<std::uint64_t>(reductions);
+        if (is_running) {
+            process.void_reason = records::VOID_REASON_RUNNING;
+        }
+        dump.add(process);
+        process = process_2();
+        process.reductions = static_cast<std::uint64_t>(others);
+        dump.add(process);
+        EXPECT_THAT(found(look(dump), "hot_process"), IsEmpty()) << reductions << ' ' << others;
+    }
+}
+
+records::Schedulers schedulers_with_queues(std::initializer_list<std::uint32_t> lengths) {
+    records::Schedulers page;
+    std::uint32_t number = 0;
+    for (const std::uint32_t length : lengths) {
+        auto& scheduler = *page.add_scheduler();
+        scheduler.set_kind(records::SCHEDULER_KIND_NORMAL);
+        scheduler.set_number(++number);
+        auto& queue = *page.add_run_queue();
+        queue.set_kind(records::SCHEDULER_KIND_NORMAL);
+        queue.set_number(number);
+        queue.set_length(length);
+    }
+    return page;
+}
+
+TEST_F(Activity, LongRunQueuesAreNamedWithWhatRuns) {
+    SampleDump dump;
+    dump.add(alpha_process());
+    records::Schedulers page = schedulers_with_queues({200, 1'000, 199});
+    page.mutable_scheduler(1)->set_current_owner_id(format::owner_id_of(1, 0));
+    auto& shared = *page.add_run_queue();
+    shared.set_kind(records::SCHEDULER_KIND_DIRTY_IO);
+    shared.set_length(300);
+    page.add_run_queue()->set_kind(records::SCHEDULER_KIND_DIRTY_CPU);
+    dump.builder().trailer().add_schedulers_offset(
+        dump.builder().append(format::RecordKind::kScheduler, page));
+    const auto findings = look(dump);
+    EXPECT_THAT(
+        found(findings, "run_queue"),
+        ElementsAre("1,000 processes and ports wait in the run queue of scheduler 2, which runs "
+                    "alpha (<0.1.0>).",
+                    "300 processes and ports wait in the run queue of dirty I/O schedulers.",
+                    "200 processes and ports wait in the run queue of scheduler 1."));
+    EXPECT_EQ(left_out(findings, "run_queue"), "1 run queue could not be read");
+    EXPECT_EQ(findings.found.front().command, "beamdump-analyze schedulers node.beamdump");
+}
+
+TEST_F(Activity, ShortRunQueuesAreNot) {
+    SampleDump dump;
+    dump.add(alpha_process());
+    dump.builder().trailer().add_schedulers_offset(dump.builder().append(
+        format::RecordKind::kScheduler, schedulers_with_queues({199, 0, 100})));
+    const auto findings = look(dump);
+    EXPECT_THAT(findings.found, IsEmpty());
+    EXPECT_EQ(left_out(findings, "run_queue"), "");
+}
+
+}  // namespace
+}  // namespace beamdump::test
