@@ -59,6 +59,7 @@ class Applications(unittest.TestCase):
 
     def whole_node(self, node, scratch):
         whole_node.ask_tables(node, scratch)  # what the first questions need stays
+        whole_node.ask_numbers(node)
         tables = whole_node.ask_tables(node, scratch)
         before = whole_node.ask_numbers(node)
         dump = scratch / "node.beamdump"

@@ -210,31 +210,39 @@ class Core(unittest.TestCase):
         if "kernel" not in self.cores:
             return
         core = self.cut(self.cores["kernel"], 0)
-        backtrace = tools.expect(tools.analyze("backtrace", self.dumps["kernel"],
-                                               "sample_accounts"), 0).output
-        heap = int(re.search(r"^0x([0-9a-f]+) Return addr", backtrace, re.MULTILINE)[1], 16)
-        self.assertGreater(self.leave_out(core, heap), 0)
+        missing = self.leave_out(core, self.stack_of("sample_accounts"))
         dump = self.scratch / "holed.beamdump"
         tools.expect(captured(core, dump), 3)
-        # Other processes may have their heaps in the same segment.
-        reasons = {process.get("registered_name", pid): process["void_reason"]
-                   for pid, process in listed(dump).items() if process.get("void_reason")}
-        self.assertEqual(reasons.get("sample_accounts"), "unreadable")
-        self.assertLess(len(reasons), 10)
+        whole = listed(self.dumps["kernel"])
+        void = {pid: process for pid, process in listed(dump).items()
+                if process.get("void_reason") and not whole[pid].get("void_reason")}
+        self.assertIn(("sample_accounts", "unreadable"),
+                      [(process.get("registered_name"), process["void_reason"])
+                       for process in void.values()])
+        # Carriers that lie side by side are one segment, so it may have many other stacks. A few
+        # processes have something else of theirs there.
+        elsewhere = [pid for pid in void if self.stack_of(pid) not in missing]
+        print(f"{len(void)} processes without their terms, {len(elsewhere)} with another stack",
+              flush=True)
+        self.assertLess(len(elsewhere), 10)
+
+    def stack_of(self, process):
+        backtrace = tools.expect(tools.analyze("backtrace", self.dumps["kernel"], process), 0).output
+        return int(re.search(r"^0x([0-9a-f]+) Return addr", backtrace, re.MULTILINE)[1], 16)
 
     def leave_out(self, core, address):
-        """Sets p_filesz of the segment with an address to 0; returns the old value."""
+        """Sets p_filesz of the segment with an address to 0; returns its addresses."""
         header, size_at = struct.Struct("<IIQQQQQQ"), 32
         with open(core, "r+b") as file:
             count = struct.unpack_from("<H", file.read(64), 56)[0]
             for place in range(64, 64 + count * header.size, header.size):
                 file.seek(place)
                 kind, _, _, begin, _, dumped, size, _ = header.unpack(file.read(header.size))
-                if kind == 1 and begin <= address < begin + size:
+                if kind == 1 and begin <= address < begin + size and dumped:
                     file.seek(place + size_at)
                     file.write(bytes(8))
-                    return dumped
-        return 0
+                    return range(begin, begin + size)
+        raise AssertionError(f"no memory at {address:#x} in {core}")
 
     def cut(self, core, missing):
         """A copy without so many of its last bytes."""

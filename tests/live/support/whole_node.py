@@ -60,6 +60,7 @@ def compare_categories(test, ours, told, before=None):
     test.assertEqual(list(ours), [name for name in theirs if name in ours])
     still = [name for name in STILL_CATEGORIES
              if name in ours and before[f"memory.{name}"] == theirs[name]]
+    print(f"OTP {RELEASE}: not changed meanwhile: {still}", flush=True)
     test.assertGreater(len(still), 1)
     test.assertEqual({name: ours[name] for name in still}, {name: theirs[name] for name in still})
     off = abs(ours["total"] - theirs["total"])
