@@ -9,11 +9,11 @@
 // source files include them.
 
 /// Evaluates an expression that gives a Result; returns its error, drops its value.
-#define RETURN_IF_ERROR(...)                                            \
-    do {                                                                \
-        if (auto return_if_error = (__VA_ARGS__); !return_if_error) {   \
-            return std::unexpected(std::move(return_if_error).error()); \
-        }                                                               \
+#define RETURN_IF_ERROR(...)                                                       \
+    do {                                                                           \
+        if (auto return_if_error = (__VA_ARGS__); !return_if_error) [[unlikely]] { \
+            return std::unexpected(std::move(return_if_error).error());            \
+        }                                                                          \
     } while (false)
 
 /// ASSIGN_OR_RETURN(auto page, read_page(3)): declares `page` as the Result's value, or returns
@@ -23,7 +23,7 @@
 
 #define ASSIGN_OR_RETURN_NAMED(result, declaration, ...)   \
     auto result = (__VA_ARGS__);                           \
-    if (!result) {                                         \
+    if (!result) [[unlikely]] {                            \
         return std::unexpected(std::move(result).error()); \
     }                                                      \
     declaration = *std::move(result)
