@@ -14,10 +14,10 @@ from support.paths import CAPTURE, PROGRAMS
 from support.release import RELEASE
 
 # What of OTP 27 cannot be told on a node from its neighbours' layouts, and is not read.
-LEFT_OUT = {"ETS tables", "ports", "schedulers", "signals that are not messages",
+LEFT_OUT = {"ETS tables", "ports", "run queues", "schedulers", "signals that are not messages",
             "undecoded messages of other nodes"}
 # Which 25 and 29 lay out alike; of one neighbour that is not known.
-ALIKE_IN_BOTH = {"allocators", "code ranges"}
+ALIKE_IN_BOTH = {"allocators", "attributes of modules", "code ranges", "persistent terms"}
 LEFT_OUT_STRUCTURES = {"ErtsAlignedSchedulerData", "ErtsDistExternal"}
 # What a layout file has and the capture does not use.
 UNUSED_STRUCTURES = {"FunRef"}

@@ -26,7 +26,7 @@ UNREAD = set("""
 ExportBlob FunBlob ErtsPrtSD
 ErtsAlignedRunQueue ErtsRunPrioQueue RunQueueLinks PortQueueLinks
 ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
-DistEntry ErtsDistOutputBuf ErlIOVec ErtsProcList PersistentTerms
+DistEntry DistRelations ErtsDistOutputBuf ErlIOVec ErtsProcList
 """.split())
 # What no check decides, whether it is read or not. An inferred layout has each group of these where
 # both neighbours lay all of it out alike, and else nothing of it.
@@ -37,6 +37,7 @@ ErtsAlcFixList ErtsMsegAllctr MsegCacheEntry ErtsMemMapper CodeRanges
 DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow
 DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot EtsScheduler EtsRunQueue
 Port ErtsDriver ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo
+PersistentTerms PersistentTermArea CodeAttributes
 """.split())
 UNDECIDED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",
                        "dist_")
