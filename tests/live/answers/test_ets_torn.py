@@ -1,7 +1,7 @@
 """Rows of ETS tables that are written all the time carry a proof of themselves (table_writers.erl):
 none that a dump has is torn, whatever locks the table has and with one scheduler, which has none.
 
-BEAMDUMP_CAPTURES is how often in each mode (4; soak: 200).
+BEAMDUMP_CAPTURES is how often in each mode (3; soak: 200).
 """
 
 import collections
@@ -17,7 +17,7 @@ from support import tools
 from support.node import start_workload
 from support.paths import PROGRAMS
 
-CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "4"))
+CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "3"))
 MODES = "live", "snapshot", "freeze"
 KEYS = 64
 MOST_UNPROVEN = 30

@@ -2,7 +2,7 @@
 repeatedly while it runs; no consistent process has a term with a wrong checksum, and in auto mode
 nearly all are consistent.
 
-BEAMDUMP_CAPTURES is how often in each mode (6; soak: 200)."""
+BEAMDUMP_CAPTURES is how often in each mode (4; soak: 200)."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ from support.invariant import Checked
 from support.node import start_workload
 from support.paths import PROGRAMS
 
-CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "6"))
+CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "4"))
 LEAST_CONSISTENT = 0.99
 WORKERS = 400
 MOST_UNPROVEN = 30
