@@ -8,13 +8,15 @@ import tempfile
 import unittest
 from unittest import mock
 
-from support import schemas, tools
+from support import schemas, tools, whole_node
 from support.node import start_workload
 
 ATOM_LIMIT = 40000
 # Of this small node's dump, of which the index, the atoms and the processes that findings are about
 # are a large part.
 MOST_QUICK_SHARE = 0.75
+# Of carriers, by the questions.
+MOST_MOVED = 0.05
 
 QUICK = ["mailbox", "call_cycle", "waiting_callers", "process_kind", "large_dictionary", "ets_table",
          "atom_table", "old_code"]
@@ -128,6 +130,32 @@ class Findings(unittest.TestCase):
             [(self.pids["ailing_sender"], "ailing_sender", "vm", count * 3 // 4),
              (self.pids["ailing_other"], "ailing_other", "vm", count // 4)])
         self.assertEqual((senders["not_told"], senders["other"]), (0, 0))
+
+
+class Strained(unittest.TestCase):
+    """After a peak of memory, while one process does the work."""
+
+    def test_each_problem_is_named_and_no_other(self):
+        node = start_workload("strained")
+        self.addCleanup(node.stop)
+        scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        dump = scratch / "strained.beamdump"
+        tools.capture(node, dump)
+        told = whole_node.ask_numbers(node)
+        answer = tools.parse(tools.expect(tools.analyze("summary", dump, "--json"), 0, 3))
+        found = {finding["id"]: finding for finding in answer["findings"]}
+        self.assertEqual(found.keys(), {"hot_process", "carriers"})
+        for finding in found.values():
+            print(finding["sentence"], flush=True)
+        figures = found["hot_process"]["figures"]
+        self.assertIn("strained_hot", found["hot_process"]["sentence"])
+        self.assertGreater(figures["reductions"], 12_000_000_000)
+        figures = found["carriers"]["figures"]
+        self.assertEqual(figures["allocator"], "eheap_alloc")
+        for figure, number in (("carrier_bytes", told["allocator.eheap_alloc.carriers_size"]),
+                               ("free_bytes", told["allocator.eheap_alloc.carriers_size"] -
+                                told["blocks.eheap_alloc.size"])):
+            self.assertAlmostEqual(figures[figure], number, delta=MOST_MOVED * number, msg=figure)
 
 
 if __name__ == "__main__":
