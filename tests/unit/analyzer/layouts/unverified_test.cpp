@@ -1,3 +1,4 @@
+#include "layout_fields.h"
 #include "program.h"
 #include "query/node/layout_sources.h"
 
@@ -20,8 +21,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-const std::string kSchemas = BEAMDUMP_SCHEMAS;
-
 /// Every command about the first process, as text and as JSON.
 const std::vector<std::vector<std::string>> kAnswers = {{"summary"},
                                                         {"processes"},
@@ -36,87 +35,6 @@ const std::vector<std::vector<std::string>> kAnswers = {{"summary"},
                                                         {"modules"},
                                                         {"ports"},
                                                         {"schedulers"}};
-
-/// Fields of the layouts that no answer shows anything of.
-const std::set<std::string> kShownNowhere = {
-    "ErtsMonitorDataHeap.ref_heap",
-    // Lead to cookies, which no answer shows.
-    "DbTableHash.common.owner",
-    "DbTableHash.common.btid",
-    "DbTableHash.nactive",
-    "DbTableHash.segtab",
-    "HashDbTerm.next",
-    "HashDbTerm.dbterm.tpl",
-    "Process.common.started_interval",
-    "Process.fcalls",
-    "Process.freason",
-    "Process.return_trace_frames",
-    "Port.suspended",
-    "Port.control_flags",
-    "Port.psd",
-    "Port.common.started_interval",
-    "Port.common.links",
-    "Port.common.lt_monitors",
-    "Port.common.monitors",
-    "Port.run_queue",
-    "ErtsSchedulerData.timer_wheel",
-    "ErtsSchedulerData.timer_service",
-    "ErtsSchedulerData.dirty_shadow_process",
-    "ErtsSchedulerSleep.aux_work",
-    "ErtsRunQueue.waiting",
-    "ErtsRunQueue.flags",
-    "ErtsRunQueue.max_len",
-    "ErtsRunQueue.procs.context_switches",
-    "ErtsRunQueue.procs.reductions",
-    "ErtsRunQueue.procs.prio",
-    "ErtsRunQueue.misc.start",
-    "ErtsRunQueue.ports.start",
-    "ErtsRunQueue.ports.end",
-    "ErtsRunQueueInfo.max_len",
-    "DbTableCommon.refc",
-    "DbTableCommon.fixlock",
-    "DbTableCommon.is_thread_safe",
-    "DbTableCommon.type",
-    "DbTableCommon.heir_data",
-    "DbTableCommon.time.monotonic",
-    "DbTableCommon.time.offset",
-    "DbTableCommon.fixing_procs",
-};
-
-/// Structures that the layouts have for readers to come: of tables, ports, run queues,
-/// timers, connections, attributes of modules.
-constexpr std::string_view kReadByNothing =
-    " DbFixation ErtsPrtSD "
-    "ErtsRunPrioQueue RunQueueLinks PortQueueLinks ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead "
-    "ErtsHLTimer "
-    "ErtsTWTimer ErtsBifTimer ErtsHLTimerService DistEntry ErtsDistOutputBuf ErlIOVec "
-    "ErtsProcList DistRelations CodeAttributes ";
-
-bool is_shown_nowhere(const std::string& field) {
-    const auto structure = ' ' + field.substr(0, field.find('.')) + ' ';
-    return kShownNowhere.contains(field) ||
-           kReadByNothing.find(structure) != std::string_view::npos;
-}
-
-std::string file_text(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::set<std::string> layout_fields() {
-    std::set<std::string> fields;
-    for (const std::string release : {"25", "27", "29"}) {
-        rapidjson::Document layout;
-        layout.Parse(file_text(kSchemas + "/layouts/otp-" + release + ".json").c_str());
-        for (const auto& structure : layout["structs"].GetObject()) {
-            for (const auto& field : structure.value["fields"].GetObject()) {
-                fields.insert(std::string(structure.name.GetString()) + "." +
-                              field.name.GetString());
-            }
-        }
-    }
-    return fields;
-}
 
 /// Arguments with the dump after the command.
 std::vector<std::string> about(std::vector<std::string> answer, const std::string& dump) {
@@ -371,39 +289,6 @@ TEST_F(Unverified, JsonNamesTheValues) {
         EXPECT_THAT(texts("unverified_fields"), ElementsAre("Process.catches", "Process.reds"));
         EXPECT_THAT(texts("left_out"), ElementsAre("signals"));
         EXPECT_THAT(ran.out, Not(HasSubstr("~")));
-    }
-}
-
-TEST(LayoutSources, TheTablesAreWhole) {
-    EXPECT_THAT(query::source_faults(), IsEmpty());
-}
-
-TEST(LayoutSources, EveryFieldOfTheLayoutsFeedsAnAnswerOrIsKnownNotTo) {
-    const auto fields = layout_fields();
-    ASSERT_GT(fields.size(), 150U);
-    for (const std::string& field : fields) {
-        EXPECT_EQ(query::values_read_through(std::vector{field}).empty(), is_shown_nowhere(field))
-            << field;
-    }
-    for (const std::string& field : kShownNowhere) {
-        EXPECT_TRUE(fields.contains(field)) << field;
-    }
-}
-
-TEST(LayoutSources, EveryValueIsAMemberOfAnAnswer) {
-    const auto fields = layout_fields();
-    std::string schemas;
-    for (const auto& entry : std::filesystem::directory_iterator(kSchemas + "/json")) {
-        schemas += file_text(entry.path());
-    }
-    const auto values =
-        query::values_read_through(std::vector<std::string>(fields.begin(), fields.end()));
-    EXPECT_GT(values.size(), 100U);
-    for (const std::string& value : values) {
-        if (!value.starts_with("term.")) {
-            const std::string member = '"' + value.substr(value.rfind('.') + 1) + "\":";
-            EXPECT_NE(schemas.find(member), std::string::npos) << value;
-        }
     }
 }
 

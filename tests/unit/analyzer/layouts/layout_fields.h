@@ -1,0 +1,97 @@
+#pragma once
+
+#include <rapidjson/document.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace beamdump::test {
+
+inline const std::string kSchemas = BEAMDUMP_SCHEMAS;
+
+/// Fields of the layouts that no answer shows anything of.
+inline const std::set<std::string> kShownNowhere = {
+    "ErtsMonitorDataHeap.ref_heap",
+    // Lead to cookies, which no answer shows.
+    "DbTableHash.common.owner",
+    "DbTableHash.common.btid",
+    "DbTableHash.nactive",
+    "DbTableHash.segtab",
+    "HashDbTerm.next",
+    "HashDbTerm.dbterm.tpl",
+    "Process.common.started_interval",
+    "Process.fcalls",
+    "Process.freason",
+    "Process.return_trace_frames",
+    "Port.suspended",
+    "Port.control_flags",
+    "Port.psd",
+    "Port.common.started_interval",
+    "Port.common.links",
+    "Port.common.lt_monitors",
+    "Port.common.monitors",
+    "Port.run_queue",
+    "ErtsSchedulerData.timer_wheel",
+    "ErtsSchedulerData.timer_service",
+    "ErtsSchedulerData.dirty_shadow_process",
+    "ErtsSchedulerSleep.aux_work",
+    "ErtsRunQueue.waiting",
+    "ErtsRunQueue.flags",
+    "ErtsRunQueue.max_len",
+    "ErtsRunQueue.procs.context_switches",
+    "ErtsRunQueue.procs.reductions",
+    "ErtsRunQueue.procs.prio",
+    "ErtsRunQueue.misc.start",
+    "ErtsRunQueue.ports.start",
+    "ErtsRunQueue.ports.end",
+    "ErtsRunQueueInfo.max_len",
+    "DbTableCommon.refc",
+    "DbTableCommon.fixlock",
+    "DbTableCommon.is_thread_safe",
+    "DbTableCommon.type",
+    "DbTableCommon.heir_data",
+    "DbTableCommon.time.monotonic",
+    "DbTableCommon.time.offset",
+    "DbTableCommon.fixing_procs",
+};
+
+/// Structures that the layouts have for readers to come: of tables, ports, run queues,
+/// timers, connections.
+inline constexpr std::string_view kReadByNothing =
+    " DbFixation ErtsPrtSD "
+    "ErtsRunPrioQueue RunQueueLinks PortQueueLinks ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead "
+    "ErtsHLTimer "
+    "ErtsTWTimer ErtsBifTimer ErtsHLTimerService DistEntry ErtsDistOutputBuf ErlIOVec "
+    "ErtsProcList DistRelations ";
+
+inline bool is_shown_nowhere(const std::string& field) {
+    const auto structure = ' ' + field.substr(0, field.find('.')) + ' ';
+    return kShownNowhere.contains(field) ||
+           kReadByNothing.find(structure) != std::string_view::npos;
+}
+
+inline std::string file_text(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline std::set<std::string> layout_fields() {
+    std::set<std::string> fields;
+    for (const std::string release : {"25", "27", "29"}) {
+        rapidjson::Document layout;
+        layout.Parse(file_text(kSchemas + "/layouts/otp-" + release + ".json").c_str());
+        for (const auto& structure : layout["structs"].GetObject()) {
+            for (const auto& field : structure.value["fields"].GetObject()) {
+                fields.insert(std::string(structure.name.GetString()) + "." +
+                              field.name.GetString());
+            }
+        }
+    }
+    return fields;
+}
+
+}  // namespace beamdump::test
