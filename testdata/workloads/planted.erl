@@ -150,6 +150,12 @@ write(Path) ->
                                          erlang:system_info(atom_limit)]),
          [io_lib:format("module ~s ~s~n", [Module, hex(Module:module_info(md5))])
           || {Module, _} <- code:all_loaded()],
+         [io_lib:format("vsn ~s ~ts~n", [Module, version(Module:module_info(attributes))])
+          || {Module, _} <- code:all_loaded()],
+         [io_lib:format("application ~s ~p ~ts~n", [Module, Application, Version])
+          || {Application, _, Version} <- application:loaded_applications(),
+             {ok, Modules} <- [application:get_key(Application, modules)],
+             Module <- Modules, code:is_loaded(Module) =/= false],
          [io_lib:format("name ~s ~p~n", [Name, Pid]) || {Name, Pid} <- Pids],
          [io_lib:format("child ~p~n", [Pid])
           || {_, Pid, _, _} <- supervisor:which_children(planted_sup)],
@@ -164,6 +170,12 @@ write(Path) ->
           || {_, Pid} <- Pids, is_pid(Pid)]],
     ok = file:write_file(Path, Lines),
     <<"written">>.
+
+version(Attributes) ->
+    case proplists:get_value(vsn, Attributes) of
+        [Version] -> io_lib:format("~tp", [Version]);
+        Version -> io_lib:format("~tp", [Version])
+    end.
 
 status(Pid) ->
     {status, Status} = process_info(Pid, status),

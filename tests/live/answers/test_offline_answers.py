@@ -100,13 +100,22 @@ class OfflineAnswers(unittest.TestCase):
                    if module["instance"] == "current"}
         md5 = dict(self.told["module"])
         self.assertEqual({name: current[name].get("md5") for name in md5}, md5)
+        # Preloaded modules have no attributes.
+        versions = {name: None if version == "undefined" else version
+                    for name, version in self.told["vsn"]}
+        self.assertEqual({name: current[name].get("vsn") for name in versions}, versions)
+        told = {name: (application, version)
+                for name, application, version in self.told["application"]}
+        self.assertGreater(len(told), 50)
+        self.assertEqual({name: (module["application"], module["application_vsn"])
+                          for name, module in current.items() if "application" in module}, told)
         (old,) = [module for module in answer["modules"] if module["instance"] == "old"]
         self.assertEqual((old["name"], old["users"]),
                          ("planted_old", [self.pids["planted_old_user"]]))
         # The literal and the name of the source file, a list of characters.
         self.assertEqual(current["planted_old"]["literal_bytes"],
                          8 * int(self.told["literal"][0][0]) + 16 * len("planted_old.erl"))
-        print(f"{len(md5)} modules are the node's")
+        print(f"{len(md5)} modules are the node's, with {len(set(versions.values()))} versions")
 
     def test_groups_and_tree(self):
         children = {pid for (pid,) in self.told["child"]}

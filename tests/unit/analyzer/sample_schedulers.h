@@ -38,9 +38,8 @@ inline void add_schedulers(DumpBuilder& builder) {
     first->set_current_owner_id(format::owner_id_of(1, 0));
     first->set_current_port_number(5);
     flags(scheduler(records::SCHEDULER_KIND_NORMAL, 2), false, true, true);
-    queue(records::SCHEDULER_KIND_NORMAL, 1200, 3)->set_number(1);
-    page.add_run_queue()->set_kind(records::SCHEDULER_KIND_NORMAL);
-    page.mutable_run_queue(1)->set_number(2);
+    queue(records::SCHEDULER_KIND_NORMAL, 120, 3)->set_number(1);
+    queue(records::SCHEDULER_KIND_NORMAL, 0, 0)->set_number(2);
     builder.trailer().add_schedulers_offset(builder.append(format::RecordKind::kScheduler, page));
     page.Clear();
     scheduler(records::SCHEDULER_KIND_DIRTY_CPU, 1);

@@ -53,6 +53,30 @@ inline void add_persistent_terms(SampleDump& dump) {
         dump.builder().append(format::RecordKind::kPersistentTerms, page));
 }
 
+/// Where the rows of samples are.
+inline constexpr std::uint64_t kEtsRow = 0x700000;
+
+/// A record with one row, at kEtsRow.
+inline void add_ets_row(DumpBuilder& builder, std::uint64_t table_index,
+                        const std::vector<std::uint64_t>& words) {
+    records::PackedRegions packed;
+    auto& region = *packed.add_region();
+    region.set_kind(static_cast<std::uint32_t>(format::RegionKind::kEtsRow));
+    region.set_address(kEtsRow);
+    region.set_total_words(words.size());
+    region.mutable_words()->Assign(words.begin(), words.end());
+    records::EtsRows rows;
+    rows.set_table_index(table_index);
+    rows.set_rows(1);
+    rows.set_last(true);
+    auto& pack = *rows.mutable_directory()->add_packed_regions();
+    pack.set_offset(builder.append(format::RecordKind::kPackedRegions, packed));
+    pack.set_count(1);
+    pack.set_lowest_address(kEtsRow);
+    pack.set_highest_address(kEtsRow + words.size() * 8);
+    builder.trailer().add_ets_rows_offset(builder.append(format::RecordKind::kEtsRows, rows));
+}
+
 /// The sample's node with persistent terms and three ETS tables: one of which all is known, one of
 /// which nothing is but where it stands, and a named one.
 inline std::vector<std::byte> sample_dump_with_tables() {
@@ -101,28 +125,10 @@ inline std::vector<std::byte> sample_dump_with_tables() {
     dump.builder().trailer().add_ets_tables_offset(
         dump.builder().append(format::RecordKind::kEtsTables, page));
     // One row of the named table, {loop,[<0.77.0>]}, and one of the compressed one.
-    constexpr std::uint64_t kRow = 0x700000;
-    const auto add_row = [&](std::uint64_t table_index, std::vector<std::uint64_t> words) {
-        records::PackedRegions packed;
-        auto& region = *packed.add_region();
-        region.set_kind(static_cast<std::uint32_t>(format::RegionKind::kEtsRow));
-        region.set_address(kRow);
-        region.set_total_words(words.size());
-        region.mutable_words()->Assign(words.begin(), words.end());
-        records::EtsRows rows;
-        rows.set_table_index(table_index);
-        rows.set_rows(1);
-        rows.set_last(true);
-        auto& pack = *rows.mutable_directory()->add_packed_regions();
-        pack.set_offset(dump.builder().append(format::RecordKind::kPackedRegions, packed));
-        pack.set_count(1);
-        pack.set_lowest_address(kRow);
-        pack.set_highest_address(kRow + words.size() * 8);
-        dump.builder().trailer().add_ets_rows_offset(
-            dump.builder().append(format::RecordKind::kEtsRows, rows));
-    };
-    add_row(0, {tuple_header(2), atom_word(kLoopAtom), 0});
-    add_row(2, {tuple_header(2), atom_word(kLoopAtom), list_word(kRow + 24), pid_word(77), kNil});
+    add_ets_row(dump.builder(), 0, {tuple_header(2), atom_word(kLoopAtom), 0});
+    add_ets_row(
+        dump.builder(), 2,
+        {tuple_header(2), atom_word(kLoopAtom), list_word(kEtsRow + 24), pid_word(77), kNil});
     add_persistent_terms(dump);
     return dump.finish();
 }

@@ -42,7 +42,7 @@ mbcs carriers size: 262144 786432 786432
 A3:key|I7
 A4:name|H10
 =literals
-H10:lI1|N
+10:lI1|N
 =proc:<0.9.0>
 State: Waiting
 Name: alpha

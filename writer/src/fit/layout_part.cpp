@@ -19,7 +19,7 @@ std::span<const LayoutPart> layout_parts() {
          {"BeamCodeHeader", "BeamCodeLineTab", "ErtsCodeInfo", "ErtsCodeMFA", "ErtsLiteralArea"},
          {},
          CheckStage::kModules},
-        {"attributes of modules", {"CodeAttributes"}, {}, {}, false, false},
+        {"attributes of modules", {"CodeAttributes"}, {}, {}, false, true, false},
         {"exports", {"Export", "ExportEntry"}, {}, CheckStage::kExports},
         {"funs", {"ErlFunEntry", "ErlFunEntryContainer", "FunTableEntry"}, {}, CheckStage::kFuns},
         {"nodes", {"ErlNode"}, {}, CheckStage::kNodes},

@@ -50,7 +50,13 @@ class ModulesCommand final : public Command {
         }
         const auto render = answer_.json ? render::modules_json : render::modules_text;
         render(fitted(invocation.out(), answer_), *report);
-        return report->read ? report_processes_read(invocation, *report->read) : Outcome{};
+        Outcome outcome =
+            report->read ? report_processes_read(invocation, *report->read) : Outcome{};
+        if (report->no_applications) {
+            invocation.report("missing from the answer: applications: " + *report->no_applications);
+            outcome.incomplete = true;
+        }
+        return outcome;
     }
 
   private:

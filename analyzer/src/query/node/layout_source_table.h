@@ -315,6 +315,9 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"literal_bytes", "@literals @#modules"},
     {"functions", "@#modules BeamCodeHeader.num_functions"},
     {"md5", "@#modules BeamCodeHeader.md5_ptr"},
+    {"vsn", "@#modules CodeAttributes."},
+    {"application", "@#modules @ets.rows"},
+    {"application_vsn", "@#modules @ets.rows"},
 
     // allocators and memory
     {"carriers", "@#allocators"},

@@ -1,5 +1,7 @@
 #include "query/process/message_senders.h"
 
+#include "query/term/term_view.h"
+
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/messages.h>
 #include <libdump/model/owner_id.h>
@@ -80,22 +82,10 @@ std::optional<std::string> MessageSenders::identifier(std::uint64_t word) {
     }
 }
 
-std::optional<std::uint64_t> MessageSenders::element(std::uint64_t tuple, std::uint64_t number) {
-    const auto word = context_.word(pointer_of(tuple) + number * kWordBytes);
-    return word ? std::optional(*word) : std::nullopt;
-}
-
-std::uint64_t MessageSenders::arity_of(std::uint64_t word) {
-    if (word_kind(scheme_, word) != WordKind::kBoxed) {
-        return 0;
-    }
-    const auto header = context_.word(pointer_of(word));
-    return header && boxed_kind(scheme_, *header) == BoxedKind::kTuple ? header_arity(*header) : 0;
-}
-
 std::optional<MessageSender> MessageSenders::of_term(std::uint64_t word) {
-    const std::uint64_t arity = arity_of(word);
-    const auto first = arity == 0 ? std::nullopt : element(word, 1);
+    const TermView view(context_, scheme_);
+    const std::uint64_t arity = view.arity(word);
+    const auto first = arity == 0 ? std::nullopt : view.element(word, 1);
     if (!first || arity > kMaxGuessedArity) {
         return std::nullopt;
     }
@@ -113,9 +103,9 @@ std::optional<MessageSender> MessageSenders::of_term(std::uint64_t word) {
             if (protocol.tag != tag || protocol.arity != arity) {
                 continue;
             }
-            auto at = element(word, protocol.element);
+            auto at = view.element(word, protocol.element);
             if (protocol.in_tuple && at) {
-                at = arity_of(*at) == 2 ? element(*at, 1) : std::nullopt;
+                at = view.arity(*at) == 2 ? view.element(*at, 1) : std::nullopt;
             }
             if (auto told = as(at, SenderSource::kMessage)) {
                 return told;
@@ -124,7 +114,7 @@ std::optional<MessageSender> MessageSenders::of_term(std::uint64_t word) {
     }
     std::optional<std::uint64_t> only;
     for (std::uint64_t i = 1; i <= arity; ++i) {
-        const auto item = element(word, i);
+        const auto item = view.element(word, i);
         if (item && word_kind(scheme_, *item) == WordKind::kPid) {
             if (only) {
                 return std::nullopt;

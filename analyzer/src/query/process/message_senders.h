@@ -43,9 +43,6 @@ class MessageSenders {
     std::optional<MessageSender> of_term(std::uint64_t word);
     /// A pid's or a port's text.
     std::optional<std::string> identifier(std::uint64_t word);
-    std::optional<std::uint64_t> element(std::uint64_t tuple, std::uint64_t number);
-    /// The elements of a tuple that a word leads to; 0: it is none.
-    std::uint64_t arity_of(std::uint64_t word);
 
     Dump& dump_;
     ProcessContext& context_;

@@ -123,6 +123,15 @@ Result<void> EtsRowListing::visit(const Visit& visit) {
     return {};
 }
 
+Result<void> EtsRowListing::each_tuple(const Look& look) {
+    if (table_.compressed.value_or(true)) {
+        return {};
+    }
+    return visit([&](TermContext& context, std::uint64_t, Place place) {
+        return look(context, scheme_, place.address | kBoxedTag);
+    });
+}
+
 Result<bool> EtsRowListing::visit_record(std::uint64_t offset, const Visit& visit) {
     ASSIGN_OR_RETURN(const auto record, open_ets_rows(dump_, offset));
     return visit_ets_rows(dump_, *record,

@@ -55,6 +55,12 @@ class EtsRowListing {
     [[nodiscard]] const EtsRowCounts& counts() const { return counts_; }
     [[nodiscard]] const EtsRowsOptions& options() const { return options_; }
 
+    /// Tells each row's tuple, as a word, as they stand, until `look` says that it needs no more.
+    /// Of a compressed table nothing.
+    using Look =
+        std::function<bool(TermContext& context, const TagScheme& scheme, std::uint64_t row)>;
+    Result<void> each_tuple(const Look& look);
+
     /// Shows the rows in order.
     using Show = std::function<void(const EtsRowLine&)>;
     Result<void> each(const Show& show);

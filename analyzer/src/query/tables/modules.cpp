@@ -1,7 +1,9 @@
 #include "query/tables/modules.h"
 
 #include "query/node/choice.h"
+#include "query/tables/applications.h"
 #include "query/tables/first_items.h"
+#include "query/tables/module_version.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/term/process_stack.h>
@@ -54,7 +56,8 @@ struct OldCode {
     std::vector<std::string> pids;
 };
 
-ModuleLine line_of(Dump& dump, const records::Module& module) {
+ModuleLine line_of(Dump& dump, const records::Module& module, ModuleVersions* versions,
+                   const ModuleApplications& applications) {
     ModuleLine line;
     line.name = atom_text(dump, module.name_atom());
     line.instance = instance_text(module.instance());
@@ -74,6 +77,13 @@ ModuleLine line_of(Dump& dump, const records::Module& module) {
     }
     if (module.has_md5()) {
         line.md5 = hex_text(module.md5());
+    }
+    if (const auto* application = applications.of(module.name_atom())) {
+        line.application = application->name;
+        line.application_version = application->version;
+    }
+    if (versions != nullptr && module.has_attributes()) {
+        line.version = versions->version(module.attributes());
     }
     return line;
 }
@@ -156,6 +166,15 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         auto& known = valid[{instance.code_start, instance.instance}];
         known = known == nullptr || known->offset < instance.offset ? &instance : known;
     }
+    auto applications = module_applications(dump);
+    if (!applications) {
+        if (applications.error().code != ErrorCode::kNotFound) {
+            report.no_applications = std::move(applications.error().message);
+        }
+        applications.emplace();
+    }
+    // A crash dump has no attributes.
+    const auto versions = ModuleVersions::open(dump);
     std::map<std::uint64_t, OldCode> old_code;
     for (const auto& [key, instance] : valid) {
         const bool is_old = instance->instance == records::MODULE_INSTANCE_OLD;
@@ -169,7 +188,8 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         if (!module) {
             return wrap("reading a module", std::move(module.error()));
         }
-        ModuleLine line = line_of(dump, *module);
+        ModuleLine line =
+            line_of(dump, *module, versions ? versions->get() : nullptr, *applications);
         if (!contains_all(line.name, options.filters)) {
             continue;
         }

@@ -38,7 +38,11 @@ struct ModuleLine {
     std::optional<std::uint64_t> code_bytes;     ///< as the VM counts it
     std::optional<std::uint64_t> literal_bytes;  ///< of its literal area
     std::optional<std::uint64_t> functions;
-    std::optional<std::string> md5;  ///< module_info(md5), in hexadecimal digits
+    std::optional<std::string> md5;      ///< module_info(md5), in hexadecimal digits
+    std::optional<std::string> version;  ///< its attribute vsn (module_version.h)
+    /// The loaded application whose resource file names the module (applications.h).
+    std::optional<std::string> application;
+    std::optional<std::string> application_version;
     /// Processes that have the instance's code on their stack; where users were asked for, of old
     /// ones.
     std::optional<std::uint64_t> user_count;
@@ -59,10 +63,13 @@ struct ModuleReport {
     std::optional<std::uint64_t> code_bytes;
     std::optional<std::uint64_t> literal_bytes;
     std::vector<ModuleLine> modules;
+    /// Why applications are missing, though the dump has rows of their table.
+    std::optional<std::string> no_applications;
     std::optional<ProcessesRead> read;  ///< where users were asked for
 };
 
-/// Reads the record of each module instance (some hundred bytes each), and, for users, all stacks.
+/// Reads the record of each module instance (some hundred bytes each), the rows of ac_tab, and, for
+/// users, all stacks.
 Result<ModuleReport> module_report(Dump& dump, const std::string& file,
                                    const ModulesOptions& options);
 

@@ -75,9 +75,10 @@ constexpr std::array kGroup = {text("group_by"), text("name"),        count("cou
                                text("largest")};
 constexpr std::array kAtomGroup = {text("pattern"), count("count"), count("bytes"), text("newest"),
                                    count("newest_index")};
-constexpr std::array kModule = {text("name"),        text("instance"),       text("code_start"),
-                                count("code_bytes"), count("literal_bytes"), count("functions"),
-                                text("md5")};
+constexpr std::array kModule = {
+    text("name"),           text("instance"),       text("code_start"), count("code_bytes"),
+    count("literal_bytes"), count("functions"),     text("md5"),        text("vsn"),
+    text("application"),    text("application_vsn")};
 constexpr std::array kEtsTable = {text("id"),
                                   text("name"),
                                   flag("named_table"),

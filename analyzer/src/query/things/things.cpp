@@ -6,10 +6,10 @@
 #include "query/memory/memory.h"
 #include "query/node/processes.h"
 #include "query/node/summary.h"
+#include "query/rows/cells.h"
 #include "query/tables/atoms.h"
 #include "query/tables/ets_tables.h"
 #include "query/tables/modules.h"
-#include "query/rows/cells.h"
 #include "query/things/process_things.h"
 
 #include <libdump/base/return_if_error.h>
@@ -218,9 +218,11 @@ class Things {
         RETURN_IF_ERROR(begin(module_kind(), answer->total));
         for (const auto& line : answer->modules) {
             RETURN_IF_ERROR(visitor_.thing(
-                module_kind(), {cell(line.name), cell(line.instance),
-                                cell(fmt::format("{:#x}", line.code_start)), cell(line.code_bytes),
-                                cell(line.literal_bytes), cell(line.functions), cell(line.md5)}));
+                module_kind(),
+                {cell(line.name), cell(line.instance), cell(fmt::format("{:#x}", line.code_start)),
+                 cell(line.code_bytes), cell(line.literal_bytes), cell(line.functions),
+                 cell(line.md5), cell(line.version), cell(line.application),
+                 cell(line.application_version)}));
         }
         return {};
     }

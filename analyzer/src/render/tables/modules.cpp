@@ -13,6 +13,16 @@ namespace beamdump::render {
 
 namespace {
 
+/// As its directory is named: kernel-8.5.4.
+std::string application_cell(const query::ModuleLine& line) {
+    if (!line.application) {
+        return "";
+    }
+    return line.application_version ? fmt::format("{}-{}", one_line(*line.application),
+                                                  one_line(*line.application_version))
+                                    : one_line(*line.application);
+}
+
 std::string bytes_cell(const std::optional<std::uint64_t>& bytes) {
     return bytes ? bytes_text(*bytes) : "?";
 }
@@ -64,12 +74,16 @@ void modules_text(Output& output, const query::ModuleReport& report) {
                  {"CODE", Align::kRight},
                  {"LITERALS", Align::kRight},
                  {"FUNCTIONS", Align::kRight},
+                 {"APPLICATION", Align::kLeft, true},
+                 {"VSN", Align::kLeft, true},
                  {"MD5"}});
     for (const auto& line : report.modules) {
         table.add({one_line(line.name), line.instance.value_or("?"),
                    marks("code_bytes", bytes_cell(line.code_bytes)),
                    marks("literal_bytes", bytes_cell(line.literal_bytes)),
                    marks("functions", line.functions ? count_text(*line.functions) : "?"),
+                   marks("application", application_cell(line)),
+                   marks("vsn", line.version ? one_line(*line.version) : "?"),
                    marks("md5", line.md5.value_or("?"))});
     }
     table.print(output);
@@ -101,6 +115,9 @@ void modules_json(Output& output, const query::ModuleReport& report) {
         json.member("literal_bytes", line.literal_bytes);
         json.member("functions", line.functions);
         json.member("md5", line.md5);
+        json.member("vsn", line.version);
+        json.member("application", line.application);
+        json.member("application_vsn", line.application_version);
         if (line.user_count) {
             json.member("user_count", line.user_count);
             json.begin_array("users");

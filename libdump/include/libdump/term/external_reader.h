@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,22 @@ class ExternalSource {
     /// Copies bytes from `from` on; returns how many, fewer than asked for only at the end or at a
     /// byte that the dump lacks.
     virtual std::size_t read(std::uint64_t from, std::span<std::uint8_t> into) = 0;
+};
+
+/// A term's bytes in memory, which must outlive it.
+class ExternalBytes final : public ExternalSource {
+  public:
+    explicit ExternalBytes(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+    [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
+    std::size_t read(std::uint64_t from, std::span<std::uint8_t> into) override {
+        const auto rest = bytes_.subspan(std::min<std::uint64_t>(from, bytes_.size()));
+        const auto part = rest.first(std::min(rest.size(), into.size()));
+        std::ranges::copy(part, into.begin());
+        return part.size();
+    }
+
+  private:
+    std::span<const std::uint8_t> bytes_;
 };
 
 enum class ExternalStatus : std::uint8_t {

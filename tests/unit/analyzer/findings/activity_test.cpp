@@ -1,8 +1,8 @@
 // Rules that look at what the node does: each where it finds something, and where it stays silent.
 #include "findings_fixture.h"
 
+#include <cstdint>
 #include <initializer_list>
-#include <tuple>
 
 namespace beamdump::test {
 namespace {
@@ -34,19 +34,22 @@ TEST_F(Activity, AProcessThatDoesMostOfTheWorkIsNamed) {
 }
 
 TEST_F(Activity, AProcessThatDidLessOrWaitsIsNot) {
+    struct Case {
+        std::uint64_t reductions, others;
+        bool is_running;
+    };
     for (const auto [reductions, others, is_running] :
-         {std::tuple(12'000'000'000, 8'300'000'000, true),
-          std::tuple(9'999'999'999, 1'000'000, true),
-          std::tuple(12'000'000'000, 1'000'000, false)}) {
+         {Case{12'000'000'000, 8'300'000'000, true}, Case{9'999'999'999, 1'000'000, true},
+          Case{12'000'000'000, 1'000'000, false}}) {
         SampleDump dump;
         SampleProcess process = alpha_process();
-        process.reductions = static_cast<std::uint64_t>(reductions);
+        process.reductions = reductions;
         if (is_running) {
             process.void_reason = records::VOID_REASON_RUNNING;
         }
         dump.add(process);
         process = process_2();
-        process.reductions = static_cast<std::uint64_t>(others);
+        process.reductions = others;
         dump.add(process);
         EXPECT_THAT(found(look(dump), "hot_process"), IsEmpty()) << reductions << ' ' << others;
     }

@@ -1,4 +1,5 @@
 #include "program.h"
+#include "sample_tables.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,8 @@ using ::testing::Not;
 
 class PersistentTermsTest : public ::testing::Test {
   protected:
+    void SetUp() override { program_.put("tables.beamdump", sample_dump_with_tables()); }
+
     Program program_;
 };
 

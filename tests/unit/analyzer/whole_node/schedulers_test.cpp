@@ -52,7 +52,7 @@ class SchedulersTest : public ::testing::Test {
     Ran of_crash_dump(std::vector<std::string> more) {
         const auto text = std::as_bytes(std::span(kCrash));
         program_.put("crash.dump", {text.begin(), text.end()});
-        more.insert(more.begin(), {"schedulers", "crash.dump"});
+        more.insert(more.begin(), {"schedulers", program_.path("crash.dump")});
         return program_.run(std::move(more));
     }
     Program program_;
@@ -61,7 +61,16 @@ class SchedulersTest : public ::testing::Test {
 TEST_F(SchedulersTest, ListsWhatRunsAndWaitsTheLongestQueueFirst) {
     const auto ran = program_.run({"schedulers", "sample.beamdump"});
     EXPECT_EQ(ran.status, 0) << ran.err;
-    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(
+        ran.out,
+        R"(KIND             SCHEDULER  STATE      PROCESS  NAME   PORT        QUEUE  MAX  HIGH  NORMAL  LOW  PORTS
+normal                   1  running    <0.1.0>  alpha  #Port<0.5>    123    0     0     120    3      0
+dirty_cpu_queue                                                        2    0     0       2    0      0
+normal                   2  suspended                                  0    0     0       0    0      0
+dirty_io_queue                                                         0    0     0       0    0      0
+dirty_cpu                3
+dirty_io                 4  sleeping
+)");
 }
 
 TEST_F(SchedulersTest, LeavesOutWhatIsUnknown) {
@@ -76,7 +85,15 @@ TEST_F(SchedulersTest, LeavesOutWhatIsUnknown) {
 TEST_F(SchedulersTest, ACrashDumpHasThemToo) {
     const auto ran = of_crash_dump({});
     EXPECT_EQ(ran.status, 0) << ran.err;
-    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(
+        ran.out,
+        R"(KIND             SCHEDULER  STATE      PROCESS  NAME   PORT        QUEUE  MAX  HIGH  NORMAL  LOW  PORTS
+normal                   1  running    <0.9.0>  alpha  #Port<0.6>  4,321    1     0      20  300  4,000
+dirty_cpu_queue                                                        7    0     0       7    0      0
+normal                   2  suspended                                       0
+dirty_cpu                3  sleeping
+dirty_io                 4
+)");
 }
 
 TEST_F(SchedulersTest, SaysWhichAreOnline) {

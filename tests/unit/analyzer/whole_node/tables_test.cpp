@@ -1,5 +1,6 @@
 #include "program.h"
 #include "query/tables/atoms.h"
+#include "query/tables/module_version.h"
 #include "query/tables/modules.h"
 
 #include <gmock/gmock.h>
@@ -120,6 +121,11 @@ TEST(Modules, ListCodeLiteralsAndUsersOfOldCode) {
         module.set_code_bytes(0x180);
         module.set_function_count(3);
         module.set_md5(std::string("\x01\xab", 2));
+        // term_to_binary([{on_load, [a]}, {vsn, ["1.2"]}]), and of a number in a list of one.
+        module.set_attributes(literals ? std::string("\x83l\0\0\0\2h\2w\7on_loadl\0\0\0\1w\1aj"
+                                                     "h\2w\3vsnl\0\0\0\1k\0\0031.2jj",
+                                                     46)
+                                       : std::string("\x83l\0\0\0\1h\2w\3vsnk\0\1\x2Aj", 18));
         if (literals) {
             module.set_literal_area_address(0x80000);
             module.set_literal_area_end(0x80040);
@@ -157,6 +163,8 @@ TEST(Modules, ListCodeLiteralsAndUsersOfOldCode) {
     ASSERT_EQ(report.modules.size(), 2);
     EXPECT_EQ(report.modules[0].instance, "current");
     EXPECT_EQ(report.modules[0].md5, "01ab");
+    EXPECT_EQ(report.modules[0].version, "\"1.2\"");
+    EXPECT_EQ(report.modules[1].version, "42");
     EXPECT_EQ(report.modules[0].user_count, std::nullopt);
     EXPECT_EQ(report.modules[1].literal_bytes, 0);
     EXPECT_EQ(report.modules[1].user_count, 1);
@@ -170,11 +178,42 @@ TEST(Modules, WhatTheDumpDoesNotTellIsAbsent) {
     EXPECT_EQ(ran.status, 0);
     EXPECT_EQ(ran.out,
               "1 module instance, 0 old\n\n"
-              "MODULE  INSTANCE  CODE  LITERALS  FUNCTIONS  MD5\n"
-              "demo    current      ?         ?          ?  ?\n");
+              "MODULE  INSTANCE  CODE  LITERALS  FUNCTIONS  APPLICATION  VSN  MD5\n"
+              "demo    current      ?         ?          ?               ?    ?\n");
     const Ran users = program.run({"modules", "sample.beamdump", "--users"});
     EXPECT_EQ(users.status, 3);
     EXPECT_THAT(users.err, HasSubstr("1 process flagged sensitive"));
+}
+
+TEST(ModuleVersion, IsPrintedOrAbsent) {
+    Program program;
+    SampleDump sample;
+    program.put("none.beamdump", sample.finish());
+    auto dump = expect_value(Dump::open(program.path("none.beamdump")));
+    const auto versions = expect_value(query::ModuleVersions::open(*dump));
+    const auto of = [&](std::string_view value) {
+        std::string bytes("\x83l\0\0\0\1h\2w\3vsn", 13);
+        bytes += value;
+        bytes += 'j';
+        return versions->version(bytes);
+    };
+    using namespace std::string_view_literals;
+    EXPECT_EQ(of("l\0\0\0\1n\5\0\1\2\3\4\5j"sv), "21542142465");
+    EXPECT_EQ(of("w\5alpha"sv), "alpha");
+    EXPECT_EQ(of("l\0\0\0\2a\1w\1aj"sv), "[1,a]");
+    EXPECT_EQ(of("l\0\0\0\1a\1w\1a"sv), "[1|a]");
+    EXPECT_EQ(of("k\0\2\1\2"sv), "[1,2]");
+    const auto cut = of(std::string("k\1\0"sv) + std::string(256, 'x'));
+    ASSERT_TRUE(cut);
+    EXPECT_EQ(cut->size(), 203U);
+    EXPECT_TRUE(cut->ends_with("xx..."));
+    // Cut short, nested without an end, another version of the format, no pairs.
+    EXPECT_EQ(versions->version("\x83l\0\0\0\1h\2w\3vsnl\0\0"sv), std::nullopt);
+    EXPECT_EQ(versions->version("\x83l\0\0\0\1h\2w\3vsnh\xFF"sv), std::nullopt);
+    EXPECT_EQ(versions->version("\x82l\0\0\0\1h\2w\3vsna\1j"sv), std::nullopt);
+    EXPECT_EQ(versions->version("\x83l\0\0\0\2w\3vsnh\1w\3vsnj"sv), std::nullopt);
+    EXPECT_EQ(versions->version("\x83j"sv), std::nullopt);
+    EXPECT_EQ(versions->version(""), std::nullopt);
 }
 
 }  // namespace

@@ -63,12 +63,29 @@ TEST_P(Modules, SayWhatTheyHave) {
               node.vm.at("ErtsLiteralArea", node.code.literal_area).at("start"));
     EXPECT_EQ(module.literal_area_end() - module.literal_area_address(), 16U);
     EXPECT_THAT(module.file_name_words(), ElementsAre(node.vm.atom("a.erl")));
+    EXPECT_EQ(module.attributes(), std::string_view("\x83jAB", 4));
     header().set("md5_ptr", 0).set("literal_area", 0).set("line_table", 0);
     const auto bare = reader().module(kernel()).value();
     EXPECT_FALSE(bare.has_md5());
     EXPECT_FALSE(bare.has_literal_area_address());
     EXPECT_EQ(bare.line_count(), 0U);
     EXPECT_EQ(reader().lines(kernel(), 0, 10).value().address_size(), 0);
+}
+
+TEST_P(Modules, LeaveOutWhatAreNoAttributes) {
+    const auto attributes = [&](Address at, std::uint64_t size) {
+        node.vm.at("CodeAttributes", node.code.header).set("attr_ptr", at).set("attr_size", size);
+        return reader().module(kernel()).value().has_attributes();
+    };
+    const auto at = node.code.attributes;
+    EXPECT_TRUE(attributes(at, node.code.end - at));
+    EXPECT_FALSE(attributes(at, node.code.end - at + 1));
+    EXPECT_FALSE(attributes(at, 0));
+    EXPECT_FALSE(attributes(at, ~std::uint64_t{0}));
+    EXPECT_FALSE(attributes(at + 1, 4));  // another first byte
+    EXPECT_FALSE(attributes(node.code.header, 4));
+    EXPECT_FALSE(attributes(0, 4));
+    EXPECT_FALSE(attributes(kNowhere, 4));
 }
 
 TEST_P(Modules, GiveFunctionsAndLinesByPages) {

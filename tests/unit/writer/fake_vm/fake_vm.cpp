@@ -259,6 +259,8 @@ FakeModule FakeVm::add_module(std::string_view name, const std::vector<std::stri
     put_lines(module, functions.size());
     module.md5 = code.place(16);
     memory.put(module.md5, std::array<std::uint64_t, 2>{0x1122334455667788, 0x99});
+    module.attributes = code.place(8);
+    memory.put(module.attributes, std::uint64_t{0x42416A83});  // term_to_binary([]), and more
     module.end = code.next();
 
     module.literal_area = literals.place(at("ErtsLiteralArea", 0).at("start"));
@@ -268,6 +270,7 @@ FakeModule FakeVm::add_module(std::string_view name, const std::vector<std::stri
         .set("literal_area", module.literal_area)
         .set("line_table", module.lines)
         .set("md5_ptr", module.md5);
+    at("CodeAttributes", module.header).set("attr_ptr", module.attributes).set("attr_size", 4);
 
     auto record = make("Module");
     record.set("module", index_of(module.name));

@@ -20,6 +20,7 @@ struct FakeModule {
     Address header = 0;              ///< BeamCodeHeader
     Address end = 0;                 ///< of the code
     Address md5 = 0;                 ///< 16 bytes
+    Address attributes = 0;          ///< 8 bytes, the last of the code
     Address lines = 0;               ///< BeamCodeLineTab
     Address literal_area = 0;        ///< ErtsLiteralArea
     Address record = 0;              ///< Module, the table's entry

@@ -96,6 +96,10 @@ CodeHeaderFields::CodeHeaderFields(LayoutNames& names)
       functions(names.field("BeamCodeHeader", "functions")),
       bytes(names.bytes("BeamCodeHeader")) {}
 
+CodeAttributeFields::CodeAttributeFields(LayoutNames& names)
+    : address(names.field("CodeAttributes", "attr_ptr")),
+      size(names.field("CodeAttributes", "attr_size")) {}
+
 LiteralAreaFields::LiteralAreaFields(LayoutNames& names)
     : start(names.field("ErtsLiteralArea", "start")), end(names.field("ErtsLiteralArea", "end")) {}
 

@@ -98,6 +98,13 @@ struct CodeHeaderFields {
     std::uint32_t bytes;
 };
 
+/// A module's attributes, of BeamCodeHeader: term_to_binary/1 of them, in the block of its code
+/// (asm_load.c, beam_load_finalize_code(), OTP 25 to 29).
+struct CodeAttributeFields {
+    explicit CodeAttributeFields(LayoutNames& names);
+    Field address, size;
+};
+
 /// ErtsLiteralArea (global.h).
 struct LiteralAreaFields {
     explicit LiteralAreaFields(LayoutNames& names);

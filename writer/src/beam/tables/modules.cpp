@@ -1,8 +1,7 @@
 #include "beam/tables/modules.h"
 
-#include "beam/layout/struct_view.h"
-
 #include <libdump/base/return_if_error.h>
+#include <libdump/term/external_tags.h>
 
 #include <fmt/format.h>
 
@@ -16,6 +15,7 @@ constexpr std::uint64_t kMaxFunctions = 1U << 24U;
 constexpr std::uint64_t kMaxLines = 1U << 26U;
 constexpr std::uint64_t kMaxFiles = 255;  // beam_code.h: a file number has 8 bits
 constexpr std::uint64_t kMaxArity = 255;
+constexpr std::uint64_t kMaxAttributeBytes = 128U << 10U;  // erl_parse of OTP 29: 73 KiB
 
 }  // namespace
 
@@ -87,6 +87,10 @@ Result<ModuleReader> ModuleReader::open(Vm& vm) {
     reader.line_bytes_ = names.bytes("BeamCodeLineTab");
     reader.info_mfa_ = names.field("ErtsCodeInfo", "mfa");
     RETURN_IF_ERROR(names.outcome());
+    LayoutNames more(vm.layout());
+    if (const CodeAttributeFields attributes(more); more.outcome()) {
+        reader.attributes_ = attributes;
+    }
     return reader;
 }
 
@@ -147,6 +151,25 @@ Result<std::optional<ModuleReader::LineTable>> ModuleReader::line_table(const Mo
     return table;
 }
 
+// What does not look like attributes is left out: a dump without them is as good.
+void ModuleReader::add_attributes(const ModuleCode& code, const OwnedStruct& header,
+                                  records::Module& module) {
+    if (!attributes_) {
+        return;
+    }
+    const auto address = header.view().get(attributes_->address);
+    const auto size = header.view().get(attributes_->size);
+    if (size == 0 || size > kMaxAttributeBytes || address <= code.header || address >= code.end() ||
+        size > code.end() - address) {
+        return;
+    }
+    std::string bytes(size, '\0');
+    if (vm_->memory().read(address, std::as_writable_bytes(std::span(bytes))) &&
+        static_cast<std::uint8_t>(bytes.front()) == kExternalVersion) {
+        module.set_attributes(std::move(bytes));
+    }
+}
+
 Result<records::Module> ModuleReader::module(const ModuleCode& code) {
     ASSIGN_OR_RETURN(auto header, OwnedStruct::read(vm_->memory(), code.header, header_.bytes));
     ASSIGN_OR_RETURN(auto count, function_count(code));
@@ -166,6 +189,7 @@ Result<records::Module> ModuleReader::module(const ModuleCode& code) {
             module.set_md5(std::move(sum));
         }
     }
+    add_attributes(code, header, module);
     if (const auto area = header.view().get(header_.literal_area); area != 0) {
         if (auto end = vm_->memory().word(area + area_.end.offset)) {
             module.set_literal_area_address(area + area_.start.offset);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/layout/struct_view.h"
 #include "beam/layout/structs.h"
 #include "beam/tables/atoms.h"
 
@@ -57,6 +58,7 @@ class ModuleReader {
     ModuleReader(Vm& vm, AtomWords atoms, LayoutNames& names)
         : vm_(&vm), atoms_(atoms), header_(names), area_(names), mfa_(names) {}
     Result<std::uint32_t> function_count(const ModuleCode& code);
+    void add_attributes(const ModuleCode& code, const OwnedStruct& header, records::Module& module);
     struct LineTable {
         Address start = 0;  // first of the line addresses
         std::uint32_t count = 0;
@@ -69,6 +71,7 @@ class ModuleReader {
     Vm* vm_;
     AtomWords atoms_;
     CodeHeaderFields header_;
+    std::optional<CodeAttributeFields> attributes_;  ///< where the layout has them
     LiteralAreaFields area_;
     MfaFields mfa_;
     Field fname_, loc_size_, loc_tab_, func_tab_, info_mfa_;

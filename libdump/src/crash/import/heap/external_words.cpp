@@ -11,21 +11,6 @@
 namespace beamdump::crash {
 namespace {
 
-class Bytes final : public ExternalSource {
-  public:
-    explicit Bytes(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
-    [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
-    std::size_t read(std::uint64_t from, std::span<std::uint8_t> into) override {
-        const auto rest = bytes_.subspan(std::min<std::uint64_t>(from, bytes_.size()));
-        const auto part = rest.first(std::min(rest.size(), into.size()));
-        std::ranges::copy(part, into.begin());
-        return part.size();
-    }
-
-  private:
-    std::span<const std::uint8_t> bytes_;
-};
-
 using Word = WordImage::Word;
 
 /// A whole term, its parts first.
@@ -329,7 +314,7 @@ class Builder {
     static constexpr std::uint64_t kMaxItems = 64U << 10U;
 
     std::span<const std::uint8_t> bytes_;
-    Bytes source_;
+    ExternalBytes source_;
     const WordMaker& words_;
     ExternalItemWords maker_;
     ExternalReader reader_;
