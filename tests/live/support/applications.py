@@ -53,7 +53,7 @@ modules: {{mod_adhoc: {{}}, mod_bosh: {{}}, mod_caps: {{}}, mod_disco: {{}}, mod
 
 
 def start_ejabberd():
-    """The node and its cookie. As ejabberdctl starts it, which would change to another user."""
+    """The node and its cookie. Started as ejabberdctl does, but without its change of user."""
     start = ApplicationStart()
     directory = start.directory
     (directory / "ejabberd.yml").write_text(

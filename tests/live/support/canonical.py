@@ -1,7 +1,7 @@
 """A term's text, as the VM or the analyzer prints it, in the one form of
 testdata/crash_dumps/crash_dump_terms.erl: two such texts are equal when the terms are.
 
-What cannot be told from the VM's text is read as the first of: a quote after a backslash is part of a
+The VM's text is ambiguous in two cases. They are resolved so: a quote after a backslash is part of a
 string; \\n in a list's string is a newline.
 """
 
@@ -38,7 +38,7 @@ class Unreadable(Exception):
 
 
 class _Open:
-    """A list, tuple, map or record whose end has not come yet."""
+    """A list, tuple, map or record that is still open."""
 
     def __init__(self, kind, before=""):
         self.kind = kind
@@ -56,7 +56,7 @@ def canonical(text):
             raise Unreadable(f"at {at} of {len(text)}: {text[at:at + 60]!r}")
         at = token.end()
         kind = token.lastgroup
-        # lastgroup names the last group that closed: the token's own, which closes after its parts.
+        # lastgroup is the last group that closed: the token itself, which closes after its parts.
         if kind == "separator":
             opened[-1].has_tail |= token[0] == "|"
         elif kind == "close":

@@ -4,7 +4,7 @@ from support import tools
 from support.comparison import COLLECTION_NAMES
 
 
-# Kinds that process_info says nothing of.
+# Kinds that process_info does not show.
 UNTOLD_MONITORS = ("node", "nodes", "suspend", "alias")
 
 
@@ -15,7 +15,7 @@ def listed(dump, *options):
 
 
 def details(dump, pids):
-    """The named processes, as `process` shows each, without those that are not in the dump."""
+    """The named processes that are in the dump, as `process` shows them."""
     found = {}
     for pid in pids:
         ended = tools.ask("process", dump, pid, "--json", "--limit", "0")
@@ -33,7 +33,7 @@ def _flat(answer):
         if isinstance(group, dict) and "items" not in group and group is not collection:
             facts |= group
     facts |= {ours: collection.get(theirs) for ours, theirs in COLLECTION_NAMES.items()}
-    # process_info no longer counts a link that is being taken away.
+    # process_info does not count a link that is being removed.
     facts["links"] = [link["other"] for link in answer["links"]["items"] if not link["unlinking"]]
     for side in ("monitors", "monitored_by"):
         facts[side] = [monitor["other"] for monitor in answer[side]["items"]

@@ -1,8 +1,8 @@
-"""A dump against what the node said of itself afterwards.
+"""Compares a dump with what the node says about itself afterwards.
 
-The dump is taken first and the node asked then, once, for asking makes a process run. A process
-that ran between the two is left out: its reductions differ by more than the asking costs, or it was
-born or ended meanwhile. How many were left out is printed, and bounded.
+The dump is made first, then the node is asked once, since a question makes processes run. A process
+that ran in between is not compared: its reductions differ by more than the question costs, or it
+started or exited. The number of these is printed and limited.
 """
 
 import json
@@ -12,9 +12,9 @@ ASKING_COSTS_REDUCTIONS = 1
 HIBERNATED = "erlang:hibernate/3"
 MOST_LEFT_OUT = 0.05
 
-# Facts that a list of processes shows, and all that are compared.
-# What process_info's garbage_collection_info calls them: some of its names mean something else than
-# the same names of process_info's own.
+# Facts in a list of processes, and all compared facts.
+# Names in process_info's garbage_collection_info: some mean something else than the same names in
+# process_info itself.
 COLLECTION_NAMES = {
     "heap_block": "heap_block_size", "heap_used": "heap_size", "recent": "recent_size",
     "stack_used": "stack_size", "old_heap_size": "old_heap_block_size",
@@ -25,7 +25,7 @@ COLLECTION_NAMES = {
 COLLECTED = tuple(COLLECTION_NAMES)
 LISTED = ("registered_name", "current_function", "initial_call", "translated_initial_call",
           "message_queue_len", "total_heap_size", "stack_size", "status", "memory")
-# ... and what it shows on request.
+# ... and those shown on request.
 COLUMNS = ("--columns", "binaries,stack,heap,old_heap")
 LISTED_WITH_COLUMNS = LISTED + ("binary_references", "binary_bytes", "heap_size", "old_heap_size")
 COMPARED = LISTED + COLLECTED + (
@@ -34,7 +34,7 @@ COMPARED = LISTED + COLLECTED + (
     "min_heap_size", "min_bin_vheap_size", "max_heap_size", "current_stacktrace", "suspending",
     "catchlevel", "sequential_trace_token", "binary", "label")
 UNORDERED = ("links", "monitors", "monitored_by", "suspending", "binary")
-# The oracle tells them of the processes whose terms it was asked for.
+# The oracle gives them for processes whose terms were asked for.
 OF_THE_DICTIONARY = ("translated_initial_call", "label")
 
 
@@ -104,8 +104,8 @@ def _texts(path):
 
 
 def compare(captured, before, told, facts=COMPARED, also=lambda pid, asked: ()):
-    """captured, told: facts by pid. before: the pids that there were before the capture. also:
-    what differs of a process beyond facts."""
+    """captured, told: facts by pid. before: the pids before the capture. also: gives differences of a
+    process besides facts."""
     result = Comparison()
     for pid, asked in told.items():
         process = captured.get(pid)
@@ -116,7 +116,7 @@ def compare(captured, before, told, facts=COMPARED, also=lambda pid, asked: ()):
             result.differences.append(f"{pid} {asked['registered_name']}: not in the dump")
             continue
         ran = asked["reductions"] - (process.get("reductions", 0))
-        # Hibernating costs a process no reductions: on OTP 29, the VM's own do it after a minute.
+        # Hibernation costs no reductions: on OTP 29, the VM's own processes hibernate after a minute.
         went_to_sleep = (asked["current_function"] == HIBERNATED and
                          process.get("current_function") != HIBERNATED)
         if (process.get("void_reason") or went_to_sleep or
@@ -128,7 +128,7 @@ def compare(captured, before, told, facts=COMPARED, also=lambda pid, asked: ()):
         result.pids.append(pid)
         for fact in facts:
             if fact == "fragments" and process.get("message_queue_len"):
-                continue  # Asked for its messages, the process took them into its heap.
+                continue  # The question for its messages made the process copy them into its heap.
             if fact in OF_THE_DICTIONARY and fact not in asked:
                 continue
             ours, theirs = _comparable(fact, process.get(fact)), _comparable(fact, asked[fact])

@@ -5,7 +5,7 @@ import subprocess
 
 
 def gcore(node, directory):
-    """gcore stops the node, writes the core, and lets it go."""
+    """gcore stops the node, writes the core and resumes the node."""
     core = directory / "gcore"
     result = subprocess.run(["gcore", "-o", core, str(node.pid)], stdin=subprocess.DEVNULL,
                             capture_output=True, text=True)

@@ -8,8 +8,8 @@ from support.release import of_release
 
 
 def start_pair():
-    """A node with a process `silent` full of undecoded messages from another node, how many they
-    are, and that process's pid. The other node ends with the first."""
+    """A node with a process `silent` that has undecoded messages from another node, the number of
+    messages, and the pid of the process. The other node ends with the first."""
     start = ApplicationStart()
     directory = start.directory
     common = ["erl", "-noinput", "-setcookie", start.cookie, "-pa", str(start.ebin),

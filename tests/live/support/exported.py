@@ -4,7 +4,7 @@ import collections
 import re
 
 COMMON = ("kind", "node", "captured_us", "schema")
-# A kind's things: command, the list in its answer, fields that the export names otherwise.
+# For each kind: the command, the list in its answer, and fields that have another name in the export.
 LISTS = {
     "process": (("processes", "--limit", "0"), "processes", {}),
     "ets_table": (("ets", "--limit", "0"), "tables", {}),
@@ -16,14 +16,14 @@ LISTS = {
     "allocator": (("allocators",), "allocators", {}),
     "resident": (("memory",), "resident_parts", {}),
 }
-# In the command's answer alone.
+# Only in the command's answer.
 LEFT_OUT = {"memory_words"}
-# Of a crash dump an export at --detail stacks reads all heaps, and knows what they name; a crash
-# dump's atoms have no numbers.
+# An export of a crash dump at --detail stacks reads all heaps and so knows more names; atoms of a
+# crash dump have no numbers.
 NAMED_BY_HEAPS = ("atom", "atom_group", "module")
 NUMBERS = {"number", "newest_index"}
 
-# What speedscope's own schema asks of a "sampled" profile (file-format-schema.json).
+# The part of speedscope's schema for "sampled" profiles (file-format-schema.json).
 SPEEDSCOPE = {
     "type": "object",
     "properties": {
@@ -56,7 +56,7 @@ def multiset(things):
 
 
 def compare(test, lines, answer):
-    """Compares the lines of a dump with `answer(COMMAND, ...)`; how many kinds were compared."""
+    """Compares the lines of a dump with `answer(COMMAND, ...)`. Returns the number of kinds compared."""
     compared = 0
     for kind, (words, member, names) in LISTS.items():
         told = answer(*words, may_fail=True)
@@ -89,7 +89,7 @@ def compare(test, lines, answer):
 
 
 def compare_sqlite(test, base, dump, lines):
-    """The rows of one dump are the lines of its export. `base` gives rows as sqlite3.Row."""
+    """Checks that the rows of one dump are the lines of its export. `base` returns rows as sqlite3.Row."""
     tables = {"dump": "dumps", "memory": "memory", "resident": "resident", "end": "exports",
               "process": "processes", "binary": "binaries"}
     for kind in {line["kind"] for line in lines}:

@@ -30,7 +30,7 @@ def wait_for(condition, what, seconds=20):
 
 
 class Feeling:
-    """Stops measured by the node's thread with real-time priority; count of SIGUSR2 that the node
+    """Stops that the node's thread with real-time priority measured; number of SIGUSR2 that the node
     handled."""
 
     def __init__(self, path):
@@ -53,7 +53,7 @@ class Feeling:
 
 
 class FaultNode:
-    """A node for faults: node, feeling, and its state from outside."""
+    """A node for faults: the node, its own measurements, and its state from outside."""
 
     def __init__(self, scratch, belongings):
         page = scratch / "faults.page"
@@ -65,7 +65,7 @@ class FaultNode:
         self.pid = self.node.pid
 
     def shape(self):
-        """Its threads and its children: a twin or a zombie would show."""
+        """Its threads and children, which include twins and zombies."""
         return entries(self.pid)
 
     def is_held(self):
@@ -74,7 +74,7 @@ class FaultNode:
 
     @contextlib.contextmanager
     def hanging(self):
-        """A thread of it is in uninterruptible sleep."""
+        """Whether one of its threads is in uninterruptible sleep."""
         before = hanging_threads(self.pid)
         self.feeling.release(False)
         self.node.ask(f"faults hang {LONGEST_HANG_MS}")
@@ -87,7 +87,7 @@ class FaultNode:
 
 
 def state_of(pid):
-    """R, S, D, T (stopped), t (by a tracer), Z; nothing where there is no such process."""
+    """R, S, D, T (stopped), t (stopped by a tracer) or Z; None if there is no such process."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -101,7 +101,7 @@ def hanging_threads(pid):
 
 @contextlib.contextmanager
 def traced_by_strace(pid):
-    """strace attached to all threads, which changes nothing."""
+    """strace attached to all threads, without effect on them."""
     tracer = subprocess.Popen(["strace", "-f", "-qq", "-e", "trace=none", "-e", "signal=none",
                                "-o", "/dev/null", "-p", str(pid)],
                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -123,7 +123,7 @@ def tracer_of(pid, thread):
 
 
 class Writer:
-    """A capture that runs; ended and reaped with the block."""
+    """A running capture; ended and reaped at the end of the block."""
 
     def __init__(self, node, output, *options, stdout=subprocess.DEVNULL, wrapper=()):
         self.process = subprocess.Popen(
@@ -145,7 +145,7 @@ class Writer:
         os.kill(self.pid, number)
 
     def ended(self, seconds=60):
-        """Its exit status; what it told is in self.told."""
+        """Its exit status; its diagnostics are in self.told."""
         self.told = self.process.communicate(timeout=seconds)[1].decode(errors="replace")
         return self.process.returncode
 
@@ -153,12 +153,12 @@ class Writer:
         return self.process.poll() is None
 
     def guardian(self):
-        """The process that watches over it."""
+        """Its guardian process."""
         children = pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         return int(children[0]) if children else None
 
     def wait_for_hold(self, node):
-        """Until the node is held, or this ends without it: False."""
+        """Waits until the node is stopped. False if the capture ends before that."""
         while self.running():
             if node.is_held():
                 return True
@@ -167,7 +167,7 @@ class Writer:
 
 @contextlib.contextmanager
 def stalled_pipe():
-    """A pipe that nobody reads yet: what reads it, and its writing end."""
+    """A pipe without a reader yet: the program that will read it, and its write end."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb", buffering=0) as reader, os.fdopen(writing, "wb") as writer:
         yield reader, writer
@@ -178,8 +178,8 @@ CPU_CGROUPS = pathlib.Path("/sys/fs/cgroup/cpu")  # version 1
 
 @contextlib.contextmanager
 def cpu_quota(percent):
-    """A prefix for a command that limits it to a share of one processor; empty if cgroups cannot be
-    made here."""
+    """A command prefix that limits the command to a share of one processor; empty if cgroups cannot
+    be created here."""
     group = CPU_CGROUPS / f"beamdump-test-{os.getpid()}"
     try:
         group.mkdir()
@@ -196,7 +196,7 @@ def cpu_quota(percent):
 
 
 class SignalStream:
-    """SIGUSR2 to a node, the next one when it has handled the last."""
+    """Sends SIGUSR2 to a node, each after it has handled the previous one."""
 
     def __init__(self, node):
         self._node = node

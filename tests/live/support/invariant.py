@@ -24,7 +24,7 @@ def contradiction(counter, total, items, octets):
 
 
 class Checked:
-    """What was found in one dump."""
+    """The results for one dump."""
 
     def __init__(self, dump):
         ended = subprocess.run([PROGRAMS / "process_texts", dump], capture_output=True, check=True)

@@ -6,8 +6,8 @@ from support.release import RELEASE
 LAYOUTS = ROOT / "schemas" / "layouts"
 LAYOUT = LAYOUTS / f"otp-{RELEASE}.json"
 
-# Fields that a check sees when they stand 8 bytes off, where the release has them. docs/capture.md
-# says what the checks are.
+# Fields for which a check fails if their offset is 8 bytes too large, as far as the release has them.
+# docs/capture.md describes the checks.
 CHECKED = """
 Process.common.id Process.common.reg Process.stop Process.heap Process.hend
 Process.arg_reg Process.i Process.u.initial Process.current Process.high_water
@@ -21,15 +21,15 @@ BeamCodeHeader.functions ErtsCodeInfo.mfa ErtsCodeMFA.function ErtsCodeMFA.arity
 ErlNode.sysname CatchPool.high_mark CatchPool.tabsize CatchPool.beam_catches
 """.split()
 
-# Structures that nothing reads yet.
+# Structures that are not read yet.
 UNREAD = set("""
 ExportBlob FunBlob ErtsPrtSD
 ErtsAlignedRunQueue ErtsRunPrioQueue RunQueueLinks PortQueueLinks
 ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
 DistEntry DistRelations ErtsDistOutputBuf ErlIOVec ErtsProcList
 """.split())
-# What no check decides, whether it is read or not. An inferred layout has each group of these where
-# both neighbours lay all of it out alike, and else nothing of it.
+# Structures that no check verifies, whether they are read or not. An inferred layout has a group of
+# these only if both neighbours agree on the whole group.
 UNDECIDED = UNREAD | set("""
 ErtsAllocatorInfo ErtsAllocatorThrSpec Allctr AllctrBlockStats AllctrCount Carrier CarrierPoolData
 AlignedMsegAllctr

@@ -1,6 +1,6 @@
-"""Removes what a killed test leaves behind: `leftovers.py`, which a test starts beside its nodes,
-reads a directory's name from standard input. When that ends, because the test did, it ends whatever
-was started for the directory, and removes it."""
+"""Cleans up after a killed test. A test starts `leftovers.py` beside its nodes, which reads the name of
+a directory from standard input. At the end of the input, because the test has ended, it ends the
+processes that were started for the directory, and removes the directory."""
 
 import contextlib
 import os

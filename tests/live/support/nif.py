@@ -6,8 +6,8 @@ from support.paths import ROOT
 
 
 def build_nif(directory, workload):
-    """The workload's library, as BEAMDUMP_WORKLOAD_NIF is to name it."""
-    # An older release's: a NIF is for the release that it was built for and for all later ones.
+    """The workload's library, for BEAMDUMP_WORKLOAD_NIF."""
+    # Built with an older release: a NIF works in the release that it was built for and in later ones.
     include = "/usr/lib/erlang/usr/include"
     name = f"{workload}_nif"
     subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", f"-I{include}", "-o",

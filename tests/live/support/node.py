@@ -22,7 +22,7 @@ LEFTOVERS = pathlib.Path(__file__).with_name("leftovers.py")
 
 
 def temporary_directory(belongings):
-    """Removed when belongings is closed. When the test ends without that, what runs for it ends."""
+    """Removed when belongings is closed. If the test ends before, its processes are ended."""
     directory = pathlib.Path(tempfile.mkdtemp(prefix="beamdump-test."))
     belongings.callback(shutil.rmtree, directory, ignore_errors=True)
     guard = subprocess.Popen([sys.executable, "-B", LEFTOVERS], stdin=subprocess.PIPE, cwd="/",
@@ -35,17 +35,17 @@ def temporary_directory(belongings):
 
 
 def free_port():
-    """A loopback port that nobody listens on, and that this is the only test to get.
+    """A loopback port without a listener, which no other test gets.
 
-    It lies outside of the range from which the kernel takes the ports of outgoing connections:
-    one of those could take it before the node listens on it.
+    It is outside the range from which the kernel takes ports of outgoing connections: one of those
+    could take it before the node listens on it.
     """
     bounds = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
     first, last = (int(bound) for bound in bounds)
     ports = [port for port in range(10000, 65536) if not first <= port <= last]
     random.shuffle(ports)
     for port in ports:
-        # Only one socket of the machine can have an abstract name. It stays open until this process
+        # Only one socket on the machine can have a given abstract name. It stays open until this process
         # ends.
         reservation = socket.socket(socket.AF_UNIX)
         try:
@@ -122,7 +122,7 @@ class Node:
         return stopped
 
     def wait_until_quiet(self):
-        """Waits until the node uses next to no processor time: its boot is over."""
+        """Waits until the node uses almost no processor time, which ends its boot."""
         quiet = 0
         before = self._ticks()
         deadline = time.monotonic() + 60
@@ -137,7 +137,7 @@ class Node:
         return int(fields[11]) + int(fields[12])
 
     def ends_with(self, process):
-        """A process that is ended when this node is."""
+        """A process that ends with this node."""
         self._belongings.callback(_end, process)
 
     def stop(self):
@@ -163,7 +163,7 @@ class ApplicationStart:
     """Prepares an application's node: a directory, the oracle's modules, its own epmd."""
 
     def __init__(self, *folders):
-        """folders: of testdata, whose modules it gets beside the questions."""
+        """folders: folders of testdata whose modules the node gets in addition to the oracle."""
         with contextlib.ExitStack() as belongings:
             self.directory = temporary_directory(belongings)
             self.ebin = compile_testdata(self.directory, "oracle", *folders)
@@ -174,7 +174,7 @@ class ApplicationStart:
             epmd = subprocess.Popen(of_release("epmd", "-port", port, "-address", "127.0.0.1"),
                                     env=self.environment, stdin=subprocess.DEVNULL)
             belongings.callback(_end, epmd)
-            # A node that finds none would start one that outlives it.
+            # A node without an epmd would start one that outlives the node.
             _wait_for_epmd(epmd, port)
             self._belongings = belongings.pop_all()
 
@@ -224,14 +224,14 @@ def _end(process):
 
 
 def _end_session(process):
-    """Ends a process that was started as a session of its own, and what it started in it."""
+    """Ends a process that was started in its own session, and all processes of that session."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def _beam_pid(pid):
-    """The node below a start script: pid itself or its descendant named beam.smp."""
+    """The node that a start script has started: pid itself or its descendant named beam.smp."""
     name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
     if name == "beam.smp":
         return pid

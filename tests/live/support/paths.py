@@ -1,4 +1,4 @@
-"""Where the checkout and the built programs are."""
+"""Paths of the checkout and of the built programs."""
 
 import os
 import pathlib

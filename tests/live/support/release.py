@@ -1,5 +1,5 @@
-"""The OTP release of a test's nodes: BEAMDUMP_OTP (25, 27 or 29). 25, the default, is this
-machine's own; scripts/install-otp has unpacked the others."""
+"""The OTP release of a test's nodes: BEAMDUMP_OTP (25, 27 or 29). 25, the default, is the installed
+one; scripts/install-otp unpacks the others."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ RELEASE = os.environ.get("BEAMDUMP_OTP", OWN)
 
 
 def otp_root(release=RELEASE):
-    """Below which the release has its /usr and /etc, as seen from this machine."""
+    """The path on this machine that contains the release's /usr and /etc."""
     if release == OWN:
         return pathlib.Path("/")
     found = subprocess.run([ROOT / "scripts" / "install-otp", "--offline", release],
@@ -24,7 +24,7 @@ def otp_root(release=RELEASE):
 
 
 def erlang_directory(release=RELEASE):
-    """What code:root_dir() names in a node, as seen from this machine."""
+    """The path on this machine of what code:root_dir() returns in a node."""
     return otp_root(release) / "usr" / "lib" / "erlang"
 
 
@@ -36,7 +36,7 @@ def of_release(*command, release=RELEASE):
 
 
 def settings(release=RELEASE):
-    """Of the environment, for of_release() where HOME is another one."""
+    """Variables that of_release() needs if HOME is changed."""
     if release == OWN:
         return {}
     return {"BEAMDUMP_OTP_ROOT": str(otp_root(release).parent.parent)}

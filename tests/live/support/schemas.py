@@ -13,7 +13,7 @@ def validate(answer, name):
     """Raises an error if the answer does not follow NAME.schema.json."""
     schemas = {path.name: json.loads(path.read_text()) for path in FOLDER.glob("*.schema.json")}
     schema = schemas[f"{name}.schema.json"]
-    # References stand between the files of the folder: by file name or by $id.
+    # The files refer to each other by file name or by $id.
     store = {schema_id: document for file_name, document in schemas.items()
              for schema_id in (file_name, document.get("$id", file_name))}
     resolver = jsonschema.RefResolver(base_uri=schema.get("$id", ""), referrer=schema, store=store)

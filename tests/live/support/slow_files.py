@@ -1,6 +1,6 @@
-"""A file with a slow close(2): a FUSE server of one file, whose FLUSH is answered after some
-seconds or never. Run as a program it serves DIRECTORY: `slow_files.py DIRECTORY SECONDS|never`; it
-prints a line once it is mounted, and one for each FLUSH that it was sent."""
+"""A file with a slow close(2): a FUSE server of one file, which answers FLUSH after some seconds or
+never. As a program, `slow_files.py DIRECTORY SECONDS|never` serves DIRECTORY, and prints a line when
+it is mounted and one for each FLUSH request."""
 
 import contextlib
 import ctypes
@@ -39,7 +39,7 @@ class Server:
         self.flush_seconds = flush_seconds
 
     def serve(self):
-        with contextlib.suppress(OSError):  # the mount's end
+        with contextlib.suppress(OSError):  # unmounted
             while True:
                 request = os.read(self.device, 1 << 20)
                 _, operation, unique, node, *_ = REQUEST.unpack_from(request)
@@ -83,7 +83,7 @@ def main(directory, flush_seconds):
     if libc.mount(b"slow_files", directory.encode(), b"fuse", 0, options.encode()) != 0:
         sys.exit(f"cannot mount: {os.strerror(ctypes.get_errno())}")
     print("mounted", flush=True)
-    # Nothing is left mounted, whoever is killed: the mount ends with the device's descriptor and
+    # Nothing stays mounted, whichever is killed: the mount ends with the device's descriptor and
     # the last open file.
     threading.Thread(target=lambda: (sys.stdin.read(), libc.umount2(directory.encode(), MNT_DETACH)),
                      daemon=True).start()
@@ -91,8 +91,7 @@ def main(directory, flush_seconds):
 
 
 class SlowFile:
-    """A server at that directory; `path` is its file until hide(). `flushes` is how many it was
-    sent."""
+    """A server at that directory; `path` is its file until hide(). `flushes` counts FLUSH requests."""
 
     def __init__(self, directory, flush_seconds):
         self.directory = pathlib.Path(directory)
@@ -114,11 +113,11 @@ class SlowFile:
             self.flushes += 1
 
     def hide(self):
-        """Takes the file out of the directory tree; it stays open where it is."""
+        """Unlinks the file from the directory; open descriptors keep it."""
         self.process.stdin.close()
 
     def end(self):
-        """Files that are open in it are answered with errors from here on."""
+        """From now on, operations on its open files fail."""
         self.process.kill()
         self.process.wait()
         with contextlib.suppress(OSError):

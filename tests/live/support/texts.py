@@ -8,15 +8,15 @@ from support.canonical import canonical
 
 SHOWN_AROUND = 60  # bytes before and after the first difference
 
-# Of large maps the VM of OTP 25 prints inner nodes. The analyzer prints pairs.
+# The VM of OTP 25 prints the inner nodes of large maps, the analyzer prints pairs.
 OF_MAP = re.compile("#(<[0-9a-f]+>)?{")
 
 
 class Texts:
-    """For comparison.compare(): how the texts that the oracle was asked for differ. Counts them."""
+    """For comparison.compare(): compares and counts the texts that the oracle gave."""
 
     def __init__(self, dump, cookie=None):
-        """cookie: the node's. A dump has none: asterisks stand for it, and a word for the atom."""
+        """cookie: the node's cookie. A dump has asterisks in its place, and a word for the atom."""
         self._dump = dump
         self._cookie = cookie and cookie.encode()
         self.backtraces = 0
@@ -79,7 +79,7 @@ class Texts:
                 "message": dict(enumerate(root["flat_words"]
                                           for root in roots["message"]["items"]))}
         if undecoded := answer["undecoded_messages"]:
-            # They take no words before the process looks at them.
+            # They have no words until the process looks at them.
             here = len(ours["message"])
             if here + undecoded != len(told["message"]):
                 yield f"{here} messages and {undecoded} undecoded, {len(told['message'])} in the node"
@@ -106,7 +106,7 @@ class Texts:
                    .replace(self._cookie, b"'<cookie>'")
 
     def _decoded(self, text):
-        """As the analyzer's JSON has it: bytes that are no UTF-8 as Latin-1."""
+        """As in the analyzer's JSON: bytes that are not UTF-8 are Latin-1."""
         return self._without_cookie(text).decode(errors="latin1_bytes")
 
 

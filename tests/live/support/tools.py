@@ -13,7 +13,7 @@ from support.paths import ANALYZE, CAPTURE, PROGRAMS
 
 @dataclass
 class Ended:
-    """A program that ran to its end."""
+    """A program that has ended."""
     status: int
     output: str
     diagnostics: str
@@ -41,7 +41,7 @@ def expect(ended, *statuses):
 
 
 def capture(node, dump, *options):
-    """A capture that worked, perhaps with processes that it could not copy (status 3)."""
+    """A successful capture, perhaps with processes that could not be copied (status 3)."""
     return expect(run_measured([CAPTURE, "--quiet", "-o", dump, *options, node.pid]), 0, 3)
 
 
@@ -54,7 +54,7 @@ def parse(ended):
 
 
 class Answerer:
-    """beamdump-analyze's command line in one process for many questions: nothing of it is measured."""
+    """One process that answers many command lines of beamdump-analyze, without measurements."""
 
     def __init__(self):
         self._process = None
@@ -85,7 +85,7 @@ _ANSWERER = Answerer()
 
 
 def ask_bytes(*arguments):
-    """What beamdump-analyze answers, output and diagnostics as bytes; not measured."""
+    """Output and diagnostics of beamdump-analyze as bytes, without measurements."""
     return _ANSWERER.ask(*arguments)
 
 
@@ -102,7 +102,7 @@ def analyze_json(*arguments):
 
 
 def bytes_read(ended):
-    """Of the dump's file, as --stats says."""
+    """Bytes of the dump's file that were read, as --stats says."""
     return int(re.search(r"file_bytes_read=(\d+)", ended.diagnostics)[1])
 
 

@@ -27,7 +27,7 @@ def entries(pid):
 
 
 def state(pid):
-    """The letter that the kernel has for it; None where there is none."""
+    """The kernel's letter for its state; None if there is no such process."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except OSError:
@@ -35,12 +35,12 @@ def state(pid):
 
 
 def states(pid):
-    """Of all its threads."""
+    """The states of all its threads."""
     return {state(thread) for thread in os.listdir(f"/proc/{pid}/task")}
 
 
 class Process:
-    """The state that a process must have again after a twin."""
+    """The state that a process must have again when its twin is gone."""
 
     def __init__(self, pid):
         self.pid = pid

@@ -1,19 +1,19 @@
-"""What a dump tells about the whole node, against the node's own word: memory, tables, counts."""
+"""Compares a dump's facts about the whole node with the node's own: memory, tables, counts."""
 
 from support import tools
 from support.release import RELEASE
 
 MOST_OFF = 0.001
 MOST_LEFT_OUT = 0.05
-# What a question takes while it is answered: a process's heap, a socket's buffers, the answer.
+# Memory that a question uses: a process's heap, a socket's buffers, the answer.
 QUESTION_BYTES = 160 << 10
 MOST_UNEXPLAINED = 0.03
-# Categories that no question changes, and allocators whose blocks none changes.
+# Categories and allocators that questions do not change.
 STILL_CATEGORIES = ("atom", "atom_used", "code", "ets")
 STILL_ALLOCATORS = ("ets_alloc", "literal_alloc")
-# On a stripped OTP 29 its one summand without a name cannot be found.
+# On a stripped OTP 29, a counter that is part of it has no symbol and cannot be found.
 UNKNOWN_CATEGORIES = {"ets"} if RELEASE == "29" else set()
-# Where an allocator has a carrier more, a question may have needed it.
+# A question may need one more carrier in an allocator.
 QUESTION_CARRIERS = 2
 FLAGS = {"true": True, "false": False}
 
@@ -52,7 +52,7 @@ def _table(line):
 
 
 def compare_categories(test, ours, told, before=None):
-    """erlang:memory/0, and ours of `memory --json`. before: see compare_allocators()."""
+    """Compares erlang:memory/0 with `memory --json`. before: see compare_allocators()."""
     before = told if before is None else before
     theirs = {name.removeprefix("memory."): number for name, number in told.items()
               if name.startswith("memory.")}
@@ -71,8 +71,8 @@ def compare_categories(test, ours, told, before=None):
 
 
 def compare_allocators(test, answer, told, before=None):
-    """erlang:system_info({allocator, _}), and the answer of `allocators --json`. before: of a node
-    that works, what it told before the capture: what changed meanwhile is not compared exactly."""
+    """Compares erlang:system_info({allocator, _}) with `allocators --json`. before: the numbers of a busy
+    node before the capture; numbers that changed since are not compared exactly."""
     before = told if before is None else before
     lines = {line["name"]: line for line in answer["allocators"]}
     theirs = {name.split(".")[1] for name in told if name.startswith("allocator.")
@@ -92,7 +92,7 @@ def compare_allocators(test, answer, told, before=None):
 
 
 def check_resident(test, dump):
-    """The parts of resident memory add up, and little of it is unexplained. Gives the answer."""
+    """Checks that the parts of resident memory add up and little is unexplained. Returns the answer."""
     answer = tools.analyze_json("memory", dump)
     test.assertEqual(sum(part["bytes"] for part in answer["resident_parts"]),
                      answer["resident_bytes"])
@@ -104,8 +104,8 @@ def check_resident(test, dump):
 
 
 def compare_tables(test, dump, before, after):
-    """`ets --json`, and what the node told before and after the capture: tables that it told the
-    same of both times are compared."""
+    """Compares `ets --json` with the node's facts before and after the capture, for tables whose facts
+    are the same at both times."""
     answer = tools.analyze_json("ets", dump, "--limit", "0")
     found = {table["id"]: table for table in answer["tables"]}
     test.assertEqual(len(found), answer["total"])

@@ -1,4 +1,4 @@
-"""The zoo: a distributed node with every kind of term and process, and the node that it knows."""
+"""The zoo: a distributed node with every kind of term and process, and a second node that it knows."""
 
 import json
 import os
@@ -13,7 +13,7 @@ PEER = "beamdump_zoo_peer@localhost"
 
 
 def start_zoo(scale=1, arguments=(), crash_dump=None):
-    """The node, ready and at rest, and its cookie. arguments: further ones of the node. crash_dump:
+    """The node, ready and at rest, and its cookie. arguments: more arguments of the node. crash_dump:
     path of its crash dump."""
     environment = {} if crash_dump is None else {
         "ERL_CRASH_DUMP": str(crash_dump), "ERL_CRASH_DUMP_BYTES": str(1 << 40),
@@ -37,12 +37,12 @@ def start_zoo(scale=1, arguments=(), crash_dump=None):
 
 
 def left_out(*groups):
-    """Arguments of a zoo without these groups of terms."""
+    """Arguments that leave out these groups of terms."""
     return ("-zoo_without", *groups)
 
 
 def crash_zoo(node):
-    """Ends the node by a signal, and waits until it wrote its crash dump."""
+    """Ends the node by a signal, and waits until it has written its crash dump."""
     os.kill(node.pid, signal.SIGUSR1)
     deadline = time.monotonic() + CRASH_SECONDS
     while not _ended(node.pid):
@@ -52,7 +52,7 @@ def crash_zoo(node):
 
 
 def _ended(pid):
-    """Gone, or ended and not waited for."""
+    """Whether the process is gone or a zombie."""
     try:
         status = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:

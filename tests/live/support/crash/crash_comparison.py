@@ -1,4 +1,4 @@
-"""What the analyzer says of a crash dump against what OTP's crashdump_viewer says of it."""
+"""Compares the analyzer's answers about a crash dump with those of OTP's crashdump_viewer."""
 
 import collections
 import re
@@ -9,20 +9,20 @@ from support.canonical import ABSENT, Unreadable, canonical
 WORD_BYTES = 8
 SHOWN_AROUND = 80
 NOTHING = "<<>>"
-# Of the VM's own words.
+# Names in the VM's text.
 STATUSES = {"Waiting": "waiting", "Running": "running", "Scheduled": "runnable",
             "Suspended": "suspended", "Exiting": "exiting", "Garbing\n(limited info)":
             "garbage_collecting", "Non Existing": "free"}
 WHOLE = ("--limit", "0", "--term-bytes", "0", "--sensitive")
 CODE = re.compile(r"0x(?P<address>[0-9a-fA-F]+) \((?P<function>.*?)(?: \+ (?P<offset>\d+))?\)",
                   re.DOTALL)
-# What monitors a process for a native function's resource: the analyzer names the resource by its
-# reference, crashdump_viewer by its module and type.
+# A monitor by a native function's resource: the analyzer shows the resource's reference,
+# crashdump_viewer its module and type.
 OF_RESOURCE = "a resource"
 RESOURCE = re.compile(r"\{(prim_file,efile|\w+,resource)\} \(#Ref<")
 OTHER_NODES = re.compile(r"<[1-9]\d*(\.\d+(?:\.\d+)?>)")
 
-# Of so many processes, the text itself is asked where it was converted, too.
+# For this many processes the text itself is queried as well as its conversion.
 FROM_TEXT = 10
 
 
@@ -38,7 +38,7 @@ class CrashComparison:
         self._left_out = facts_left_out
         self._among_links = among_links
         self.counts = collections.Counter()
-        self.facts = collections.Counter()  # how often each fact of the details was compared
+        self.facts = collections.Counter()  # number of comparisons of each fact of the details
         self.not_told = collections.Counter()  # by the analyzer, and by crashdump_viewer
         self.differences = []
 
@@ -108,7 +108,7 @@ class CrashComparison:
         collected = ours["garbage_collection_info"]
         address, function = _program_counter(theirs["prog_count"])
         if theirs["current_func"]:
-            # What one that runs was scheduled in for, and what another waits in to call.
+            # The function that a running process was scheduled in for, or that a waiting one will call.
             function = theirs["current_func"]["function"]
         self._compare_facts(pid, "details", {
             "status": (state.get("status"), STATUSES.get(theirs["state"])),
@@ -123,7 +123,7 @@ class CrashComparison:
                                   theirs["msg_q_len"]),
             "memory": (memory.get("memory"), theirs["memory"]),
             "heap_size": (memory.get("heap_size"), _words(theirs["stack_heap"])),
-            # The stack counts as unused.
+            # The stack is counted as unused.
             "heap_unused": (_rest(memory, "heap_size", "heap_used"), _words(theirs["heap_unused"])),
             "old_heap_size": (memory.get("old_heap_size"), _words(theirs["old_heap"])),
             "old_heap_unused": (_rest(memory, "old_heap_size", "old_heap_used"),
@@ -208,10 +208,10 @@ class CrashComparison:
             return
         self.counts["bytes of terms"] += len(theirs)
         if "<*." in theirs:
-            # Of identifiers in the external format: the number by which the node knew the other one.
+            # In identifiers in external format: the node's number for the other node.
             ours, theirs = (OTHER_NODES.sub(r"<*\1", text) for text in (ours, theirs))
         if ours != theirs and NOTHING in ours and _without_empty(ours) == _without_empty(theirs):
-            # A part of a binary that the dump lacks, of no bytes: crashdump_viewer misses the binary.
+            # An empty part of a binary that the dump lacks: crashdump_viewer reports the binary as missing.
             self.counts["terms with an empty part of an absent binary"] += 1
             return
         if ours != theirs:
@@ -227,7 +227,7 @@ def _without_empty(text):
 
 
 def _monitors(monitors):
-    """Each as whom it is about, and the numbers of its reference."""
+    """For each its target and the numbers of its reference."""
     return sorted((monitor["other"], _numbers(monitor.get("reference", "")))
                   if not monitor["other"].startswith("#Ref<") else
                   (OF_RESOURCE, _numbers(monitor["other"])) for monitor in monitors["items"])
@@ -240,7 +240,7 @@ def _shown_monitors(monitors):
 
 
 def _numbers(reference):
-    """The last three: before them stand the node's, and in some the number of a process."""
+    """The last three numbers; the node's and, in some, a process's number precede them."""
     found = re.search(r"#Ref<[\d.]*?(\d+\.\d+\.\d+)>", reference)
     return found[1] if found else ""
 
@@ -283,7 +283,7 @@ def _frames(lines):
     for line in lines:
         if "address" in line:
             place = CODE.fullmatch(line["told"].removeprefix("Return addr "))
-            # Of the return address, the VM writes the lower 32 bits; the analyzer all.
+            # The VM writes only the lower 32 bits of a return address.
             frames.append({"registers": [],
                            "place": (int(line["address"], 16),
                                      int(place["address"], 16) & 0xFFFFFFFF,
@@ -297,7 +297,7 @@ def _frames(lines):
 
 
 def _place(text):
-    """Of "Catch 0x54673882 (module:function/1 + 170)", what is in the brackets."""
+    """The text in brackets in "Catch 0x54673882 (module:function/1 + 170)"."""
     return text.split(" (", 1)[1].removesuffix(")")
 
 

@@ -1,5 +1,5 @@
-"""OTP's own crashdump_viewer, without its graphics: what it says of a crash dump, and how long that
-takes. scripts/install-otp --crashdump-viewer has unpacked its modules."""
+"""Runs OTP's crashdump_viewer without its graphics on a crash dump, and measures its time.
+scripts/install-otp --crashdump-viewer unpacks its modules."""
 
 import contextlib
 import json
@@ -13,26 +13,26 @@ from support.node import base_environment, compile_testdata, temporary_directory
 from support.paths import ROOT
 from support.release import OWN, RELEASE, of_release
 
-# Groups of the zoo's terms that take crashdump_viewer most of its time. How a release writes a list
-# does not depend on its length: one release has them.
+# Groups of the zoo's terms that take crashdump_viewer most of its time. A list is written the same
+# way whatever its length, so one release tests them.
 SLOW_GROUPS = () if RELEASE == OWN else ("long_lists",)
-# Of install-otp: the release's package, of a suite that moves, cannot be had.
+# install-otp's exit status if a package of a changing suite is not available.
 NOT_TO_BE_HAD = 77
 
 
 class Unavailable(Exception):
-    """This release's crashdump_viewer cannot be had: its suite has moved on."""
+    """This release's crashdump_viewer is not available: its suite has changed."""
 
 
 @dataclass
 class Viewed:
-    """What it says of a dump. Terms are in the form of testdata/crash_dumps/crash_dump_terms.erl."""
+    """Its answers about a dump. Terms have the form of testdata/crash_dumps/crash_dump_terms.erl."""
     general: dict = field(default_factory=dict)
     table: dict = field(default_factory=dict)  # by pid, as in its list of processes
     details: dict = field(default_factory=dict)  # by pid, with stack, messages and dictionary
-    failed: dict = field(default_factory=dict)  # why it gave no details, by pid
+    failed: dict = field(default_factory=dict)  # reasons for missing details, by pid
     left_out: list = field(default_factory=list)  # pids that were not asked about
-    said: str = ""  # its warnings of what it did not expect in the dump
+    said: str = ""  # its warnings about the dump
 
 
 def modules(release=RELEASE):
@@ -47,7 +47,7 @@ def modules(release=RELEASE):
 
 
 def run_tests():
-    """The tests of the main program, or the exit status that says that they cannot run."""
+    """Runs the tests, or exits with the status that says that they cannot run."""
     try:
         modules()
     except Unavailable as reason:
@@ -57,7 +57,7 @@ def run_tests():
 
 
 def view(dump, left_out=()):
-    """All that it says of the dump, but for the terms of those named (registered, or by pid)."""
+    """Its answers about the dump, without the terms of the processes in left_out (names or pids)."""
     with contextlib.ExitStack() as belongings:
         directory = temporary_directory(belongings)
         answers = directory / "answers.jsonl"

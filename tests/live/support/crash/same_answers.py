@@ -1,4 +1,4 @@
-"""What the analyzer says of a live dump of a node against what it says of the node's crash dump."""
+"""Compares the analyzer's answers about a live dump of a node with those about its crash dump."""
 
 import collections
 
@@ -12,7 +12,7 @@ SHOWN = 80
 # what is compared whole in answers of their own.
 OF_THE_DUMP = ("process.regions", "process.memory.captured", "process.dictionary",
                "process.messages", "process.placeholders")
-# What the text of a crash dump does not hold.
+# Not in the text of a crash dump.
 NOT_IN_TEXT = {
     "row.stack_size", "row.total_heap_size", "row.translated_initial_call",
     "process.memory.total_heap_size",
@@ -33,20 +33,20 @@ NOT_IN_TEXT = {
     "process.state.hibernated", "process.state.sensitive", "process.state.sequential_trace_token",
     "process.state.state_bits", "process.state.suspend_count", "process.state.trace_flags",
     "process.state.trap_exit", "process.suspending", "process.binary", "process.arguments"}
-# What a dump has under another name, or not at all.
+# Under another name in a dump, or missing there.
 NOT_IN_DUMP = {"process.memory.fragment_count"}
 UNTOLD_MONITORS = ("alias", "suspend", "nodes")
 OF_RESOURCE = "resource"
-# Signals that were not received yet count for the VM once it looks for messages to print.
+# The VM counts signals that were not received yet when it looks for messages to print.
 UNRECEIVED = ("zoo_marked", "zoo_suspended_far")
-# Of bit strings the text has whole bytes, from the first that it began in.
+# The text has whole bytes of bit strings, from the byte in which they begin.
 OF_BITS = "_bits"
 MATCH_CONTEXT = "#MatchState"
 REDACTED = ('<<"***', "'<cookie>'")
 
 
-# Of so many processes, the text itself is asked about one, and the dump that `convert` makes of it,
-# which takes less time, about the others.
+# One in this many processes is queried in the text itself, the others in its conversion, which takes
+# less time.
 FROM_TEXT = 4
 
 
@@ -178,7 +178,7 @@ def tokens(text):
 
 
 def octets(token):
-    """Whole bytes of a binary's text; nothing where it is none."""
+    """The whole bytes of a binary's text; None if it is not a binary."""
     found = TOKENS.fullmatch(token)
     if not found or found.lastgroup not in ("octets", "numbers"):
         return None
