@@ -1,7 +1,7 @@
 """Third-party applications: every process of RabbitMQ, ejabberd and an application in Elixir is in the
 dump with the facts of process_info, and its backtrace and terms as the VM prints them; the node's
-memory, allocators, tables, atoms and modules are as the node says; the summary finds nothing
-to look at."""
+memory, allocators, tables, atoms and modules are as the node says; the summary has no
+findings."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ from support.captured import details, listed
 from support.texts import Texts
 
 
-# At times many of their processes run, because of their own timers.
+# Their own timers make many of their processes run at times.
 ATTEMPTS = 6
 
 
@@ -58,7 +58,7 @@ class Applications(unittest.TestCase):
         self.assertEqual(answer["findings_left_out"], [])
 
     def whole_node(self, node, scratch):
-        whole_node.ask_tables(node, scratch)  # what the first questions need stays
+        whole_node.ask_tables(node, scratch)  # the first questions load code that stays
         whole_node.ask_numbers(node)
         tables = whole_node.ask_tables(node, scratch)
         before = whole_node.ask_numbers(node)
@@ -73,7 +73,7 @@ class Applications(unittest.TestCase):
         whole_node.compare_tables(self, dump, tables, whole_node.ask_tables(node, scratch))
 
     def cookie_is_not_in(self, dump, cookie):
-        """Neither as text nor as an Erlang string (a list cell of two words for each character)."""
+        """Checks for text and for an Erlang string (a list cell of two words for each character)."""
         content = subprocess.run(["zstd", "-dcq", dump], check=True, capture_output=True).stdout
         self.assertTrue(b"code_server" in content, "atoms are not where they were looked for")
         self.assertFalse(cookie.encode() in content, "the cookie is in the dump")

@@ -10,7 +10,7 @@ from support.node import start_workload
 from support.paths import CAPTURE
 
 SCALE = 0.2
-FACTS_OF_A_PROCESS = 200  # bytes in the dump, from above
+FACTS_OF_A_PROCESS = 200  # upper bound of the bytes in the dump
 
 
 class Choice(unittest.TestCase):
@@ -69,7 +69,7 @@ class Choice(unittest.TestCase):
                 chosen = self.with_memory(rows)
                 self.assertEqual(len(chosen), 2)
                 largest = max(all_rows, key=lambda row: row.get(fact) or 0)
-                if by != "memory":  # there the estimate leaves messages and binaries out
+                if by != "memory":  # that estimate excludes messages and binaries
                     self.assertIn(largest["pid"], chosen)
 
     def test_no_heaps(self):

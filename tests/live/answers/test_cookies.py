@@ -1,4 +1,4 @@
-"""A dump has no cookie of a node that knows a thousand of them."""
+"""A dump of a node that knows a thousand cookies contains none of them."""
 
 import os
 import pathlib
@@ -64,8 +64,8 @@ class Cookies(unittest.TestCase):
 
     @classmethod
     def start(cls):
-        """The node. The first cookies are in its arguments and in its environment, all others are
-        set while it runs."""
+        """Starts the node. The first cookies are in its arguments and environment, all others are set
+        while it runs."""
         start = ApplicationStart("cookies")
         left = iter(enumerate(cls.cookies))
         known = 0
@@ -77,7 +77,7 @@ class Cookies(unittest.TestCase):
             return arguments
 
         def quoted(arguments):
-            """As erlexec reads them from its environment and from files."""
+            """Arguments as erlexec reads them from its environment and from files."""
             return " ".join(re.sub(r"([^\w@.-])", r"\\\1", word) for word in arguments)
 
         _, plain = next(left)
@@ -118,7 +118,7 @@ class Cookies(unittest.TestCase):
         self.assertGreater(content.count(b"<cookie>"), COOKIES * 0.9)
 
     def test_the_node_itself_is_full_of_them(self):
-        """So that the other tests can fail."""
+        """Without this, the other tests could not fail."""
         as_bytes, lists = found_in(self.core.read_bytes())
         print(f"core: {len(as_bytes)} cookies, {lists} lists", flush=True)
         self.assertGreaterEqual(len(as_bytes), COOKIES)
@@ -146,7 +146,7 @@ class Cookies(unittest.TestCase):
             self.assertEqual(len(shown), 0, [ended.output[max(0, at - 200):at + 60]
                                              for at in shown[:2]])
         self.assertIn("<cookie>", ended.output)
-        # Not even a part of one where the dump's frames end.
+        # Not even in parts where the dump's frames end.
         large = tools.expect(tools.analyze("backtrace", dump, "cookies_large"), 0, 3).output
         self.assertGreater(len(large), 1000000)
         self.assertEqual(re.findall(r"Zq|\b90,113\b", large), [])
@@ -156,8 +156,7 @@ class Cookies(unittest.TestCase):
         self.assertIn("given3@cookies", arguments)
 
     def test_literals_can_be_left_out(self):
-        """Including constants of modules; terms that refer to them are marked as not in the
-        dump."""
+        """Also constants of modules; terms that refer to them are marked as missing from the dump."""
         text = b"a binary that was compiled in"
         self.assertIn(text, flat(self.capture("with", self.node.pid)))
         dump = self.capture("without", "--no-literals", self.node.pid)

@@ -26,7 +26,7 @@ from support.release import erlang_directory
 OF_THE_CAPTURE = {"dump", "capture", "cost"}
 UNKNOWN_IN_A_CORE = {"boot_us", "uptime_us", "host_name", "os_release", "resident"}
 QUESTIONS = ("process", "backtrace", "heap")
-# Totals in which the processes that ran between freeze and core have a part, and how much of one.
+# Totals that include processes which ran between freeze and core, and the largest difference.
 TOTALS_THAT_MOVE = {"reductions", "processes", "process_heaps"}
 MOST_DIFFERENCE = 0.02
 LEAST_COMPARED = 300
@@ -61,7 +61,7 @@ def running(pid):
     return False
 
 
-# The program of a node below another root, whose core names it as it is seen there.
+# The path on this machine of the program of a node below another root: its core has the path there.
 SEEN_HERE = []
 
 
@@ -169,7 +169,7 @@ class Core(unittest.TestCase):
         self.assertEqual(len(listed(dump)), len(listed(self.dumps["gcore"])))
 
     def test_another_build_is_refused(self):
-        """The same program, but for its build id."""
+        """The same program with another build id."""
         build_id = bytes.fromhex(self.build_id())
         contents = pathlib.Path(self.executable).read_bytes()
         self.assertEqual(contents.count(build_id), 1)
@@ -219,8 +219,8 @@ class Core(unittest.TestCase):
         self.assertIn(("sample_accounts", "unreadable"),
                       [(process.get("registered_name"), process["void_reason"])
                        for process in void.values()])
-        # Carriers that lie side by side are one segment, so it may have many other stacks. A few
-        # processes have something else of theirs there.
+        # Adjacent carriers are one segment, so it may contain many other stacks, and other data of a
+        # few processes.
         elsewhere = [pid for pid in void if self.stack_of(pid) not in missing]
         print(f"{len(void)} processes without their terms, {len(elsewhere)} with another stack",
               flush=True)
@@ -245,7 +245,7 @@ class Core(unittest.TestCase):
         raise AssertionError(f"no memory at {address:#x} in {core}")
 
     def cut(self, core, missing):
-        """A copy without so many of its last bytes."""
+        """A copy without that many of its last bytes."""
         copy = self.scratch / "cut"
         subprocess.run(["cp", "--sparse=always", core, copy], check=True)
         os.truncate(copy, tools.file_bytes(core) - missing)

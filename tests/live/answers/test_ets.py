@@ -1,5 +1,5 @@
-"""ETS tables: of every kind and option, read from the running node, from its copy and from a stop,
-they are as the node itself says.
+"""ETS tables of every kind and option, read live, from a snapshot and in a freeze, are as the node
+says.
 """
 
 import pathlib
@@ -11,7 +11,7 @@ from support.node import start_workload
 
 MODES = "live", "auto", "snapshot", "freeze"
 
-# The questions themselves change these: the answering process', the loader's.
+# The questions change these: tables of the answering process and of the loader.
 LEAST_TABLES = 60
 LEAST_TABLES_WITH_ROWS = 15
 
@@ -22,7 +22,7 @@ class Tables(unittest.TestCase):
         cls.node = start_workload("tables", 0.1)
         cls.addClassCleanup(cls.node.stop)
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        whole_node.ask_tables(cls.node, cls.scratch)  # what the first question needs stays
+        whole_node.ask_tables(cls.node, cls.scratch)  # the first question loads code that stays
         cls.node.wait_until_quiet()
 
     def captured(self, mode, *options):
@@ -63,7 +63,7 @@ class Tables(unittest.TestCase):
         name = answer["table"]["name"]
         self.assertEqual(sum(answer["missing"].values()), 0, name)
         if answer["table"]["compressed"]:
-            # Of those the key and what is in one word is plain.
+            # In these, only the key and one-word terms are not compressed.
             expected, found = ([row[1:].split(",")[0] for row in rows] for rows in (expected, found))
         self.assertEqual(found, expected, name)
 

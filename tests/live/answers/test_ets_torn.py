@@ -1,5 +1,5 @@
-"""Rows of ETS tables that are written all the time carry a proof of themselves (table_writers.erl):
-none that a dump has is torn, whatever locks the table has and with one scheduler, which has none.
+"""Rows of ETS tables that are written all the time contain checks (table_writers.erl): no row in a
+dump is torn, with any kind of lock, and with one scheduler, which uses no locks.
 
 BEAMDUMP_CAPTURES is how often in each mode (3; soak: 200).
 """
@@ -28,7 +28,7 @@ ROW = re.compile(r"\{(\d+),<<([\d,]+)>>,([\d,]+)\}")
 
 
 def fault(text):
-    """Why a row contradicts itself, or nothing."""
+    """The contradiction in a row; None if it is intact."""
     row = ROW.fullmatch(text)
     if row is None:
         return f"no row: {text[:100]}"
@@ -42,7 +42,7 @@ def fault(text):
 
 
 class Checked:
-    """The rows of a dump: how many there are of each table, and those that contradict themselves."""
+    """The rows of a dump: the number for each table, and rows that contradict themselves."""
 
     def __init__(self, dump):
         self.faults, self.rows, self.missing = [], {}, {}
@@ -61,14 +61,14 @@ class Checked:
             if answer["captured"] != len(texts):
                 self.faults.append(f"{table}: {answer['captured']} rows, {len(texts)} shown")
             if len(texts) < KEYS and not self.missing[table]:
-                # A key is missing for a moment only while its row is replaced.
+                # A key is missing only while its row is replaced.
                 if len(texts) < KEYS - 8:
                     self.faults.append(f"{table}: {len(texts)} rows, and none said to be missing")
 
 
 class WithLocks(unittest.TestCase):
     flags = None
-    # Of what may always be locked nothing is promised.
+    # Tables that may be locked all the time have no minimum.
     read_by_mode = {"live": 0.3, "snapshot": 0.3, "freeze": 0.3}
 
     @classmethod

@@ -1,5 +1,5 @@
-"""The summary's findings on a node that has a problem of each kind: each is named, with the node's own
-numbers in its sentence, and nothing else is. The dump is made first, the node asked then."""
+"""The summary's findings on nodes with problems: each problem is named, with the node's own numbers in
+its sentence, and nothing else. The dump is made first, then the node is asked."""
 
 import os
 import pathlib
@@ -12,10 +12,9 @@ from support import schemas, tools, whole_node
 from support.node import start_workload
 
 ATOM_LIMIT = 40000
-# Of this small node's dump, of which the index, the atoms and the processes that findings are about
-# are a large part.
+# Large, since index, atoms and the processes with findings are a large part of this small node's dump.
 MOST_QUICK_SHARE = 0.75
-# Of carriers, by the questions.
+# Questions change carriers by this share at most.
 MOST_MOVED = 0.05
 
 QUICK = ["mailbox", "call_cycle", "waiting_callers", "process_kind", "large_dictionary", "ets_table",
@@ -46,7 +45,7 @@ class Findings(unittest.TestCase):
         return answer
 
     def one(self, name):
-        """The rule's finding: sentence and figures. Of several the first, which is the worst."""
+        """Sentence and figures of the rule's first finding, which is the worst."""
         return next((finding["sentence"], finding["figures"])
                     for finding in self.full["findings"] if finding["id"] == name)
 
@@ -86,7 +85,7 @@ class Findings(unittest.TestCase):
         sentence, figures = self.one("process_kind")
         self.assertEqual((figures["processes"], figures["initial_call"]),
                          (told["idle"], "ailing:idle/1"))
-        # The question is answered by a process of the same number, or by one more.
+        # The question may need one more process.
         self.assertAlmostEqual(figures["all_processes"], told["processes"], delta=2)
         sentence, figures = self.one("waiting_callers")
         self.assertEqual(figures["callers"], told["in_calls"] - 1)
@@ -103,7 +102,7 @@ class Findings(unittest.TestCase):
                          (told["run_old_code"], "planted_old"))
         sentence, figures = self.one("atom_table")
         self.assertEqual(figures["atom_limit"], told["atom_limit"])
-        # Questions make atoms.
+        # Questions create atoms.
         self.assertLessEqual(figures["atoms"], told["atoms"])
         self.assertGreater(figures["atoms"], told["atoms"] - 50)
         self.assertEqual((figures["group"], figures["group_atoms"]), ("param_N", 15000))

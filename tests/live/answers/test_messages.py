@@ -10,7 +10,7 @@ from support.captured import details
 from support.distribution import start_pair
 from support.texts import Texts
 
-# Far more than the largest message; the queue's own messages are of 6 MB together.
+# Far more than the largest message; the messages in the queue have 6 MB together.
 MOST_KIB = 64 * 1024
 
 
@@ -24,7 +24,7 @@ class UndecodedMessages(unittest.TestCase):
         cls.before = cls.node.ask("processes").split()
         tools.capture(cls.node, cls.dump, "--binary-bytes", "all")
         cls.told = comparison.ask_oracle(cls.node, terms=cls.before)
-        # The VM counts an undecoded message by what it will be.
+        # The VM counts an undecoded message with its decoded size.
         cls.silent = cls.told.pop(silent)
         cls.page = tools.analyze_json("messages", cls.dump, "silent", "--limit", "0",
                                       "--term-bytes", "0")
@@ -40,7 +40,7 @@ class UndecodedMessages(unittest.TestCase):
         for number, (one, bytes_told) in enumerate(zip(ours, told)):
             other = bytes_told.decode(errors="latin1_bytes")
             if other.startswith("{many_maps,"):
-                # The VM shows the nodes of a large map, which the message does not have.
+                # The VM shows the inner nodes of a large map, which the message does not contain.
                 self.assertEqual(sorted(re.findall(r"(\d+)=>-\1\b", one)),
                                  sorted(map(str, range(1, 41))))
             elif one != other:
@@ -67,7 +67,7 @@ class UndecodedMessages(unittest.TestCase):
         self.assertGreaterEqual(len(unusual["monitors"]), 4)
 
     def test_they_were_undecoded_then_and_are_not_now(self):
-        """Otherwise this would test nothing."""
+        """Otherwise the other tests would test nothing."""
         words = {}
         for dump in (self.dump, self.after):
             details = tools.analyze_json("process", dump, "silent", "--limit", "0")

@@ -1,4 +1,4 @@
-"""What a dump says of the node's ports and schedulers is what the node says of them."""
+"""Ports, schedulers and persistent terms in a dump are as the node says."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ from support.paths import CAPTURE
 
 MODES = ("auto", "snapshot", "freeze")
 PORTS = ("port", "name", "connected", "registered_name", "input", "output", "queue", "os_pid")
-# Of a connection of nodes, which has its ticks.
+# Ticks change these for a connection between nodes.
 MOVING = ("input", "output", "queue")
 CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "1"))
 MANY_BUSY = 1000
@@ -34,7 +34,7 @@ class Activity(unittest.TestCase):
         return dump
 
     def facts(self, node, what, fields):
-        """The node's word, by the first field."""
+        """The node's facts, by the first field."""
         path = self.scratch / what
         node.ask(f"facts {path} {what}")
         found = {}
@@ -55,7 +55,7 @@ class PersistentTerms(Activity):
     def test_terms_are_as_the_node_says(self):
         node = start_workload("persistent", 1)
         self.addCleanup(node.stop)
-        # Asked first: what the answer loads may have terms of its own.
+        # Asked once before, since code that the answer loads may add terms.
         self.told(node)
         for mode in ("live", "freeze"):
             with self.subTest(mode=mode):
@@ -115,7 +115,7 @@ class Ports(Activity):
         listed = {port["port"]: port for port in self.listed(dump, "ports")}
         names = {process["pid"]: process.get("registered_name") for process in
                  tools.analyze_json("processes", dump, "--limit", "0")["processes"]}
-        # The connection through which the node is asked is new each time.
+        # Each question uses a new connection.
         self.assertLessEqual(len(said.keys() ^ listed.keys()), 2)
         compared = 0
         for number in said.keys() & listed.keys():
@@ -156,7 +156,7 @@ class Ports(Activity):
 
 
 class Schedulers(Activity):
-    """On a node whose busy processes are counted: each is either running or in a run queue."""
+    """On a node with a known number of busy processes, each is running or in a run queue."""
 
     def rows(self, dump):
         by_kind = {}
@@ -201,7 +201,7 @@ class Schedulers(Activity):
                 for row in waiting:
                     self.assertEqual(row["queue"], sum(row[part] for part in PARTS))
                 if mode != "auto":
-                    # A scheduler may be between two of its processes, or another process be due.
+                    # A scheduler may be between two processes, or another process may be runnable.
                     self.assertEqual(len(waiting), len(found["normal"]))
                     busy = len(running) + sum(row["queue"] for row in waiting)
                     spinning = len(found["normal"]) + 5

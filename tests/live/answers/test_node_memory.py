@@ -1,4 +1,4 @@
-"""Where the node's memory is: by its own categories, by allocator and by what is resident, as the node says itself."""
+"""The node's memory by category, by allocator and by resident parts is as the node says."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ class NodeMemory(unittest.TestCase):
         cls.node = start_workload("standard", SCALE)
         cls.addClassCleanup(cls.node.stop)
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        whole_node.ask_numbers(cls.node)  # what the first question needs stays
+        whole_node.ask_numbers(cls.node)  # the first question loads code that stays
         cls.node.wait_until_quiet()
 
     def capture(self, mode):
@@ -47,7 +47,7 @@ class NodeMemory(unittest.TestCase):
         answer = whole_node.check_resident(self, dump)
         parts = {part["name"]: part["bytes"] for part in answer["resident_parts"]}
         self.assertGreater(parts["segment_cache"], PEAK_CACHE)
-        # The cache gives up one segment a second of each instance.
+        # The cache frees one segment per second and instance.
         cached = tools.analyze_json("allocators", dump)["cached_segments"]
         self.assertAlmostEqual(cached, told["segments.cached"], delta=cached / 2)
 
@@ -57,7 +57,7 @@ class NodeMemory(unittest.TestCase):
 
 
 class WithoutAllocators(unittest.TestCase):
-    """A node whose allocators are switched off counts nothing: it is captured, and says so."""
+    """A node with disabled allocators counts nothing: the capture works and says so."""
 
     def test_a_capture_works_and_warns(self):
         before = os.environ.get("ERL_FLAGS")

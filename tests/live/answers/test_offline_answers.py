@@ -1,5 +1,5 @@
-"""What is searched over the whole node is what the node says: atoms, modules, groups, trees, the holders
-of binaries, pids and references, terms by a pattern. The dump is made first, the node asked then."""
+"""Queries over the whole node are answered as the node says: atoms, modules, groups, trees, holders of
+binaries, pids and references, terms by a pattern. The dump is made first, then the node is asked."""
 
 import collections
 import contextlib
@@ -46,7 +46,7 @@ class OfflineAnswers(unittest.TestCase):
     def test_atoms(self):
         count, limit = map(int, self.told["atoms"][0])
         answer = self.ask("atoms", "--filter", "planted_param_")
-        # Questions make atoms, and nothing removes one.
+        # Questions create atoms, and atoms are never removed.
         self.assertLessEqual(answer["count"], count)
         self.assertGreater(answer["count"], count - 50)
         self.assertEqual(answer["limit"], limit)
@@ -112,7 +112,7 @@ class OfflineAnswers(unittest.TestCase):
         (old,) = [module for module in answer["modules"] if module["instance"] == "old"]
         self.assertEqual((old["name"], old["users"]),
                          ("planted_old", [self.pids["planted_old_user"]]))
-        # The literal and the name of the source file, a list of characters.
+        # The literal, and the source file's name as a list of characters.
         self.assertEqual(current["planted_old"]["literal_bytes"],
                          8 * int(self.told["literal"][0][0]) + 16 * len("planted_old.erl"))
         print(f"{len(md5)} modules are the node's, with {len(set(versions.values()))} versions")
@@ -224,7 +224,7 @@ class OfflineAnswers(unittest.TestCase):
         self.assertNotIn("process", found["planted"])
         self.assertEqual((answer["holding_processes"], answer["holding_tables"],
                           answer["holding_modules"]), (0, 1, 1))
-        # The third one is in a compressed table, which is said.
+        # The third one is in a compressed table, which the answer says.
         ended = tools.expect(tools.ask("search", self.dump, "{planted_row, _}"), 3)
         self.assertIn("not searched: 1 row of compressed ETS tables", ended.diagnostics)
 

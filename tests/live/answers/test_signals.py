@@ -20,7 +20,7 @@ class Signals(unittest.TestCase):
                      "signals.beamdump")
 
     def waiting(self):
-        """By name, the suspended processes in the dump."""
+        """The suspended processes in the dump, by name."""
         return {process["registered_name"]: process for process in listed(self.dump).values()
                 if (process.get("registered_name") or "").startswith(PREFIX)}
 
@@ -41,7 +41,7 @@ class Signals(unittest.TestCase):
             page = tools.analyze_json("messages", self.dump, name, "--limit", "0")
             self.assertEqual(len(page["messages"]), messages)
             signals += page["histogram"]["other_signals"]
-        # Or else nothing waited any more.
+        # Otherwise no signal was queued any more.
         self.assertGreaterEqual(signals, 600)
         print(f"{mode}: {signals} signals wait beside messages", flush=True)
 

@@ -10,25 +10,25 @@ from support.captured import details
 from support.texts import Texts
 from support.zoo import ask_sizes, start_zoo
 
-LEVELS = 1000000  # of the deepest
-# A level of nesting may cost so much while it is printed, and the rest of the program so much.
+LEVELS = 1000000  # of the deepest term
+# Memory limits while a term is printed: for each level of nesting, and for the rest of the program.
 MOST_BYTES_PER_LEVEL = 64
 MOST_KIB = 64 * 1024
 
-# Asked, the node would write out 2^60 tuples.
+# If asked for it, the node would print 2^60 tuples.
 ENDLESS_WHEN_FLAT = "zoo_dag"
-# Asked, it decodes its messages, which its memory counts only from then on.
+# A question makes it decode its messages, which its memory counts only then.
 UNDECODED = "zoo_suspended_far"
 
-# erts_debug:size/1 is Erlang code: of what refers to off-heap data, of three words each from OTP 27
-# on, it cannot see that one is shared. The roots where it counts so otherwise, at most.
+# erts_debug:size/1 is Erlang code: it cannot see that a reference to off-heap data (three words from
+# OTP 27 on) is shared. The most roots where its count differs for this reason.
 HIDDEN_WORDS = 3
 MOST_WITH_HIDDEN = 20
-# Nor does it look into native records: what is shared inside, definitions too, it counts again.
+# It also does not look into native records, and counts shared parts in them again.
 OF_RECORDS = "_records"
 MOST_WITH_RECORDS = 20
 
-# What shows that the processes hold what they are there for, in the node's own backtraces.
+# Texts in the node's own backtraces that show that the processes hold their terms.
 SHOWN = {
     "match context": rb"#MatchState", "catch": rb"Catch 0x", "hibernated": rb"unknown function",
     "fun": rb"#Fun<zoo_terms\.\d+\.\d+>", "export fun": rb"fun 'No such':'module here'/3",
@@ -41,7 +41,7 @@ SHOWN = {
     "string": rb'"a\\"b\\\\?c"', "quoted atom": rb"'it\\'s'", "empty tuple": rb"y\(0\)     \{\}\n",
 }
 
-# From OTP 27 on a match context prints as what is left to match, a large map as its pairs.
+# From OTP 27 on, a match context prints as the rest to match, a large map as its pairs.
 SHOWN_27 = {name: pattern for name, pattern in SHOWN.items() if name != "match context"} | {
     "large map": rb"#\{(?:[^{}]+?=>[^{}]+?,){32}[^{}]+?=>[^{}]+?\}"}
 
@@ -156,10 +156,10 @@ class Zoo(unittest.TestCase):
                 self.assertEqual(found, frames[name], name)
 
     def test_sizes_are_those_that_the_processes_reported(self):
-        """Of every root that a process reported: erts_debug:flat_size/1 and size/1."""
+        """Compares erts_debug:flat_size/1 and size/1 for every root that a process reported."""
         compared, hidden, of_records, differences = 0, 0, 0, []
         for name in sorted({root["name"] for root in self.sizes}):
-            # Without --sensitive a sensitive process says nothing.
+            # Without --sensitive the terms of a sensitive process are not shown.
             answer = tools.analyze_json("heap", self.dump, name, "--sensitive", "--limit", "0",
                                         "--term-bytes", "1000")
             found = {}
@@ -179,7 +179,7 @@ class Zoo(unittest.TestCase):
                 if root["where"] == "state":
                     same = reported in stack or reported == (0, 0)
                 else:
-                    # A stack's immediates are no roots.
+                    # Immediates on a stack are not roots.
                     same = found.get((root["where"], place), (0, 0)) == reported
                 if not same and self.hides_sharing(reported, stack if place is None else
                                                    {found.get((root["where"], place), (0, 0))}):

@@ -13,7 +13,7 @@ from support.paths import CAPTURE
 from support.release import RELEASE
 
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-# What the stock packages' executables name, and how the rest is found.
+# Symbols in the stock packages' executables, and how the other tables are found.
 FOUND_BY = {"erts_proc": "dynsym", "erts_atom_table": "dynsym", "process_reg": "name string",
             "bccix": "shape"}
 if RELEASE == "29":
@@ -80,7 +80,7 @@ class Check(unittest.TestCase):
         self.assertEqual(ended.returncode, 0)
         calls = (self.scratch / "calls").read_text()
         self.assertNotIn("ptrace(", calls)
-        # Nothing but its own guardian is sent a signal.
+        # It sends signals only to its own guardian.
         own = set(re.findall(r"(?m)^(\d+) ", calls))
         self.assertNotIn(str(self.node.pid), own)
         self.assertLessEqual(set(re.findall(r" t?kill\((\d+), SIG", calls)), own)

@@ -13,17 +13,16 @@ from support.node import start_workload
 from support.paths import CAPTURE, PROGRAMS
 from support.release import RELEASE
 
-# What of OTP 27 cannot be told on a node from its neighbours' layouts, and is not read.
+# Parts of OTP 27's layout that cannot be inferred from its neighbours' layouts; not read then.
 LEFT_OUT = {"ETS tables", "ports", "run queues", "schedulers", "signals that are not messages",
             "undecoded messages of other nodes"}
-# Which 25 and 29 lay out alike; of one neighbour that is not known.
+# Parts that are the same in 25 and 29; with one neighbour this is unknown.
 ALIKE_IN_BOTH = {"allocators", "attributes of modules", "code ranges", "persistent terms"}
 LEFT_OUT_STRUCTURES = {"ErtsAlignedSchedulerData", "ErtsDistExternal"}
-# What a layout file has and the capture does not use.
+# In a layout file, and not used by a capture.
 UNUSED_STRUCTURES = {"FunRef"}
 UNUSED_CONSTANTS = {"fun_ref_subtag"}
-# Why the others are refused: 29's fun table is of a kind that no neighbour has, and nothing lies
-# below 25.
+# Why the others are refused: no neighbour has 29's kind of fun table, and 25 has no lower neighbour.
 REFUSED = {"25": "modules: neither otp-27", "29": "erts_fun_table"}
 
 
@@ -86,7 +85,7 @@ class Inference(unittest.TestCase):
                 with self.subTest(field=f"{name}.{field}"):
                     found = inferred["structs"][name]["fields"][field]
                     self.assertEqual(found["offset"], place["offset"])
-                    # An array may be taken for shorter, never for longer.
+                    # An array may be inferred shorter, never longer.
                     self.assertLessEqual(found["bytes"], place["bytes"])
                     if place["bytes"] <= 8:
                         self.assertEqual(found["bytes"], place["bytes"])
@@ -102,7 +101,7 @@ class Inference(unittest.TestCase):
         self.says_the_same(dump)
 
     def test_a_neighbour_that_is_laid_out_alike(self):
-        """The release's own layout under another name: what one neighbour cannot decide is left
+        """With the release's own layout under another name, parts that need two neighbours are left
         out, the rest is the same."""
         alike = json.loads((LAYOUTS / f"otp-{RELEASE}.json").read_text())
         neighbour = str(int(RELEASE) - 1)
@@ -134,8 +133,8 @@ class Inference(unittest.TestCase):
         self.assertIn("Layout inferred from otp-25 and otp-29 for OTP 27", text)
 
     def says_the_same(self, dump):
-        """The same answers as with the release's own layout, for processes that did not run in
-        between."""
+        """Answers about processes that did not run in between are those with the release's own
+        layout."""
         own, ended = self.capture("own.beamdump", "--quiet")
         tools.expect(ended, 0)
         before, after = ({row["pid"]: row for row in self.answer(one, "processes", "--limit", "0")
@@ -145,7 +144,7 @@ class Inference(unittest.TestCase):
         ran = len(before) - len(same)
         print(f"{len(same)} processes compared, {ran} ran in between", flush=True)
         self.assertLessEqual(ran, 0.05 * len(before))
-        # The structure's own size is part of memory, and no check sees it: so it is marked.
+        # The structure's size is part of memory, and no check verifies it, so memory is marked.
         self.assertIn("memory", self.answer(dump, "processes")["layout"]["unverified"])
         for pid in same:
             self.assertLessEqual(abs(before[pid].pop("memory") - after[pid].pop("memory")), 64)

@@ -15,7 +15,7 @@ from support.node import start_workload
 from support.paths import CAPTURE, LAYOUT
 from support.release import RELEASE, erlang_directory
 
-# Fields that are noticed or not by what the node did just then: the checks look at it as it runs.
+# Fields whose verification depends on what the running node was doing.
 MOST_DIFFERENT = 3
 NO_PROCESS = 2**22 + 1  # above the kernel's largest process id
 
@@ -79,7 +79,7 @@ class LayoutCheck(unittest.TestCase):
     def test_a_capture_says_the_same(self):
         capture = tools.expect(tools.run_measured([CAPTURE, "--check", self.node.pid]), 0).output
         self.assert_same_fields(capture)
-        # How many processes stood still when they were looked at is another number each time.
+        # The number of processes at rest differs each time.
         steady = r"Layout .*\n  it fits: \d+ atoms, \d+ functions of \d+ modules, "
         self.assertEqual(re.search(steady, capture)[0], re.search(steady, self.fits)[0])
 
@@ -101,7 +101,7 @@ class LayoutCheck(unittest.TestCase):
         executable = os.readlink(f"/proc/{self.node.pid}/exe")
         options = []
         if os.environ.get("BEAMDUMP_OTP"):
-            # The program of a node below another root, whose core names it as it is seen there.
+            # The path on this machine of the program of a node below another root: its core has the path there.
             (executable,) = erlang_directory().glob("erts-*/bin/beam.smp")
             options = ["--exe", executable]
         core = gcore(self.node, self.scratch)

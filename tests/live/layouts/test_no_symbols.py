@@ -20,15 +20,15 @@ from support.release import RELEASE
 # The first stock release whose executable has no symbols for them.
 FIRST_WITHOUT_NAMES = 29
 SYMBOL_TABLES = {"symtab", "dynsym"}
-# What is asked of each process's terms goes through a program of its own; of some, more is asked.
+# Each question about a process's terms starts a program; some processes get more questions.
 QUESTIONS = ("process", "heap")
 EVERY = 20
-# What a capture says of itself, and what moves while an idle node runs.
+# Facts of the capture itself, and facts that change on an idle node.
 OF_THE_CAPTURE = {"dump", "capture", "cost", "boot_us", "uptime_us", "resident", "reductions",
                   "processes", "process_heaps"}
 LEAST_COMPARED = 300
 PAGE = 4096
-TABLE_BYTES = 320  # of an ErtsPTab, in all releases
+TABLE_BYTES = 320  # offsets in ErtsPTab, in all releases
 CACHE_LINE = 64
 
 
@@ -47,8 +47,7 @@ def texts(dump):
 
 
 def data_segments(pid):
-    """The program's own writable memory: mapped from its file, and the anonymous memory after
-    it."""
+    """The program's writable memory: mapped from its file, and the anonymous mapping after it."""
     program = os.readlink(f"/proc/{pid}/exe").rpartition("/")[2]
     segments = []
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -117,7 +116,7 @@ class NoSymbols(unittest.TestCase):
     def test_the_dumps_say_the_same(self):
         named, searched = [without(tools.analyze_json("summary", dump), OF_THE_CAPTURE)
                            for dump in (self.named, self.searched)]
-        # One of its summands has no shape (docs/capture.md).
+        # One counter in the sum cannot be found by shape (docs/capture.md).
         self.assertNotIn("ets", searched["node_memory"])
         named["node_memory"].pop("ets", None)
         self.assertEqual(named, searched)

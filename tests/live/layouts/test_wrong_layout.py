@@ -13,12 +13,12 @@ from support.node import start_workload
 from support.paths import CAPTURE
 from support.release import RELEASE
 
-# A refusal says what was expected and found, or what of the layout contradicts itself.
+# A refusal names expected and found values, or a contradiction in the layout.
 REFUSAL = r"^beamdump-capture: .*(expected|found|no (readable )?memory|does not)"
 
 
 def shifted(layout, structure, field):
-    """layout with one field 8 bytes further on."""
+    """layout with the offset of one field increased by 8."""
     wrong = copy.deepcopy(layout)
     body = wrong["structs"][structure]
     moved = body["fields"][field]
@@ -48,7 +48,7 @@ class WrongLayout(unittest.TestCase):
         refused = set()
         for structure, body in self.layout["structs"].items():
             if structure in UNREAD:
-                continue  # nothing reads it
+                continue  # not read
             for field in body["fields"]:
                 with self.subTest(field=f"{structure}.{field}"):
                     ended = tools.expect(
