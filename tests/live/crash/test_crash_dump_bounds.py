@@ -16,9 +16,9 @@ from support.paths import ANALYZE, PROGRAMS
 BYTES = int(os.environ.get("BEAMDUMP_CRASH_DUMP_BYTES", 200_000_000))
 MOST_KIB = 512 * 1024
 SCREEN = "4096"
-# How often the text is read: once to find the sections, and what of it is asked for then.
+# Number of times that the text is read: once to find the sections, then the requested parts.
 ONE_SCAN = 1.1
-# And the monster's lines, which are half of the text: their beginnings, or all of them.
+# Also the lines of the largest process, half of the text: their beginnings, or all of them.
 MONSTER_ONCE = 1.6
 MOST_READS = 2.1
 
@@ -55,7 +55,7 @@ class CrashDumpBounds(unittest.TestCase):
         largest = json.loads(self.ask("processes", "--json", most_reads=ONE_SCAN))["processes"][0]
         self.assertEqual(largest["registered_name"], "monster")
         self.assertEqual(largest["message_queue_len"], self.plan["messages"])
-        # A line for each and some around: Python need not hold what the table says.
+        # One line each and a few more, so that Python does not hold the whole table.
         lines = self.ask("processes", "--limit", "0").count("\n")
         self.assertGreaterEqual(lines, self.plan["processes"])
 

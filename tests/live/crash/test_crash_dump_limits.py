@@ -1,7 +1,7 @@
-"""Crash dumps that were made to take much: the limits hold for whole commands, and a sentence says
+"""Crash dumps made to use much memory or disk: the limits hold for whole commands, and a message says
 which was reached.
 
-BEAMDUMP_PART_OF_FULL_SIZE: what is made is that many times smaller than at full size."""
+BEAMDUMP_PART_OF_FULL_SIZE: the dumps are that many times smaller than at full size."""
 
 import lzma
 import os
@@ -16,7 +16,7 @@ HEAD = b"=erl_crash_dump:0.5\nSun Nov 22 02:18:55 2026\nSlogan: boom\n"
 SYSTEM = b"System version: Erlang/OTP 27 [erts-15.2.7] [64-bit] [smp:2:2]\n"
 PIECE = 1 << 20
 MIB = 1 << 20
-# Program, buffers and what is read ahead, next to what grows with the dump.
+# Program, buffers and read-ahead, in addition to what grows with the dump.
 OVERHEAD = 96 * MIB
 UNPACKED = 4_000_000_000 // PART
 PAGES = 3_000_000 // PART
@@ -30,7 +30,7 @@ class CrashDumpLimits(unittest.TestCase):
         self.made = directory / "made.beamdump"
 
     def refused(self, what, option, limit, *arguments):
-        """The command ends with the sentence of the limit, and took no more memory than allowed."""
+        """The command ends with the message of the limit, and used no more memory than allowed."""
         ended = tools.analyze(*arguments, option, str(limit))
         self.told(what, ended)
         tools.expect(ended, 1)
@@ -75,7 +75,7 @@ class CrashDumpLimits(unittest.TestCase):
         for command in ("process", "heap"):
             self.refused(command, "--max-temporary", 1024 * MIB // PART, command, self.dump,
                          "<0.9.0>")
-        # What is shown is at the beginning: the other lines are not read.
+        # The shown lines are at the beginning: the others are not read.
         ended = tools.analyze("dictionary", self.dump, "<0.9.0>")
         self.told("dictionary", ended)
         tools.expect(ended, 3)

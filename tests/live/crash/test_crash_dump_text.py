@@ -17,17 +17,17 @@ from support.zoo import left_out, start_zoo
 SCALE = 0.01
 MOST_KIB = 64 * 1024
 
-# crashdump_viewer has no bounds: it would write out 2^60 tuples.
+# crashdump_viewer has no limits: it would write 2^60 tuples.
 ENDLESS_WHEN_FLAT = "zoo_dag"
 
-# What the VM shows in a crash dump; a resource that monitors has a type, which a dump lacks.
+# Monitors shown in the VM's crash dumps; a monitoring resource has a type there, which a dump lacks.
 SHOWN_MONITORS = ("process", "port", "remote", "time_offset", "node")
 
 MANY_TERMS = 1000
-# Of OTP 29: in external format, of which the analyzer makes no words; it says that they are absent.
+# Native records of OTP 29 are in external format, which the analyzer shows as absent.
 NATIVE_RECORD = re.compile(r"#\w+:\w+\{")
-# References of other nodes, and all that undecoded messages hold, are in external format, which
-# names the node: the number is another.
+# References of other nodes and undecoded messages are in external format with the node's name, so
+# the node number differs.
 NUMBER_OF_NODE = re.compile(r"(#Ref|)<[1-9]\d*\.(?=\d+[.>])")
 
 
@@ -49,11 +49,11 @@ class TextComparison(CrashComparison):
 
     def _compare_term(self, pid, where, text, theirs):
         if text == "#MatchState":
-            # Of OTP 25, which prints no more of it; the text has what is left to match.
+            # OTP 25 prints nothing else of it; the text has the rest to match.
             self.counts["match contexts"] += 1
             return
         if "%Other#" in theirs:
-            # Native records, which have no text of their own in crash_dump_terms.erl.
+            # crash_dump_terms.erl has no text for native records.
             self.counts["terms with native records"] += 1
             if '#a"' not in canonical(text):
                 self._differ(pid, where, text, theirs)
@@ -105,7 +105,7 @@ class CrashDumpText(unittest.TestCase):
         self.assertGreater(compared, 50)
 
     def test_the_analyzer_reads_the_same_terms_back(self):
-        """No object of the text overlaps another: each has as many words as in the node, or fewer."""
+        """Objects in the text do not overlap: each has at most as many words as in the node."""
         again = self.scratch / "again.beamdump"
         converted = tools.expect(tools.analyze("convert", self.text, "-o", again), 0, 3)
         self.assertNotIn("overlap", converted.diagnostics)

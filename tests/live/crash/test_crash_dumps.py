@@ -27,37 +27,36 @@ from support.zoo import crash_zoo, left_out, start_zoo
 
 ZOO_SCALE = 0.01
 SAMPLE_SCALE = 0.2
-# How the sample is terminated; the zoo is terminated by a signal. BEAMDUMP_CRASHES: which of these
-# (soak: all).
+# Ways to end the sample; the zoo is ended by a signal. BEAMDUMP_CRASHES selects some (soak: all).
 WAYS = os.environ.get("BEAMDUMP_CRASHES", "halt").split(",")
 
-# crashdump_viewer has no bounds: it would write out 2^60 tuples.
+# crashdump_viewer has no limits: it would write 2^60 tuples.
 ENDLESS_WHEN_FLAT = "zoo_dag"
 # OTP 29 dies while it writes a dump with native records in a heap.
 WITHOUT = left_out("records", *crashdump_viewer.SLOW_GROUPS)
 
-# Of these processes crashdump_viewer gives no details; it would end with its own crash.
+# crashdump_viewer crashes on the details of these processes.
 UNREADABLE = (
-    # The VM writes an atom's characters as they are, its newlines too; crashdump_viewer reads lines.
+    # The VM writes newlines in atoms unescaped; crashdump_viewer reads lines.
     r"zoo_\w+_atoms",
-    # OTP 25 writes a match context in the external format, which has none: what is read is no term.
+    # OTP 25 writes a match context in external format, which has none: the result is not a term.
     r"zoo_match_context")
 BASE64 = rb"([A-Za-z0-9+/]*={0,2})"
 OF_OBJECTS = re.compile(rb"^([0-9A-F]+:(?:Yh|E)[0-9A-F]+:)" + BASE64)
-# Where bytes stand in a text, by section: what comes before them, and they.
+# Bytes in a text, by section: the text before them, and the bytes.
 BYTES_IN = {b"proc_heap": OF_OBJECTS, b"literals": OF_OBJECTS,
             b"binary": re.compile(rb"^([0-9A-F]+:)" + BASE64),
-            # Atoms come first; base64 may end like what comes before bytes.
+            # Atoms first; base64 may end like the text before bytes.
             b"proc_messages": re.compile(rb"^(D[0-9A-F]+:.*?(?<!A)E[0-9A-F]+:)" + BASE64)}
 # Processes whose terms have bytes of all kinds.
 WITH_BYTES = ("zoo_stack_", "zoo_dictionary_", "zoo_on_heap_", "zoo_far_watched")
-# That fill the process table are all alike: of so many, the details of one are compared.
+# Processes that fill the process table are alike: details of one in this many are compared.
 FILLING = "crash:rest/0"
 ONE_IN = 20
-# Sections whose facts are a dump's own records.
+# Sections whose facts are in records of their own.
 WITH_RECORDS = ("proc", "proc_stack", "proc_heap", "proc_messages", "proc_dictionary", "binary",
                 "literals", "end")
-# Differences with a reason, by what is said of them.
+# Differences with a known reason.
 REASONS = ()
 
 
@@ -79,7 +78,7 @@ class CrashDumps(unittest.TestCase):
             self.assertGreater(comparison.counts[what], 100, what)
 
     def persistent_terms(self, dump):
-        """One for each line of the section; all that they refer to is among the literals."""
+        """One for each line of the section; all terms that they refer to are among the literals."""
         lines = [line for line in dump.read_bytes().split(b"\n=persistent_terms\n")[1]
                  .split(b"\n=")[0].split(b"\n") if b"|" in line]
         answer = tools.parse(tools.expect(
@@ -122,7 +121,7 @@ class CrashDumps(unittest.TestCase):
     def test_the_break_menu(self):
         """Its slogan has no line end up to OTP 27: the release stands on the same line."""
         dump = self.directory / "break.dump"
-        # The menu is opened by a signal of the terminal that the node has as its own.
+        # A signal from the node's controlling terminal opens the menu.
         command = ["setsid", "--ctty", *of_release("erl", "-start_epmd", "false", "-boot",
                                                    "no_dot_erlang")]
         environment = base_environment(self.directory) | {
@@ -142,7 +141,7 @@ class CrashDumps(unittest.TestCase):
         self.assertEqual(summary["crash"]["slogan"], "Crash dump requested by user")
         self.assertEqual(summary["node"]["otp_release"], RELEASE)
         self.assertGreater(summary["node"]["schedulers"], 0)
-        # The same node's text, by a reader that shares nothing with the analyzer.
+        # The same text, read by a reader that shares no code with the analyzer.
         compared = subprocess.run([sys.executable, "-B", ROOT / "tests" / "crash" /
                                    "compare_crash_dumps.py", dump],
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -194,7 +193,7 @@ class CrashDumps(unittest.TestCase):
 
 
 def write_version_0_4(dump, older):
-    """Writes the text with all bytes as hexadecimal digits; returns how many lines have some."""
+    """Writes the text with all bytes as hexadecimal digits; returns the number of such lines."""
     changed = 0
     section = b""
     with open(dump, "rb") as text, open(older, "wb") as out:
@@ -214,7 +213,7 @@ def hexadecimal(found):
 
 
 def other_sections(dump):
-    """By tag, the sections that no process, binary or literal has: their arguments and lines."""
+    """Arguments and lines of the sections other than processes, binaries and literals, by tag."""
     found = collections.defaultdict(list)
     lines = None
     with open(dump, encoding="utf-8", errors="surrogateescape", newline="\n") as text:
@@ -231,7 +230,7 @@ def other_sections(dump):
 
 
 def answer_terminal(terminal, prompt, answer):
-    """Reads what the terminal shows up to the prompt, then types."""
+    """Reads the terminal's output up to the prompt, then types."""
     shown = b""
     while prompt not in shown:
         if not select.select([terminal], [], [], 20)[0]:

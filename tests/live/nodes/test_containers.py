@@ -18,8 +18,8 @@ from support.watched import entries
 MODES = ("auto", "live", "snapshot", "freeze")
 READY_SECONDS = 60
 
-# The root is this machine's own (with the release's /usr and /etc), but for Erlang, which is at
-# /opt/erlang there and nowhere else.
+# The root is this machine's (with the release's /usr and /etc), except that Erlang is only at
+# /opt/erlang.
 INSIDE = """
 set -eu
 mount --rbind / "$ROOT"
@@ -38,7 +38,7 @@ exec chroot "$ROOT" /bin/sh -c 'cd /; exec $BINDIR/erlexec "$@"' sh -noinput -st
 
 
 def root_is_a_mount():
-    """Not so in a plain chroot, where a namespace's mounts cannot be kept from the machine's own."""
+    """Not possible in a plain chroot, where a namespace's mounts cannot be separated."""
     mounts = pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
     return any(mount.split()[4] == "/" for mount in mounts)
 
@@ -74,7 +74,7 @@ class Containers(unittest.TestCase):
 
     @staticmethod
     def first_inside(process):
-        """The process that unshare made, once it is the VM."""
+        """The process started by unshare, as soon as it is the VM."""
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         deadline = time.monotonic() + READY_SECONDS
         while time.monotonic() < deadline and process.poll() is None:

@@ -20,19 +20,19 @@ from support.texts import Texts
 
 FLAGS = ("+P 1024", "+P 16777216", "+S 1", "+S 64 +SDcpu 32 +SDio 64",
          "+hms 100000 +hmbs 200000 +hmqd off_heap", "+MMscs 256", "+Mea min")
-# Huge pages, by what maps the carriers: the super carrier, or malloc(), and none by anything else.
+# Huge pages by allocation of carriers: super carrier or malloc(); otherwise none.
 HUGE_PAGES = {"+Mummmbc 0 +Mummsbc 0": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}}
 if RELEASE != "25":
     HUGE_PAGES["+MMscs 512 +MMlp on"] = {}
 THP = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
-# Frame pointers come with it, which are no terms.
+# This adds frame pointers, which are not terms.
 PERF = "+JPperf true"
 CROWD = 300_000
 ATTACH_TRIES = 5
 
 
 def huge_kib(node):
-    """How much of the node is in huge pages."""
+    """Bytes of the node in huge pages."""
     maps = pathlib.Path(f"/proc/{node.pid}/smaps").read_text()
     return sum(map(int, re.findall(r"(?m)^AnonHugePages: +(\d+) kB", maps)))
 
@@ -79,7 +79,7 @@ class Flavours(unittest.TestCase):
                 node.stop()
 
     def test_frame_pointers(self):
-        """They are between the terms of the stacks, and printed as the node prints them."""
+        """Frame pointers stand between the terms of stacks, and are printed as the node prints them."""
         node = self.started("sample", PERF)
         self.agrees(node, PERF, "snapshot")
         before = node.ask("processes").split()
@@ -129,7 +129,7 @@ class Flavours(unittest.TestCase):
             self.assertEqual(found["wedging"]["status"], "running")
             self.assertIn("wedging", found)
             self.assertNotIn("void_reason", found["sample_deep"])
-        # It stood still the whole time, and goes on.
+        # It was at rest the whole time, and continues.
         self.assertEqual(node.ask("ping"), "pong")
 
     def test_native_calls_that_never_return(self):
@@ -144,7 +144,7 @@ class Flavours(unittest.TestCase):
         node = self.started("wedged", "", 0.2)
         self.assertEqual(node.ask(f"wedged {call}"), "ok")
         time.sleep(1)
-        # What waits for the lost scheduler, perhaps who answers questions, waits for ever.
+        # Processes on the lost scheduler wait for ever, perhaps also the one that answers questions.
         for mode in ("auto", "live", "snapshot", "freeze"):
             ended = tools.expect(tools.run_measured(
                 [CAPTURE, "--force", "-o", self.dump, "--mode", mode, node.pid]), 3)
@@ -164,7 +164,7 @@ class Flavours(unittest.TestCase):
         node.stop()
 
     def test_a_node_that_is_ending(self):
-        """It waits for a process that traps exits: captured like any other, that process too."""
+        """The node waits for a process that traps exits: both are captured as usual."""
         node = self.started("wedged", "", 0.2)
         self.assertEqual(node.ask("wedged end"), "ok")
         time.sleep(0.5)

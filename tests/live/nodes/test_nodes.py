@@ -25,7 +25,7 @@ END_SECONDS = 10
 TESTS = pathlib.Path(__file__).parent
 HAS_APPLICATIONS = (otp_root() / "usr" / "lib" / "rabbitmq").exists()
 
-# A test that says where its node will be.
+# A test that prints its node's directory.
 KILLED_TEST = """
 from support import node
 temporary_directory = node.temporary_directory
@@ -55,7 +55,7 @@ def md5(path):
 
 class Nodes(unittest.TestCase):
     def check(self, node):
-        """It answers, and is the package's program of the right release."""
+        """The node answers, and runs the package's program of the right release."""
         self.assertEqual(node.ask("ping"), "pong")
         self.assertEqual(node.ask("release"), RELEASE)
         program = next(erlang_directory().glob("erts-*/bin/beam.smp"))
@@ -102,7 +102,7 @@ class Nodes(unittest.TestCase):
                 self.check_and_end(start()[0])
 
     def test_a_test_that_is_killed(self):
-        """While its node starts, and once it runs."""
+        """The test is killed while its node starts, and when the node runs."""
         for seen in ("log", "control"):
             with self.subTest(seen=seen):
                 self.kill_a_test_when(seen)

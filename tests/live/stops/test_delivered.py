@@ -34,8 +34,8 @@ def quiet(*command):
 
 
 class Stream:
-    """Signals to signal_counter all the time: those that are queued as they come, SIGUSR2 once the
-    one before has arrived."""
+    """Sends signals to signal_counter all the time: queued ones at once, SIGUSR2 after the previous one
+    has arrived."""
 
     def __init__(self, pid, counts):
         self.pid = pid
@@ -136,7 +136,7 @@ class OfANode(unittest.TestCase):
         return len(self.counted.read_text().splitlines()) if self.counted.exists() else 0
 
     def test_sigusr2(self):
-        """Each once the one before has arrived, while captures of all modes are made and killed."""
+        """Sends each after the previous one has arrived, while captures in all modes run and are killed."""
         sent = self.arrived()
         for number in range(KILLS // 4):
             mode = ("auto", "snapshot", "freeze")[number % 3]
@@ -156,7 +156,7 @@ class OfANode(unittest.TestCase):
         self.as_before()
 
     def stopped_and_continued(self, *writer, until, killed):
-        """SIGSTOP while the writer does something. It ends with that, if it is not killed."""
+        """SIGSTOP while the writer runs. The writer finishes, unless it is killed."""
         writer = quiet(*writer)
         time.sleep(random.uniform(0, until))
         os.kill(self.node.pid, signal.SIGSTOP)
@@ -186,7 +186,7 @@ class OfANode(unittest.TestCase):
             mode = ("auto", "snapshot", "freeze")[number % 3]
             killed = number // 3 % 2 == 1
             with self.subTest(number=number, mode=mode, killed=killed):
-                # A stopped node is refused a twin, unless it was stopped later.
+                # No twin is made of a stopped node, unless the stop came later.
                 status = self.stopped_and_continued(
                     CAPTURE, "--quiet", "--force", "-o", self.scratch / mode, "--mode", mode,
                     self.node.pid, until=0.2, killed=killed)
@@ -218,7 +218,7 @@ class OfANode(unittest.TestCase):
             self.as_before()
 
     def test_sigcont(self):
-        """SIGSTOP and soon SIGCONT: the node runs on."""
+        """The node continues to run after SIGSTOP and a SIGCONT soon after it."""
         for number in range(STOPS):
             writer = quiet(PROGRAMS / "twin_driver", self.node.pid, "--repeat", "20")
             for _ in range(20):

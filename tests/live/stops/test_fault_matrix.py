@@ -1,8 +1,8 @@
 """Each mode with each fault: the node's stops keep to their bounds, no thread stays stopped,
 nothing is left behind, and live copies are kept.
 
-Stops are measured by a thread of the node with real-time priority. Other load of the machine can
-only add to that: a cell with too long a stop is run again, and fails after three times.
+A thread of the node with real-time priority measures the stops. Other load on the machine can only
+lengthen them: a cell with a stop that is too long runs again, and fails at the third time.
 BEAMDUMP_FAULTS is how often each cell is run (1; soak: 100)."""
 
 import math
@@ -21,26 +21,25 @@ from support.nif import build_nif
 TIMES = int(os.environ.get("BEAMDUMP_FAULTS", "1"))
 MODES = {"live": ("--mode", "live"), "auto": ("--mode", "auto"), "snapshot": ("--mode", "snapshot"),
          "freeze": ("--mode", "freeze"), "freeze, 50 ms": ("--mode", "freeze", "--max-pause", "50")}
-# Milliseconds. A stop without --max-pause may take so long until all threads stand; a freeze takes
-# besides what copying takes, which is measured, and 50 ms of waiting.
+# Milliseconds. Limit for stopping all threads without --max-pause; a freeze also takes the measured
+# time of copying and 50 ms of waiting.
 BOUNDS = {"live": 0, "auto": 50, "snapshot": 100, "freeze": 100, "freeze, 50 ms": 50}
 WAITING_MS = 50
-# A writer that is stopped in the one stop of a snapshot is woken when that has taken as long as the
-# slowest fork would.
+# A writer that is stopped during a snapshot's stop is woken after the time of the slowest fork.
 STOPPED_SNAPSHOT_MS = 200
 MARGIN_MS = 10
-# strace stops threads for itself, SIGSTOP is one.
+# strace stops threads itself, and SIGSTOP is a stop, too.
 FELT_BY_ITSELF = ("another tracer", "SIGSTOP to the node")
 DONE = (0, 3)
 HOLD_TRIES = 10
 QUOTA_PERCENT = 10
 QUOTA = f"{QUOTA_PERCENT}% of a processor"
-# A whole freeze takes as long as copying takes, which is as slow as the writer.
+# A freeze lasts as long as copying, which is as slow as the writer.
 UNBOUNDED = {(QUOTA, "freeze")}
 
 
 class Cells(unittest.TestCase):
-    """A node, and what holds in each cell."""
+    """A node, and the invariants of each cell."""
 
     @classmethod
     def setUpClass(cls):
@@ -107,7 +106,7 @@ class Cells(unittest.TestCase):
         self.assertIn(writer.ended(), statuses or DONE, writer.told)
 
     def assert_kept(self, mode="live"):
-        """The dump opens and has processes with their memory; some, after one short stop."""
+        """Checks that the dump opens and has processes with their memory; after one short stop only some."""
         totals = tools.analyze_json("summary", self.dump)["counts"]
         self.assertGreater(totals["processes"], 1000)
         if mode != "freeze, 50 ms":
@@ -126,7 +125,7 @@ class Cells(unittest.TestCase):
         return f"status {writer.process.returncode}"
 
     def in_a_hold(self, mode, do):
-        """do(writer) while the node is held; in live mode, where it never is, at some moment."""
+        """Calls do(writer) while the node is stopped; in live mode, which never stops it, at any time."""
         for _ in range(HOLD_TRIES):
             with self.writer(mode) as writer:
                 if mode == "live":
@@ -192,7 +191,7 @@ class FaultMatrix(Cells):
             mode, self.stop_and_continue(signal.SIGTSTP)))
 
     def test_sigstop(self):
-        # Stopped while it stops the node it has no time left for that: 1 in the modes of one stop.
+        # If it is stopped while it stops the node, no time is left: status 1 in modes with one stop.
         self.cells("SIGSTOP to the writer", lambda mode: self.in_a_hold(
             mode, self.stop_and_continue(signal.SIGSTOP, *DONE, 1)))
 
@@ -205,7 +204,7 @@ class FaultMatrix(Cells):
 
     def test_killed_guardian(self):
         def do(writer):
-            if writer.guardian():  # or it has ended by now
+            if writer.guardian():  # or it has ended already
                 os.kill(writer.guardian(), signal.SIGKILL)
             self.assert_done(writer)
             return f"status {writer.process.returncode}"
@@ -244,7 +243,7 @@ class FaultMatrix(Cells):
                 time.sleep(0.6)
                 self.assertFalse(self.node.is_held())
                 self.assertTrue(writer.running())
-                # It goes on when somebody reads.
+                # It continues when somebody reads.
                 self.dump.write_bytes(reader.readall())
                 self.assert_done(writer)
             tools.expect(tools.analyze("summary", self.dump), *DONE)

@@ -1,5 +1,5 @@
-"""A node under a seccomp filter that kills it for making a process: no capture makes one, all else
-is captured, and --check reports it."""
+"""A node with a seccomp filter that kills it when it makes a process: no capture does so, everything
+else is captured, and --check reports the filter."""
 
 import os
 import pathlib
@@ -45,8 +45,8 @@ class Filtered(unittest.TestCase):
                     if ended.status == 3:
                         break
                 if mode == "auto":
-                    # What is too large for a stop is left out, and said to be. On a busy machine it may
-                    # have just been preempted, and is captured without a stop.
+                    # A process too large for a stop is left out and reported. On a busy machine it may have
+                    # just been preempted, and is captured without a stop.
                     self.assertEqual(ended.status, 3)
                     self.assertIn("no twin was made: system calls of process "
                                   f"{self.node.pid} are filtered (Seccomp: 2)", ended.diagnostics)
@@ -71,7 +71,7 @@ class Filtered(unittest.TestCase):
         self.unharmed()
 
     def test_the_filter_kills(self):
-        """Otherwise the others would show nothing."""
+        """Otherwise the other tests would show nothing."""
         self.capture("--mode", "snapshot", "--force-twin")
         self.assertTrue(eventually(lambda: state(self.node.pid) in (None, "Z"), 5))
 

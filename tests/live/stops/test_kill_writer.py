@@ -42,7 +42,7 @@ class KillWriter(unittest.TestCase):
         moments = random.Random(seed)
         outcomes = {}
         for number in range(KILLS):
-            # A little beyond the end too: the rename must not lose a dump either.
+            # Also shortly after the end: the rename must not lose a dump either.
             delay = moments.uniform(0, whole.seconds * 1.05)
             with self.subTest(mode=mode, kill=number, seed=seed, after_seconds=round(delay, 4)):
                 outcome = self.kill_after(delay, mode, self.scratch / f"kill-{number}")
@@ -63,7 +63,7 @@ class KillWriter(unittest.TestCase):
         return self.look_into(dump)
 
     def node_runs_on(self):
-        """The kernel resumes a dead tracer's threads some time after its death."""
+        """The kernel resumes the threads of a dead tracer some time after its death."""
         deadline = time.monotonic() + 1
         while time.monotonic() < deadline and (self.node.stopped_threads()
                                                or entries(self.node.pid) != self.before):

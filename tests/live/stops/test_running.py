@@ -15,7 +15,7 @@ from support.node import start_workload
 CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "3"))
 DIRTY = ("dirty_io_forever", "dirty_cpu_forever")
 FRAMES = 10
-SPINNERS_TERMS = FRAMES + 2  # with the argument and the dictionary's
+SPINNERS_TERMS = FRAMES + 2  # with those of the argument and the dictionary
 
 
 class Running(unittest.TestCase):
@@ -26,7 +26,7 @@ class Running(unittest.TestCase):
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
 
     def capture(self, mode, *options):
-        """The dump, and the processes that never pause, by name."""
+        """The dump, and the spinning processes by name."""
         dump = self.scratch / f"{mode}.beamdump"
         tools.capture(self.node, dump, "--force", "--mode", mode, "--binary-bytes", "all", *options)
         checked = Checked(dump)
@@ -37,7 +37,7 @@ class Running(unittest.TestCase):
         return dump, checked, restless
 
     def check(self, mode, captures=CAPTURES):
-        """How many spinning processes were captured, and how many not."""
+        """The numbers of spinning processes that were captured and that were not."""
         captured = void = 0
         for _ in range(captures):
             dump, checked, restless = self.capture(mode)
@@ -51,7 +51,7 @@ class Running(unittest.TestCase):
             void += len(spinning) - len(whole)
             for process in whole:
                 self.spinner(dump, process)
-            # A spinner in invariant/1, on its way to the next term, has no argument that is one.
+            # In invariant/1, before its next term, a spinning process has no such argument.
             self.assertLessEqual(checked.terms, len(whole) * SPINNERS_TERMS + 2 * len(DIRTY))
             self.assertGreaterEqual(checked.terms,
                                     len(whole) * (SPINNERS_TERMS - 1) + 2 * len(DIRTY))
@@ -79,12 +79,12 @@ class Running(unittest.TestCase):
         self.assertGreater(captured, void)
 
     def test_freeze(self):
-        """All depends on one stop."""
+        """There is only one stop."""
         captured, _ = self.check("freeze", max(CAPTURES, 10))
         self.assertGreater(captured, 0)
 
     def test_live(self):
-        """They are captured only where another process happens to have been let run: one in six."""
+        """They are captured only if another process happens to run in their place: one in six."""
         _, void = self.check("live")
         self.assertGreater(void, 0)
 

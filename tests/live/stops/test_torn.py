@@ -19,7 +19,7 @@ CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "4"))
 LEAST_CONSISTENT = 0.99
 WORKERS = 400
 MOST_UNPROVEN = 30
-LEAST_TERMS = 300  # of a capture: else the check looked at nothing
+LEAST_TERMS = 300  # of a capture; fewer would show nothing
 
 
 class Torn(unittest.TestCase):
@@ -37,7 +37,7 @@ class Torn(unittest.TestCase):
             yield dump
 
     def check(self, mode, *options):
-        """All captures of a mode; the smallest share of consistent processes."""
+        """Checks all captures of a mode. Returns the smallest share of consistent processes."""
         shares, terms, void = [], 0, {}
         for dump in self.captures(mode, *options):
             found = Checked(dump)

@@ -27,7 +27,7 @@ TWINS = int(os.environ.get("BEAMDUMP_TWINS", "20"))
 KILL_STRIDE = int(os.environ.get("BEAMDUMP_KILL_STRIDE", "5"))
 DRIVER = PROGRAMS / "twin_driver"
 KEEPER = PROGRAMS / "registers_keeper"
-UNSHARED_KIB = 1024  # what else a node at rest may allocate meanwhile
+UNSHARED_KIB = 1024  # other allocations of a node at rest
 
 
 def run(*command):
@@ -46,7 +46,7 @@ def exists(pid):
 
 
 def memory_kib(pid):
-    """By smaps_rollup: the proportional share, and what only this process has and changed."""
+    """From smaps_rollup: the proportional share, and private dirty memory."""
     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
     return [int(re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)[1])
             for name in ("Pss", "Private_Dirty")]
@@ -59,7 +59,7 @@ class OfANodeAtRest(unittest.TestCase):
         cls.addClassCleanup(cls.node.stop)
 
     def resident_at_rest(self, process, still=4, seconds=60):
-        """In KiB, once it has changed by less than a hundredth in the last seconds."""
+        """In KiB, as soon as it changes by less than a hundredth in some seconds."""
         deadline = time.monotonic() + seconds
         last = process.resident_kib()
         since = time.monotonic()
@@ -73,7 +73,7 @@ class OfANodeAtRest(unittest.TestCase):
 
     def test_only_what_the_node_writes_to_is_copied(self):
         process = Process(self.node.pid)
-        # What its making left over is given back to the system later, and is the twin's alone then.
+        # Memory left over from its start is returned to the system later, and then belongs only to the twin.
         resident = self.resident_at_rest(process)
         children = set(process.shape()["children"])
         before, _ = memory_kib(self.node.pid)
@@ -81,7 +81,7 @@ class OfANodeAtRest(unittest.TestCase):
                                "--hold-ms", "2000"], stdout=subprocess.PIPE, text=True) as driver:
             self.assertTrue(eventually(lambda: set(process.shape()["children"]) - children, 10))
             (twin,) = set(process.shape()["children"]) - children
-            # All of it is read first, and once more later.
+            # All of it is read before, and again later.
             time.sleep(1.5)
             node_share, _ = memory_kib(self.node.pid)
             twin_share, copied = memory_kib(twin)
@@ -104,7 +104,7 @@ class OfANode(unittest.TestCase):
         cls.addClassCleanup(cls.node.stop)
         cls.process = Process(cls.node.pid)
         cls.signals = 0
-        # Once, so that what a first time costs is there: pages of code and of a stack.
+        # Once before, so that pages of code and of a stack are present.
         objects(run(DRIVER, cls.node.pid))
         cls.before = cls.process.shape()
 
@@ -145,7 +145,7 @@ class OfANode(unittest.TestCase):
             print(f"{name}: median {values[len(values) // 2]}, longest {values[-1]}")
         print(f"bare fork of as much memory: {fork}", flush=True)
         third = max(1, TWINS // 3)
-        # Its heaps come and go; a leak of a page table or a stack each time would not go.
+        # Its heaps come and go; a page table or a stack leaked each time would stay.
         self.assertLess(min(resident[-third:]), max(resident[:third]) * 1.1 + 4096)
 
     def test_maker_ends_without_removing(self):
@@ -202,14 +202,14 @@ class OfANode(unittest.TestCase):
 
 
 def objects_of_kill(result):
-    """The last line is kill_at_syscall's; before it is what the driver said."""
+    """The last line is from kill_at_syscall; the lines before are from the driver."""
     if result.returncode != 0:
         raise AssertionError(f"exit status {result.returncode}: {result.stderr}")
     return [json.loads(result.stdout.splitlines()[-1])]
 
 
 def injection_steps():
-    """How far each party may have come. The borrowed thread runs 6 instructions, the third of which
+    """How far each of them may have come. The borrowed thread runs 6 instructions, the third of which
     makes the reaper; that runs 7, the fourth of which makes the twin, and waits; the twin runs 7
     and ends at the next; then the reaper runs 4 more and ends at the next."""
     for borrowed in range(7):
@@ -289,7 +289,7 @@ class OfASmallProcess(unittest.TestCase):
         twins = twins_of(keeper.pid)
         self.assertEqual(len(twins), 1)
         keeper.kill()
-        self.assertEqual(keeper.stdout.read(), "")  # the pipe's end, although the maker holds on
+        self.assertEqual(keeper.stdout.read(), "")  # the pipe ends, although the maker still holds it
         self.assertIsNone(maker.poll())
         _, told = maker.communicate()
         self.assertEqual(maker.returncode, 1)
@@ -299,7 +299,7 @@ class OfASmallProcess(unittest.TestCase):
     def test_its_descriptors_are_the_node_s_own(self):
         keeper, _ = self.start()
         maker = subprocess.Popen(self.driver(keeper, "--hold-ms", 500), stdout=subprocess.DEVNULL)
-        # The thread that waits for the twin is there a moment before the twin.
+        # The thread that waits for the twin exists before the twin does.
         self.assertTrue(eventually(lambda: twins_of(keeper.pid), 5))
         (twin,) = twins_of(keeper.pid)
         self.assertEqual(os.listdir(f"/proc/{twin}/fd"), os.listdir(f"/proc/{keeper.pid}/fd"))

@@ -22,7 +22,7 @@ from support.watched import entries, eventually, state, states
 
 MODES = ("auto", "snapshot")
 MAX_PAUSE_MS = 50
-# The machine of a test may be busy; a flush that is waited for takes eight seconds and more.
+# A test machine may be busy; waiting for the flush would take eight seconds and more.
 FELT_BESIDE_US = 1_000_000
 CLOSED_SECONDS = 0.1
 
@@ -74,7 +74,7 @@ class SlowFlush(unittest.TestCase):
                     if process.get("registered_name") == "restless"]
                 self.assertNotIn("void_reason", large, ended.diagnostics)
         self.assertEqual(node.ask("ping"), "pong")
-        # For the node to end.
+        # Seconds for the node to end.
         slow.end()
 
     def test_never_answered(self):
@@ -85,7 +85,7 @@ class SlowFlush(unittest.TestCase):
 
 
 class SlowFork(unittest.TestCase):
-    """A kernel that takes seconds for the fork."""
+    """The kernel takes seconds for the fork."""
 
     def test_it_is_given_up(self):
         scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -115,7 +115,7 @@ class SlowFork(unittest.TestCase):
                     tools.expect(ended, 1)
                 self.assertFalse({"t", "T"} & states(node.pid))
                 self.assertEqual(node.ask("ping"), "pong")
-                # The kernel is not done with it yet.
+                # The kernel is still working on it.
                 self.assertTrue(eventually(lambda: entries(node.pid) == before, 10),
                                 f"{before}\n{entries(node.pid)}")
 
@@ -145,7 +145,7 @@ class EndsWithItsNode(unittest.TestCase):
             return int(new.pop()) if new else None
 
         self.assertTrue(eventually(twin, 5))
-        # Until it is held for good: it asks for its end with the node before.
+        # Until it is stopped for good: before, it has asked to end with the node.
         self.assertTrue(eventually(lambda: self.system_call(twin()) == "157", 5))
         return driver, twin()
 
@@ -157,7 +157,7 @@ class EndsWithItsNode(unittest.TestCase):
             return None
 
     def closed_after(self, connection):
-        """Seconds from the kill on."""
+        """Seconds since the kill."""
         self.assertEqual(select.select([connection], [], [], 0), ([], [], []))
         begin = time.monotonic()
         os.kill(self.node.pid, signal.SIGKILL)
@@ -171,7 +171,7 @@ class EndsWithItsNode(unittest.TestCase):
         except ConnectionRefusedError:
             return True
         except ConnectionResetError:
-            pass  # it was taken, and closed at that moment
+            pass  # it was accepted, and closed at once
         return False
 
     def check(self, done_to_writer):
@@ -182,7 +182,7 @@ class EndsWithItsNode(unittest.TestCase):
         print(f"{self._testMethodName}: closed after {seconds * 1000:.1f} ms", flush=True)
         self.assertLess(seconds, CLOSED_SECONDS)
         self.assertTrue(eventually(self.refused), "its port is still listened on")
-        # A zombie has nothing open.
+        # A zombie has no open files.
         self.assertTrue(eventually(lambda: state(twin) in (None, "Z")))
 
     def test_writer_goes_on(self):

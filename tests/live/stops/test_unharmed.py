@@ -18,7 +18,7 @@ CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "5"))
 MODES = ("live", "auto", "snapshot", "freeze")
 KINDS = ("message", "timer", "tcp", "port", "nif")
 LEAST_EXCHANGES = 20
-# The writer uses the processors that the node uses: what waits for one is late without any stop.
+# Writer and node share the processors: exchanges may be late without a stop.
 MOST_LATE_US = 1_000_000
 MOST_GROWTH_KIB = 8 * 1024
 ALONE_SECONDS = 5
@@ -39,7 +39,7 @@ class Unharmed(unittest.TestCase):
         return json.loads(self.node.ask("steady report"))
 
     def captures(self, mode):
-        """Some captures: how many, and the longest stop of all in microseconds."""
+        """Makes captures. Returns their number and the longest stop in microseconds."""
         longest = number = 0
         end = time.monotonic() + LEAST_SECONDS
         while number < CAPTURES or time.monotonic() < end:
@@ -54,7 +54,7 @@ class Unharmed(unittest.TestCase):
         self.node.ask("steady reset")
         time.sleep(ALONE_SECONDS)
         reports = {"alone": (self.report(), 0, 0)}
-        self.captures("freeze")  # what the first capture of a node may leave: touched page tables
+        self.captures("freeze")  # the first capture of a node may leave touched page tables
         resident = self.node.status_field("VmRSS")
         for mode in MODES:
             self.node.ask("steady reset")
@@ -74,7 +74,7 @@ class Unharmed(unittest.TestCase):
         self.assertEqual(self.node.stopped_threads(), [])
 
     def show(self, reports, grown):
-        """The histograms side by side: exchanges that took less than 2^n microseconds, in percent."""
+        """Prints the histograms side by side: exchanges shorter than 2^n microseconds, in percent."""
         counts = ", ".join(f"{count} {mode}" for mode, (_, count, _) in reports.items() if count)
         print(f"captures: {counts}; the node grew by {grown} KiB")
         for kind in KINDS:
