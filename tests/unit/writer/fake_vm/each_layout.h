@@ -20,13 +20,13 @@ class EachLayout : public ::testing::TestWithParam<std::string> {
 /// The same, on a node that was located.
 class OnStandardNode : public EachLayout {
   protected:
-    /// After a change: what was read before is not held any longer.
+    /// Call after a change: drops what was read before.
     beam::Vm& fresh() {
         vm->forget();
         return *vm;
     }
     beam::CodeLookup code() { return beam::CodeLookup::read(fresh()).value(); }
-    /// What the reader makes of a process.
+    /// The process as the reader reads it.
     Result<beam::ProcessView> decode(const FakeProcess& process) {
         auto lookup = code();
         auto reader = beam::ProcessReader::open(*vm, lookup).value();

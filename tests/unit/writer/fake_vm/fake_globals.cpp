@@ -1,5 +1,5 @@
-// The parts of a fake VM that every node has before any Erlang code: empty tables, schedulers, what
-// the JIT told debuggers, the version.
+// The parts of a fake VM that every node has before any Erlang code: empty tables, schedulers, the
+// JIT's entries for debuggers, the version.
 
 #include "fake_vm/fake_vm.h"
 #include "fake_vm/jit_contents.h"
@@ -118,7 +118,7 @@ void FakeVm::make_schedulers() {
     const auto each = bytes("ErtsAlignedSchedulerData");
     for (std::size_t type = 0; type < arrays.size(); ++type) {
         const auto count = type + 1;
-        // The member behind the last one is none: it is mapped, and empty.
+        // The memory after the last member is mapped and empty.
         const auto array = heap.place((count + 1) * each, kCacheLine);
         for (std::size_t member = 0; member < count; ++member) {
             auto scheduler = at("ErtsAlignedSchedulerData", array + member * each);
@@ -136,7 +136,7 @@ void FakeVm::make_schedulers() {
         }
         global_word(arrays.at(type), array);
         globals_.schedulers = type == 0 ? array : globals_.schedulers;
-        // Not in a stripped executable's data, where the arrays are what counts.
+        // Not in a stripped executable's data, where the arrays are searched for.
         symbols_[numbers.at(type)] = heap.place_words({count});
     }
 }

@@ -8,7 +8,7 @@
 
 namespace beamdump::test {
 
-/// What an executable's file says of how it is loaded.
+/// How an executable is loaded.
 struct ImagePlan {
     std::vector<memory::AddressRange> read_only;
     std::vector<memory::AddressRange> writable;

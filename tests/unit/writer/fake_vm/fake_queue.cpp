@@ -100,7 +100,7 @@ FakeStruct add_signal(FakeVm& vm, FakeProcess& process, FakeQueue queue, std::ui
 
 FakeStruct count_before_signals(FakeVm& vm, FakeStruct queue, const std::string& prefix,
                                 const std::vector<std::uint64_t>& messages) {
-    // Each is found through the place of the pointer to it.
+    // Each is found through the address of the pointer to it.
     std::vector<Address> places;
     std::vector<FakeStruct> signals;
     for (const auto number : messages) {

@@ -17,7 +17,7 @@ FakeStruct add_message(FakeVm& vm, FakeProcess& process, FakeQueue queue, std::u
 /// A message whose fragment is in its own block.
 FakeStruct add_combined_message(FakeVm& vm, FakeProcess& process, FakeQueue queue,
                                 const std::vector<std::uint64_t>& words);
-/// A message of another node that was not decoded: its parts' bytes, and the atoms of its cache.
+/// An undecoded message of another node: the bytes of its parts, and its cached atoms.
 FakeStruct add_external_message(FakeVm& vm, FakeProcess& process, FakeQueue queue,
                                 const std::vector<std::string>& parts,
                                 const std::vector<std::uint64_t>& atoms);

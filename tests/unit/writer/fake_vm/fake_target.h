@@ -14,13 +14,13 @@ namespace beamdump::test {
 /// a file that the test wrote. Non-owning: `memory` must outlive it.
 class FakeTarget final : public target::Target {
   public:
-    /// What a process says of itself beside its memory.
+    /// Facts of a process besides its memory.
     struct About {
         std::vector<std::string> arguments;
         std::vector<std::string> environment;
         bool swapped = false;  ///< some of its pages are not present
         bool alive = true;
-        /// None: as a core, which does not say it.
+        /// None: unknown, as in a core.
         std::optional<std::vector<target::MappingUse>> mapping_use;
     };
 
@@ -58,7 +58,7 @@ class FakeTarget final : public target::Target {
     static constexpr std::int64_t kBootUs = 1'700'000'000'000'000;
 
   private:
-    /// Of no process: beyond the kernel's limit for process ids.
+    /// Above the kernel's limit, so that no process has it.
     static constexpr pid_t kPid = 0x7fff0000;
 
     FakeMemory& memory_;

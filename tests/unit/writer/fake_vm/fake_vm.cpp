@@ -76,7 +76,7 @@ std::unique_ptr<target::Target> FakeVm::open(Symbols symbols) {
         mapping.executable = arena == &code;
         present.push_back(arena->range());
     }
-    // Of the literals' range little is ever touched.
+    // Only a small part of the literals' range is ever touched.
     present.back().end = (literals.next() + kPage) / kPage * kPage;
     auto all = target::Mappings::of(std::move(mappings));
     return std::make_unique<FakeTarget>(memory, make_image(plan), all.value(), std::move(present),
@@ -147,7 +147,7 @@ std::uint64_t FakeVm::atom(std::string_view text) {
     if (entry.has("name")) {
         entry.set("name", heap.place_text(text));
     } else {
-        // A binary on the literals' heap, as far as it may be so long; else a part of a Binary.
+        // A binary on the literals' heap if it may be that long; else a part of a Binary.
         constexpr std::size_t kLongest = 64;
         if (text.size() <= kLongest) {
             const auto words = (text.size() + 7) / 8;

@@ -28,8 +28,8 @@ struct FakeModule {
     std::vector<Address> functions;  ///< where each function's code begins
 };
 
-/// The address space of a node that exists in a test only, built through a layout of the program:
-/// it follows a release as far as its layout does. It has all tables of the runtime, its own node
+/// The address space of a node that exists only in a test, built with one of the program's layouts:
+/// it matches a release as far as the layout does. It has all tables of the runtime, its own node
 /// and atoms from the start; the rest is added (see also fake_process.h, fake_queue.h,
 /// fake_relations.h, standard_node.h). Building mistakes throw.
 class FakeVm {
@@ -54,7 +54,7 @@ class FakeVm {
     [[nodiscard]] bool has(std::string_view structure) const;
     [[nodiscard]] std::uint32_t bytes(const std::string& structure) const;
 
-    /// A structure of zeros on the heap, with so many bytes behind it.
+    /// A structure of zeros on the heap, with that many bytes after it.
     FakeStruct make(const std::string& structure, std::size_t more = 0);
     [[nodiscard]] FakeStruct at(const std::string& structure, Address address);
 
@@ -62,7 +62,7 @@ class FakeVm {
     [[nodiscard]] std::uint32_t atom_index(std::string_view text) { return index_of(atom(text)); }
     [[nodiscard]] std::uint64_t pid(std::uint32_t slot) const;
     [[nodiscard]] std::uint64_t small(std::int64_t value) const;
-    /// A header word: so many words follow.
+    /// A header word for that many words after it.
     [[nodiscard]] std::uint64_t header(std::uint64_t words, std::uint64_t subtag) const;
 
     void register_name(std::string_view name, Address process);

@@ -9,7 +9,7 @@
 
 namespace beamdump::test {
 
-/// A small node that has one of each thing that every node has: code with lines and literals, funs,
+/// A small node with one of everything that each node has: code with lines and literals, funs,
 /// catches, a remote node; `init`, `auth` with the cookies, and a worker with a dictionary, terms
 /// of all kinds that lead off its heap, links, monitors, messages and fragments.
 struct StandardNode {

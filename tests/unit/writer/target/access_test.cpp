@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// A user's attempt on another program of his own.
+/// A user reads another program of the same user.
 AccessFacts own_process() {
     AccessFacts facts;
     facts.pid = 123;

@@ -44,7 +44,7 @@ class DebugFile : public ::testing::Test {
     }
 
     ElfImage image_ = ElfImage::open(kOwnProgram, kBias).value();
-    // Of this process alone: the tests run at the same time, each in a process of its own.
+    // Unique to this process: tests run in parallel, each in its own process.
     fs::path root_ =
         fs::path(::testing::TempDir()) / fmt::format("beamdump_debug_file.{}", ::getpid());
 };
@@ -67,7 +67,7 @@ TEST_F(DebugFile, ThatIsNoFileIsNone) {
     EXPECT_FALSE(found());
 }
 
-/// Of a program that was stripped, by the name that it says its symbols' file has.
+/// For a stripped program, by the name of its debug file that the program contains.
 class DebugLink : public DebugFile {
   protected:
     static constexpr auto kLinkMarker = "beamdump_debug_link_marker";

@@ -63,7 +63,7 @@ TEST(ElfImage, RefusesWhatIsNoExecutable) {
 }
 
 TEST(VmImage, ThisProgramIsNoVm) {
-    // Although it links the code that looks for the VM's strings.
+    // Although it links the code that searches for the VM's strings.
     EXPECT_FALSE(is_vm(ElfImage::open(kSelf, 0).value(), kSelf));
     EXPECT_FALSE(runs_vm(::getpid()));
 }

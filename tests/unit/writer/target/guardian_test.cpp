@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kShortNs = 20'000'000;
 
-/// What a process that is watched over tells of itself.
+/// What the guarded process reports.
 struct Told {
     std::atomic<pid_t> guardian = 0;
     std::atomic<bool> held = false;
@@ -26,7 +26,7 @@ struct Told {
 
 class Guarded : public testing::Test {
   protected:
-    /// `body` in a process with a guardian; what it tells is in told().
+    /// Runs `body` in a process with a guardian; its report is in told().
     static std::function<void()> guarded(Told& told, std::function<void(StopTracker&)> body) {
         return [&told, body = std::move(body)] {
             const auto guardian = Guardian::start().value();
@@ -55,7 +55,7 @@ class Guarded : public testing::Test {
     Told* told_ = new (page_.data()) Told();
 };
 
-/// A process that runs `body` and is reaped in the end; unlike ChildProcess not waited for.
+/// A process that runs `body` and is reaped at the end; unlike ChildProcess, nothing waits for it.
 class Running {
   public:
     explicit Running(const std::function<void()>& body) : pid_(::fork()) {

@@ -24,7 +24,7 @@ Error refusal(pid_t pid) {
 
 constexpr uid_t kNobody = 65534;
 
-/// What opening `pid` says to user nobody; runs in a child that becomes that user.
+/// The error for user nobody when opening `pid`; runs in a child that becomes that user.
 Error refusal_as_nobody(pid_t pid) {
     auto* shared = static_cast<char*>(
         ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));

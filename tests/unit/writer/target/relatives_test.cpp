@@ -36,7 +36,7 @@ TEST(Relatives, NotThemselvesNorTheirSiblings) {
 }
 
 TEST(Relatives, EndOnACircle) {
-    // Possible where pids were used again while /proc was read.
+    // Possible if pids were reused while /proc was read.
     const Parents circle{{5, 6}, {6, 5}};
     EXPECT_FALSE(find_relative(5, circle, [](pid_t) { return false; }));
 }

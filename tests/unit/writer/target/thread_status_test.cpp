@@ -24,7 +24,7 @@ struct Shared {
 
 Shared* shared_with_child = nullptr;  // for the signal handler
 
-/// A child that counts SIGUSR1, and that anyone may trace.
+/// A child that counts SIGUSR1 and that any process may trace.
 class ThreadStatusTest : public ::testing::Test {
   protected:
     ThreadStatusTest()
@@ -41,7 +41,7 @@ class ThreadStatusTest : public ::testing::Test {
         ::munmap(shared_, sizeof(Shared));
     }
 
-    /// Stops the child on its way to handling a signal; what two looks show.
+    /// Stops the child on its way to handling a signal; the two states seen.
     [[nodiscard]] bool stops_for_signal() const {
         if (::ptrace(PTRACE_SEIZE, child_->pid(), nullptr, nullptr) != 0 ||
             ::kill(child_->pid(), SIGUSR1) != 0) {

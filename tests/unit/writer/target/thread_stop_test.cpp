@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 constexpr std::size_t kThreads = 20;
 
-/// Memory that the child's threads count in, and we look at.
+/// Shared memory in which the child's threads count.
 struct Counters {
     std::array<std::atomic<std::uint64_t>, kThreads> counts;
     std::atomic<std::uint64_t> signals;
@@ -105,12 +105,12 @@ class ThreadStopTest : public ::testing::Test {
         }
         return true;
     }
-    /// All threads count on from what they have counted.
+    /// All threads continue to count.
     [[nodiscard]] bool runs() const {
         const auto before = counts();
         return eventually([&] { return all_advance_from(before); });
     }
-    /// None counts.
+    /// No thread counts.
     [[nodiscard]] bool stands() const {
         const auto before = counts();
         ::usleep(50000);
@@ -317,7 +317,7 @@ TEST_F(ThreadStopTest, ATargetKilledMeanwhileIsReapedByItsParent) {
     ASSERT_TRUE(stop);
     ::kill(child_.pid(), SIGKILL);
     stop->resume();
-    // It is our child too, so the end that was reaped for the tracer was the whole of it.
+    // It is also this process's child, so the tracer's wait has reaped it completely.
     EXPECT_TRUE(eventually([&] { return !process_facts(child_.pid()); }));
 }
 

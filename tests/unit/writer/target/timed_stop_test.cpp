@@ -51,7 +51,7 @@ TEST(TimedStop, EndsByItselfWhateverItsOwnerWaitsFor) {
     EXPECT_EQ(stop->end().threads, 1U);
 }
 
-/// The best of a few, as a busy machine may wake its keeper late.
+/// The shortest of a few, as a busy machine may wake the guardian late.
 TEST(TimedStop, KeepsWithinItsTimeWithResuming) {
     constexpr auto kLongest = 40ms;
     std::int64_t shortest = std::chrono::nanoseconds(1h).count();
@@ -99,7 +99,7 @@ TEST(TimedStop, EndsWhenItIsCutShort) {
     EXPECT_GE(stops.costs().front().length_ns, 20'000'000);
 }
 
-/// A process whose first thread is in uninterruptible sleep (vfork) until told otherwise.
+/// A process whose first thread is in uninterruptible sleep (vfork) until it is released.
 class Hanging {
   public:
     Hanging() : child_([this] { hang(); }) {
@@ -139,13 +139,13 @@ TEST(TimedStop, AStopThatCannotBeCompletedIsUndoneInTime) {
     EXPECT_FALSE(stands(process.pid()));
     ASSERT_EQ(stops.costs().size(), 1U);
     EXPECT_GE(stops.costs().front().length_ns, 30'000'000);
-    // Nothing waits for the thread when it wakes: we are still here, but are its tracer no more.
+    // Nothing waits for the thread when it wakes: this process exists, but traces it no longer.
     process.wake();
     for (int i = 0; i < 1000 && !process.woke(); ++i) {
         std::this_thread::sleep_for(1ms);
     }
     EXPECT_TRUE(process.woke());
-    // And the next stop is not kept from beginning.
+    // The next stop can begin.
     EXPECT_TRUE(TimedStop::begin(process.pid(), {.stops = &stops}));
 }
 

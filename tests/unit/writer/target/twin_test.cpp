@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 constexpr std::uint64_t kBefore = 0x1111;
 constexpr std::uint64_t kAfter = 0x2222;
 
-/// What the child shows and is told through shared memory.
+/// The shared memory between test and child.
 struct Shared {
     std::atomic<std::uint64_t> private_address;
     std::atomic<bool> change;
@@ -152,7 +152,7 @@ TEST_F(TwinTest, IsGivenUpWhenTooLittleIsLeft) {
     limits_.floor_bytes = std::uint64_t{1} << 60U;
     auto twin = Twin::make(child_->pid(), limits_);
     ASSERT_TRUE(twin) << twin.error().message;
-    // By itself, while nobody asks.
+    // Without a request.
     for (int i = 0; i < 10000 && !process_facts(twin->pid())->dead(); ++i) {
         ::usleep(1000);
     }
