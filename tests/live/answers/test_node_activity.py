@@ -16,6 +16,8 @@ PORTS = ("port", "name", "connected", "registered_name", "input", "output", "que
 # Ticks change these for a connection between nodes.
 MOVING = ("input", "output", "queue")
 CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "1"))
+# One capture may meet all of them erased.
+MOST_ROUNDS = CAPTURES + 9
 MANY_BUSY = 1000
 MOST_OF_A_RULE = 3
 PARTS = ("max", "high", "normal", "low", "ports")
@@ -92,7 +94,9 @@ class PersistentTerms(Activity):
 
     def none_is_torn(self, node):
         seen = missed = 0
-        for _ in range(CAPTURES):
+        for captured in range(MOST_ROUNDS):
+            if captured >= CAPTURES and seen > CAPTURES:
+                break
             for mode in ("live", "snapshot", "freeze"):
                 dump = self.scratch / f"{mode}.beamdump"
                 tools.capture(node, dump, "--force", "--mode", mode)
@@ -101,7 +105,7 @@ class PersistentTerms(Activity):
                 for term in answer["terms"]:
                     numbers = sorted(set(re.findall(r"\d+", term["value"])))
                     self.assertEqual((len(numbers), term["value"].count(",")), (1, 300),
-                                     f"{mode}: {numbers} {term['key']} {re.sub('(1073[0-9]*,)+', '', term['value'])}")
+                                     f"{mode}: {numbers} {term['key']}")
                 seen += len(answer["terms"])
                 missed += sum(why for name, why in answer["missing"].items() if name != "left_out")
         self.assertGreater(seen, CAPTURES)
@@ -175,14 +179,17 @@ class Schedulers(Activity):
                                  key=lambda row: row["scheduler"])],
                          list(range(1, said["schedulers"] + said["dirty_cpu_schedulers"] +
                                     said["dirty_io_schedulers"] + 1)))
-        self.assertEqual([len([row for row in rows if row["online"]])
-                          for rows in (normal, dirty_cpu, found["dirty_io"])],
-                         [said["schedulers_online"], said["dirty_cpu_schedulers_online"],
-                          said["dirty_io_schedulers"]])
+        for rows, number in ((normal, said["schedulers_online"]),
+                             (dirty_cpu, said["dirty_cpu_schedulers_online"]),
+                             (found["dirty_io"], said["dirty_io_schedulers"])):
+            online = [row.get("online") for row in rows]
+            # A scheduler that changes its process at each read has no facts in a live capture.
+            self.assertEqual(online.count(None) if mode != "auto" else 0, 0)
+            self.assertIn(number, range(online.count(True), len(rows) - online.count(False) + 1))
         for kind in ("dirty_cpu_queue", "dirty_io_queue"):
             self.assertEqual([row["queue"] for row in found[kind]], [said[kind]])
-        running = [row for row in normal if row["state"] == "running"]
-        dirty = [row for row in dirty_cpu if row["state"] == "running"]
+        running = [row for row in normal if row.get("state") == "running"]
+        dirty = [row for row in dirty_cpu if row.get("state") == "running"]
         print(f"{mode}: {len(running)} running, queues "
               f"{[row.get('queue') for row in normal]}, the node says {said}", flush=True)
         return found, running, dirty

@@ -101,7 +101,7 @@ class LayoutCheck(unittest.TestCase):
         executable = os.readlink(f"/proc/{self.node.pid}/exe")
         options = []
         if os.environ.get("BEAMDUMP_OTP"):
-            # The path on this machine of the program of a node below another root: its core has the path there.
+            # The program of a node below another root: its core has the path inside that root.
             (executable,) = erlang_directory().glob("erts-*/bin/beam.smp")
             options = ["--exe", executable]
         core = gcore(self.node, self.scratch)
