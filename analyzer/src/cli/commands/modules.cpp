@@ -53,7 +53,8 @@ class ModulesCommand final : public Command {
         Outcome outcome =
             report->read ? report_processes_read(invocation, *report->read) : Outcome{};
         if (report->no_applications) {
-            invocation.report("missing from the answer: applications: " + *report->no_applications);
+            invocation.report("missing from the answer: applications: " +
+                              report->no_applications->message);
             outcome.incomplete = true;
         }
         return outcome;

@@ -166,12 +166,14 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         auto& known = valid[{instance.code_start, instance.instance}];
         known = known == nullptr || known->offset < instance.offset ? &instance : known;
     }
-    auto applications = module_applications(dump);
-    if (!applications) {
-        if (applications.error().code != ErrorCode::kNotFound) {
-            report.no_applications = std::move(applications.error().message);
+    ModuleApplications applications;
+    // The text of a crash dump has no rows of tables.
+    if (options.applications && !report.of_crash_dump) {
+        if (auto found = module_applications(dump)) {
+            applications = std::move(*found);
+        } else if (found.error().code != ErrorCode::kNotFound) {
+            report.no_applications = std::move(found.error());
         }
-        applications.emplace();
     }
     // A crash dump has no attributes.
     const auto versions = ModuleVersions::open(dump);
@@ -189,7 +191,7 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
             return wrap("reading a module", std::move(module.error()));
         }
         ModuleLine line =
-            line_of(dump, *module, versions ? versions->get() : nullptr, *applications);
+            line_of(dump, *module, versions ? versions->get() : nullptr, applications);
         if (!contains_all(line.name, options.filters)) {
             continue;
         }

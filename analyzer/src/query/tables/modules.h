@@ -25,6 +25,7 @@ struct ModulesOptions {
     bool old = false;                  ///< only old instances
     bool users = false;                ///< find the processes that run old code
     bool sensitive = false;            ///< ... also those flagged sensitive
+    bool applications = true;          ///< find the applications that they belong to
     ReadProgress progress = {};        ///< of looking for users
     /// Users are looked for among these rows of the index of processes only.
     std::optional<std::vector<std::uint64_t>> rows = {};
@@ -64,7 +65,7 @@ struct ModuleReport {
     std::optional<std::uint64_t> literal_bytes;
     std::vector<ModuleLine> modules;
     /// Why applications are missing, though the dump has rows of their table.
-    std::optional<std::string> no_applications;
+    std::optional<Error> no_applications;
     std::optional<ProcessesRead> read;  ///< where users were asked for
 };
 

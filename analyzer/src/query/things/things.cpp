@@ -215,6 +215,9 @@ class Things {
         if (!answer) {
             return {};
         }
+        if (answer->no_applications) {
+            return std::unexpected(*answer->no_applications);
+        }
         RETURN_IF_ERROR(begin(module_kind(), answer->total));
         for (const auto& line : answer->modules) {
             RETURN_IF_ERROR(visitor_.thing(

@@ -24,6 +24,7 @@ Result<RuleAnswer> old_code_rule(NodeFacts& facts) {
     ModulesOptions query;
     query.limit = 0;
     query.old = query.users = true;
+    query.applications = false;
     query.sensitive = facts.options().sensitive;
     query.progress = facts.options().progress;
     if (!facts.full()) {
