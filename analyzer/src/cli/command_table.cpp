@@ -16,6 +16,7 @@ namespace beamdump::cli {
     COMMAND(heap)                  \
     COMMAND(ports)                 \
     COMMAND(schedulers)            \
+    COMMAND(timers)                \
     COMMAND(binaries)              \
     COMMAND(refs)                  \
     COMMAND(search)                \

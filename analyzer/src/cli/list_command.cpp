@@ -12,7 +12,10 @@ namespace {
 
 class ListCommand final : public Command {
   public:
-    explicit ListCommand(const ListSpec& spec) : spec_(spec) { query_.sort = spec.sort; }
+    explicit ListCommand(const ListSpec& spec) : spec_(spec) {
+        query_.sort = spec.sort;
+        query_.counted_by = spec.counted_by;
+    }
 
     [[nodiscard]] Description description() const override { return spec_.description; }
 

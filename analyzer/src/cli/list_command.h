@@ -22,6 +22,7 @@ struct ListSpec {
     /// The rows of a dump, whose file is named.
     Result<query::RowList> (*list)(Dump& dump, const std::string& file,
                                    const query::RowQuery& query) = nullptr;
+    std::string_view counted_by = {};  ///< a column of few different texts: also count by it
 };
 
 std::unique_ptr<Command> make_list_command(const ListSpec& spec);

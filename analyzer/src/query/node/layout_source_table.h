@@ -75,6 +75,14 @@ inline constexpr std::array kSourceGroups = std::to_array<SourceEntry>({
      "@#schedulers ErtsSchedulerData.run_queue ErtsRunQueue.ix ErtsRunQueue.scheduler "
      "ErtsRunQueue.len ErtsRunQueue.procs.prio_info ErtsRunQueue.ports.info "
      "ErtsRunQueueInfo.len"},
+    {"#timers",
+     "ErtsAlignedSchedulerData. ErtsSchedulerData.timer_wheel ErtsSchedulerData.timer_service "
+     "ErtsTimerWheel.slots ErtsTimerWheel.w ErtsTWTimer.tw_tmr ErtsTWheelTimer.next "
+     "ErtsTWheelTimer.prev ErtsTWheelTimer.arg ErtsTWheelTimer.slot ErtsTmrHead.roflgs "
+     "ErtsHLTimerService.time_tree ErtsHLTimer.tree.parent ErtsHLTimer.tree.right "
+     "ErtsHLTimer.tree.left ErtsHLTimer.tree.list_prev ErtsHLTimer.tree.list_next "
+     "ErtsHLTimer.tree.same_time ErtsBifTimer.btm.state ErtsTmrHead.receiver "
+     "TimerOwner.common.timer"},
     {"#allocators",
      "ErtsAllocatorInfo. ErtsAllocatorThrSpec. Allctr. AllctrBlockStats. AllctrCount."},
     {"#carriers", "@#allocators Carrier. CarrierPoolData."},
@@ -275,6 +283,18 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"schedulers.normal", "@#run_queues"},
     {"schedulers.low", "@#run_queues"},
     {"schedulers.ports", "@#run_queues"},
+
+    // timers
+    {"timers.kind", "@#timers"},
+    {"timers.receiver", "@#timers Process.common.id Port.common.id @#atoms"},
+    {"timers.name", "@timers.receiver @registered_name"},
+    {"timers.left_ms",
+     "@#timers ErtsTimerWheel.pos ErtsTWheelTimer.timeout_pos ErtsHLTimer.timeout"},
+    {"timers.orphaned", "@timers.receiver @registered_name @pid"},
+    {"timers.message_words", "@#timers ErtsBifTimer.btm.bp ErlHeapFragment.used_size"},
+    {"timers.reference", "@#timers ErtsBifTimer.btm.refn"},
+    {"timers.scheduler", "@#timers"},
+    {"timers.level", "@#timers"},
 
     // summary and diff
     {"node", "ErlNode.sysname @#atoms"},

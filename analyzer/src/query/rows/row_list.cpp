@@ -65,6 +65,9 @@ Result<RowList> RowList::make(std::span<const Column> columns, const RowQuery& q
         return fail(ErrorCode::kUsage, unknown_value("sort order", query.sort, names_of(columns)));
     }
     RowList list(columns, sort, query.limit);
+    if (!query.counted_by.empty()) {
+        list.counted_by_ = column_of(columns, query.counted_by);
+    }
     for (const std::string& text : query.filters) {
         const auto equals = text.find('=');
         const auto name = std::string_view(text).substr(0, equals);
@@ -110,6 +113,9 @@ void RowList::add(Row row) {
     ++total_;
     if (!matches(row)) {
         return;
+    }
+    if (counted_by_) {
+        ++counts_[cell_text(row[*counted_by_])];
     }
     kept_.push_back({std::move(row), matching_++});
     if (limit_ != 0 && kept_.size() / 2 >= limit_) {

@@ -3,6 +3,8 @@
 #include <libdump/base/error.h>
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +33,7 @@ struct RowQuery {
     std::string sort;                  ///< a column's name
     std::vector<std::string> filters;  ///< TEXT, or COLUMN=TEXT; all must match
     std::uint64_t limit = 20;          ///< 0: all
+    std::string_view counted_by;       ///< a column of few different texts; empty: none
 };
 
 /// Collects the rows that a question asks for. Numbers and flags sort largest first, texts
@@ -47,6 +50,8 @@ class RowList {
     [[nodiscard]] std::span<const Column> columns() const { return columns_; }
     [[nodiscard]] std::uint64_t total() const { return total_; }        ///< rows added
     [[nodiscard]] std::uint64_t matching() const { return matching_; }  ///< that pass the filters
+    /// How many rows that pass the filters have each text in the column to count by.
+    [[nodiscard]] const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
     /// The first `limit` rows, in order.
     [[nodiscard]] std::vector<Row> take();
 
@@ -71,6 +76,8 @@ class RowList {
     std::uint64_t limit_;
     std::vector<Filter> filters_;
     std::vector<Kept> kept_;
+    std::optional<std::size_t> counted_by_;
+    std::map<std::string, std::uint64_t> counts_;
     std::uint64_t total_ = 0;
     std::uint64_t matching_ = 0;
 };

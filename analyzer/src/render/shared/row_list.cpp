@@ -75,6 +75,13 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
     if (!rows.empty()) {
         table.print(output);
     }
+    if (!list.counts().empty()) {
+        std::string counts;
+        for (const auto& [text, count] : list.counts()) {
+            counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_text(count), text);
+        }
+        output.print("{}\n", one_line(counts));
+    }
     if (rows.size() < list.matching()) {
         output.print("{} more; --limit 0 shows all\n", count_text(list.matching() - rows.size()));
     } else if (list.matching() == 0) {
@@ -98,6 +105,12 @@ void rows_and_more_json(Output& output, query::RowList& list, const query::DumpF
             write_cell(json, list.columns()[at].name, row[at]);
         }
     });
+    if (!list.counts().empty()) {
+        write_objects(json, "counts", list.counts(), [&](const auto& counted) {
+            json.member("of", counted.first);
+            json.member("count", counted.second);
+        });
+    }
     more(json);
     json.finish();
 }

@@ -120,12 +120,12 @@ enum class RecordKind : std::uint16_t {
     kEtsTables = 128,
     kEtsRows = 129,
     kPorts = 130,
+    kTimers = 131,
     kScheduler = 135,
     kSystemMemory = 137,
     kAllocator = 140,
 
     // Reserved, so that later versions of the programs need no new major version.
-    kTimers = 131,
     kPersistentTerms = 132,
     kCarriers = 133,
     kBlocks = 134,

@@ -1,0 +1,19 @@
+#include "query/activity/timers.h"
+
+#include "cli/command_table.h"
+#include "cli/list_command.h"
+
+namespace beamdump::cli {
+
+std::unique_ptr<Command> timers_command() {
+    return make_list_command(
+        {.description = {"timers", "List timers and their receivers, the latest timeout first",
+                         "timers node.beamdump --filter kind=message --filter orphaned=true"},
+         .columns = query::timer_columns(),
+         .sort = "left_ms",
+         .texts = {"beamdump.timers/1", "timers", "timers"},
+         .list = query::list_timers,
+         .counted_by = "kind"});
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,235 @@
+#include "query/activity/timers.h"
+
+#include "query/activity/registered_names.h"
+#include "query/node/process_line.h"
+#include "query/node/sections.h"
+
+#include <libdump/base/decimal.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/format/process_name.h>
+#include <libdump/model/owner_id.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+#include <vector>
+
+namespace beamdump::query {
+
+namespace {
+
+/// The columns' places in a row.
+struct Timer {
+    enum Place : std::uint8_t {
+        kKind,
+        kReceiver,
+        kName,
+        kLeft,
+        kOrphaned,
+        kWords,
+        kReference,
+        kScheduler,
+        kLevel,
+        kPlaces
+    };
+};
+
+constexpr std::array<Column, Timer::kPlaces> kTimerColumns = {
+    {{"kind", "KIND"},
+     {"receiver", "RECEIVER"},
+     {"name", "NAME", ColumnKind::kText, true},
+     {"left_ms", "LEFT MS", ColumnKind::kCount},
+     {"orphaned", "ORPHANED", ColumnKind::kFlag},
+     {"message_words", "MESSAGE WORDS", ColumnKind::kCountIfAny},
+     {"reference", "REFERENCE"},
+     {"scheduler", "SCHEDULER", ColumnKind::kId},
+     {"level", ""}}};
+
+constexpr std::array<std::string_view, 4> kTimerKinds = {"unknown", "message", "receive", "port"};
+
+/// Who receives messages: pids and registered names of the dump's processes.
+class Receivers {
+  public:
+    static Result<Receivers> read(Dump& dump) {
+        constexpr std::array kAsked = {records::PROCESS_COLUMN_OWNER_ID,
+                                       records::PROCESS_COLUMN_REGISTERED_NAME};
+        Receivers receivers;
+        RETURN_IF_ERROR(
+            dump.processes().visit(kAsked, [&](std::uint64_t, ProcessIndex::Values values) {
+                if (values[0]) {
+                    receivers.pids_.push_back(*values[0]);
+                }
+                if (values[1]) {
+                    const auto atom = static_cast<std::uint32_t>(*values[1]);
+                    receivers.names_.insert(atom_text(dump, atom));
+                    if (values[0]) {
+                        receivers.by_pid_.emplace(pid_text(*values[0]), atom_text(dump, atom));
+                    }
+                }
+                return true;
+            }));
+        std::ranges::sort(receivers.pids_);
+        return receivers;
+    }
+
+    [[nodiscard]] bool has(std::uint64_t owner_id) const {
+        return std::ranges::binary_search(pids_, owner_id);
+    }
+    [[nodiscard]] bool has_name(const std::string& name) const { return names_.contains(name); }
+    [[nodiscard]] Cell name_of(const std::string& pid) const {
+        const auto found = by_pid_.find(pid);
+        return found == by_pid_.end() ? Cell() : Cell(found->second);
+    }
+
+  private:
+    std::vector<std::uint64_t> pids_;  // sorted
+    std::unordered_set<std::string> names_;
+    std::unordered_map<std::string, std::string> by_pid_;
+};
+
+Result<void> visit_pages(Dump& dump, const std::function<void(const records::Timers&)>& visit) {
+    for (const auto offset : dump.trailer().timers_offset()) {
+        ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Timers>(
+                                              offset, format::RecordKind::kTimers));
+        visit(page);
+    }
+    return {};
+}
+
+/// When the node last looked for timeouts, on the clock of the timers' own positions: an idle
+/// scheduler does not, so the latest is the nearest to the time of the capture.
+Result<std::optional<std::int64_t>> latest_position(Dump& dump) {
+    std::optional<std::int64_t> latest;
+    RETURN_IF_ERROR(visit_pages(dump, [&](const records::Timers& page) {
+        for (const auto& wheel : page.wheel()) {
+            if (wheel.has_position()) {
+                latest = std::max(latest.value_or(wheel.position()), wheel.position());
+            }
+        }
+    }));
+    return latest;
+}
+
+Row row_of(Dump& dump, const records::Timer& timer, std::optional<std::int64_t> now,
+           const Receivers& receivers) {
+    Row row(Timer::kPlaces);
+    const auto kind = static_cast<std::size_t>(timer.kind());
+    row[Timer::kKind] = std::string(kTimerKinds.at(kind < kTimerKinds.size() ? kind : 0));
+    const bool has_message = timer.kind() == records::TIMER_KIND_MESSAGE;
+    if (timer.has_receiver_owner_id()) {
+        auto pid = pid_text(timer.receiver_owner_id());
+        row[Timer::kName] = receivers.name_of(pid);
+        row[Timer::kReceiver] = std::move(pid);
+        if (has_message) {
+            row[Timer::kOrphaned] = !receivers.has(timer.receiver_owner_id());
+        }
+    } else if (timer.has_receiver_name_atom()) {
+        auto name = atom_text(dump, timer.receiver_name_atom());
+        row[Timer::kOrphaned] = !receivers.has_name(name);
+        row[Timer::kReceiver] = std::move(name);
+    } else if (timer.has_port_number()) {
+        row[Timer::kReceiver] = fmt::format("#Port<0.{}>", timer.port_number());
+    }
+    if (now && timer.has_timeout_position()) {
+        // As unsigned numbers: the difference of any two fits.
+        row[Timer::kLeft] = timer.timeout_position() <= *now
+                                ? std::uint64_t{0}
+                                : static_cast<std::uint64_t>(timer.timeout_position()) -
+                                      static_cast<std::uint64_t>(*now);
+    }
+    if (timer.has_message_words()) {
+        row[Timer::kWords] = timer.message_words();
+    }
+    if (timer.reference_number_size() == 3) {
+        row[Timer::kReference] = fmt::format("#Ref<0.{}.{}.{}>", timer.reference_number(0),
+                                             timer.reference_number(1), timer.reference_number(2));
+    }
+    if (timer.has_scheduler()) {
+        row[Timer::kScheduler] = std::uint64_t{timer.scheduler()};
+    }
+    if (timer.has_high_level()) {
+        row[Timer::kLevel] = std::string(timer.high_level() ? "high" : "low");
+    }
+    return row;
+}
+
+/// `=timer` sections: message timers (btm_print(), erl_hl_timer.c, OTP 25 to 29).
+Result<void> timers_of_crash_dump(Dump& dump, const std::string& file, const Receivers& receivers,
+                                  const std::function<void(Row)>& add) {
+    static constexpr std::array<std::string_view, 1> kTags = {"timer"};
+    ASSIGN_OR_RETURN(auto sections, SectionListing::open(dump, file, {}));
+    // A text that ends early may lack the receiver.
+    const bool complete = !dump.capture().has_cut_off();
+    Row row;
+    const auto begin = [&](std::string_view, std::string_view argument) {
+        row = Row(Timer::kPlaces);
+        row[Timer::kKind] = std::string("message");
+        std::string receiver(argument);
+        if (receiver.empty()) {
+            return;
+        }
+        row[Timer::kName] = receivers.name_of(receiver);
+        if (complete) {
+            const auto owner = parse_pid(receiver);
+            row[Timer::kOrphaned] = !(owner ? receivers.has(*owner) : receivers.has_name(receiver));
+        }
+        row[Timer::kReceiver] = std::move(receiver);
+    };
+    const auto line = [&](const SectionLine& read) {
+        if (read.name && *read.name == "Time left") {
+            if (const auto left = decimal_number(read.value)) {
+                row[Timer::kLeft] = *left;
+            }
+        }
+    };
+    return sections->show_kinds(kTags, {begin, line, [&] { add(std::move(row)); }});
+}
+
+Result<void> visit_timers(Dump& dump, const std::string& file,
+                          const std::function<void(Row)>& add) {
+    ASSIGN_OR_RETURN(const auto receivers, Receivers::read(dump));
+    if (is_of_crash_dump(dump)) {
+        return timers_of_crash_dump(dump, file, receivers, add);
+    }
+    if (dump.trailer().timers_offset().empty()) {
+        return fail(ErrorCode::kNotFound,
+                    "the dump has no timers: it was captured by an older version, or they could "
+                    "not be read (the warnings of summary tell)");
+    }
+    ASSIGN_OR_RETURN(const auto now, latest_position(dump));
+    return visit_pages(dump, [&](const records::Timers& page) {
+        for (const auto& timer : page.timer()) {
+            add(row_of(dump, timer, now, receivers));
+        }
+    });
+}
+
+}  // namespace
+
+std::span<const Column> timer_columns() {
+    return kTimerColumns;
+}
+
+Result<RowList> list_timers(Dump& dump, const std::string& file, const RowQuery& query) {
+    ASSIGN_OR_RETURN(auto list, RowList::make(kTimerColumns, query));
+    RETURN_IF_ERROR(visit_timers(dump, file, [&](Row row) { list.add(std::move(row)); }));
+    return list;
+}
+
+Result<void> visit_message_timers(Dump& dump, const std::string& file,
+                                  const std::function<void(const MessageTimer&)>& visit) {
+    return visit_timers(dump, file, [&](const Row& row) {
+        if (cell_text(row[Timer::kKind]) != "message") {
+            return;
+        }
+        const auto* orphaned = std::get_if<bool>(&row[Timer::kOrphaned]);
+        const auto* receiver = std::get_if<std::string>(&row[Timer::kReceiver]);
+        if (receiver != nullptr) {
+            visit({*receiver, orphaned == nullptr ? std::nullopt : std::optional(*orphaned)});
+        }
+    });
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "beam/vm/vm.h"
+
+#include <libdump/write/dump_writer.h>
+
+namespace beamdump::capture {
+
+/// Writes the node's timers. `moving`: it is running. What cannot be read of them is left out, and
+/// the trailer says so.
+Result<void> write_timers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer, bool moving);
+
+}  // namespace beamdump::capture
