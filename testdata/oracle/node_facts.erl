@@ -17,6 +17,10 @@ facts(<<"ports">>) ->
       integer_to_list(info(Port, output)), integer_to_list(info(Port, queue_size)),
       os_pid(info(Port, os_pid))]
      || Port <- erlang:ports(), info(Port, connected) =/= self()];
+%% Reference, receiver and milliseconds left of each message timer of the workload.
+facts(<<"timers">>) ->
+    [[ref_to_list(Reference), receiver(Receiver), integer_to_list(Left)]
+     || {Reference, Receiver, Left} <- timers:timers()];
 %% What it is, and the number. Lengths of run queues: of all normal ones, then of the dirty ones.
 facts(<<"schedulers">>) ->
     Lengths = erlang:statistics(run_queue_lengths_all),
@@ -54,6 +58,9 @@ escaped(Term) ->
 table(Info) ->
     [unicode:characters_to_binary(io_lib:format("~ts=~0tp", [Item, Value]))
      || {Item, Value} <- Info].
+
+receiver(Name) when is_atom(Name) -> atom_to_binary(Name);
+receiver(Pid) -> pid_to_list(Pid).
 
 info(Port, What) ->
     {What, Value} = erlang:port_info(Port, What),

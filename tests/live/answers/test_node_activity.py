@@ -1,4 +1,4 @@
-"""Ports, schedulers and persistent terms in a dump are as the node says."""
+"""Ports, schedulers, timers and persistent terms in a dump are as the node says."""
 
 import os
 import pathlib
@@ -21,7 +21,9 @@ MOST_ROUNDS = CAPTURES + 9
 MANY_BUSY = 1000
 MOST_OF_A_RULE = 3
 PARTS = ("max", "high", "normal", "low", "ports")
-COUNTS = ("input", "output", "queue", "os_pid")
+COUNTS = ("input", "output", "queue", "os_pid", "left")
+# An idle scheduler does not look for timeouts, so that more time is left to its timers than there is.
+LONGEST_IDLE_MS = 30_000
 
 
 class Activity(unittest.TestCase):
@@ -228,6 +230,49 @@ class Schedulers(Activity):
             self.assertEqual((figures["waiting"], figures.get("process")),
                              (row["queue"], row.get("process")))
             print(finding["sentence"], flush=True)
+
+
+class Timers(Activity):
+    """Every message timer that a process has set and knows of, and how many wait in a receive."""
+
+    def compare(self, node, mode):
+        dump = self.capture(node, mode)
+        said = self.facts(node, "timers", ("reference", "receiver", "left"))
+        listed = self.listed(dump, "timers")
+        messages = {timer["reference"]: timer for timer in listed if timer["kind"] == "message"}
+        self.assertEqual(len(said), 280)
+        self.assertEqual(said.keys() - messages.keys(), set())
+        for reference, told in said.items():
+            timer = messages[reference]
+            self.assertEqual(timer["receiver"], told["receiver"])
+            self.assertIn(timer["left_ms"] - told["left"], range(LONGEST_IDLE_MS), timer)
+            self.assertEqual(timer["orphaned"], told["receiver"] == "timers_nobody")
+            # Beyond the wheel are those of 48 days.
+            self.assertEqual(timer["level"], "high" if told["left"] > 10**9 else "low")
+        others = [timer for reference, timer in messages.items() if reference not in said]
+        # Those of the node's own servers; none is cancelled, or of a process that has exited.
+        self.assertLess(len(others), 6, others)
+        self.assertEqual([timer for timer in others if timer["orphaned"] or timer["left_ms"] > 10**9],
+                         [])
+        waiting = [timer for timer in listed if timer["kind"] == "receive" and
+                   timer["left_ms"] > 3_000_000]
+        self.assertEqual(sorted(timer["level"] for timer in waiting), 5 * ["high"] + 20 * ["low"])
+        print(f"{mode}: {len(said)} message timers the same, {len(others)} others, "
+              f"{len(listed)} timers", flush=True)
+        return messages.values()
+
+    def test_timers_are_as_the_node_says(self):
+        node = start_workload("timers", 1)
+        self.addCleanup(node.stop)
+        for mode in ("live", "freeze"):
+            with self.subTest(mode=mode):
+                words = {timer["message_words"] for timer in self.compare(node, mode)
+                         if timer["level"] == "high" and timer["receiver"].startswith("<")}
+                # {timeout, Reference, List}, in one fragment: a word more in OTP 25 to 29 for the
+                # header of each, 3 for the reference, 2 for each of 1 to 100 elements.
+                self.assertEqual(words, {4 + 3 + 2 * length for length in range(1, 101)})
+        warnings = tools.analyze_json("summary", self.scratch / "freeze.beamdump")
+        self.assertNotIn("timers", str(warnings.get("warnings", "")))
 
 
 if __name__ == "__main__":
