@@ -134,6 +134,13 @@ void FakeVm::make_schedulers() {
         for (std::size_t member = 0; member < count; ++member) {
             at("ErtsSchedulerData", array + member * each).set("run_queue", queue);
         }
+        if (type == 0) {
+            auto wheel = make("ErtsTimerWheel");
+            wheel.set("w", wheel.at("slots") + 8);
+            at("ErtsSchedulerData", array)
+                .set("timer_wheel", wheel.address())
+                .set("timer_service", make("ErtsHLTimerService").address());
+        }
         global_word(arrays.at(type), array);
         globals_.schedulers = type == 0 ? array : globals_.schedulers;
         // Not in a stripped executable's data, where the arrays are searched for.
