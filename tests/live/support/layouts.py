@@ -25,7 +25,6 @@ ErlNode.sysname CatchPool.high_mark CatchPool.tabsize CatchPool.beam_catches
 UNREAD = set("""
 ExportBlob FunBlob ErtsPrtSD
 ErtsAlignedRunQueue ErtsRunPrioQueue RunQueueLinks PortQueueLinks
-ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
 DistEntry DistRelations ErtsDistOutputBuf ErlIOVec ErtsProcList
 """.split())
 # Structures that no check verifies, whether they are read or not. An inferred layout has a group of
@@ -38,6 +37,8 @@ DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATree
 DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot EtsScheduler EtsRunQueue
 Port ErtsDriver ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo
 PersistentTerms PersistentTermArea CodeAttributes
+ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
+TimerOwner
 """.split())
 UNDECIDED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",
                        "dist_")

@@ -2,6 +2,7 @@
 
 #include "sample_process.h"
 #include "sample_schedulers.h"
+#include "sample_timers.h"
 #include "support/dump_builder.h"
 
 #include <string>
@@ -330,6 +331,7 @@ inline std::vector<std::byte> sample_dump(SampleLayout layout = {}) {
     SampleDump dump(1'700'000'100'000'000, std::move(layout));
     dump.add_ports();
     add_schedulers(dump.builder());
+    add_timers(dump.builder(), kLoopAtom);
     dump.add(alpha_process());
     SampleProcess quoted;
     quoted.number = 2;

@@ -38,6 +38,9 @@ mbcs blocks[eheap_alloc] count: 3 47 47
 mbcs blocks[eheap_alloc] size: 3816 333904 333904
 mbcs carriers: 1 2 2
 mbcs carriers size: 262144 786432 786432
+=timer:<0.9.0>
+Message: {timeout,now}
+Time left: 86400000
 =persistent_terms
 A3:key|I7
 A4:name|H10
@@ -138,6 +141,9 @@ ANSWERS = [
     (0, ["persistent-terms", "tables", "alpha"]),
     (0, ["persistent-terms", "crash"]),
     (0, ["schedulers", "sample"]),
+    (0, ["timers", "sample"]),
+    (0, ["timers", "sample", "--filter", "orphaned=true", "--limit", "1"]),
+    (0, ["timers", "crash"]),
     (0, ["schedulers", "crash", "--sort", "scheduler", "--limit", "2"]),
     (3, ["tree", "sample"]),
     (3, ["tree", "sample", "--links", "--limit", "1"]),

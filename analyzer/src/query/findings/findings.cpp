@@ -23,6 +23,7 @@ namespace beamdump::query {
     RULE(atom_table)                 \
     RULE(process_limit)              \
     RULE(port_limit)                 \
+    RULE(orphaned_timers)            \
     RULE(old_code)                   \
     RULE(carriers)
 

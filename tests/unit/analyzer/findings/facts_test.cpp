@@ -243,6 +243,50 @@ TEST_F(Facts, TablesWithRoomAreNot) {
     EXPECT_THAT(look(dump).found, IsEmpty());
 }
 
+class OrphanedTimers : public FindingsFixture {
+  protected:
+    query::Findings with_timers(int orphaned) {
+        SampleDump dump;
+        dump.add(alpha_process());
+        add_timers(dump.builder(), kLoopAtom, orphaned);
+        return look(dump);
+    }
+};
+
+TEST_F(OrphanedTimers, ManyForAReceiverThatDoesNotExistAreTold) {
+    const auto findings = with_timers(1000);
+    EXPECT_THAT(found(findings, "orphaned_timers"),
+                ElementsAre("1,000 of 1,001 message timers wait to send a message to loop, which "
+                            "does not exist."));
+    EXPECT_EQ(findings.found.front().command,
+              "beamdump-analyze timers node.beamdump --filter receiver=loop");
+}
+
+TEST_F(OrphanedTimers, AFewAreNot) {
+    const auto findings = with_timers(999);
+    EXPECT_THAT(found(findings, "orphaned_timers"), IsEmpty());
+    EXPECT_EQ(left_out(findings, "orphaned_timers"), "");
+}
+
+TEST_F(OrphanedTimers, ADumpWithoutTimersSaysSo) {
+    SampleDump dump;
+    dump.add(alpha_process());
+    EXPECT_EQ(left_out(look(dump), "orphaned_timers"), "the dump has no timers, or only as text");
+}
+
+TEST_F(OrphanedTimers, VeryManyForOneReceiverAreTold) {
+    for (const int timers : {99'999, 100'000}) {
+        SampleDump dump;
+        dump.add(alpha_process());
+        add_timers(dump.builder(), kAlphaAtom, timers);
+        EXPECT_THAT(found(look(dump), "orphaned_timers"),
+                    timers < 100'000
+                        ? testing::Matcher<std::vector<std::string>>(IsEmpty())
+                        : ElementsAre("100,000 of 100,001 message timers are for one receiver, "
+                                      "alpha."));
+    }
+}
+
 class Carriers : public FindingsFixture {
   protected:
     query::Findings with_carriers(std::uint64_t bytes, std::uint64_t used) {

@@ -35,8 +35,6 @@ inline const std::set<std::string> kShownNowhere = {
     "Port.common.lt_monitors",
     "Port.common.monitors",
     "Port.run_queue",
-    "ErtsSchedulerData.timer_wheel",
-    "ErtsSchedulerData.timer_service",
     "ErtsSchedulerData.dirty_shadow_process",
     "ErtsSchedulerSleep.aux_work",
     "ErtsRunQueue.waiting",
@@ -49,6 +47,19 @@ inline const std::set<std::string> kShownNowhere = {
     "ErtsRunQueue.ports.start",
     "ErtsRunQueue.ports.end",
     "ErtsRunQueueInfo.max_len",
+    "ErtsTimerWheel.nto",
+    "ErtsTimerWheel.at_once.nto",
+    "ErtsTimerWheel.soon.nto",
+    "ErtsTimerWheel.later.nto",
+    "ErtsTWheelTimer.timeout",
+    "ErtsTmrHead.refc",
+    "ErtsTmrHead.u.arg",
+    "ErtsBifTimer.btm.tree.parent",
+    "ErtsBifTimer.btm.tree.right",
+    "ErtsBifTimer.btm.tree.left",
+    "ErtsBifTimer.btm.message",
+    "ErtsHLTimerService.btm_tree",
+    "ErtsHLTimerService.next_timeout",
     "DbTableCommon.refc",
     "DbTableCommon.fixlock",
     "DbTableCommon.is_thread_safe",
@@ -60,12 +71,11 @@ inline const std::set<std::string> kShownNowhere = {
 };
 
 /// Structures that the layouts have for readers to come: of tables, ports, run queues,
-/// timers, connections.
+/// connections.
 inline constexpr std::string_view kReadByNothing =
     " DbFixation ErtsPrtSD "
-    "ErtsRunPrioQueue RunQueueLinks PortQueueLinks ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead "
-    "ErtsHLTimer "
-    "ErtsTWTimer ErtsBifTimer ErtsHLTimerService DistEntry ErtsDistOutputBuf ErlIOVec "
+    "ErtsRunPrioQueue RunQueueLinks PortQueueLinks "
+    "DistEntry ErtsDistOutputBuf ErlIOVec "
     "ErtsProcList DistRelations ";
 
 inline bool is_shown_nowhere(const std::string& field) {

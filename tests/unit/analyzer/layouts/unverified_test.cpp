@@ -34,7 +34,8 @@ const std::vector<std::vector<std::string>> kAnswers = {{"summary"},
                                                         {"atoms"},
                                                         {"modules"},
                                                         {"ports"},
-                                                        {"schedulers"}};
+                                                        {"schedulers"},
+                                                        {"timers"}};
 
 /// Arguments with the dump after the command.
 std::vector<std::string> about(std::vector<std::string> answer, const std::string& dump) {
