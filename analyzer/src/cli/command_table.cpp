@@ -2,7 +2,8 @@
 
 namespace beamdump::cli {
 
-// A command NAME is cli/commands/NAME.cpp, which defines NAME_command(), and one line here.
+// A command NAME is NAME.cpp in cli/commands or a folder of it, which defines NAME_command(), and
+// one line here.
 #define BEAMDUMP_COMMANDS(COMMAND) \
     COMMAND(summary)               \
     COMMAND(processes)             \

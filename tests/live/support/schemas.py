@@ -11,7 +11,7 @@ FOLDER = ROOT / "schemas" / "json"
 
 def validate(answer, name):
     """Raises an error if the answer does not follow NAME.schema.json."""
-    schemas = {path.name: json.loads(path.read_text()) for path in FOLDER.glob("*.schema.json")}
+    schemas = {path.name: json.loads(path.read_text()) for path in FOLDER.rglob("*.schema.json")}
     schema = schemas[f"{name}.schema.json"]
     # The files refer to each other by file name or by $id.
     store = {schema_id: document for file_name, document in schemas.items()

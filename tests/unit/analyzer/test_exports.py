@@ -31,7 +31,7 @@ DUMPS = {"sample": 3, "later": 0, "cut": 3, "inferred": 3, "crash": 0, "tables":
 
 def validator(name):
     schemas = {}
-    for path in SCHEMAS.glob("*.schema.json"):
+    for path in SCHEMAS.rglob("*.schema.json"):
         schema = json.loads(path.read_text())
         schemas[schema["$id"]] = strict(schema)
     schema = schemas[f"urn:beamdump:{name}:1"]

@@ -186,7 +186,7 @@ def strict(schema):
 def main():
     program, write_dumps, folder = sys.argv[1:]
     schemas = {}
-    for path in sorted(pathlib.Path(folder).glob("*.schema.json")):
+    for path in sorted(pathlib.Path(folder).rglob("*.schema.json")):
         schema = json.loads(path.read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
         schemas[schema["$id"]] = strict(schema)
