@@ -74,8 +74,10 @@ class Receivers {
         return receivers;
     }
 
-    [[nodiscard]] bool has(std::uint64_t owner_id) const {
-        return std::ranges::binary_search(pids_, owner_id);
+    /// A process's timers are cancelled when it exits (erl_process.c, erts_continue_exit_process()):
+    /// one that the dump lacks had not been there yet, or was exiting, when processes were listed.
+    [[nodiscard]] Cell is_missing(std::uint64_t owner_id) const {
+        return std::ranges::binary_search(pids_, owner_id) ? Cell(false) : Cell();
     }
     [[nodiscard]] bool has_name(const std::string& name) const { return names_.contains(name); }
     [[nodiscard]] Cell name_of(const std::string& pid) const {
@@ -123,7 +125,7 @@ Row row_of(Dump& dump, const records::Timer& timer, std::optional<std::int64_t> 
         row[Timer::kName] = receivers.name_of(pid);
         row[Timer::kReceiver] = std::move(pid);
         if (has_message) {
-            row[Timer::kOrphaned] = !receivers.has(timer.receiver_owner_id());
+            row[Timer::kOrphaned] = receivers.is_missing(timer.receiver_owner_id());
         }
     } else if (timer.has_receiver_name_atom()) {
         auto name = atom_text(dump, timer.receiver_name_atom());
@@ -173,7 +175,8 @@ Result<void> timers_of_crash_dump(Dump& dump, const std::string& file, const Rec
         row[Timer::kName] = receivers.name_of(receiver);
         if (complete) {
             const auto owner = parse_pid(receiver);
-            row[Timer::kOrphaned] = !(owner ? receivers.has(*owner) : receivers.has_name(receiver));
+            row[Timer::kOrphaned] =
+                owner ? receivers.is_missing(*owner) : Cell(!receivers.has_name(receiver));
         }
         row[Timer::kReceiver] = std::move(receiver);
     };

@@ -253,11 +253,11 @@ class OrphanedTimers : public FindingsFixture {
     }
 };
 
-TEST_F(OrphanedTimers, ManyForAReceiverThatDoesNotExistAreTold) {
+TEST_F(OrphanedTimers, ManyForANameThatNoProcessHasAreTold) {
     const auto findings = with_timers(1000);
     EXPECT_THAT(found(findings, "orphaned_timers"),
-                ElementsAre("1,000 of 1,001 message timers wait to send a message to loop, which "
-                            "does not exist."));
+                ElementsAre("1,000 of 1,001 message timers wait to send a message to loop, a "
+                            "name that no process has."));
     EXPECT_EQ(findings.found.front().command,
               "beamdump-analyze timers node.beamdump --filter receiver=loop");
 }

@@ -60,7 +60,7 @@ Result<RuleAnswer> orphaned_timers_rule(NodeFacts& facts) {
         Finding finding;
         finding.sentence =
             receiver.orphaned
-                ? fmt::format("{} of {} wait to send a message to {}, which does not exist.",
+                ? fmt::format("{} of {} wait to send a message to {}, a name that no process has.",
                               count_text(receiver.timers), counted(all, "message timer"), name)
                 : fmt::format("{} of {} are for one receiver, {}.", count_text(receiver.timers),
                               counted(all, "message timer"), name);
