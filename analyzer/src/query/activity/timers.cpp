@@ -74,8 +74,9 @@ class Receivers {
         return receivers;
     }
 
-    /// A process's timers are cancelled when it exits (erl_process.c, erts_continue_exit_process()):
-    /// one that the dump lacks had not been there yet, or was exiting, when processes were listed.
+    /// A process's timers are cancelled when it exits (erl_process.c,
+    /// erts_continue_exit_process()): one that the dump lacks had not been there yet, or was
+    /// exiting, when processes were listed.
     [[nodiscard]] Cell is_missing(std::uint64_t owner_id) const {
         return std::ranges::binary_search(pids_, owner_id) ? Cell(false) : Cell();
     }

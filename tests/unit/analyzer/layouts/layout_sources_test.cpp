@@ -29,8 +29,10 @@ TEST(LayoutSources, EveryFieldOfTheLayoutsFeedsAnAnswerOrIsKnownNotTo) {
 TEST(LayoutSources, EveryValueIsAMemberOfAnAnswer) {
     const auto fields = layout_fields();
     std::string schemas;
-    for (const auto& entry : std::filesystem::directory_iterator(kSchemas + "/json")) {
-        schemas += file_text(entry.path());
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(kSchemas + "/json")) {
+        if (entry.is_regular_file()) {
+            schemas += file_text(entry.path());
+        }
     }
     const auto values =
         query::values_read_through(std::vector<std::string>(fields.begin(), fields.end()));
