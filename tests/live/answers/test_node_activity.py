@@ -22,6 +22,9 @@ MANY_BUSY = 1000
 MOST_OF_A_RULE = 3
 PARTS = ("max", "high", "normal", "low", "ports")
 COUNTS = ("input", "output", "queue", "os_pid", "left")
+CHANGING_WORDS = 3 + 2 * 3
+# Two processes have as many each.
+MOST_CHANGING = 2 * 2000
 # An idle scheduler does not look for timeouts, so that more time is left to its timers than there is.
 LONGEST_IDLE_MS = 30_000
 
@@ -273,6 +276,25 @@ class Timers(Activity):
                 self.assertEqual(words, {4 + 3 + 2 * length for length in range(1, 101)})
         warnings = tools.analyze_json("summary", self.scratch / "freeze.beamdump")
         self.assertNotIn("timers", str(warnings.get("warnings", "")))
+        node.ask("start timers 0.0")
+        self.none_is_torn(node)
+
+    def none_is_torn(self, node):
+        """Each of the timers that are set and cancelled all the time is one that was set."""
+        for mode in CAPTURES * ("live", "freeze"):
+            listed = self.listed(self.capture(node, mode), "timers")
+            changing = [timer for timer in listed
+                        if timer.get("name", "").startswith("timers_changing_")]
+            for timer in changing:
+                self.assertEqual((timer["kind"], timer["message_words"], timer["orphaned"]),
+                                 ("message", CHANGING_WORDS, False))
+                self.assertEqual(timer["level"] == "high", timer["left_ms"] > 7_300_000)
+            references = [timer["reference"] for timer in listed if "reference" in timer]
+            self.assertEqual(len(references), len(set(references)))
+            self.assertGreater(len(changing), MOST_CHANGING // 4)
+            self.assertLessEqual(len(changing), MOST_CHANGING * (2 if mode == "live" else 1))
+            print(f"{mode}: {len(changing)} of at most {MOST_CHANGING} timers that are set and "
+                  "cancelled all the time", flush=True)
 
 
 if __name__ == "__main__":
