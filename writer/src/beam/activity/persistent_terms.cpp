@@ -53,6 +53,8 @@ Result<PersistentTermReader> PersistentTermReader::open(Vm& vm) {
 
 Result<void> PersistentTermReader::open_table() {
     vm_->forget();
+    // The table may be where nothing was mapped before.
+    RETURN_IF_ERROR(vm_->target().refresh_mappings());
     ASSIGN_OR_RETURN(table_, vm_->memory().word(table_at_));
     ASSIGN_OR_RETURN(const auto header, OwnedStruct::read(vm_->memory(), table_, first_.offset));
     size_ = header.view().get(allocated_);
@@ -80,10 +82,13 @@ Result<PersistentTermReader::Counts> PersistentTermReader::read(const Request& r
     counts.table_bytes = first_.offset + size_ * kWord;
     RETURN_IF_ERROR(slots(request, visit, counts));
     if (!counts.replaced && !counts.stopped) {
-        ASSIGN_OR_RETURN(const auto counted, vm_->bulk().word(table_ + count_.offset));
+        const auto counted = vm_->bulk().word(table_ + count_.offset);
         ASSIGN_OR_RETURN(counts.replaced, is_replaced());
-        // The table that is gone now may have been another one's memory by then.
-        counts.counted = counts.replaced ? std::nullopt : std::optional(counted);
+        // The memory of a table that is gone now may have been another's by then.
+        if (!counts.replaced) {
+            RETURN_IF_ERROR(counted);
+            counts.counted = *counted;
+        }
     }
     return counts;
 }

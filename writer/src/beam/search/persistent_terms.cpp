@@ -3,11 +3,14 @@
 #include "beam/layout/struct_view.h"
 #include "beam/layout/term_bits.h"
 #include "beam/search/candidates.h"
+#include "beam/vm/steady_read.h"
 
 #include <libdump/base/return_if_error.h>
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <thread>
 #include <vector>
 
 namespace beamdump::beam {
@@ -43,21 +46,32 @@ bool is_pair(Vm& vm, const PersistentFields& fields, std::uint64_t word) {
     return header && *header == fields.pair_header;
 }
 
-bool is_table(Vm& vm, const PersistentFields& fields, Address table) {
+struct Shape {
+    Address table = 0;
+    std::uint64_t slots = 0, count = 0;
+};
+
+/// What a table at an address says of itself; nothing if none can be there.
+std::optional<Shape> shape_of(Vm& vm, const PersistentFields& fields, Address table) {
     if (!vm.plausible(table, fields.terms.offset + kFewestTerms * sizeof(Address))) {
-        return false;
+        return std::nullopt;
     }
     const auto header = OwnedStruct::read(vm.memory(), table, fields.terms.offset);
     if (!header) {
-        return false;
+        return std::nullopt;
     }
     const auto slots = header->view().get(fields.allocated);
     const auto count = header->view().get(fields.count);
     if (!std::has_single_bit(slots) || slots < kFewestTerms || slots > kMostTerms ||
         header->view().get(fields.mask) != slots - 1 || count > slots ||
         !vm.plausible(table + fields.terms.offset, slots * sizeof(Address))) {
-        return false;
+        return std::nullopt;
     }
+    return Shape{table, slots, count};
+}
+
+bool has_pairs(Vm& vm, const PersistentFields& fields, const Shape& shape) {
+    const auto [table, slots, count] = shape;
     std::uint64_t pairs = 0;
     for (std::uint64_t first = 0; first < slots; first += kTermsAtOnce) {
         const auto words =
@@ -79,6 +93,23 @@ bool is_table(Vm& vm, const PersistentFields& fields, Address table) {
     return pairs + 1 >= count && count + 1 >= pairs && (pairs != 0 || count == 0);
 }
 
+/// Whether the word at `at` points to a table. While the node runs, pages that were read earlier
+/// may tell of terms that are freed by now: what looks like a table is read anew.
+bool leads_to_table(Vm& vm, const PersistentFields& fields, Address at) {
+    for (int tries = 0; tries < kPersistentTries; ++tries) {
+        const auto table = vm.memory().word(at);
+        const auto shape = table ? shape_of(vm, fields, *table) : std::nullopt;
+        if (!shape) {
+            return false;
+        }
+        if (has_pairs(vm, fields, *shape)) {
+            return true;
+        }
+        vm.forget();
+    }
+    return false;
+}
+
 }  // namespace
 
 Result<Address> find_persistent_terms(Vm& vm, const ImageSearch& search) {
@@ -87,10 +118,14 @@ Result<Address> find_persistent_terms(Vm& vm, const ImageSearch& search) {
     RETURN_IF_ERROR(names.outcome());
     std::vector<Address> candidates;
     for (int tries = 0; candidates.size() != 1 && tries < kPersistentTries; ++tries) {
+        if (tries > 0) {
+            std::this_thread::sleep_for(kBetweenTableTries);
+        }
+        // A table may be where nothing was mapped before.
+        RETURN_IF_ERROR(vm.target().refresh_mappings());
         vm.forget();
         candidates = search.matching(sizeof(Address), [&](Address at, std::span<const std::byte>) {
-            const auto table = vm.memory().word(at);  // it may be another one by now
-            return table && *table % sizeof(Address) == 0 && is_table(vm, fields, *table);
+            return leads_to_table(vm, fields, at);
         });
         // ErtsThrPrgrLaterOp (erl_thr_progress.h): a function and its argument.
         std::erase_if(candidates, [&](Address at) {
