@@ -112,7 +112,7 @@ class Layouts(unittest.TestCase):
         unchecked = [name for part in re.findall(r"\{\"[^{}]*\",\s*\{([^{}]*)\},\s*\{[^{}]*\},\s*\{\},"
                                                  r"\s*false,\s*false\}", parts)
                      for name in re.findall(r'"(\w+)"', part)]
-        self.assertGreater(len(unchecked), 5)
+        self.assertGreater(len(unchecked), 0)
         read = "".join(path.read_text() for path in files("writer", suffixes={".h", ".cpp"})
                        if path.parent.name != "fit")
         self.assertIn('"Process"', read)

@@ -94,6 +94,7 @@ std::span<const LayoutPart> layout_parts() {
          {"dist_"},
          {},
          false,
+         true,
          false},
         {"persistent terms", {"PersistentTerms", "PersistentTermArea"}, {}, {}, false, true, false},
         {"terms", {}, {}, CheckStage::kTerms},

@@ -121,18 +121,18 @@ enum class RecordKind : std::uint16_t {
     kEtsRows = 129,
     kPorts = 130,
     kTimers = 131,
+    kPersistentTerms = 132,
     kScheduler = 135,
     kSystemMemory = 137,
     kAllocator = 140,
+    kDistributionEntries = 141,
 
     // Reserved, so that later versions of the programs need no new major version.
-    kPersistentTerms = 132,
     kCarriers = 133,
     kBlocks = 134,
     kThreadRegisters = 136,
     kRedactionPolicy = 138,
     kSamples = 139,
-    kDistributionEntry = 141,
     kHashTables = 142,
 };
 

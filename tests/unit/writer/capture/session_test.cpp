@@ -67,6 +67,11 @@ TEST_P(SessionTest, WritesTheWholeNode) {
     EXPECT_EQ(written.all<records::Module>(format::RecordKind::kModule).size(), 1U);
     EXPECT_EQ(written.all<records::Lines>(format::RecordKind::kLines)[0].address_size(), 6);
     EXPECT_EQ(written.all<records::FunEntries>(format::RecordKind::kFunEntries)[0].entry_size(), 1);
+    // Of this node only, which is not among its connections.
+    const auto connections =
+        written.all<records::DistributionEntries>(format::RecordKind::kDistributionEntries);
+    ASSERT_EQ(connections.size(), 1U);
+    EXPECT_EQ(connections[0].entry_size(), 0);
     const auto messages = written.all<records::Messages>(format::RecordKind::kMessages);
     ASSERT_EQ(messages.size(), 1U);
     EXPECT_EQ(messages[0].entry(0).term_word(), node.vm.atom("hello"));

@@ -35,6 +35,7 @@ FakeVm::FakeVm(beam::Layout layout, std::string release)
         atom(text);
     }
     globals_.nodes = symbols_["erts_node_table"] = make_hash("node_table");
+    globals_.distribution = symbols_["erts_dist_table"] = make_hash("dist_table");
     globals_.registered = symbols_["process_reg"] = make_hash("process_reg");
     globals_.modules = symbols_["module_tables"] = make_index("module_code", beam::kCodeIndexes);
     const bool staged = has("FunTableEntry");
@@ -50,6 +51,7 @@ FakeVm::FakeVm(beam::Layout layout, std::string release)
     memory.put(globals_.active_code_index, kActiveCode);
     memory.put(data.place(4, 4), kActiveCode + 1);  // the_staging_code_index
     this_node_ = add_node("me@here", 7);
+    add_other_node("me@here");
     globals_.this_node = global_word("erts_this_node", this_node_);
     globals_.literals_start = global_word("erts_literals_start", literals.range().begin);
     globals_.literals_bytes = global_word("erts_literals_size", literals.range().bytes());
@@ -326,6 +328,13 @@ Address FakeVm::add_node(std::string_view name, std::uint32_t creation) {
     node.set("sysname", atom(name)).set("creation", creation).set("refc", 2);
     add_to_hash(globals_.nodes, node.address());
     return node.address();
+}
+
+FakeStruct FakeVm::add_other_node(std::string_view name) {
+    auto node = make("DistEntry");
+    node.set("sysname", atom(name)).set("cid", constant("nil"));
+    add_to_hash(globals_.distribution, node.address());
+    return node;
 }
 
 Address FakeVm::add_binary(std::string_view content, std::uint64_t references) {

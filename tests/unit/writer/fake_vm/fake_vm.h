@@ -75,6 +75,8 @@ class FakeVm {
     /// An Export. Gives its address.
     Address add_export(const FakeModule& module, std::string_view function, std::uint32_t arity);
     Address add_node(std::string_view name, std::uint32_t creation);
+    /// A node that is not connected, in the table of connections. Gives its DistEntry.
+    FakeStruct add_other_node(std::string_view name);
     void add_catch(std::uint32_t index, Address code);
     /// A Binary with these bytes.
     Address add_binary(std::string_view bytes, std::uint64_t references = 1);
@@ -107,6 +109,7 @@ class FakeVm {
         Address code_ranges;
         Address schedulers;  ///< the normal ones' array
         Address persistent_terms;
+        Address distribution;
     };
     [[nodiscard]] const Globals& globals() const { return globals_; }
     [[nodiscard]] Address normal_exit() const { return shared_code_ + kNormalExitOffset; }

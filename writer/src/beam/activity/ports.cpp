@@ -1,6 +1,7 @@
 #include "beam/activity/ports.h"
 
 #include "beam/layout/struct_view.h"
+#include "beam/layout/term_bits.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::uint32_t kSlotsAtOnce = 4096;
 constexpr std::size_t kMaxNameBytes = 4096;  // longer names and command lines are cut
-constexpr std::uint64_t kTagMask = 0xF;      // of an immediate pid or port (erl_term.h)
 constexpr int kTries = 4;
 
 }  // namespace
@@ -98,7 +98,7 @@ Result<records::Port> PortReader::port(Address address) {
     const bool same = std::ranges::all_of(
         std::initializer_list<Field>{id_, name_, driver_, registered_as_},
         [&](Field field) { return before.view().get(field) == view.get(field); });
-    if (!same || (id & kTagMask) != (port_tag_ & kTagMask)) {
+    if (!same || (id & kImmediateTagMask) != (port_tag_ & kImmediateTagMask)) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("port at {:#x}: expected a port's id, the same in two reads, found "
                                 "{:#x} and {:#x}",

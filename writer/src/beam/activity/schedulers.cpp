@@ -14,7 +14,6 @@ namespace beamdump::beam {
 namespace {
 
 constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
-constexpr std::uint64_t kPortTagMask = 0xF;     // of an immediate port (erl_term.h)
 constexpr std::size_t kPriorities = 4;          // max, high, normal, low (erl_process.h)
 
 /// Reads until two reads in a row are equal.
@@ -198,7 +197,7 @@ Result<SchedulerReader::State> SchedulerReader::state(const Kind& kind, std::uin
     }
     if (state.port != 0) {
         ASSIGN_OR_RETURN(const auto id, memory.word(state.port + port_id_.offset));
-        if ((id & kPortTagMask) != (port_tag_ & kPortTagMask)) {
+        if ((id & kImmediateTagMask) != (port_tag_ & kImmediateTagMask)) {
             return fail(ErrorCode::kImplausible,
                         fmt::format("port at {:#x}, which scheduler {} has: expected a port's id, "
                                     "found {:#x}",

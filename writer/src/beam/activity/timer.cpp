@@ -16,9 +16,8 @@ namespace {
 
 constexpr std::uint32_t kReceivers =
     timer_flags::kName | timer_flags::kProcess | timer_flags::kPort | timer_flags::kCallback;
-constexpr std::uint32_t kTimerIsActive = 0;        // erl_hl_timer.c, ERTS_TMR_STATE_ACTIVE
-constexpr std::uint64_t kImmediatePortMask = 0xF;  // erl_term.h
-constexpr std::uint32_t kReferenceNumbers = 3;     // erl_term.h: ERTS_REF_NUMBERS
+constexpr std::uint32_t kTimerIsActive = 0;     // erl_hl_timer.c, ERTS_TMR_STATE_ACTIVE
+constexpr std::uint32_t kReferenceNumbers = 3;  // erl_term.h: ERTS_REF_NUMBERS
 constexpr std::size_t kMaxTimerBytes = 256;
 constexpr std::uint64_t kMaxMessageWords = 1ULL << 40U;
 
@@ -177,7 +176,7 @@ Result<void> TimerDecoder::follow(TimerPlace place, std::uint32_t scheduler,
         ASSIGN_OR_RETURN(const auto id, memory.word(seen.receiver + id_field.offset));
         if (receivers == timer_flags::kProcess) {
             of = pids_.owner_id(id);
-        } else if ((id & kImmediatePortMask) == (port_tag_ & kImmediatePortMask)) {
+        } else if ((id & kImmediateTagMask) == (port_tag_ & kImmediateTagMask)) {
             of = port_number(scheme_, id);
         }
         // A process or port has one timer of its own; what it has cancelled it no longer names.

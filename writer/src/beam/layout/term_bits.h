@@ -12,6 +12,8 @@ inline constexpr std::uint64_t kPrimaryList = 0x1;
 inline constexpr std::uint64_t kPrimaryBoxed = 0x2;
 /// Primary tag and subtag of a header word.
 inline constexpr std::uint64_t kHeaderTagMask = 0x3f;
+/// Of an immediate pid or port: the bits that are its tag.
+inline constexpr std::uint64_t kImmediateTagMask = 0xf;
 
 constexpr bool is_boxed(std::uint64_t word) {
     return (word & kPrimaryMask) == kPrimaryBoxed;

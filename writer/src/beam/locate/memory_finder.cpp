@@ -1,6 +1,7 @@
 #include "beam/layout/layout.h"
 #include "beam/locate/vm_finder.h"
 #include "beam/search/memory_tables.h"
+#include "beam/search/named_tables.h"
 #include "beam/search/persistent_terms.h"
 
 #include <libdump/base/return_if_error.h>
@@ -103,6 +104,9 @@ void VmFinder::find_other_tables() {
     auto& other = tables_.other;
     other.persistent_terms = global_if_any(
         "the_hash_table", [&] { return find_persistent_terms(vm_, search_); }, other.not_found);
+    other.distribution = global_if_any(
+        "erts_dist_table", [&] { return find_hash(vm_, search_, "erts_dist_table", "dist_table"); },
+        other.not_found, kByName);
 }
 
 }  // namespace beamdump::beam

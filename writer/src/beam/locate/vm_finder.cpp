@@ -15,7 +15,6 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::string_view kByName = "name string";
 constexpr std::string_view kByShape = "shape";
 constexpr std::string_view kByJitList = "JIT's list";
 constexpr std::string_view kSchedulers = "erts_aligned_scheduler_data";

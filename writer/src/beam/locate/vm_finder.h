@@ -35,6 +35,7 @@ class VmFinder {
     using Search = std::function<Result<Address>()>;
 
     /// The address of a symbol, or else of what `search` finds. Recorded with `how`.
+    static constexpr std::string_view kByName = "name string";
     Result<Address> global(std::string_view name, std::string_view how, const Search& search);
     void note(std::string_view name, Address address, std::string_view how);
     Result<std::uint64_t> word(std::string_view name, Address address);

@@ -56,6 +56,7 @@ struct MemoryTables {
 /// Addresses of what else is found without being needed; nothing where one was not found.
 struct OtherTables {
     std::optional<Address> persistent_terms;  ///< the_hash_table of erl_bif_persistent.c
+    std::optional<Address> distribution;      ///< erts_dist_table
     std::vector<std::string> not_found;       ///< a sentence for each that a capture misses
 };
 

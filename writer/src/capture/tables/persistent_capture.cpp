@@ -139,7 +139,7 @@ Result<void> write_persistent_terms(beam::Vm& vm, RegionCopier& copier, BinarySt
     auto reader = beam::PersistentTermReader::open(vm);
     const auto usable = RowWriter::check(vm.layout());
     if (!reader || !usable) {
-        return leave_out(!reader && !not_found.empty()
+        return leave_out(!vm.tables().other.persistent_terms && !not_found.empty()
                              ? Error{ErrorCode::kAbsent, not_found.front()}
                          : !reader ? reader.error()
                                    : usable.error());
