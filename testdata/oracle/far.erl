@@ -1,8 +1,12 @@
 %% Two nodes for undecoded messages: one holds a process that never looks into its queue, the other
-%% sends it terms of every kind, and stays so that its pids and references mean something.
+%% sends it terms of every kind, and stays so that its pids and references mean something. While that
+%% one is stopped, the first can have processes that are suspended since the connection is busy.
 -module(far).
 -compile(nowarn_deprecated_catch).
--export([silent/0, send/1, unusual/1]).
+-export([silent/0, send/1, unusual/1, start/1]).
+
+-define(LARGE, 200000).
+-define(ELSEWHERE, "elsewhere@localhost").
 
 %% Registers a process that never reads its messages: they stay undecoded.
 silent() ->
@@ -23,6 +27,19 @@ send([Node, File]) ->
     pong = net_adm:ping(element(2, To)),
     ok = file:write_file(File, integer_to_list(length(Messages))),
     receive after infinity -> ok end.
+
+%% As many processes on each connection that send without end, and one with a pid of a node that there
+%% never was.
+start(Scale) ->
+    Elsewhere = binary_to_term(<<131, 88, 119, (length(?ELSEWHERE)), ?ELSEWHERE, 5:32, 0:32, 7:32>>),
+    spawn(fun() -> receive never -> Elsewhere end end),
+    [spawn(fun() -> flood({nobody, Node}) end)
+     || Node <- nodes(connected), _ <- lists:seq(1, round(Scale))],
+    ok.
+
+flood(To) ->
+    To ! binary:copy(<<"x">>, ?LARGE),
+    flood(To).
 
 %% Registers a process in which the items of process_info have values other than the defaults.
 unusual(Remote) ->

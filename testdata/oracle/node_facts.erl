@@ -17,6 +17,19 @@ facts(<<"ports">>) ->
       integer_to_list(info(Port, output)), integer_to_list(info(Port, queue_size)),
       os_pid(info(Port, os_pid))]
      || Port <- erlang:ports(), info(Port, connected) =/= self()];
+%% Name, type, controller, and packets received and sent of each other node.
+facts(<<"nodes">>) ->
+    Controllers = maps:from_list(erlang:system_info(dist_ctrl)),
+    [[atom_to_binary(Node), Type | connection(maps:get(Node, Controllers, none))]
+     || {Type, Kind} <- [{"visible", visible}, {"hidden", hidden}], Node <- nodes(Kind)] ++
+    [[atom_to_binary(Node), "not_connected" | connection(none)]
+     || Node <- nodes(known) -- [node() | nodes(connected)]];
+%% Processes that are suspended, but by no process.
+facts(<<"suspended">>) ->
+    ByProcesses = [Suspendee || Pid <- processes(), {suspending, All} <- [process_info(Pid, suspending)],
+                                {Suspendee, _, _} <- All],
+    [[pid_to_list(Pid)] || Pid <- processes() -- ByProcesses,
+                           process_info(Pid, status) =:= {status, suspended}];
 %% Reference, receiver and milliseconds left of each message timer of the workload.
 facts(<<"timers">>) ->
     [[ref_to_list(Reference), receiver(Receiver), integer_to_list(Left)]
@@ -43,6 +56,12 @@ facts(<<"persistent_terms">>) ->
     [["", integer_to_list(Count), integer_to_list(Memory)]
      | [[escaped(Key), value(Value), integer_to_list(words({Key, Value}))]
         || {Key, Value} <- persistent_term:get()]].
+
+connection(none) ->
+    ["", "", ""];
+connection(Port) when is_port(Port) ->
+    {ok, Counts} = inet:getstat(Port, [recv_cnt, send_cnt]),
+    [port_to_list(Port) | [integer_to_list(Count) || {_, Count} <- Counts]].
 
 %% erts_debug:size/1 counts what is shared once, and is slow.
 words({_, Value} = Term) when is_list(Value), length(Value) > 10000 -> erts_debug:flat_size(Term);

@@ -18,6 +18,7 @@ namespace beamdump::cli {
     COMMAND(ports)                 \
     COMMAND(schedulers)            \
     COMMAND(timers)                \
+    COMMAND(nodes)                 \
     COMMAND(binaries)              \
     COMMAND(refs)                  \
     COMMAND(search)                \

@@ -3,12 +3,13 @@
 import os
 import pathlib
 import re
+import signal
 import tempfile
 import unittest
 
 from support import schemas, tools
 from support.distribution import start_pair
-from support.node import start_workload
+from support.node import beam_pid, start_workload
 from support.paths import CAPTURE
 
 MODES = ("auto", "snapshot", "freeze")
@@ -21,12 +22,16 @@ MOST_ROUNDS = CAPTURES + 9
 MANY_BUSY = 1000
 MOST_OF_A_RULE = 3
 PARTS = ("max", "high", "normal", "low", "ports")
-COUNTS = ("input", "output", "queue", "os_pid", "left")
+COUNTS = ("input", "output", "queue", "os_pid", "left", "in", "out")
 CHANGING_WORDS = 3 + 2 * 3
 # Two processes have as many each.
 MOST_CHANGING = 2 * 2000
 # An idle scheduler does not look for timeouts, so that more time is left to its timers than there is.
 LONGEST_IDLE_MS = 30_000
+HANDSHAKE_PACKETS = 10
+SENDERS = 20
+LARGE = 200_000
+QUEUE_LIMIT = 1 << 20  # +zdbbl, as it is by default
 
 
 class Activity(unittest.TestCase):
@@ -295,6 +300,61 @@ class Timers(Activity):
             self.assertLessEqual(len(changing), MOST_CHANGING * (2 if mode == "live" else 1))
             print(f"{mode}: {len(changing)} of at most {MOST_CHANGING} timers that are set and "
                   "cancelled all the time", flush=True)
+
+
+class OtherNodes(Activity):
+    def compare(self, node, mode):
+        dump = self.capture(node, mode)
+        said = self.facts(node, "nodes", ("node", "type", "controller", "in", "out"))
+        listed = {other["node"]: other for other in self.listed(dump, "nodes")}
+        self.assertEqual(listed.keys(), said.keys())
+        for name, told in said.items():
+            other = listed[name]
+            self.assertEqual({field: other.get(field) for field in ("type", "controller")},
+                             {field: told.get(field) for field in ("type", "controller")}, name)
+            connected = told["type"] != "not_connected"
+            self.assertEqual(other["state"], "connected" if connected else "idle")
+            self.assertEqual({"in", "out", "creation", "connection_id"} <= other.keys(), connected)
+            if connected:
+                # The port also counts the packets of the handshake.
+                for field in ("in", "out"):
+                    self.assertIn(told[field] - other[field], range(HANDSHAKE_PACKETS), field)
+        return dump, listed
+
+    def test_hidden_and_unknown_nodes(self):
+        node = start_pair("-hidden")[0]
+        self.addCleanup(node.stop)
+        node.ask("start far 0.0")
+        listed = self.compare(node, "auto")[1]
+        self.assertEqual({name: (other["type"], other["queue"], other["busy"], other["suspended"])
+                          for name, other in listed.items()},
+                         {"far@localhost": ("hidden", 0, False, 0),
+                          "nonode@nohost": ("not_connected", 0, False, 0),
+                          "elsewhere@localhost": ("not_connected", 0, False, 0)})
+
+    def test_suspended_senders(self):
+        node, messages, _ = start_pair()
+        self.addCleanup(node.stop)
+        os.kill(beam_pid(node.far.pid), signal.SIGSTOP)
+        node.ask(f"start far {SENDERS:.1f}")
+        node.wait_until_quiet()
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                dump, listed = self.compare(node, mode)
+                suspended = self.facts(node, "suspended", ("pid",)).keys()
+                far = listed["far@localhost"]
+                # Servers of the node may send, too.
+                self.assertGreaterEqual(len(suspended), SENDERS)
+                self.assertEqual((far["busy"], far["suspended"]), (True, len(suspended)))
+                self.assertEqual(set(far["processes"].split()), suspended)
+                self.assertIn(far["queue"], range(QUEUE_LIMIT, 2 * QUEUE_LIMIT + SENDERS * LARGE))
+                self.assertGreater(far["in"], messages)
+                (finding,) = [finding for finding in tools.analyze_json("summary", dump)["findings"]
+                              if finding["id"] == "busy_connection"]
+                self.assertEqual(finding["figures"], {
+                    "node": "far@localhost", "suspended": len(suspended),
+                    "queued_bytes": far["queue"]})
+                print(f"{mode}: {finding['sentence']}", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from support.paths import CAPTURE, PROGRAMS
 from support.release import RELEASE
 
 # Parts of OTP 27's layout that cannot be inferred from its neighbours' layouts; not read then.
-LEFT_OUT = {"ETS tables", "ports", "run queues", "schedulers", "signals that are not messages",
-            "timers", "undecoded messages of other nodes"}
+LEFT_OUT = {"distribution", "ETS tables", "ports", "run queues", "schedulers",
+            "signals that are not messages", "timers", "undecoded messages of other nodes"}
 # Parts that are the same in 25 and 29; with one neighbour this is unknown.
 ALIKE_IN_BOTH = {"allocators", "attributes of modules", "code ranges", "persistent terms"}
 LEFT_OUT_STRUCTURES = {"ErtsAlignedSchedulerData", "ErtsDistExternal"}

@@ -25,7 +25,7 @@ ErlNode.sysname CatchPool.high_mark CatchPool.tabsize CatchPool.beam_catches
 UNREAD = set("""
 ExportBlob FunBlob ErtsPrtSD
 ErtsAlignedRunQueue ErtsRunPrioQueue RunQueueLinks PortQueueLinks
-DistEntry DistRelations ErtsDistOutputBuf ErlIOVec ErtsProcList
+DistRelations ErtsDistOutputBuf ErlIOVec
 """.split())
 # Structures that no check verifies, whether they are read or not. An inferred layout has a group of
 # these only if both neighbours agree on the whole group.
@@ -38,7 +38,7 @@ DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot EtsScheduler 
 Port ErtsDriver ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo
 PersistentTerms PersistentTermArea CodeAttributes
 ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
-TimerOwner
+TimerOwner DistEntry ErtsProcList
 """.split())
 UNDECIDED_CONSTANTS = ("allocator_", "fix_", "ets_", "port_state_", "port_task_", "scheduler_",
                        "dist_")

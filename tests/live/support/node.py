@@ -198,7 +198,7 @@ class ApplicationStart:
             deadline = time.monotonic() + READY_SECONDS
             while time.monotonic() < deadline and process.poll() is None:
                 with contextlib.suppress(OSError):
-                    node = Node(_beam_pid(process.pid), self.directory, contextlib.ExitStack())
+                    node = Node(beam_pid(process.pid), self.directory, contextlib.ExitStack())
                     if node.ask(f"running {application}") == "true":
                         node.wait_until_quiet()
                         return Node(node.pid, self.directory, belongings.pop_all())
@@ -230,7 +230,7 @@ def _end_session(process):
     process.wait()
 
 
-def _beam_pid(pid):
+def beam_pid(pid):
     """The node that a start script has started: pid itself or its descendant named beam.smp."""
     name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
     if name == "beam.smp":
@@ -238,5 +238,5 @@ def _beam_pid(pid):
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     for child in children:
         with contextlib.suppress(OSError):
-            return _beam_pid(int(child))
+            return beam_pid(int(child))
     raise ProcessLookupError(f"no beam.smp below process {pid}")

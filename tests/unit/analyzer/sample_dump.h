@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sample_nodes.h"
 #include "sample_process.h"
 #include "sample_schedulers.h"
 #include "sample_timers.h"
@@ -332,6 +333,7 @@ inline std::vector<std::byte> sample_dump(SampleLayout layout = {}) {
     dump.add_ports();
     add_schedulers(dump.builder());
     add_timers(dump.builder(), kLoopAtom);
+    add_nodes(dump.builder(), kQuotedAtom, {.busy = true, .suspended = 0});
     dump.add(alpha_process());
     SampleProcess quoted;
     quoted.number = 2;

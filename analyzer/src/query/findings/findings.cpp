@@ -24,6 +24,7 @@ namespace beamdump::query {
     RULE(process_limit)              \
     RULE(port_limit)                 \
     RULE(orphaned_timers)            \
+    RULE(busy_connection)            \
     RULE(old_code)                   \
     RULE(carriers)
 

@@ -102,5 +102,40 @@ TEST_F(Activity, ShortRunQueuesAreNot) {
     EXPECT_EQ(left_out(findings, "run_queue"), "");
 }
 
+class Connections : public FindingsFixture {
+  protected:
+    query::Findings with_connection(SampleConnection connection) {
+        SampleDump dump;
+        dump.add(alpha_process());
+        add_nodes(dump.builder(), kQuotedAtom, connection);
+        return look(dump);
+    }
+};
+
+TEST_F(Connections, ABusyConnectionWithSuspendedProcessesIsNamed) {
+    const auto findings = with_connection({.busy = true, .suspended = 2});
+    EXPECT_THAT(found(findings, "busy_connection"),
+                ElementsAre("The connection to Needs Quotes is busy: 1.0 MiB of data wait to be "
+                            "sent, and 2 processes that sent more are suspended."));
+    EXPECT_EQ(findings.found.front().command,
+              "beamdump-analyze nodes node.beamdump --filter busy=true");
+}
+
+TEST_F(Connections, AConnectionThatNobodyWaitsForIsNot) {
+    for (const auto connection : {SampleConnection{.busy = true, .suspended = 0},
+                                  SampleConnection{.busy = false, .suspended = 1}}) {
+        const auto findings = with_connection(connection);
+        EXPECT_THAT(found(findings, "busy_connection"), IsEmpty());
+        EXPECT_EQ(left_out(findings, "busy_connection"), "");
+    }
+}
+
+TEST_F(Connections, ADumpWithoutConnectionsSaysSo) {
+    SampleDump dump;
+    dump.add(alpha_process());
+    EXPECT_EQ(left_out(look(dump), "busy_connection"),
+              "the dump has no connections to other nodes, or only as text");
+}
+
 }  // namespace
 }  // namespace beamdump::test

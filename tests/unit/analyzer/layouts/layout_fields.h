@@ -68,6 +68,16 @@ inline const std::set<std::string> kShownNowhere = {
     "DbTableCommon.time.monotonic",
     "DbTableCommon.time.offset",
     "DbTableCommon.fixing_procs",
+    "DistEntry.next",
+    "DistEntry.prev",
+    "DistEntry.rwmtx",
+    "DistEntry.opts",
+    "DistEntry.mld",
+    "DistEntry.notify",
+    "DistEntry.input_handler",
+    "DistEntry.out_queue.first",
+    "DistEntry.finalized_out_queue.first",
+    "DistEntry.tmp_out_queue.first",
 };
 
 /// Structures that the layouts have for readers to come: of tables, ports, run queues,
@@ -75,8 +85,7 @@ inline const std::set<std::string> kShownNowhere = {
 inline constexpr std::string_view kReadByNothing =
     " DbFixation ErtsPrtSD "
     "ErtsRunPrioQueue RunQueueLinks PortQueueLinks "
-    "DistEntry ErtsDistOutputBuf ErlIOVec "
-    "ErtsProcList DistRelations ";
+    "ErtsDistOutputBuf ErlIOVec DistRelations ";
 
 inline bool is_shown_nowhere(const std::string& field) {
     const auto structure = ' ' + field.substr(0, field.find('.')) + ' ';

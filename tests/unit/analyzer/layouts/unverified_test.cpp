@@ -35,7 +35,8 @@ const std::vector<std::vector<std::string>> kAnswers = {{"summary"},
                                                         {"modules"},
                                                         {"ports"},
                                                         {"schedulers"},
-                                                        {"timers"}};
+                                                        {"timers"},
+                                                        {"nodes"}};
 
 /// Arguments with the dump after the command.
 std::vector<std::string> about(std::vector<std::string> answer, const std::string& dump) {

@@ -1,0 +1,21 @@
+#include "query/activity/nodes.h"
+
+#include "cli/command_table.h"
+#include "cli/list_command.h"
+
+namespace beamdump::cli {
+
+std::unique_ptr<Command> nodes_command() {
+    return make_list_command(
+        {.description = {"nodes",
+                         "List other nodes and the connections to them, those with the longest "
+                         "queue first",
+                         "nodes node.beamdump --filter busy=true"},
+         .columns = query::node_columns(),
+         .sort = "queue",
+         .texts = {"beamdump.nodes/1", "nodes", "nodes"},
+         .list = query::list_nodes,
+         .counted_by = "type"});
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,214 @@
+#include "query/activity/nodes.h"
+
+#include "query/activity/registered_names.h"
+#include "query/node/process_line.h"
+#include "query/node/sections.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/owner_id.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <vector>
+
+namespace beamdump::query {
+
+namespace {
+
+/// The columns' places in a row.
+struct Node {
+    enum Place : std::uint8_t {
+        kNode,
+        kType,
+        kState,
+        kController,
+        kName,
+        kQueue,
+        kBusy,
+        kSuspended,
+        kProcesses,
+        kIn,
+        kOut,
+        kCreation,
+        kConnection,
+        kPlaces
+    };
+};
+
+constexpr std::array<Column, Node::kPlaces> kNodeColumns = {
+    {{"node", "NODE", ColumnKind::kText, true},
+     {"type", "TYPE"},
+     {"state", "STATE"},
+     {"controller", "CONTROLLER"},
+     {"name", "NAME", ColumnKind::kText, true},
+     {"queue", "QUEUE", ColumnKind::kBytes},
+     {"busy", "BUSY", ColumnKind::kFlag},
+     {"suspended", "SUSPENDED", ColumnKind::kCount},
+     {"processes", ""},
+     {"in", "IN", ColumnKind::kCount},
+     {"out", "OUT", ColumnKind::kCount},
+     {"creation", ""},
+     {"connection_id", ""}}};
+
+std::optional<std::string> state_text(records::DistributionState state) {
+    switch (state) {
+        case records::DISTRIBUTION_STATE_IDLE:
+            return "idle";
+        case records::DISTRIBUTION_STATE_PENDING:
+            return "pending";
+        case records::DISTRIBUTION_STATE_CONNECTED:
+            return "connected";
+        case records::DISTRIBUTION_STATE_EXITING:
+            return "exiting";
+        default:
+            return std::nullopt;
+    }
+}
+
+/// As a crash dump's sections have it (dist.c, distribution_info()).
+std::optional<std::string> type_text(const records::DistributionEntry& entry) {
+    switch (entry.state()) {
+        case records::DISTRIBUTION_STATE_IDLE:
+        case records::DISTRIBUTION_STATE_PENDING:
+            return "not_connected";
+        default:
+            return entry.has_visible()
+                       ? std::optional<std::string>(entry.visible() ? "visible" : "hidden")
+                       : std::nullopt;
+    }
+}
+
+std::string pids_text(const records::DistributionEntry& entry) {
+    std::vector<std::string> pids;
+    for (const auto pid : entry.suspended_owner_id()) {
+        pids.push_back(pid_text(pid));
+    }
+    return fmt::format("{}", fmt::join(pids, " "));
+}
+
+/// Without the quotes that the atom needs in Erlang.
+std::string node_name(Dump& dump, std::uint32_t atom) {
+    auto name = dump.atoms().text(atom);
+    return name ? std::move(*name) : atom_text(dump, atom);
+}
+
+Row row_of(Dump& dump, const records::DistributionEntry& entry) {
+    Row row(Node::kPlaces);
+    const auto put = [&](Node::Place place, bool has, std::uint64_t value) {
+        if (has) {
+            row[place] = value;
+        }
+    };
+    if (entry.has_name_atom()) {
+        row[Node::kNode] = node_name(dump, entry.name_atom());
+    }
+    if (auto type = type_text(entry)) {
+        row[Node::kType] = std::move(*type);
+    }
+    if (auto state = state_text(entry.state())) {
+        row[Node::kState] = std::move(*state);
+    }
+    if (entry.has_controller_owner_id()) {
+        row[Node::kController] = pid_text(entry.controller_owner_id());
+    } else if (entry.has_controller_port_number()) {
+        row[Node::kController] = fmt::format("#Port<0.{}>", entry.controller_port_number());
+    }
+    if (entry.has_busy()) {
+        row[Node::kBusy] = entry.busy();
+    }
+    if (entry.suspended_owner_id_size() != 0) {
+        row[Node::kProcesses] = pids_text(entry);
+    }
+    put(Node::kQueue, entry.has_queued_bytes(), entry.queued_bytes());
+    put(Node::kSuspended, entry.has_suspended(), entry.suspended());
+    put(Node::kIn, entry.has_packets_in(), entry.packets_in());
+    put(Node::kOut, entry.has_packets_out(), entry.packets_out());
+    put(Node::kCreation, entry.has_creation(), entry.creation());
+    put(Node::kConnection, entry.has_connection_id(), entry.connection_id());
+    return row;
+}
+
+Result<void> visit_entries(Dump& dump,
+                           const std::function<void(const records::DistributionEntry&)>& visit) {
+    if (dump.trailer().distribution_offset().empty()) {
+        return fail(ErrorCode::kNotFound,
+                    "the dump has no other nodes: it was captured by an older version, or they "
+                    "could not be read (the warnings of summary tell)");
+    }
+    for (const auto offset : dump.trailer().distribution_offset()) {
+        ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::DistributionEntries>(
+                                              offset, format::RecordKind::kDistributionEntries));
+        for (const auto& entry : page.entry()) {
+            visit(entry);
+        }
+    }
+    return {};
+}
+
+/// As node_name(), of a crash dump.
+std::string unquoted(std::string_view name) {
+    const bool quoted =
+        name.size() > 1 && name.starts_with('\'') && name.ends_with('\'') && !name.contains('\\');
+    return std::string(quoted ? name.substr(1, name.size() - 2) : name);
+}
+
+/// Sections of other nodes (dist.c, info_dist_entry(), OTP 25 to 29).
+Result<void> nodes_of_crash_dump(Dump& dump, const std::string& file,
+                                 const std::function<void(Row)>& add) {
+    static constexpr std::array<std::string_view, 3> kTags = {"visible_node", "hidden_node",
+                                                              "not_connected"};
+    ASSIGN_OR_RETURN(auto sections, SectionListing::open(dump, file, {}));
+    Row row;
+    const auto begin = [&](std::string_view tag, std::string_view) {
+        row = Row(Node::kPlaces);
+        row[Node::kType] = std::string(tag == kTags[0]   ? "visible"
+                                       : tag == kTags[1] ? "hidden"
+                                                         : tag);
+    };
+    const auto line = [&](const SectionLine& read) {
+        if (read.name && *read.name == "Name") {
+            row[Node::kNode] = unquoted(read.value);
+        } else if (read.name && *read.name == "Controller") {
+            row[Node::kController] = std::string(read.value);
+        }
+    };
+    return sections->show_kinds(kTags, {begin, line, [&] { add(std::move(row)); }});
+}
+
+}  // namespace
+
+std::span<const Column> node_columns() {
+    return kNodeColumns;
+}
+
+Result<RowList> list_nodes(Dump& dump, const std::string& file, const RowQuery& query) {
+    ASSIGN_OR_RETURN(auto list, RowList::make(kNodeColumns, query));
+    ASSIGN_OR_RETURN(const auto names, registered_names(dump));
+    const auto add = [&](Row row) {
+        if (const auto name = names.find(cell_text(row[Node::kController])); name != names.end()) {
+            row[Node::kName] = name->second;
+        }
+        list.add(std::move(row));
+    };
+    if (is_of_crash_dump(dump)) {
+        RETURN_IF_ERROR(nodes_of_crash_dump(dump, file, add));
+    } else {
+        RETURN_IF_ERROR(visit_entries(dump, [&](const auto& entry) { add(row_of(dump, entry)); }));
+    }
+    return list;
+}
+
+Result<void> visit_connections(Dump& dump,
+                               const std::function<void(const NodeConnection&)>& visit) {
+    return visit_entries(dump, [&](const records::DistributionEntry& entry) {
+        if (!entry.has_name_atom() || !entry.has_busy() || !entry.has_queued_bytes()) {
+            return;
+        }
+        visit({node_name(dump, entry.name_atom()), entry.busy(), entry.queued_bytes(),
+               entry.has_suspended() ? std::optional(entry.suspended()) : std::nullopt});
+    });
+}
+
+}  // namespace beamdump::query
