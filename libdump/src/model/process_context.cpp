@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <numeric>
 
 namespace beamdump {
@@ -13,6 +15,14 @@ namespace {
 
 constexpr std::size_t kRegionPacksHeld = 8;
 constexpr std::size_t kBinariesHeld = 16;
+
+/// Where a packed region ends, with the words that are not in the dump.
+std::uint64_t packed_end(const records::PackedRegion& region) {
+    const auto words =
+        std::max(static_cast<std::uint64_t>(region.words_size()), region.total_words());
+    const auto most = (std::numeric_limits<std::uint64_t>::max() - region.address()) / kWordBytes;
+    return region.address() + std::min(words, most) * kWordBytes;
+}
 
 /// Words of a packed region from `address` on; nullopt if the region does not have that address.
 std::optional<Result<std::size_t>> words_of(const records::PackedRegion& region,
@@ -65,31 +75,94 @@ Result<std::shared_ptr<const ProcessContext::Fragments>> ProcessContext::fragmen
     return packs_.insert(pack.offset, std::move(fragments));
 }
 
-Result<std::size_t> ProcessContext::packed_words(std::uint64_t address,
-                                                 std::span<std::uint64_t> into) {
-    for (const Pack& pack : run_.directory.packed_regions) {
-        if (address < pack.lowest_address || address >= pack.highest_address) {
+const std::vector<ProcessContext::PackedPlace>& ProcessContext::packed_places() {
+    if (places_) {
+        return *places_;
+    }
+    places_.emplace();
+    const auto& packs = run_.directory.packed_regions;
+    for (std::size_t index = 0; index < packs.size(); ++index) {
+        const auto record = dump_.reader().message_at<records::PackedRegions>(
+            packs[index].offset, format::RecordKind::kPackedRegions);
+        if (!record) {
+            lost_packs_.emplace_back(index, wrap("reading heap fragments", record.error()).error());
             continue;
         }
-        auto held = fragments(pack);
-        if (!held) {
-            dump_.faults().note(held.error());
-            return std::unexpected(held.error());
-        }
-        const Fragments& fragments = **held;
-        const auto after = std::ranges::upper_bound(fragments.by_address, address, {}, [&](int i) {
-            return fragments.record.region(i).address();
-        });
-        if (after != fragments.by_address.begin()) {
-            if (auto got = words_of(fragments.record.region(*std::prev(after)), address, into)) {
-                return *got;
-            }
+        for (const auto& region : record->region()) {
+            places_->push_back({region.address(), packed_end(region), index});
         }
     }
+    std::ranges::sort(*places_, {}, &PackedPlace::begin);
+    return *places_;
+}
+
+std::unexpected<Error> ProcessContext::not_packed(std::uint64_t address) const {
     // A crash dump's text has only what the VM printed: other pointers are not invalid.
     const bool of_text = dump_.capture().mode() == records::CAPTURE_MODE_CRASH_DUMP;
     return fail(of_text ? ErrorCode::kAbsent : ErrorCode::kUnmapped,
                 fmt::format("address {:#x} lies in none of the captured regions", address));
+}
+
+/// The pack that has an address; an error if none has.
+Result<const Pack*> ProcessContext::pack_with(std::uint64_t address) {
+    const auto& packs = run_.directory.packed_regions;
+    const auto covers = [&](const Pack& pack) {
+        return address >= pack.lowest_address && address < pack.highest_address;
+    };
+    const auto first = std::ranges::find_if(packs, covers);
+    if (first == packs.end()) {
+        return not_packed(address);
+    }
+    if (std::find_if(std::next(first), packs.end(), covers) == packs.end()) {
+        return &*first;
+    }
+    // Rows of ETS tables are in the order of the table: each pack spans the addresses of many.
+    const auto& places = packed_places();
+    const auto after = std::ranges::upper_bound(places, address, {}, &PackedPlace::begin);
+    if (after != places.begin() && address < std::prev(after)->end) {
+        return &packs[std::prev(after)->pack];
+    }
+    for (const auto& [index, error] : lost_packs_) {
+        if (covers(packs[index])) {
+            dump_.faults().note(error);
+            return std::unexpected(error);
+        }
+    }
+    return not_packed(address);
+}
+
+Result<const records::PackedRegion*> ProcessContext::packed_region(std::uint64_t address) {
+    ASSIGN_OR_RETURN(const auto* pack, pack_with(address));
+    auto held = fragments(*pack);
+    if (!held) {
+        dump_.faults().note(held.error());
+        return std::unexpected(held.error());
+    }
+    const Fragments& fragments = **held;
+    const auto after = std::ranges::upper_bound(fragments.by_address, address, {}, [&](int i) {
+        return fragments.record.region(i).address();
+    });
+    if (after == fragments.by_address.begin()) {
+        return not_packed(address);
+    }
+    const auto& region = fragments.record.region(*std::prev(after));
+    return address < packed_end(region) ? Result<const records::PackedRegion*>(&region)
+                                        : not_packed(address);
+}
+
+Result<std::size_t> ProcessContext::packed_words(std::uint64_t address,
+                                                 std::span<std::uint64_t> into) {
+    ASSIGN_OR_RETURN(const auto* region, packed_region(address));
+    const auto got = words_of(*region, address, into);
+    return got ? *got : not_packed(address);
+}
+
+std::uint64_t ProcessContext::words_begin(std::uint64_t address) {
+    const auto& packs = run_.directory.packed_regions;
+    const bool of_others = packs.size() < 2 || regions_.covers(address) ||
+                           (!packed_before_literals_ && dump_.literals().covers(address));
+    const auto region = of_others ? nullptr : packed_region(address).value_or(nullptr);
+    return region == nullptr ? 0 : region->address();
 }
 
 Result<std::size_t> ProcessContext::words_before_packed(std::uint64_t address, std::size_t most) {

@@ -12,8 +12,10 @@ WordStatus WordReader::read_miss(std::uint64_t address, std::uint64_t& word) {
         return WordStatus::kUnmapped;
     }
     Block& block = blocks_[slot_of(address)];
-    const std::uint64_t aligned = address - address % kBlockBytes;
-    const std::uint64_t block_end = aligned + kBlockBytes;  // 0 at the very end of the addresses
+    const std::uint64_t block_begin = address - address % kBlockBytes;
+    const std::uint64_t block_end =
+        block_begin + kBlockBytes;  // 0 at the very end of the addresses
+    const std::uint64_t first = std::max(block_begin, context_->words_begin(address));
 
     // Words before the requested one are likely to be needed too, so the whole block is tried
     // first; that fails if a region begins or is absent inside the block.
@@ -22,11 +24,12 @@ WordStatus WordReader::read_miss(std::uint64_t address, std::uint64_t& word) {
     if (filled_.size() < kBlocks) {
         filled_.push_back(slot_of(address));
     }
-    auto got = context_->words(aligned, block.words);
-    if (got && *got != 0 && aligned + *got * sizeof(word) > address) {
-        block.begin = aligned;
-        block.end = aligned + *got * sizeof(word);
-        word = block.words[(address - aligned) / sizeof(word)];
+    auto got =
+        context_->words(first, std::span(block.words).first((block_end - first) / sizeof(word)));
+    if (got && *got != 0 && first + *got * sizeof(word) > address) {
+        block.begin = first;
+        block.end = first + *got * sizeof(word);
+        word = block.words[(address - first) / sizeof(word)];
         return WordStatus::kHere;
     }
     const std::size_t rest = (block_end - address) / sizeof(word);

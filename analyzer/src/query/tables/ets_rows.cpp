@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kRowWordBytes = 8;
 constexpr std::size_t kRecordsHeld = 8;
+constexpr std::size_t kRowsKept = 4096;
 constexpr std::uint64_t kBoxedTag = 2;  // erl_term.h
 constexpr std::uint64_t kArityShift = 6;
 
@@ -127,33 +128,33 @@ Result<void> EtsRowListing::each_tuple(const Look& look) {
     if (table_.compressed.value_or(true)) {
         return {};
     }
-    return visit([&](TermContext& context, std::uint64_t, Place place) {
-        return look(context, scheme_, place.address | kBoxedTag);
+    return visit([&](Reader& reader, std::uint64_t, Place place) {
+        return look(reader.context, scheme_, place.address | kBoxedTag);
     });
 }
 
 Result<bool> EtsRowListing::visit_record(std::uint64_t offset, const Visit& visit) {
     ASSIGN_OR_RETURN(const auto record, open_ets_rows(dump_, offset));
+    Reader reader(*record->context, scheme_);
     return visit_ets_rows(dump_, *record,
-                          [&](Place place) { return visit(*record->context, offset, place); });
+                          [&](Place place) { return visit(reader, offset, place); });
 }
 
-Result<bool> EtsRowListing::matches(TermContext& context, Place place) {
+Result<bool> EtsRowListing::matches(Reader& reader, Place place) {
     if (!options_.key) {
         return true;
     }
-    ASSIGN_OR_RETURN(const auto words, tuple_of(context, place.address, place.words));
+    ASSIGN_OR_RETURN(const auto words, tuple_of(reader.context, place.address, place.words));
     const auto key = table_.keypos.value_or(1);
     if (key >= words.size()) {
         return false;
     }
-    TermPrinter printer(context, scheme_);
-    return term_text(printer, words[key], options_.key->size() + 1).text == *options_.key;
+    return term_text(reader.printer, words[key], options_.key->size() + 1).text == *options_.key;
 }
 
 /// `{Key,#Compressed<N bytes>,...}`: the last one's size is rounded up to words.
-TermText EtsRowListing::compressed_text(TermContext& context, Place place, TermPrinter& printer) {
-    const auto words = tuple_of(context, place.address, place.words);
+TermText EtsRowListing::compressed_text(Reader& reader, Place place) {
+    const auto words = tuple_of(reader.context, place.address, place.words);
     if (!words) {
         return {"#Unreadable<row>", false};
     }
@@ -162,7 +163,7 @@ TermText EtsRowListing::compressed_text(TermContext& context, Place place, TermP
     for (std::size_t index = 1; index < words->size(); ++index) {
         text += index == 1 ? "" : ",";
         if (!is_compressed(index)) {
-            text += term_text(printer, (*words)[index], options_.term_bytes).text;
+            text += term_text(reader.printer, (*words)[index], options_.term_bytes).text;
             continue;
         }
         auto end = place.words * kRowWordBytes;
@@ -178,23 +179,23 @@ TermText EtsRowListing::compressed_text(TermContext& context, Place place, TermP
     return {text + "}", false};
 }
 
-EtsRowLine EtsRowListing::line(TermContext& context, Place place, TermPrinter& printer) {
+EtsRowLine EtsRowListing::line(Reader& reader, Place place) {
     EtsRowLine line;
     line.words = place.words;
     line.compressed = table_.compressed.value_or(false);
     if (line.compressed) {
-        line.row = compressed_text(context, place, printer);
+        line.row = compressed_text(reader, place);
     } else {
-        printer.start(place.address | kBoxedTag);
-        line.row = drain_in_pieces(printer, options_.term_bytes);
+        reader.printer.start(place.address | kBoxedTag);
+        line.row = drain_in_pieces(reader.printer, options_.term_bytes);
     }
     return line;
 }
 
-void EtsRowListing::show_row(TermContext& context, Place place, const Show& show) {
-    TermPrinter printer(context, scheme_);
-    show(line(context, place, printer));
-    placeholders_ += query::placeholders(printer.statistics());
+void EtsRowListing::show_row(Reader& reader, Place place, const Show& show) {
+    const auto before = query::placeholders(reader.printer.statistics());
+    show(line(reader, place));
+    placeholders_ += query::placeholders(reader.printer.statistics()) - before;
 }
 
 Result<void> EtsRowListing::each(const Show& show) {
@@ -205,8 +206,8 @@ Result<void> EtsRowListing::each(const Show& show) {
 Result<void> EtsRowListing::each_stored(const Show& show) {
     Result<void> failed;
     std::uint64_t shown = 0;
-    RETURN_IF_ERROR(visit([&](TermContext& context, std::uint64_t, Place place) {
-        const auto match = matches(context, place);
+    RETURN_IF_ERROR(visit([&](Reader& reader, std::uint64_t, Place place) {
+        const auto match = matches(reader, place);
         if (!match) {
             failed = std::unexpected(match.error());
             return false;
@@ -217,7 +218,7 @@ Result<void> EtsRowListing::each_stored(const Show& show) {
         ++matching_;
         if (options_.limit == 0 || shown < options_.limit) {
             ++shown;
-            show_row(context, place, show);
+            show_row(reader, place, show);
         }
         // Without a key all rows match: the rest needs no reading.
         return options_.key.has_value() || shown != options_.limit;
@@ -231,33 +232,46 @@ Result<void> EtsRowListing::each_by_size(const Show& show) {
         std::uint64_t record = 0;
         Place place;
     };
+    const auto largest_first = [&](std::vector<Sized>& rows) {
+        std::ranges::stable_sort(rows, std::greater{},
+                                 [](const Sized& row) { return row.place.words; });
+        if (options_.limit != 0 && rows.size() > options_.limit) {
+            rows.resize(options_.limit);
+        }
+    };
     Result<void> failed;
     std::vector<Sized> rows;
-    RETURN_IF_ERROR(visit([&](TermContext& context, std::uint64_t record_offset, Place place) {
-        const auto match = matches(context, place);
+    RETURN_IF_ERROR(visit([&](Reader& reader, std::uint64_t record_offset, Place place) {
+        const auto match = matches(reader, place);
         if (!match) {
             failed = std::unexpected(match.error());
         } else if (*match) {
+            ++matching_;
             rows.push_back({record_offset, place});
+            // Of many rows only the largest are kept.
+            if (options_.limit != 0 && rows.size() >= kRowsKept + options_.limit * 2) {
+                largest_first(rows);
+            }
         }
         return failed.has_value();
     }));
     RETURN_IF_ERROR(failed);
-    matching_ = rows.size();
-    std::ranges::stable_sort(rows, std::greater{},
-                             [](const Sized& row) { return row.place.words; });
-    if (options_.limit != 0 && rows.size() > options_.limit) {
-        rows.resize(options_.limit);
-    }
-    std::map<std::uint64_t, std::unique_ptr<EtsRowRecord>> held;
+    largest_first(rows);
+    struct Held {
+        std::unique_ptr<EtsRowRecord> record;
+        std::unique_ptr<Reader> reader;
+    };
+    std::map<std::uint64_t, Held> held;
     for (const auto& row : rows) {
         if (!held.contains(row.record)) {
             if (held.size() >= kRecordsHeld) {
                 held.clear();
             }
-            ASSIGN_OR_RETURN(held[row.record], open_ets_rows(dump_, row.record));
+            ASSIGN_OR_RETURN(auto record, open_ets_rows(dump_, row.record));
+            auto reader = std::make_unique<Reader>(*record->context, scheme_);
+            held[row.record] = {std::move(record), std::move(reader)};
         }
-        show_row(*held[row.record]->context, row.place, show);
+        show_row(*held[row.record].reader, row.place, show);
     }
     return {};
 }

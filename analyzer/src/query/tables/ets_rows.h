@@ -74,17 +74,23 @@ class EtsRowListing {
         : dump_(dump), table_(std::move(table)), scheme_(scheme), options_(options) {}
 
     using Place = EtsRowPlace;
-    using Visit =
-        std::function<bool(TermContext& context, std::uint64_t record_offset, Place place)>;
+    /// A record's words and their text.
+    struct Reader {
+        Reader(TermContext& of_record, const TagScheme& scheme)
+            : context(of_record), printer(of_record, scheme) {}
+        TermContext& context;
+        TermPrinter printer;
+    };
+    using Visit = std::function<bool(Reader& reader, std::uint64_t record_offset, Place place)>;
     /// All rows, as they stand; a visit says whether to go on.
     Result<void> visit(const Visit& visit);
     Result<bool> visit_record(std::uint64_t offset, const Visit& visit);
     Result<void> each_stored(const Show& show);
     Result<void> each_by_size(const Show& show);
-    void show_row(TermContext& context, Place place, const Show& show);
-    EtsRowLine line(TermContext& context, Place place, TermPrinter& printer);
-    Result<bool> matches(TermContext& context, Place place);
-    TermText compressed_text(TermContext& context, Place place, TermPrinter& printer);
+    void show_row(Reader& reader, Place place, const Show& show);
+    EtsRowLine line(Reader& reader, Place place);
+    Result<bool> matches(Reader& reader, Place place);
+    TermText compressed_text(Reader& reader, Place place);
 
     Dump& dump_;
     EtsTableLine table_;

@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace beamdump {
 
 /// The words that one process's terms lead to: its regions, its packed regions, the fragments of
-/// the message at hand, the literals; and the node's tables. Memory is bounded by its caches.
+/// the message at hand, the literals; and the node's tables. Memory is bounded by its caches and,
+/// if the addresses of packs overlap, 24 bytes a packed region.
 ///
 /// The dump, the run and any message given must outlive the context. Failures to read the file
 /// (not: words that the dump lacks) go to the dump's Faults too.
@@ -32,6 +34,7 @@ class ProcessContext : public TermContext {
     void set_packed_before_literals() { packed_before_literals_ = true; }
 
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;
+    std::uint64_t words_begin(std::uint64_t address) override;
     [[nodiscard]] std::uint64_t region_bytes_bound() const override;
     void missed(std::uint64_t address) override;
     AtomText atom(std::uint32_t index) override;
@@ -58,7 +61,16 @@ class ProcessContext : public TermContext {
         records::PackedRegions record;
         std::vector<int> by_address;
     };
+    struct PackedPlace {
+        std::uint64_t begin = 0, end = 0;  // addresses
+        std::size_t pack = 0;              // index in the run's directory
+    };
     Result<std::size_t> packed_words(std::uint64_t address, std::span<std::uint64_t> into);
+    Result<const Pack*> pack_with(std::uint64_t address);
+    /// In a pack that is held until the next is read.
+    Result<const records::PackedRegion*> packed_region(std::uint64_t address);
+    const std::vector<PackedPlace>& packed_places();
+    [[nodiscard]] std::unexpected<Error> not_packed(std::uint64_t address) const;
     Result<std::shared_ptr<const Fragments>> fragments(const Pack& pack);
     /// Words from `address`, which no packed region has, to the next one that is packed.
     Result<std::size_t> words_before_packed(std::uint64_t address, std::size_t most);
@@ -69,6 +81,8 @@ class ProcessContext : public TermContext {
     RegionMap regions_;
     RecentCache<std::uint64_t, Fragments> packs_;
     RecentCache<std::uint64_t, BinaryRecord> binaries_;
+    std::optional<std::vector<PackedPlace>> places_;  // by address
+    std::vector<std::pair<std::size_t, Error>> lost_packs_;
     const records::Message* message_ = nullptr;
     bool packed_before_literals_ = false;
 };

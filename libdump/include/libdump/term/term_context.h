@@ -77,6 +77,10 @@ class TermContext {
     /// one region holds. Gives how many.
     virtual Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) = 0;
 
+    /// The lowest address whose words are worth reading in one call with the word at `address`,
+    /// that is where its region begins, if other regions would have to be looked for before it.
+    virtual std::uint64_t words_begin(std::uint64_t /*address*/) { return 0; }
+
     /// Bytes of the longest region: an upper bound for lists, tuples and chains in untrusted data.
     [[nodiscard]] virtual std::uint64_t region_bytes_bound() const = 0;
 

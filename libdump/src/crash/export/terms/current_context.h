@@ -14,6 +14,9 @@ class CurrentContext final : public TermContext {
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override {
         return context_->words(address, into);
     }
+    std::uint64_t words_begin(std::uint64_t address) override {
+        return context_->words_begin(address);
+    }
     void missed(std::uint64_t address) override { context_->missed(address); }
     [[nodiscard]] std::uint64_t region_bytes_bound() const override {
         return context_->region_bytes_bound();

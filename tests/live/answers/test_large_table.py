@@ -1,0 +1,62 @@
+"""A table of many rows is captured whole, in memory that does not grow with it.
+
+BEAMDUMP_PART_OF_FULL_SIZE: of 10,000,000 rows, 2 GB.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+from support import tools
+from support.node import start_workload
+from support.paths import ANALYZE, CAPTURE
+
+PART = float(os.environ.get("BEAMDUMP_PART_OF_FULL_SIZE", "0.01"))
+ROWS = round(10_000_000 * PART)
+LENGTH = 17
+# Of the whole table's bytes at full size 3%.
+MOST_KIB = 64 << 10
+ROW = re.compile(r"\{(\d+),\{((?:\d+,)*\d+)\}\}")
+
+
+class LargeTable(unittest.TestCase):
+    def test_it_is_captured_whole(self):
+        node = start_workload("sample", 0.1)
+        self.addCleanup(node.stop)
+        node.ask(f"start large_table {PART:f}", seconds=600)
+        dump = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "large.beamdump"
+        for mode in ("live", "snapshot"):
+            with self.subTest(mode=mode):
+                captured = tools.expect(tools.run_measured(
+                    [CAPTURE, "--quiet", "--force", "--mode", mode, "--ets", "full", "-o", dump,
+                     node.pid]), 0, 3)
+                self.assertLess(captured.peak_kib, MOST_KIB)
+                (table,) = tools.analyze_json("ets", dump, "--filter", "name=large_table")["tables"]
+                self.assertEqual(table["size"], ROWS)
+                found, peak_kib = self.rows(dump)
+                self.assertEqual(found, ROWS)
+                self.assertLess(peak_kib, MOST_KIB)
+                print(f"{mode}: {ROWS:,} rows in {captured.seconds:.1f} s, {captured.peak_kib >> 10} MiB; "
+                      f"listed in {peak_kib >> 10} MiB", flush=True)
+
+    def rows(self, dump):
+        """How many different rows the dump has, each as it was inserted; the peak of listing them."""
+        seen = bytearray(ROWS + 1)
+        with subprocess.Popen([ANALYZE, "ets", dump, "large_table", "--limit", "0", "--term-bytes",
+                               "0"], stdout=subprocess.PIPE, text=True) as listing:
+            for line in listing.stdout:
+                if row := ROW.search(line):
+                    self.assertEqual(row[2], ",".join(LENGTH * [row[1]]))
+                    seen[int(row[1])] += 1
+            _, status, used = os.wait4(listing.pid, 0)
+            listing.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(listing.returncode, 0)
+        self.assertEqual(max(seen), 1)
+        return sum(seen), used.ru_maxrss
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
