@@ -7,7 +7,7 @@ import signal
 import tempfile
 import unittest
 
-from support import schemas, tools
+from support import schemas, tools, whole_node
 from support.distribution import start_pair
 from support.node import beam_pid, start_workload
 from support.paths import CAPTURE
@@ -68,11 +68,11 @@ class PersistentTerms(Activity):
         node = start_workload("persistent", 1)
         self.addCleanup(node.stop)
         # Asked once before, since code that the answer loads may add terms.
-        self.told(node)
+        whole_node.ask_persistent_terms(node, self.scratch)
         for mode in ("live", "freeze"):
             with self.subTest(mode=mode):
                 dump = self.capture(node, mode, "--binary-bytes", "all")
-                total, said = self.told(node)
+                total, said = whole_node.ask_persistent_terms(node, self.scratch)
                 answer = tools.analyze_json("persistent-terms", dump, "--limit", "0",
                                             "--term-bytes", "0")
                 schemas.validate(answer, "persistent-terms")
@@ -93,14 +93,6 @@ class PersistentTerms(Activity):
         self.assertEqual(answer["missing"]["left_out"], 1)
         node.ask("start persistent 0.0")
         self.none_is_torn(node)
-
-    def told(self, node):
-        path = self.scratch / "persistent_terms"
-        node.ask(f"facts {path} persistent_terms")
-        first, *lines = (line.split("\t") for line in path.read_text().splitlines())
-        return (int(first[1]), int(first[2])), {
-            bytes.fromhex(key).decode(): (bytes.fromhex(value).decode(), int(words))
-            for key, value, words in lines}
 
     def none_is_torn(self, node):
         seen = missed = 0
@@ -347,7 +339,8 @@ class OtherNodes(Activity):
                 self.assertGreaterEqual(len(suspended), SENDERS)
                 self.assertEqual((far["busy"], far["suspended"]), (True, len(suspended)))
                 self.assertEqual(set(far["processes"].split()), suspended)
-                self.assertIn(far["queue"], range(QUEUE_LIMIT, 2 * QUEUE_LIMIT + SENDERS * LARGE))
+                # The kernel may take more later; the senders wait until the port is not busy, too.
+                self.assertIn(far["queue"], range(1, 2 * QUEUE_LIMIT + SENDERS * LARGE))
                 self.assertGreater(far["in"], messages)
                 (finding,) = [finding for finding in tools.analyze_json("summary", dump)["findings"]
                               if finding["id"] == "busy_connection"]
