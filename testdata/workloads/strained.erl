@@ -1,5 +1,5 @@
-%% A node after a peak: its carriers have a few blocks each; and a process that does nearly all of the
-%% work. tests/live/answers/test_findings.py finds both.
+%% A node after a peak: its carriers have a few blocks each; a process that does nearly all of the
+%% work; and timers for a process that has exited. tests/live/answers/test_findings.py finds all three.
 -module(strained).
 -export([start/1]).
 
@@ -9,11 +9,13 @@
 -define(REDUCTIONS, 12000000000).
 %% The VM counts no more at once.
 -define(AT_ONCE, 4000).
+-define(TIMERS, 2000).
 
 start(_Scale) ->
     Pids = [spawn_opt(fun() -> receive stop -> ok end end, [{min_heap_size, ?HEAP_WORDS}])
             || _ <- lists:seq(1, ?PROCESSES)],
     _ = [stop(Pid) || {N, Pid} <- lists:enumerate(Pids), N rem ?KEPT =/= 0],
+    _ = [erlang:send_after(3600000, strained_gone, {tick, N}) || N <- lists:seq(1, ?TIMERS)],
     Hot = spawn(fun burn/0),
     true = register(strained_hot, Hot),
     wait(Hot).

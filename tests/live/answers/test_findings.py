@@ -143,12 +143,14 @@ class Strained(unittest.TestCase):
         told = whole_node.ask_numbers(node)
         answer = tools.parse(tools.expect(tools.analyze("summary", dump, "--json"), 0, 3))
         found = {finding["id"]: finding for finding in answer["findings"]}
-        self.assertEqual(found.keys(), {"hot_process", "carriers"})
+        self.assertEqual(found.keys(), {"hot_process", "carriers", "orphaned_timers"})
         for finding in found.values():
             print(finding["sentence"], flush=True)
         figures = found["hot_process"]["figures"]
         self.assertIn("strained_hot", found["hot_process"]["sentence"])
         self.assertGreater(figures["reductions"], 12_000_000_000)
+        self.assertEqual((found["orphaned_timers"]["figures"]["timers"],
+                          found["orphaned_timers"]["figures"]["receiver"]), (2000, "strained_gone"))
         figures = found["carriers"]["figures"]
         self.assertEqual(figures["allocator"], "eheap_alloc")
         for figure, number in (("carrier_bytes", told["allocator.eheap_alloc.carriers_size"]),
