@@ -3,6 +3,9 @@
 -module(node_facts).
 -export([write/2]).
 
+-define(FEW_ROWS, 1000).
+-define(FEW_WORDS, 100000).
+
 %% Returns the number of lines.
 write(File, What) ->
     Lines = facts(What),
@@ -49,6 +52,11 @@ facts(<<"tables">>) ->
     Infos = [ets:info(Table) || Table <- ets:all()],
     [table([{fixed, ets:info(proplists:get_value(id, Info), fixed)} | Info])
      || Info <- Infos, is_list(Info)];
+%% Table and row, of the tables that others may read and that have few rows.
+facts(<<"rows">>) ->
+    [[ref_to_list(proplists:get_value(id, Info)), escaped(Row)]
+     || Table <- ets:all(), Info <- [ets:info(Table)], has_few_rows(Info),
+        Row <- ets:tab2list(Table)];
 %% Key, value (of the one that is large: nothing), and words of both with their tuple; first, without
 %% a key, what persistent_term:info/0 says.
 facts(<<"persistent_terms">>) ->
@@ -62,6 +70,13 @@ connection(none) ->
 connection(Port) when is_port(Port) ->
     {ok, Counts} = inet:getstat(Port, [recv_cnt, send_cnt]),
     [port_to_list(Port) | [integer_to_list(Count) || {_, Count} <- Counts]].
+
+has_few_rows(undefined) ->
+    false;
+has_few_rows(Info) ->
+    proplists:get_value(protection, Info) =/= private
+        andalso proplists:get_value(size, Info) =< ?FEW_ROWS
+        andalso proplists:get_value(memory, Info) =< ?FEW_WORDS.
 
 %% erts_debug:size/1 counts what is shared once, and is slow.
 words({_, Value} = Term) when is_list(Value), length(Value) > 10000 -> erts_debug:flat_size(Term);

@@ -1,7 +1,7 @@
 """Third-party applications: every process of RabbitMQ, ejabberd and an application in Elixir is in the
 dump with the facts of process_info, and its backtrace and terms as the VM prints them; the node's
-memory, allocators, tables, atoms and modules are as the node says; the summary has no
-findings."""
+memory, allocators, tables, rows, persistent terms, atoms and modules are as the node says; the
+summary has no findings."""
 
 import pathlib
 import re
@@ -60,10 +60,12 @@ class Applications(unittest.TestCase):
     def whole_node(self, node, scratch):
         whole_node.ask_tables(node, scratch)  # the first questions load code that stays
         whole_node.ask_numbers(node)
+        whole_node.ask_rows(node, scratch)
+        rows = whole_node.ask_rows(node, scratch)
         tables = whole_node.ask_tables(node, scratch)
         before = whole_node.ask_numbers(node)
         dump = scratch / "node.beamdump"
-        tools.capture(node, dump)
+        tools.capture(node, dump, "--binary-bytes", "all")
         told = whole_node.ask_numbers(node)
         answer = whole_node.check_resident(self, dump)
         whole_node.compare_categories(self, answer["categories"], told, before)
@@ -71,6 +73,9 @@ class Applications(unittest.TestCase):
                                       before)
         whole_node.compare_counts(self, dump, told)
         whole_node.compare_tables(self, dump, tables, whole_node.ask_tables(node, scratch))
+        whole_node.compare_persistent_terms(
+            self, dump, whole_node.ask_persistent_terms(node, scratch))
+        whole_node.compare_rows(self, dump, rows, whole_node.ask_rows(node, scratch))
 
     def cookie_is_not_in(self, dump, cookie):
         """Checks for text and for an Erlang string (a list cell of two words for each character)."""

@@ -1,5 +1,7 @@
 """Compares a dump's facts about the whole node with the node's own: memory, tables, counts."""
 
+import collections
+
 from support import tools
 from support.release import RELEASE
 
@@ -15,6 +17,9 @@ STILL_ALLOCATORS = ("ets_alloc", "literal_alloc")
 UNKNOWN_CATEGORIES = {"ets"} if RELEASE == "29" else set()
 # A question may need one more carrier in an allocator.
 QUESTION_CARRIERS = 2
+# Those with the most rows are compared.
+MOST_TABLES_OF_ROWS = 30
+LEAST_ROWS = 500
 FLAGS = {"true": True, "false": False}
 
 
@@ -120,6 +125,61 @@ def compare_tables(test, dump, before, after):
         ours = {item: found[identity].get(item) for item in table}
         test.assertEqual(ours | {"name": unquoted(ours["name"])}, table)
     return answer
+
+
+def ask_rows(node, scratch):
+    """The rows of each small table that others may read, as the VM prints them, by its reference."""
+    path = scratch / "rows"
+    node.ask(f"facts {path} rows")
+    tables = collections.defaultdict(list)
+    for line in path.read_text().splitlines():
+        identity, row = line.split("\t")
+        tables[identity].append(bytes.fromhex(row).decode())
+    return tables
+
+
+def compare_rows(test, dump, before, after):
+    """Compares `ets T` with the rows before and after the capture, for the largest tables. Rows that are
+    there at both times must be in the dump, and no others if the table is the same at both times."""
+    largest = sorted(before, key=lambda identity: len(before[identity]))[-MOST_TABLES_OF_ROWS:]
+    compared = left_out = 0
+    for identity in largest:
+        then, now = (collections.Counter(rows.get(identity, [])) for rows in (before, after))
+        still = then & now
+        compared += still.total()
+        left_out += ((then | now) - still).total()
+        if not still:
+            continue
+        answer = tools.analyze_json("ets", dump, identity, "--limit", "0", "--term-bytes", "0")
+        found = collections.Counter(row["row"]["text"] for row in answer["rows"])
+        test.assertEqual(still - found, collections.Counter(), answer["table"]["name"])
+        if then == now:
+            test.assertEqual(sum(answer["missing"].values()), 0, answer["table"])
+            test.assertEqual(found, then, answer["table"]["name"])
+    print(f"OTP {RELEASE}: {compared} rows of {len(largest)} tables are the same, {left_out} left out: "
+          "they changed", flush=True)
+    test.assertGreater(compared, LEAST_ROWS)
+    test.assertLessEqual(left_out, MOST_LEFT_OUT * compared)
+
+
+def ask_persistent_terms(node, scratch):
+    """How many, and their bytes, as persistent_term:info/0 says; and of each key its value, as the VM
+    prints it, and words."""
+    path = scratch / "persistent_terms"
+    node.ask(f"facts {path} persistent_terms")
+    first, *lines = (line.split("\t") for line in path.read_text().splitlines())
+    return (int(first[1]), int(first[2])), {
+        bytes.fromhex(key).decode(): (bytes.fromhex(value).decode(), int(words))
+        for key, value, words in lines}
+
+
+def compare_persistent_terms(test, dump, told):
+    total, said = told
+    answer = tools.analyze_json("persistent-terms", dump, "--limit", "0", "--term-bytes", "0")
+    test.assertEqual((answer["count"], answer["memory_bytes"]), total)
+    found = {term["key"]: term["value"] for term in answer["terms"] if not term["left_out"]}
+    test.assertEqual(found, {key: value for key, (value, _) in said.items() if value})
+    print(f"OTP {RELEASE}: {total[0]} persistent terms are the same", flush=True)
 
 
 def compare_counts(test, dump, told):
