@@ -88,7 +88,12 @@ def measure_answers(dump):
                       ["backtrace", dump, "standard_state"], ["backtrace", dump, "standard_deep"],
                       ["backtrace", dump, "standard_queue"],
                       ["heap", dump, "standard_state"],
-                      ["heap", dump, "standard_state", "--retained"]):
+                      ["heap", dump, "standard_state", "--retained"],
+                      ["memory", dump], ["ets", dump], ["binaries", dump],
+                      ["binaries", dump, "--leaks"], ["allocators", dump], ["ports", dump],
+                      ["schedulers", dump], ["timers", dump], ["nodes", dump], ["modules", dump],
+                      ["atoms", dump], ["persistent-terms", dump], ["waits", dump],
+                      ["tree", dump]):
         runs = [tools.expect(tools.analyze(*arguments, "--stats"), 0, 3) for _ in range(5)]
         read = tools.bytes_read(runs[0])
         words = [part if part is not dump else "DUMP" for part in arguments]

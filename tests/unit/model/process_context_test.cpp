@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <optional>
+#include <vector>
 
 namespace beamdump::test {
 namespace {
@@ -70,6 +72,76 @@ TEST_F(ProcessContextTest, AnswersFromTheNodesTables) {
     EXPECT_EQ(binary.captured_bytes, 8U);
     EXPECT_EQ(binary.references, 1U);
     EXPECT_EQ(context_.binary_at(1).error().code, ErrorCode::kAbsent);
+}
+
+/// Two packs whose addresses overlap, as rows of an ETS table have them, and one that is no pack.
+class OverlappingPacks : public ::testing::Test {
+  protected:
+    static constexpr std::uint64_t kFirst = 0x600000;
+    static constexpr std::uint64_t kLast = 0x600200;
+    static constexpr std::uint64_t kLost = 0x601000;
+
+    void open(bool with_lost) {
+        DumpBuilder builder(small_frames(), {});
+        builder.add_all();
+        add(builder, {kFirst, kFirst + 0x100});
+        add(builder, {kFirst + 0x40, kLast});
+        if (with_lost) {
+            run_.directory.packed_regions.push_back(
+                {builder.append(format::RecordKind::kTimers, records::Timers()), 0, 1, kFirst,
+                 kLost});
+        }
+        opened_.emplace(builder.finish());
+        context_.emplace(opened_->dump(), run_);
+    }
+    void add(DumpBuilder& builder, const std::vector<std::uint64_t>& addresses) {
+        records::PackedRegions pack;
+        for (const auto address : addresses) {
+            auto& region = *pack.add_region();
+            region.set_address(address);
+            region.set_total_words(3);
+            region.add_words(address);
+            region.add_words(address + 8);
+        }
+        run_.directory.packed_regions.push_back(
+            {builder.append(format::RecordKind::kPackedRegions, pack), 0, addresses.size(),
+             addresses.front(), addresses.back() + 24});
+    }
+
+    ProcessRun run_;
+    std::optional<OpenedBytes> opened_;
+    std::optional<ProcessContext> context_;
+};
+
+TEST_F(OverlappingPacks, EachRegionIsFound) {
+    for (const bool with_lost : {false, true}) {
+        run_ = {};
+        open(with_lost);
+        for (const auto address : {kFirst, kFirst + 0x40, kFirst + 0x100, kLast}) {
+            std::array<std::uint64_t, 8> words{};
+            EXPECT_EQ(expect_value(context_->words(address, words)), 2U);
+            EXPECT_EQ(words[0], address);
+            EXPECT_EQ(expect_value(context_->word(address + 8)), address + 8);
+            EXPECT_EQ(context_->word(address + 16).error().code, ErrorCode::kAbsent);
+            EXPECT_EQ(context_->words_begin(address + 16), address);
+        }
+        EXPECT_FALSE(opened_->dump().faults().first());
+    }
+}
+
+TEST_F(OverlappingPacks, BetweenRegionsIsUnmapped) {
+    open(false);
+    for (const auto address : {kFirst + 0x18, kFirst + 0x58, kLast - 8}) {
+        EXPECT_EQ(context_->word(address).error().code, ErrorCode::kUnmapped);
+        EXPECT_EQ(context_->words_begin(address), 0U);
+    }
+    EXPECT_FALSE(opened_->dump().faults().first());
+}
+
+TEST_F(OverlappingPacks, WhatALostPackMayHaveIsAnError) {
+    open(true);
+    EXPECT_NE(context_->word(kFirst + 0x18).error().code, ErrorCode::kUnmapped);
+    EXPECT_TRUE(opened_->dump().faults().first());
 }
 
 }  // namespace
