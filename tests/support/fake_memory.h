@@ -76,8 +76,7 @@ class FakeMemory final : public memory::MemorySource {
             throw std::logic_error(
                 fmt::format("{} bytes at {:#x} are in no segment", bytes.size(), address));
         }
-        std::memcpy(segments_.at(segment->first).data() + (address - segment->first), bytes.data(),
-                    bytes.size());
+        std::ranges::copy(bytes, segments_.at(segment->first).data() + (address - segment->first));
     }
 
     /// Called before each read from here on with its address: a target that changes meanwhile.

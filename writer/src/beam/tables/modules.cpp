@@ -32,6 +32,15 @@ Result<std::vector<ModuleCode>> read_modules(Vm& vm) {
     const auto length = names.field("ModuleInstance", "code_length");
     const auto catches = names.field("ModuleInstance", "catches");
     RETURN_IF_ERROR(names.outcome());
+    // An inferred layout has the two structures from different releases.
+    for (const auto field : {curr, old}) {
+        if (std::uint64_t{field.offset} + instance_bytes > module_bytes) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("layout: expected ModuleInstance ({} bytes) inside of Module "
+                                    "({} bytes), found it at {}",
+                                    instance_bytes, module_bytes, field.offset));
+        }
+    }
     auto table = IndexTableWalker::open(
         vm, vm.tables().modules + std::uint64_t{vm.facts().active_code_index} * table_bytes);
     auto objects = table ? table->objects(0, table->entries())
