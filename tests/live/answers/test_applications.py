@@ -61,12 +61,17 @@ class Applications(unittest.TestCase):
         whole_node.ask_tables(node, scratch)  # the first questions load code that stays
         whole_node.ask_numbers(node)
         whole_node.ask_rows(node, scratch)
-        rows = whole_node.ask_rows(node, scratch)
-        tables = whole_node.ask_tables(node, scratch)
-        before = whole_node.ask_numbers(node)
-        dump = scratch / "node.beamdump"
-        tools.capture(node, dump, "--binary-bytes", "all")
-        told = whole_node.ask_numbers(node)
+        for attempt in range(ATTEMPTS):
+            if attempt > 0:
+                node.wait_until_quiet()
+            rows = whole_node.ask_rows(node, scratch)
+            tables = whole_node.ask_tables(node, scratch)
+            before = whole_node.ask_numbers(node)
+            dump = scratch / f"node-{attempt}.beamdump"
+            tools.capture(node, dump, "--binary-bytes", "all")
+            told = whole_node.ask_numbers(node)
+            if not whole_node.worked_meanwhile(dump, before, told):
+                break
         answer = whole_node.check_resident(self, dump)
         whole_node.compare_categories(self, answer["categories"], told, before)
         whole_node.compare_allocators(self, tools.analyze_json("allocators", dump), told,

@@ -56,6 +56,17 @@ def _table(line):
             "compressed": FLAGS[info["compressed"]], "fixed": FLAGS[info["fixed"]]}
 
 
+def worked_meanwhile(dump, before, told):
+    """Whether the node's own work changed its memory between the questions before and after the capture by
+    more than a question does, in one direction or there and back: then the capture has to be repeated. A
+    dump that is wrong differs in each repetition."""
+    total = "memory.total"
+    captured = tools.analyze_json("memory", dump)["categories"]["total"]
+    changes = {"asked": told[total] - before[total], "captured": captured - told[total]}
+    print(f"OTP {RELEASE}: change of the total in bytes: {changes}", flush=True)
+    return any(abs(change) > QUESTION_BYTES for change in changes.values())
+
+
 def compare_categories(test, ours, told, before=None):
     """Compares erlang:memory/0 with `memory --json`. before: see compare_allocators()."""
     before = told if before is None else before
