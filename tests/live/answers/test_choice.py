@@ -1,12 +1,14 @@
 """Partial dumps: selected processes, limits of time, size and stops. All other processes are listed
-with the facts of their structures."""
+with the facts of their structures. Nodes chosen by name."""
 
 import pathlib
+import re
+import secrets
 import tempfile
 import unittest
 
 from support import tools
-from support.node import start_workload
+from support.node import ApplicationStart, start_workload
 from support.paths import CAPTURE
 
 SCALE = 0.2
@@ -96,6 +98,56 @@ class Choice(unittest.TestCase):
         self.assertEqual(set(summary["void_by_reason"]), {"limit"})
         self.assertEqual(summary["capture"]["stops"], 1)
         self.assertEqual(self.node.stopped_threads(), [])
+
+
+class ByName(unittest.TestCase):
+    """Other tests' nodes run at the same time."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.name = f"choice{secrets.token_hex(4)}@localhost"
+        start = ApplicationStart()
+        cls.named = start.run(
+            ["erl", "-noinput", "-setcookie", start.cookie, "-pa", str(start.ebin), "-kernel",
+             "inet_dist_use_interface", "{127,0,0,1}", "-sname", cls.name, "-run", "control", "start",
+             str(start.directory / "control")], "kernel", {})
+        cls.addClassCleanup(cls.named.stop)
+        cls.unnamed = start_workload("sample")
+        cls.addClassCleanup(cls.unnamed.stop)
+        cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+
+    def refused(self, *arguments):
+        dump = self.scratch / "none"
+        ended = tools.expect(tools.run_measured([CAPTURE, "-o", dump, *arguments]), 2)
+        self.assertEqual(ended.diagnostics.count("\n"), 1, ended.diagnostics)
+        self.assertFalse(dump.exists())
+        return ended.diagnostics
+
+    def test_full_and_short_name(self):
+        for name in self.name, self.name.split("@")[0]:
+            with self.subTest(name):
+                dump = self.scratch / name
+                tools.expect(tools.run_measured([CAPTURE, "-o", dump, name]), 0)
+                answer = tools.analyze_json("summary", dump)
+                self.assertEqual(answer["node"]["name"], self.name)
+                self.assertEqual(self.named.stopped_threads(), [])
+
+    def test_the_output_has_the_pid(self):
+        ended = tools.run_measured(["env", "-C", self.scratch, CAPTURE, self.name])
+        tools.expect(ended, 0)
+        self.assertRegex(ended.diagnostics, rf"writing to beamdump-{self.named.pid}-")
+        self.assertEqual(len(list(self.scratch.glob(f"beamdump-{self.named.pid}-*.beamdump"))), 1)
+
+    def test_several_nodes_are_listed(self):
+        told = self.refused()
+        self.assertRegex(told, r"\d+ nodes run here; give the pid or the name of one: ")
+        self.assertIn(f"{self.named.pid} ({self.name})", told)
+        self.assertIn(f"{self.unnamed.pid} (without a name)", told)
+
+    def test_a_mistyped_name(self):
+        told = self.refused(self.name.replace("choice", "chioce"))
+        self.assertIn(f"did you mean {self.name}?", told)
+        self.assertRegex(told, re.escape(f"{self.named.pid} ({self.name})"))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 #include "check/node_check.h"
 
-#include "beam/tables/atoms.h"
 #include "beam/tables/id_table.h"
-#include "beam/tables/node_tables.h"
 #include "capture/modes/snapshot.h"
+#include "check/running_nodes.h"
 #include "target/live_target.h"
 
 #include <libdump/base/return_if_error.h>
@@ -14,12 +13,6 @@
 
 namespace beamdump::check {
 namespace {
-
-Result<std::string> name_of(beam::Vm& vm) {
-    ASSIGN_OR_RETURN(auto name, beam::read_node_name(vm));
-    ASSIGN_OR_RETURN(auto atoms, beam::AtomReader::open(vm));
-    return atoms.text(name.atom);
-}
 
 Result<void> count_processes(beam::Vm& vm, NodeCheck& check) {
     constexpr std::uint32_t kSlots = 65536;
@@ -66,7 +59,7 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
         check.longest_twin_stop =
             target::Twin::longest_stop(*check.twin, capture::snapshot_limits(options));
     }
-    if (auto name = name_of(*vm)) {
+    if (auto name = node_name(*vm)) {
         check.node_name = *name;
     }
     RETURN_IF_ERROR(count_processes(*vm, check));

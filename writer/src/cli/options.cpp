@@ -25,7 +25,7 @@ constexpr int kMaxPid = 4'194'304;  // PID_MAX_LIMIT, Linux' include/linux/threa
 
 /// The command line before validation.
 struct RawOptions {
-    std::optional<int> pid;
+    std::string node;
     std::string core;
     std::string executable;
     std::optional<std::string> mode;
@@ -62,15 +62,26 @@ auto from_one(std::int64_t most, const std::string& what) {
     };
 }
 
+/// Validates a pid or a node's name; the error says what is wrong.
+std::string node_text(const std::string& text) {
+    static constexpr std::string_view kDigits = "0123456789";
+    const bool number =
+        text.starts_with('-') || text.find_first_not_of(kDigits) == std::string::npos;
+    return number ? from_one(kMaxPid, "a process id")(text) : std::string();
+}
+
 auto at_most(std::int64_t most) {
     return from_one(most, fmt::format("a number from 1 to {}", most));
 }
 
 void declare(CLI::App& app, RawOptions& raw) {
     app.set_version_flag("--version", "beamdump-capture " BEAMDUMP_VERSION);
-    app.add_option("PID", raw.pid, "Process id of the running node (beam.smp)")
+    app.add_option(
+           "NODE", raw.node,
+           "Process id of the running node (beam.smp), or its name: rabbit@host, or\nrabbit; "
+           "not needed if only one node runs here")
         ->type_name("")
-        ->check(from_one(kMaxPid, "a process id"), "");
+        ->check(node_text, "");
     app.add_option("--core", raw.core,
                    "Read an ELF core (from the kernel or gcore)\ninstead of a running node")
         ->type_name("FILE");
@@ -149,9 +160,8 @@ void declare(CLI::App& app, RawOptions& raw) {
 /// The target to capture: a process or a core.
 Result<void> set_target(const RawOptions& raw, Options& options) {
     auto& capture = options.capture;
-    if (raw.pid.has_value() == !raw.core.empty()) {
-        return fail(ErrorCode::kUsage, raw.pid ? "PID and --core exclude each other; see --help"
-                                               : "PID is required, or --core FILE; see --help");
+    if (!raw.node.empty() && !raw.core.empty()) {
+        return fail(ErrorCode::kUsage, "NODE and --core exclude each other; see --help");
     }
     if (!raw.executable.empty() && raw.core.empty()) {
         return fail(ErrorCode::kUsage,
@@ -166,9 +176,13 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
         return fail(ErrorCode::kUsage, "--force-twin does not apply to --core");
     }
     if (!raw.core.empty() && options.check) {
-        return fail(ErrorCode::kUsage, "--check needs a running node: it takes a PID, not --core");
+        return fail(ErrorCode::kUsage, "--check needs a running node: it takes NODE, not --core");
     }
-    capture.pid = raw.pid.value_or(0);
+    if (const auto pid = whole_number(raw.node)) {
+        capture.pid = static_cast<pid_t>(*pid);
+    } else if (raw.core.empty()) {
+        options.node = raw.node;
+    }
     if (!raw.core.empty()) {
         capture.core = raw.core;
     }
@@ -282,12 +296,6 @@ void set_output(const RawOptions& raw, Options& options) {
     options.to_stdout = raw.output == "-";
     options.output_named = !raw.output.empty();
     options.output = raw.output;
-    if (!options.output_named) {
-        options.output = raw.pid
-                             ? fmt::format("beamdump-{}-{:%Y%m%dT%H%M%SZ}.beamdump", *raw.pid,
-                                           fmt::gmtime(std::time(nullptr)))
-                             : std::filesystem::path(raw.core).filename().native() + ".beamdump";
-    }
 }
 
 Result<Options> checked(RawOptions raw) {
@@ -309,6 +317,12 @@ Result<Options> checked(RawOptions raw) {
 }
 
 }  // namespace
+
+std::filesystem::path made_up_output(const capture::CaptureOptions& capture) {
+    return capture.core ? capture.core->filename().native() + ".beamdump"
+                        : fmt::format("beamdump-{}-{:%Y%m%dT%H%M%SZ}.beamdump", capture.pid,
+                                      fmt::gmtime(std::time(nullptr)));
+}
 
 Result<std::variant<Options, Answer>> parse_options(const std::vector<std::string>& arguments) {
     RawOptions raw;

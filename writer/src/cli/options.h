@@ -3,6 +3,7 @@
 #include "capture/capture.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,7 +12,10 @@ namespace beamdump::cli {
 
 struct Options {
     capture::CaptureOptions capture;
-    std::filesystem::path output;  ///< unused with to_stdout
+    /// The name of the node, or empty for the only one that runs here, where no pid and no core was
+    /// given.
+    std::optional<std::string> node;
+    std::filesystem::path output;  ///< unused with to_stdout; see made_up_output() if not named
     bool output_named = false;     ///< by the user; else the name is made up
     bool to_stdout = false;
     bool force = false;
@@ -24,6 +28,9 @@ struct Options {
 struct Answer {
     std::string text;
 };
+
+/// The file of a dump for which the user gave no name, in the current directory.
+std::filesystem::path made_up_output(const capture::CaptureOptions& capture);
 
 /// Parses the command line (without the program's name). Error: kUsage.
 Result<std::variant<Options, Answer>> parse_options(const std::vector<std::string>& arguments);

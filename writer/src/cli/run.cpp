@@ -105,6 +105,22 @@ Result<void> ensure_descriptors() {
                             limit.rlim_max, kNeeded));
 }
 
+/// Finds the node that was named in place of a pid, and names the output.
+Result<void> complete(Options& options, const Streams& streams, const FindNode& find_node) {
+    if (options.node) {
+        ASSIGN_OR_RETURN(const auto how, capture::locate_options(options.capture));
+        ASSIGN_OR_RETURN(options.capture.pid, find_node(*options.node, how));
+        if (options.node->empty() && !options.quiet && streams.err_ready()) {
+            streams.err << fmt::format("the node is process {}\n", options.capture.pid)
+                        << std::flush;
+        }
+    }
+    if (!options.output_named) {
+        options.output = made_up_output(options.capture);
+    }
+    return {};
+}
+
 int check_and_tell(const Options& options, Streams& streams, const std::atomic<bool>& cancelled) {
     ProgressPrinter printer(streams);
     NoProgress silence;
@@ -124,7 +140,7 @@ int check_and_tell(const Options& options, Streams& streams, const std::atomic<b
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, Streams& streams, const CaptureFunction& capture,
-        const std::atomic<bool>& cancelled, target::StopTracker* stops) {
+        const std::atomic<bool>& cancelled, target::StopTracker* stops, const FindNode& find_node) {
     auto parsed = parse_options(arguments);
     if (!parsed) {
         return give_up(streams, parsed.error());
@@ -137,6 +153,9 @@ int run(const std::vector<std::string>& arguments, Streams& streams, const Captu
     options.capture.stops = stops;
     if (auto enough = ensure_descriptors(); !enough) {
         return give_up(streams, enough.error());
+    }
+    if (auto completed = complete(options, streams, find_node); !completed) {
+        return give_up(streams, completed.error());
     }
     if (options.check) {
         return check_and_tell(options, streams, cancelled);

@@ -31,7 +31,8 @@ TEST(Options, Defaults) {
     EXPECT_EQ(options.capture.binary_bytes, 64U);
     EXPECT_FALSE(options.capture.layout);
     EXPECT_FALSE(options.output_named || options.to_stdout || options.force || options.quiet);
-    EXPECT_THAT(options.output.native(),
+    EXPECT_FALSE(options.node);
+    EXPECT_THAT(made_up_output(options.capture).native(),
                 MatchesRegex("beamdump-123-[0-9]{8}T[0-9]{6}Z\\.beamdump"));
     EXPECT_EQ(options.writer.level, 1);
     EXPECT_EQ(options.writer.threads, std::clamp(std::thread::hardware_concurrency(), 1U, 4U));
@@ -60,11 +61,19 @@ TEST(Options, HelpAndVersionAreAnswers) {
     const auto help = std::get<Answer>(parse_options({"--help"}).value());
     for (const auto* option :
          {"--mode", "--output", "--force", "--binary-bytes", "--level", "--threads", "--layout",
-          "--quiet", "--version", "PID", "--core", "--exe"}) {
+          "--quiet", "--version", "NODE", "--core", "--exe"}) {
         EXPECT_THAT(help.text, HasSubstr(option));
     }
     const auto version = std::get<Answer>(parse_options({"--version"}).value());
     EXPECT_THAT(version.text, MatchesRegex("beamdump-capture [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(Options, NodesByName) {
+    EXPECT_EQ(parsed({"rabbit@host"}).node, "rabbit@host");
+    EXPECT_EQ(parsed({"rabbit"}).node, "rabbit");
+    EXPECT_EQ(parsed({"2rabbits@host"}).node, "2rabbits@host");
+    EXPECT_EQ(parsed({}).node, "");
+    EXPECT_EQ(parsed({"rabbit"}).capture.pid, 0);
 }
 
 TEST(Options, Modes) {
@@ -80,7 +89,8 @@ TEST(Options, Cores) {
     EXPECT_EQ(options.capture.core, "/tmp/core.7");
     EXPECT_EQ(options.capture.executable, "beam.smp");
     EXPECT_EQ(options.capture.mode, records::CAPTURE_MODE_CORE);
-    EXPECT_EQ(options.output, "core.7.beamdump");
+    EXPECT_EQ(made_up_output(options.capture), "core.7.beamdump");
+    EXPECT_FALSE(options.node);
     EXPECT_FALSE(options.output_named);
     EXPECT_FALSE(parsed({"1"}).capture.core);
     EXPECT_EQ(parsed({"--core", "c", "-o", "out", "--no-heaps"}).output, "out");
@@ -117,8 +127,6 @@ TEST(Options, LimitsAndChoice) {
 
 TEST(Options, MistakesAreUsageErrors) {
     const std::vector<std::vector<std::string>> mistakes{
-        {},
-        {"x"},
         {"0"},
         {"-5"},
         {"99999999"},

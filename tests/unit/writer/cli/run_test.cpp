@@ -15,6 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// A capture that makes its output and succeeds, with one consistent process.
@@ -38,11 +39,17 @@ Result<capture::CaptureReport> succeed(const capture::CaptureOptions& /*options*
     return report;
 }
 
+/// Finds the node "n@h".
+Result<pid_t> find(std::string_view wanted, const beam::LocateOptions& /*how*/) {
+    return wanted.empty() || wanted == "n@h" ? Result<pid_t>(77)
+                                             : fail(ErrorCode::kUsage, "no node is named so");
+}
+
 class RunTest : public ::testing::Test {
   protected:
     int run_with(const std::vector<std::string>& arguments,
                  const CaptureFunction& capture = succeed) {
-        return run(arguments, streams_, capture, cancelled_);
+        return run(arguments, streams_, capture, cancelled_, nullptr, find);
     }
     [[nodiscard]] std::string file(const std::string& name) const {
         return (directory_.path() / name).native();
@@ -68,6 +75,28 @@ TEST_F(RunTest, Done) {
     EXPECT_EQ(out_.str(), "");
 }
 
+TEST_F(RunTest, FindsTheNode) {
+    std::optional<pid_t> captured;
+    const auto keep = [&](const auto& options, const auto& make, auto& listener,
+                          const auto& cancelled) {
+        captured = options.pid;
+        return succeed(options, make, listener, cancelled);
+    };
+    EXPECT_EQ(run_with({"n@h", "-o", file("named")}, keep), 0);
+    EXPECT_EQ(captured, 77);
+    EXPECT_THAT(err_.str(), Not(HasSubstr("the node is process")));
+    captured.reset();
+    EXPECT_EQ(run_with({"-o", file("only")}, keep), 0);
+    EXPECT_EQ(captured, 77);
+    EXPECT_THAT(err_.str(), HasSubstr("the node is process 77\n"));
+}
+
+TEST_F(RunTest, AnUnknownNodeIsWrongUsage) {
+    EXPECT_EQ(run_with({"other", "-o", file("dump")}), 2);
+    expect_one_sentence();
+    EXPECT_FALSE(std::filesystem::exists(file("dump")));
+}
+
 TEST_F(RunTest, QuietSaysNothing) {
     EXPECT_EQ(run_with({"123", "--quiet", "-o", file("dump")}), 0);
     EXPECT_EQ(err_.str(), "");
@@ -86,7 +115,7 @@ TEST_F(RunTest, IncompleteIsThree) {
 }
 
 TEST_F(RunTest, WrongUsageIsTwo) {
-    EXPECT_EQ(run_with({}), 2);
+    EXPECT_EQ(run_with({"1", "2"}), 2);
     expect_one_sentence();
     err_.str("");
     EXPECT_EQ(run_with({"--mode", "warp", "1"}), 2);
