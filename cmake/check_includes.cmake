@@ -74,9 +74,10 @@ check(writer   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/wr
 check(analyzer "libdump/" libdump/base/ libdump/format/ libdump/read/ libdump/term/ libdump/heap/
       libdump/model/ libdump/crash/)
 check(layout   "libdump/" libdump/base/)
+check(manual   "libdump/" "<none>")
 
 # Nothing reaches out of its own tree by a relative or rooted path.
-foreach(part libdump writer analyzer layout)
+foreach(part libdump manual writer analyzer layout)
   check(${part} "(\\.\\./|writer/|analyzer/|layout/|tests/)" "<none>")
 endforeach()
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <manual/generate.h>
 #include <span>
 #include <string_view>
 
@@ -45,6 +46,9 @@ std::string nearest_command(Commands commands, std::string_view word) {
 Result<std::vector<std::string>> with_command(Commands commands,
                                               std::vector<std::string> arguments) {
     const auto is_option = [](const std::string& argument) { return argument.starts_with('-'); };
+    if (std::ranges::find(arguments, "--generate") != arguments.end()) {
+        return arguments;  // what follows is its value
+    }
     const auto first = std::ranges::find_if(
         arguments, [&](const auto& one) { return one == "-" || !is_option(one); });
     if (first == arguments.end() || is_command(commands, *first)) {
@@ -92,6 +96,7 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
         add_limits(*sub, request.limits);
         sub->add_flag("--stats", request.stats, "Print read statistics to standard error");
     }
+    manual::add_generate(app);
     if (arguments.empty()) {
         return fail(ErrorCode::kUsage,
                     "DUMP is required: beamdump-analyze [COMMAND] DUMP; see --help");

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <manual/generate.h>
 
 namespace beamdump::layout {
 namespace {
@@ -93,6 +94,7 @@ void declare(CLI::App& app, Commands& commands) {
     declare_extract(app, commands);
     declare_diff(app, commands);
     declare_check(app, commands);
+    manual::add_generate(app);
 }
 
 /// A sentence is one line.

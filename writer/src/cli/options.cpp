@@ -10,6 +10,7 @@
 #include <array>
 #include <charconv>
 #include <ctime>
+#include <manual/generate.h>
 #include <optional>
 #include <thread>
 
@@ -155,6 +156,10 @@ void declare(CLI::App& app, RawOptions& raw) {
         "--check", raw.options.check,
         "Report what a capture would find and cost, without\nstopping the node or writing a dump");
     app.add_flag("--quiet", raw.options.quiet, "No progress and no report; errors only");
+    app.footer(
+        "Example: beamdump-capture -o node.beamdump rabbit@host\n"
+        "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
+    manual::add_generate(app);
 }
 
 /// The target to capture: a process or a core.
