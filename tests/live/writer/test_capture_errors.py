@@ -92,7 +92,7 @@ class WrongTargets(Scratch):
 
 class WrongUsage(Scratch):
     def test_arguments(self):
-        for arguments in ([], ["x"], ["1", "--mode", "warp"], ["1", "--level", "99"]):
+        for arguments in (["x"], ["1", "--mode", "warp"], ["1", "--level", "99"]):
             with self.subTest(arguments=arguments):
                 self.assert_sentence(run_capture(*arguments), 2, r"\w{4}")
 

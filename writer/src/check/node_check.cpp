@@ -72,10 +72,10 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
     }
     check.resident_bytes = *resident;
     check.dump = *estimate;
-    const auto told = [&](std::size_t done, std::size_t total) {
+    const auto on_progress = [&](std::size_t done, std::size_t total) {
         listener.update({"fields", done, total, 0, 0});
     };
-    ASSIGN_OR_RETURN(auto fit, fit::probe_layout(checked, open, how, told, cancelled));
+    ASSIGN_OR_RETURN(auto fit, fit::probe_layout(checked, open, how, on_progress, cancelled));
     check.layout = std::move(fit);
     return check;
 }

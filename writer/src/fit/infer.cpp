@@ -89,16 +89,16 @@ class Search {
 };
 
 std::string Search::source() const {
-    std::string told = fmt::format(
+    std::string text = fmt::format(
         "Inferred on a running node of OTP {} from {}; not made from "
         "that release's sources",
         release_, fmt::join(from_, " and "));
     for (std::size_t part = 0; part < chosen_.size(); ++part) {
         if (candidates_[part].size() > 1 && layout_parts()[part].checked) {
-            told += fmt::format("; {}: {}", layout_parts()[part].name, chosen_[part].from);
+            text += fmt::format("; {}: {}", layout_parts()[part].name, chosen_[part].from);
         }
     }
-    return told;
+    return text;
 }
 
 Result<beam::Layout> Search::layout_of(const std::vector<Content>& parts) const {
@@ -110,9 +110,9 @@ Result<beam::Layout> Search::layout_of(const std::vector<Content>& parts) const 
 Result<void> Search::find_tables() {
     std::vector<std::size_t> open;
     for (std::size_t part = 0; part < candidates_.size(); ++part) {
-        const auto told = layout_parts()[part].decided_by;
+        const auto decided_by = layout_parts()[part].decided_by;
         if (layout_parts()[part].checked && candidates_[part].size() > 1 &&
-            told != beam::CheckStage::kRelations && told != beam::CheckStage::kTerms) {
+            decided_by != beam::CheckStage::kRelations && decided_by != beam::CheckStage::kTerms) {
             open.push_back(part);
         }
     }
@@ -200,18 +200,18 @@ Result<void> Search::choose(const std::vector<std::size_t>& parts,
         chosen_ = fitting.front();
         return {};
     }
-    std::vector<std::string> told;
+    std::vector<std::string> sources;
     for (const auto part : parts) {
         for (const auto& fit : fitting) {
-            told.push_back(fit[part].from);
+            sources.push_back(fit[part].from);
         }
     }
     constexpr std::size_t kShown = 3;
-    const auto more = told.size() > kShown ? told.size() - kShown : 0;
-    told.resize(told.size() - more);
+    const auto more = sources.size() > kShown ? sources.size() - kShown : 0;
+    sources.resize(sources.size() - more);
     return refuse(release_, fmt::format("{} in doubt, the checks fit {} layouts: {}{}",
                                         layout_parts()[parts.front()].name, fitting.size(),
-                                        fmt::join(told, "; "),
+                                        fmt::join(sources, "; "),
                                         more != 0 ? fmt::format("; {} more", more) : ""));
 }
 

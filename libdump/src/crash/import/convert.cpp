@@ -28,12 +28,12 @@ class Converter {
           node_(std::move(node)),
           binaries_(dump, terms_->format, writer) {}
 
-    Result<ConvertOutcome> run(const ConvertChoice& choice, const CrashDump::Progress& told);
+    Result<ConvertOutcome> run(const ConvertChoice& choice, const CrashDump::Progress& on_progress);
 
   private:
     Result<void> begin();
     Result<void> literals();
-    Result<void> processes(const ConvertChoice& choice, const CrashDump::Progress& told);
+    Result<void> processes(const ConvertChoice& choice, const CrashDump::Progress& on_progress);
     Result<void> finish();
     [[nodiscard]] bool is_chosen(const ConvertChoice& choice, const ParsedProcess& process);
 
@@ -127,15 +127,16 @@ bool Converter::is_chosen(const ConvertChoice& choice, const ParsedProcess& proc
     return true;
 }
 
-Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::Progress& told) {
+Result<void> Converter::processes(const ConvertChoice& choice,
+                                  const CrashDump::Progress& on_progress) {
     wanted_ = parse_process_name(choice.process);
     names_left_ = wanted_.registered.size();
     ProcessIndexWriter index(writer_);
     bool all_heaps_told = true;
     TextWindow window(dump_.text());
     RunWriter runs(dump_, *terms_, writer_, binaries_);
-    if (told) {
-        runs.on_reached([&](std::uint64_t at) { told(at, dump_.text().size()); });
+    if (on_progress) {
+        runs.on_reached([&](std::uint64_t at) { on_progress(at, dump_.text().size()); });
     }
     for (const auto& sections : dump_.processes()) {
         ASSIGN_OR_RETURN(auto facts, parse_process(dump_.text(), window, sections, terms_->format,
@@ -154,8 +155,8 @@ Result<void> Converter::processes(const ConvertChoice& choice, const CrashDump::
         if (extent == RunWriter::Extent::kRoots) {
             lazy_heap_ = runs.take_lazy_heap();
         }
-        if (told && whole && sections.heap) {
-            told(sections.heap->end, dump_.text().size());
+        if (on_progress && whole && sections.heap) {
+            on_progress(sections.heap->end, dump_.text().size());
         }
     }
     counts_.add(runs.counts());
@@ -195,7 +196,7 @@ Result<void> Converter::finish() {
 }
 
 Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
-                                      const CrashDump::Progress& told) {
+                                      const CrashDump::Progress& on_progress) {
     auto done = begin();
     if (done && (choice.literals || choice.heaps != ConvertChoice::Heaps::kNone)) {
         done = literals();
@@ -207,7 +208,7 @@ Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
         done = write_other_sections(dump_, writer_, trailer_);
     }
     if (done) {
-        done = processes(choice, told);
+        done = processes(choice, on_progress);
     }
     if (done) {
         done = finish();
@@ -232,7 +233,8 @@ Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
 }  // namespace
 
 Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> sink,
-                               const ConvertChoice& choice, const CrashDump::Progress& told) {
+                               const ConvertChoice& choice,
+                               const CrashDump::Progress& on_progress) {
     DumpWriterOptions options;
     options.level = choice.level;
     ASSIGN_OR_RETURN(auto writer, DumpWriter::create(std::move(sink), options));
@@ -247,7 +249,7 @@ Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> 
                       name.has_value(),
                       dump.has_returns(),
                       node.capture.memory_of_heaps()};
-    return Converter(dump, writer, std::move(format), std::move(node)).run(choice, told);
+    return Converter(dump, writer, std::move(format), std::move(node)).run(choice, on_progress);
 }
 
 }  // namespace beamdump::crash

@@ -94,7 +94,7 @@ Result<std::optional<TextPieces::Piece>> TextPieces::next() {
 }
 
 Result<void> scan_sections(const TextSource& text, Span part, SectionScanner& scanner,
-                           const CrashDump::Progress& told) {
+                           const CrashDump::Progress& on_progress) {
     TextPieces pieces(text, part);
     while (true) {
         ASSIGN_OR_RETURN(auto piece, pieces.next());
@@ -102,8 +102,8 @@ Result<void> scan_sections(const TextSource& text, Span part, SectionScanner& sc
             return scanner.finish();
         }
         RETURN_IF_ERROR(scanner.feed(piece->text, piece->lines));
-        if (told) {
-            told(scanner.bytes(), part.end - part.begin);
+        if (on_progress) {
+            on_progress(scanner.bytes(), part.end - part.begin);
         }
     }
 }

@@ -52,9 +52,9 @@ class TextPieces {
     std::thread helper_;  // only where there is more than one piece
 };
 
-/// Lets the scanner find the sections of a part of the text. `told`: called now and then with how
-/// many bytes of it, of all of them, were looked at.
+/// Lets the scanner find the sections of a part of the text. `on_progress` is called from time to
+/// time with the bytes of the part scanned so far, and in all.
 Result<void> scan_sections(const TextSource& text, Span part, SectionScanner& scanner,
-                           const CrashDump::Progress& told = {});
+                           const CrashDump::Progress& on_progress = {});
 
 }  // namespace beamdump::crash

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace beamdump::memory {
 namespace {
 
@@ -89,11 +91,14 @@ TEST_F(PagemapTest, CutsToTheRange) {
 
 TEST_F(PagemapTest, ReadsRangesLargerThanABlockOfEntries) {
     const auto parts = pages_->present({page(0) - (64U << 20U), page(0) + (64U << 20U)}).value();
-    std::size_t inside = 0;
+    // What lies beside the pages may be present too, and is then in one part with them.
+    Address inside = 0;
     for (const auto& part : parts) {
-        inside += page(0) <= part.begin && part.end <= page(100) ? 1 : 0;
+        const auto begin = std::max(part.begin, page(0));
+        const auto end = std::min(part.end, page(100));
+        inside += begin < end ? end - begin : 0;
     }
-    EXPECT_GE(inside, 3U);
+    EXPECT_EQ(inside, 6 * kPageBytes);
 }
 
 TEST_F(PagemapTest, RefusesRangesBeyondItsLimitAndKnowsTheEnd) {

@@ -40,9 +40,10 @@ struct ConvertOutcome {
 
 /// Converts a crash dump to a dump. Words are in the term scheme of the node's release, at the
 /// addresses they had; the records lack what the text lacks. Memory: CrashDump's, the names in the
-/// text, and some 100 MiB; more goes to temporary files. `told`: called now and then with the bytes
-/// of the text read so far and in all.
+/// text, and some 100 MiB; more goes to temporary files. `on_progress` is called from time to time
+/// with the bytes of the text read so far, and in all.
 Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> sink,
-                               const ConvertChoice& choice, const CrashDump::Progress& told = {});
+                               const ConvertChoice& choice,
+                               const CrashDump::Progress& on_progress = {});
 
 }  // namespace beamdump::crash
