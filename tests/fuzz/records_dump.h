@@ -46,7 +46,7 @@ void add_skippable(ByteSink& sink, SeekTableBuilder& table, std::uint32_t magic,
 
 inline std::vector<std::byte> dump_of(std::span<const std::byte> records, bool tail,
                                       bool lose_frame, std::uint64_t trailer_offset) {
-    static FrameCompressor compressor = *FrameCompressor::create(1, kDumpId);
+    static FrameCompressor compressor = *FrameCompressor::create(1, kDumpId, kFrameBytes);
     const auto content = std::make_shared<SinkContent>();
     MemorySink sink(content);
     SeekTableBuilder table;

@@ -32,7 +32,8 @@ Result<std::unique_ptr<CompressionPool>> CompressionPool::create(const Options& 
         return std::unexpected(error_of(failure));
     }
     for (unsigned i = 0; i < options.threads; ++i) {
-        ASSIGN_OR_RETURN(auto compressor, FrameCompressor::create(options.level, options.dump_id));
+        ASSIGN_OR_RETURN(auto compressor, FrameCompressor::create(options.level, options.dump_id,
+                                                                  options.frame_bytes));
         pool->compressors_.push_back(std::move(compressor));
     }
     try {

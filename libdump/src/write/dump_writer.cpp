@@ -285,7 +285,8 @@ Result<DumpWriter::Placement> DumpWriter::Impl::append_region(format::RegionHead
 /// The only record that may be larger than a frame: it gets its own frame, as large as needed.
 Result<std::uint64_t> DumpWriter::Impl::put_trailer(const records::Trailer& trailer) {
     const std::size_t payload_bytes = trailer.ByteSizeLong();
-    const std::uint64_t frame_bytes = format::kFrameStartBytes + padded_record_bytes(payload_bytes);
+    const std::uint64_t frame_bytes =
+        format::kFrameStartBytes + format::record_bytes(payload_bytes);
     if (frame_bytes > format::kMaxFrameBytes) {
         return fail(ErrorCode::kLimit,
                     fmt::format("the trailer has {} bytes, and a frame holds {} at most",

@@ -17,7 +17,7 @@ void FrameBuilder::begin(FrameBuffer& buffer, std::uint64_t sequence, std::uint6
 
 bool FrameBuilder::fits(std::uint64_t payload_bytes) const {
     const std::uint64_t room = buffer_->content.size() - buffer_->used;
-    return payload_bytes <= room && padded_record_bytes(payload_bytes) <= room;
+    return payload_bytes <= room && format::record_bytes(payload_bytes) <= room;
 }
 
 std::uint64_t FrameBuilder::next_offset() const {
@@ -36,7 +36,7 @@ void FrameBuilder::close(format::RecordKind kind, std::size_t payload_bytes) {
                                       .payload_bytes = static_cast<std::uint32_t>(payload_bytes)};
     store(content, buffer_->used, header);
     const std::size_t end = buffer_->used + sizeof(header) + payload_bytes;
-    buffer_->used += padded_record_bytes(payload_bytes);
+    buffer_->used += format::record_bytes(payload_bytes);
     std::ranges::fill(content.subspan(end, buffer_->used - end), std::byte{0});
 }
 

@@ -10,11 +10,6 @@
 
 namespace beamdump {
 
-/// Bytes that a record takes in a frame: header, payload, padding.
-constexpr std::uint64_t padded_record_bytes(std::uint64_t payload_bytes) {
-    return (sizeof(format::RecordHeader) + payload_bytes + 7U) / 8U * 8U;
-}
-
 /// Payload bytes of the largest record that fits an otherwise empty frame of `frame_bytes`.
 constexpr std::uint64_t largest_payload(std::uint64_t frame_bytes) {
     return frame_bytes - format::kFrameStartBytes - sizeof(format::RecordHeader);

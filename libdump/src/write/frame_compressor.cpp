@@ -2,6 +2,7 @@
 
 #include <libdump/base/bytes.h>
 #include <libdump/base/system_error.h>
+#include <libdump/coding/record_coding.h>
 #include <libdump/format/format.h>
 
 #include <fmt/format.h>
@@ -38,7 +39,8 @@ void FrameCompressor::FreeContext::operator()(ZSTD_CCtx_s* context) const {
     ZSTD_freeCCtx(context);
 }
 
-Result<FrameCompressor> FrameCompressor::create(int level, std::uint64_t dump_id) {
+Result<FrameCompressor> FrameCompressor::create(int level, std::uint64_t dump_id,
+                                                std::uint32_t frame_bytes) try {
     if (level < ZSTD_minCLevel() || level > ZSTD_maxCLevel()) {
         return fail(ErrorCode::kUsage,
                     fmt::format("there is no compression level {}; zstd has {} to {}", level,
@@ -57,10 +59,17 @@ Result<FrameCompressor> FrameCompressor::create(int level, std::uint64_t dump_id
                                                        level, ZSTD_getErrorName(code)));
         }
     }
-    return FrameCompressor(std::move(context), dump_id);
+    return FrameCompressor(std::move(context), dump_id, std::vector<std::byte>(frame_bytes));
+} catch (const std::bad_alloc& failure) {
+    return std::unexpected(error_of(failure));
 }
 
 Result<void> FrameCompressor::compress(FrameBuffer& frame) {
+    // A larger frame holds nothing but the trailer.
+    if (frame.used <= scratch_.size()) {
+        const auto records = std::span(frame.content).first(frame.used);
+        coding::encode_records(records.subspan(format::kFrameStartBytes), scratch_);
+    }
     seal(frame, dump_id_);
     const std::size_t code =
         ZSTD_compress2(context_.get(), frame.compressed.data(), frame.compressed.size(),

@@ -42,10 +42,6 @@ def found_in(content):
     return set(AS_BYTES.findall(content)), sum(len(one.findall(content)) for one in AS_LISTS)
 
 
-def flat(dump):
-    return subprocess.run(["zstd", "-dcq", dump], check=True, capture_output=True).stdout
-
-
 class Cookies(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -109,7 +105,7 @@ class Cookies(unittest.TestCase):
         return dump
 
     def verify(self, dump):
-        content = flat(dump)
+        content = tools.flat(dump)
         self.assertIn(b"code_server", content, "atoms are not where they were looked for")
         as_bytes, lists = found_in(content)
         print(f"{dump.stem}: {len(content)} bytes without compression, {len(as_bytes)} cookies, "
@@ -158,9 +154,9 @@ class Cookies(unittest.TestCase):
     def test_literals_can_be_left_out(self):
         """Also constants of modules; terms that refer to them are marked as missing from the dump."""
         text = b"a binary that was compiled in"
-        self.assertIn(text, flat(self.capture("with", self.node.pid)))
+        self.assertIn(text, tools.flat(self.capture("with", self.node.pid)))
         dump = self.capture("without", "--no-literals", self.node.pid)
-        self.assertNotIn(text, flat(dump))
+        self.assertNotIn(text, tools.flat(dump))
         ended = tools.expect(tools.analyze("backtrace", dump, "code_server"), 3)
         self.assertRegex(ended.diagnostics, r"\d+ places that the dump does not have")
         self.assertIn("code_server:loop/1", ended.output)

@@ -101,6 +101,11 @@ def analyze_json(*arguments):
     return parse(expect(ask(*arguments, "--json"), 0, 3))
 
 
+def flat(dump):
+    """The bytes of a dump's records, decompressed and decoded."""
+    return subprocess.run([PROGRAMS / "flat_stream", dump], check=True, capture_output=True).stdout
+
+
 def bytes_read(ended):
     """Bytes of the dump's file that were read, as --stats says."""
     return int(re.search(r"file_bytes_read=(\d+)", ended.diagnostics)[1])

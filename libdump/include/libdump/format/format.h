@@ -10,7 +10,7 @@
 namespace beamdump::format {
 
 inline constexpr std::uint16_t kMajorVersion = 1;
-inline constexpr std::uint16_t kMinorVersion = 0;
+inline constexpr std::uint16_t kMinorVersion = 1;
 
 inline constexpr std::uint32_t kZstdMagic = 0xFD2FB528;
 /// Skippable frames of this format: file header and tail. The seek table has its standard number.
@@ -66,10 +66,25 @@ static_assert(sizeof(Tail) == 56);
 /// other, and never span two frames.
 struct RecordHeader {
     std::uint16_t kind = 0;
-    std::uint16_t flags = 0;          ///< 0 in version 1; readers ignore what they do not know
+    std::uint16_t flags = 0;          ///< of a coded record its Coding, else 0
     std::uint32_t payload_bytes = 0;  ///< without this header and without the padding
 };
 static_assert(sizeof(RecordHeader) == 8);
+
+/// Bytes of a record with its header and padding.
+constexpr std::uint64_t record_bytes(std::uint64_t payload_bytes) {
+    return (sizeof(RecordHeader) + payload_bytes + 7U) / 8U * 8U;
+}
+
+/// Added to the kind of a record whose words are coded (since 1.1): readers of 1.0, which do not
+/// know such a kind, do not take coded words for plain ones.
+inline constexpr std::uint16_t kCodedKind = 0x4000;
+
+/// How the words of a coded record are stored.
+enum class Coding : std::uint16_t {
+    kDistances = 1,          ///< pointers as distances, columns of addresses as differences
+    kDistancesInPlanes = 3,  ///< then the bytes of all words sorted by their place in the word
+};
 
 /// Payload of the first record of every frame.
 struct FrameStart {

@@ -4,24 +4,16 @@
 
 namespace beamdump {
 
-namespace {
-
-constexpr std::uint64_t record_bytes(const format::RecordHeader& header) {
-    return (sizeof(header) + std::uint64_t{header.payload_bytes} + 7U) / 8U * 8U;
-}
-
-}  // namespace
-
 std::optional<Frame> Frame::create(const FrameRef& where, std::vector<std::byte> bytes) {
     std::vector<bool> starts(bytes.size() / 8);
     std::uint64_t position = 0;
     while (position < bytes.size()) {
         const auto header = load<format::RecordHeader>(bytes, position);
-        if (!header || record_bytes(*header) > bytes.size() - position) {
+        if (!header || format::record_bytes(header->payload_bytes) > bytes.size() - position) {
             return std::nullopt;
         }
         starts[position / 8] = true;
-        position += record_bytes(*header);
+        position += format::record_bytes(header->payload_bytes);
     }
     return Frame(where, std::move(bytes), std::move(starts));
 }
@@ -40,7 +32,7 @@ std::span<const std::byte> Frame::payload_at(std::uint64_t position) const {
 }
 
 std::uint64_t Frame::after(std::uint64_t position) const {
-    return position + record_bytes(header_at(position));
+    return position + format::record_bytes(header_at(position).payload_bytes);
 }
 
 }  // namespace beamdump

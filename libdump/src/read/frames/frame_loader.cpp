@@ -2,6 +2,7 @@
 
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/coding/record_coding.h>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -18,6 +19,7 @@ namespace {
 constexpr std::size_t kDescriptorOffset = 4;
 constexpr std::byte kChecksumFlag{0x04};
 constexpr std::size_t kZstdChecksumBytes = 4;
+constexpr const char* kBadRecords = "its records are invalid, or do not add up to its length";
 
 std::unexpected<Error> corrupt(std::string message) {
     return fail(ErrorCode::kCorrupt, std::move(message));
@@ -108,6 +110,17 @@ Result<format::FrameStart> FrameLoader::check_start(std::span<const std::byte> c
     return *start;
 }
 
+/// Null if the records are invalid.
+std::shared_ptr<const Frame> FrameLoader::frame_of(const FrameRef& where,
+                                                   std::vector<std::byte> content) {
+    scratch_.resize(std::max(scratch_.size(), content.size()));
+    if (!coding::decode_records(content, scratch_)) {
+        return nullptr;
+    }
+    auto frame = Frame::create(where, std::move(content));
+    return frame ? std::make_shared<const Frame>(std::move(*frame)) : nullptr;
+}
+
 Result<std::shared_ptr<const Frame>> FrameLoader::load(FileSource& file, const FrameRef& where) {
     compressed_.resize(where.compressed_bytes);
     RETURN_IF_ERROR(file.read(where.file_offset, compressed_));
@@ -137,11 +150,8 @@ Result<std::shared_ptr<const Frame>> FrameLoader::load(FileSource& file, const F
                         "be {} at {}",
                         start->sequence, start->flat_offset, where.sequence, where.flat_offset));
     }
-    auto frame = Frame::create(where, std::move(*content));
-    if (!frame) {
-        return damaged("its records do not add up to its length");
-    }
-    return std::make_shared<const Frame>(std::move(*frame));
+    auto frame = frame_of(where, std::move(*content));
+    return frame ? Result<std::shared_ptr<const Frame>>(std::move(frame)) : damaged(kBadRecords);
 }
 
 Result<std::shared_ptr<const Frame>> FrameLoader::recover(std::span<const std::byte> compressed,
@@ -163,11 +173,8 @@ Result<std::shared_ptr<const Frame>> FrameLoader::recover(std::span<const std::b
         .content_bytes = static_cast<std::uint32_t>(content.size()),
         .sequence = static_cast<std::uint32_t>(start.sequence),
         .checksum = load_known<std::uint32_t>(whole, whole.size() - kZstdChecksumBytes)};
-    auto frame = Frame::create(where, std::move(content));
-    if (!frame) {
-        return corrupt("its records do not add up to its length");
-    }
-    return std::make_shared<const Frame>(std::move(*frame));
+    auto frame = frame_of(where, std::move(content));
+    return frame ? Result<std::shared_ptr<const Frame>>(std::move(frame)) : corrupt(kBadRecords);
 }
 
 }  // namespace beamdump

@@ -15,7 +15,8 @@ struct ZSTD_DCtx_s;
 namespace beamdump {
 
 /// Decompresses frames and verifies them: zstd's header and checksum, then the FrameStart's
-/// sequence, offset, dump id, length and XXH64, then that records fill the frame.
+/// sequence, offset, dump id, length and XXH64, then that records fill the frame. Coded records are
+/// decoded, so that nobody else sees one.
 class FrameLoader {
   public:
     static Result<FrameLoader> create(const format::FileHeader& header);
@@ -57,7 +58,12 @@ class FrameLoader {
     std::unique_ptr<ZSTD_DCtx_s, FreeContext> context_;
     std::uint64_t dump_id_;
     std::uint64_t decompressed_ = 0;
-    std::vector<std::byte> compressed_;  // reused
+    [[nodiscard]] std::shared_ptr<const Frame> frame_of(const FrameRef& where,
+                                                        std::vector<std::byte> content);
+
+    // Reused.
+    std::vector<std::byte> compressed_;
+    std::vector<std::byte> scratch_;
 };
 
 }  // namespace beamdump
