@@ -20,6 +20,7 @@ using format::RecordKind;
 using format::RegionHeader;
 using Bytes = std::vector<std::byte>;
 
+constexpr std::uint64_t kWord = 8;
 constexpr std::uint64_t kRegion = 0x7F12'3456'7000;
 /// Half of all words; more look like text than planes are good for.
 constexpr std::uint64_t kText = 0x6F77206F6C6C6568;
@@ -117,13 +118,14 @@ TEST(RecordCoding, APieceOfAStripedRegionKnowsItsPlace) {
     Bytes content;
     add(content, RecordKind::kRegion,
         region({.address = kRegion, .total = 1U << 20U, .first = 5000},
-               list(kRegion + 5000 * 8, 100)));
+               list(kRegion + 5000U * kWord, 100)));
     expect_coded(content, RecordKind::kRegion, Coding::kDistancesInPlanes);
     const auto whole = encoded(content);
     // Each tail is the same distance.
     Bytes alone;
     add(alone, RecordKind::kRegion,
-        region({.address = kRegion + 5000 * 8, .total = 200}, list(kRegion + 5000 * 8, 100)));
+        region({.address = kRegion + 5000U * kWord, .total = 200},
+               list(kRegion + 5000U * kWord, 100)));
     const auto data = sizeof(RecordHeader) + sizeof(RegionHeader);
     EXPECT_TRUE(std::equal(whole.begin() + data, whole.end(), encoded(alone).begin() + data));
 }
