@@ -79,8 +79,10 @@ class FakeMemory final : public memory::MemorySource {
         std::ranges::copy(bytes, segments_.at(segment->first).data() + (address - segment->first));
     }
 
-    /// Called before each read from here on with its address: a target that changes meanwhile.
-    void before_read(std::function<void(Address)> change) { change_ = std::move(change); }
+    /// Called before each read from here on with its range: a target that changes meanwhile.
+    void before_read(std::function<void(memory::AddressRange)> change) {
+        change_ = std::move(change);
+    }
     /// From here on every read fails: the target has exited.
     void die() { dead_ = true; }
     /// What was asked for, in order: each read's range, cut to its segment.
@@ -91,7 +93,7 @@ class FakeMemory final : public memory::MemorySource {
             return fail(ErrorCode::kTargetDied, "the fake target has died");
         }
         if (change_) {
-            change_(address);
+            change_({address, address + into.size()});
         }
         const auto* segment = segment_at(address);
         if (segment == nullptr) {
@@ -125,7 +127,7 @@ class FakeMemory final : public memory::MemorySource {
     std::map<std::string, Address, std::less<>> labels_;
     std::vector<memory::AddressRange> touched_;
     memory::MemoryStats stats_;
-    std::function<void(Address)> change_;
+    std::function<void(memory::AddressRange)> change_;
     bool dead_ = false;
 };
 

@@ -44,7 +44,10 @@ Result<void> ProcessCapture::still(const Try& request) {
 }
 
 /// Reads stack and heaps of a small process in one call, all from the same moment.
-Result<void> ProcessCapture::read_ahead(const beam::ProcessView& process) {
+Result<void> ProcessCapture::read_ahead(const Try& request, const beam::ProcessView& process) {
+    if (request.contents != nullptr) {
+        return {};
+    }
     parts_.vm.prefetched().drop();
     std::array<memory::AddressRange, 3> ranges = {{{process.stack.begin, process.stack.end},
                                                    {process.heap.begin, process.heap.end},
@@ -67,6 +70,9 @@ void ProcessCapture::translate_call(beam::ProcessView& process) {
 }
 
 Result<TryOutcome> ProcessCapture::capture(const Try& request) {
+    if (request.contents != nullptr) {
+        parts_.vm.prefetched().hold(*request.contents);
+    }
     auto process = reader_.decode(request.slot, request.structure, request.yielded);
     if (!process) {
         unrecognised_ += request.last ? 1 : 0;
@@ -77,7 +83,7 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
         process->void_reason = request.skip_reason;
     }
     if (process->void_reason == records::VOID_REASON_NONE) {
-        auto ahead = read_ahead(*process);
+        auto ahead = read_ahead(request, *process);
         translate_call(*process);
         auto same = ahead ? still(request) : ahead;
         if (!same && same.error().code != ErrorCode::kChanged) {

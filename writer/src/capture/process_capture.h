@@ -24,6 +24,9 @@ struct Try {
     const std::function<Result<records::VoidReason>()>* watch = nullptr;
     /// The structure of a process that runs was completed from registers (beam::YieldState).
     bool yielded = false;
+    /// Stack, heaps and more, if they were read together with others'; null: they are still to be
+    /// read.
+    const std::vector<memory::HeldPart>* contents = nullptr;
     /// NONE: all of it. Else only what the structure says, void for that reason.
     records::VoidReason skip_reason = records::VOID_REASON_NONE;
     /// Whether a process that cannot be copied is listed as void; else it is as if there had been
@@ -63,7 +66,9 @@ class ProcessCapture {
     [[nodiscard]] BinaryStore& binaries() { return parts_.binaries; }
     /// The code that was loaded when the node's facts were read.
     [[nodiscard]] beam::CodeLookup& code() { return *parts_.code; }
-    [[nodiscard]] std::uint32_t structure_bytes() const { return reader_.bytes(); }
+    [[nodiscard]] const beam::ProcessReader& reader() const { return reader_; }
+    /// Whether contents may be read ahead.
+    [[nodiscard]] bool reads_ahead() const { return parts_.read_ahead; }
     [[nodiscard]] std::uint64_t words() const { return words_; }
     [[nodiscard]] std::uint64_t unrecognised() const { return unrecognised_; }
 
@@ -91,7 +96,7 @@ class ProcessCapture {
     Result<void> off_heap(const beam::ProcessView& process, const RunWriter& run);
     Result<void> list(beam::Address first, std::uint64_t limit);
     Result<void> write(const Try& request, beam::ProcessView& process);
-    Result<void> read_ahead(const beam::ProcessView& process);
+    Result<void> read_ahead(const Try& request, const beam::ProcessView& process);
     void translate_call(beam::ProcessView& process);
     /// kChanged where the request's watch says so; the reason is then in `changed_`.
     Result<void> still(const Try& request);

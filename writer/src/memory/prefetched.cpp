@@ -44,6 +44,22 @@ Result<void> Prefetched::add(MemorySource& source, std::span<const AddressRange>
     return {};
 }
 
+void Prefetched::hold(std::span<const HeldPart> parts) {
+    drop();
+    for (const auto& part : parts) {
+        if (part.bytes.empty()) {
+            continue;
+        }
+        const auto end = used_ + part.bytes.size();
+        if (bytes_.size() < end) {
+            bytes_.resize(end);
+        }
+        std::ranges::copy(part.bytes, bytes_.begin() + static_cast<std::ptrdiff_t>(used_));
+        parts_.push_back({part.range, used_});
+        used_ = end;
+    }
+}
+
 std::span<const std::byte> Prefetched::at(Address address) const {
     for (std::size_t tried = 0; tried < parts_.size(); ++tried) {
         if (last_ >= parts_.size()) {
@@ -62,6 +78,7 @@ std::span<const std::byte> Prefetched::at(Address address) const {
 Result<std::size_t> PrefetchedMemory::read_some(Address address, std::span<std::byte> into) {
     const auto held = held_.at(address);
     if (held.empty()) {
+        ++misses_;
         return source_.read_some(address, into);
     }
     const auto count = std::min(held.size(), into.size());

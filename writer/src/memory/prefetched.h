@@ -3,9 +3,17 @@
 #include "memory/memory_source.h"
 #include "memory/present_pages.h"
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace beamdump::memory {
+
+/// Bytes of the target's memory that were read already, and their addresses.
+struct HeldPart {
+    AddressRange range;
+    std::span<const std::byte> bytes;
+};
 
 /// Parts of the target's memory that were read ahead together.
 class Prefetched {
@@ -15,6 +23,8 @@ class Prefetched {
     Result<void> read(MemorySource& source, std::span<const AddressRange> parts);
     /// The same, beside the present contents.
     Result<void> add(MemorySource& source, std::span<const AddressRange> parts);
+    /// Replaces the contents by a copy of `parts`.
+    void hold(std::span<const HeldPart> parts);
     void drop();
 
     /// The prefetched bytes from `address` to the end of its part (of one of them, where parts
@@ -41,13 +51,17 @@ class PrefetchedMemory final : public MemorySource {
     Result<std::size_t> read_some(Address address, std::span<std::byte> into) override;
     /// Straight from the source.
     Result<void> read_batch(std::span<BatchRead> reads) override {
+        misses_ += reads.size();
         return source_.read_batch(reads);
     }
+    /// How many reads went to the source.
+    [[nodiscard]] std::uint64_t misses() const { return misses_; }
     [[nodiscard]] MemoryStats stats() const override { return source_.stats(); }
 
   private:
     MemorySource& source_;
     const Prefetched& held_;
+    std::uint64_t misses_ = 0;
 };
 
 }  // namespace beamdump::memory

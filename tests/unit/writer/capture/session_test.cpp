@@ -250,8 +250,8 @@ TEST_P(SessionTest, ReadsTablesAgainThatChangeMeanwhile) {
     const auto bucket = hash.get("bucket");
     hash.set("bucket", kNowhere);
     // Whole again once the reader has met the pointer to nowhere.
-    node.vm.memory.before_read([&](Address address) {
-        if (address / memory::kPageBytes == kNowhere / memory::kPageBytes) {
+    node.vm.memory.before_read([&](memory::AddressRange read) {
+        if (read.begin / memory::kPageBytes == kNowhere / memory::kPageBytes) {
             hash.set("bucket", bucket);
         }
     });
@@ -313,21 +313,56 @@ TEST_P(Live, ListsWhatNeverDoes) {
 }
 
 TEST_P(Live, TakesNoCopyOfAProcessThatMovedMeanwhile) {
-    // Its heap's top moves between the reading of its structure and the end of the copy.
+    // It runs between the reading of its structure and the end of the copy: of the one together
+    // with other processes, and of the one alone.
     const auto heap = node.worker.structure().get("heap");
-    int reads = 0;
-    node.vm.memory.before_read([&](Address address) {
-        if (address == heap && ++reads == 1) {
-            node.worker.structure().set("reds", 999);
+    std::uint64_t reads = 0;
+    node.vm.memory.before_read([&](memory::AddressRange read) {
+        if (read.contains(heap)) {
+            node.worker.structure().set("reds", 999 + ++reads);
         }
     });
     auto pending = once();
     node.vm.memory.before_read(nullptr);
-    EXPECT_GE(reads, 1);
+    EXPECT_EQ(reads, 2U);
     ASSERT_EQ(pending.size(), 1U);
     EXPECT_EQ(pending[0].reason, records::VOID_REASON_CHANGED);
     ASSERT_TRUE(try_again(session(), *tries_, pending, 1));
     EXPECT_TRUE(pending.empty());
+    const auto end = finished().end_of(owner(node.worker)).value();
+    EXPECT_EQ(end.void_reason(), records::VOID_REASON_NONE);
+    EXPECT_EQ(end.attempt(), 2U);
+}
+
+TEST_P(Live, TriesAloneWhatChangedWhileItWasReadTogetherWithOthers) {
+    const auto heap = node.worker.structure().get("heap");
+    int reads = 0;
+    node.vm.memory.before_read([&](memory::AddressRange read) {
+        if (read.contains(heap) && ++reads == 1) {
+            node.worker.structure().set("reds", 999);
+        }
+    });
+    EXPECT_TRUE(once().empty());
+    node.vm.memory.before_read(nullptr);
+    EXPECT_EQ(reads, 2);
+    const auto end = finished().end_of(owner(node.worker)).value();
+    EXPECT_EQ(end.void_reason(), records::VOID_REASON_NONE);
+    EXPECT_EQ(end.attempt(), 1U);
+}
+
+TEST_P(Live, LooksAgainWhereMoreIsReadThanWhatWasReadTogether) {
+    // It runs when its first message is read, which is behind the last common reading.
+    const auto message = node.worker.structure().get("sig_qs.first");
+    ASSERT_NE(message, 0U);
+    int reads = 0;
+    node.vm.memory.before_read([&](memory::AddressRange read) {
+        if (read.contains(message) && ++reads == 1) {
+            node.worker.structure().set("reds", 999);
+        }
+    });
+    EXPECT_TRUE(once().empty());
+    node.vm.memory.before_read(nullptr);
+    EXPECT_GE(reads, 2);
     const auto end = finished().end_of(owner(node.worker)).value();
     EXPECT_EQ(end.void_reason(), records::VOID_REASON_NONE);
     EXPECT_EQ(end.attempt(), 2U);

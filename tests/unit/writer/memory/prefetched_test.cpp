@@ -52,6 +52,22 @@ TEST(Prefetched, AddsToWhatWasReadBefore) {
     EXPECT_EQ(memory.word(kHeap + 8).value(), 200U);
 }
 
+TEST(Prefetched, HoldsWhatWasReadElsewhereAndCountsWhatIsReadBesideIt) {
+    FakeMemory fake;
+    fake.add_words("heap", kHeap, {1, 2, 3, 4});
+    Prefetched held;
+    PrefetchedMemory memory(fake, held);
+    std::array<std::uint64_t, 2> words = {7, 8};
+    held.hold(std::array<HeldPart, 1>{{{{kHeap, kHeap + 16}, std::as_bytes(std::span(words))}}});
+    words = {};
+    EXPECT_EQ(memory.word(kHeap).value(), 7U);
+    EXPECT_EQ(memory.word(kHeap + 8).value(), 8U);
+    ASSERT_TRUE(memory.read_batch({}));
+    EXPECT_EQ(memory.misses(), 0U);
+    EXPECT_EQ(memory.word(kHeap + 16).value(), 3U);
+    EXPECT_EQ(memory.misses(), 1U);
+}
+
 TEST(Prefetched, LeavesOutWhatCannotBeRead) {
     FakeMemory fake;
     fake.add_words("heap", kHeap, {1, 2});

@@ -174,8 +174,7 @@ void ProcessReader::counters(const StructView& view, ProcessView& process) {
     facts.set_sequential_trace_token_word(view.get(f_.token));
 }
 
-void ProcessReader::bounds(const StructView& view, ProcessView& process) {
-    auto& facts = process.facts;
+std::optional<ProcessReader::Areas> ProcessReader::areas_of(const StructView& view) const {
     const auto heap = view.get(f_.heap);
     const auto htop = view.get(f_.htop);
     const auto stop = view.get(f_.stop);
@@ -183,13 +182,41 @@ void ProcessReader::bounds(const StructView& view, ProcessView& process) {
     const auto old_heap = view.get(f_.old_heap);
     const auto old_htop = view.get(f_.old_htop);
     const auto old_hend = view.get(f_.old_hend);
-    facts.set_heap_address(heap);
-    facts.set_heap_top_address(htop);
-    facts.set_stack_top_address(stop);
-    facts.set_heap_end_address(hend);
-    facts.set_old_heap_address(old_heap);
-    facts.set_old_heap_top_address(old_htop);
-    facts.set_old_heap_end_address(old_hend);
+    const bool aligned = ((heap | htop | stop | hend | old_heap | old_htop | old_hend) & 7U) == 0;
+    const bool ordered = heap <= htop && htop <= stop && stop <= hend && old_heap <= old_htop &&
+                         old_htop <= old_hend;
+    if (heap == 0 || !aligned || !ordered || (hend - heap) / 8 > kMaxWords) {
+        return std::nullopt;
+    }
+    return Areas{.heap = {heap, htop}, .stack = {stop, hend}, .old_heap = {old_heap, old_htop}};
+}
+
+std::array<Span, 7> ProcessReader::heads_of(const StructView& view) const {
+    // A dictionary of 16 slots, and any link or monitor.
+    constexpr std::uint64_t kDictionaryBytes = 192;
+    constexpr std::uint64_t kNodeBytes = 160;
+    const auto at = [&](Field field, std::uint64_t bytes) {
+        const auto address = view.get(field);
+        return address == 0 || address % 8 != 0 ? Span{} : Span{address, address + bytes};
+    };
+    return {at(f_.dictionary, kDictionaryBytes),
+            at(f_.links, kNodeBytes),
+            at(f_.lt_monitors, kNodeBytes),
+            at(f_.monitors, kNodeBytes),
+            at(f_.current, sizeof(std::uint64_t) * 3),
+            at(f_.reg, registered_->bytes),
+            at(f_.psd, psd_bytes_)};
+}
+
+void ProcessReader::bounds(const StructView& view, ProcessView& process) {
+    auto& facts = process.facts;
+    facts.set_heap_address(view.get(f_.heap));
+    facts.set_heap_top_address(view.get(f_.htop));
+    facts.set_stack_top_address(view.get(f_.stop));
+    facts.set_heap_end_address(view.get(f_.hend));
+    facts.set_old_heap_address(view.get(f_.old_heap));
+    facts.set_old_heap_top_address(view.get(f_.old_htop));
+    facts.set_old_heap_end_address(view.get(f_.old_hend));
     facts.set_high_water_address(view.get(f_.high_water));
     facts.set_heap_words(view.get(f_.heap_sz));
     facts.set_fragment_words(view.get(f_.mbuf_sz));
@@ -201,21 +228,20 @@ void ProcessReader::bounds(const StructView& view, ProcessView& process) {
     process.mbuf = view.get(f_.mbuf);
     process.msg_frag = view.get(f_.msg_frag);
 
-    const auto aligned = ((heap | htop | stop | hend | old_heap | old_htop | old_hend) & 7U) == 0;
-    const bool ordered = heap <= htop && htop <= stop && stop <= hend && old_heap <= old_htop &&
-                         old_htop <= old_hend;
-    if (heap == 0 || !aligned || !ordered || (hend - heap) / 8 > kMaxWords) {
+    const auto areas = areas_of(view);
+    if (!areas) {
         if (process.void_reason == records::VOID_REASON_NONE) {
             process.void_reason = records::VOID_REASON_IMPLAUSIBLE;
             process.void_detail = fmt::format(
-                "expected heap <= htop <= stop <= hend, found {:#x}, {:#x}, {:#x}, {:#x}", heap,
-                htop, stop, hend);
+                "expected heap <= htop <= stop <= hend, found {:#x}, {:#x}, {:#x}, {:#x}",
+                facts.heap_address(), facts.heap_top_address(), facts.stack_top_address(),
+                facts.heap_end_address());
         }
         return;
     }
-    process.heap = {heap, htop};
-    process.stack = {stop, hend};
-    process.old_heap = {old_heap, old_htop};
+    process.heap = areas->heap;
+    process.stack = areas->stack;
+    process.old_heap = areas->old_heap;
     // A running process keeps its tops in registers: the structure's are out of date.
     if (process.void_reason != records::VOID_REASON_RUNNING &&
         process.void_reason != records::VOID_REASON_COLLECTING) {
@@ -223,7 +249,7 @@ void ProcessReader::bounds(const StructView& view, ProcessView& process) {
         facts.set_stack_words(process.stack.words());
         facts.set_old_heap_used_words(process.old_heap.words());
     }
-    facts.set_old_heap_words((old_hend - old_heap) / 8);
+    facts.set_old_heap_words((facts.old_heap_end_address() - facts.old_heap_address()) / 8);
     if (const auto abandoned = view.get(f_.abandoned_heap); abandoned != 0) {
         facts.set_abandoned_heap_address(abandoned);
         process.abandoned_heap = abandoned_span(view, abandoned);

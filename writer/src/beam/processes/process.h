@@ -9,6 +9,8 @@
 
 #include <records.pb.h>
 
+#include <array>
+
 namespace beamdump::beam {
 
 /// A contiguous part of a process's memory.
@@ -64,6 +66,17 @@ class ProcessReader {
         std::uint64_t pid_word = 0;  ///< the owner's
     };
     [[nodiscard]] Heaps heap_of(const StructView& view) const;
+
+    /// Used parts of heap, stack and old heap.
+    struct Areas {
+        Span heap, stack, old_heap;
+    };
+    /// Nothing if their bounds are not in order.
+    [[nodiscard]] std::optional<Areas> areas_of(const StructView& view) const;
+    /// What nearly every process has beside its heap, as far as most have it: dictionary, the roots
+    /// of the trees of links and monitors, the recorded function, name and process-specific data.
+    /// Empty: it has none.
+    [[nodiscard]] std::array<Span, 7> heads_of(const StructView& view) const;
 
   private:
     ProcessReader(Vm& vm, CodeLookup& code, AtomWords atoms, PidWords pids)

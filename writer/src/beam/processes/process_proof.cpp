@@ -80,20 +80,34 @@ Result<ProcessProof> ProcessProof::open(const Layout& layout, memory::MemorySour
 }
 
 Result<bool> ProcessProof::read(Address process, ProcessReading& into) {
-    into.structure.resize(bytes_);
-    into.lock = 0;
-    into.state = 0;
+    RETURN_IF_ERROR(read(std::span(&process, 1), std::span(&into, 1)));
+    return into.here;
+}
+
+Result<void> ProcessProof::read(std::span<const Address> processes,
+                                std::span<ProcessReading> into) {
+    constexpr std::size_t kReads = 3;
     const auto word = [](std::uint64_t& value, Field field) {
         return std::as_writable_bytes(std::span(&value, 1)).first(field.bytes);
     };
-    // In this order: if somebody has taken the lock and moved a top, the later reading of the lock
-    // shows it, wherever the two are in the structure.
-    std::array<memory::BatchRead, 3> reads = {
-        {{process, into.structure, false},
-         {process + lock_.offset, word(into.lock, lock_), false},
-         {process + state_.offset, word(into.state, state_), false}}};
-    RETURN_IF_ERROR(source_->read_batch(reads));
-    return std::ranges::all_of(reads, &memory::BatchRead::done);
+    reads_.clear();
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        auto& one = into[i];
+        one.structure.resize(bytes_);
+        one.lock = 0;
+        one.state = 0;
+        // In this order: if somebody has taken the lock and moved a top, the later reading of the
+        // lock shows it, wherever the two are in the structure.
+        reads_.push_back({processes[i], one.structure, false});
+        reads_.push_back({processes[i] + lock_.offset, word(one.lock, lock_), false});
+        reads_.push_back({processes[i] + state_.offset, word(one.state, state_), false});
+    }
+    RETURN_IF_ERROR(source_->read_batch(reads_));
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        into[i].here = std::ranges::all_of(std::span(reads_).subspan(i * kReads, kReads),
+                                           &memory::BatchRead::done);
+    }
+    return {};
 }
 
 records::VoidReason ProcessProof::busy(const ProcessReading& reading) const {

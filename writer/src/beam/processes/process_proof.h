@@ -4,6 +4,7 @@
 
 #include <records.pb.h>
 
+#include <span>
 #include <vector>
 
 namespace beamdump::beam {
@@ -13,6 +14,7 @@ struct ProcessReading {
     std::vector<std::byte> structure;
     std::uint64_t lock = 0;
     std::uint64_t state = 0;
+    bool here = false;  ///< it could be read
 };
 
 /// Decides whether a process changed between two readings of its structure; if not, what was copied
@@ -32,6 +34,8 @@ class ProcessProof {
 
     /// False if it cannot be read.
     Result<bool> read(Address process, ProcessReading& into);
+    /// Many with few calls; `into` has one for each process.
+    Result<void> read(std::span<const Address> processes, std::span<ProcessReading> into);
 
     /// Why a copy that begins after this reading cannot be consistent; NONE if it can.
     [[nodiscard]] records::VoidReason busy(const ProcessReading& reading) const;
@@ -46,6 +50,7 @@ class ProcessProof {
     std::uint32_t bytes_ = 0;
     Field state_{}, lock_{};
     std::vector<Field> fields_;
+    std::vector<memory::BatchRead> reads_;  // reused
     std::uint64_t free_ = 0, exiting_ = 0, gc_ = 0, running_ = 0, lock_main_ = 0;
 };
 

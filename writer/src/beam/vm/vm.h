@@ -101,6 +101,11 @@ class Vm {
     [[nodiscard]] memory::MemorySource& bulk() { return bulk_; }
     /// Prefetched memory, used by memory() and bulk().
     [[nodiscard]] memory::Prefetched& prefetched() { return prefetched_; }
+    /// Changes with each read through memory() or bulk() that is not of prefetched memory, and with
+    /// each of the target.
+    [[nodiscard]] std::uint64_t reads_beyond_prefetched() const {
+        return memory_.misses() + bulk_.misses() + target_->memory().stats().reads;
+    }
     /// Drops cached memory, so that later reads see the current contents.
     void forget();
 

@@ -23,24 +23,21 @@ Result<bool> ProcessRetrier::look_at(Pending& pending) {
     return proof_.read(pending.slot.address, before_);
 }
 
-Result<bool> ProcessRetrier::attempt(Pending& pending, const Watch* watch) {
-    ASSIGN_OR_RETURN(auto here, look_at(pending));
-    if (!here) {
-        return true;
-    }
-    // Data read before the structure may be older than the data it points to.
-    session_->vm().forget();
+/// Since before_ was read.
+Result<records::VoidReason> ProcessRetrier::changed(const Pending& pending) {
+    ASSIGN_OR_RETURN(auto read, proof_.read(pending.slot.address, after_));
+    return read ? proof_.changed(before_, after_) : records::VOID_REASON_EXITING;
+}
+
+/// With the structure in before_.
+Result<bool> ProcessRetrier::capture(Pending& pending,
+                                     const std::vector<memory::HeldPart>* contents,
+                                     const Watch* watch) {
     ++pending.tries;
-    const Watch same = [&]() -> Result<records::VoidReason> {
-        if (session_->used_up()) {
-            return records::VOID_REASON_LIMIT;
-        }
-        ASSIGN_OR_RETURN(auto read, proof_.read(pending.slot.address, after_));
-        return read ? proof_.changed(before_, after_) : records::VOID_REASON_EXITING;
-    };
     Try request{pending.slot, before_.structure, session_->epoch_number(), pending.tries};
     request.yielded =
         session_->stopper().yield_state().apply(pending.slot.address, before_.structure);
+    request.contents = contents;
     request.skip_reason = session_->skip_reason(before_.structure);
     request.last = request.skip_reason != records::VOID_REASON_NONE;
     if (!request.last) {
@@ -49,14 +46,40 @@ Result<bool> ProcessRetrier::attempt(Pending& pending, const Watch* watch) {
             return false;
         }
     }
-    if (watch != nullptr) {
-        request.watch = watch;
-    } else if (session_->options().validate) {
-        request.watch = &same;
-    }
+    request.watch = watch;
     ASSIGN_OR_RETURN(auto outcome, session_->processes().capture(request));
     pending.reason = outcome.reason;
     return request.last || outcome.no_process || outcome.reason == records::VOID_REASON_NONE;
+}
+
+Result<bool> ProcessRetrier::attempt(Pending& pending, const Watch* watch) {
+    ASSIGN_OR_RETURN(auto here, look_at(pending));
+    if (!here) {
+        return true;
+    }
+    // Data read before the structure may be older than the data it points to.
+    session_->vm().forget();
+    const Watch same = [&]() -> Result<records::VoidReason> {
+        return session_->used_up() ? records::VOID_REASON_LIMIT : changed(pending);
+    };
+    if (watch == nullptr && session_->options().validate) {
+        watch = &same;
+    }
+    return capture(pending, nullptr, watch);
+}
+
+Result<bool> ProcessRetrier::attempt(Pending& pending, const ReadTogether& read) {
+    before_ = *read.before;
+    auto& vm = session_->vm();
+    const auto reads = vm.reads_beyond_prefetched();
+    const Watch same = [&]() -> Result<records::VoidReason> {
+        if (session_->used_up()) {
+            return records::VOID_REASON_LIMIT;
+        }
+        // What was read together is known to be consistent; anything else is newer.
+        return vm.reads_beyond_prefetched() == reads ? records::VOID_REASON_NONE : changed(pending);
+    };
+    return capture(pending, read.contents, &same);
 }
 
 Result<std::optional<beam::ProcessSize>> ProcessRetrier::size(const Pending& pending) {

@@ -16,6 +16,13 @@ struct Pending {
     records::VoidReason reason = records::VOID_REASON_NONE;  ///< of the last try
 };
 
+/// A process whose structure and contents were read together with those of others (LiveBatch).
+struct ReadTogether {
+    const beam::ProcessReading* before = nullptr;
+    const std::vector<memory::HeldPart>* contents = nullptr;
+    bool still = false;  ///< it did not change from `before` until after the contents were read
+};
+
 /// Captures single processes of a node that runs or is briefly stopped.
 class ProcessRetrier {
   public:
@@ -27,6 +34,11 @@ class ProcessRetrier {
 
     /// Whether the process was captured or has exited; otherwise `pending` has the reason.
     Result<bool> attempt(Pending& pending, const Watch* watch);
+    /// Of a process that was read together with others and is still the same; what else it has is
+    /// read now, and its structure once more if there is such.
+    Result<bool> attempt(Pending& pending, const ReadTogether& read);
+
+    [[nodiscard]] beam::ProcessProof& proof() { return proof_; }
 
     /// The process's size by its structure; nullopt if it has exited.
     Result<std::optional<beam::ProcessSize>> size(const Pending& pending);
@@ -38,6 +50,9 @@ class ProcessRetrier {
     ProcessRetrier(Session& session, beam::ProcessProof proof, beam::ProcessSizer sizer)
         : session_(&session), proof_(std::move(proof)), sizer_(sizer) {}
     Result<bool> look_at(Pending& pending);
+    Result<bool> capture(Pending& pending, const std::vector<memory::HeldPart>* contents,
+                         const Watch* watch);
+    Result<records::VoidReason> changed(const Pending& pending);
 
     Session* session_;
     beam::ProcessProof proof_;

@@ -10,7 +10,7 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::uint32_t kSlotsAtOnce = 1024;
-constexpr std::size_t kSlotBatch = 64;
+constexpr std::size_t kSlotBatch = 128;
 
 using VisitSlots = std::function<Result<void>(std::span<const beam::IdSlot>)>;
 
