@@ -60,32 +60,4 @@ void TextOutput::flush() {
     used_ = 0;
 }
 
-void Base64::add(std::span<const std::uint8_t> bytes) {
-    for (const std::uint8_t byte : bytes) {
-        held_[count_++] = byte;
-        if (count_ == held_.size()) {
-            group(count_);
-        }
-    }
-}
-
-void Base64::finish() {
-    if (count_ > 0) {
-        std::fill(held_.begin() + static_cast<std::ptrdiff_t>(count_), held_.end(), 0);
-        group(count_);
-    }
-}
-
-/// Four characters for three bytes; what fewer bytes do not fill is '='.
-void Base64::group(std::size_t bytes) {
-    constexpr std::string_view kDigits =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned bits =
-        static_cast<unsigned>(held_[0]) << 16U | static_cast<unsigned>(held_[1]) << 8U | held_[2];
-    for (std::size_t i = 0; i < 4; ++i) {
-        out_.put(i <= bytes ? kDigits[(bits >> (18 - 6 * i)) & 63U] : '=');
-    }
-    count_ = 0;
-}
-
 }  // namespace beamdump::crash

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/base64.h>
 #include <libdump/base/error.h>
 #include <libdump/term/pointer_text.h>
 // A text export is a file that is written with the same care as a dump.
@@ -56,24 +57,6 @@ class TextOutput {
     std::size_t used_ = 0;
     std::uint64_t passed_on_ = 0;
     std::optional<Error> error_;
-};
-
-/// Bytes in base 64, taken in pieces of any size.
-class Base64 {
-  public:
-    /// Non-owning.
-    explicit Base64(TextOutput& out) : out_(out) {}
-
-    void add(std::span<const std::uint8_t> bytes);
-    /// Fills up the last group.
-    void finish();
-
-  private:
-    void group(std::size_t bytes);
-
-    TextOutput& out_;
-    std::array<std::uint8_t, 3> held_{};
-    std::size_t count_ = 0;
 };
 
 }  // namespace beamdump::crash
