@@ -20,4 +20,20 @@ Outcome report_processes_read(Invocation& invocation, const query::ProcessesRead
     return {!counts.complete()};
 }
 
+Outcome report_findings_left_out(Invocation& invocation, const query::Findings& findings) {
+    Outcome outcome;
+    for (const auto& rule : findings.left_out) {
+        if (rule.damage) {
+            invocation.report(
+                fmt::format("missing from the findings: {}: {}", rule.id, rule.reason));
+            outcome.incomplete = true;
+        }
+    }
+    if (findings.read) {
+        const Outcome read = report_processes_read(invocation, *findings.read);
+        outcome.incomplete = outcome.incomplete || read.incomplete;
+    }
+    return outcome;
+}
+
 }  // namespace beamdump::cli

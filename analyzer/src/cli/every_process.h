@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "query/findings/findings.h"
 #include "query/process/every_process.h"
 
 #include <string_view>
@@ -31,5 +32,7 @@ class ReadingProgress {
 
 /// Says how many processes' terms the answer lacks, and why.
 Outcome report_processes_read(Invocation& invocation, const query::ProcessesRead& counts);
+/// Says which rules could not look where they should have, and which terms were not read for them.
+Outcome report_findings_left_out(Invocation& invocation, const query::Findings& findings);
 
 }  // namespace beamdump::cli

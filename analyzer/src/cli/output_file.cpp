@@ -40,6 +40,13 @@ Result<std::unique_ptr<ByteSink>> open_sink(const OutputChoice& output, render::
     return open_file_sink(output.path, output.force);
 }
 
+void drop_partial(const OutputChoice& output) {
+    if (output.path != "-") {
+        std::error_code ignored;
+        std::filesystem::remove(output.path + ".partial", ignored);
+    }
+}
+
 Error with_partial(Error error, const std::string& output) {
     const std::string partial = output + ".partial";
     std::error_code ignored;

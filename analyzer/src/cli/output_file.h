@@ -13,6 +13,9 @@ namespace beamdump::cli {
 /// A command's output: a file, or standard output for `-`.
 Result<std::unique_ptr<ByteSink>> open_sink(const OutputChoice& output, render::Output& out);
 
+/// Removes the partial file of an output of which a part is of no use.
+void drop_partial(const OutputChoice& output);
+
 /// Adds the name of the partial file to an error without it.
 Error with_partial(Error error, const std::string& output);
 

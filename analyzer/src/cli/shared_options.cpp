@@ -111,6 +111,13 @@ void add_limits(CLI::App& app, InputLimits& limits) {
         ->option_text("SIZE");
 }
 
+void add_findings_depth(CLI::App& app, std::string& depth) {
+    app.add_option("--findings", depth,
+                   "How far to look for problems: quick (default), by tables and the few "
+                   "processes that these point at, or full, by the terms of all processes")
+        ->type_name("DEPTH");
+}
+
 CLI::Option* add_output(CLI::App& app, OutputChoice& output, const std::string& description) {
     CLI::Option* option =
         app.add_option("-o,--output", output.path, description)->option_text("FILE");

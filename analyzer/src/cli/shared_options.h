@@ -40,6 +40,8 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& co
 void add_filter(CLI::App& app, std::vector<std::string>& filters, const std::string& what);
 /// --max-memory and --max-temporary
 void add_limits(CLI::App& app, InputLimits& limits);
+/// --findings
+void add_findings_depth(CLI::App& app, std::string& depth);
 /// -o and --force
 struct OutputChoice {
     std::string path = "-";  ///< -: standard output

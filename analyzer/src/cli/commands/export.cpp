@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -99,7 +98,7 @@ class ExportCommand final : public Command {
         ASSIGN_OR_RETURN(const auto sink, open_sink(output_, invocation.out()));
         auto outcome = write(invocation, *sink);
         if (!outcome) {
-            drop_partial();
+            drop_partial(output_);
         }
         return outcome;
     }
@@ -240,13 +239,6 @@ class ExportCommand final : public Command {
             return std::unexpected(read.error());
         }
         return *read ? report_processes_read(invocation, **read) : Outcome{};
-    }
-
-    /// Part of an export is of no use.
-    void drop_partial() const {
-        if (output_.path != "-") {
-            std::remove((output_.path + ".partial").c_str());
-        }
     }
 
     std::string format_;

@@ -7,8 +7,6 @@
 
 #include <libdump/base/return_if_error.h>
 
-#include <fmt/format.h>
-
 namespace beamdump::cli {
 
 namespace {
@@ -23,10 +21,7 @@ class SummaryCommand final : public Command {
 
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
-        app.add_option("--findings", findings_,
-                       "How far to look for problems: quick (default), by tables and the few "
-                       "processes that these point at, or full, by the terms of all processes")
-            ->type_name("DEPTH");
+        add_findings_depth(app, findings_);
         app.add_flag("--sensitive", options_.sensitive,
                      "Also look at the terms of processes that are flagged sensitive");
         add_answer(app, answer_);
@@ -54,26 +49,10 @@ class SummaryCommand final : public Command {
         }
         (answer_.json ? render::summary_json : render::summary_text)(
             fitted(invocation.out(), answer_), *summary);
-        return outcome_of(invocation, summary->findings);
+        return report_findings_left_out(invocation, summary->findings);
     }
 
   private:
-    static Outcome outcome_of(Invocation& invocation, const query::Findings& findings) {
-        Outcome outcome;
-        for (const auto& rule : findings.left_out) {
-            if (rule.damage) {
-                invocation.report(
-                    fmt::format("missing from the findings: {}: {}", rule.id, rule.reason));
-                outcome.incomplete = true;
-            }
-        }
-        if (findings.read) {
-            const Outcome read = report_processes_read(invocation, *findings.read);
-            outcome.incomplete = outcome.incomplete || read.incomplete;
-        }
-        return outcome;
-    }
-
     std::string dump_;
     AnswerOptions answer_;
     std::string findings_ = "quick";
