@@ -60,6 +60,8 @@ inline void run_commands(const std::filesystem::path& dump) {
     run({"sections", path});
     run({"diff", path, path});
     run({"crash-dump", path});
+    run({"report", path, "--sensitive"});
+    run({"report", path, path});
     run({"export", "ndjson", path, "--sensitive"});
     run({"export", "json", path, "--detail", "stacks"});
     for (const char* format : {"folded", "speedscope", "pprof", "dot"}) {

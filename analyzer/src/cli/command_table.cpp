@@ -29,6 +29,7 @@ namespace beamdump::cli {
     COMMAND(memory)                \
     COMMAND(allocators)            \
     COMMAND(sections)              \
+    COMMAND(report)                \
     COMMAND(export)                \
     COMMAND(crash_dump)            \
     COMMAND(convert)

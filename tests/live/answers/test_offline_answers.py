@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import exported, schemas, tools
+from support import exported, report_page, schemas, tools
 from support.node import start_workload
 
 BYTES = 280000
@@ -72,6 +72,9 @@ class OfflineAnswers(unittest.TestCase):
             lines = [json.loads(line) for line in
                      self.export("ndjson", dump=dump).read_text().splitlines()]
             exported.compare(self, lines, ask)
+            page = dump.with_suffix(".html")
+            tools.expect(tools.analyze("report", dump, "-o", page), 0, 3)
+            report_page.compare(self, report_page.Data(page.read_text()), lines, ask)
             kinds[dump] = {line["kind"] for line in lines}
             for line in lines:
                 for field, value in line.items():

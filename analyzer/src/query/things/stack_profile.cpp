@@ -23,18 +23,20 @@ class ProfileReader {
     Result<void> read() {
         const auto withheld = [this](const records::ProcessRow& row) {
             const bool is_void = row.void_reason() != records::VOID_REASON_NONE;
-            return add(process_line(dump_, row),
+            return add(process_line(dump_, row), row.owner_id(),
                        {place({is_void ? "(stack not in the dump)" : "(flagged sensitive)",
-                               std::nullopt, std::nullopt})});
+                               std::nullopt, std::nullopt})},
+                       nullptr);
         };
-        ASSIGN_OR_RETURN(profile_.read_, visit_processes(dump_,
-                                                         {.sensitive = options_.sensitive,
-                                                          .progress = options_.progress,
-                                                          .withheld = withheld},
-                                                         [this](OpenedProcess& process) {
-                                                             return add(process.line,
-                                                                        places_of(process));
-                                                         }));
+        ASSIGN_OR_RETURN(profile_.read_,
+                         visit_processes(dump_,
+                                         {.sensitive = options_.sensitive,
+                                          .progress = options_.progress,
+                                          .withheld = withheld},
+                                         [this](OpenedProcess& process) {
+                                             return add(process.line, process.run.owner_id(),
+                                                        places_of(process), &process);
+                                         }));
         return {};
     }
 
@@ -94,7 +96,8 @@ class ProfileReader {
         }
     }
 
-    Result<void> add(const ProcessLine& line, const std::vector<std::uint32_t>& innermost_first) {
+    Result<void> add(const ProcessLine& line, std::uint64_t owner,
+                     const std::vector<std::uint32_t>& innermost_first, OpenedProcess* process) {
         const auto weight = weight_of(line);
         if (!weight) {
             ++profile_.unweighted_;
@@ -122,7 +125,7 @@ class ProfileReader {
         }
         profile_.nodes_[at].weight += *weight;
         profile_.total_ += *weight;
-        return {};
+        return options_.visit ? options_.visit(line, owner, at, process) : Result<void>{};
     }
 
     Dump& dump_;

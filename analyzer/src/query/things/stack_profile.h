@@ -6,6 +6,7 @@
 #include <libdump/base/error.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,6 +38,11 @@ struct StackProfileOptions {
     bool sensitive = false;
     InputLimits limits = {};
     ReadProgress progress = {};
+    /// Told of each process that counts, with the node that its whole stack is; `process` is null
+    /// where its terms are not read.
+    std::function<Result<void>(const ProcessLine& line, std::uint64_t owner, std::uint32_t node,
+                               OpenedProcess* process)>
+        visit = {};
 };
 
 /// The different stacks of all processes, with their weights.

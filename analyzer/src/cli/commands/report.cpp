@@ -1,0 +1,157 @@
+#include "render/report/report.h"
+
+#include "cli/command_table.h"
+#include "cli/every_process.h"
+#include "cli/output_file.h"
+#include "cli/shared_options.h"
+#include "query/memory/memory.h"
+#include "query/node/diff.h"
+#include "query/node/summary.h"
+#include "query/tables/ets_tables.h"
+#include "render/diff.h"
+#include "render/ets.h"
+#include "render/node/memory.h"
+#include "render/shared/sink_output.h"
+#include "render/summary.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <filesystem>
+
+namespace beamdump::cli {
+
+namespace {
+
+/// ETS tables of a page, those with most memory.
+constexpr std::uint64_t kMostTables = 5000;
+/// Processes of each kind of change.
+constexpr std::uint64_t kMostChanges = 50;
+
+/// Without the folder, which is nobody's business that the page is sent to.
+std::string file_name(const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+}
+
+class ReportCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"report", "Write a page of HTML to look at: memory, processes, stacks, mailboxes",
+                "report node.beamdump -o node.html"};
+    }
+
+    void add_options(CLI::App& app) override {
+        app.add_option("DUMP", dump_, "The dump")->required();
+        app.add_option("LATER", later_,
+                       "A later dump of the node: the page is about it, and says what changed "
+                       "since DUMP");
+        add_findings_depth(app, depth_);
+        app.add_flag("--sensitive", options_.sensitive,
+                     "Also read processes that are flagged sensitive");
+        add_output(app, output_, "The page to write; - (default): standard output");
+    }
+
+    Result<void> check_options() override {
+        ASSIGN_OR_RETURN(findings_.depth, query::parse_findings_depth(depth_));
+        return {};
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        if (output_.path == "-" && invocation.out().is_terminal()) {
+            return fail(ErrorCode::kUsage, "a page is not for a terminal: name a file with -o");
+        }
+        ASSIGN_OR_RETURN(const auto sink, open_sink(output_, invocation.out()));
+        auto outcome = write(invocation, *sink);
+        if (!outcome) {
+            drop_partial(output_);
+        }
+        return outcome;
+    }
+
+  private:
+    Result<Outcome> write(Invocation& invocation, ByteSink& sink) {
+        const std::string& shown = later_.empty() ? dump_ : later_;
+        auto choice = all_heaps();
+        choice.other_sections = true;
+        ASSIGN_OR_RETURN(const auto dump, invocation.open(shown, choice));
+        ReadingProgress progress(invocation, "reading processes");
+        options_.limits = invocation.limits();
+        options_.progress = progress.callback();
+        render::SinkOutput out(sink);
+        render::ReportWriter page(out, options_.limits.memory);
+        ASSIGN_OR_RETURN(auto outcome, write_answers(invocation, *dump, shown, page));
+        page.end_answers();
+        const auto processes = query::visit_report_processes(
+            *dump, options_, [&page](const auto& process) { return page.process(process); });
+        progress.end();
+        if (!processes) {
+            return std::unexpected(processes.error());
+        }
+        page.finish(*processes);
+        out.flush();
+        if (!out.ok()) {
+            return std::unexpected(*out.error());
+        }
+        RETURN_IF_ERROR(sink.commit());
+        const auto read = report_processes_read(invocation, processes->stacks.read());
+        outcome.incomplete = outcome.incomplete || read.incomplete;
+        return outcome;
+    }
+
+    Result<Outcome> write_answers(Invocation& invocation, Dump& dump, const std::string& path,
+                                  render::ReportWriter& page) {
+        findings_.sensitive = options_.sensitive;
+        findings_.limits = options_.limits;
+        findings_.progress = options_.progress;
+        ASSIGN_OR_RETURN(auto summary, query::summarize(dump, path, findings_));
+        const std::string name = file_name(path);
+        summary.dump.file = name;
+        for (auto& finding : summary.findings.found) {
+            if (const auto at = finding.command.find(path); at != std::string::npos) {
+                finding.command.replace(at, path.size(), name);
+            }
+        }
+        page.answer("summary", [&](render::Output& out) { render::summary_json(out, summary); });
+        ASSIGN_OR_RETURN(auto memory, query::memory(dump, path, 1));
+        memory.dump.file = name;
+        page.answer("memory", [&](render::Output& out) { render::memory_json(out, memory); });
+        query::EtsQuery tables;
+        tables.limit = kMostTables;
+        const auto listing = query::list_ets_tables(dump, tables);
+        if (listing) {
+            page.answer(
+                "ets", [&](render::Output& out) { render::ets_json(out, *listing, summary.dump); });
+        } else if (listing.error().code != ErrorCode::kNotFound) {
+            return std::unexpected(listing.error());
+        }
+        if (!later_.empty()) {
+            RETURN_IF_ERROR(write_diff(invocation, dump, page));
+        }
+        // The processes that are not read are told once, for all of the page.
+        summary.findings.read.reset();
+        return report_findings_left_out(invocation, summary.findings);
+    }
+
+    Result<void> write_diff(Invocation& invocation, Dump& dump, render::ReportWriter& page) {
+        ASSIGN_OR_RETURN(const auto before, invocation.open(dump_, no_heaps()));
+        ASSIGN_OR_RETURN(auto diff, query::diff_dumps(*before, dump_, dump, later_, kMostChanges));
+        diff.before.file = file_name(dump_);
+        diff.after.file = file_name(later_);
+        page.answer("diff", [&](render::Output& out) { render::diff_json(out, diff); });
+        return {};
+    }
+
+    std::string dump_;
+    std::string later_;
+    std::string depth_ = "quick";
+    OutputChoice output_;
+    query::ReportOptions options_;
+    query::FindingsOptions findings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> report_command() {
+    return std::make_unique<ReportCommand>();
+}
+
+}  // namespace beamdump::cli

@@ -1,0 +1,287 @@
+// The sections that are not a class of their own.
+
+function tile(title, value, note) {
+  return known(value) && value !== "" && [el("div.tile", {}, el("dt", {}, title),
+    el("dd", {}, el("b", {}, value), note ? el("span", {}, note) : ""))];
+}
+
+function showOverview({ summary, memory, ets, processes }) {
+  const { dump, node, counts, crash } = summary;
+  const name = dump.node || "A node of unknown name";
+  document.title = visible(name) + " \u2013 beamdump";
+  fill(byId("bar-node"), name);
+  fill(byId("kind"), crash ? "Crash dump" : "Dump of a running node");
+  fill(byId("overview-title"), name);
+  fill(byId("lead"), [known(node.otp_release) && "Erlang/OTP " + node.otp_release,
+    known(dump.captured_us) ? "as of " + timeText(dump.captured_us) : crash && crash.date,
+    known(node.uptime_us) && "up " + spanText(node.uptime_us)].filter(Boolean).join(" \u00b7 "));
+  const notices = [
+    crash && crash.slogan && "Slogan: " + crash.slogan,
+    dump.damage && "The dump is incomplete: " + dump.damage,
+    counts.processes_void > 0 && counted(counts.processes_void, "process", "processes") +
+      " could not be copied: of these the dump has no stack and no messages.",
+    known(dump.process_memory) && "The memory of a process is here that of its " +
+      dump.process_memory + ": the crash dump does not say more.",
+    ...summary.warnings];
+  add(byId("notices"), notices.filter(Boolean).map((text) => el("p.notice", {}, text)));
+  const sizes = summary.memory;
+  const total = (memory.categories || {}).total;
+  add(byId("tiles"), [
+    tile("Processes", countText(counts.processes),
+      known(node.process_limit) && "of at most " + countText(node.process_limit)),
+    tile("Memory", bytesText(known(total) ? total : memory.resident_bytes),
+      known(total) ? known(memory.resident_bytes) && bytesText(memory.resident_bytes) + " resident"
+        : "resident"),
+    tile("Queued messages", countText(counts.messages),
+      "in " + counted(processes.withMessages, "mailbox", "mailboxes")),
+    tile("ETS tables", ets && countText(ets.total),
+      ets && known(ets.total_memory_bytes) && bytesText(ets.total_memory_bytes)),
+    tile("Binaries", countText(counts.binaries), known(sizes.binaries) && bytesText(sizes.binaries)),
+    tile("Atoms", countText(counts.atoms))]);
+}
+
+function showFindings(summary, processes, open) {
+  const box = body("findings");
+  add(box, [summary.findings.length === 0
+    ? el("p", {}, "Nothing was found that deserves a look.")
+    : el("ul.findings", {}, summary.findings.map(({ sentence, command, figures }) => {
+      const row = processes.findPid(figures.process);
+      return el("li", {}, el("p", {}, sentence), el("code", {}, command), row === ABSENT ? ""
+        : [" ", el("button.link", { type: "button", onclick: () => open(row) }, "Show the process")]);
+    }))]);
+  if (summary.findings_depth === "quick") {
+    add(box, [el("p.hint", {}, "Looked for by tables and the few processes that these point at; " +
+      "report --findings full reads the terms of all processes.")]);
+  }
+  const left = summary.findings_left_out || [];
+  if (left.length > 0) {
+    add(box, [el("details", {}, el("summary", {}, "Not looked at, or not at everything: " +
+      counted(left.length, "rule", "rules")),
+      el("dl.facts", {}, left.map(({ id, reason }) => fact(id, reason))))]);
+  }
+}
+
+/** Processes by what they run, as items of a treemap. */
+function processItems(processes) {
+  const groups = new Map();
+  for (let row = 0; row < processes.count; ++row) {
+    const size = processes.memory[row];
+    if (Number.isNaN(size)) continue;
+    const call = processes.call[row];
+    if (!groups.has(call)) groups.set(call, []);
+    groups.get(call).push({ row, size });
+  }
+  return Array.from(groups, ([call, members]) => ({
+    title: call === ABSENT ? "initial call not known" : processes.texts[call],
+    size: members.reduce((sum, { size }) => sum + size, 0),
+    kind: "processes",
+    note: counted(members.length, "process", "processes"),
+    get items() {
+      return members.map(({ row, size }) => ({ row, size, kind: "processes",
+        title: (processes.text(processes.name[row]) || "") + " " + processes.pid(row) }));
+    },
+  }));
+}
+
+/** An item with parts, and what of its size is in none of them. */
+function itemOf(title, size, kind, parts, rest) {
+  const sum = parts.reduce((total, part) => total + part.size, 0);
+  const items = size > sum && sum > 0 ? [...parts, { title: rest, size: size - sum, kind: "rest" }]
+    : parts;
+  return { title, size, kind, items: items.length > 0 ? items : undefined };
+}
+
+/** The views of the node's memory: [id, title, items, note]. */
+function memoryViews({ summary, memory, ets, processes }) {
+  const parts = processItems(processes);
+  const tables = (ets ? ets.tables : []).filter((table) => known(table.memory_bytes))
+    .map((table) => ({ title: table.name || table.id || "table", size: table.memory_bytes,
+                       kind: "ets", note: known(table.size) ? counted(table.size, "row", "rows") : "",
+                       row: processes.findPid(table.owner) }))
+    .map((item) => (item.row === ABSENT ? { ...item, row: undefined } : item));
+  const views = [];
+  const by = memory.categories || {};
+  if (known(by.processes)) {
+    const items = [itemOf("processes", by.processes, "processes", parts,
+      "beyond process_info(memory)")];
+    if (known(by.ets)) items.push(itemOf("ets", by.ets, "ets", tables, "other ETS memory"));
+    for (const name of ["binary", "code", "atom"]) {
+      if (known(by[name])) items.push({ title: name, size: by[name], kind: name });
+    }
+    const named = ["ets", "binary", "code", "atom"].reduce((sum, name) => sum + (by[name] || 0), 0);
+    if (by.system > named) {
+      items.push({ title: known(by.ets) ? "other system" : "other system and ets",
+                   size: by.system - named, kind: "rest" });
+    }
+    views.push(["categories", "By category, as the node counted it", items,
+      "erlang:memory/0; the sizes of processes and tables are their own."]);
+  }
+  if ((memory.resident_parts || []).length > 0) {
+    views.push(["resident", "Resident, by who holds it",
+      memory.resident_parts.map(({ name, bytes, blocks }) => ({
+        title: RESIDENT_TITLES[name] || name, size: bytes,
+        kind: { heaps: "processes", ets: "ets", binaries: "binary", jit_code: "code",
+                literals: "code" }[name] || "other",
+        note: known(blocks) ? counted(blocks, "block", "blocks") : "",
+      })), "What the operating system counts as the node's resident memory."]);
+  }
+  const sizes = summary.memory;
+  const found = [
+    itemOf("processes", parts.reduce((sum, part) => sum + part.size, 0), "processes", parts),
+    itemOf("ETS tables", tables.reduce((sum, table) => sum + table.size, 0), "ets", tables),
+    { title: "binaries", size: sizes.binaries || 0, kind: "binary" },
+    { title: "code", size: sizes.code || 0, kind: "code" },
+    { title: "literals", size: sizes.literals || 0, kind: "code" },
+    { title: "atoms", size: sizes.atoms || 0, kind: "atom" }];
+  views.push(["found", "As found in the dump", found.filter(({ size }) => size > 0),
+    "Sizes of what the dump has, added up; what it does not say is left out."]);
+  return views;
+}
+
+const RESIDENT_TITLES = {
+  heaps: "heaps, stacks and messages", binaries: "binaries", ets: "ETS tables",
+  process_structures: "process structures", literals: "literals",
+  long_lived_tables: "long-lived tables", drivers: "drivers, ports and NIFs",
+  standard_blocks: "other blocks", short_lived_blocks: "short-lived blocks",
+  temporary_blocks: "temporary blocks", allocator_overhead: "free in carriers",
+  segment_cache: "kept by mseg_alloc", jit_code: "JIT code", c_heap: "malloc, outside of carriers",
+  stacks: "stacks of threads", vm_file: "the VM's executable", libraries: "libraries and files",
+  kernel: "of the kernel",
+};
+
+function showMemory(data, open) {
+  const views = memoryViews(data);
+  if (views.every(([, , items]) => items.length === 0)) return;
+  const map = new Treemap(open);
+  const note = el("p.hint");
+  const exact = el("div");
+  const show = (id) => {
+    const [, title, items, text] = views.find(([name]) => name === id);
+    const size = items.reduce((sum, item) => sum + item.size, 0);
+    map.open({ title: "all", size, items });
+    fill(note, text + " A click goes into a part; arrow keys go from part to part, Escape up.");
+    fill(exact, plainTable(title, [["Part", false], ["Memory", true], ["Share", true]],
+      items.slice().sort((a, b) => b.size - a.size)
+        .map((item) => [item.title, bytesText(item.size), shareText(item.size, size)])));
+  };
+  add(body("memory"), [el("div.controls", {}, choice("Show",
+    views.map(([id, title]) => [id, title]), views[0][0], show)), note, map.element,
+    el("details", {}, el("summary", {}, "As a table"), exact)]);
+  show(views[0][0]);
+}
+
+function bars(rows, whole) {
+  return el("ul.bars", {}, rows.map(([title, value]) => {
+    const part = el("span.bar-part");
+    part.style.width = (whole > 0 ? Math.min(100, 100 * value / whole) : 0) + "%";
+    return el("li", {}, el("code", {}, title), el("span.sum", {}, countText(value), " ",
+      shareText(value, whole)), el("span.share", { "aria-hidden": "true" }, part));
+  }));
+}
+
+function showMailboxes(processes, open) {
+  const box = body("mailboxes");
+  const boxes = processes.mailboxes.map((mailbox) =>
+    ({ ...mailbox, row: processes.find(mailbox.number, mailbox.serial) }));
+  if (boxes.length === 0) {
+    add(box, [el("p", {}, processes.withMessages === 0 ? "No process has messages, as far as the " +
+      "dump says." : "")]);
+    return;
+  }
+  if (boxes.length < processes.withMessages) {
+    add(box, [el("p.hint", {}, "The " + countText(boxes.length) + " longest of " +
+      countText(processes.withMessages) + ".")]);
+  }
+  const first = (mailbox) => mailbox.shapes && mailbox.shapes[0];
+  const rank = (index) => (known(index) && index !== ABSENT ? processes.ranks()[index] : NaN);
+  const table = new Table({
+    label: "Mailboxes", one: "mailbox", many: "mailboxes", count: boxes.length, sort: "queue",
+    columns: [
+      { id: "process", title: "Process", key: (at) => rank(processes.name[boxes[at].row]),
+        cell: (at) => processes.title(boxes[at].row) },
+      { id: "pid", title: "Pid", key: (at) => boxes[at].number, cell: (at) => processes.pid(boxes[at].row) },
+      { id: "queue", title: "Messages", number: true, key: (at) => processes.queue[boxes[at].row],
+        cell: (at) => countText(processes.known(processes.queue, boxes[at].row)) },
+      { id: "shape", title: "Most are like", key: (at) => rank((first(boxes[at]) || {}).shape),
+        cell: (at) => (first(boxes[at]) ? processes.texts[first(boxes[at]).shape] : "") },
+      { id: "function", title: "Current function", key: (at) => rank(processes.function[boxes[at].row]),
+        cell: (at) => processes.text(processes.function[boxes[at].row]) || "" }],
+    name: (at) => processes.title(boxes[at].row),
+    detail: (at) => {
+      const { shapes, messages, signals, other, row } = boxes[at];
+      return el("div.unfolded", {}, el("button.link", { type: "button", onclick: () => open(row) },
+        "Show the process"),
+        messages > 0 ? [el("h3", {}, counted(messages, "message", "messages") + " by shape"),
+          bars([...shapes.map(({ shape, count }) => [processes.texts[shape], count]),
+            ...(other > 0 ? [["other shapes", other]] : [])], messages),
+          signals > 0 ? el("p.hint", {}, counted(signals, "other signal is",
+            "other signals are") + " queued with them.") : ""]
+          : el("p", {}, "The dump does not have these messages."));
+    },
+  });
+  add(box, [table.element]);
+}
+
+function showTables(ets, processes, open) {
+  const box = body("tables");
+  if (!ets) {
+    add(box, [el("p", {}, "The dump does not have the node's ETS tables.")]);
+    return;
+  }
+  const { tables } = ets;
+  const texts = Array.from(new Set(tables.flatMap((table) => Object.values(table).map(String))));
+  const rank = new Map(texts.sort().map((text, at) => [text, at]));
+  const text = (id, title, value) => ({ id, title,
+    key: (at) => (known(value(tables[at])) ? rank.get(String(value(tables[at]))) : NaN),
+    cell: (at) => value(tables[at]) });
+  const number = (id, title, shown) => ({ id, title, number: true,
+    key: (at) => (known(tables[at][id]) ? tables[at][id] : NaN), cell: (at) => shown(tables[at][id]) });
+  const table = new Table({
+    label: "ETS tables", one: "table", many: "tables", count: tables.length, sort: "memory_bytes",
+    columns: [text("name", "Name", (one) => known(one.name) ? one.name : one.id),
+      number("memory_bytes", "Memory", bytesText), number("size", "Rows", countText),
+      text("type", "Type", (one) => one.type), text("protection", "Protection", (one) => one.protection),
+      text("owner", "Owner", (one) => known(one.owner_name) ? one.owner_name : one.owner)],
+    name: (at) => tables[at].name || tables[at].id || "the table",
+    detail: (at) => {
+      const one = tables[at];
+      const owner = processes.findPid(one.owner);
+      return el("div.unfolded", {}, el("dl.facts", {},
+        Object.entries(one).filter(([id]) => id !== "owner" && id !== "owner_name")
+          .map(([id, value]) => fact(id, String(value))),
+        fact("owner", owner === ABSENT ? one.owner : el("button.link", { type: "button",
+          onclick: () => open(owner) }, processes.title(owner) + " " + one.owner))));
+    },
+  });
+  const input = el("input", { type: "search", id: "table-filter", autocomplete: "off",
+    oninput: later(() => {
+      const part = input.value.trim().toLowerCase();
+      table.filter((at) => Object.values(tables[at]).some((value) =>
+        String(value).toLowerCase().includes(part)));
+    }, 120) });
+  if (tables.length < ets.total) {
+    add(box, [el("p.hint", {}, "The " + countText(tables.length) + " with most memory of " +
+      countText(ets.total) + ".")]);
+  }
+  add(box, [el("div.controls", {}, el("label.field", {}, el("span", {}, "Filter"), input)),
+    table.element]);
+}
+
+function showAbout({ summary }) {
+  const { dump, node, capture, counts, layout } = summary;
+  const times = (value) => (known(value) ? spanText(value / 1000) : undefined);
+  add(body("about"), [el("dl.facts", {},
+    fact("File", dump.file), fact("Size", bytesText(dump.file_bytes)),
+    fact("ERTS", node.erts_version), fact("JIT", known(node.jit) ? String(node.jit) : undefined),
+    fact("Schedulers", known(node.schedulers) ? countText(node.schedulers) : undefined),
+    fact("Host", [node.host_name, node.os_release].filter(known).join(", ")),
+    fact("OS process", known(node.os_pid) ? String(node.os_pid) : undefined),
+    fact("Started", timeText(node.boot_us)), fact("Reductions", countText(counts.reductions)),
+    fact("Mode of the capture", capture.mode), fact("Captured by", capture.tool_version),
+    fact("Structure layout", capture.layout), fact("The capture took", times(capture.elapsed_ns)),
+    fact("Stops of the node", known(capture.stops) ? countText(capture.stops) : undefined),
+    fact("Longest stop", capture.stops > 0 ? times(capture.longest_stop_ns) : undefined),
+    fact("Statuses", Object.entries(summary.statuses)
+      .map(([status, count]) => countText(count) + " " + status).join(", ")),
+    layout ? fact("Not verified", (layout.unverified || []).join(", ")) : [])]);
+}

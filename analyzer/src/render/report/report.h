@@ -1,0 +1,69 @@
+#pragma once
+
+#include "query/report/report_processes.h"
+#include "render/report/packed_output.h"
+#include "render/report/script_output.h"
+#include "render/shared/output.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace beamdump::render {
+
+/// Texts by number, in the order in which they come.
+class TextTable {
+  public:
+    std::uint64_t number(const std::string& text);
+    [[nodiscard]] const std::vector<const std::string*>& texts() const { return texts_; }
+    /// Bytes, about.
+    [[nodiscard]] std::uint64_t memory() const { return memory_; }
+
+  private:
+    std::unordered_map<std::string, std::uint64_t> numbers_;
+    std::vector<const std::string*> texts_;  ///< keys of numbers_
+    std::uint64_t memory_ = 0;
+};
+
+/// Writes a report: one page of HTML that needs nothing else. First the answers, then processes,
+/// then finish(). Its data are in script elements that are not run: as JSON, and the processes as
+/// blocks of columns, compressed. Memory: a block, and the different texts of processes.
+class ReportWriter {
+  public:
+    /// Non-owning. `memory`: bytes that different texts may take.
+    ReportWriter(Output& page, std::uint64_t memory);
+
+    /// A part of the page: the JSON document that `write` writes.
+    void answer(std::string_view name, const std::function<void(Output&)>& write);
+    /// No answer follows, only processes.
+    void end_answers();
+    /// kLimit: the texts need more memory than allowed.
+    Result<void> process(const query::ReportProcess& process);
+    void finish(const query::ReportProcesses& processes);
+
+    static constexpr std::size_t kColumns = 12;  ///< of processes
+
+  private:
+    using Number = std::optional<std::uint64_t>;
+
+    Number number(const std::optional<std::string>& text);
+    void write_block();
+    void write_mailboxes(Output& out, const query::ReportProcesses& processes);
+    void write_stacks(Output& out, const query::StackProfile& stacks);
+    void write_texts(Output& out);
+
+    Output& page_;
+    std::uint64_t most_memory_;
+    ScriptOutput script_;
+    PackedOutput packed_;
+    std::string_view separator_ = "{";
+    std::vector<std::vector<Number>> block_;
+    std::string_view block_separator_ = "[";
+    TextTable texts_;
+};
+
+}  // namespace beamdump::render
