@@ -35,6 +35,9 @@ PIDS = re.compile(r"(?<![\w.])<[1-9]\d*\.(\d+(?:\.\d+)?)>")
 PORTS = re.compile(r"#Port<[1-9]\d*\.(\d+)>")
 # A backslash, as a character that no dump has, and the end of a string.
 END_OF_STRING = '\ue000"'
+# The VM escapes control characters in a string, and no backslash: "\\n" may be either.
+ESCAPED = {"92,110": "10", "92,114": "13", "92,116": "9"}
+EITHER = re.compile(r"(?<=[\[,])(?:" + "|".join(ESCAPED) + r")(?=[,\]])")
 # What each says of its own file.
 OF_THE_FILE = re.compile(r'"(?:file|file_bytes|stream_bytes)": [^\n]*\n|^dump  [^\n]*', re.MULTILINE)
 
@@ -53,6 +56,12 @@ def readings(text):
         yield text.replace('\\"', END_OF_STRING)
 
 
+def same_printed(ours, theirs):
+    """Whether the VM prints both the same, as strings."""
+    one, other = (EITHER.sub(lambda found: ESCAPED[found[0]], text) for text in (ours, theirs))
+    return one == other
+
+
 def as_term(text, theirs):
     """The reading that equals theirs, or the first that is a term."""
     found, problem = None, None
@@ -64,8 +73,8 @@ def as_term(text, theirs):
             continue
         if reading is not text:
             ours = ours.replace(str(ord(END_OF_STRING[0])), str(ord("\\")))
-        if ours == theirs:
-            return ours
+        if ours == theirs or (theirs is not None and "\\" in text and same_printed(ours, theirs)):
+            return theirs
         found = found or ours
     if found is None:
         raise Unreadable(str(problem))
@@ -131,9 +140,9 @@ class Comparison:
             answers = []
             for dump in (converted, self.path):
                 ended = tools.ask(command, dump, *arguments, *form)
-                said = ended.diagnostics.replace(str(dump), "DUMP").replace(dump.name, "DUMP")
-                output = ended.output
-                output = OF_THE_FILE.sub("", output.replace(dump.name, "DUMP"))
+                said, output = (text.replace(str(dump), "DUMP").replace(dump.name, "DUMP")
+                                for text in (ended.diagnostics, ended.output))
+                output = OF_THE_FILE.sub("", output)
                 answers.append((ended.status, output, said))
             self.counts["answers"] += 1
             for what, other, one in zip(("status", "output", "diagnostics"), *answers):

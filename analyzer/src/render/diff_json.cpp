@@ -56,6 +56,13 @@ void diff_json(Output& output, const query::DumpDiff& diff) {
         json.end_object();
     }
     json.end_object();
+    if (const auto names = query::not_comparable(diff); !names.empty()) {
+        json.begin_array("not_comparable");
+        for (const std::string& name : names) {
+            json.value(name);
+        }
+        json.end_array();
+    }
     write_group(json, "born", diff.born);
     write_group(json, "gone", diff.gone);
     json.begin_object("common");

@@ -5,6 +5,7 @@
 #include "render/shared/units.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>
@@ -36,7 +37,7 @@ std::string dump_text(const query::DumpFacts& facts, const Marks& marks) {
 }
 
 std::string change_cell(const query::Change& change) {
-    if (!change.before || !change.after) {
+    if (!change.before || !change.after || !change.comparable) {
         return "";
     }
     const auto grown =
@@ -65,6 +66,11 @@ void print_totals(Output& output, const query::DumpDiff& diff, const DiffMarks& 
     }
     output.write("\n");
     table.print(output);
+    const auto names = query::not_comparable(diff);
+    if (!names.empty()) {
+        output.print("not comparable, as a crash dump counts other things than a capture: {}\n",
+                     fmt::join(names, ", "));
+    }
 }
 
 void print_group(Output& output, std::string_view title, const query::ProcessGroup& group,

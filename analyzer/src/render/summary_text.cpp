@@ -181,10 +181,11 @@ void print_head(Output& output, const Summary& summary, const Marks& marks) {
     row("host", host_text(summary.node));
     row("schedulers", schedulers_text(summary.node, marks));
     if (summary.crash) {
-        row("slogan", summary.crash->slogan);
-        row("crashed", summary.crash->date + " (the node's local time)");
-        row("text", "crash dump, version " +
-                        (summary.crash->version.empty() ? "unknown" : summary.crash->version));
+        const auto& [slogan, date, version] = *summary.crash;
+        const std::string unknown(kUnknown);
+        row("slogan", slogan.empty() ? unknown : slogan);
+        row("crashed", date.empty() ? unknown : date + " (the node's local time)");
+        row("text", "crash dump, version " + (version.empty() ? unknown : version));
     } else {
         row("capture", capture_text(summary.capture));
         row("read", cost_text(summary.capture));

@@ -128,6 +128,27 @@ TEST(Diff, TwoCrashesAreOfTwoRuns) {
     EXPECT_EQ(result.common, 0U);
 }
 
+/// A crash dump has other binaries than a capture of the same node, and other code.
+TEST(Diff, BinariesAndCodeOfACrashDumpAreNotComparedWithACaptures) {
+    Program program;
+    auto text = crash_text(kDate, {"one:start/1"});
+    text.insert(text.find("=proc:"), "=loaded_modules\nCurrent code: 5000\n");
+    const auto bytes = std::as_bytes(std::span(text));
+    program.put("crash.dump", {bytes.begin(), bytes.end()});
+    program.run({"convert", program.path("crash.dump"), "-o", "crash.beamdump"});
+    for (const auto& change : diff(program, "sample.beamdump", "crash.beamdump").totals) {
+        const bool other =
+            change.name == "binaries" || change.name == "binary_memory" || change.name == "code";
+        EXPECT_EQ(change.comparable, !other) << change.name;
+    }
+    EXPECT_TRUE(query::not_comparable(diff(program, "crash.beamdump", "crash.beamdump")).empty());
+    const Ran ran = program.run({"diff", "sample.beamdump", "crash.beamdump"});
+    EXPECT_THAT(ran.out, ::testing::HasSubstr("not comparable, as a crash dump counts other things "
+                                              "than a capture: code\n"));
+    EXPECT_THAT(program.run({"diff", "sample.beamdump", "crash.beamdump", "--json"}).out,
+                ::testing::HasSubstr("\"not_comparable\": ["));
+}
+
 TEST(Diff, TextNamesTheGrowth) {
     Program program;
     const Ran ran = program.run({"diff", "sample.beamdump", "later.beamdump"});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <regex>
+#include <span>
 
 namespace beamdump::test {
 namespace {
@@ -71,6 +72,12 @@ TEST(Summary, SaysNothingOfWhatIsUnknown) {
     EXPECT_THAT(json.out, ::testing::Not(::testing::HasSubstr("null")));
     EXPECT_THAT(json.out, ::testing::Not(::testing::HasSubstr("\"boot_us\"")));
     EXPECT_THAT(json.out, ::testing::Not(::testing::HasSubstr("\"processes_void\"")));
+    const std::string_view cut = "=erl_crash_dump:0.5\n";
+    const auto bytes = std::as_bytes(std::span(cut));
+    program.put("cut.beamdump", {bytes.begin(), bytes.end()});
+    const Ran crash = program.run({"cut.beamdump"});
+    EXPECT_EQ(crash.status, 3);
+    EXPECT_THAT(crash.out, ::testing::HasSubstr("slogan      unknown\ncrashed     unknown\n"));
 }
 
 TEST(Summary, ReadsNoProcess) {

@@ -55,6 +55,38 @@ TEST(TermScheme, SizesOfBoxedObjects) {
     EXPECT_EQ(size({}), std::nullopt);
 }
 
+/// With two free variables; in OTP 27 its FunRef is one more word of the environment.
+TEST(TermScheme, SizesOfFunsByScheme) {
+    using format::TermScheme;
+    constexpr std::uint64_t kFun = 0x14;
+    constexpr std::uint64_t kLocal = 2U << 16U;
+    constexpr std::uint64_t kExternal = 0x100U << 16U;
+    struct Sizes {
+        TermScheme scheme;
+        Words local;
+        std::uint64_t local_words;
+        Words external;
+        std::uint64_t external_words;
+    };
+    const Words counts = {TermBuilder::header(3, 5), 0, 0, 2U << 8U, TermBuilder::pid(1, 0)};
+    const Words none = {TermBuilder::header(3, 5), 0, 0, 0, 0x4B};
+    const std::vector<Sizes> all = {
+        {TermScheme::kR11, {kFun | kLocal}, 8, {kFun | kExternal}, 2},
+        {TermScheme::kOtp24, {kFun | kLocal}, 8, {kFun | kExternal}, 2},
+        {TermScheme::kOtp25, counts, 7, none, 5},
+        {TermScheme::kOtp27, {kFun | 3U << 16U}, 5, {kFun}, 2},
+        {TermScheme::kOtp29, {kFun | kLocal}, 4, {kFun | kExternal}, 2},
+    };
+    for (const auto& [id, local, local_words, external, external_words] : all) {
+        const auto scheme = scheme_of(id);
+        ASSERT_TRUE(scheme);
+        EXPECT_EQ(boxed_words(*scheme, local), local_words) << static_cast<unsigned>(id);
+        EXPECT_EQ(boxed_words(*scheme, external), external_words) << static_cast<unsigned>(id);
+        EXPECT_FALSE(is_external_fun(*scheme, local)) << static_cast<unsigned>(id);
+        EXPECT_TRUE(is_external_fun(*scheme, external)) << static_cast<unsigned>(id);
+    }
+}
+
 TEST(TermScheme, FindsTheTermsInside) {
     const auto scheme = otp25_scheme();
     const auto h = TermBuilder::header;

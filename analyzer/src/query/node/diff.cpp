@@ -176,9 +176,11 @@ bool same_name(const DumpFacts& before, const DumpFacts& after) {
 std::vector<Change> total_changes(const Dump& before, const Dump& after) {
     const records::Totals& a = before.trailer().totals();
     const records::Totals& b = after.trailer().totals();
+    // A crash dump has only the binaries that terms in it reference, and its code includes tables.
+    const bool alike = is_of_crash_dump(before) == is_of_crash_dump(after);
     std::vector<Change> changes;
-    const auto add = [&](std::string name, bool bytes, auto has, auto get) {
-        Change change{std::move(name), bytes, std::nullopt, std::nullopt};
+    const auto add = [&](std::string name, bool bytes, auto has, auto get, bool comparable = true) {
+        Change change{std::move(name), bytes, comparable, std::nullopt, std::nullopt};
         if (std::invoke(has, a)) {
             change.before = std::invoke(get, a);
         }
@@ -191,11 +193,11 @@ std::vector<Change> total_changes(const Dump& before, const Dump& after) {
     add("processes", false, &Totals::has_processes, &Totals::processes);
     add("process_memory", true, &Totals::has_process_memory_bytes, &Totals::process_memory_bytes);
     add("messages", false, &Totals::has_messages, &Totals::messages);
-    add("binaries", false, &Totals::has_binaries, &Totals::binaries);
-    add("binary_memory", true, &Totals::has_binary_bytes, &Totals::binary_bytes);
+    add("binaries", false, &Totals::has_binaries, &Totals::binaries, alike);
+    add("binary_memory", true, &Totals::has_binary_bytes, &Totals::binary_bytes, alike);
     add("atoms", false, &Totals::has_atoms, &Totals::atoms);
     add("modules", false, &Totals::has_modules, &Totals::modules);
-    add("code", true, &Totals::has_code_bytes, &Totals::code_bytes);
+    add("code", true, &Totals::has_code_bytes, &Totals::code_bytes, alike);
     add("reductions", false, &Totals::has_reductions, &Totals::reductions);
     return changes;
 }
@@ -242,6 +244,16 @@ Partition partition(const std::vector<Row>& olds, const std::vector<Row>& news, 
 }
 
 }  // namespace
+
+std::vector<std::string> not_comparable(const DumpDiff& diff) {
+    std::vector<std::string> names;
+    for (const Change& change : diff.totals) {
+        if (!change.comparable && change.before && change.after) {
+            names.push_back(change.name);
+        }
+    }
+    return names;
+}
 
 Result<DumpDiff> diff_dumps(Dump& before, const std::string& before_file, Dump& after,
                             const std::string& after_file, std::uint64_t limit) {

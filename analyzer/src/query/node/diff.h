@@ -16,6 +16,8 @@ namespace beamdump::query {
 struct Change {
     std::string name;
     bool bytes = false;
+    /// False if the VM's crash dump and a capture count other things: binaries and code.
+    bool comparable = true;
     std::optional<std::uint64_t> before;
     std::optional<std::uint64_t> after;
 };
@@ -52,6 +54,9 @@ struct DumpDiff {
     std::vector<GrownProcess> grown;         ///< most memory gained first
     std::vector<GrownProcess> grown_queues;  ///< most messages gained first
 };
+
+/// Names of the totals that both dumps have and that cannot be compared.
+std::vector<std::string> not_comparable(const DumpDiff& diff);
 
 /// Compares two dumps, earlier one first. Processes match if pid and, if both dumps have it,
 /// initial call are equal; in dumps of different runs none match. Memory: about 100 bytes for each

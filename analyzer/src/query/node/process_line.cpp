@@ -8,9 +8,20 @@
 
 namespace beamdump::query {
 
-std::string atom_text(Dump& dump, std::uint32_t index) {
-    const auto name = dump.atoms().text(index);
+namespace {
+
+std::string named_or_numbered(const AtomText& name, std::uint32_t index) {
     return name ? quoted_atom(*name) : fmt::format("atom#{}", index);
+}
+
+}  // namespace
+
+std::string atom_text(Dump& dump, std::uint32_t index) {
+    return named_or_numbered(dump.atoms().text(index), index);
+}
+
+std::string atom_text(TermContext& context, std::uint32_t index) {
+    return named_or_numbered(context.atom(index), index);
 }
 
 std::string function_text(Dump& dump, const FunctionName& function) {

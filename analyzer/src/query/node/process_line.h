@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/model/dump.h>
+#include <libdump/term/term_context.h>
 
 #include <cstdint>
 #include <optional>
@@ -40,6 +41,9 @@ std::string function_text(Dump& dump, const FunctionName& function);
 
 /// An atom as Erlang prints it.
 std::string atom_text(Dump& dump, std::uint32_t index);
+/// The same of an atom in a process's terms: of a crash dump, the atom table lacks those of lines
+/// that are read when their words are asked for.
+std::string atom_text(TermContext& context, std::uint32_t index);
 
 /// A status as process_info names it; nullopt for an unknown one.
 std::optional<std::string> status_text(records::ProcessStatus status);

@@ -44,8 +44,8 @@ std::string_view sender_source_text(SenderSource source) {
     return kTexts.at(static_cast<std::size_t>(source));
 }
 
-MessageSenders::MessageSenders(Dump& dump, OpenedProcess& process)
-    : dump_(dump), context_(process.context()), scheme_(process.scheme) {}
+MessageSenders::MessageSenders(OpenedProcess& process)
+    : context_(process.context()), scheme_(process.scheme) {}
 
 std::optional<MessageSender> MessageSenders::sender(const records::Message& entry) {
     auto told = entry.has_from_word() ? noted(entry.from_word()) : std::nullopt;
@@ -66,7 +66,7 @@ std::optional<MessageSender> MessageSenders::noted(std::uint64_t from) {
     if (word_kind(scheme_, from) != WordKind::kAtom) {
         return std::nullopt;
     }
-    auto node = atom_text(dump_, static_cast<std::uint32_t>(table_index(from)));
+    auto node = atom_text(context_, static_cast<std::uint32_t>(table_index(from)));
     return node.contains('@') ? std::optional(MessageSender{std::move(node), SenderSource::kNode})
                               : std::nullopt;
 }
@@ -98,7 +98,7 @@ std::optional<MessageSender> MessageSenders::of_term(std::uint64_t word) {
         return as(first, SenderSource::kMessage);
     }
     if (word_kind(scheme_, *first) == WordKind::kAtom) {
-        const auto tag = atom_text(dump_, static_cast<std::uint32_t>(table_index(*first)));
+        const auto tag = atom_text(context_, static_cast<std::uint32_t>(table_index(*first)));
         for (const Protocol& protocol : kProtocols) {
             if (protocol.tag != tag || protocol.arity != arity) {
                 continue;
@@ -154,7 +154,7 @@ Result<SenderHistogram> count_senders(Dump& dump, OpenedProcess& process,
                                       std::uint64_t& records_read) {
     SenderHistogram histogram;
     std::map<std::pair<std::string, SenderSource>, std::uint64_t> counts;
-    MessageSenders senders(dump, process);
+    MessageSenders senders(process);
     MessageWalker walker(dump.reader(), process.run);
     for (;;) {
         ASSIGN_OR_RETURN(const auto* entry, walker.next());

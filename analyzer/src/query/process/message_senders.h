@@ -32,8 +32,8 @@ struct MessageSender {
 /// Tells who sent a process's messages.
 class MessageSenders {
   public:
-    /// Both must outlive it.
-    MessageSenders(Dump& dump, OpenedProcess& process);
+    /// It must outlive this.
+    explicit MessageSenders(OpenedProcess& process);
 
     /// Nothing where neither the VM nor the message tells.
     std::optional<MessageSender> sender(const records::Message& entry);
@@ -44,7 +44,6 @@ class MessageSenders {
     /// A pid's or a port's text.
     std::optional<std::string> identifier(std::uint64_t word);
 
-    Dump& dump_;
     ProcessContext& context_;
     const TagScheme& scheme_;
 };

@@ -150,7 +150,7 @@ Result<std::string> MessageShapes::shape(const records::Message& entry) {
 }
 
 std::string MessageShapes::atom(std::uint64_t word) {
-    return atom_text(dump_, static_cast<std::uint32_t>(table_index(word)));
+    return atom_text(context_, static_cast<std::uint32_t>(table_index(word)));
 }
 
 std::string MessageShapes::of_word(std::uint64_t word, bool look_inside) {

@@ -144,6 +144,22 @@ TEST_F(CrashDumpRoundTrip, OfANodeWithWordsOfFourBytes) {
     expect_same("text.beamdump", "again.beamdump");
 }
 
+/// The atoms of lines on the heap are not in the atom table when the first message is read.
+TEST_F(CrashDumpRoundTrip, MessagesAreCountedByAtomsOfTheHeap) {
+    CrashText dump{.messages = "H7FCA00000200:N\nH7FCA00000228:N\n",
+                   .heap =
+                       "7FCA00000200:t2:A9:$gen_cast,H7FCA00000260\n"
+                       "7FCA00000228:t3:A9:$gen_call,H7FCA00000280,I1\n"
+                       "7FCA00000260:t2:A5:hello,I1\n7FCA00000280:t2:P<0.8.0>,I2\n"};
+    put("text.beamdump", dump.text());
+    convert();
+    expect_same("text.beamdump", "converted.beamdump");
+    const auto shapes = ask("text.beamdump", {"messages", "<0.9.1>"}).out;
+    EXPECT_THAT(shapes, HasSubstr("{'$gen_cast',{hello,_}}"));
+    const auto senders = ask("text.beamdump", {"messages", "<0.9.1>", "--by", "sender"}).out;
+    EXPECT_THAT(senders, HasSubstr("<0.8.0>"));
+}
+
 TEST_F(CrashDumpRoundTrip, WhatBreaksOffIsSaidOfTheConversionToo) {
     round_trip({.tail = ""});
     for (const std::string dump : {"text.beamdump", "converted.beamdump"}) {

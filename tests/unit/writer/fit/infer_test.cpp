@@ -85,6 +85,16 @@ TEST_F(Infer, OfOneNeighbourNothingThatNoCheckReads) {
     EXPECT_FALSE(inferred->layout.constant("allocator_heap"));
 }
 
+/// OTP 28 between 27 and 29: its terms are 29's, where a fun has no FunRef.
+TEST_F(Infer, TakesTheTermsOfTheNeighbourAbove) {
+    StandardNode node(layout_of("otp-29"));
+    const auto inferred = infer(node, "28", {"otp-27", "otp-29"});
+    ASSERT_TRUE(inferred) << inferred.error().message;
+    EXPECT_EQ(inferred->layout.constant("term_scheme"), 3U);
+    EXPECT_FALSE(inferred->layout.structure("FunRef"));
+    EXPECT_FALSE(inferred->layout.constant("fun_ref_subtag"));
+}
+
 TEST_F(Infer, FindsMembersThatMoved) {
     // A member more in Process, which neither neighbour has.
     auto layout = layout_of("otp-27");

@@ -40,6 +40,7 @@ Result<void> check_subtags(const Layout& layout, const TagScheme& scheme) {
                                      Subtag{"external_ref_subtag", BoxedKind::kExternalReference},
                                      Subtag{"refc_binary_subtag", BoxedKind::kRefcBinary},
                                      Subtag{"bin_ref_subtag", BoxedKind::kRefcBinary},
+                                     Subtag{"fun_ref_subtag", BoxedKind::kFunRef},
                                      Subtag{"heap_bits_subtag", BoxedKind::kHeapBinary},
                                      Subtag{"sub_bits_subtag", BoxedKind::kSubBits}};
     std::array<bool, kSubtags.size()> said{};
@@ -60,6 +61,12 @@ Result<void> check_subtags(const Layout& layout, const TagScheme& scheme) {
         binary.offset != scheme.refc_binary * sizeof(std::uint64_t)) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("expected binaries of term scheme {}, found those of another",
+                                static_cast<unsigned>(scheme.id)));
+    }
+    if (layout.structures().contains("FunRef") &&
+        std::ranges::find(scheme.by_subtag, BoxedKind::kFunRef) == scheme.by_subtag.end()) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("expected funs of term scheme {}, found those with a FunRef",
                                 static_cast<unsigned>(scheme.id)));
     }
     return {};
