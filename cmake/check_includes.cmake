@@ -75,7 +75,7 @@ check(writer   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/wr
 check(analyzer "libdump/" libdump/base/ libdump/format/ libdump/read/ libdump/term/ libdump/heap/
       libdump/model/ libdump/crash/)
 check(layout   "libdump/" libdump/base/)
-check(manual   "libdump/" "<none>")
+check(manual   "libdump/" libdump/base/)
 
 # Nothing reaches out of its own tree by a relative or rooted path.
 foreach(part libdump manual writer analyzer layout)

@@ -1,0 +1,61 @@
+# Programs of one file that run on any Linux of this processor (docs/packages.md): the same object files, linked
+# with static libraries. BEAMDUMP_STATIC_SOURCES is the folder that scripts/install-static-sources prints.
+set(BEAMDUMP_STATIC_SOURCES "" CACHE PATH "Sources of libraries without a static form; empty: no static programs")
+
+if(BEAMDUMP_STATIC_SOURCES AND NOT BEAMDUMP_SANITIZE)
+  # Debian has these two as shared libraries only. No warnings: the files are not this project's.
+  add_library(static_fmt STATIC EXCLUDE_FROM_ALL ${BEAMDUMP_STATIC_SOURCES}/fmtlib/src/format.cc)
+  add_library(static_simdjson STATIC EXCLUDE_FROM_ALL
+    ${BEAMDUMP_STATIC_SOURCES}/simdjson/singleheader/simdjson.cpp)
+  target_compile_options(static_fmt PRIVATE -w)
+  target_compile_options(static_simdjson PRIVATE -w)
+  # The rest, and what these need in turn, in any order: the linker takes what is used.
+  set(BEAMDUMP_STATIC_LIBRARIES "")
+  foreach(name boost_iostreams bz2 elf lzma protobuf-lite sqlite3 xxhash z zstd)
+    find_library(BEAMDUMP_STATIC_${name} lib${name}.a REQUIRED)
+    mark_as_advanced(BEAMDUMP_STATIC_${name})
+    list(APPEND BEAMDUMP_STATIC_LIBRARIES ${BEAMDUMP_STATIC_${name}})
+  endforeach()
+endif()
+
+# The project's own libraries that a target is linked with.
+function(beamdump_own_libraries target found)
+  set(all ${${found}})
+  get_target_property(linked ${target} LINK_LIBRARIES)
+  if(NOT linked)
+    get_target_property(linked ${target} INTERFACE_LINK_LIBRARIES)
+  endif()
+  foreach(library ${linked})
+    if(NOT TARGET ${library} OR ${library} IN_LIST all)
+      continue()
+    endif()
+    get_target_property(imported ${library} IMPORTED)
+    get_target_property(kind ${library} TYPE)
+    if(NOT imported)
+      if(kind STREQUAL STATIC_LIBRARY)
+        list(APPEND all ${library})
+      endif()
+      beamdump_own_libraries(${library} all)
+    endif()
+  endforeach()
+  set(${found} ${all} PARENT_SCOPE)
+endfunction()
+
+# beamdump_static(PROGRAM [SOURCE...]): static/PROGRAM in the build folder, stripped. SOURCE: replaces functions of
+# the C library.
+function(beamdump_static program)
+  if(NOT TARGET static_fmt)
+    return()
+  endif()
+  set(own "")
+  beamdump_own_libraries(${program} own)
+  list(TRANSFORM own PREPEND "$<TARGET_FILE:" OUTPUT_VARIABLE files)
+  list(TRANSFORM files APPEND ">")
+  add_executable(${program}-static $<TARGET_OBJECTS:${program}> ${ARGN})
+  set_target_properties(${program}-static PROPERTIES
+    OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/static LINKER_LANGUAGE CXX)
+  target_link_options(${program}-static PRIVATE -static -s -Wl,--gc-sections)
+  target_link_libraries(${program}-static PRIVATE -Wl,--start-group ${files}
+    $<TARGET_FILE:static_fmt> $<TARGET_FILE:static_simdjson> ${BEAMDUMP_STATIC_LIBRARIES} -Wl,--end-group)
+  add_dependencies(${program}-static ${own} static_fmt static_simdjson)
+endfunction()
