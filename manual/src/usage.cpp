@@ -87,8 +87,9 @@ CommandUsage command_usage(const CLI::App& app) {
 
 ProgramUsage usage_of(const CLI::App& app) {
     ProgramUsage usage{.program = command_usage(app), .version = {}, .commands = {}};
-    const auto version = app.version();
-    usage.version = version.substr(version.rfind(' ') + 1);
+    const auto version = app.version();  // "PROGRAM 0.1.0", and lines with what it supports
+    const auto line = version.substr(0, version.find('\n'));
+    usage.version = line.substr(line.rfind(' ') + 1);
     for (const auto* command : app.get_subcommands({})) {
         usage.commands.push_back(command_usage(*command));
     }

@@ -90,6 +90,7 @@ class Golden(unittest.TestCase):
                          {path.name for path in (HERE / "help").iterdir()})
         for name, text in texts.items():
             with self.subTest(name):
+                self.assertIn("\nExample: " + name.split("-")[0], text)
                 self.same(HERE / "help" / f"{name}.txt", text)
 
     def test_messages_are_as_frozen(self):

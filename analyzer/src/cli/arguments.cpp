@@ -5,6 +5,7 @@
 
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/format.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -12,6 +13,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <manual/generate.h>
+#include <manual/usage_error.h>
+#include <map>
 #include <span>
 #include <string_view>
 
@@ -20,12 +23,6 @@ namespace beamdump::cli {
 namespace {
 
 using Commands = std::span<const std::unique_ptr<Command>>;
-
-/// CLI11's message as the end of one line.
-std::string one_sentence(std::string message) {
-    std::ranges::replace(message, '\n', ' ');
-    return message + "; see --help";
-}
 
 bool is_command(Commands commands, std::string_view word) {
     return std::ranges::any_of(
@@ -49,8 +46,11 @@ Result<std::vector<std::string>> with_command(Commands commands,
     if (std::ranges::find(arguments, "--generate") != arguments.end()) {
         return arguments;  // what follows is its value
     }
-    const auto first = std::ranges::find_if(
-        arguments, [&](const auto& one) { return one == "-" || !is_option(one); });
+    auto first = arguments.begin();
+    // The only option before a command that may have its value behind it.
+    while (first != arguments.end() && *first != "-" && is_option(*first)) {
+        first += *first == "--color" && std::next(first) != arguments.end() ? 2 : 1;
+    }
     if (first == arguments.end() || is_command(commands, *first)) {
         return arguments;
     }
@@ -76,6 +76,20 @@ Result<std::vector<std::string>> with_command(Commands commands,
     return arguments;
 }
 
+/// How an answer is shown, whichever it is.
+void add_terminal_options(CLI::App& app, Request& request) {
+    static const std::map<std::string, Colors> kChoices = {
+        {"auto", Colors::kAuto}, {"always", Colors::kAlways}, {"never", Colors::kNever}};
+    app.add_option("--color", request.colors,
+                   "Colours: auto (default: on a terminal, unless NO_COLOR is set), always or "
+                   "never")
+        ->transform(CLI::CheckedTransformer(kChoices).description("{auto,always,never}"))
+        ->type_name("WHEN");
+    app.add_flag_callback(
+        "--no-pager", [&request] { request.pager = false; },
+        "Do not start a pager (BEAMDUMP_PAGER, PAGER or less) for answers on a terminal");
+}
+
 }  // namespace
 
 Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> arguments) {
@@ -83,13 +97,27 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
     Request request;
     CLI::App app("Answers questions about a dump of an Erlang node. DUMP alone: summary.",
                  "beamdump-analyze");
-    app.set_version_flag("--version", "beamdump-analyze " BEAMDUMP_VERSION);
+    // Crash dumps: docs/crash-dump-import.md, versions of the text.
+    app.set_version_flag(
+        "--version",
+        fmt::format("beamdump-analyze " BEAMDUMP_VERSION "\n"
+                    "Reads dumps of format {0}, and Erlang crash dumps of OTP R10 to 29 (text up "
+                    "to version 0.5).\n"
+                    "Writes dumps of format {0}.{1} (convert) and crash dump text of version 0.5.",
+                    format::kMajorVersion, format::kMinorVersion),
+        "Print the version, and the formats and releases supported, and exit");
     app.require_subcommand(1);
-    app.footer("Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
+    add_terminal_options(app, request);
+    app.footer(
+        "Example: beamdump-analyze node.beamdump\n"
+        "Example: beamdump-analyze processes node.beamdump --sort queue --limit 5\n"
+        "Example: beamdump-analyze processes --help\n"
+        "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
     for (auto& command : commands) {
         const auto description = command->description();
         CLI::App* sub =
             app.add_subcommand(std::string(description.name), std::string(description.purpose));
+        sub->fallthrough();  // to the options of the program
         sub->footer(fmt::format("Example: beamdump-analyze {}", description.example));
         sub->callback([&request, &command] { request.command = std::move(command); });
         command->add_options(*sub);
@@ -111,8 +139,8 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
         return Notice{app.help()};
     } catch (const CLI::CallForVersion& version) {
         return Notice{std::string(version.what()) + "\n"};
-    } catch (const CLI::Error& error) {
-        return fail(ErrorCode::kUsage, one_sentence(error.what()));
+    } catch (const CLI::ParseError& error) {
+        return fail(ErrorCode::kUsage, manual::usage_error(app, error));
     }
     RETURN_IF_ERROR(request.command->check_options());
     return request;

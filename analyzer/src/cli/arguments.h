@@ -5,6 +5,7 @@
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <variant>
@@ -12,10 +13,19 @@
 
 namespace beamdump::cli {
 
+/// When an answer has colours.
+enum class Colors : std::uint8_t {
+    kAuto,  ///< on a terminal, unless NO_COLOR is set or TERM is dumb
+    kAlways,
+    kNever,
+};
+
 /// The parsed command line.
 struct Request {
     std::unique_ptr<Command> command;
     bool stats = false;
+    bool pager = true;
+    Colors colors = Colors::kAuto;
     InputLimits limits;
 };
 

@@ -1,4 +1,5 @@
 #include "cli/run.h"
+#include "cli/terminal/pager.h"
 #include "render/shared/output.h"
 
 #include <csignal>
@@ -10,8 +11,14 @@ int main(int count, char** arguments) {
     using beamdump::render::DescriptorOutput;
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
-    DescriptorOutput out(STDOUT_FILENO, "standard output");
+    beamdump::cli::PagedOutput out;
     DescriptorOutput err(STDERR_FILENO, "standard error");
     const std::vector<std::string> words(arguments + (count > 0 ? 1 : 0), arguments + count);
-    return static_cast<int>(beamdump::cli::run(words, out, err));
+    auto status = beamdump::cli::run(words, out, err);
+    if (const auto shown = out.finish(); !shown) {
+        err.print("beamdump-analyze: {}\n", shown.error().message);
+        err.flush();
+        status = beamdump::cli::ExitStatus::kFailed;
+    }
+    return static_cast<int>(status);
 }

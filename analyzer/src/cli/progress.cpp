@@ -12,14 +12,15 @@ void ProgressLine::update(std::string_view phase, std::uint64_t done,
                           const std::function<std::string()>& remark) {
     using namespace std::chrono_literals;
     constexpr std::size_t kWidth = 30;
-    if (!shows_) {
-        return;
-    }
     const auto time = std::chrono::steady_clock::now();
     if (time < next_) {
         return;
     }
     next_ = time + 100ms;
+    // Asked anew, as a pager may have taken standard error.
+    if (!err_.is_terminal()) {
+        return;
+    }
     std::string bar;
     std::string count;
     if (total && *total > 0) {
@@ -35,7 +36,7 @@ void ProgressLine::update(std::string_view phase, std::uint64_t done,
 }
 
 void ProgressLine::say(std::string_view sentence) {
-    if (shows_) {
+    if (err_.is_terminal()) {
         clear();
         err_.print("{}\n", render::one_line(sentence));
         err_.flush();
@@ -43,11 +44,12 @@ void ProgressLine::say(std::string_view sentence) {
 }
 
 void ProgressLine::clear() {
-    if (shown_) {
+    // A pager that has taken standard error has removed the line.
+    if (shown_ && err_.is_terminal()) {
         err_.write_control("\r\x1b[K");
         err_.flush();
-        shown_ = false;
     }
+    shown_ = false;
 }
 
 }  // namespace beamdump::cli

@@ -15,7 +15,7 @@ namespace beamdump::cli {
 class ProgressLine {
   public:
     /// Non-owning.
-    explicit ProgressLine(render::Output& err) : err_(err), shows_(err.is_terminal()) {}
+    explicit ProgressLine(render::Output& err) : err_(err) {}
 
     /// Shows `phase` with done and total counts and a remark, at most every tenth of a second.
     void update(std::string_view phase, std::uint64_t done, std::optional<std::uint64_t> total,
@@ -27,7 +27,6 @@ class ProgressLine {
 
   private:
     render::Output& err_;
-    bool shows_;
     bool shown_ = false;
     std::chrono::steady_clock::time_point next_;
 };

@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace beamdump::cli {
@@ -70,8 +72,25 @@ std::vector<std::string> unread(const input::OpenedDump& opened, const std::stri
     return sentences;
 }
 
+/// See https://no-color.org; an option is stronger than the environment.
+bool wants_colors(Colors colors, const render::Output& out) {
+    const auto variable = [](const char* name) {
+        const char* value = std::getenv(name);
+        return std::string_view(value == nullptr ? "" : value);
+    };
+    return colors == Colors::kAlways ||
+           (colors == Colors::kAuto && out.is_terminal() && variable("NO_COLOR").empty() &&
+            variable("TERM") != "dumb");
+}
+
 Ended run_request(const Request& request, Invocation& invocation) {
     render::Output& out = invocation.out();
+    if (request.pager) {
+        out.allow_pager();
+    }
+    if (wants_colors(request.colors, out)) {
+        out.show_colors();
+    }
     invocation.set_limits(request.limits);
     auto outcome = request.command->run(invocation);
     out.flush();

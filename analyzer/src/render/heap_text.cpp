@@ -35,7 +35,7 @@ std::string words_and_bytes(const query::HeapReport& report, std::uint64_t words
 }
 
 void print_areas(Output& output, const query::HeapReport& report, const Marks& marks) {
-    output.write("\nMemory, in words\n");
+    print_title(output, "Memory, in words");
     Table table({{""},
                  {"BLOCK", Align::kRight},
                  {"USED", Align::kRight},
@@ -90,9 +90,9 @@ void print_roots(Output& output, const query::HeapReport& report, const Marks& m
             continue;
         }
         const std::string name = fmt::format("heap.roots.{}", query::root_kind_text(group.kind));
-        output.print("\nRoots: {} ({}, {})\n", query::root_kind_text(group.kind),
-                     marks(name, count_text(group.total)),
-                     marks(name, words_and_bytes(report, group.shared_words)));
+        print_title(output, fmt::format("Roots: {} ({}, {})", query::root_kind_text(group.kind),
+                                        marks(name, count_text(group.total)),
+                                        marks(name, words_and_bytes(report, group.shared_words))));
         Table table({{"", Align::kLeft, true},
                      {"SHARED", Align::kRight},
                      {"FLAT", Align::kRight},
@@ -118,7 +118,7 @@ void print_counts(Output& output, std::string_view title, std::string_view name,
     if (counts.empty()) {
         return;
     }
-    output.print("\n{}\n", title);
+    print_title(output, title);
     Table table({{"OBJECTS", Align::kRight}, {"WORDS", Align::kRight}, {""}});
     for (const query::KindCount& count : counts) {
         table.add({marks(name, count_text(count.objects)), marks(name, count_text(count.words)),
@@ -130,7 +130,7 @@ void print_counts(Output& output, std::string_view title, std::string_view name,
 void print_terms(Output& output, std::string_view title, std::string_view name,
                  const std::vector<query::LargeTermLine>& lines, const Marks& marks) {
     if (!lines.empty()) {
-        output.print("\n{}\n", title);
+        print_title(output, title);
     }
     Table table(
         {{"WORDS", Align::kRight}, {"WHERE", Align::kLeft, true}, {"TERM", Align::kLeft, true}});
@@ -174,15 +174,16 @@ void print_binaries(Output& output, const query::HeapReport& report, const Marks
         return;
     }
     const bool any_size = report.unsized_binaries < report.binaries;
-    output.print("\nReference-counted binaries kept ({}, {}{})\n",
-                 marks("heap.binaries.largest", count_text(report.binaries)),
-                 any_size ? marks({"heap.binaries.largest", "heap.binaries.bytes"},
-                                  bytes_text(report.binary_bytes))
-                          : "size not in the dump",
-                 any_size && report.unsized_binaries > 0
-                     ? fmt::format(" without {} whose size is not in the dump",
-                                   count_text(report.unsized_binaries))
-                     : "");
+    print_title(output,
+                fmt::format("Reference-counted binaries kept ({}, {}{})",
+                            marks("heap.binaries.largest", count_text(report.binaries)),
+                            any_size ? marks({"heap.binaries.largest", "heap.binaries.bytes"},
+                                             bytes_text(report.binary_bytes))
+                                     : "size not in the dump",
+                            any_size && report.unsized_binaries > 0
+                                ? fmt::format(" without {} whose size is not in the dump",
+                                              count_text(report.unsized_binaries))
+                                : ""));
     Table table({{"SIZE", Align::kRight}, {"REFERENCES", Align::kRight}, {"ADDRESS"}});
     for (const query::BinaryLine& line : report.largest_binaries) {
         table.add({marks({"heap.binaries.largest", "heap.binaries.bytes"},

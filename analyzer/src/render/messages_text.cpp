@@ -28,8 +28,8 @@ std::string share_text(std::uint64_t count, std::uint64_t total) {
 }
 
 void print_histogram(Output& output, const query::MessageHistogram& histogram, const Marks& marks) {
-    output.print("\nShapes of all {} messages\n",
-                 marks("histogram", count_text(histogram.messages)));
+    print_title(output, fmt::format("Shapes of all {} messages",
+                                    marks("histogram", count_text(histogram.messages))));
     Table table({{"COUNT", Align::kRight}, {"SHARE", Align::kRight}, {"SHAPE"}});
     std::uint64_t rest = 0;
     for (std::size_t i = 0; i < histogram.shapes.size(); ++i) {
@@ -54,8 +54,8 @@ void print_histogram(Output& output, const query::MessageHistogram& histogram, c
 }
 
 void print_senders(Output& output, const query::SenderHistogram& histogram, const Marks& marks) {
-    output.print("\nSenders of all {} messages\n",
-                 marks("histogram", count_text(histogram.messages)));
+    print_title(output, fmt::format("Senders of all {} messages",
+                                    marks("histogram", count_text(histogram.messages))));
     Table table({{"COUNT", Align::kRight}, {"SHARE", Align::kRight}, {"SENDER"}, {"TOLD BY"}});
     const auto add = [&](std::uint64_t count, std::string name, std::string told_by) {
         table.add({marks("senders", count_text(count)),
@@ -130,7 +130,7 @@ Result<void> messages_text(Output& output, query::MessageListing& listing) {
             break;
         }
         if (shown++ == 0) {
-            output.write("\nMessages\n");
+            print_title(output, "Messages");
         }
         if (output.line_width() || !message->term.more) {
             print_line(output,

@@ -56,7 +56,7 @@ void print_list(Output& output, std::string_view title, const query::Excerpt<Ite
     if (list.total == 0) {
         return;
     }
-    output.print("\n{} ({})\n", title, count_text(list.total));
+    print_title(output, fmt::format("{} ({})", title, count_text(list.total)));
     Table table(std::move(columns));
     for (const Item& item : list.items) {
         if constexpr (std::is_same_v<decltype(row(item)), std::vector<Table::Cell>>) {
@@ -196,7 +196,7 @@ void process_details_text(Output& output, const query::ProcessDetails& details) 
         if (group.facts.empty()) {
             continue;
         }
-        output.print("\n{}\n", heading(group.name));
+        print_title(output, heading(group.name));
         Table table({{""}, {""}});
         for (const query::Fact& fact : group.facts) {
             std::string text =

@@ -205,7 +205,7 @@ constexpr std::size_t kIndent = 2;
 
 /// Each in lines of its own, which a ticket may break: nothing is cut.
 void print_findings(Output& output, const query::Findings& findings, const Marks& marks) {
-    output.print("\nFindings{}\n", findings.found.empty() ? ": none" : "");
+    print_title(output, findings.found.empty() ? "Findings: none" : "Findings");
     for (const query::Finding& finding : findings.found) {
         std::string sentence = one_line(finding.sentence);
         for (const std::string_view value : finding.values) {
@@ -214,8 +214,9 @@ void print_findings(Output& output, const query::Findings& findings, const Marks
                 break;
             }
         }
-        output.print("{:{}}{}\n{:{}}{}\n", "", kIndent, sentence, "", 3 * kIndent,
-                     one_line(finding.command));
+        output.print("{:{}}", "", kIndent);
+        output.write(Style::kFinding, sentence);
+        output.print("\n{:{}}{}\n", "", 3 * kIndent, one_line(finding.command));
     }
     if (findings.left_out.empty()) {
         return;
@@ -253,8 +254,8 @@ void print_resident(Output& output, const query::MemorySummary& memory, const Ma
                    marks("resident_parts", part_share_text(part.bytes, whole)),
                    bar_text(part.bytes, whole)});
     }
-    output.print("\nResident memory by holder, of {}\n",
-                 marks("resident_parts", bytes_text(whole)));
+    print_title(output, fmt::format("Resident memory by holder, of {}",
+                                    marks("resident_parts", bytes_text(whole))));
     table.print(output, "  ");
 }
 
@@ -288,7 +289,7 @@ void print_memory(Output& output, const Summary& summary, const Marks& marks) {
     row("literals", "literals", memory.literals, "");
     row("atoms", "summary.memory.atoms", memory.atoms,
         counted("summary.counts.atoms", memory.atom_count, "atoms, their text only"));
-    output.write("\nMemory, as far as captured\n");
+    print_title(output, "Memory, as far as captured");
     table.print(output, "  ");
     if (memory.reported.empty()) {
         return;
@@ -298,7 +299,7 @@ void print_memory(Output& output, const Summary& summary, const Marks& marks) {
         reported.add({one_line(name), marks("categories", bytes_text(bytes)),
                       bar_text(bytes, memory.resident.value_or(0))});
     }
-    output.write("\nMemory, as the node counted it (erlang:memory/0)\n");
+    print_title(output, "Memory, as the node counted it (erlang:memory/0)");
     reported.print(output, "  ");
 }
 
@@ -306,7 +307,9 @@ void print_memory(Output& output, const Summary& summary, const Marks& marks) {
 
 void summary_text(Output& output, const Summary& summary) {
     if (summary.dump.damage) {
-        output.print("INCOMPLETE: {}\n\n", one_line(*summary.dump.damage));
+        output.write(Style::kMissing,
+                     fmt::format("INCOMPLETE: {}", one_line(*summary.dump.damage)));
+        output.write("\n\n");
     }
     const Marks marks(summary.dump.layout);
     print_layout_notice(output, summary.dump.layout);
@@ -315,15 +318,15 @@ void summary_text(Output& output, const Summary& summary) {
     print_resident(output, summary.memory, marks);
     print_memory(output, summary, marks);
     if (!summary.largest.empty()) {
-        output.write("\nLargest processes\n");
+        print_title(output, "Largest processes");
         print_process_table(output, summary.largest, marks, "  ");
     }
     if (!summary.longest_queues.empty()) {
-        output.write("\nLongest message queues\n");
+        print_title(output, "Longest message queues");
         print_process_table(output, summary.longest_queues, marks, "  ");
     }
     if (!summary.warnings.empty()) {
-        output.write("\nWarnings of the capture\n");
+        print_title(output, "Warnings of the capture");
         for (const std::string& warning : summary.warnings) {
             output.print("  {}\n", one_line(warning));
         }

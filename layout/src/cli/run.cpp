@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <manual/generate.h>
+#include <manual/usage_error.h>
 
 namespace beamdump::layout {
 namespace {
@@ -58,6 +59,8 @@ void declare_extract(CLI::App& app, Commands& commands) {
                     "Exact version and origin, recorded in the layout:\n\"Erlang/OTP 27.3.4.1 "
                     "(Debian ...)\"")
         ->type_name("TEXT");
+    extract.footer(
+        "Example: beamdump-layout extract beam.debug.smp --constants constants.o -o otp-27.json");
 }
 
 void declare_diff(CLI::App& app, Commands& commands) {
@@ -65,6 +68,7 @@ void declare_diff(CLI::App& app, Commands& commands) {
         "diff", "Compare two layouts; exit status 0: equal, 1: different, 2: failed");
     commands.diff->add_option("A", commands.a, "A layout")->type_name("")->required();
     commands.diff->add_option("B", commands.b, "Another layout")->type_name("")->required();
+    commands.diff->footer("Example: beamdump-layout diff otp-25.json otp-27.json");
 }
 
 void declare_check(CLI::App& app, Commands& commands) {
@@ -86,6 +90,7 @@ void declare_check(CLI::App& app, Commands& commands) {
         ->add_option("--exe", options.executable,
                      "The executable of the core, if it is not at the\npath that the core names")
         ->type_name("FILE");
+    commands.check->footer("Example: beamdump-layout check 4242 --layout otp-27.json");
 }
 
 void declare(CLI::App& app, Commands& commands) {
@@ -94,6 +99,7 @@ void declare(CLI::App& app, Commands& commands) {
     declare_extract(app, commands);
     declare_diff(app, commands);
     declare_check(app, commands);
+    app.footer("Example: beamdump-layout check --help");
     manual::add_generate(app);
 }
 
@@ -150,7 +156,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
         app.exit(asked, out, err);  // --help, --version
         return kDone;
     } catch (const CLI::ParseError& error) {
-        report(err, fmt::format("{}; see --help", error.what()));
+        report(err, manual::usage_error(app, error));
         return kFailed;
     }
     if (commands.diff->parsed()) {

@@ -5,6 +5,7 @@
 #include <libdump/model/process_context.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <utility>
@@ -36,6 +37,22 @@ Result<std::vector<Region>> literal_regions(DumpReader& reader) {
         return wrap("reading the directory of literals", std::move(directory.error()));
     }
     return std::move(directory->regions);
+}
+
+/// The first pids that differ from this one by one slip of the keyboard; at most three.
+Result<std::vector<std::string>> nearest_pids(ProcessIndex& processes, const std::string& pid) {
+    constexpr std::array kColumns = {records::PROCESS_COLUMN_OWNER_ID};
+    constexpr std::size_t kMost = 3;
+    std::vector<std::string> near;
+    auto done = processes.visit(kColumns, [&](std::uint64_t /*row*/, ProcessIndex::Values values) {
+        if (values[0]) {
+            if (auto other = pid_text(*values[0]); edit_distance(pid, other, 1) == 1) {
+                near.push_back(std::move(other));
+            }
+        }
+        return near.size() < kMost;
+    });
+    return done ? Result<std::vector<std::string>>(near) : std::unexpected(done.error());
 }
 
 }  // namespace
@@ -136,11 +153,16 @@ Result<std::string> Dump::nearest_registered(std::string_view name) {
 
 Result<std::uint64_t> Dump::row_of_pid(std::uint64_t owner_id) {
     ASSIGN_OR_RETURN(auto found, processes_.find(records::PROCESS_COLUMN_OWNER_ID, owner_id));
-    return found ? Result<std::uint64_t>(*found)
-                 : fail(ErrorCode::kNotFound,
-                        fmt::format("the dump has no process {} among its {}; `processes` lists "
-                                    "them",
-                                    pid_text(owner_id), processes_.size()));
+    if (found) {
+        return *found;
+    }
+    const auto pid = pid_text(owner_id);
+    ASSIGN_OR_RETURN(const auto near, nearest_pids(processes_, pid));
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("the dump has no process {} among its {}; {}", pid, processes_.size(),
+                    near.empty() ? "`processes` lists them"
+                                 : fmt::format("did you mean {}?", fmt::join(near, " or "))));
 }
 
 Result<std::uint64_t> Dump::row_of_name(const ProcessName& name) {

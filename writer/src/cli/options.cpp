@@ -1,16 +1,20 @@
 #include "cli/options.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/format.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <builtin_layouts.h>
 #include <charconv>
 #include <ctime>
 #include <manual/generate.h>
+#include <manual/usage_error.h>
 #include <optional>
 #include <thread>
 
@@ -75,8 +79,23 @@ auto at_most(std::int64_t most) {
     return from_one(most, fmt::format("a number from 1 to {}", most));
 }
 
+std::string version_text() {
+    std::vector<std::string> releases;
+    for (const auto& layout : builtin_layouts()) {
+        releases.emplace_back(layout.name.substr(layout.name.find('-') + 1));
+    }
+    return fmt::format("beamdump-capture " BEAMDUMP_VERSION
+                       "\n"
+                       "Writes dumps of format {}.{}.\n"
+                       "Layouts: OTP {}, on x86-64 Linux with the JIT; for another release one is "
+                       "inferred, or the "
+                       "node is refused.",
+                       format::kMajorVersion, format::kMinorVersion, fmt::join(releases, ", "));
+}
+
 void declare(CLI::App& app, RawOptions& raw) {
-    app.set_version_flag("--version", "beamdump-capture " BEAMDUMP_VERSION);
+    app.set_version_flag("--version", version_text(),
+                         "Print the version, and the format and releases\nsupported, and exit");
     app.add_option(
            "NODE", raw.node,
            "Process id of the running node (beam.smp), or its name: rabbit@host, or\nrabbit; "
@@ -158,6 +177,8 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_flag("--quiet", raw.options.quiet, "No progress and no report; errors only");
     app.footer(
         "Example: beamdump-capture -o node.beamdump rabbit@host\n"
+        "Example: beamdump-capture --check 4242\n"
+        "Example: beamdump-capture --top 20 --by queue -o queues.beamdump 4242\n"
         "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
     manual::add_generate(app);
 }
@@ -344,7 +365,7 @@ Result<std::variant<Options, Answer>> parse_options(const std::vector<std::strin
     } catch (const CLI::CallForVersion& version) {
         return Answer{fmt::format("{}\n", version.what())};
     } catch (const CLI::ParseError& error) {
-        return fail(ErrorCode::kUsage, fmt::format("{}; see --help", error.what()));
+        return fail(ErrorCode::kUsage, manual::usage_error(app, error));
     }
     ASSIGN_OR_RETURN(auto options, checked(std::move(raw)));
     return options;

@@ -87,7 +87,7 @@ void print_fixed_sizes(Output& output, const query::Allocators& answer, const Ma
                    marks("fixed_sizes.allocated_bytes", bytes_text(type.allocated_bytes)),
                    marks("fixed_sizes.used_bytes", bytes_text(type.used_bytes))});
     }
-    output.write("\nTypes of fix_alloc\n");
+    print_title(output, "Types of fix_alloc");
     table.print(output, "  ");
 }
 

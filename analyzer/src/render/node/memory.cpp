@@ -67,8 +67,9 @@ void print_resident(Output& output, const query::Memory& answer, const Marks& ma
         table.add({resident_title(part.name), marks("resident_parts", bytes_text(part.bytes)),
                    marks("resident_parts", part_share_text(part.bytes, whole))});
     }
-    output.print("\nResident memory by holder: {} as the operating system counts it\n",
-                 bytes_text(whole));
+    print_title(output,
+                fmt::format("Resident memory by holder: {} as the operating system counts it",
+                            bytes_text(whole)));
     table.print(output, "  ");
     if (answer.swapped_bytes.value_or(0) != 0) {
         output.print("  and {} swapped out\n", bytes_text(*answer.swapped_bytes));
@@ -95,7 +96,7 @@ void print_held(Output& output, const query::Memory& answer, const Marks& marks)
         count("binary_count", answer.binary_count, "reference-counted, full sizes"));
     row("code", "code_bytes", answer.code_bytes,
         count("module_instances", answer.module_instances, "module instances"));
-    output.write("\nSizes\n");
+    print_title(output, "Sizes");
     table.print(output, "  ");
 }
 
@@ -120,7 +121,7 @@ void memory_text(Output& output, const query::Memory& answer) {
     print_resident(output, answer, marks);
     print_held(output, answer, marks);
     if (!answer.largest.empty()) {
-        output.write("\nLargest processes\n");
+        print_title(output, "Largest processes");
         print_process_table(output, answer.largest, marks, "  ");
     }
 }

@@ -36,6 +36,24 @@ void Output::write_control(std::string_view text) {
     }
 }
 
+void Output::write(Style style, std::string_view text) {
+    if (!colors_) {
+        write(text);
+        return;
+    }
+    // ECMA-48, SGR: bold, yellow, bold red.
+    write_control(style == Style::kTitle     ? "\x1b[1m"
+                  : style == Style::kFinding ? "\x1b[33m"
+                                             : "\x1b[1;31m");
+    write(text);
+    write_control("\x1b[0m");
+}
+
+void Output::show_colors() {
+    colors_ = true;
+    terminal_ = true;
+}
+
 void Output::flush() {
     if (!error_ && !buffer_.empty()) {
         pass_on(buffer_);
@@ -63,23 +81,27 @@ std::optional<std::size_t> DescriptorOutput::columns() const {
     return known ? size.ws_col : kUsualColumns;
 }
 
-Result<void> DescriptorOutput::put(std::string_view text) {
+Result<void> write_all(int descriptor, std::string_view name, std::string_view text) {
     while (!text.empty()) {
-        const ssize_t written = ::write(descriptor_, text.data(), text.size());
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
         if (written >= 0) {
             text.remove_prefix(static_cast<std::size_t>(written));
         } else if (errno == EAGAIN) {
-            pollfd waited{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+            pollfd waited{.fd = descriptor, .events = POLLOUT, .revents = 0};
             ::poll(&waited, 1, -1);
         } else if (errno != EINTR) {
             const int number = errno;
             return fail(number == EPIPE    ? ErrorCode::kClosedPipe
                         : number == ENOSPC ? ErrorCode::kNoSpace
                                            : ErrorCode::kIo,
-                        fmt::format("cannot write to {}: {}", name_, system_error_text(number)));
+                        fmt::format("cannot write to {}: {}", name, system_error_text(number)));
         }
     }
     return {};
+}
+
+Result<void> DescriptorOutput::put(std::string_view text) {
+    return write_all(descriptor_, name_, text);
 }
 
 }  // namespace beamdump::render

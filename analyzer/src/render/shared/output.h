@@ -6,12 +6,20 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace beamdump::render {
+
+/// How a terminal shows a part of a text.
+enum class Style : std::uint8_t {
+    kTitle,    ///< of a section or of columns
+    kFinding,  ///< what deserves a look
+    kMissing,  ///< that part of the answer is not there
+};
 
 /// The output of an answer's text. Buffered; after the first failure everything further is dropped
 /// and ok() is false, which long answers must check.
@@ -37,10 +45,16 @@ class Output {
     }
     /// Writes bytes unescaped, on a terminal too.
     void write_control(std::string_view text);
+    /// Writes text in colour or bold, if colours are on.
+    void write(Style style, std::string_view text);
     template <typename... Arguments>
     void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
         write(fmt::format(format, std::forward<Arguments>(arguments)...));
     }
+    /// Colours on: what is written is then escaped as for a terminal.
+    void show_colors();
+    /// What follows is an answer to read, which may be shown page by page on a terminal.
+    virtual void allow_pager() {}
     /// Flushes the buffer.
     void flush();
 
@@ -64,11 +78,16 @@ class Output {
     void pass_on(std::string_view text);
 
     std::optional<bool> terminal_;  ///< once known
+    bool colors_ = false;
     TerminalText terminal_text_;
     std::string buffer_;
     std::optional<Error> error_;
     std::optional<std::size_t> line_width_;
 };
+
+/// Writes all to a descriptor, however long that takes. A closed reader is kClosedPipe, for which
+/// the program must ignore SIGPIPE. `name`: of the descriptor, for the error.
+Result<void> write_all(int descriptor, std::string_view name, std::string_view text);
 
 /// An open descriptor, non-owning. A closed reader is kClosedPipe, for which the program must
 /// ignore SIGPIPE.

@@ -32,6 +32,12 @@ void print_line(Output& output, std::string_view line) {
     output.print("{}\n", width ? cut_text(line, *width) : line);
 }
 
+void print_title(Output& output, std::string_view title) {
+    output.write("\n");
+    output.write(Style::kTitle, title);
+    output.write("\n");
+}
+
 std::vector<std::size_t> Table::widths(std::optional<std::size_t> line_width,
                                        std::size_t indent) const {
     constexpr std::size_t kBetween = 2;
@@ -102,7 +108,7 @@ void Table::print(Output& output, std::string_view indent) const {
 void Table::print_rows(Output& output, std::string_view indent,
                        std::optional<std::size_t> line_width) const {
     const auto widths = this->widths(line_width, indent.size());
-    const auto print_row = [&](const auto& cell) {
+    const auto row_line = [&](const auto& cell) {
         std::string line(indent);
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             const std::string text = cut_text(cell(i), widths[i]);
@@ -111,16 +117,21 @@ void Table::print_rows(Output& output, std::string_view indent,
             line += columns_[i].align == Align::kRight ? padding + text : text + padding;
         }
         line.resize(line.find_last_not_of(' ') + 1);
-        output.print("{}\n", line_width ? cut_text(line, *line_width) : line);
+        return line_width ? cut_text(line, *line_width) : line;
     };
     if (std::ranges::any_of(columns_, [](const Column& one) { return !one.title.empty(); })) {
-        print_row([this](std::size_t i) -> const std::string& { return columns_[i].title; });
+        output.write(Style::kTitle, row_line([this](std::size_t i) -> const std::string& {
+                         return columns_[i].title;
+                     }));
+        output.write("\n");
     }
     for (const auto& row : rows_) {
         if (!line_width && std::ranges::any_of(row, [](const Cell& one) { return !!one.rest; })) {
             print_long_row(output, indent, row, widths);
         } else {
-            print_row([&row](std::size_t i) { return row[i].text + (row[i].rest ? "..." : ""); });
+            output.print("{}\n", row_line([&row](std::size_t i) {
+                             return row[i].text + (row[i].rest ? "..." : "");
+                         }));
         }
     }
 }

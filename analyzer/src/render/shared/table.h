@@ -64,6 +64,9 @@ std::size_t text_width(std::string_view text);
 /// One line; cut where the output fits its terminal.
 void print_line(Output& output, std::string_view line);
 
+/// The title of a section, after an empty line.
+void print_title(Output& output, std::string_view title);
+
 /// Text cut to that width, with "..." at its end.
 std::string cut_text(std::string_view text, std::size_t width);
 
