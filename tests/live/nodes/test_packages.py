@@ -10,9 +10,9 @@ import tempfile
 import unittest
 
 from support import tools
+from roots import BUILD, STATIC, STATIC_NAMES, build_package, copy_static, in_root, run, succeed
 from support.node import start_workload
 from support.paths import ANALYZE, PROGRAMS, ROOT
-from support.roots import BUILD, STATIC, STATIC_NAMES, build_package, copy_static, in_root, run, succeed
 
 NAMES = (*STATIC_NAMES, "beamdump-layout")
 MOST_STATIC_BYTES = 10_000_000

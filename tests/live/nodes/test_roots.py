@@ -14,8 +14,8 @@ import tempfile
 import time
 import unittest
 
+from roots import build_package, copy_static, in_root, run, succeed
 from support.node import start_workload
-from support.roots import build_package, copy_static, in_root, run, succeed
 
 CACHE = pathlib.Path(os.environ.get("BEAMDUMP_OTP_ROOT", pathlib.Path.home() / ".cache" / "beamdump"))
 MIRROR = os.environ.get("BEAMDUMP_DEBIAN", "http://deb.debian.org/debian")
