@@ -5,13 +5,12 @@
 #include "beam/tables/id_table.h"
 #include "beam/tables/literal_sweep.h"
 #include "beam/tables/node_tables.h"
+#include "capture/activity/warnings.h"
 #include "target/process/clock.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
@@ -292,9 +291,8 @@ Result<void> NodeCapture::ports() {
     }
     if (!read) {
         trailer_.add_warning("ports: " + read.error().message);
-    } else if (read->unreadable != 0) {
-        trailer_.add_warning(
-            fmt::format("{} ports changed each time that they were read", read->unreadable));
+    } else {
+        warn_of_ports(read->unreadable, trailer_);
     }
     return {};
 }

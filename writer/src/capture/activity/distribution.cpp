@@ -1,12 +1,11 @@
 #include "capture/activity/distribution.h"
 
 #include "beam/activity/distribution.h"
+#include "capture/activity/warnings.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
-
-#include <fmt/format.h>
 
 namespace beamdump::capture {
 
@@ -36,12 +35,7 @@ Result<void> write_distribution(beam::Vm& vm, DumpWriter& writer, records::Trail
     if (!left) {
         return std::unexpected(left.error());
     }
-    if (left->unreadable + left->suspended != 0) {
-        trailer.add_warning(fmt::format(
-            "{} other nodes, and the processes that {} connections have suspended, could not be "
-            "read, as: {}",
-            left->unreadable, left->suspended, left->why));
-    }
+    warn_of_connections(*left, trailer);
     return {};
 }
 

@@ -1,12 +1,11 @@
 #include "capture/activity/schedulers.h"
 
 #include "beam/activity/schedulers.h"
+#include "capture/activity/warnings.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
-
-#include <fmt/format.h>
 
 namespace beamdump::capture {
 namespace {
@@ -54,10 +53,7 @@ Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer
     for (const auto& kind : read->not_found) {
         trailer.add_warning(kind + ": their place was not found");
     }
-    if (read->unreadable != 0) {
-        trailer.add_warning(fmt::format("{} schedulers or run queues could not be read, as: {}",
-                                        read->unreadable, read->why));
-    }
+    warn_of_schedulers(read->unreadable, read->why, trailer);
     return append(read->schedulers, writer, trailer);
 }
 

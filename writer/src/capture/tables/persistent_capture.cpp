@@ -1,8 +1,8 @@
 #include "capture/tables/persistent_capture.h"
 
-#include <libdump/base/return_if_error.h>
+#include "capture/activity/warnings.h"
 
-#include <fmt/format.h>
+#include <libdump/base/return_if_error.h>
 
 #include <utility>
 #include <vector>
@@ -109,20 +109,6 @@ class Attempt {
     std::uint64_t terms_ = 0;
 };
 
-void warn_of(const beam::PersistentTermReader::Counts& counts, records::Trailer& trailer) {
-    const auto missing = counts.changed + counts.unreadable;
-    if (missing != 0) {
-        trailer.add_warning(fmt::format(
-            "{} persistent terms are left out: {} kept changing while they were read, {} could not "
-            "be read",
-            missing, counts.changed, counts.unreadable));
-    }
-    if (counts.replaced) {
-        trailer.add_warning(
-            "persistent terms may be missing: their table was replaced each time that it was read");
-    }
-}
-
 }  // namespace
 
 Result<void> write_persistent_terms(beam::Vm& vm, RegionCopier& copier, BinaryStore& binaries,
@@ -176,7 +162,7 @@ Result<void> write_persistent_terms(beam::Vm& vm, RegionCopier& copier, BinarySt
         }
     }
     trailer.mutable_persistent_terms_offset()->Add(offsets.begin(), offsets.end());
-    warn_of(counts, trailer);
+    warn_of_persistent_terms(counts, trailer);
     return {};
 }
 
