@@ -23,7 +23,6 @@ KEYS = 64
 MOST_UNPROVEN = 30
 TABLES = ("writers_set", "writers_write", "writers_auto", "writers_tree", "writers_ca",
           "writers_read", "writers_lists", "writers_private", "writers_protected")
-TREES = "writers_tree", "writers_ca", "writers_protected"
 ROW = re.compile(r"\{(\d+),<<([\d,]+)>>,([\d,]+)\}")
 
 
@@ -54,9 +53,7 @@ class Checked:
             texts = [row["row"]["text"] for row in answer["rows"]]
             self.faults += [f"{table}: {found}" for text in texts if (found := fault(text))]
             keys = [text[1:].split(",")[0] for text in texts]
-            # Rows of a table are of different moments: in a tree one that was deleted and inserted
-            # again may be met twice.
-            if table not in TREES and len(keys) != len(set(keys)):
+            if len(keys) != len(set(keys)):
                 self.faults.append(f"{table}: rows twice")
             if answer["captured"] != len(texts):
                 self.faults.append(f"{table}: {answer['captured']} rows, {len(texts)} shown")

@@ -1,5 +1,6 @@
 #include "beam/ets/ets_walk.h"
 
+#include "beam/ets/ets_quiet.h"
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_ets.h"
 
@@ -40,7 +41,8 @@ class EtsWalks : public OnStandardNode {
         request.status = status;
         request.most_rows = 100;
         request.how.moving = moving;
-        request.how.table_lock = table.at("rwlock");
+        request.how.table_lock = quiet != nullptr ? 0 : table.at("rwlock");
+        request.how.quiet = quiet;
         auto walked = EtsWalk::open(fresh()).value().walk(
             request,
             [&](std::span<const EtsRow> rows, const std::function<Result<bool>()>& same) {
@@ -67,6 +69,7 @@ class EtsWalks : public OnStandardNode {
 
     std::uint64_t status = 0;
     EtsWalk::Counts counts;
+    const EtsQuiet* quiet = nullptr;  ///< the node has one scheduler
 };
 
 TEST_P(EtsWalks, RowsOfAHashTable) {
@@ -185,6 +188,69 @@ TEST_P(EtsWalks, RowsOfATree) {
     EXPECT_EQ(counts.locked, 3U);
 }
 
+TEST_P(EtsWalks, ATreeThatChangesWhileAGroupIsReadIsLeftOut) {
+    const auto table = tree_table();
+    auto top = row("DbTreeRow", 3);
+    auto left = row("DbTreeRow", 1);
+    auto below = row("DbTreeRow", 2);
+    auto right = row("DbTreeRow", 4);
+    node.vm.at("DbTree", table.address()).set("root", top.address());
+    top.set("left", left.address()).set("right", right.address());
+    left.set("right", below.address());
+    EXPECT_THAT(walk(table, true), ElementsAre(3, 1, 2, 4));
+    // After the row 1 and what leads to it were read, it is no longer there.
+    node.vm.memory.before_read([&](Address address) {
+        if (address == right.address()) {
+            top.set("left", below.address());
+        }
+    });
+    EXPECT_THAT(walk(table, true), IsEmpty());
+    EXPECT_EQ(counts.changed, 4U);
+}
+
+/// A public table of a node with one scheduler.
+class EtsOfOneScheduler : public EtsWalks {
+  protected:
+    EtsOfOneScheduler() {
+        add_to_slot(node.vm, table, 7, only);
+        node.vm.at("ErtsSchedulerSleep", scheduler.get("ssi"))
+            .set("flags", node.vm.constant("scheduler_sleep_waiting"));
+    }
+    std::vector<std::int64_t> walk_public() {
+        auto one = EtsOneScheduler::open(fresh()).value();
+        const auto of_table = one.quiet(node.worker.pid(), true);
+        quiet = &of_table;
+        return walk(table, true);
+    }
+    FakeStruct table = hash_table();
+    FakeStruct only = row("DbHashRow", 1);
+    FakeStruct scheduler = node.vm.at("ErtsSchedulerData", vm->tables().schedulers);
+    FakeStruct queue = node.vm.at("EtsRunQueue", scheduler.get("run_queue"));
+};
+
+TEST_P(EtsOfOneScheduler, IsReadWhileTheSchedulerWaits) {
+    EXPECT_THAT(walk_public(), ElementsAre(1));
+    EXPECT_EQ(left_out(), 0U);
+}
+
+TEST_P(EtsOfOneScheduler, IsLeftOutWhereItDoesNotWait) {
+    node.vm.at("ErtsSchedulerSleep", scheduler.get("ssi")).set("flags", 0);
+    EXPECT_THAT(walk_public(), IsEmpty());
+    EXPECT_EQ(counts.locked, 1U);
+}
+
+TEST_P(EtsOfOneScheduler, IsLeftOutWhereAProcessRanMeanwhile) {
+    // It waits again after that: only the count of switches tells.
+    std::uint64_t switches = 7;
+    node.vm.memory.before_read([&](Address address) {
+        if (address == only.address()) {
+            queue.set("context_switches", ++switches);
+        }
+    });
+    EXPECT_THAT(walk_public(), IsEmpty());
+    EXPECT_EQ(counts.changed, 1U);
+}
+
 TEST_P(EtsWalks, RowsOfAContentionAdaptingTree) {
     auto table = add_ets_table(node.vm, node.worker, "rows", {"ets_ca_ordered_set", "ets_public"});
     status = node.vm.constant("ets_ca_ordered_set");
@@ -214,6 +280,7 @@ TEST_P(EtsWalks, RowsOfAContentionAdaptingTree) {
 }
 
 BEAMDUMP_FOR_EACH_LAYOUT(EtsWalks);
+BEAMDUMP_FOR_EACH_LAYOUT(EtsOfOneScheduler);
 
 }  // namespace
 }  // namespace beamdump::beam

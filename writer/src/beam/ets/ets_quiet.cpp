@@ -12,12 +12,30 @@ Result<EtsOneScheduler> EtsOneScheduler::open(Vm& vm) {
     LayoutNames names(vm.layout());
     one.current_ = names.field("EtsScheduler", "current_process");
     one.id_ = names.field("Process", "common.id");
+    one.queue_ = names.field("EtsScheduler", "run_queue");
+    one.switches_ = names.field("EtsRunQueue", "context_switches");
+    one.sleep_ = names.field("ErtsSchedulerData", "ssi");
+    one.sleep_flags_ = names.field("ErtsSchedulerSleep", "flags");
+    one.waiting_ = names.constant("scheduler_sleep_waiting");
     RETURN_IF_ERROR(names.outcome());
     return one;
 }
 
 Result<Address> EtsOneScheduler::running() {
     return vm_->target().memory().word(vm_->tables().schedulers + current_.offset);
+}
+
+Result<std::uint64_t> EtsOneScheduler::switches() {
+    auto& memory = vm_->target().memory();
+    ASSIGN_OR_RETURN(const auto queue, memory.word(vm_->tables().schedulers + queue_.offset));
+    return memory.word(queue + switches_.offset);
+}
+
+Result<bool> EtsOneScheduler::waits() {
+    auto& memory = vm_->target().memory();
+    ASSIGN_OR_RETURN(const auto sleep, memory.word(vm_->tables().schedulers + sleep_.offset));
+    ASSIGN_OR_RETURN(const auto flags, memory.value<std::uint32_t>(sleep + sleep_flags_.offset));
+    return (flags & waiting_) != 0;
 }
 
 /// The process of a pid, by its slot; 0: there is none.
@@ -34,11 +52,12 @@ Result<Address> EtsOneScheduler::process(std::uint64_t owner_word) {
 EtsQuiet EtsOneScheduler::quiet(std::uint64_t owner_word, bool is_public) {
     const auto state = std::make_shared<State>();
     const auto begin = [this, state, owner_word, is_public]() -> Result<bool> {
-        // Any process writes a public table. That the scheduler's count of switches is the same
-        // before and after does not prove that none did: one that is being switched to is counted
-        // already and not yet seen.
-        if (is_public) {
-            return false;
+        ASSIGN_OR_RETURN(const auto counted, switches());
+        ASSIGN_OR_RETURN(const auto waiting, waits());
+        state->switches = waiting ? std::optional(counted) : std::nullopt;
+        // Any process may write a public table.
+        if (waiting || is_public) {
+            return waiting;
         }
         ASSIGN_OR_RETURN(const auto now, running());
         vm_->forget();
@@ -50,6 +69,10 @@ EtsQuiet EtsOneScheduler::quiet(std::uint64_t owner_word, bool is_public) {
         return here && proof_.busy(state->before) == records::VOID_REASON_NONE;
     };
     const auto end = [this, state]() -> Result<bool> {
+        if (state->switches) {
+            ASSIGN_OR_RETURN(const auto counted, switches());
+            return counted == *state->switches;
+        }
         ASSIGN_OR_RETURN(const auto here, proof_.read(state->owner, state->after));
         return here && proof_.changed(state->before, state->after) == records::VOID_REASON_NONE;
     };

@@ -6,13 +6,20 @@
 #include "beam/tables/id_table.h"
 #include "beam/tables/pid_words.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace beamdump::beam {
 
-/// Where the runtime has one scheduler, its tables have no locks (erl_db_util.h: DB_LOCK_FREE).
-/// Private and protected tables are not written while their owner does not run. Of public ones
-/// nothing can be proven while the node runs.
+/// Where the runtime has one scheduler, its tables have no locks (erl_db_util.h: DB_LOCK_FREE). No
+/// table is written while the scheduler waits for work, nor a private or protected one while its
+/// owner does not run.
+///
+/// That the scheduler waited: its count of switches to a process was read, then that it waits, and
+/// at the end the same count. A scheduler that waits is not about to run a process that is counted
+/// already (erl_process.c, erts_schedule(): counted, then made the current one), so that one which
+/// ran after that would be counted.
 class EtsOneScheduler {
   public:
     static Result<EtsOneScheduler> open(Vm& vm);
@@ -29,9 +36,13 @@ class EtsOneScheduler {
         : vm_(&vm), pids_(pids), processes_(processes), proof_(std::move(proof)) {}
     /// What the scheduler runs; 0: nothing.
     Result<Address> running();
+    /// How often it has switched to a process.
+    Result<std::uint64_t> switches();
+    Result<bool> waits();
     Result<Address> process(std::uint64_t owner_word);
 
     struct State {
+        std::optional<std::uint64_t> switches;  ///< the scheduler waited, after so many
         Address owner = 0;
         ProcessReading before, after;
     };
@@ -39,7 +50,8 @@ class EtsOneScheduler {
     PidWords pids_;
     IdTable processes_;
     ProcessProof proof_;
-    Field current_, id_;
+    Field current_, id_, queue_, switches_, sleep_, sleep_flags_;
+    std::uint64_t waiting_ = 0;
 };
 
 }  // namespace beamdump::beam

@@ -102,8 +102,10 @@ bool EtsTreeWalk::ca_node(const Node& node, std::vector<EtsLink>& way, std::vect
     return true;
 }
 
-/// The rows of one AVL tree, in preorder. A group has the way to its first row: the other rows'
-/// parents are on it, or in the group. False: the walk is to end.
+/// The rows of one AVL tree, in preorder. A group has the way to its first row and what leads to
+/// the others, whose parents are on that way or in the group: all of it is the same before and
+/// after. So every row is at its place between the keys of the rows above it, which are the same at
+/// each group: none is met again that went elsewhere in the tree. False: the walk is to end.
 Result<bool> EtsTreeWalk::rows(const std::vector<EtsLink>& way, const EtsLink& root, Address lock) {
     const auto& fields = walk_.fields_;
     std::vector<Node> stack;
@@ -130,6 +132,8 @@ Result<bool> EtsTreeWalk::rows(const std::vector<EtsLink>& way, const EtsLink& r
             group_.links = way;
             group_.links.insert(group_.links.end(), path.begin(), path.end());
             bytes = 0;
+        } else {
+            group_.links.push_back(node.link);
         }
         group_.rows.push_back({address, *size, lock, node.link, 0, false});
         bytes += *size;
