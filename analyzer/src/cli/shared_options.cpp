@@ -90,6 +90,11 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& co
     return app.add_option(name, set, description)->check(check, "")->option_text("N");
 }
 
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& size,
+                      const std::string& description) {
+    return app.add_option(name, size, description)->transform(size_value())->option_text("SIZE");
+}
+
 void add_filter(CLI::App& app, std::vector<std::string>& filters, const std::string& what) {
     app.add_option("--filter", filters, what + ". Repeatable; all filters must match")
         ->type_size(1)
@@ -98,12 +103,9 @@ void add_filter(CLI::App& app, std::vector<std::string>& filters, const std::str
 }
 
 void add_limits(CLI::App& app, InputLimits& limits) {
-    app.add_option(
-           "--max-memory", limits.memory,
-           "Memory limit for data that grows with the dump (default 1GiB): larger tables go to "
-           "temporary files; a crash dump whose names or processes need more is refused")
-        ->transform(size_value())
-        ->option_text("SIZE");
+    add_size(app, "--max-memory", limits.memory,
+             "Memory limit for data that grows with the dump (default 1GiB): larger tables go to "
+             "temporary files; a crash dump whose names or processes need more is refused");
     app.add_option("--max-temporary", limits.temporary,
                    "Limit for temporary files in TMPDIR or /var/tmp (default: half of the free "
                    "space, at most 64GiB)")

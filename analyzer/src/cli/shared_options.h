@@ -36,6 +36,9 @@ void add_dump_and_process(CLI::App& app, std::string& dump, std::string& process
 /// An option that takes a decimal number without sign or prefix.
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& count,
                        const std::string& description);
+/// An option that takes a number of bytes, or one with a unit: 500MB, 4GiB.
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& size,
+                      const std::string& description);
 /// --filter TEXT, repeatable. `what`: "Only modules whose name contains TEXT".
 void add_filter(CLI::App& app, std::vector<std::string>& filters, const std::string& what);
 /// --max-memory and --max-temporary

@@ -26,6 +26,7 @@ class AllocatorsCommand final : public Command {
             ->option_text("TEXT");
         app.add_option("--sort", sort_, "bytes (of carriers; default), blocks, free or name")
             ->option_text("ORDER");
+        add_count(app, "--limit", query_.limit, "Show at most N (0: all; default)");
         add_answer(app, answer_);
     }
 

@@ -31,6 +31,8 @@ class BinariesCommand final : public Command {
                      "not show: pinned by parts of binaries, or garbage that a collection drops")
             ->excludes(address);
         app.add_option("--sort", sort_, "size (default) or references")->option_text("ORDER");
+        add_size(app, "--at-least", options_.at_least,
+                 "Of the list: only binaries of SIZE bytes or more, such as 64KiB");
         add_count(app, "--limit", question_.limit, "Show at most N (0: all; default 20)");
         app.add_flag("--sensitive", question_.sensitive,
                      "With ADDRESS: also search processes that are flagged sensitive");
@@ -39,6 +41,10 @@ class BinariesCommand final : public Command {
 
     Result<void> check_options() override {
         ASSIGN_OR_RETURN(options_.sort, query::parse_binary_sort(sort_));
+        if (options_.at_least != 0 && (leaks_ || !question_.target.empty())) {
+            return fail(ErrorCode::kUsage,
+                        "--at-least chooses binaries of the list: not with ADDRESS or --leaks");
+        }
         if (!question_.target.empty() && !question_.target.starts_with("0x")) {
             return fail(ErrorCode::kUsage, "\"" + question_.target +
                                                "\" is not the address of a binary, such as "

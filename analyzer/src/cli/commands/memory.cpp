@@ -16,22 +16,25 @@ class MemoryCommand final : public Command {
         return {"memory",
                 "Show where the node's memory is: by category as erlang:memory/0, and by holder up "
                 "to what the operating system counts",
-                "memory node.beamdump"};
+                "memory node.beamdump --binaries"};
     }
 
     void add_options(CLI::App& app) override {
         add_dump(app, dump_);
-        add_count(app, "--limit", limit_,
+        add_count(app, "--limit", options_.limit,
                   "Show at most N of the largest processes (0: all that the dump ranks; "
-                  "default 10)");
+                  "default 10), kinds of processes and ETS tables (0: all)");
+        app.add_flag("--binaries", options_.binaries,
+                     "Also count reference-counted binaries by size, which reads all of them");
         add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        auto choice = no_heaps();
+        auto choice = options_.binaries ? all_heaps() : no_heaps();
         choice.other_sections = true;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
-        ASSIGN_OR_RETURN(const auto found, query::memory(*dump, dump_, limit_));
+        options_.limits = invocation.limits();
+        ASSIGN_OR_RETURN(const auto found, query::memory(*dump, dump_, options_));
         const auto render = answer_.json ? render::memory_json : render::memory_text;
         render(fitted(invocation.out(), answer_), found);
         return Outcome{};
@@ -40,7 +43,7 @@ class MemoryCommand final : public Command {
   private:
     std::string dump_;
     AnswerOptions answer_;
-    std::uint64_t limit_ = 10;
+    query::MemoryOptions options_;
 };
 
 }  // namespace

@@ -34,6 +34,7 @@ class TreeCommand final : public Command {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, all_heaps()));
         ReadingProgress progress(invocation, "reading processes");
         options_.progress = progress.callback();
+        options_.limits = invocation.limits();
         auto answer = query::process_tree(*dump, dump_, options_);
         progress.end();
         if (!answer) {

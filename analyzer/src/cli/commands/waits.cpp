@@ -31,6 +31,7 @@ class WaitsCommand final : public Command {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, all_heaps()));
         ReadingProgress progress(invocation, "reading stacks");
         options_.progress = progress.callback();
+        options_.limits = invocation.limits();
         auto answer = query::find_waits(*dump, dump_, options_);
         progress.end();
         if (!answer) {

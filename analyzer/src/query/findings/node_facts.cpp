@@ -96,6 +96,7 @@ Result<const Waits*> NodeFacts::waits() {
         query.limit = kMostOfARule;
         query.sensitive = options_.sensitive;
         query.progress = options_.progress;
+        query.limits = options_.limits;
         if (!full()) {
             query.rows = scan->in_call.rows;
         }

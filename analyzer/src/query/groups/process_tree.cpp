@@ -18,10 +18,18 @@ namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
+// Upper bounds of what the tables below take.
+constexpr std::uint64_t kTreeProcessMemory = 160;  // of one process, without a name
+constexpr std::uint64_t kTreeNameMemory = 48;
+constexpr std::uint64_t kTreeLinkMemory = 64;  // both directions, in a vector that grows
+constexpr std::uint64_t kTreePairMemory = 40;
+constexpr std::uint64_t kTreeLineMemory = 2 * sizeof(TreeLine) + 256;  // and its texts
+
 /// All processes, numbered as in the index, and who is above whom.
 class Forest {
   public:
-    Forest(Dump& dump, const TreeOptions& options) : dump_(dump), options_(options) {}
+    Forest(Dump& dump, const TreeOptions& options, Budget& budget)
+        : dump_(dump), options_(options), budget_(budget) {}
 
     Result<void> read(ProcessesRead& counts) {
         RETURN_IF_ERROR(read_index());
@@ -72,7 +80,9 @@ class Forest {
     }
 
     /// Owner ids of each process that has a parent, and of the parent.
-    [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> parents() const {
+    [[nodiscard]] Result<std::vector<std::pair<std::uint64_t, std::uint64_t>>> parents() const {
+        budget_.use_memory(parent_.size() * kTreePairMemory);
+        RETURN_IF_ERROR(budget_.check_memory());
         std::vector<std::uint64_t> owners(parent_.size());
         for (const auto& [owner, number] : by_owner_) {
             owners[number] = owner;
@@ -98,9 +108,11 @@ class Forest {
             if (values[3]) {
                 by_name_[*values[3]] = static_cast<std::uint32_t>(row);
             }
-            return row + 1 < kNone;
+            budget_.use_memory(kTreeProcessMemory + (values[3] ? kTreeNameMemory : 0));
+            return row + 1 < kNone && !budget_.memory_exceeded();
         };
         RETURN_IF_ERROR(dump_.processes().visit(kColumns, visit));
+        RETURN_IF_ERROR(budget_.check_memory());
         parent_.assign(sums_.size(), kNone);
         return {};
     }
@@ -143,8 +155,10 @@ class Forest {
                 if (number != kNone && other != kNone && number != other) {
                     links_.emplace_back(number, other);
                     links_.emplace_back(other, number);
+                    budget_.use_memory(kTreeLinkMemory);
                 }
             }
+            RETURN_IF_ERROR(budget_.check_memory());
         }
         return {};
     }
@@ -241,6 +255,7 @@ class Forest {
 
     Dump& dump_;
     const TreeOptions& options_;
+    Budget& budget_;
     TagScheme scheme_;
     std::unordered_map<std::uint64_t, std::uint32_t> by_owner_;
     std::unordered_map<std::uint64_t, std::uint32_t> by_name_;
@@ -255,8 +270,8 @@ class Forest {
 /// Lists the part of a forest that is asked for.
 class Listing {
   public:
-    Listing(Dump& dump, const Forest& forest, const TreeOptions& options)
-        : dump_(dump), forest_(forest), options_(options) {}
+    Listing(Dump& dump, const Forest& forest, const TreeOptions& options, Budget& budget)
+        : dump_(dump), forest_(forest), options_(options), budget_(budget) {}
 
     Result<std::vector<TreeLine>> lines(const std::vector<std::uint32_t>& roots) {
         // What is still to be listed, the next one last.
@@ -265,6 +280,8 @@ class Listing {
         while (!open.empty()) {
             const Entry entry = open.back();
             open.pop_back();
+            budget_.use_memory(kTreeLineMemory);
+            RETURN_IF_ERROR(budget_.check_memory());
             if (entry.number == kNone) {
                 lines_.push_back({entry.depth, std::nullopt, entry.rest});
                 continue;
@@ -307,8 +324,27 @@ class Listing {
     Dump& dump_;
     const Forest& forest_;
     const TreeOptions& options_;
+    Budget& budget_;
     std::vector<TreeLine> lines_;
 };
+
+Result<ProcessTree> make_tree(Dump& dump, const std::string& file, const TreeOptions& options) {
+    ProcessTree answer;
+    answer.dump = dump_facts(dump, file);
+    answer.links = options.links;
+    answer.total = dump.processes().size();
+    Budget budget(options.limits);
+    Forest forest(dump, options, budget);
+    RETURN_IF_ERROR(forest.read(answer.read));
+    answer.roots = forest.roots().size();
+    std::vector<std::uint32_t> roots = forest.roots();
+    if (!options.root.empty()) {
+        ASSIGN_OR_RETURN(const auto row, dump.find_process(options.root));
+        roots = {forest.number_of_owner(row.owner_id())};
+    }
+    ASSIGN_OR_RETURN(answer.lines, Listing(dump, forest, options, budget).lines(roots));
+    return answer;
+}
 
 }  // namespace
 
@@ -325,27 +361,16 @@ void TreeSums::add(const TreeSums& other) {
 }
 
 Result<ProcessTree> process_tree(Dump& dump, const std::string& file, const TreeOptions& options) {
-    ProcessTree answer;
-    answer.dump = dump_facts(dump, file);
-    answer.links = options.links;
-    answer.total = dump.processes().size();
-    Forest forest(dump, options);
-    RETURN_IF_ERROR(forest.read(answer.read));
-    answer.roots = forest.roots().size();
-    std::vector<std::uint32_t> roots = forest.roots();
-    if (!options.root.empty()) {
-        ASSIGN_OR_RETURN(const auto row, dump.find_process(options.root));
-        roots = {forest.number_of_owner(row.owner_id())};
-    }
-    ASSIGN_OR_RETURN(answer.lines, Listing(dump, forest, options).lines(roots));
-    return answer;
+    auto tree = make_tree(dump, file, options);
+    return tree ? std::move(tree) : wrap("making the tree of processes", std::move(tree.error()));
 }
 
 Result<ProcessParents> process_parents(Dump& dump, const TreeOptions& options) {
     ProcessParents answer;
-    Forest forest(dump, options);
+    Budget budget(options.limits);
+    Forest forest(dump, options, budget);
     RETURN_IF_ERROR(forest.read(answer.read));
-    answer.pairs = forest.parents();
+    ASSIGN_OR_RETURN(answer.pairs, forest.parents());
     return answer;
 }
 

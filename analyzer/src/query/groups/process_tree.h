@@ -4,6 +4,7 @@
 #include "query/node/process_line.h"
 #include "query/process/every_process.h"
 
+#include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct TreeOptions {
     std::string root = {};     ///< a pid or a registered name; empty: all roots
     bool sensitive = false;    ///< also the dictionaries of processes flagged sensitive
     ReadProgress progress = {};
+    InputLimits limits = {};  ///< kLimit where the tree needs more memory
 };
 
 /// Sums over a process and all below it. A sum over no known value is absent.
@@ -50,12 +52,12 @@ struct ProcessTree {
 
 /// A process's parent is the first of proc_lib's '$ancestors', else the process that spawned it; a
 /// process whose parent is not in the dump is a root. By links: each process is reached from the
-/// one with the lowest pid, by the fewest links. Reads all processes, no heaps. Memory: 60 bytes
-/// a process, 16 a link, and the lines.
+/// one with the lowest pid, by the fewest links. Reads all processes, no heaps. Memory: 210
+/// bytes a process, 64 a link, and the lines.
 Result<ProcessTree> process_tree(Dump& dump, const std::string& file, const TreeOptions& options);
 
 /// Owner ids of each process that has a parent in the dump, as process_tree() sees it, and of its
-/// parent, by process. Memory: 76 bytes a process.
+/// parent, by process. Memory: 250 bytes a process.
 struct ProcessParents {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
     ProcessesRead read;

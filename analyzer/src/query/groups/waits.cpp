@@ -45,10 +45,14 @@ std::optional<Numbers> last_numbers(std::string_view text) {
     return numbers;
 }
 
+// Upper bounds of what the maps below take.
+constexpr std::uint64_t kWaitRowMemory = 48;    // an entry of rows_ or by_name_
+constexpr std::uint64_t kWaitEdgeMemory = 512;  // of edges_ and the three maps of Behind
+
 /// Who waits for whom: by owner id, or by the name of what is not in the dump.
 class WaitGraph {
   public:
-    explicit WaitGraph(Dump& dump) : dump_(dump) {}
+    WaitGraph(Dump& dump, const InputLimits& limits) : dump_(dump), budget_(limits) {}
 
     Result<ProcessesRead> read(const WaitsOptions& options) {
         ASSIGN_OR_RETURN(scheme_, node_scheme(dump_));
@@ -60,8 +64,10 @@ class WaitGraph {
                 if (values[1]) {
                     by_name_[*values[1]] = values[0].value_or(0);
                 }
-                return true;
+                budget_.use_memory(kWaitRowMemory * (values[1] ? 2 : 1));
+                return !budget_.memory_exceeded();
             }));
+        RETURN_IF_ERROR(budget_.check_memory());
         return visit_processes(
             dump_,
             {.sensitive = options.sensitive, .progress = options.progress, .rows = options.rows},
@@ -133,7 +139,8 @@ class WaitGraph {
                                          std::to_string(monitor.reference(0))};
                 if (std::ranges::find(held, numbers) != held.end()) {
                     edges_.emplace(process.run.owner_id(), node_of(monitor, printer));
-                    return {};
+                    budget_.use_memory(kWaitEdgeMemory);
+                    return budget_.check_memory();
                 }
             }
         }
@@ -169,11 +176,17 @@ class WaitGraph {
     }
 
     Dump& dump_;
+    Budget budget_;
     TagScheme scheme_;
     std::unordered_map<std::uint64_t, std::uint64_t> rows_;
     std::unordered_map<std::uint64_t, std::uint64_t> by_name_;
     std::map<std::uint64_t, Node> edges_;
 };
+
+Result<ProcessesRead> read_waits(WaitGraph& graph, const WaitsOptions& options) {
+    auto read = graph.read(options);
+    return read ? std::move(read) : wrap("finding who waits for whom", std::move(read.error()));
+}
 
 /// The cycles of a graph in which each process waits for one at most, each from its lowest pid on.
 std::vector<std::vector<std::uint64_t>> cycles_of(const WaitGraph& graph) {
@@ -272,8 +285,8 @@ Result<ProcessLine> line_of(Dump& dump, const WaitGraph& graph, std::uint64_t ow
 Result<Waits> find_waits(Dump& dump, const std::string& file, const WaitsOptions& options) {
     Waits answer;
     answer.dump = dump_facts(dump, file);
-    WaitGraph graph(dump);
-    ASSIGN_OR_RETURN(answer.read, graph.read(options));
+    WaitGraph graph(dump, options.limits);
+    ASSIGN_OR_RETURN(answer.read, read_waits(graph, options));
     answer.waiting = graph.edges().size();
     const auto cycles = cycles_of(graph);
     answer.cycle_count = cycles.size();
@@ -316,8 +329,8 @@ Result<Waits> find_waits(Dump& dump, const std::string& file, const WaitsOptions
 }
 
 Result<std::vector<WaitEdge>> wait_edges(Dump& dump, const WaitsOptions& options) {
-    WaitGraph graph(dump);
-    RETURN_IF_ERROR(graph.read(options));
+    WaitGraph graph(dump, options.limits);
+    RETURN_IF_ERROR(read_waits(graph, options));
     std::vector<WaitEdge> edges;
     for (const auto& [waiter, target] : graph.edges()) {
         edges.push_back({waiter, target.name});

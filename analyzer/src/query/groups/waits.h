@@ -4,6 +4,7 @@
 #include "query/node/process_line.h"
 #include "query/process/every_process.h"
 
+#include <libdump/base/budget.h>
 #include <libdump/base/error.h>
 
 #include <cstdint>
@@ -19,6 +20,7 @@ struct WaitsOptions {
     ReadProgress progress = {};
     /// Only processes at these rows of the index are asked whom they wait for.
     std::optional<std::vector<std::uint64_t>> rows = {};
+    InputLimits limits = {};  ///< kLimit where the graph needs more memory
 };
 
 /// A process that others wait for.
@@ -45,7 +47,7 @@ struct Waits {
 
 /// Processes that wait for an answer, and of whom: those that are in a receive with the reference
 /// of a monitor of theirs in a y register of the current function, as gen:call/4 and erpc:call/5
-/// are. Reads the top of all stacks, and monitors. Memory: 100 bytes a waiting process.
+/// are. Reads the top of all stacks, and monitors. Memory: 100 bytes a process, 512 a waiting one.
 Result<Waits> find_waits(Dump& dump, const std::string& file, const WaitsOptions& options);
 
 /// A process that waits, and for whom: a pid, port, registered name or {name,node}.

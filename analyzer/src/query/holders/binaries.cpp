@@ -1,12 +1,12 @@
 #include "query/holders/binaries.h"
 
+#include "query/holders/binary_records.h"
 #include "query/node/choice.h"
 #include "query/process/process_binaries.h"
 #include "query/tables/first_items.h"
 
+#include <libdump/base/budget.h>
 #include <libdump/base/return_if_error.h>
-#include <libdump/base/scratch_space.h>
-#include <libdump/heap/address_marks.h>
 #include <libdump/model/node_scheme.h>
 
 #include <algorithm>
@@ -29,24 +29,8 @@ bool binary_before(BinarySort sort, const NodeBinaryLine& a, const NodeBinaryLin
                                            std::tie(a.references, a.bytes, b.address);
 }
 
-/// Offsets of all Binaries records, each once, the last one first.
-Result<std::vector<std::uint64_t>> binary_records(Dump& dump) {
-    std::set<std::uint64_t> offsets;
-    if (const RecoveredIndex* recovered = dump.reader().recovered()) {
-        for (const auto& place : recovered->binaries) {
-            offsets.insert(place.record_offset);
-        }
-    }
-    for (const auto& ref : dump.trailer().binary_pages()) {
-        auto page = dump.reader().message_at<records::BinaryIndexPage>(
-            ref.offset(), format::RecordKind::kBinaryIndexPage);
-        if (!page) {
-            return wrap("reading the index of binaries", std::move(page.error()));
-        }
-        offsets.insert(page->record_offset().begin(), page->record_offset().end());
-    }
-    return std::vector<std::uint64_t>(offsets.rbegin(), offsets.rend());
-}
+/// An upper bound of what a line takes while its holders are counted.
+constexpr std::uint64_t kBinaryLineMemory = 2 * sizeof(NodeBinaryLine) + 96;
 
 /// Counts the processes that refer to each of some binaries.
 Result<ProcessesRead> count_holders(Dump& dump, const BinariesOptions& options,
@@ -77,37 +61,30 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
                                    const BinariesOptions& options) {
     NodeBinaries answer;
     answer.dump = dump_facts(dump, file);
-    ScratchSpace space({.max_memory_bytes = options.limits.memory,
-                        .max_file_bytes = options.limits.temporary_bytes()});
-    AddressMarks seen(&space);
+    Budget budget(options.limits);
     FirstItems<NodeBinaryLine, std::function<bool(const NodeBinaryLine&, const NodeBinaryLine&)>>
         first(options.limit, [sort = options.sort](const auto& a, const auto& b) {
             return binary_before(sort, a, b);
         });
-    ASSIGN_OR_RETURN(const auto offsets, binary_records(dump));
-    for (const std::uint64_t offset : offsets) {
-        auto record =
-            dump.reader().message_at<records::Binaries>(offset, format::RecordKind::kBinaries);
-        if (!record) {
-            return wrap("reading binaries", std::move(record.error()));
-        }
-        // Of several records of one address the last is valid.
-        for (int i = record->binary_size(); i-- > 0;) {
-            const records::Binary& binary = record->binary(i);
-            ASSIGN_OR_RETURN(const bool is_new, seen.add(binary.address()));
-            if (!is_new) {
-                continue;
-            }
+    RETURN_IF_ERROR(
+        visit_binaries(dump, options.limits, [&](const records::Binary& binary) -> Result<void> {
             ++answer.total;
             answer.total_bytes += binary.size_bytes();
+            if (binary.size_bytes() < options.at_least) {
+                return {};
+            }
             NodeBinaryLine line{binary.address(), binary.size_bytes(), std::nullopt,
                                 captured_bytes(binary), std::nullopt};
             if (binary.has_references()) {
                 line.references = binary.references();
             }
             first.add(line);
-        }
-    }
+            ++answer.matching;
+            if (options.limit == 0 || answer.matching / 2 < options.limit) {
+                budget.use_memory(kBinaryLineMemory);
+            }
+            return budget.check_memory();
+        }));
     answer.binaries = first.take();
     if (!is_of_crash_dump(dump) && !answer.binaries.empty()) {
         ASSIGN_OR_RETURN(answer.read, count_holders(dump, options, answer.binaries));

@@ -21,7 +21,8 @@ Result<BinarySort> parse_binary_sort(std::string_view name);
 
 struct BinariesOptions {
     BinarySort sort = BinarySort::kSize;
-    std::uint64_t limit = 20;  ///< 0: all
+    std::uint64_t limit = 20;    ///< 0: all
+    std::uint64_t at_least = 0;  ///< of the list: only binaries of so many bytes or more
     bool sensitive = false;
     InputLimits limits;
     ReadProgress progress = {};
@@ -40,12 +41,14 @@ struct NodeBinaries {
     DumpFacts dump;
     std::uint64_t total = 0;
     std::uint64_t total_bytes = 0;
+    std::uint64_t matching = 0;  ///< of BinariesOptions::at_least
     std::vector<NodeBinaryLine> binaries;
     std::optional<ProcessesRead> read;  ///< where holders were counted
 };
 
 /// All reference-counted binaries of the dump. Memory: 3 bits for each word of the pages that their
-/// structures are in, beyond the limit in temporary files; and the lines.
+/// structures are in, beyond the limit in temporary files; and the lines, kLimit where they need
+/// more.
 Result<NodeBinaries> node_binaries(Dump& dump, const std::string& file,
                                    const BinariesOptions& options);
 
@@ -82,7 +85,9 @@ struct BinaryLeaks {
     ProcessesRead read;
 };
 
-/// Reads the off-heap lists of all processes, and all terms of those that keep much.
+/// Reads the off-heap lists of all processes, and all terms of those that keep much. Memory: 80
+/// bytes for each entry of the list of one process, and 160 for each object of it that refers to a
+/// binary: kLimit where that is more than the limit.
 Result<BinaryLeaks> binary_leaks(Dump& dump, const std::string& file,
                                  const BinariesOptions& options);
 

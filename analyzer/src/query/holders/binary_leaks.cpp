@@ -3,6 +3,7 @@
 #include "query/process/process_binaries.h"
 #include "query/tables/first_items.h"
 
+#include <libdump/base/budget.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/node_scheme.h>
 #include <libdump/term/binary_content.h>
@@ -60,9 +61,36 @@ class ShownParts {
     std::size_t merge_at_ = kMergeAt;
 };
 
+// Upper bounds of what the tables below take.
+constexpr std::uint64_t kKeptMemory = 80;  // an entry of an off-heap list
+constexpr std::uint64_t kLeakLineMemory = 2 * sizeof(BinaryLeakLine) + 256;  // and its texts
+constexpr std::uint64_t kShownMemory = 160;  // an object that refers to a binary
+
+/// What the tables of one process take of the limit.
+class LeakMemory {
+  public:
+    explicit LeakMemory(const InputLimits& limits) : budget_(limits) {}
+    Result<void> use(std::uint64_t bytes) {
+        used_ += bytes;
+        return keep(bytes);
+    }
+    /// Not given back.
+    Result<void> keep(std::uint64_t bytes) {
+        budget_.use_memory(bytes);
+        return budget_.check_memory();
+    }
+    void give_all() { budget_.give_memory(std::exchange(used_, 0)); }
+
+  private:
+    Budget budget_;
+    std::uint64_t used_ = 0;
+};
+
 /// Collects which parts of which binaries the terms of a process show.
 class PartsVisitor final : public SweepVisitor {
   public:
+    /// Non-owning.
+    explicit PartsVisitor(LeakMemory& memory) : memory_(memory) {}
     void begin() {
         parts_.clear();
         original_of_.clear();
@@ -81,6 +109,7 @@ class PartsVisitor final : public SweepVisitor {
         if (object.is_cell || (!part && object.kind != BoxedKind::kRefcBinary)) {
             return {};
         }
+        RETURN_IF_ERROR(memory_.use(kShownMemory));
         if (binary_of(object) != 0) {
             referring_.insert(object.address);
         }
@@ -124,6 +153,7 @@ class PartsVisitor final : public SweepVisitor {
         std::uint64_t first = 0;
         std::uint64_t end = 0;
     };
+    LeakMemory& memory_;
     std::unordered_map<std::uint64_t, ShownParts> parts_;
     std::unordered_map<std::uint64_t, Part> original_of_;  ///< by the object that refers to it
     std::unordered_set<std::uint64_t> partial_;            ///< sub binaries and match contexts
@@ -136,18 +166,26 @@ class LeakSearch {
         : dump_(dump),
           of_crash_dump_(is_of_crash_dump(dump)),
           answer_(answer),
+          limit_(options.limit),
+          memory_(options.limits),
           sweep_(options.limits),
+          visitor_(memory_),
           first_(options.limit, [](const BinaryLeakLine& a, const BinaryLeakLine& b) {
               return lost(a) > lost(b);
           }) {}
 
     Result<void> examine(OpenedProcess& process) {
+        memory_.give_all();
         Kept kept;
+        Result<void> fits;
         const auto visit = [&](std::uint64_t object, std::uint64_t binary) {
-            kept.entries.emplace_back(object, binary);
-            ++kept.references[binary];
+            if (fits && (fits = memory_.use(kKeptMemory))) {
+                kept.entries.emplace_back(object, binary);
+                ++kept.references[binary];
+            }
         };
         RETURN_IF_ERROR(visit_off_heap_binaries(dump_, process, OffHeapLists::kAll, visit));
+        RETURN_IF_ERROR(fits);
         BinaryLeakLine line;
         line.process = process.line;
         if (!of_crash_dump_) {
@@ -175,6 +213,9 @@ class LeakSearch {
         if (lost(line) != 0) {
             ++answer_.total;
             first_.add(std::move(line));
+            if (limit_ == 0 || answer_.total / 2 < limit_) {
+                return memory_.keep(kLeakLineMemory);
+            }
         }
         return {};
     }
@@ -248,6 +289,8 @@ class LeakSearch {
     Dump& dump_;
     bool of_crash_dump_;
     BinaryLeaks& answer_;
+    std::uint64_t limit_;
+    LeakMemory memory_;
     ProcessSweep sweep_;
     PartsVisitor visitor_;
     FirstItems<BinaryLeakLine, std::function<bool(const BinaryLeakLine&, const BinaryLeakLine&)>>

@@ -172,6 +172,10 @@ Result<Allocators> allocators(Dump& dump, const std::string& file, const Allocat
     if (answer.total.pooled_carriers != 0) {
         answer.total.mseg_bytes.reset();
     }
+    answer.matching = answer.lines.size();
+    if (query.limit != 0 && answer.matching > query.limit) {
+        answer.lines.resize(query.limit);
+    }
     answer.fixed_sizes = fixed_sizes(memory);
     const auto& system = memory.system;
     const auto& cache = system.segment_cache();

@@ -20,8 +20,9 @@ Result<AllocatorSort> parse_allocator_sort(std::string_view name);
 
 struct AllocatorsQuery {
     AllocatorSort sort = AllocatorSort::kBytes;
-    bool instances = false;  ///< each by itself, not the sums of each allocator
-    std::string name;        ///< only allocators whose name contains this
+    bool instances = false;   ///< each by itself, not the sums of each allocator
+    std::string name;         ///< only allocators whose name contains this
+    std::uint64_t limit = 0;  ///< 0: all
 };
 
 /// An allocator, or one instance of it. Bytes; block headers are part of blocks.
@@ -57,8 +58,9 @@ struct FixedSizeLine {
 struct Allocators {
     DumpFacts dump;
     std::vector<AllocatorLine> lines;
-    AllocatorLine total;                           ///< of the lines
-    std::vector<FixedSizeLine> fixed_sizes;        ///< those that hold anything, largest first
+    AllocatorLine total;                     ///< of the lines
+    std::uint64_t matching = 0;              ///< of AllocatorsQuery::name; `total` is of these
+    std::vector<FixedSizeLine> fixed_sizes;  ///< those that hold anything, largest first
     std::optional<std::uint64_t> cached_segments;  ///< of mseg_alloc
     std::optional<std::uint64_t> cached_bytes;
     std::optional<std::uint64_t> cached_resident_bytes;

@@ -107,7 +107,7 @@ std::vector<ResidentPart> resident_parts(const NodeMemory& node) {
                : std::vector<ResidentPart>{};
 }
 
-Result<Memory> memory(Dump& dump, const std::string& file, std::uint64_t limit) {
+Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& options) {
     ASSIGN_OR_RETURN(const auto node, node_memory(dump));
     const auto& totals = dump.trailer().totals();
     const auto known = [](bool has, std::uint64_t value) {
@@ -149,10 +149,23 @@ Result<Memory> memory(Dump& dump, const std::string& file, std::uint64_t limit) 
             continue;
         }
         for (const auto& row : list.row()) {
-            if (limit == 0 || answer.largest.size() < limit) {
+            if (options.limit == 0 || answer.largest.size() < options.limit) {
                 answer.largest.push_back(process_line(dump, row));
             }
         }
+    }
+    GroupsOptions kinds;
+    kinds.limit = options.limit;
+    ASSIGN_OR_RETURN(answer.kinds, process_groups(dump, file, kinds));
+    EtsQuery tables;
+    tables.limit = options.limit;
+    if (auto listed = list_ets_tables(dump, tables)) {
+        answer.tables = std::move(*listed);
+    } else if (listed.error().code != ErrorCode::kNotFound) {
+        return std::unexpected(std::move(listed.error()));
+    }
+    if (options.binaries) {
+        ASSIGN_OR_RETURN(answer.binary_sizes, binary_sizes(dump, options.limits));
     }
     return answer;
 }

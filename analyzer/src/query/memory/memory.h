@@ -1,8 +1,14 @@
 #pragma once
 
+#include "query/groups/process_groups.h"
 #include "query/memory/allocators.h"
+#include "query/memory/binary_sizes.h"
 #include "query/node/process_line.h"
+#include "query/tables/ets_tables.h"
 
+#include <libdump/base/budget.h>
+
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,13 +41,22 @@ struct Memory {
     std::optional<std::uint64_t> code_bytes;
     std::optional<std::uint64_t> module_instances;
     std::optional<std::uint64_t> atom_count;
-    std::vector<ProcessLine> largest;  ///< processes by memory
+    std::vector<ProcessLine> largest;                          ///< processes by memory
+    ProcessGroups kinds;                                       ///< processes by initial call
+    std::optional<EtsListing> tables;                          ///< nothing: the dump has none
+    std::optional<std::vector<BinarySizeClass>> binary_sizes;  ///< where they were asked for
+};
+
+struct MemoryOptions {
+    /// Of the largest processes (0: as many as the dump lists), kinds of processes and tables.
+    std::uint64_t limit = 10;
+    bool binaries = false;  ///< also binaries by size, which reads the records of all
+    InputLimits limits = {};
 };
 
 /// The parts of the resident memory, largest first; none where it is not told what is resident.
 std::vector<ResidentPart> resident_parts(const NodeMemory& node);
 
-/// `limit`: of the largest processes (0: as many as the dump lists).
-Result<Memory> memory(Dump& dump, const std::string& file, std::uint64_t limit);
+Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& options);
 
 }  // namespace beamdump::query

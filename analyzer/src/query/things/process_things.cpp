@@ -27,6 +27,7 @@ Result<void> visit_parents(Dump& dump, const ThingsOptions& options, const Chose
     TreeOptions tree;
     tree.sensitive = options.sensitive;
     tree.progress = options.progress;
+    tree.limits = options.limits;
     ASSIGN_OR_RETURN(const auto parents, process_parents(dump, tree));
     RETURN_IF_ERROR(visitor.begin(parent_kind(), std::nullopt));
     for (const auto& [owner, parent] : parents.pairs) {
@@ -44,6 +45,7 @@ Result<void> visit_waits(Dump& dump, const ThingsOptions& options, const Chosen&
     WaitsOptions waits;
     waits.sensitive = options.sensitive;
     waits.progress = options.progress;
+    waits.limits = options.limits;
     ASSIGN_OR_RETURN(const auto edges, wait_edges(dump, waits));
     RETURN_IF_ERROR(visitor.begin(wait_kind(), std::nullopt));
     for (const auto& edge : edges) {

@@ -95,7 +95,7 @@ class Things {
 
     Result<void> facts() {
         const Summary summary = recorded_summary(dump_, file_);
-        ASSIGN_OR_RETURN(const auto memory, query::memory(dump_, file_, 1));
+        ASSIGN_OR_RETURN(const auto memory, query::memory(dump_, file_, {.limit = 1}));
         const auto& facts = summary.dump;
         const auto& node = summary.node;
         const auto& sizes = summary.memory;

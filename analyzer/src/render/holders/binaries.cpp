@@ -18,6 +18,9 @@ void binaries_text(Output& output, const query::NodeBinaries& answer) {
                  counted(answer.total, "reference-counted binary", "reference-counted binaries"),
                  bytes_text(answer.total_bytes));
     if (answer.binaries.empty()) {
+        if (answer.total != 0) {
+            output.print("none is as large as --at-least says\n");
+        }
         return;
     }
     Table table({{"ADDRESS"},
@@ -32,8 +35,8 @@ void binaries_text(Output& output, const query::NodeBinaries& answer) {
                    bytes_text(line.captured_bytes)});
     }
     table.print(output);
-    if (const auto shown = answer.binaries.size(); shown < answer.total) {
-        output.print("{} more; --limit 0 shows all\n", count_text(answer.total - shown));
+    if (const auto shown = answer.binaries.size(); shown < answer.matching) {
+        output.print("{} more; --limit 0 shows all\n", count_text(answer.matching - shown));
     }
 }
 
@@ -42,6 +45,7 @@ void binaries_json(Output& output, const query::NodeBinaries& answer) {
     write_dump(json, "dump", answer.dump);
     json.member("total", answer.total);
     json.member("total_bytes", answer.total_bytes);
+    json.member("matching", answer.matching);
     if (answer.read) {
         write_processes_read(json, *answer.read);
     }

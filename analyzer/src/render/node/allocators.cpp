@@ -46,10 +46,13 @@ void print_lines(Output& output, const query::Allocators& answer, const Marks& m
     for (const auto& line : answer.lines) {
         add(line);
     }
-    if (answer.lines.size() > 1) {
+    if (answer.matching > 1) {
         add(answer.total);
     }
     table.print(output);
+    if (const auto shown = answer.lines.size(); shown < answer.matching) {
+        output.print("{} more; --limit 0 shows all\n", count_text(answer.matching - shown));
+    }
 }
 
 void print_segments(Output& output, const query::Allocators& answer, const Marks& marks) {

@@ -100,6 +100,50 @@ void print_held(Output& output, const query::Memory& answer, const Marks& marks)
     table.print(output, "  ");
 }
 
+void print_kinds(Output& output, const query::ProcessGroups& kinds, const Marks& marks) {
+    Table table({{"INITIAL CALL", Align::kLeft, true},
+                 {"PROCESSES", Align::kRight},
+                 {"MEMORY", Align::kRight}});
+    for (const auto& kind : kinds.groups) {
+        table.add({kind.name ? marks("initial_call", one_line(*kind.name)) : "?",
+                   count_text(kind.count),
+                   marks("memory", kind.memory_bytes ? bytes_text(*kind.memory_bytes) : "?")});
+    }
+    output.print("\nLargest of {} of processes (processes --group-by)\n",
+                 counted(kinds.group_count, "kind"));
+    table.print(output, "  ");
+}
+
+void print_tables(Output& output, const query::EtsListing& tables, const Marks& marks) {
+    Table table({{"NAME", Align::kLeft, true},
+                 {"ROWS", Align::kRight},
+                 {"MEMORY", Align::kRight},
+                 {"OWNER", Align::kLeft, true}});
+    for (const auto& line : tables.tables) {
+        table.add(
+            {marks("ets.name", one_line(line.name.value_or("?"))),
+             marks("ets.size", line.size ? count_text(*line.size) : "?"),
+             marks("ets.memory_bytes", line.memory_bytes ? bytes_text(*line.memory_bytes) : "?"),
+             marks("ets.owner", one_line(line.owner_name.value_or(line.owner.value_or("?"))))});
+    }
+    output.print("\nLargest of {} (ets)\n", counted(tables.total, "ETS table"));
+    table.print(output, "  ");
+}
+
+void print_binary_sizes(Output& output, const std::vector<query::BinarySizeClass>& classes,
+                        const Marks& marks) {
+    Table table({{"SIZE"}, {"BINARIES", Align::kRight}, {"MEMORY", Align::kRight}});
+    for (const auto& one : classes) {
+        const auto from = bytes_text(one.from_bytes);
+        table.add({!one.below_bytes      ? from + " or more"
+                   : one.from_bytes == 0 ? "below " + bytes_text(*one.below_bytes)
+                                         : from + " to " + bytes_text(*one.below_bytes),
+                   count_text(one.binaries), marks("size_bytes", bytes_text(one.bytes))});
+    }
+    output.write("\nReference-counted binaries by size (binaries)\n");
+    table.print(output, "  ");
+}
+
 }  // namespace
 
 std::string resident_title(const std::string& name) {
@@ -123,6 +167,15 @@ void memory_text(Output& output, const query::Memory& answer) {
     if (!answer.largest.empty()) {
         print_title(output, "Largest processes");
         print_process_table(output, answer.largest, marks, "  ");
+    }
+    if (!answer.kinds.groups.empty()) {
+        print_kinds(output, answer.kinds, marks);
+    }
+    if (answer.tables && !answer.tables->tables.empty()) {
+        print_tables(output, *answer.tables, marks);
+    }
+    if (answer.binary_sizes && !answer.binary_sizes->empty()) {
+        print_binary_sizes(output, *answer.binary_sizes, marks);
     }
 }
 
@@ -153,6 +206,29 @@ void memory_json(Output& output, const query::Memory& answer) {
     json.member("atom_count", answer.atom_count);
     write_objects(json, "largest_processes", answer.largest,
                   [&json](const auto& line) { write_process_members(json, line); });
+    write_objects(json, "largest_kinds", answer.kinds.groups, [&json](const auto& kind) {
+        json.member("initial_call", kind.name);
+        json.member("processes", kind.count);
+        json.member("memory", kind.memory_bytes);
+    });
+    if (answer.tables) {
+        write_objects(json, "largest_tables", answer.tables->tables, [&json](const auto& table) {
+            json.member("id", table.id);
+            json.member("name", table.name);
+            json.member("owner", table.owner);
+            json.member("owner_name", table.owner_name);
+            json.member("size", table.size);
+            json.member("memory_bytes", table.memory_bytes);
+        });
+    }
+    if (answer.binary_sizes) {
+        write_objects(json, "binary_sizes", *answer.binary_sizes, [&json](const auto& one) {
+            json.member("from_bytes", one.from_bytes);
+            json.member("below_bytes", one.below_bytes);
+            json.member("binaries", one.binaries);
+            json.member("bytes", one.bytes);
+        });
+    }
     json.finish();
 }
 

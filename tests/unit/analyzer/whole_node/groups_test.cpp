@@ -145,6 +145,20 @@ TEST(ProcessTree, ByAncestorsAndLinks) {
                                                    "1 <0.11.0> 1 2000", "1 <0.13.0> 1 100"));
 }
 
+TEST_F(GroupsTest, MemoryOfTreesAndWaitsIsLimited) {
+    for (const std::vector<std::string>& question :
+         {std::vector<std::string>{"tree"}, {"tree", "--links"}, {"waits"}}) {
+        auto arguments = question;
+        arguments.insert(arguments.begin() + 1, {"groups.beamdump", "--max-memory", "90"});
+        const Ran ran = program_.run(arguments);
+        EXPECT_EQ(ran.status, 1) << ran.out;
+        EXPECT_THAT(ran.err, HasSubstr("more than 90 B of memory, which is the limit; raise it "
+                                       "with --max-memory"));
+        arguments[3] = "100KiB";
+        EXPECT_NE(program_.run(arguments).status, 1);
+    }
+}
+
 TEST(ProcessTree, ACircleIsCut) {
     Program program;
     SampleDump dump;

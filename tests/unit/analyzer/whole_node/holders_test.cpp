@@ -198,6 +198,32 @@ TEST_F(HoldersTest, LeaksArePartsAndGarbage) {
     EXPECT_EQ(line.worst_shown_bytes, 10);
 }
 
+TEST_F(HoldersTest, BinariesBySize) {
+    const Ran sizes = program_.run({"memory", "holders.beamdump", "--binaries"});
+    EXPECT_THAT(sizes.out, HasSubstr("Reference-counted binaries by size (binaries)\n"));
+    EXPECT_THAT(sizes.out, ::testing::ContainsRegex("  1.0 MiB to 4.0 MiB +2 +2.0 MiB\n"));
+    const Ran json = program_.run({"memory", "holders.beamdump", "--binaries", "--json"});
+    EXPECT_THAT(json.out, HasSubstr("\"from_bytes\": 1048576"));
+    const Ran all = program_.run({"binaries", "holders.beamdump", "--at-least", "1MiB"});
+    EXPECT_THAT(all.out, HasSubstr("0x90000000"));
+    const Ran none = program_.run({"binaries", "holders.beamdump", "--at-least", "2MiB"});
+    EXPECT_THAT(none.out, HasSubstr("2 reference-counted binaries, 2.0 MiB\n\n"
+                                    "none is as large as --at-least says\n"));
+    EXPECT_EQ(program_.run({"binaries", "holders.beamdump", "--at-least", "big"}).status, 2);
+}
+
+TEST_F(HoldersTest, MemoryIsLimited) {
+    for (const std::vector<std::string>& more :
+         {std::vector<std::string>{"--limit", "0"}, {"--limit", "1"}, {"--leaks"}}) {
+        std::vector<std::string> arguments = {"binaries", "holders.beamdump", "--max-memory", "90"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Ran ran = program_.run(arguments);
+        EXPECT_EQ(ran.status, 1) << ran.out;
+        EXPECT_THAT(ran.err, HasSubstr("more than 90 B of memory, which is the limit; raise it "
+                                       "with --max-memory"));
+    }
+}
+
 TEST(Pattern, SyntaxOfErlangAndElixir) {
     using Kind = query::Pattern::Kind;
     const auto erlang = expect_value(query::parse_pattern("{state, _, #{id := 7, \"k\" => X}}"));

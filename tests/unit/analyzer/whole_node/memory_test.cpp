@@ -53,6 +53,9 @@ TEST_F(MemoryAnswers, InstancesFiltersAndOrders) {
     const auto one = out({"allocators", "memory.beamdump", "--filter", "fix"});
     EXPECT_THAT(one, Not(HasSubstr("eheap")));
     EXPECT_THAT(one, Not(HasSubstr("total")));
+    const auto first = out({"allocators", "memory.beamdump", "--limit", "1"});
+    EXPECT_THAT(first, Not(HasSubstr("\nfix_alloc")));
+    EXPECT_THAT(first, ContainsRegex("\ntotal +6 .*\n1 more; --limit 0 shows all\n"));
     const auto named = out({"allocators", "memory.beamdump", "--sort", "name", "--instances"});
     EXPECT_LT(named.find("eheap_alloc[0]"), named.find("fix_alloc[0]"));
     const Ran wrong = program_.run({"allocators", "memory.beamdump", "--sort", "size"});
@@ -72,6 +75,12 @@ TEST_F(MemoryAnswers, TheResidentPartsAddUp) {
     EXPECT_THAT(text, ContainsRegex("unexplained +1.0 MiB +2.5%"));
     EXPECT_THAT(text, ContainsRegex("free in carriers +7.1 MiB"));
     EXPECT_THAT(text, HasSubstr("alpha"));
+    EXPECT_THAT(text, ContainsRegex("Largest of 1 kind of processes \\(processes --group-by\\)\n"
+                                    "  INITIAL CALL +PROCESSES +MEMORY\n"
+                                    "  demo:start/1 +1 +9.9 KiB\n"));
+    // The dump has no tables.
+    EXPECT_THAT(text, Not(HasSubstr("ETS table")));
+    EXPECT_THAT(text, Not(HasSubstr("binaries by size")));
     EXPECT_THAT(out({"memory", "memory.beamdump", "--json"}), HasSubstr("\"unexplained_bytes\""));
 }
 
