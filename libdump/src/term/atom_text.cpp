@@ -96,6 +96,38 @@ std::string quoted_atom(std::string_view name) {
     return out;
 }
 
+std::string unquoted_atom(std::string_view text) {
+    if (text.size() < 2 || !text.starts_with('\'') || !text.ends_with('\'')) {
+        return std::string(text);
+    }
+    text = text.substr(1, text.size() - 2);
+    std::string name;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '\\' || i + 1 == text.size()) {
+            name.push_back(text[i]);
+            continue;
+        }
+        unsigned octal = 0;
+        std::size_t digits = 0;
+        while (digits < 3 && byte_at(text, i + 1 + digits) - '0' < 8U) {
+            octal = octal * 8 + (byte_at(text, i + 1 + digits++) - '0');
+        }
+        const auto* escape =
+            std::ranges::find(kEscapes, text[i + 1], &std::pair<char, char>::second);
+        if (digits == 3 && octal < 0x100) {
+            // From 0x80 on two bytes of UTF-8.
+            if (octal >= 0x80) {
+                name.push_back('\xC2');
+            }
+            name.push_back(static_cast<char>(octal));
+        } else {
+            name.push_back(escape != kEscapes.end() ? escape->first : text[i + 1]);
+        }
+        i += digits == 3 ? 3 : 1;
+    }
+    return name;
+}
+
 AtomTexts::AtomTexts(TermContext& context) : context_(&context), entries_(kEntries) {}
 
 const AtomTexts::Entry& AtomTexts::at(std::uint64_t index) {

@@ -38,5 +38,14 @@ TEST(AtomTexts, KeepsAtomsApartThatShareASlot) {
     EXPECT_FALSE(atoms.at(std::uint64_t{1} << 57U).known);
 }
 
+TEST(AtomText, UnquotedIsTheNameAgain) {
+    for (const std::string name :
+         {"abc", "", "it's", "a\\b", "\n\t\x01z", "Ärger", "\xC2\x85", "日本", "a b", "\x7F"}) {
+        EXPECT_EQ(unquoted_atom(quoted_atom(name)), name);
+    }
+    EXPECT_EQ(unquoted_atom("'"), "'");
+    EXPECT_EQ(unquoted_atom("'\\'"), "\\");
+}
+
 }  // namespace
 }  // namespace beamdump::testing

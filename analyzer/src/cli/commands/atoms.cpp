@@ -39,7 +39,9 @@ class AtomsCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, no_heaps()));
+        auto choice = no_heaps();
+        choice.other_sections = true;
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         ASSIGN_OR_RETURN(const auto report, query::atom_report(*dump, dump_, options_));
         const auto render = answer_.json ? render::atoms_json : render::atoms_text;
         render(fitted(invocation.out(), answer_), report, options_.list);

@@ -39,8 +39,9 @@ class ModulesCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        ASSIGN_OR_RETURN(auto dump,
-                         invocation.open(dump_, options_.users ? all_heaps() : no_heaps()));
+        auto choice = options_.users ? all_heaps() : no_heaps();
+        choice.other_sections = true;
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         ReadingProgress progress(invocation, "reading stacks");
         options_.progress = progress.callback();
         auto report = query::module_report(*dump, dump_, options_);

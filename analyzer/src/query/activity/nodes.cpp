@@ -6,6 +6,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/owner_id.h>
+#include <libdump/term/atom_text.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -147,13 +148,6 @@ Result<void> visit_entries(Dump& dump,
     return {};
 }
 
-/// As node_name(), of a crash dump.
-std::string unquoted(std::string_view name) {
-    const bool quoted =
-        name.size() > 1 && name.starts_with('\'') && name.ends_with('\'') && !name.contains('\\');
-    return std::string(quoted ? name.substr(1, name.size() - 2) : name);
-}
-
 /// Sections of other nodes (dist.c, info_dist_entry(), OTP 25 to 29).
 Result<void> nodes_of_crash_dump(Dump& dump, const std::string& file,
                                  const std::function<void(Row)>& add) {
@@ -169,7 +163,7 @@ Result<void> nodes_of_crash_dump(Dump& dump, const std::string& file,
     };
     const auto line = [&](const SectionLine& read) {
         if (read.name && *read.name == "Name") {
-            row[Node::kNode] = unquoted(read.value);
+            row[Node::kNode] = unquoted_atom(read.value);
         } else if (read.name && *read.name == "Controller") {
             row[Node::kController] = std::string(read.value);
         }

@@ -1,6 +1,7 @@
 #include "query/tables/atoms.h"
 
 #include "query/node/choice.h"
+#include "query/tables/atom_sections.h"
 #include "query/tables/first_items.h"
 
 #include <libdump/base/decimal.h>
@@ -143,24 +144,34 @@ Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsO
         options.limit,
         [sort](const AtomLine& a, const AtomLine& b) { return atom_before(sort, a, b); });
     AtomGroups groups;
-    RETURN_IF_ERROR(
-        dump.atoms().visit_newest_first([&](std::uint32_t index, const std::string& text) {
-            ++report.named;
-            report.text_bytes += text.size();
-            if (!contains_all(text, options.filters)) {
-                return;
-            }
-            ++report.matching;
-            if (options.list) {
-                first.add({index, quoted_atom(text), text.size()});
-            } else {
-                groups.add(index, text, report);
-            }
-        }));
-    if (report.in_order) {
+    const auto visit = [&](std::uint32_t index, const std::string& text) {
+        ++report.named;
+        report.text_bytes += text.size();
+        if (!contains_all(text, options.filters)) {
+            return;
+        }
+        ++report.matching;
+        if (options.list) {
+            first.add({index, quoted_atom(text), text.size()});
+        } else {
+            groups.add(index, text, report);
+        }
+    };
+    const auto& totals = dump.trailer().totals();
+    if (is_of_crash_dump(dump)) {
+        ASSIGN_OR_RETURN(const auto sections,
+                         visit_atom_sections(dump, file, totals.atoms(), visit));
+        report.limit = sections.limit;
+        report.in_order = sections.atoms != 0 && sections.atoms <= totals.atoms();
+        if (totals.has_atoms()) {
+            report.count = totals.atoms();
+        }
+    }
+    if (report.named == 0) {
+        RETURN_IF_ERROR(dump.atoms().visit_newest_first(visit));
+    }
+    if (!is_of_crash_dump(dump)) {
         report.count = report.named;
-    } else if (const auto& totals = dump.trailer().totals(); totals.has_atoms()) {
-        report.count = totals.atoms();
     }
     if (options.list) {
         report.atoms = first.take();

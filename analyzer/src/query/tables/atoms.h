@@ -49,7 +49,8 @@ struct AtomReport {
     bool limit_is_default = false;
     std::uint64_t named = 0;       ///< atoms whose text is in the dump
     std::uint64_t text_bytes = 0;  ///< of these
-    /// Atoms are numbered as they were created; a crash dump's are not.
+    /// Atoms are numbered as they were created; those of a crash dump without section `=atoms` are
+    /// not.
     bool in_order = true;
     std::uint64_t matching = 0;
     std::uint64_t groups = 0;     ///< of the atoms that match

@@ -3,6 +3,7 @@
 #include "query/node/choice.h"
 #include "query/tables/applications.h"
 #include "query/tables/first_items.h"
+#include "query/tables/module_sections.h"
 #include "query/tables/module_version.h"
 
 #include <libdump/base/return_if_error.h>
@@ -153,12 +154,40 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
                                    const ModulesOptions& options) {
     ModuleReport report;
     report.dump = dump_facts(dump, file);
-    report.of_crash_dump = is_of_crash_dump(dump);
+    const bool of_crash_dump = is_of_crash_dump(dump);
     report.code_bytes = report.literal_bytes = 0;
     FirstItems<ModuleLine, std::function<bool(const ModuleLine&, const ModuleLine&)>> first(
         options.limit, [sort = options.sort](const ModuleLine& a, const ModuleLine& b) {
             return module_before(sort, a, b);
         });
+    const auto add = [&](ModuleLine line) {
+        if (contains_all(line.name, options.filters)) {
+            ++report.matching;
+            add_to(report.code_bytes, line.code_bytes);
+            add_to(report.literal_bytes, line.literal_bytes);
+            first.add(std::move(line));
+            return true;
+        }
+        return false;
+    };
+    const auto versions = ModuleVersions::open(dump);
+    if (of_crash_dump) {
+        ASSIGN_OR_RETURN(auto lines,
+                         modules_of_sections(dump, file, versions ? versions->get() : nullptr));
+        for (ModuleLine& line : lines) {
+            const bool is_old = line.instance == "old";
+            ++report.total;
+            *report.old += is_old ? 1 : 0;
+            if (is_old || !options.old) {
+                add(std::move(line));
+            }
+        }
+        report.named_only = lines.empty();
+        if (!report.named_only) {
+            report.modules = first.take();
+            return report;
+        }
+    }
     ASSIGN_OR_RETURN(const auto* instances, dump.code().instances());
     // Of several records of one instance the last is valid.
     std::map<std::pair<std::uint64_t, records::ModuleInstance>, const CodeIndex::Instance*> valid;
@@ -168,15 +197,13 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
     }
     ModuleApplications applications;
     // The text of a crash dump has no rows of tables.
-    if (options.applications && !report.of_crash_dump) {
+    if (options.applications && !of_crash_dump) {
         if (auto found = module_applications(dump)) {
             applications = std::move(*found);
         } else if (found.error().code != ErrorCode::kNotFound) {
             report.no_applications = std::move(found.error());
         }
     }
-    // A crash dump has no attributes.
-    const auto versions = ModuleVersions::open(dump);
     std::map<std::uint64_t, OldCode> old_code;
     for (const auto& [key, instance] : valid) {
         const bool is_old = instance->instance == records::MODULE_INSTANCE_OLD;
@@ -192,18 +219,11 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         }
         ModuleLine line =
             line_of(dump, *module, versions ? versions->get() : nullptr, applications);
-        if (!contains_all(line.name, options.filters)) {
-            continue;
-        }
-        if (is_old) {
+        if (add(std::move(line)) && is_old) {
             old_code[instance->code_start] = {instance->code_start, instance->code_end, 0, {}};
         }
-        ++report.matching;
-        add_to(report.code_bytes, line.code_bytes);
-        add_to(report.literal_bytes, line.literal_bytes);
-        first.add(std::move(line));
     }
-    if (report.of_crash_dump) {
+    if (report.named_only) {
         report.old.reset();
         report.code_bytes.reset();
         report.literal_bytes.reset();
@@ -212,7 +232,7 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
     if (options.users) {
         ASSIGN_OR_RETURN(report.read, find_users(dump, options, old_code));
         for (ModuleLine& line : report.modules) {
-            if (const auto code = old_code.find(line.code_start);
+            if (const auto code = old_code.find(line.code_start.value_or(0));
                 code != old_code.end() && line.instance == "old") {
                 line.user_count = code->second.count;
                 line.users = code->second.pids;

@@ -34,8 +34,8 @@ struct ModulesOptions {
 /// A loaded instance of a module.
 struct ModuleLine {
     std::string name;
-    std::optional<std::string> instance;  ///< current, old, on_load
-    std::uint64_t code_start = 0;
+    std::optional<std::string> instance;         ///< current, old, on_load
+    std::optional<std::uint64_t> code_start;     ///< a crash dump's sections do not tell it
     std::optional<std::uint64_t> code_bytes;     ///< as the VM counts it
     std::optional<std::uint64_t> literal_bytes;  ///< of its literal area
     std::optional<std::uint64_t> functions;
@@ -57,9 +57,10 @@ struct ModuleReport {
     DumpFacts dump;
     std::uint64_t total = 0;
     std::uint64_t matching = 0;
-    /// Old instances; a crash dump does not tell.
+    /// Old instances; nothing where `named_only`.
     std::optional<std::uint64_t> old = 0;
-    bool of_crash_dump = false;  ///< only the modules that its processes name
+    /// A crash dump without sections of modules: only those that its processes name.
+    bool named_only = false;
     /// Sums over the instances that match; nothing where one of them is not known.
     std::optional<std::uint64_t> code_bytes;
     std::optional<std::uint64_t> literal_bytes;

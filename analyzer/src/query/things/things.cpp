@@ -196,14 +196,15 @@ class Things {
         ASSIGN_OR_RETURN(const auto answer, atom_report(dump_, file_, atoms));
         RETURN_IF_ERROR(begin(atom_group_kind(), answer.groups));
         for (const auto& group : answer.largest_groups) {
-            RETURN_IF_ERROR(visitor_.thing(atom_group_kind(),
-                                           {cell(group.name), cell(group.count), cell(group.bytes),
-                                            cell(group.newest), atom_number(group.newest_index)}));
+            RETURN_IF_ERROR(visitor_.thing(
+                atom_group_kind(),
+                {cell(group.name), cell(group.count), cell(group.bytes), cell(group.newest),
+                 answer.in_order ? cell(std::uint64_t{group.newest_index}) : Cell()}));
         }
         return {};
     }
 
-    /// A crash dump's atoms are numbered as they are read.
+    /// Of a crash dump, in the order in which they were read.
     [[nodiscard]] Cell atom_number(std::uint32_t index) const {
         return is_of_crash_dump(dump_) ? Cell() : cell(std::uint64_t{index});
     }
@@ -222,7 +223,8 @@ class Things {
         for (const auto& line : answer->modules) {
             RETURN_IF_ERROR(visitor_.thing(
                 module_kind(),
-                {cell(line.name), cell(line.instance), cell(fmt::format("{:#x}", line.code_start)),
+                {cell(line.name), cell(line.instance),
+                 line.code_start ? cell(fmt::format("{:#x}", *line.code_start)) : Cell(),
                  cell(line.code_bytes), cell(line.literal_bytes), cell(line.functions),
                  cell(line.md5), cell(line.version), cell(line.application),
                  cell(line.application_version)}));

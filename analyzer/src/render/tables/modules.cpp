@@ -61,8 +61,8 @@ void modules_text(Output& output, const query::ModuleReport& report) {
         head +=
             fmt::format(", literals {}", marks("literal_bytes", bytes_text(*report.literal_bytes)));
     }
-    if (report.of_crash_dump) {
-        head += "; only those that processes name: sections DUMP mod shows all";
+    if (report.named_only) {
+        head += "; only those that processes name";
     }
     output.print("{}\n\n", head);
     if (report.matching == 0) {
@@ -110,7 +110,9 @@ void modules_json(Output& output, const query::ModuleReport& report) {
     write_objects(json, "modules", report.modules, [&json](const query::ModuleLine& line) {
         json.member("name", line.name);
         json.member("instance", line.instance);
-        json.hex_member("code_start", line.code_start);
+        if (line.code_start) {
+            json.hex_member("code_start", *line.code_start);
+        }
         json.member("code_bytes", line.code_bytes);
         json.member("literal_bytes", line.literal_bytes);
         json.member("functions", line.functions);

@@ -15,6 +15,9 @@ namespace beamdump {
 /// characters in octal; everything else as the UTF-8 it is. `name` need not be valid UTF-8.
 std::string quoted_atom(std::string_view name);
 
+/// The name of an atom that was printed so; another text is its own name.
+std::string unquoted_atom(std::string_view text);
+
 /// Atoms as printed, with a bounded set of recent ones kept.
 class AtomTexts {
   public:
