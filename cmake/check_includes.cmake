@@ -33,6 +33,10 @@ foreach(half include/libdump src)
   check(libdump/${half}/read   "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/read/)
   check(libdump/${half}/term   "libdump/" libdump/base/ libdump/format/ libdump/term/)
   check(libdump/${half}/heap   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/heap/)
+  check(libdump/${half}/redact "libdump/" libdump/base/ libdump/format/ libdump/term/
+        libdump/write/ libdump/redact/)
+  check(libdump/${half}/rewrite "libdump/" libdump/base/ libdump/format/ libdump/write/
+        libdump/read/ libdump/redact/ libdump/rewrite/)
   check(libdump/${half}/crash/text   "libdump/" libdump/base/ libdump/format/ libdump/crash/text/)
   check(libdump/${half}/crash/import "libdump/" libdump/base/ libdump/format/ libdump/write/
         libdump/term/ libdump/crash/text/ libdump/crash/import/)
@@ -45,8 +49,8 @@ foreach(half include/libdump src)
 endforeach()
 
 # A room's private headers are "ROOM/NAME.h" below src/, and nobody else's.
-set(folders "(base|format|coding|write|read|term|heap|crash|model)/")
-foreach(room base format coding write read term heap model)
+set(folders "(base|format|coding|write|read|term|redact|rewrite|heap|crash|model)/")
+foreach(room base format coding write read term redact rewrite heap model)
   check(libdump/src/${room} "${folders}" ${room}/)
 endforeach()
 
@@ -70,10 +74,11 @@ check(libdump/src/crash/export/terms    "crash/" crash/export/terms/)
 check(libdump/src/crash/export/sections "crash/" crash/export/terms/ crash/export/sections/)
 
 # The programs: the writer never reads dumps, the analyzer never writes them, but for those that
-# `crash` makes of crash dumps.
-check(writer   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/write/)
+# `crash` makes of crash dumps, and those that `rewrite` makes of others.
+check(writer   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/write/
+      libdump/redact/)
 check(analyzer "libdump/" libdump/base/ libdump/format/ libdump/read/ libdump/term/ libdump/heap/
-      libdump/model/ libdump/crash/)
+      libdump/model/ libdump/crash/ libdump/redact/ libdump/rewrite/)
 check(layout   "libdump/" libdump/base/)
 check(manual   "libdump/" libdump/base/)
 

@@ -32,7 +32,8 @@ namespace beamdump::cli {
     COMMAND(report)                \
     COMMAND(export)                \
     COMMAND(crash_dump)            \
-    COMMAND(convert)
+    COMMAND(convert)               \
+    COMMAND(redact)
 
 #define BEAMDUMP_DECLARE(name) std::unique_ptr<Command> name##_command();
 BEAMDUMP_COMMANDS(BEAMDUMP_DECLARE)

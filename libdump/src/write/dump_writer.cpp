@@ -74,7 +74,10 @@ Result<void> check(const DumpWriterOptions& options) {
 class DumpWriter::Impl {
   public:
     Impl(std::unique_ptr<ByteSink> sink, const DumpWriterOptions& options)
-        : sink_(std::move(sink)), frame_bytes_(options.frame_bytes), dump_id_(random_id()) {}
+        : sink_(std::move(sink)),
+          filter_(options.filter),
+          frame_bytes_(options.frame_bytes),
+          dump_id_(random_id()) {}
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
     ~Impl();
@@ -82,6 +85,7 @@ class DumpWriter::Impl {
     Result<void> start(const DumpWriterOptions& options);
     Result<std::uint64_t> append(RecordKind kind, const google::protobuf::MessageLite& message);
     Result<Placement> append_region(format::RegionHeader header, const Fill& fill);
+    Result<void> append_frame(std::span<const std::byte> content);
     Result<DumpWriterStats> finish(const records::Trailer& trailer);
     [[nodiscard]] DumpWriterStats stats() const;
     [[nodiscard]] std::chrono::nanoseconds waiting() const { return pool_->waiting(); }
@@ -99,6 +103,7 @@ class DumpWriter::Impl {
     Result<void> ensure_frame();
     Result<void> ensure_room(std::uint64_t payload_bytes);
     void close_frame();
+    Result<void> filter(RecordKind kind, std::span<std::byte> payload);
     Result<std::uint64_t> put(RecordKind kind, const google::protobuf::MessageLite& message,
                               std::size_t payload_bytes);
     Result<Piece> put_piece(const format::RegionHeader& header, std::uint64_t unit_bytes,
@@ -109,6 +114,7 @@ class DumpWriter::Impl {
     Result<void> write_end(std::uint64_t trailer_offset);
 
     std::unique_ptr<ByteSink> sink_;
+    std::shared_ptr<RecordFilter> filter_;
     std::uint32_t frame_bytes_;
     std::uint64_t dump_id_;
     SeekTableBuilder table_;
@@ -186,12 +192,18 @@ void DumpWriter::Impl::close_frame() {
     pool_->submit(*frame);
 }
 
+/// After an error nothing can be appended: what the filter did not see must not be written.
+Result<void> DumpWriter::Impl::filter(RecordKind kind, std::span<std::byte> payload) {
+    return filter_ == nullptr ? Result<void>() : keep(filter_->record(kind, payload));
+}
+
 Result<std::uint64_t> DumpWriter::Impl::put(RecordKind kind,
                                             const google::protobuf::MessageLite& message,
                                             std::size_t payload_bytes) {
     const std::uint64_t offset = builder_.next_offset();
     const auto payload = builder_.open(payload_bytes);
     message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(payload.data()));
+    RETURN_IF_ERROR(filter(kind, payload));
     builder_.close(kind, payload_bytes);
     return offset;
 }
@@ -230,6 +242,8 @@ Result<DumpWriter::Impl::Piece> DumpWriter::Impl::put_piece(const format::Region
         format::RegionHeader written = header;
         written.count = units;
         store(payload, 0, written);
+        RETURN_IF_ERROR(
+            filter(RecordKind::kRegion, payload.first(sizeof(header) + units * unit_bytes)));
         builder_.close(RecordKind::kRegion, sizeof(header) + units * unit_bytes);
     }
     return piece;
@@ -282,6 +296,34 @@ Result<DumpWriter::Placement> DumpWriter::Impl::append_region(format::RegionHead
     return Placement{.offset = piece.offset, .here = piece.units, .striped = false};
 }
 
+Result<void> DumpWriter::Impl::append_frame(std::span<const std::byte> content) {
+    RETURN_IF_ERROR(usable());
+    if (content.size() < format::kFrameStartBytes || content.size() > frame_bytes_) {
+        return fail(ErrorCode::kCorrupt, fmt::format("a frame of {} bytes in a dump with frames of "
+                                                     "{} at most",
+                                                     content.size(), frame_bytes_));
+    }
+    if (builder_.active() && !builder_.empty()) {
+        close_frame();
+    }
+    RETURN_IF_ERROR(keep(ensure_frame()));
+    for (auto rest = content.subspan(format::kFrameStartBytes); !rest.empty();) {
+        const auto header = load<format::RecordHeader>(rest);
+        const auto bytes = header ? padded_record_bytes(header->payload_bytes) : 0;
+        if (!header || bytes > rest.size()) {
+            return fail(ErrorCode::kCorrupt, "a record of a frame reaches beyond the frame's end");
+        }
+        const auto payload = builder_.open(header->payload_bytes);
+        std::ranges::copy(rest.subspan(sizeof(*header), payload.size()), payload.begin());
+        const auto kind = static_cast<RecordKind>(header->kind);
+        RETURN_IF_ERROR(filter(kind, payload));
+        builder_.close(kind, payload.size());
+        rest = rest.subspan(bytes);
+    }
+    close_frame();
+    return {};
+}
+
 /// The only record that may be larger than a frame: it gets its own frame, as large as needed.
 Result<std::uint64_t> DumpWriter::Impl::put_trailer(const records::Trailer& trailer) {
     const std::size_t payload_bytes = trailer.ByteSizeLong();
@@ -303,8 +345,10 @@ Result<std::uint64_t> DumpWriter::Impl::put_trailer(const records::Trailer& trai
         }
         builder_.begin(*buffer, frames_, flat_bytes_);
     }
-    const auto offset = put(RecordKind::kTrailer, trailer, payload_bytes);
-    close_frame();
+    auto offset = put(RecordKind::kTrailer, trailer, payload_bytes);
+    if (offset) {
+        close_frame();
+    }
     return offset;
 }
 
@@ -366,6 +410,10 @@ std::size_t DumpWriter::max_record_bytes() const {
 Result<DumpWriter::Placement> DumpWriter::append_region(format::RegionHeader header,
                                                         const Fill& fill) {
     return impl_->append_region(header, fill);
+}
+
+Result<void> DumpWriter::append_frame(std::span<const std::byte> content) {
+    return impl_->append_frame(content);
 }
 
 Result<DumpWriterStats> DumpWriter::finish(const records::Trailer& trailer) {

@@ -3,6 +3,7 @@
 #include "beam/locate/locate.h"
 #include "target/stop/stop_tracker.h"
 
+#include <libdump/redact/redactor.h>
 #include <libdump/write/dump_writer.h>
 
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,6 +67,8 @@ struct CaptureOptions {
     /// A layout file to use whatever the release, or a folder of them to use instead of the
     /// built-in ones.
     std::optional<std::filesystem::path> layout;
+    /// Hides the values; also the filter of the DumpWriter. Null: nothing is hidden.
+    std::shared_ptr<redact::Redactor> redactor;
     /// As if the executable had no symbols and no debug file.
     bool no_symbols = false;
     /// Notified of every stop of the node. Non-owning; null: the capture's own.

@@ -5,6 +5,7 @@
 #include "capture/activity/schedulers.h"
 #include "capture/activity/timers.h"
 #include "capture/memory_capture.h"
+#include "capture/redaction.h"
 #include "capture/tables/persistent_capture.h"
 #include "target/process/clock.h"
 
@@ -77,6 +78,7 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
         new Session(options, std::move(vm), std::move(choice), std::move(writer), listener,
                     cancelled, static_cast<format::TermScheme>(scheme), std::move(yield_state)));
     auto& self = *session;
+    note_memory(*self.vm_, options.redactor.get());
     RETURN_IF_ERROR(self.node_.capture_record(
         options, doubts, target::clock_ns(CLOCK_REALTIME) / 1000, self.started_ns_));
     if (auto said = doubts.sentence(self.vm_->facts().otp_release, self.vm_->layout())) {
@@ -129,6 +131,7 @@ bool Session::used_up() const {
 }
 
 Result<void> Session::epoch(records::MemorySourceKind source) {
+    note_memory(*vm_, options_.redactor.get());
     return node_.epoch(++epoch_, source);
 }
 
@@ -151,6 +154,7 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const beam::M
     RETURN_IF_ERROR(cookies_.find(*vm_, *code, moving));
     RETURN_IF_ERROR(epoch(source));
     RETURN_IF_ERROR(node_.node(code->modules()));
+    RETURN_IF_ERROR(note_code(*vm_, code->modules(), options_.redactor.get()));
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [this] { return node_.atoms(); }));
     RETURN_IF_ERROR(node_.modules(code->modules()));
     RETURN_IF_ERROR(beam::read_steadily(moving, *vm_, [this] { return node_.tables(); }));
@@ -192,7 +196,9 @@ Result<void> Session::node_growth() {
     RETURN_IF_ERROR(cookies_.find(*vm_, processes_->capture.code(), always));
     return beam::read_steadily(always, *vm_, [this]() -> Result<void> {
         RETURN_IF_ERROR(vm_->refresh());
+        note_memory(*vm_, options_.redactor.get());
         ASSIGN_OR_RETURN(auto modules, beam::read_modules(*vm_));
+        RETURN_IF_ERROR(note_code(*vm_, modules, options_.redactor.get()));
         RETURN_IF_ERROR(node_.atoms());
         RETURN_IF_ERROR(node_.modules(modules));
         RETURN_IF_ERROR(node_.tables());
@@ -287,6 +293,9 @@ Result<void> Session::totals() {
     }
     if (capture.unrecognised() != 0) {
         warn(fmt::format("{} slots of the process table hold no process", capture.unrecognised()));
+    }
+    if (options_.redactor != nullptr) {
+        trailer_.set_redaction_unread_words(options_.redactor->unread_words());
     }
     return index_.finish(trailer_);
 }

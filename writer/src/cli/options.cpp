@@ -43,6 +43,7 @@ struct RawOptions {
     std::optional<std::uint32_t> top;
     std::string by = "memory";
     std::string ets;
+    std::string redact;
     Options options;
 };
 
@@ -156,6 +157,10 @@ void declare(CLI::App& app, RawOptions& raw) {
                    "Bytes to keep of each reference-counted binary,\nor all")
         ->capture_default_str()
         ->type_name("N|all");
+    app.add_option("--redact", raw.redact,
+                   "Hide values before they are written: structure (no\nvalues), text (binaries "
+                   "and strings), or a JSON file\nwith a policy; sizes and shapes remain")
+        ->type_name("POLICY");
     app.add_option("--level", raw.options.writer.level, "zstd compression level, 1 to 19")
         ->capture_default_str()
         ->type_name("N")
@@ -337,6 +342,11 @@ Result<Options> checked(RawOptions raw) {
     }
     if (!raw.layout.empty()) {
         options.capture.layout = raw.layout;
+    }
+    if (!raw.redact.empty()) {
+        ASSIGN_OR_RETURN(const auto policy, redact::read_policy(raw.redact));
+        ASSIGN_OR_RETURN(options.capture.redactor, redact::Redactor::create(policy));
+        options.writer.filter = options.capture.redactor;
     }
     set_output(raw, options);
     return options;

@@ -3,6 +3,7 @@
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>
+#include <libdump/write/record_filter.h>
 
 #include <records.pb.h>
 
@@ -20,6 +21,7 @@ struct DumpWriterOptions {
     unsigned threads = 2;  ///< compression threads, at least 1
     std::uint32_t frame_bytes = format::kDefaultFrameBytes;
     unsigned buffers = 0;  ///< frames in flight; 0: threads * 2 + 2
+    std::shared_ptr<RecordFilter> filter;  ///< changes records before they are compressed; may be null
 };
 
 struct DumpWriterStats {
@@ -67,6 +69,11 @@ class DumpWriter {
     /// is striped. header.first and header.count are set here. An error of `fill` is passed on and
     /// leaves the stream well-formed (what was filled before it stays).
     Result<Placement> append_region(format::RegionHeader header, const Fill& fill);
+
+    /// Appends a whole frame of another dump with the same frame_bytes: its decompressed content,
+    /// from its FrameStart on, which is written anew. The records keep their flat offsets if all
+    /// frames are appended in their order. kCorrupt if records do not fill the content.
+    Result<void> append_frame(std::span<const std::byte> content);
 
     /// Closes the stream: appends the trailer, then tail and seek table, and commits the sink.
     Result<DumpWriterStats> finish(const records::Trailer& trailer);

@@ -1,0 +1,75 @@
+#include "cli/command_table.h"
+#include "cli/output_file.h"
+#include "cli/progress.h"
+#include "cli/shared_options.h"
+#include "input/opened_dump.h"
+
+#include <libdump/base/amount_text.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/rewrite/redact_dump.h>
+
+#include <fmt/format.h>
+
+namespace beamdump::cli {
+
+namespace {
+
+class RedactCommand final : public Command {
+  public:
+    [[nodiscard]] Description description() const override {
+        return {"redact", "Write a dump without the values in it: sizes and shapes remain",
+                "redact node.beamdump -o shared.beamdump"};
+    }
+
+    void add_options(CLI::App& app) override {
+        app.add_option("DUMP", dump_, "The dump, whole")->required();
+        app.add_option("--policy", policy_,
+                       "structure: no values;\ntext: binaries and strings are hidden, numbers and "
+                       "atoms remain;\nor a JSON file")
+            ->capture_default_str()
+            ->type_name("POLICY");
+        add_output(app, output_, "The dump to write")->required();
+    }
+
+    Result<Outcome> run(Invocation& invocation) override {
+        ASSIGN_OR_RETURN(const auto policy, redact::read_policy(policy_));
+        if (input::is_crash_dump(dump_)) {
+            return fail(ErrorCode::kUnsupported,
+                        fmt::format("{} is a crash dump: only dumps of beamdump-capture can be "
+                                    "redacted",
+                                    dump_));
+        }
+        ASSIGN_OR_RETURN(auto sink, open_sink(output_, invocation.out()));
+        ProgressLine line(invocation.err());
+        RedactOptions options;
+        options.tool_version = BEAMDUMP_VERSION;
+        options.on_progress = [&line](std::uint64_t done, std::uint64_t total) {
+            line.update("redacting", done, total);
+        };
+        const auto redacted = redact_dump(dump_, std::move(sink), policy, options);
+        line.clear();
+        if (!redacted) {
+            auto error = redacted.error();
+            error.message.insert(0, dump_ + ": ");
+            return std::unexpected(with_partial(std::move(error), output_.path));
+        }
+        if (redacted->unread_words != 0) {
+            invocation.report(counted(redacted->unread_words, "word") +
+                              " could not be read as the node's and are overwritten");
+        }
+        return Outcome{};
+    }
+
+  private:
+    std::string dump_;
+    std::string policy_ = "structure";
+    OutputChoice output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> redact_command() {
+    return std::make_unique<RedactCommand>();
+}
+
+}  // namespace beamdump::cli

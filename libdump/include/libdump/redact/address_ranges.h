@@ -1,0 +1,35 @@
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+
+namespace beamdump::redact {
+
+/// Where the node's memory is, in steps of 4 GiB. A word that points elsewhere is no pointer: it
+/// may be text.
+class AddressRanges {
+  public:
+    /// Adds the addresses from `begin` up to `end`, and those up to 4 GiB around them, which may be
+    /// mapped while the node is read.
+    void add(std::uint64_t begin, std::uint64_t end) {
+        if (begin >= kEnd || begin >= end) {
+            return;
+        }
+        const auto first = begin >> kShift;
+        const auto last = (end < kEnd ? end - 1 : kEnd - 1) >> kShift;
+        for (auto step = first == 0 ? 0 : first - 1; step <= last + 1 && step < kSteps; ++step) {
+            steps_.set(step);
+        }
+    }
+    [[nodiscard]] bool has(std::uint64_t address) const {
+        return address < kEnd && steps_.test(address >> kShift);
+    }
+
+  private:
+    static constexpr unsigned kShift = 32;
+    static constexpr std::uint64_t kEnd = std::uint64_t{1} << 47U;  // of user space
+    static constexpr std::size_t kSteps = kEnd >> kShift;
+    std::bitset<kSteps> steps_;
+};
+
+}  // namespace beamdump::redact

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <libdump/base/error.h>
+#include <libdump/redact/address_ranges.h>
+#include <libdump/redact/policy.h>
+#include <libdump/write/record_filter.h>
+
+#include <records.pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace beamdump::redact {
+
+/// Hides the values in a dump's records, in place: every record keeps its size. What is hidden and
+/// what remains, by record kind and region kind, is in docs/redaction.md.
+///
+/// A record or a field that this version has no decision about is an error (kUnsupported), as are
+/// those of crash dumps. Memory: a bit for each atom, and 48 bytes for each page of literals.
+class Redactor final : public RecordFilter {
+  public:
+    /// kIo if the system has no random bytes.
+    static Result<std::unique_ptr<Redactor>> create(const Policy& policy);
+    ~Redactor() override;
+
+    /// Where the node's memory is. To be said before the first region: a word that points elsewhere
+    /// is overwritten.
+    void memory_at(std::uint64_t begin, std::uint64_t end);
+    /// An atom that names a module or a function. To be said before the atoms' texts.
+    void code_atom(std::uint32_t index);
+
+    Result<void> record(format::RecordKind kind, std::span<std::byte> payload) override;
+
+    /// Words of regions, other than the literals' free blocks, that were not what the VM puts
+    /// there, and were overwritten.
+    [[nodiscard]] std::uint64_t unread_words() const;
+
+    /// What the dump says of this redaction.
+    [[nodiscard]] records::Redaction said(bool afterwards) const;
+
+  private:
+    class Impl;
+    explicit Redactor(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace beamdump::redact

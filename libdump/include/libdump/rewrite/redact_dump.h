@@ -1,0 +1,40 @@
+#pragma once
+
+#include <libdump/base/byte_sink.h>
+#include <libdump/base/error.h>
+#include <libdump/redact/policy.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace beamdump {
+
+struct RedactedDump {
+    std::uint64_t file_bytes = 0;
+    /// Words that were not what the VM puts there, and were overwritten.
+    std::uint64_t unread_words = 0;
+};
+
+struct RedactOptions {
+    int level = 1;         ///< of zstd
+    unsigned threads = 2;  ///< that compress
+    std::string tool_version;
+    /// Told the bytes of the decompressed stream that are done, in each of two passes, and all of
+    /// both.
+    std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
+};
+
+/// Writes a dump to `sink` that has the records of the dump at `path`, of the same sizes and at the
+/// same places, without the values that the policy hides. Reads it twice, frame by frame: first
+/// which atoms name code and where the node's memory is. Memory: that of a reader and a
+/// DumpWriter, a bit for each atom, and 48 bytes for each page of literals.
+///
+/// kUnsupported for a dump of a crash dump, and for records and fields that are not known;
+/// kTruncated or kCorrupt for a dump that is not whole.
+Result<RedactedDump> redact_dump(const std::filesystem::path& path, std::unique_ptr<ByteSink> sink,
+                                 const redact::Policy& policy, const RedactOptions& options);
+
+}  // namespace beamdump

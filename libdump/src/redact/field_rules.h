@@ -1,0 +1,71 @@
+#pragma once
+
+#include <libdump/format/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace beamdump::redact {
+
+/// What is done with a field of a fact record. Every field has a rule, by its number: a field
+/// without one is an error, never passed on.
+enum class FieldRule : std::uint8_t {
+    kKeep,      ///< a number: an amount, an address, an index, an identity, an enumeration
+    kKeepText,  ///< bytes that the programs or the runtime made: names of releases, of structures
+    kSentence,  ///< of the programs: words with names or paths in them are hidden
+    kHide,      ///< bytes: each becomes an x
+    kTerm,      ///< words: a term each
+    kMessage,
+    kAtomTexts,  ///< bytes, each the text of an atom
+    kWords,      ///< of a PackedRegion
+    kExternal,   ///< bytes of a term in external format: becomes a binary of the same size
+    kRefuse,     ///< of a crash dump
+};
+
+struct MessageRules;
+
+/// The rule of the fields `first` to `last`, which all exist.
+struct FieldDecision {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    FieldRule rule = FieldRule::kKeep;
+    const MessageRules* message = nullptr;  ///< of kMessage
+};
+
+struct MessageRules {
+    std::string_view name;  ///< in the schema
+    std::span<const FieldDecision> fields;
+
+    [[nodiscard]] const FieldDecision* find(std::uint32_t number) const;
+};
+
+/// What is done with a record of a kind: docs/redaction.md has the table.
+enum class KindRule : std::uint8_t {
+    kFields,   ///< by its message's rules
+    kRegion,   ///< by the region's kind
+    kZero,     ///< its payload has no meaning
+    kRefuse,   ///< no dump that can be redacted has it
+};
+struct KindDecision {
+    KindRule rule = KindRule::kRefuse;
+    const MessageRules* message = nullptr;  ///< of kFields
+};
+
+/// kRefuse for a kind that this version does not know.
+KindDecision decision_of(format::RecordKind kind);
+
+namespace rules {
+// By schemas' files.
+extern const MessageRules kRegionRef, kRunDirectory, kProcess, kRelations, kPackedRegions, kMessages,
+    kProcessEnd, kBinaries, kBinaryIndexPage, kMfa, kCrashTextCounts;
+extern const MessageRules kModule, kFunctions, kLines, kExports, kFunEntries;
+extern const MessageRules kEtsTables, kEtsRows, kPersistentTerms;
+extern const MessageRules kPorts, kSchedulers, kTimers, kDistributionEntries;
+extern const MessageRules kAllocators, kSystemMemory;
+extern const MessageRules kCapture, kEpoch, kNode, kAtoms, kNodeEntries, kCatches, kCodePoints,
+    kProcessColumn, kModuleIndexPage, kTrailer;
+}  // namespace rules
+
+}  // namespace beamdump::redact

@@ -1,0 +1,318 @@
+#include <libdump/base/bytes.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/read/dump_reader.h>
+#include <libdump/redact/redactor.h>
+#include <libdump/rewrite/redact_dump.h>
+#include <libdump/write/dump_writer.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace beamdump {
+namespace {
+
+using format::RecordHeader;
+using format::RecordKind;
+
+/// The decompressed frames of a dump, from its first to its last.
+class Frames {
+  public:
+    explicit Frames(DumpReader& reader) : reader_(reader) {}
+
+    /// The next frame's content, valid until the next call; nothing at the end of the stream.
+    Result<std::optional<std::span<std::byte>>> next() {
+        if (offset_ >= reader_.flat_bytes()) {
+            return std::nullopt;
+        }
+        std::array<std::byte, format::kFrameStartBytes> head{};
+        RETURN_IF_ERROR(reader_.read(offset_, head));
+        const auto start = load_known<format::FrameStart>(head, sizeof(RecordHeader));
+        if (start.flat_offset != offset_ || start.content_bytes < head.size() ||
+            start.content_bytes > format::kMaxFrameBytes) {
+            return fail(ErrorCode::kCorrupt,
+                        fmt::format("no frame begins at {} of the dump's stream", offset_));
+        }
+        content_.resize(start.content_bytes);
+        RETURN_IF_ERROR(reader_.read(offset_, content_));
+        offset_ += content_.size();
+        return std::span(content_);
+    }
+    [[nodiscard]] std::uint64_t offset() const { return offset_; }
+
+  private:
+    DumpReader& reader_;
+    std::uint64_t offset_ = 0;
+    std::vector<std::byte> content_;
+};
+
+struct Record {
+    RecordKind kind = RecordKind::kPadding;
+    std::size_t at = 0;  ///< of its header in the frame
+    std::span<std::byte> payload;
+};
+
+/// Calls `visit` for each record of a frame until it returns false.
+template <typename Visit>
+Result<void> each_record(std::span<std::byte> content, const Visit& visit) {
+    for (std::size_t at = 0; at < content.size();) {
+        const auto header = load<RecordHeader>(content, at);
+        const auto room = header ? content.size() - at - sizeof(RecordHeader) : 0;
+        if (!header || header->payload_bytes > room) {
+            return fail(ErrorCode::kCorrupt, "a record of a frame reaches beyond the frame's end");
+        }
+        const Record record{static_cast<RecordKind>(header->kind), at,
+                            content.subspan(at + sizeof(RecordHeader), header->payload_bytes)};
+        ASSIGN_OR_RETURN(const auto go_on, visit(record));
+        if (!go_on) {
+            return {};
+        }
+        at += (sizeof(RecordHeader) + header->payload_bytes + 7U) / 8U * 8U;
+    }
+    return {};
+}
+
+/// What has to be known before the first atom and the first word.
+class FirstPass {
+  public:
+    explicit FirstPass(redact::Redactor& redactor) : redactor_(redactor) {}
+
+    Result<bool> look_at(const Record& record) {
+        switch (record.kind) {
+            case RecordKind::kCapture:
+                return capture(record);
+            case RecordKind::kNode:
+                return node(record);
+            case RecordKind::kModule:
+                return module(record);
+            case RecordKind::kFunctions:
+                return functions(record);
+            case RecordKind::kCodePoints:
+                return code_points(record);
+            case RecordKind::kRegion:
+                return region(record);
+            case RecordKind::kPackedRegions:
+                return packed_regions(record);
+            case RecordKind::kMessages:
+                return messages(record);
+            case RecordKind::kBinaries:
+                return binaries(record);
+            default:
+                return true;
+        }
+    }
+
+  private:
+    template <typename Message>
+    static Result<Message> parsed(const Record& record) {
+        Message message;
+        const auto bytes = record.payload;
+        if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+            return fail(ErrorCode::kCorrupt,
+                        fmt::format("a record of kind {} of the dump is malformed",
+                                    static_cast<unsigned>(record.kind)));
+        }
+        return message;
+    }
+    void words_at(std::uint64_t address, std::uint64_t words) {
+        constexpr std::uint64_t kMaxWords = std::uint64_t{1} << 44U;
+        redactor_.memory_at(address, address + std::min(words, kMaxWords) * 8 + 1);
+    }
+    void packed(const records::PackedRegion& region) {
+        words_at(region.address(), region.total_words());
+    }
+
+    Result<bool> capture(const Record& record) {
+        ASSIGN_OR_RETURN(const auto capture, parsed<records::Capture>(record));
+        if (capture.mode() == records::CAPTURE_MODE_CRASH_DUMP) {
+            return fail(ErrorCode::kUnsupported,
+                        "it was made from a crash dump: such a dump cannot be redacted");
+        }
+        return true;
+    }
+    Result<bool> node(const Record& record) {
+        ASSIGN_OR_RETURN(const auto node, parsed<records::Node>(record));
+        words_at(node.literals_address(), node.literals_bytes() / 8);
+        words_at(node.this_node_address(), 1);
+        return true;
+    }
+    Result<bool> module(const Record& record) {
+        ASSIGN_OR_RETURN(const auto module, parsed<records::Module>(record));
+        redactor_.code_atom(module.name_atom());
+        redactor_.memory_at(module.code_start(), module.code_end());
+        return true;
+    }
+    Result<bool> functions(const Record& record) {
+        ASSIGN_OR_RETURN(const auto page, parsed<records::Functions>(record));
+        for (const auto atom : page.name_atom()) {
+            redactor_.code_atom(atom);
+        }
+        return true;
+    }
+    Result<bool> code_points(const Record& record) {
+        ASSIGN_OR_RETURN(const auto page, parsed<records::CodePoints>(record));
+        for (const auto& point : page.point()) {
+            words_at(point.address(), 1);
+        }
+        return true;
+    }
+    Result<bool> region(const Record& record) {
+        if (const auto header = load<format::RegionHeader>(record.payload)) {
+            words_at(header->address, header->total);
+        }
+        return true;
+    }
+    Result<bool> packed_regions(const Record& record) {
+        ASSIGN_OR_RETURN(const auto page, parsed<records::PackedRegions>(record));
+        for (const auto& region : page.region()) {
+            packed(region);
+        }
+        return true;
+    }
+    Result<bool> messages(const Record& record) {
+        ASSIGN_OR_RETURN(const auto page, parsed<records::Messages>(record));
+        for (const auto& entry : page.entry()) {
+            for (const auto& fragment : entry.fragment()) {
+                packed(fragment);
+            }
+        }
+        return true;
+    }
+    Result<bool> binaries(const Record& record) {
+        ASSIGN_OR_RETURN(const auto page, parsed<records::Binaries>(record));
+        for (const auto& binary : page.binary()) {
+            words_at(binary.address(), 1);
+            words_at(binary.data_address(), binary.size_bytes() / 8);
+        }
+        return true;
+    }
+
+    redact::Redactor& redactor_;
+};
+
+/// The Capture record with what it says of the redaction, in the room of the old one: the path of
+/// the executable and the host's name, which are hidden, make place for it; if they are too short,
+/// the layout's text does. What is left becomes a Padding record.
+Result<void> say_so(std::span<std::byte> content, const Record& record,
+                    const records::Redaction& redaction) {
+    records::Capture capture;
+    if (!capture.ParseFromArray(record.payload.data(), static_cast<int>(record.payload.size()))) {
+        return fail(ErrorCode::kCorrupt, "the dump's Capture record is malformed");
+    }
+    *capture.add_redaction() = redaction;
+    const auto room = (sizeof(RecordHeader) + record.payload.size() + 7U) / 8U * 8U;
+    const auto needed = [&] { return (sizeof(RecordHeader) + capture.ByteSizeLong() + 7U) / 8U * 8U; };
+    capture.clear_executable();
+    capture.clear_host_name();
+    if (needed() > room) {
+        capture.clear_layout_json();
+    }
+    if (needed() > room) {
+        return fail(ErrorCode::kUnsupported,
+                    "the dump's Capture record has no room to say that values are hidden");
+    }
+    const auto bytes = needed();
+    const auto place = content.subspan(record.at, room);
+    std::ranges::fill(place, std::byte{0});
+    const auto payload_bytes = static_cast<std::uint32_t>(capture.ByteSizeLong());
+    store(place, 0,
+          RecordHeader{.kind = static_cast<std::uint16_t>(RecordKind::kCapture),
+                       .payload_bytes = payload_bytes});
+    if (!capture.SerializeToArray(place.data() + sizeof(RecordHeader),
+                                  static_cast<int>(payload_bytes))) {
+        return fail(ErrorCode::kCorrupt, "the dump's Capture record cannot be written again");
+    }
+    if (bytes < room) {
+        store(place, bytes,
+              RecordHeader{.kind = static_cast<std::uint16_t>(RecordKind::kPadding),
+                           .payload_bytes =
+                               static_cast<std::uint32_t>(room - bytes - sizeof(RecordHeader))});
+    }
+    return {};
+}
+
+class SecondPass {
+  public:
+    SecondPass(DumpWriter& writer, const records::Redaction& redaction)
+        : writer_(writer), redaction_(redaction) {}
+
+    /// Appends a frame, up to the trailer, if it is in it.
+    Result<void> frame(std::span<std::byte> content) {
+        auto end = content.size();
+        RETURN_IF_ERROR(each_record(content, [&](const Record& record) -> Result<bool> {
+            if (record.kind == RecordKind::kTrailer) {
+                end = record.at;
+                return false;
+            }
+            if (record.kind == RecordKind::kCapture) {
+                // The records after it stay where they are.
+                RETURN_IF_ERROR(say_so(content, record, redaction_));
+                return false;
+            }
+            return true;
+        }));
+        return end == format::kFrameStartBytes ? Result<void>()
+                                               : writer_.append_frame(content.first(end));
+    }
+
+  private:
+    DumpWriter& writer_;
+    records::Redaction redaction_;
+};
+
+}  // namespace
+
+Result<RedactedDump> redact_dump(const std::filesystem::path& path, std::unique_ptr<ByteSink> sink,
+                                 const redact::Policy& policy, const RedactOptions& options) {
+    ASSIGN_OR_RETURN(auto reader, DumpReader::open(path));
+    if (const auto& damage = reader.damage()) {
+        return fail(ErrorCode::kTruncated,
+                    fmt::format("only a whole dump can be redacted: {}", damage->what));
+    }
+    ASSIGN_OR_RETURN(auto made, redact::Redactor::create(policy));
+    const std::shared_ptr<redact::Redactor> redactor = std::move(made);
+    const auto progress = [&](std::uint64_t done) {
+        if (options.on_progress) {
+            options.on_progress(done, 2 * reader.flat_bytes());
+        }
+    };
+    FirstPass first(*redactor);
+    for (Frames frames(reader);;) {
+        ASSIGN_OR_RETURN(const auto content, frames.next());
+        if (!content) {
+            break;
+        }
+        RETURN_IF_ERROR(each_record(*content, [&](const Record& record) { return first.look_at(record); }));
+        progress(frames.offset());
+    }
+    DumpWriterOptions writing;
+    writing.level = options.level;
+    writing.threads = options.threads;
+    writing.frame_bytes = reader.header().frame_bytes;
+    writing.filter = redactor;
+    ASSIGN_OR_RETURN(auto writer, DumpWriter::create(std::move(sink), writing));
+    auto redaction = redactor->said(true);
+    redaction.set_tool_version(options.tool_version);
+    SecondPass second(writer, redaction);
+    for (Frames frames(reader);;) {
+        ASSIGN_OR_RETURN(const auto content, frames.next());
+        if (!content) {
+            break;
+        }
+        RETURN_IF_ERROR(second.frame(*content));
+        progress(reader.flat_bytes() + frames.offset());
+    }
+    auto trailer = reader.trailer();
+    RedactedDump result;
+    result.unread_words = redactor->unread_words();
+    trailer.set_redaction_unread_words(trailer.redaction_unread_words() + result.unread_words);
+    ASSIGN_OR_RETURN(const auto written, writer.finish(trailer));
+    result.file_bytes = written.file_bytes;
+    return result;
+}
+
+}  // namespace beamdump
