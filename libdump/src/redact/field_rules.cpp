@@ -67,6 +67,8 @@ KindDecision decision_of(format::RecordKind kind) {
             return fields(rules::kModuleIndexPage);
         case RecordKind::kBinaryIndexPage:
             return fields(rules::kBinaryIndexPage);
+        case RecordKind::kRedactionPolicy:
+            return fields(rules::kRedactionPolicy);
         case RecordKind::kTrailer:
             return fields(rules::kTrailer);
         case RecordKind::kEtsTables:
@@ -91,7 +93,6 @@ KindDecision decision_of(format::RecordKind kind) {
         case RecordKind::kCarriers:
         case RecordKind::kBlocks:
         case RecordKind::kThreadRegisters:
-        case RecordKind::kRedactionPolicy:
         case RecordKind::kSamples:
         case RecordKind::kHashTables:
             return {KindRule::kRefuse};

@@ -65,7 +65,7 @@ extern const MessageRules kEtsTables, kEtsRows, kPersistentTerms;
 extern const MessageRules kPorts, kSchedulers, kTimers, kDistributionEntries;
 extern const MessageRules kAllocators, kSystemMemory;
 extern const MessageRules kCapture, kEpoch, kNode, kAtoms, kNodeEntries, kCatches, kCodePoints,
-    kProcessColumn, kModuleIndexPage, kTrailer;
+    kProcessColumn, kModuleIndexPage, kTrailer, kRedactionPolicy;
 }  // namespace rules
 
 }  // namespace beamdump::redact

@@ -20,7 +20,6 @@ constexpr NodeFields kRedactionFields = std::to_array<FieldDecision>({
     {2, 2, kKeep},
     {3, 3, kKeepText},
 });
-constexpr MessageRules kRedaction{"Redaction", kRedactionFields};
 constexpr NodeFields kCaptureFields = std::to_array<FieldDecision>({
     {1, 1, kKeepText},  // tool_version
     {2, 5, kKeep},
@@ -34,7 +33,6 @@ constexpr NodeFields kCaptureFields = std::to_array<FieldDecision>({
     {19, 21, kRefuse},    // of a crash dump
     {22, 22, kKeep},
     {23, 23, kRefuse},
-    {30, 30, kMessage, &kRedaction},
 });
 
 constexpr NodeFields kEpochFields = std::to_array<FieldDecision>({{1, 5, kKeep}});
@@ -119,7 +117,6 @@ constexpr NodeFields kTrailerFields = std::to_array<FieldDecision>({
     {26, 27, kKeep},
     {30, 31, kKeep},
     {33, 35, kKeep},
-    {50, 50, kKeep},
 });
 
 }  // namespace
@@ -133,6 +130,7 @@ constexpr MessageRules kCatches{"Catches", kCatchesFields};
 constexpr MessageRules kCodePoints{"CodePoints", kCodePointsFields};
 constexpr MessageRules kProcessColumn{"ProcessColumn", kColumnFields};
 constexpr MessageRules kModuleIndexPage{"ModuleIndexPage", kModuleIndexFields};
+constexpr MessageRules kRedactionPolicy{"RedactionPolicy", kRedactionFields};
 constexpr MessageRules kTrailer{"Trailer", kTrailerFields};
 
 }  // namespace beamdump::redact::rules

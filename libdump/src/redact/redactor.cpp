@@ -167,13 +167,20 @@ std::uint64_t Redactor::unread_words() const {
     return impl_->unread_words();
 }
 
-records::Redaction Redactor::said(bool afterwards) const {
-    records::Redaction redaction;
-    redaction.set_policy(impl_->policy().name);
-    if (afterwards) {
-        redaction.set_afterwards(true);
-    }
-    return redaction;
+std::string Redactor::unread() const {
+    const auto words = impl_->unread_words();
+    return words == 0 ? std::string()
+                      : fmt::format("{} words of memory were not what the VM puts there, and are "
+                                    "overwritten by the redaction",
+                                    words);
+}
+
+records::RedactionPolicy Redactor::said(bool afterwards, std::string_view tool_version) const {
+    records::RedactionPolicy said;
+    said.set_policy(impl_->policy().name);
+    said.set_afterwards(afterwards);
+    said.set_tool_version(std::string(tool_version));
+    return said;
 }
 
 }  // namespace beamdump::redact

@@ -194,18 +194,55 @@ class FirstPass {
     redact::Redactor& redactor_;
 };
 
-/// The Capture record with what it says of the redaction, in the room of the old one: the path of
-/// the executable and the host's name, which are hidden, make place for it; if they are too short,
-/// the layout's text does. What is left becomes a Padding record.
+/// Where the room of a record is used for others.
+class Room {
+  public:
+    explicit Room(std::span<std::byte> place) : rest_(place) {
+        std::ranges::fill(place, std::byte{0});
+    }
+    [[nodiscard]] static std::size_t bytes_of(const google::protobuf::MessageLite& message) {
+        return padded(message.ByteSizeLong());
+    }
+    Result<void> put(RecordKind kind, const google::protobuf::MessageLite& message) {
+        const auto bytes = bytes_of(message);
+        const auto payload = message.ByteSizeLong();
+        head(kind, payload);
+        if (!message.SerializeToArray(rest_.data() + sizeof(RecordHeader),
+                                      static_cast<int>(payload))) {
+            return fail(ErrorCode::kCorrupt, "a record of the dump cannot be written again");
+        }
+        rest_ = rest_.subspan(bytes);
+        return {};
+    }
+    void pad() {
+        if (!rest_.empty()) {
+            head(RecordKind::kPadding, rest_.size() - sizeof(RecordHeader));
+        }
+    }
+    static std::size_t padded(std::size_t payload) {
+        return (sizeof(RecordHeader) + payload + 7U) / 8U * 8U;
+    }
+
+  private:
+    void head(RecordKind kind, std::size_t payload) {
+        store(rest_, 0,
+              RecordHeader{.kind = static_cast<std::uint16_t>(kind),
+                           .payload_bytes = static_cast<std::uint32_t>(payload)});
+    }
+    std::span<std::byte> rest_;  // a multiple of 8 bytes
+};
+
+/// Puts what the dump says of the redaction behind the Capture record, in that one's room: the path
+/// of the executable and the host's name, which are hidden, make place for it; if they are too
+/// short, the layout's text does.
 Result<void> say_so(std::span<std::byte> content, const Record& record,
-                    const records::Redaction& redaction) {
+                    const records::RedactionPolicy& said) {
     records::Capture capture;
     if (!capture.ParseFromArray(record.payload.data(), static_cast<int>(record.payload.size()))) {
         return fail(ErrorCode::kCorrupt, "the dump's Capture record is malformed");
     }
-    *capture.add_redaction() = redaction;
-    const auto room = (sizeof(RecordHeader) + record.payload.size() + 7U) / 8U * 8U;
-    const auto needed = [&] { return (sizeof(RecordHeader) + capture.ByteSizeLong() + 7U) / 8U * 8U; };
+    const auto room = Room::padded(record.payload.size());
+    const auto needed = [&] { return Room::bytes_of(capture) + Room::bytes_of(said); };
     capture.clear_executable();
     capture.clear_host_name();
     if (needed() > room) {
@@ -215,53 +252,42 @@ Result<void> say_so(std::span<std::byte> content, const Record& record,
         return fail(ErrorCode::kUnsupported,
                     "the dump's Capture record has no room to say that values are hidden");
     }
-    const auto bytes = needed();
-    const auto place = content.subspan(record.at, room);
-    std::ranges::fill(place, std::byte{0});
-    const auto payload_bytes = static_cast<std::uint32_t>(capture.ByteSizeLong());
-    store(place, 0,
-          RecordHeader{.kind = static_cast<std::uint16_t>(RecordKind::kCapture),
-                       .payload_bytes = payload_bytes});
-    if (!capture.SerializeToArray(place.data() + sizeof(RecordHeader),
-                                  static_cast<int>(payload_bytes))) {
-        return fail(ErrorCode::kCorrupt, "the dump's Capture record cannot be written again");
-    }
-    if (bytes < room) {
-        store(place, bytes,
-              RecordHeader{.kind = static_cast<std::uint16_t>(RecordKind::kPadding),
-                           .payload_bytes =
-                               static_cast<std::uint32_t>(room - bytes - sizeof(RecordHeader))});
-    }
+    Room place(content.subspan(record.at, room));
+    RETURN_IF_ERROR(place.put(RecordKind::kCapture, capture));
+    RETURN_IF_ERROR(place.put(RecordKind::kRedactionPolicy, said));
+    place.pad();
     return {};
 }
 
 class SecondPass {
   public:
-    SecondPass(DumpWriter& writer, const records::Redaction& redaction)
-        : writer_(writer), redaction_(redaction) {}
+    SecondPass(DumpWriter& writer, records::RedactionPolicy said)
+        : writer_(writer), said_(std::move(said)) {}
 
     /// Appends a frame, up to the trailer, if it is in it.
     Result<void> frame(std::span<std::byte> content) {
         auto end = content.size();
+        auto capture = std::optional<Record>();
         RETURN_IF_ERROR(each_record(content, [&](const Record& record) -> Result<bool> {
             if (record.kind == RecordKind::kTrailer) {
                 end = record.at;
                 return false;
             }
             if (record.kind == RecordKind::kCapture) {
-                // The records after it stay where they are.
-                RETURN_IF_ERROR(say_so(content, record, redaction_));
-                return false;
+                capture = record;
             }
             return true;
         }));
+        if (capture) {
+            RETURN_IF_ERROR(say_so(content, *capture, said_));
+        }
         return end == format::kFrameStartBytes ? Result<void>()
                                                : writer_.append_frame(content.first(end));
     }
 
   private:
     DumpWriter& writer_;
-    records::Redaction redaction_;
+    records::RedactionPolicy said_;
 };
 
 }  // namespace
@@ -295,9 +321,7 @@ Result<RedactedDump> redact_dump(const std::filesystem::path& path, std::unique_
     writing.frame_bytes = reader.header().frame_bytes;
     writing.filter = redactor;
     ASSIGN_OR_RETURN(auto writer, DumpWriter::create(std::move(sink), writing));
-    auto redaction = redactor->said(true);
-    redaction.set_tool_version(options.tool_version);
-    SecondPass second(writer, redaction);
+    SecondPass second(writer, redactor->said(true, options.tool_version));
     for (Frames frames(reader);;) {
         ASSIGN_OR_RETURN(const auto content, frames.next());
         if (!content) {
@@ -308,8 +332,10 @@ Result<RedactedDump> redact_dump(const std::filesystem::path& path, std::unique_
     }
     auto trailer = reader.trailer();
     RedactedDump result;
-    result.unread_words = redactor->unread_words();
-    trailer.set_redaction_unread_words(trailer.redaction_unread_words() + result.unread_words);
+    result.unread = redactor->unread();
+    if (!result.unread.empty()) {
+        trailer.add_warning(result.unread);
+    }
     ASSIGN_OR_RETURN(const auto written, writer.finish(trailer));
     result.file_bytes = written.file_bytes;
     return result;

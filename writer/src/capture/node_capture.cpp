@@ -77,13 +77,12 @@ Result<void> NodeCapture::capture_record(const CaptureOptions& options, const La
         capture.set_os_release(std::string(system.sysname) + " " + system.release);
         capture.set_host_name(system.nodename);
     }
-    if (options.redactor != nullptr) {
-        auto& redaction = *capture.add_redaction();
-        redaction = options.redactor->said(false);
-        redaction.set_tool_version(BEAMDUMP_VERSION);
-    }
     ASSIGN_OR_RETURN(auto offset, append(format::RecordKind::kCapture, capture));
     trailer_.set_capture_offset(offset);
+    if (options.redactor != nullptr) {
+        RETURN_IF_ERROR(append(format::RecordKind::kRedactionPolicy,
+                               options.redactor->said(false, BEAMDUMP_VERSION)));
+    }
     return {};
 }
 

@@ -294,8 +294,8 @@ Result<void> Session::totals() {
     if (capture.unrecognised() != 0) {
         warn(fmt::format("{} slots of the process table hold no process", capture.unrecognised()));
     }
-    if (options_.redactor != nullptr) {
-        trailer_.set_redaction_unread_words(options_.redactor->unread_words());
+    if (options_.redactor != nullptr && options_.redactor->unread_words() != 0) {
+        warn(options_.redactor->unread());
     }
     return index_.finish(trailer_);
 }

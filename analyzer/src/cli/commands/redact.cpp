@@ -4,7 +4,6 @@
 #include "cli/shared_options.h"
 #include "input/opened_dump.h"
 
-#include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/rewrite/redact_dump.h>
 
@@ -53,9 +52,8 @@ class RedactCommand final : public Command {
             error.message.insert(0, dump_ + ": ");
             return std::unexpected(with_partial(std::move(error), output_.path));
         }
-        if (redacted->unread_words != 0) {
-            invocation.report(counted(redacted->unread_words, "word") +
-                              " could not be read as the node's and are overwritten");
+        if (!redacted->unread.empty()) {
+            invocation.report(redacted->unread);
         }
         return Outcome{};
     }

@@ -5,12 +5,14 @@
 #include <libdump/redact/policy.h>
 #include <libdump/write/record_filter.h>
 
-#include <records.pb.h>
+#include <redaction_records.pb.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace beamdump::redact {
 
@@ -37,8 +39,12 @@ class Redactor final : public RecordFilter {
     /// there, and were overwritten.
     [[nodiscard]] std::uint64_t unread_words() const;
 
+    /// A sentence about unread_words(); empty if there are none.
+    [[nodiscard]] std::string unread() const;
+
     /// What the dump says of this redaction.
-    [[nodiscard]] records::Redaction said(bool afterwards) const;
+    [[nodiscard]] records::RedactionPolicy said(bool afterwards,
+                                                std::string_view tool_version) const;
 
   private:
     class Impl;

@@ -14,8 +14,7 @@ namespace beamdump {
 
 struct RedactedDump {
     std::uint64_t file_bytes = 0;
-    /// Words that were not what the VM puts there, and were overwritten.
-    std::uint64_t unread_words = 0;
+    std::string unread;  ///< a sentence, if words were overwritten that were not the VM's
 };
 
 struct RedactOptions {
