@@ -3,6 +3,9 @@
 #include "cli/progress.h"
 #include "render/shared/table.h"
 
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/redaction.h>
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -28,7 +31,13 @@ Result<Dump*> Invocation::open(const std::string& path, const crash::ConvertChoi
     if (!opened) {
         return std::unexpected(opened.error());
     }
-    return &opened_.emplace_back(std::move(*opened)).dump();
+    auto& dump = opened_.emplace_back(std::move(*opened)).dump();
+    ASSIGN_OR_RETURN(const auto redaction, redaction_of(dump.reader()));
+    if (redaction) {
+        report(fmt::format("{} is redacted ({}): names, texts and numbers in it may be pseudonyms",
+                           path, *redaction));
+    }
+    return &dump;
 }
 
 }  // namespace beamdump::cli

@@ -193,6 +193,9 @@ void print_head(Output& output, const Summary& summary, const Marks& marks) {
     const auto& stream = summary.dump.stream_bytes;
     row("dump", fmt::format("{}, {}{}", summary.dump.file, bytes_text(summary.dump.file_bytes),
                             stream ? fmt::format(" ({} uncompressed)", bytes_text(*stream)) : ""));
+    if (summary.dump.redaction) {
+        row("redacted", *summary.dump.redaction + "; names, texts and numbers may be pseudonyms");
+    }
     row("processes", process_count_text(summary, marks));
     if (!summary.statuses.empty()) {
         row("busy", busy_text(summary, marks));

@@ -6,6 +6,9 @@
 namespace beamdump {
 
 Result<std::optional<std::string>> redaction_of(DumpReader& reader) {
+    if (!reader.trailer().has_capture_offset()) {
+        return std::nullopt;
+    }
     ASSIGN_OR_RETURN(const auto capture, reader.record_at(reader.trailer().capture_offset()));
     ASSIGN_OR_RETURN(const auto next, reader.next(capture));
     if (!next || next->kind != format::RecordKind::kRedactionPolicy) {

@@ -44,7 +44,7 @@ constexpr MessageRules kNamedBytes{"NamedBytes", kNamedBytesFields};
 constexpr NodeFields kNodeFields = std::to_array<FieldDecision>({
     {1, 2, kKeepText},  // releases
     {3, 9, kKeep},
-    {10, 10, kHide},  // arguments
+    {10, 10, kArguments},
     {11, 23, kKeep},
     {24, 24, kKeepText},  // system_version
     {25, 25, kMessage, &kNamedBytes},

@@ -5,9 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace beamdump::redact {
 namespace {
 
+using namespace std::string_view_literals;
 using Type = WireField::Type;
 
 std::unexpected<Error> malformed(const MessageRules& rules, std::uint32_t number) {
@@ -96,6 +101,9 @@ Result<void> RecordPass::field(std::span<std::byte> message, const WireField& fi
         case FieldRule::kHide:
             hide(field.value);
             return {};
+        case FieldRule::kArguments:
+            argument(field.value);
+            return {};
         case FieldRule::kMessage:
             return this->message(field.value, *decision.message);
         case FieldRule::kAtomTexts:
@@ -119,6 +127,21 @@ Result<WordPass*> RecordPass::words() {
                     "redacted");
     }
     return words_;
+}
+
+/// The limits of atoms, processes and ports are read from these flags of the emulator, which come
+/// before the first `--`.
+void RecordPass::argument(std::span<std::byte> text) {
+    const std::string_view argument(reinterpret_cast<const char*>(text.data()), text.size());
+    const bool digits = argument.find_first_not_of("0123456789") == std::string_view::npos;
+    constexpr std::array kFlags = {"-t"sv, "+t"sv, "-P"sv, "+P"sv, "-Q"sv, "+Q"sv};
+    const bool ends = argument == "--";
+    is_emulators_ = is_emulators_ && !ends;
+    const bool is_flag = is_emulators_ && std::ranges::find(kFlags, argument) != kFlags.end();
+    if (!ends && !is_flag && !(is_table_size_ && digits)) {
+        hide(text);
+    }
+    is_table_size_ = is_flag;
 }
 
 /// Each term becomes one that needs no more bytes.

@@ -16,8 +16,9 @@ constexpr std::uint64_t kSmallTag = 0xF;
 constexpr std::uint64_t kZero = kSmallTag;
 constexpr std::uint64_t kLetter = std::uint64_t{'x'} << 4U | kSmallTag;
 constexpr std::int64_t kMaxCharacter = 0x10FFFF;
-/// An empty tuple's header: an object of one word, so that the words after it can be read.
-constexpr std::uint64_t kNoObject = 0;
+/// The header of a big integer without digits: what the VM itself fills single words with, so that
+/// the words after it can be read.
+constexpr std::uint64_t kNoObject = 0x8;
 
 /// Sizes and offsets below, in bits too; a text of six characters or more is above.
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 40U;
@@ -26,6 +27,7 @@ constexpr std::uint64_t kMaxHeader = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxIndex = std::uint64_t{1} << 28U;
 /// Of a pid's or port's data: a serial above is that of a node of centuries.
 constexpr unsigned kMaxIdentifierBits = 40;
+constexpr std::uint64_t kMaxSlot = std::uint64_t{1} << 24U;
 
 /// Bytes of these words that are fields; what follows is the compiler's padding, which may hold
 /// anything.
@@ -42,6 +44,12 @@ std::optional<std::uint64_t> words_by_header(const TagScheme& scheme, std::uint6
     switch (boxed_kind(scheme, header)) {
         case BoxedKind::kFlatMap:
             return 0;
+        case BoxedKind::kPositiveBig:
+        case BoxedKind::kNegativeBig: {
+            // Without digits, or with old words in their place: what the VM does not need.
+            const auto digits = header_arity(header);
+            return digits <= scheme.max_big_words ? std::optional(digits + 1) : std::nullopt;
+        }
         case BoxedKind::kHeapBinary: {
             const auto arity = header_arity(header);
             return arity >= 1 ? std::optional(arity + 1) : std::nullopt;
@@ -88,7 +96,7 @@ std::uint64_t WordPass::next(std::uint64_t word) {
         case WordLayout::kStack:
             return stack_word(word);
         case WordLayout::kBlank:
-            return kNoObject;
+            return 0;
         case WordLayout::kRow:
         case WordLayout::kObjects:
             break;
@@ -139,10 +147,12 @@ std::uint64_t WordPass::begin_object(std::uint64_t header) {
 }
 
 /// A word that says the object's size: it has `body_words` after this one, which must be there.
-std::uint64_t WordPass::sized(std::uint64_t word, std::uint64_t body_words) {
+/// `impossible`: a size that no reader accepts.
+std::uint64_t WordPass::sized(std::uint64_t word, std::uint64_t body_words,
+                              std::uint64_t impossible) {
     if (body_words > place_.left) {
         end_object();
-        return blank(kNoObject);
+        return blank(impossible);
     }
     place_.words = place_.at + 1 + body_words;
     return word;
@@ -168,9 +178,11 @@ std::uint64_t WordPass::inside(std::uint64_t word) {
             if (place_.at != otp25::kFlatMapSize) {
                 return element(word);
             }
-            return sized(word, word <= otp25::kMaxFlatMapSize
-                                   ? word + 1
-                                   : std::numeric_limits<std::uint64_t>::max());
+            return sized(word,
+                         word <= otp25::kMaxFlatMapSize
+                             ? word + 1
+                             : std::numeric_limits<std::uint64_t>::max(),
+                         otp25::kMaxFlatMapSize + 1);
         case BoxedKind::kPositiveBig:
         case BoxedKind::kNegativeBig:
             return level_ == Level::kStructure ? kDigit : word;
@@ -212,7 +224,8 @@ std::uint64_t WordPass::inside_fun(std::uint64_t word) {
     }
     if (place_.at == otp25::kFunCounts) {
         const auto counts = word & kFunCountsMask;
-        return sized(counts, scheme_.fun_environment - otp25::kFunCounts - 1 + (counts >> 8U));
+        return sized(counts, scheme_.fun_environment - otp25::kFunCounts - 1 + (counts >> 8U),
+                     kFunCountsMask);
     }
     return place_.at < otp25::kFunCounts ? raw(word) : element(word);
 }
@@ -222,7 +235,7 @@ std::uint64_t WordPass::stack_word(std::uint64_t word) {
     if (word_kind(scheme_, word) != WordKind::kHeader) {
         return element(word);
     }
-    return word == scheme_.non_value || ranges_->has(word) ? word : blank(kNoObject);
+    return word == scheme_.non_value || ranges_->has(word) ? word : blank(0);
 }
 
 std::uint64_t WordPass::term_at(std::uint64_t word, Where where) {
@@ -260,8 +273,12 @@ std::uint64_t WordPass::small(std::uint64_t word, Where where) const {
 }
 
 std::uint64_t WordPass::identifier(std::uint64_t word, unsigned bits) {
-    const auto most = std::min(bits, kMaxIdentifierBits);
-    return (word >> 4U) >> most == 0 ? word : blank(scheme_.nil);
+    const auto data = word >> 4U;
+    // OTP 25: above the data is the slot in the table (erl_ptab.h, erts_ptab_make_id()).
+    const bool valid = bits > kMaxIdentifierBits
+                           ? data >> kMaxIdentifierBits == 0
+                           : data >> bits <= kMaxSlot;
+    return valid ? word : blank(scheme_.nil);
 }
 
 /// A size, an offset, or the address of something that is no term.

@@ -71,7 +71,7 @@ Result<void> each_record(std::span<std::byte> content, const Visit& visit) {
         if (!go_on) {
             return {};
         }
-        at += (sizeof(RecordHeader) + header->payload_bytes + 7U) / 8U * 8U;
+        at += format::record_bytes(header->payload_bytes);
     }
     return {};
 }
@@ -201,7 +201,7 @@ class Room {
         std::ranges::fill(place, std::byte{0});
     }
     [[nodiscard]] static std::size_t bytes_of(const google::protobuf::MessageLite& message) {
-        return padded(message.ByteSizeLong());
+        return format::record_bytes(message.ByteSizeLong());
     }
     Result<void> put(RecordKind kind, const google::protobuf::MessageLite& message) {
         const auto bytes = bytes_of(message);
@@ -218,9 +218,6 @@ class Room {
         if (!rest_.empty()) {
             head(RecordKind::kPadding, rest_.size() - sizeof(RecordHeader));
         }
-    }
-    static std::size_t padded(std::size_t payload) {
-        return (sizeof(RecordHeader) + payload + 7U) / 8U * 8U;
     }
 
   private:
@@ -241,7 +238,7 @@ Result<void> say_so(std::span<std::byte> content, const Record& record,
     if (!capture.ParseFromArray(record.payload.data(), static_cast<int>(record.payload.size()))) {
         return fail(ErrorCode::kCorrupt, "the dump's Capture record is malformed");
     }
-    const auto room = Room::padded(record.payload.size());
+    const auto room = format::record_bytes(record.payload.size());
     const auto needed = [&] { return Room::bytes_of(capture) + Room::bytes_of(said); };
     capture.clear_executable();
     capture.clear_host_name();

@@ -309,7 +309,7 @@ Result<void> DumpWriter::Impl::append_frame(std::span<const std::byte> content) 
     RETURN_IF_ERROR(keep(ensure_frame()));
     for (auto rest = content.subspan(format::kFrameStartBytes); !rest.empty();) {
         const auto header = load<format::RecordHeader>(rest);
-        const auto bytes = header ? padded_record_bytes(header->payload_bytes) : 0;
+        const auto bytes = header ? format::record_bytes(header->payload_bytes) : 0;
         if (!header || bytes > rest.size()) {
             return fail(ErrorCode::kCorrupt, "a record of a frame reaches beyond the frame's end");
         }

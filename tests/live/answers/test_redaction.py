@@ -5,7 +5,6 @@ import pathlib
 import random
 import re
 import struct
-import subprocess
 import tempfile
 import time
 import unittest
@@ -46,16 +45,6 @@ ENCODINGS = {"bytes": units(1), "UTF-16": units(2), "UTF-32": units(4),
 def found_in(content):
     """How often runs of the letters are in content, by encoding."""
     return {name: sum(len(one.findall(content)) for one in patterns) for name, patterns in ENCODINGS.items()}
-
-
-def shifted(content, bits):
-    """The content with all bits moved: a text in a bit string begins at any bit."""
-    number = int.from_bytes(content, "big")
-    return (number >> bits).to_bytes(len(content), "big")
-
-
-def flat(dump):
-    return subprocess.run(["zstd", "-dcq", dump], check=True, capture_output=True).stdout
 
 
 def numbers(value):
@@ -104,13 +93,13 @@ class Redaction(unittest.TestCase):
         return dump
 
     def verify_structure(self, dump):
-        content = flat(dump)
+        content = tools.flat(dump)
         self.assertIn(b"code_server", content, "texts are not where they were looked for")
         self.assertEqual(found_in(content), dict.fromkeys(ENCODINGS, 0))
 
     def verify_text(self, dump):
         """Atoms, numbers and tuples of them remain: they are no texts."""
-        content = flat(dump)
+        content = tools.flat(dump)
         found = found_in(content)
         atoms = {secret.encode() for secret in self.secrets}
         bytes_left = [run for run in re.findall(b"[" + LETTERS + b"]{%d,}" % PART, content)
@@ -120,7 +109,7 @@ class Redaction(unittest.TestCase):
 
     def test_the_node_is_full_of_them(self):
         """Without this, the other tests could not fail."""
-        content = flat(self.whole)
+        content = tools.flat(self.whole)
         found = found_in(content)
         print(f"{len(content)} bytes without compression: {found}", flush=True)
         for name, count in found.items():

@@ -1,5 +1,7 @@
 #include "query/node/dump_facts.h"
 
+#include <libdump/model/redaction.h>
+
 #include <filesystem>
 #include <system_error>
 
@@ -19,6 +21,8 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
     if (const auto& damage = dump.reader().damage()) {
         facts.damage = damage->what;
     }
+    // One that cannot be read was said when the dump was opened.
+    facts.redaction = redaction_of(dump.reader()).value_or(std::nullopt);
     if (dump.node().has_name_atom()) {
         facts.node_name = dump.atoms().text(dump.node().name_atom());
     }

@@ -17,6 +17,8 @@ struct DumpFacts {
     std::uint64_t file_bytes = 0;
     std::optional<std::uint64_t> stream_bytes;  ///< decompressed; nullopt for a crash dump
     std::optional<std::string> damage;          ///< set if the dump was truncated
+    /// Set if values in it are hidden: the policy, and when that was done.
+    std::optional<std::string> redaction;
     std::optional<std::string> node_name;
     std::optional<std::int64_t> captured_us;  ///< since the Unix epoch
     std::optional<LayoutFacts> layout;        ///< set if it is not the release's own

@@ -64,7 +64,7 @@ class WordPass {
     std::uint64_t inside(std::uint64_t word);
     std::uint64_t inside_fun(std::uint64_t word);
     std::uint64_t inside_row(std::uint64_t word);
-    std::uint64_t sized(std::uint64_t word, std::uint64_t body_words);
+    std::uint64_t sized(std::uint64_t word, std::uint64_t body_words, std::uint64_t impossible);
     std::uint64_t stack_word(std::uint64_t word);
     std::uint64_t term_at(std::uint64_t word, Where where);
     std::uint64_t element(std::uint64_t word) { return term_at(word, Where::kElement); }

@@ -1,0 +1,141 @@
+#include <libdump/redact/redactor.h>
+
+#include <records.pb.h>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace beamdump::redact {
+namespace {
+
+using format::RecordKind;
+
+/// A record after it was redacted, of the same size.
+template <typename Message>
+Message redacted(Redactor& redactor, RecordKind kind, const Message& message) {
+    auto bytes = message.SerializeAsString();
+    const auto done = redactor.record(kind, std::as_writable_bytes(std::span(bytes)));
+    EXPECT_TRUE(done) << done.error().message;
+    Message result;
+    EXPECT_TRUE(result.ParseFromString(bytes));
+    EXPECT_EQ(bytes.size(), message.ByteSizeLong());
+    return result;
+}
+
+std::unique_ptr<Redactor> redactor(const Policy& policy) {
+    auto made = Redactor::create(policy);
+    EXPECT_TRUE(made);
+    records::Node node;
+    node.set_term_scheme(static_cast<std::uint32_t>(format::TermScheme::kOtp25));
+    redacted(**made, RecordKind::kNode, node);
+    return std::move(*made);
+}
+
+records::Atoms atoms(std::initializer_list<const char*> texts) {
+    records::Atoms page;
+    page.set_first_index(100);
+    for (const auto* text : texts) {
+        page.add_text(text);
+    }
+    return page;
+}
+
+TEST(Redactor, KeepsAtomsOfCodeAndHidesOthers) {
+    auto made = redactor({});
+    made->code_atom(101);
+    const auto page = redacted(*made, RecordKind::kAtoms,
+                               atoms({"a_secret", "my_module", "true", "größe", "€", "n@host", ""}));
+    EXPECT_TRUE(page.text(0).starts_with("x_"));
+    EXPECT_EQ(page.text(0).size(), 8U);
+    EXPECT_EQ(page.text(1), "my_module");
+    EXPECT_EQ(page.text(2), "true");
+    EXPECT_EQ(page.text(3).size(), std::string("größe").size());
+    EXPECT_NE(page.text(3), "größe");
+    EXPECT_EQ(page.text(4).size(), 3U);
+    EXPECT_NE(page.text(4), "€");
+    EXPECT_EQ(page.text(5)[1], '@');
+    EXPECT_FALSE(page.text(5).ends_with("host"));
+}
+
+TEST(Redactor, PseudonymsFollowFromTheSalt) {
+    Policy policy;
+    policy.salt = "one";
+    const auto page = atoms({"a_secret", "another_secret"});
+    const auto first = redacted(*redactor(policy), RecordKind::kAtoms, page);
+    EXPECT_EQ(first.SerializeAsString(),
+              redacted(*redactor(policy), RecordKind::kAtoms, page).SerializeAsString());
+    policy.salt = "two";
+    EXPECT_NE(first.text(1), redacted(*redactor(policy), RecordKind::kAtoms, page).text(1));
+    EXPECT_NE(redacted(*redactor({}), RecordKind::kAtoms, page).text(1),
+              redacted(*redactor({}), RecordKind::kAtoms, page).text(1));
+}
+
+TEST(Redactor, AtomsByPatterns) {
+    Policy policy;
+    policy.keep_atoms = {"my_*"};
+    policy.hide_atoms = {"*_key", "true"};
+    const auto page = redacted(*redactor(policy), RecordKind::kAtoms,
+                               atoms({"my_record", "my_key", "true", "other"}));
+    EXPECT_EQ(page.text(0), "my_record");
+    EXPECT_NE(page.text(1), "my_key");
+    EXPECT_NE(page.text(2), "true");
+    EXPECT_NE(page.text(3), "other");
+}
+
+TEST(Redactor, HidesTextsInRecords) {
+    auto made = redactor({});
+    records::Node node;
+    node.set_term_scheme(1);
+    for (const auto* argument : {"/usr/bin/beam", "-t", "5000", "--", "-t", "5000", "-secret"}) {
+        node.add_arguments(argument);
+    }
+    const auto shown = redacted(*made, RecordKind::kNode, node);
+    const std::vector<std::string> arguments(shown.arguments().begin(), shown.arguments().end());
+    EXPECT_EQ(arguments, (std::vector<std::string>{"xxxxxxxxxxxxx", "-t", "5000", "--", "xx", "xxxx",
+                                                   "xxxxxxx"}));
+    records::Trailer trailer;
+    trailer.add_warning("cannot read \"/home/joe\" of node@joe, the node's 'joe'");
+    EXPECT_EQ(redacted(*made, RecordKind::kTrailer, trailer).warning(0),
+              "cannot read xxxxxxxxxxx of xxxxxxxxx the node's xxxxx");
+}
+
+TEST(Redactor, HidesMessages) {
+    auto made = redactor({});
+    constexpr std::uint64_t kNumber = 123456U << 4U | 0xFU;
+    records::Messages page;
+    auto& entry = *page.add_entry();
+    entry.set_term_word(kNumber);
+    auto& fragment = *entry.add_fragment();
+    fragment.set_kind(static_cast<std::uint32_t>(format::RegionKind::kMessageFragment));
+    fragment.set_total_words(2);
+    fragment.add_words(1U << 6U);
+    fragment.add_words(kNumber);
+    entry.mutable_external()->set_data(std::string("\x83\x6b\0\7secrets", 11));
+    entry.mutable_external()->set_dist_flags(0);
+    const auto shown = redacted(*made, RecordKind::kMessages, page).entry(0);
+    EXPECT_EQ(shown.term_word(), 0xFU);
+    EXPECT_EQ(shown.fragment(0).words(0), 1U << 6U);
+    EXPECT_EQ(shown.fragment(0).words(1), 0xFU);
+    EXPECT_EQ(shown.external().data(), std::string("\x83\x6d\0\0\0\5xxxxx", 11));
+}
+
+TEST(Redactor, RefusesWhatItHasNoDecisionAbout) {
+    auto made = redactor({});
+    // Field 99 of an Epoch: 99 << 3, as a varint, then a number.
+    std::string unknown("\x98\x06\x01", 3);
+    auto done = made->record(RecordKind::kEpoch, std::as_writable_bytes(std::span(unknown)));
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kUnsupported);
+    std::string payload(8, 'x');
+    done = made->record(static_cast<RecordKind>(200), std::as_writable_bytes(std::span(payload)));
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kUnsupported);
+    records::Capture capture;
+    capture.set_slogan("a slogan");
+    auto bytes = capture.SerializeAsString();
+    EXPECT_FALSE(made->record(RecordKind::kCapture, std::as_writable_bytes(std::span(bytes))));
+}
+
+}  // namespace
+}  // namespace beamdump::redact
