@@ -124,7 +124,7 @@ void AtomNames::redact(std::uint32_t index, std::span<std::byte> text) const {
         at += length;
     }
     constexpr std::size_t kMarked = 4;
-    if (characters == text.size() && characters >= kMarked) {
+    if (characters == text.size() && characters >= kMarked && text[1] != std::byte{'@'}) {
         text[0] = std::byte{'x'};
         text[1] = std::byte{'_'};
     }

@@ -1,7 +1,6 @@
 #include <libdump/redact/word_pass.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -20,6 +19,9 @@ constexpr std::int64_t kMaxCharacter = 0x10FFFF;
 /// the words after it can be read.
 constexpr std::uint64_t kNoObject = 0x8;
 
+/// An element of a compressed row at the row's byte 1.
+constexpr std::uint64_t kFirstByte = 1U << 2U;
+
 /// Sizes and offsets below, in bits too; a text of six characters or more is above.
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 40U;
 constexpr std::uint64_t kMaxHeader = std::numeric_limits<std::uint32_t>::max();
@@ -33,10 +35,6 @@ constexpr std::uint64_t kMaxSlot = std::uint64_t{1} << 24U;
 /// anything.
 constexpr std::uint64_t kSubBitsMask = 0xFF'FFFF;
 constexpr std::uint64_t kFunCountsMask = 0xFFFF;
-
-std::uint64_t map_items(std::uint64_t header) {
-    return static_cast<std::uint64_t>(std::popcount(map_bitmap(header)));
-}
 
 /// Words of the object if its header alone says them; 0: the words after it say them. nullopt: it
 /// is no header of the scheme.
@@ -166,7 +164,7 @@ std::uint64_t WordPass::inside(std::uint64_t word) {
                 // An element's offset in a compressed row.
                 const bool in_row = word >> 2U <= total_ * kWordBytes;
                 compressed_ = true;
-                return in_row ? word : blank(scheme_.nil);
+                return in_row ? word : blank(kFirstByte);
             }
             return element(word);
         case BoxedKind::kRecord:
