@@ -36,7 +36,6 @@ forms(Secret) ->
     <<Float:64/float, _/binary>> = <<64, Binary/binary>>,
     {Secret, lists:reverse(Secret), Binary, Large, Part, <<5:3, Binary/binary>>, Shifted, Integer, -Integer, Float,
      list_to_tuple(Secret), #{Secret => Binary, list_to_atom(Secret) => Integer},
-     maps:from_list([{{Key, Secret}, Secret} || Key <- lists:seq(1, 40)]),
      unicode:characters_to_binary(Secret, latin1, utf16), unicode:characters_to_binary(Secret, latin1, {utf32, little}),
      list_to_atom(Secret), [Binary | Secret], term_to_binary(Secret), base64(Secret),
      {state, list_to_atom(Secret), Secret}, fun() -> Secret end, fun(X) -> {X, Binary, Integer} end}.
@@ -45,6 +44,7 @@ forms(Secret) ->
 base64(Secret) -> [[Character] || Character <- Secret].
 
 hold(Starter, {Place, Secrets}) ->
+    put(large_map, maps:from_list([{Secret, list_to_binary(Secret)} || Secret <- Secrets])),
     hold(Place, Secrets, fun() -> Starter ! {held, self()} end).
 
 hold(dictionary, Secrets, Done) ->

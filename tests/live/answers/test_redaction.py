@@ -14,15 +14,16 @@ from support.node import ApplicationStart
 from support.paths import CAPTURE
 from support.release import RELEASE
 
-SECRETS = 10000 if RELEASE == "25" else 2000
+# In the last four places of the planter not all of them stay, or not as bytes and lists.
+SECRETS, SEEN = (12600, 10000) if RELEASE == "25" else (2100, 1600)
 # No text of the node is of eight of these letters.
 LETTERS = b"QXZJKVWY"
 LENGTH = 16
 PART = 8  # so many letters of a secret in a row give it away
 POLICIES = "structure", "text"
 # Sizes, counts and shapes.
-QUESTIONS = (("summary",), ("processes", "--all"), ("ets",), ("binaries",), ("memory",), ("allocators",),
-             ("persistent-terms",), ("modules",), ("heap", "secrets_holders"), ("ports",), ("timers",))
+QUESTIONS = (("summary",), ("processes", "--limit", "0"), ("ets",), ("binaries",), ("memory",), ("allocators",),
+             ("persistent-terms",), ("modules",), ("ports",), ("timers",), ("nodes",))
 
 
 def units(width):
@@ -32,14 +33,26 @@ def units(width):
     return [re.compile(b"(?:" + unit + b"){%d}" % PART) for unit in {letter + zeros, zeros + letter}]
 
 
-def words(apart):
-    """A run of small integers, with `apart` bytes between one and the next."""
+POINTER = b"[" + b"".join(re.escape(bytes([low])) for low in range(1, 256, 4)) + b"](?s:.{7})"
+
+
+def words(between, count=PART):
+    """A run of small integers, with another word between one and the next, or none."""
     small = b"(?:" + b"|".join(re.escape(struct.pack("<Q", letter << 4 | 0xF)) for letter in LETTERS) + b")"
-    return re.compile((b"(?s:.{%d})" % apart).join([small] * PART))
+    return re.compile(between.join([small] * count))
+
+
+def texts_of(content):
+    """The texts of LENGTH letters in content: as bytes, and as lists in either direction."""
+    texts = set(re.findall(b"[" + LETTERS + b"]{%d}" % LENGTH, content))
+    for run in re.findall(words(POINTER, LENGTH), content):
+        text = bytes(word >> 4 for word in struct.unpack(f"<{LENGTH * 2 - 1}Q", run)[::2])
+        texts |= {text, text[::-1]}
+    return texts
 
 
 ENCODINGS = {"bytes": units(1), "UTF-16": units(2), "UTF-32": units(4),
-             "lists": [words(8)], "tuples": [words(0)]}
+             "lists": [words(POINTER)], "tuples": [words(b"")]}
 
 
 def found_in(content):
@@ -48,9 +61,10 @@ def found_in(content):
 
 
 def numbers(value):
-    """An answer without its texts."""
+    """An answer without its texts, and without what it says of the file."""
     if isinstance(value, dict):
-        return {key: numbers(item) for key, item in value.items()}
+        return {key: numbers(item) for key, item in value.items()
+                if key not in ("dump", "warnings") and not isinstance(item, str)}
     if isinstance(value, list):
         return [numbers(item) for item in value]
     return None if isinstance(value, str) else value
@@ -80,9 +94,9 @@ class Redaction(unittest.TestCase):
         cls.whole = cls.capture("whole")
 
     @classmethod
-    def capture(cls, name, *arguments):
+    def capture(cls, name, *arguments, mode="freeze"):
         dump = cls.scratch / f"{name}.beamdump"
-        tools.expect(tools.run_measured([CAPTURE, "--quiet", "-o", dump, "--mode", "freeze", "--ets", "full",
+        tools.expect(tools.run_measured([CAPTURE, "--quiet", "-o", dump, "--mode", mode, "--ets", "full",
                                          "--binary-bytes", "all", *arguments, cls.node.pid]), 0, 3)
         return dump
 
@@ -92,20 +106,18 @@ class Redaction(unittest.TestCase):
             tools.expect(tools.analyze("redact", self.whole, "-o", dump, "--policy", policy), 0)
         return dump
 
+    def holders(self, dump):
+        """The planter's processes by pid: they wait, and do not change."""
+        rows = tools.parse(tools.expect(tools.analyze("processes", dump, "--limit", "0", "--json"), 0, 3))
+        holders = {row["pid"]: numbers(row) for row in rows["processes"]
+                   if row.get("initial_call", "").startswith("secrets:")}
+        self.assertGreaterEqual(len(holders), 20)
+        return holders
+
     def verify_structure(self, dump):
         content = tools.flat(dump)
         self.assertIn(b"code_server", content, "texts are not where they were looked for")
         self.assertEqual(found_in(content), dict.fromkeys(ENCODINGS, 0))
-
-    def verify_text(self, dump):
-        """Atoms, numbers and tuples of them remain: they are no texts."""
-        content = tools.flat(dump)
-        found = found_in(content)
-        atoms = {secret.encode() for secret in self.secrets}
-        bytes_left = [run for run in re.findall(b"[" + LETTERS + b"]{%d,}" % PART, content)
-                      if run not in atoms]
-        self.assertEqual([found[name] for name in ("UTF-16", "UTF-32", "lists")], [0, 0, 0])
-        return bytes_left
 
     def test_the_node_is_full_of_them(self):
         """Without this, the other tests could not fail."""
@@ -114,22 +126,37 @@ class Redaction(unittest.TestCase):
         print(f"{len(content)} bytes without compression: {found}", flush=True)
         for name, count in found.items():
             self.assertGreater(count, SECRETS // 2, name)
-        self.assertGreaterEqual(len({run for run in re.findall(b"[" + LETTERS + b"]{16}", content)}
-                                    & {secret.encode() for secret in self.secrets}), SECRETS)
+        seen = texts_of(content) & set(map(str.encode, self.secrets))
+        self.assertGreaterEqual(len(seen), SEEN)
 
     def test_none_is_left_afterwards(self):
         self.verify_structure(self.redact("structure"))
 
+    def test_no_text_is_left_afterwards(self):
+        """Atoms and numbers remain: the digits of big integers are their bytes from the last on."""
+        content = tools.flat(self.redact("text"))
+        found = found_in(content)
+        self.assertEqual([found[name] for name in ("UTF-16", "UTF-32", "lists")], [0, 0, 0])
+        secrets = set(map(str.encode, self.secrets))
+        others = {run for run in re.findall(b"[" + LETTERS + b"]{%d,}" % PART, content)
+                  if run not in secrets and run[::-1] not in secrets}
+        self.assertEqual(others, set())
+
     def test_none_is_captured(self):
-        for mode in "freeze", "live", "auto", "snapshot":
+        for mode in "freeze", "auto":
             with self.subTest(mode=mode):
-                self.verify_structure(self.capture(f"structure-{mode}", "--redact", "structure", "--mode", mode))
+                self.verify_structure(self.capture(f"structure-{mode}", "--redact", "structure", mode=mode))
         self.assertEqual(self.node.ask("ping"), "pong")
+
+    def test_what_is_captured_has_its_sizes(self):
+        self.assertEqual(self.holders(self.capture("sizes", "--redact", "structure")),
+                         self.holders(self.whole))
 
     def test_sizes_are_the_same(self):
         for policy in POLICIES:
             redacted = self.redact(policy)
-            for question in QUESTIONS:
+            heaps = [("heap", pid) for pid in list(self.holders(self.whole))[:4]]
+            for question in (*QUESTIONS, *heaps):
                 with self.subTest(policy=policy, question=question[0]):
                     command, *rest = question
                     answers = [tools.parse(tools.expect(
