@@ -14,9 +14,8 @@ Result<std::optional<std::string>> redaction_of(DumpReader& reader) {
     if (!next || next->kind != format::RecordKind::kRedactionPolicy) {
         return std::nullopt;
     }
-    ASSIGN_OR_RETURN(const auto said,
-                     DumpReader::parse<records::RedactionPolicy>(
-                         *next, format::RecordKind::kRedactionPolicy));
+    ASSIGN_OR_RETURN(const auto said, DumpReader::parse<records::RedactionPolicy>(
+                                          *next, format::RecordKind::kRedactionPolicy));
     return said.policy() + (said.afterwards() ? ", afterwards" : ", while it was captured");
 }
 

@@ -2,10 +2,9 @@
 
 #include <libdump/base/utf8.h>
 
+#include <algorithm>
 #include <fnmatch.h>
 #include <sodium.h>
-
-#include <algorithm>
 #include <utility>
 
 namespace beamdump::redact {

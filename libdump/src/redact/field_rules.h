@@ -12,12 +12,12 @@ namespace beamdump::redact {
 /// What is done with a field of a fact record. Every field has a rule, by its number: a field
 /// without one is an error, never passed on.
 enum class FieldRule : std::uint8_t {
-    kKeep,      ///< a number: an amount, an address, an index, an identity, an enumeration
-    kKeepText,  ///< bytes that the programs or the runtime made: names of releases, of structures
-    kSentence,  ///< of the programs: words with names or paths in them are hidden
-    kHide,      ///< bytes: each becomes an x
+    kKeep,       ///< a number: an amount, an address, an index, an identity, an enumeration
+    kKeepText,   ///< bytes that the programs or the runtime made: names of releases, of structures
+    kSentence,   ///< of the programs: words with names or paths in them are hidden
+    kHide,       ///< bytes: each becomes an x
     kArguments,  ///< bytes: as kHide, but for the sizes of the node's tables
-    kTerm,      ///< words: a term each
+    kTerm,       ///< words: a term each
     kMessage,
     kAtomTexts,  ///< bytes, each the text of an atom
     kWords,      ///< of a PackedRegion
@@ -44,10 +44,10 @@ struct MessageRules {
 
 /// What is done with a record of a kind: docs/redaction.md has the table.
 enum class KindRule : std::uint8_t {
-    kFields,   ///< by its message's rules
-    kRegion,   ///< by the region's kind
-    kZero,     ///< its payload has no meaning
-    kRefuse,   ///< no dump that can be redacted has it
+    kFields,  ///< by its message's rules
+    kRegion,  ///< by the region's kind
+    kZero,    ///< its payload has no meaning
+    kRefuse,  ///< no dump that can be redacted has it
 };
 struct KindDecision {
     KindRule rule = KindRule::kRefuse;
@@ -59,8 +59,8 @@ KindDecision decision_of(format::RecordKind kind);
 
 namespace rules {
 // By schemas' files.
-extern const MessageRules kRegionRef, kRunDirectory, kProcess, kRelations, kPackedRegions, kMessages,
-    kProcessEnd, kBinaries, kBinaryIndexPage, kMfa, kCrashTextCounts;
+extern const MessageRules kRegionRef, kRunDirectory, kProcess, kRelations, kPackedRegions,
+    kMessages, kProcessEnd, kBinaries, kBinaryIndexPage, kMfa, kCrashTextCounts;
 extern const MessageRules kModule, kFunctions, kLines, kExports, kFunEntries;
 extern const MessageRules kEtsTables, kEtsRows, kPersistentTerms;
 extern const MessageRules kPorts, kSchedulers, kTimers, kDistributionEntries;

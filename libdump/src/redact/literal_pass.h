@@ -40,10 +40,10 @@ class LiteralPass {
         bool operator==(const Point&) const = default;
     };
     WordPass pass_;
-    std::uint64_t address_ = 0;     ///< of the next word
-    std::uint64_t region_end_ = 0;  ///< one past its last word
-    std::uint64_t area_end_ = 0;    ///< of the area that the next word is in; 0: in none
-    std::uint64_t passed_ = 0;      ///< words of the region so far
+    std::uint64_t address_ = 0;              ///< of the next word
+    std::uint64_t region_end_ = 0;           ///< one past its last word
+    std::uint64_t area_end_ = 0;             ///< of the area that the next word is in; 0: in none
+    std::uint64_t passed_ = 0;               ///< words of the region so far
     std::array<std::uint64_t, 2> before_{};  ///< the last two words, as they were
     std::unordered_map<std::uint64_t, Point> pages_;
 };

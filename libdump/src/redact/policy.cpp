@@ -70,9 +70,10 @@ Result<void> set_member(std::string_view key, const dom::element& value, Policy&
         policy.salt = std::move(salt);
         return {};
     }
-    return no_policy(fmt::format("this version knows no \"{}\"; it knows level, keep_atoms, "
-                                 "hide_atoms and salt",
-                                 key));
+    return no_policy(
+        fmt::format("this version knows no \"{}\"; it knows level, keep_atoms, "
+                    "hide_atoms and salt",
+                    key));
 }
 
 }  // namespace

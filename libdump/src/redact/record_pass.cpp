@@ -172,8 +172,8 @@ Result<void> RecordPass::packed_words(std::span<std::byte> message, const WireFi
     if (field.type != Type::kBytes || field.value.size() % kWordBytes != 0) {
         return fail(ErrorCode::kCorrupt, "words of a region of the dump are not whole");
     }
-    const auto layout =
-        kind && *kind <= 0xFF ? layout_of(static_cast<format::RegionKind>(*kind)) : WordLayout::kBlank;
+    const auto layout = kind && *kind <= 0xFF ? layout_of(static_cast<format::RegionKind>(*kind))
+                                              : WordLayout::kBlank;
     pass->start(layout, total.value_or(field.value.size() / kWordBytes));
     pass->run(field.value);
     return {};

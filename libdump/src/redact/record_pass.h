@@ -34,7 +34,7 @@ class RecordPass {
 
     AtomNames& atoms_;
     WordPass* words_;
-    std::uint64_t atom_ = 0;       ///< texts of the record so far
+    std::uint64_t atom_ = 0;      ///< texts of the record so far
     bool is_emulators_ = true;    ///< an argument of the emulator, not of the applications
     bool is_table_size_ = false;  ///< the next argument is the size of one of the node's tables
 };

@@ -170,9 +170,10 @@ std::uint64_t Redactor::unread_words() const {
 std::string Redactor::unread() const {
     const auto words = impl_->unread_words();
     return words == 0 ? std::string()
-                      : fmt::format("{} words of memory were not what the VM puts there, and are "
-                                    "overwritten by the redaction",
-                                    words);
+                      : fmt::format(
+                            "{} words of memory were not what the VM puts there, and are "
+                            "overwritten by the redaction",
+                            words);
 }
 
 records::RedactionPolicy Redactor::said(bool afterwards, std::string_view tool_version) const {

@@ -12,8 +12,8 @@ using TableFields = std::array<FieldDecision, N>;
 // ---- code ----
 constexpr TableFields kModuleFields = std::to_array<FieldDecision>({
     {1, 8, kKeep},
-    {9, 9, kKeepText},  // md5: of the code
-    {10, 14, kKeep},    // file names are literals: hidden with them
+    {9, 9, kKeepText},    // md5: of the code
+    {10, 14, kKeep},      // file names are literals: hidden with them
     {15, 15, kExternal},  // attributes
 });
 constexpr TableFields kFunctionFields = std::to_array<FieldDecision>({{1, 4, kKeep}});
@@ -41,8 +41,7 @@ constexpr TableFields kEtsRowsFields = std::to_array<FieldDecision>({
     {5, 14, kKeep},
 });
 constexpr TableFields kPersistentTermFields = std::to_array<FieldDecision>({
-    {1, 3, kKeep},
-    {4, 5, kTerm},  // key and value
+    {1, 3, kKeep}, {4, 5, kTerm},  // key and value
 });
 constexpr MessageRules kPersistentTerm{"PersistentTerm", kPersistentTermFields};
 constexpr TableFields kPersistentTermsFields = std::to_array<FieldDecision>({

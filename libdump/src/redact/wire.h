@@ -14,7 +14,8 @@ struct WireField {
     enum class Type : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
     std::uint32_t number = 0;
     Type type = Type::kVarint;
-    std::span<std::byte> value;  ///< the varint, the fixed number, or the bytes without their length
+    std::span<std::byte>
+        value;  ///< the varint, the fixed number, or the bytes without their length
 };
 
 /// The fields of a message one after the other.

@@ -177,9 +177,8 @@ std::uint64_t WordPass::inside(std::uint64_t word) {
                 return element(word);
             }
             return sized(word,
-                         word <= otp25::kMaxFlatMapSize
-                             ? word + 1
-                             : std::numeric_limits<std::uint64_t>::max(),
+                         word <= otp25::kMaxFlatMapSize ? word + 1
+                                                        : std::numeric_limits<std::uint64_t>::max(),
                          otp25::kMaxFlatMapSize + 1);
         case BoxedKind::kPositiveBig:
         case BoxedKind::kNegativeBig:
@@ -197,7 +196,7 @@ std::uint64_t WordPass::inside(std::uint64_t word) {
         case BoxedKind::kSubBinary:
             return place_.at == otp25::kSubOriginal ? element(word)
                    : place_.at == otp25::kSubBits   ? raw(word & kSubBitsMask)
-                                              : raw(word);
+                                                    : raw(word);
         case BoxedKind::kSubBits:
             return place_.at == otp27::kSubOriginal ? element(word) : raw(word);
         case BoxedKind::kMatchContext:
@@ -273,9 +272,8 @@ std::uint64_t WordPass::small(std::uint64_t word, Where where) const {
 std::uint64_t WordPass::identifier(std::uint64_t word, unsigned bits) {
     const auto data = word >> 4U;
     // OTP 25: above the data is the slot in the table (erl_ptab.h, erts_ptab_make_id()).
-    const bool valid = bits > kMaxIdentifierBits
-                           ? data >> kMaxIdentifierBits == 0
-                           : data >> bits <= kMaxSlot;
+    const bool valid =
+        bits > kMaxIdentifierBits ? data >> kMaxIdentifierBits == 0 : data >> bits <= kMaxSlot;
     return valid ? word : blank(scheme_.nil);
 }
 

@@ -309,7 +309,8 @@ Result<RedactedDump> redact_dump(const std::filesystem::path& path, std::unique_
         if (!content) {
             break;
         }
-        RETURN_IF_ERROR(each_record(*content, [&](const Record& record) { return first.look_at(record); }));
+        RETURN_IF_ERROR(
+            each_record(*content, [&](const Record& record) { return first.look_at(record); }));
         progress(frames.offset());
     }
     DumpWriterOptions writing;

@@ -1,4 +1,5 @@
 #include "compression_pool.h"
+#include "dump_start.h"
 #include "frame_builder.h"
 #include "seek_table_builder.h"
 
@@ -7,13 +8,10 @@
 #include <libdump/write/dump_writer.h>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <random>
-#include <sys/random.h>
 
 namespace beamdump {
 
@@ -23,51 +21,6 @@ using format::RecordKind;
 
 /// Regions cannot be larger in a 64-bit address space; a larger size is garbage.
 constexpr std::uint64_t kMaxRegionBytes = 1ULL << 56U;
-constexpr unsigned kMaxThreads = 256;
-
-std::uint64_t random_id() {
-    std::uint64_t id = 0;
-    if (::getrandom(&id, sizeof(id), 0) != sizeof(id)) {
-        std::random_device device;
-        id = static_cast<std::uint64_t>(device()) << 32U | device();
-    }
-    return id;
-}
-
-std::int64_t now_us() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-}
-
-/// A skippable frame's header and a structure that ends in a checksum of all before it.
-template <typename T>
-Result<std::uint32_t> write_skippable(ByteSink& sink, std::uint32_t magic, T content) {
-    content.checksum = XXH64(&content, offsetof(T, checksum), 0);
-    struct Frame {
-        std::uint32_t magic;
-        std::uint32_t bytes;
-        T content;
-    };
-    static_assert(sizeof(Frame) == 8 + sizeof(T));
-    const Frame frame{magic, sizeof(T), content};
-    RETURN_IF_ERROR(sink.write(bytes_of(frame)));
-    return static_cast<std::uint32_t>(sizeof(frame));
-}
-
-Result<void> check(const DumpWriterOptions& options) {
-    if (options.frame_bytes < format::kMinFrameBytes ||
-        options.frame_bytes > format::kMaxFrameBytes || options.frame_bytes % 8 != 0) {
-        return fail(
-            ErrorCode::kUsage,
-            fmt::format("frames cannot have {} bytes: give a multiple of 8 from {} to {}",
-                        options.frame_bytes, format::kMinFrameBytes, format::kMaxFrameBytes));
-    }
-    if (options.threads < 1 || options.threads > kMaxThreads) {
-        return fail(ErrorCode::kUsage, fmt::format("cannot compress with {} threads: give 1 to {}",
-                                                   options.threads, kMaxThreads));
-    }
-    return {};
-}
 
 }  // namespace
 
@@ -77,7 +30,7 @@ class DumpWriter::Impl {
         : sink_(std::move(sink)),
           filter_(options.filter),
           frame_bytes_(options.frame_bytes),
-          dump_id_(random_id()) {}
+          dump_id_(random_dump_id()) {}
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
     ~Impl();
@@ -387,7 +340,7 @@ DumpWriterStats DumpWriter::Impl::stats() const {
 
 Result<DumpWriter> DumpWriter::create(std::unique_ptr<ByteSink> sink,
                                       const DumpWriterOptions& options) {
-    RETURN_IF_ERROR(check(options));
+    RETURN_IF_ERROR(check_options(options));
     auto impl = std::make_unique<Impl>(std::move(sink), options);
     RETURN_IF_ERROR(impl->start(options));
     return DumpWriter(std::move(impl));

@@ -24,10 +24,10 @@ TEST(Policy, OfJson) {
 
 TEST(Policy, RefusesWhatItDoesNotKnow) {
     for (const auto* json :
-         {"", "[]", "{", "{}", R"({"level": "none"})", R"({"level": 1})", R"({"level": "text", "keys": []})",
-          R"({"level": "text", "keep_atoms": "a"})", R"({"level": "text", "keep_atoms": [1]})",
-          R"({"level": "text", "keep_atoms": [""]})", R"({"level": "text", "salt": ""})",
-          R"({"keep_atoms": ["a"]})"}) {
+         {"", "[]", "{", "{}", R"({"level": "none"})", R"({"level": 1})",
+          R"({"level": "text", "keys": []})", R"({"level": "text", "keep_atoms": "a"})",
+          R"({"level": "text", "keep_atoms": [1]})", R"({"level": "text", "keep_atoms": [""]})",
+          R"({"level": "text", "salt": ""})", R"({"keep_atoms": ["a"]})"}) {
         const auto policy = parse_policy(json);
         ASSERT_FALSE(policy) << json;
         EXPECT_EQ(policy.error().code, ErrorCode::kUsage) << json;

@@ -1,8 +1,7 @@
 #include <libdump/redact/redactor.h>
 
-#include <records.pb.h>
-
 #include <gtest/gtest.h>
+#include <records.pb.h>
 
 #include <string>
 
@@ -44,8 +43,9 @@ records::Atoms atoms(std::initializer_list<const char*> texts) {
 TEST(Redactor, KeepsAtomsOfCodeAndHidesOthers) {
     auto made = redactor({});
     made->code_atom(101);
-    const auto page = redacted(*made, RecordKind::kAtoms,
-                               atoms({"a_secret", "my_module", "true", "größe", "€", "n@host", ""}));
+    const auto page =
+        redacted(*made, RecordKind::kAtoms,
+                 atoms({"a_secret", "my_module", "true", "größe", "€", "n@host", ""}));
     EXPECT_TRUE(page.text(0).starts_with("x_"));
     EXPECT_EQ(page.text(0).size(), 8U);
     EXPECT_EQ(page.text(1), "my_module");
@@ -92,8 +92,8 @@ TEST(Redactor, HidesTextsInRecords) {
     }
     const auto shown = redacted(*made, RecordKind::kNode, node);
     const std::vector<std::string> arguments(shown.arguments().begin(), shown.arguments().end());
-    EXPECT_EQ(arguments, (std::vector<std::string>{"xxxxxxxxxxxxx", "-t", "5000", "--", "xx", "xxxx",
-                                                   "xxxxxxx"}));
+    EXPECT_EQ(arguments, (std::vector<std::string>{"xxxxxxxxxxxxx", "-t", "5000", "--", "xx",
+                                                   "xxxx", "xxxxxxx"}));
     records::Trailer trailer;
     trailer.add_warning("cannot read \"/home/joe\" of node@joe, the node's 'joe'");
     EXPECT_EQ(redacted(*made, RecordKind::kTrailer, trailer).warning(0),

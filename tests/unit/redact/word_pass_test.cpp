@@ -62,51 +62,55 @@ void expect_pass(TermScheme id, const Words& before, const Words& after,
 TEST(WordPass, HidesTermsOfAllReleases) {
     for (const auto id : {TermScheme::kOtp25, TermScheme::kOtp27, TermScheme::kOtp29}) {
         // A tuple, two cells, a float, a big integer, an empty tuple, a map of two.
-        expect_pass(id,
-                    {header(0, 5), small(42), kAtom, kBoxed, kPid, kNil, small('a'), kList,
-                     small('b'), kNil, header(6, 1), kText, header(2, 2), kText, kText, header(0, 0),
-                     kAtom, kNil},
-                    {header(0, 5), small(0), kAtom, kBoxed, kPid, kNil, small(0), kList, small(0),
-                     kNil, header(6, 1), 0, header(2, 2), 0xA5A5'A5A5'A5A5'A5A5, 0xA5A5'A5A5'A5A5'A5A5,
-                     header(0, 0), kAtom, kNil});
+        expect_pass(
+            id,
+            {header(0, 5), small(42), kAtom, kBoxed, kPid, kNil, small('a'), kList, small('b'),
+             kNil, header(6, 1), kText, header(2, 2), kText, kText, header(0, 0), kAtom, kNil},
+            {header(0, 5), small(0), kAtom, kBoxed, kPid, kNil, small(0), kList, small(0), kNil,
+             header(6, 1), 0, header(2, 2), 0xA5A5'A5A5'A5A5'A5A5, 0xA5A5'A5A5'A5A5'A5A5,
+             header(0, 0), kAtom, kNil});
     }
 }
 
 TEST(WordPass, HidesObjectsOfOtp25) {
-    expect_pass(TermScheme::kOtp25,
-                {header(9, 3), 9, kText, kText,                                 // a heap binary
-                 header(10, 3), 7, 2, kText << 24U | 0x000102, kBoxed,          // a part of one
-                 header(5, 4), kHere, 0, kText << 16U | 0x0203, kPid, small(7), kBoxed,  // a fun
-                 header(15, 0), 2, kBoxed, small(3), kAtom,                     // a map
-                 header(8, 5), 700, 0, kHere, kHere, 0},                        // off-heap
-                {header(9, 3), 9, kX, kX,                                       //
-                 header(10, 3), 7, 2, 0x000102, kBoxed,                         //
-                 header(5, 4), kHere, 0, 0x0203, kPid, small(0), kBoxed,        //
-                 header(15, 0), 2, kBoxed, small(0), kAtom,                     //
-                 header(8, 5), 700, 0, kHere, kHere, 0});
+    expect_pass(TermScheme::kOtp25, {header(9, 3),  9,        kText,  kText,  // a heap binary
+                                     header(10, 3), 7,        2,      kText << 24U | 0x000102,
+                                     kBoxed,  // a part of one
+                                     header(5, 4),  kHere,    0,      kText << 16U | 0x0203,
+                                     kPid,          small(7), kBoxed,  // a fun
+                                     header(15, 0), 2,        kBoxed, small(3),
+                                     kAtom,  // a map
+                                     header(8, 5),  700,      0,      kHere,
+                                     kHere,         0},                             // off-heap
+                {header(9, 3),  9,     kX,     kX,                                  //
+                 header(10, 3), 7,     2,      0x000102, kBoxed,                    //
+                 header(5, 4),  kHere, 0,      0x0203,   kPid,   small(0), kBoxed,  //
+                 header(15, 0), 2,     kBoxed, small(0), kAtom,                     //
+                 header(8, 5),  700,   0,      kHere,    kHere,  0});
 }
 
 TEST(WordPass, HidesObjectsOfOtp27) {
     expect_pass(TermScheme::kOtp27,
-                {header(8, 3), 72, kText, kText,                     // a bit string
-                 header(9, 4), kHere | 1U, 8, 64, kBoxed,            // a part of one
+                {header(8, 3), 72, kText, kText,                                 // a bit string
+                 header(9, 4), kHere | 1U, 8, 64, kBoxed,                        // a part of one
                  2U << 16U | 1U << 8U | header(5, 0), kHere, small(7), kBoxed},  // a fun
-                {header(8, 3), 72, kX, kX,                           //
-                 header(9, 4), kHere | 1U, 8, 64, kBoxed,            //
+                {header(8, 3), 72, kX, kX,                                       //
+                 header(9, 4), kHere | 1U, 8, 64, kBoxed,                        //
                  2U << 16U | 1U << 8U | header(5, 0), kHere, small(0), kBoxed});
 }
 
 TEST(WordPass, OfTextKeepsNumbersThatAreNoCharacters) {
     expect_pass(TermScheme::kOtp25,
-                {header(0, 2), small('a'), small(1U << 21U), small('a'), kNil, small(1U << 21U), kNil,
-                 header(6, 1), 0x3FF0'0000'0000'0000, header(9, 2), 8, kText},
-                {header(0, 2), small('a'), small(1U << 21U), small('x'), kNil, small(1U << 21U), kNil,
-                 header(6, 1), 0x3FF0'0000'0000'0000, header(9, 2), 8, kX},
+                {header(0, 2), small('a'), small(1U << 21U), small('a'), kNil, small(1U << 21U),
+                 kNil, header(6, 1), 0x3FF0'0000'0000'0000, header(9, 2), 8, kText},
+                {header(0, 2), small('a'), small(1U << 21U), small('x'), kNil, small(1U << 21U),
+                 kNil, header(6, 1), 0x3FF0'0000'0000'0000, header(9, 2), 8, kX},
                 Level::kText);
 }
 
 TEST(WordPass, OverwritesWhatIsNoTerm) {
-    const Words texts = {0x2165'7461'7669'7270, 0x2164'726F'7773'7361, kText, 0x7061'7373'7061'7373};
+    const Words texts = {0x2165'7461'7669'7270, 0x2164'726F'7773'7361, kText,
+                         0x7061'7373'7061'7373};
     for (const auto layout :
          {WordLayout::kObjects, WordLayout::kTerms, WordLayout::kStack, WordLayout::kRow}) {
         for (const auto id : {TermScheme::kOtp25, TermScheme::kOtp27, TermScheme::kOtp29}) {
@@ -119,8 +123,9 @@ TEST(WordPass, OverwritesWhatIsNoTerm) {
         }
     }
     // A pointer to memory that the node does not have, an object that does not fit.
-    EXPECT_EQ(passed(TermScheme::kOtp25, Level::kStructure, WordLayout::kTerms, {0x7465'7263'6561, 0}, 2),
-              (Words{kNil, 0}));
+    EXPECT_EQ(
+        passed(TermScheme::kOtp25, Level::kStructure, WordLayout::kTerms, {0x7465'7263'6561, 0}, 2),
+        (Words{kNil, 0}));
     EXPECT_EQ(passed(TermScheme::kOtp25, Level::kStructure, WordLayout::kObjects,
                      {header(9, 3), 9, kText}, 3)[2],
               kNil);

@@ -5,11 +5,10 @@
 #include <libdump/redact/policy.h>
 #include <libdump/write/record_filter.h>
 
-#include <redaction_records.pb.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <redaction_records.pb.h>
 #include <span>
 #include <string>
 #include <string_view>

@@ -36,7 +36,7 @@ class WordPass {
 
     /// Where a pass is between two words, to continue there in another region.
     struct Place {
-        std::uint64_t left = 0;  ///< words of the region after the current one
+        std::uint64_t left = 0;                ///< words of the region after the current one
         BoxedKind kind = BoxedKind::kUnknown;  ///< of the object of the current word, if any
         std::uint64_t header = 0;              ///< of that object
         std::uint64_t at = 0;                  ///< index of the current word in it
