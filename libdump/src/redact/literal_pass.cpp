@@ -11,6 +11,8 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kFreeBlock = 1;
 constexpr std::uint64_t kBlockFlags = 7;
 constexpr std::uint64_t kBlockSizeMask = (std::uint64_t{1} << 40U) - 1;
+/// An area fills its block, but for what a block has at least.
+constexpr std::uint64_t kMaxUnused = 64;
 
 }  // namespace
 
@@ -55,8 +57,8 @@ bool LiteralPass::is_area_end(std::uint64_t word) const {
     const auto flags = before_[0] & kBlockFlags;
     const auto size = before_[0] & kBlockSizeMask & ~kBlockFlags;
     const auto block = address_ - (kHead - 1) * kWordBytes;
-    return ((flags & kFreeBlock) == 0 || flags == kBlockFlags) && size <= region_end_ &&
-           word <= block + size;
+    return ((flags & kFreeBlock) == 0 || flags == kBlockFlags) && word <= block + size &&
+           block + size - word <= kMaxUnused;
 }
 
 void LiteralPass::run(std::span<std::byte> words) {
