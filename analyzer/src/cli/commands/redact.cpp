@@ -23,8 +23,8 @@ class RedactCommand final : public Command {
     void add_options(CLI::App& app) override {
         app.add_option("DUMP", dump_, "The dump, whole")->required();
         app.add_option("--policy", policy_,
-                       "structure: no values;\ntext: binaries and strings are hidden, numbers and "
-                       "atoms remain;\nor a JSON file")
+                       "structure: no values; text: binaries and strings are hidden, numbers and "
+                       "atoms remain; or a JSON file")
             ->capture_default_str()
             ->type_name("POLICY");
         add_output(app, output_, "The dump to write")->required();
