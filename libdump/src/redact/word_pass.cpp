@@ -182,7 +182,9 @@ std::uint64_t WordPass::inside(std::uint64_t word) {
                          otp25::kMaxFlatMapSize + 1);
         case BoxedKind::kPositiveBig:
         case BoxedKind::kNegativeBig:
-            return level_ == Level::kStructure ? kDigit : word;
+            // At any level: the VM also fills unused words with what looks like a big integer, and
+            // the old words stay in its place.
+            return kDigit;
         case BoxedKind::kFloat:
             return level_ == Level::kStructure ? 0 : word;
         case BoxedKind::kHeapBinary:

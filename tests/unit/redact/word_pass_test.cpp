@@ -108,6 +108,12 @@ TEST(WordPass, OfTextKeepsNumbersThatAreNoCharacters) {
                 Level::kText);
 }
 
+TEST(WordPass, OfTextHidesBigIntegers) {
+    // The VM fills unused words with them; what was there before stays.
+    expect_pass(TermScheme::kOtp25, {header(2, 2), kText, kText},
+                {header(2, 2), 0xA5A5'A5A5'A5A5'A5A5, 0xA5A5'A5A5'A5A5'A5A5}, Level::kText);
+}
+
 TEST(WordPass, OverwritesWhatIsNoTerm) {
     const Words texts = {0x2165'7461'7669'7270, 0x2164'726F'7773'7361, kText,
                          0x7061'7373'7061'7373};

@@ -12,7 +12,7 @@ namespace beamdump::redact {
 
 enum class Level : std::uint8_t {
     kStructure,  ///< no values: shapes, sizes and sharing remain
-    kText,       ///< binaries and strings are hidden; numbers and atoms remain
+    kText,       ///< binaries, strings and big integers are hidden; other numbers and atoms remain
 };
 
 /// What is hidden.
