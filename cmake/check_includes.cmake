@@ -27,6 +27,7 @@ endfunction()
 # libdump, from the bottom up. records.pb.h is generated from schemas/records.proto.
 foreach(half include/libdump src)
   check(libdump/${half}/base   "libdump/" libdump/base/)
+  check(libdump/${half}/text   "libdump/" libdump/base/ libdump/text/)
   check(libdump/${half}/format "libdump/" libdump/base/ libdump/format/)
   check(libdump/${half}/coding "libdump/" libdump/base/ libdump/format/ libdump/coding/)
   check(libdump/${half}/write  "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/write/)
@@ -77,25 +78,29 @@ check(libdump/src/crash/export/sections "crash/" crash/export/terms/ crash/expor
 # `crash` makes of crash dumps, and those that `rewrite` makes of others.
 check(writer   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/write/
       libdump/redact/)
-check(analyzer "libdump/" libdump/base/ libdump/format/ libdump/read/ libdump/term/ libdump/heap/
-      libdump/model/ libdump/crash/ libdump/redact/ libdump/rewrite/)
+check(analyzer "libdump/" libdump/base/ libdump/text/ libdump/format/ libdump/read/ libdump/term/
+      libdump/heap/ libdump/model/ libdump/crash/ libdump/redact/ libdump/rewrite/)
 check(layout   "libdump/" libdump/base/)
+check(sampler  "libdump/" libdump/base/ libdump/text/ libdump/format/ libdump/term/)
 check(manual   "libdump/" libdump/base/)
 
 # Nothing reaches out of its own tree by a relative or rooted path.
-foreach(part libdump manual writer analyzer layout)
-  check(${part} "(\\.\\./|writer/|analyzer/|layout/|tests/)" "<none>")
+foreach(part libdump manual writer analyzer layout sampler)
+  check(${part} "(\\.\\./|writer/|analyzer/|layout/|sampler/|tests/)" "<none>")
 endforeach()
 
-# Inside the writer: memory <- target <- beam <- fit <- capture <- check <- cli.
-set(folders "(memory|target|beam|fit|capture|check|cli)/")
+# Inside the writer: memory <- target <- beam <- nodes, fit <- capture <- check <- cli, and
+# target <- program <- cli.
+set(folders "(memory|target|program|beam|nodes|fit|capture|check|cli)/")
 check(writer/src/memory  "${folders}" memory/)
 check(writer/src/target  "${folders}" memory/ target/)
+check(writer/src/program "${folders}" target/ program/)
 check(writer/src/beam    "${folders}" memory/ target/ beam/)
+check(writer/src/nodes   "${folders}" memory/ target/ beam/ nodes/)
 check(writer/src/fit     "${folders}" memory/ target/ beam/ fit/)
-check(writer/src/capture "${folders}" memory/ target/ beam/ fit/ capture/)
-check(writer/src/check   "${folders}" memory/ target/ beam/ fit/ capture/ check/)
-check(writer/src/cli     "${folders}" memory/ target/ beam/ fit/ capture/ check/ cli/)
+check(writer/src/capture "${folders}" memory/ target/ beam/ nodes/ fit/ capture/)
+check(writer/src/check   "${folders}" memory/ target/ beam/ nodes/ fit/ capture/ check/)
+check(writer/src/cli     "${folders}" memory/ target/ program/ beam/ nodes/ fit/ capture/ check/ cli/)
 
 # Inside target: process <- image <- core, and process <- stop <- twin.
 check(writer/src/target/process "target/" target/process/)
@@ -137,3 +142,14 @@ check(layout/src/dwarf   "${folders}" file/ dwarf/)
 check(layout/src/extract "${folders}" file/ dwarf/ extract/)
 check(layout/src/diff    "${folders}" file/ diff/)
 check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/ target/ beam/ fit/layout_)
+
+# Inside the sampler: node, events <- stack <- stacks <- show <- command, on the writer's rooms below
+# its captures.
+set(writer "(memory|target|beam)/")
+set(folders "(node|events|stack|stacks|show|command|memory|target|program|beam|nodes|fit|capture|check|cli)/")
+check(sampler/src/node    "${folders}" ${writer} fit/layout_check\\.h node/)
+check(sampler/src/events  "${folders}" ${writer} events/)
+check(sampler/src/stack   "${folders}" ${writer} node/ events/ stack/)
+check(sampler/src/stacks  "${folders}" ${writer} node/ events/ stack/ stacks/)
+check(sampler/src/show    "${folders}" stack/ stacks/ show/)
+check(sampler/src/command "${folders}" ${writer} program/ nodes/ node/ stacks/ show/ command/)

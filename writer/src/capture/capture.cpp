@@ -6,6 +6,7 @@
 #include "capture/modes/snapshot.h"
 #include "capture/modes/stops.h"
 #include "fit/layout_check.h"
+#include "nodes/locate_options.h"
 #include "target/core/core_target.h"
 #include "target/live_target.h"
 
@@ -14,10 +15,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <fstream>
 #include <new>
-#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -231,44 +229,10 @@ Result<CaptureReport> capture_live_node(const Request& request) {
     return session->finish();
 }
 
-Result<beam::Layout> read_layout(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
-        return fail(ErrorCode::kNotFound, fmt::format("cannot read the layout file {}: {}",
-                                                      path.string(), system_error_text(errno)));
-    }
-    auto layout = beam::Layout::parse(text.str());
-    return layout ? layout : wrap(path.string(), layout.error());
-}
-
 }  // namespace
 
 Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
-    beam::LocateOptions how;
-    how.no_symbols = options.no_symbols;
-    if (!options.layout) {
-        return how;
-    }
-    std::error_code error;
-    if (!std::filesystem::is_directory(*options.layout, error)) {
-        ASSIGN_OR_RETURN(auto layout, read_layout(*options.layout));
-        how.layout = std::move(layout);
-        return how;
-    }
-    for (const auto& entry : std::filesystem::directory_iterator(*options.layout, error)) {
-        const auto name = entry.path().filename().native();
-        if (!name.starts_with("otp-") || !name.ends_with(".json")) {
-            continue;
-        }
-        ASSIGN_OR_RETURN(auto layout, read_layout(entry.path()));
-        how.layouts.push_back(std::move(layout));
-    }
-    if (how.layouts.empty()) {
-        return fail(ErrorCode::kNotFound,
-                    fmt::format("{} has no layouts, otp-*.json", options.layout->string()));
-    }
-    return how;
+    return nodes::locate_options(options.layout, options.no_symbols);
 }
 
 Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,

@@ -2,7 +2,7 @@
 
 #include "beam/tables/id_table.h"
 #include "capture/modes/snapshot.h"
-#include "check/running_nodes.h"
+#include "nodes/running_nodes.h"
 #include "target/live_target.h"
 
 #include <libdump/base/return_if_error.h>
@@ -59,7 +59,7 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
         check.longest_twin_stop =
             target::Twin::longest_stop(*check.twin, capture::snapshot_limits(options));
     }
-    if (auto name = node_name(*vm)) {
+    if (auto name = nodes::node_name(*vm)) {
         check.node_name = *name;
     }
     RETURN_IF_ERROR(count_processes(*vm, check));

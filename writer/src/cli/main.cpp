@@ -1,5 +1,6 @@
-#include "cli/cancel.h"
 #include "cli/run.h"
+#include "program/cancel.h"
+#include "program/process.h"
 
 #include <libdump/base/last_words.h>
 #include <libdump/base/system_error.h>
@@ -8,6 +9,7 @@
 
 int main(int argc, char** argv) try {
     namespace cli = beamdump::cli;
+    namespace program = beamdump::program;
     namespace target = beamdump::target;
     beamdump::end_with_a_sentence_on_terminate();
     // Before any thread is made, and before this process offers itself when memory runs out.
@@ -15,13 +17,13 @@ int main(int argc, char** argv) try {
     // Without the guardian no mode may stop the node; reading it while it runs remains possible.
     auto stops =
         guardian ? target::StopTracker(guardian->get()) : target::StopTracker(guardian.error());
-    cli::prepare_process();
-    const auto signals = cli::CancelOnSignal::start(stops);
+    program::prepare_process();
+    const auto signals = program::CancelOnSignal::start(stops);
     if (!signals) {
         std::cerr << "beamdump-capture: " << signals.error().message << '\n';
         return 1;
     }
-    auto streams = cli::standard_streams();
+    auto streams = program::standard_streams();
     streams.watched = [&signals](std::unique_ptr<beamdump::ByteSink> sink) {
         return (*signals)->watched(std::move(sink));
     };

@@ -1,5 +1,8 @@
 #include "cli/options.h"
 
+#include "nodes/node_choice.h"
+#include "program/number_check.h"
+
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/format.h>
 
@@ -26,7 +29,6 @@ constexpr unsigned kMaxThreads = 64;
 constexpr int kMaxLevel = 19;  // zstd's levels above need much more memory
 constexpr int kMaxMilliseconds = 86'400'000;
 constexpr std::uint32_t kMaxTop = 1'000'000;
-constexpr int kMaxPid = 4'194'304;  // PID_MAX_LIMIT, Linux' include/linux/threads.h
 
 /// The command line before validation.
 struct RawOptions {
@@ -51,33 +53,8 @@ unsigned default_threads() {
     return std::clamp(std::thread::hardware_concurrency(), 1U, kMaxDefaultThreads);
 }
 
-std::optional<std::int64_t> whole_number(const std::string& text) {
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
-}
-
-/// Validates an option's text as a whole number from 1 to `most`; the error says that it is not
-/// `what`.
-auto from_one(std::int64_t most, const std::string& what) {
-    return [most, what](const std::string& text) {
-        const auto value = whole_number(text);
-        return value && *value >= 1 && *value <= most ? std::string()
-                                                      : fmt::format("\"{}\" is not {}", text, what);
-    };
-}
-
-/// Validates a pid or a node's name; the error says what is wrong.
-std::string node_text(const std::string& text) {
-    static constexpr std::string_view kDigits = "0123456789";
-    const bool number =
-        text.starts_with('-') || text.find_first_not_of(kDigits) == std::string::npos;
-    return number ? from_one(kMaxPid, "a process id")(text) : std::string();
-}
-
 auto at_most(std::int64_t most) {
-    return from_one(most, fmt::format("a number from 1 to {}", most));
+    return program::number_check(most, fmt::format("a number from 1 to {}", most));
 }
 
 std::string version_text() {
@@ -102,7 +79,7 @@ void declare(CLI::App& app, RawOptions& raw) {
            "Process id of the running node (beam.smp), or its name: rabbit@host, or\nrabbit; "
            "not needed if only one node runs here")
         ->type_name("")
-        ->check(node_text, "");
+        ->check(nodes::node_text_error, "");
     app.add_option("--core", raw.core,
                    "Read an ELF core (from the kernel or gcore)\ninstead of a running node")
         ->type_name("FILE");
@@ -209,8 +186,8 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
     if (!raw.core.empty() && options.check) {
         return fail(ErrorCode::kUsage, "--check needs a running node: it takes NODE, not --core");
     }
-    if (const auto pid = whole_number(raw.node)) {
-        capture.pid = static_cast<pid_t>(*pid);
+    if (const auto pid = nodes::pid_of(raw.node)) {
+        capture.pid = *pid;
     } else if (raw.core.empty()) {
         options.node = raw.node;
     }

@@ -28,7 +28,7 @@ std::string bytes_moved(const capture::Progress& progress) {
 
 }  // namespace
 
-ProgressPrinter::ProgressPrinter(Streams& streams, Clock clock)
+ProgressPrinter::ProgressPrinter(program::Streams& streams, Clock clock)
     : streams_(streams), clock_(std::move(clock)), next_(clock_()) {
     if (!streams_.err_is_terminal) {
         next_ += kFirstLine;

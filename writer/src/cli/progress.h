@@ -1,7 +1,7 @@
 #pragma once
 
 #include "capture/capture.h"
-#include "cli/streams.h"
+#include "program/streams.h"
 
 #include <libdump/base/amount_text.h>
 
@@ -17,7 +17,8 @@ class ProgressPrinter final : public capture::ProgressListener {
     using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
     /// Non-owning: `streams` must outlive the printer.
-    explicit ProgressPrinter(Streams& streams, Clock clock = std::chrono::steady_clock::now);
+    explicit ProgressPrinter(program::Streams& streams,
+                             Clock clock = std::chrono::steady_clock::now);
 
     void update(const capture::Progress& progress) override;
     /// Removes the bar before other output.
@@ -26,7 +27,7 @@ class ProgressPrinter final : public capture::ProgressListener {
   private:
     [[nodiscard]] std::string bar(const capture::Progress& progress) const;
 
-    Streams& streams_;
+    program::Streams& streams_;
     Clock clock_;
     std::chrono::steady_clock::time_point next_;
     bool shown_ = false;

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "program/process.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
@@ -12,10 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <sys/resource.h>
 
 namespace beamdump::cli {
 namespace {
@@ -25,14 +23,14 @@ constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 constexpr int kIncomplete = 3;
 
-int give_up(Streams& streams, const Error& error) {
+int give_up(program::Streams& streams, const Error& error) {
     auto sentence = error.message;
     std::ranges::replace(sentence, '\n', ' ');
     streams.err << fmt::format("beamdump-capture: {}\n", one_line(sentence)) << std::flush;
     return error.code == ErrorCode::kUsage ? kWrongUsage : kFailed;
 }
 
-Result<DumpWriter> make_writer(const Options& options, const Streams& streams) {
+Result<DumpWriter> make_writer(const Options& options, const program::Streams& streams) {
     if (options.to_stdout) {
         return DumpWriter::create(streams.watched(descriptor_sink(streams.out_descriptor)),
                                   options.writer);
@@ -53,8 +51,8 @@ Error with_partial(Error error, const Options& options) {
     return error;
 }
 
-int capture_and_report(const Options& options, Streams& streams, const CaptureFunction& capture,
-                       const std::atomic<bool>& cancelled) {
+int capture_and_report(const Options& options, program::Streams& streams,
+                       const CaptureFunction& capture, const std::atomic<bool>& cancelled) {
     ProgressPrinter printer(streams);
     NoProgress silence;
     capture::ProgressListener& listener =
@@ -87,26 +85,9 @@ int capture_and_report(const Options& options, Streams& streams, const CaptureFu
     return incomplete(*report) ? kIncomplete : kDone;
 }
 
-/// Makes sure that enough descriptors are allowed: a capture that runs out of them would take a
-/// file that it cannot open for one that does not exist.
-Result<void> ensure_descriptors() {
-    constexpr rlim_t kNeeded = 64;
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kNeeded) {
-        return {};
-    }
-    limit.rlim_cur = kNeeded;
-    if (limit.rlim_max >= kNeeded && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        return {};
-    }
-    return fail(ErrorCode::kLimit,
-                fmt::format("too many open files: this program may open {} and needs {}; raise its "
-                            "limit (ulimit -n 256)",
-                            limit.rlim_max, kNeeded));
-}
-
 /// Finds the node that was named in place of a pid, and names the output.
-Result<void> complete(Options& options, const Streams& streams, const FindNode& find_node) {
+Result<void> complete(Options& options, const program::Streams& streams,
+                      const FindNode& find_node) {
     if (options.node) {
         ASSIGN_OR_RETURN(const auto how, capture::locate_options(options.capture));
         ASSIGN_OR_RETURN(options.capture.pid, find_node(*options.node, how));
@@ -121,7 +102,8 @@ Result<void> complete(Options& options, const Streams& streams, const FindNode& 
     return {};
 }
 
-int check_and_tell(const Options& options, Streams& streams, const std::atomic<bool>& cancelled) {
+int check_and_tell(const Options& options, program::Streams& streams,
+                   const std::atomic<bool>& cancelled) {
     ProgressPrinter printer(streams);
     NoProgress silence;
     capture::ProgressListener& listener =
@@ -139,8 +121,9 @@ int check_and_tell(const Options& options, Streams& streams, const std::atomic<b
 
 }  // namespace
 
-int run(const std::vector<std::string>& arguments, Streams& streams, const CaptureFunction& capture,
-        const std::atomic<bool>& cancelled, target::StopTracker* stops, const FindNode& find_node) {
+int run(const std::vector<std::string>& arguments, program::Streams& streams,
+        const CaptureFunction& capture, const std::atomic<bool>& cancelled,
+        target::StopTracker* stops, const FindNode& find_node) {
     auto parsed = parse_options(arguments);
     if (!parsed) {
         return give_up(streams, parsed.error());
@@ -151,7 +134,7 @@ int run(const std::vector<std::string>& arguments, Streams& streams, const Captu
     }
     auto& options = std::get<Options>(*parsed);
     options.capture.stops = stops;
-    if (auto enough = ensure_descriptors(); !enough) {
+    if (auto enough = program::ensure_descriptors(); !enough) {
         return give_up(streams, enough.error());
     }
     if (auto completed = complete(options, streams, find_node); !completed) {
@@ -167,13 +150,6 @@ int run(const std::vector<std::string>& arguments, Streams& streams, const Captu
              "standard output is a terminal: redirect it to a file or pipe, or use -o FILE"});
     }
     return capture_and_report(options, streams, capture, cancelled);
-}
-
-void prepare_process() {
-    std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);
-    // A failure here does not prevent the capture.
-    std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
 }  // namespace beamdump::cli

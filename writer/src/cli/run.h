@@ -1,8 +1,8 @@
 #pragma once
 
 #include "capture/capture.h"
-#include "check/node_choice.h"
-#include "cli/streams.h"
+#include "nodes/node_choice.h"
+#include "program/streams.h"
 
 #include <atomic>
 #include <functional>
@@ -16,18 +16,14 @@ using CaptureFunction = std::function<Result<capture::CaptureReport>(
     const capture::CaptureOptions&, const capture::MakeWriter&, capture::ProgressListener&,
     const std::atomic<bool>&)>;
 
-/// check::find_node, or a substitute in a test.
+/// nodes::find_node, or a substitute in a test.
 using FindNode = std::function<Result<pid_t>(std::string_view, const beam::LocateOptions&)>;
 
 /// The program: parses the arguments (without the program's name), captures, reports. Returns the
 /// exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete. `holds`, non-owning, is
 /// notified of stops.
-int run(const std::vector<std::string>& arguments, Streams& streams, const CaptureFunction& capture,
-        const std::atomic<bool>& cancelled, target::StopTracker* stops = nullptr,
-        const FindNode& find_node = check::find_node);
-
-/// To be called once at the start of the process: a closed output becomes an error instead of a
-/// signal, and the kernel ends this process before the node when memory runs out.
-void prepare_process();
+int run(const std::vector<std::string>& arguments, program::Streams& streams,
+        const CaptureFunction& capture, const std::atomic<bool>& cancelled,
+        target::StopTracker* stops = nullptr, const FindNode& find_node = nodes::find_node);
 
 }  // namespace beamdump::cli

@@ -28,7 +28,7 @@ class ProgressTest : public ::testing::Test {
 
     std::ostringstream out_;
     std::ostringstream err_;
-    Streams streams_{out_, err_};
+    program::Streams streams_{out_, err_};
     std::chrono::steady_clock::time_point time_;
 };
 

@@ -63,7 +63,7 @@ class RunTest : public ::testing::Test {
     beamdump::test::TemporaryDirectory directory_;
     std::ostringstream out_;
     std::ostringstream err_;
-    Streams streams_{out_, err_};
+    program::Streams streams_{out_, err_};
     std::atomic<bool> cancelled_ = false;
 };
 

@@ -151,10 +151,12 @@ Result<void> SchedulerReader::scheduler(const Kind& kind, std::uint32_t number, 
     scheduler.set_number(number);
     const auto address = kind.array + (number - 1) * std::uint64_t{stride_};
     scheduler.set_struct_address(address);
+    read.processes.push_back(0);
     const auto now = read_twice([&] { return state(kind, number, address); });
     if (!now) {
         return pass_over(now.error(), read);
     }
+    read.processes.back() = now->process;
     scheduler.set_sleep_flags(now->sleep_flags);
     scheduler.set_sleeping((now->sleep_flags & (sleeping_ | waiting_)) != 0);
     scheduler.set_suspended((now->sleep_flags & suspended_) != 0);

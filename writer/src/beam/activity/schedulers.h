@@ -19,6 +19,9 @@ class SchedulerReader {
         /// Every scheduler and queue of the kinds that were found, the normal ones first; of those
         /// that could not be read only kind and number.
         records::Schedulers schedulers;
+        /// The structure of the process that each of them has, in the same order; 0: none, or
+        /// unreadable.
+        std::vector<Address> processes;
         std::vector<std::string> not_found;  ///< "dirty CPU schedulers": their place is not known
         std::uint64_t unreadable = 0;        ///< schedulers and queues, or that changed meanwhile
         std::string why;                     ///< the first of these was so

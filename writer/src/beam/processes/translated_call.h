@@ -1,8 +1,6 @@
 #pragma once
 
-#include "beam/processes/process.h"
-
-#include <optional>
+#include "beam/processes/dictionary_reader.h"
 
 namespace beamdump::beam {
 
@@ -19,19 +17,14 @@ class TranslatedCalls {
     /// {Module, Function, Arity} in the entry of a process that does not change; nullopt if there
     /// is no such entry, it has another value, or the process is sensitive (the node does not show
     /// it either). Reads only the slot of the key.
-    std::optional<records::Mfa> of(const ProcessView& process);
+    [[nodiscard]] std::optional<records::Mfa> of(const ProcessView& process) const;
 
   private:
-    TranslatedCalls(Vm& vm, AtomWords atoms) : vm_(&vm), atoms_(atoms) {}
-    [[nodiscard]] std::uint64_t slot(std::uint64_t slots) const;
-    /// The value, if `word` is {Key, Value} with this key.
-    [[nodiscard]] std::optional<std::uint64_t> value_of(std::uint64_t word) const;
+    TranslatedCalls(DictionaryReader dictionaries, AtomWords atoms)
+        : dictionaries_(dictionaries), atoms_(atoms) {}
     [[nodiscard]] std::optional<records::Mfa> function(std::uint64_t word) const;
-    /// The elements, if `word` is a tuple of that size.
-    template <std::size_t Arity>
-    [[nodiscard]] std::optional<std::array<std::uint64_t, Arity>> tuple(std::uint64_t word) const;
 
-    Vm* vm_;
+    DictionaryReader dictionaries_;
     AtomWords atoms_;
     std::optional<std::uint32_t> key_;
     std::uint64_t small_tag_ = 0;

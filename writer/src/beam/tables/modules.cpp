@@ -118,7 +118,7 @@ Result<CodeMfa> ModuleReader::mfa_at(Address address) {
                                 "{}",
                                 address, view.get(mfa_.module), view.get(mfa_.function), arity));
     }
-    return CodeMfa{*module, *function, static_cast<std::uint32_t>(arity)};
+    return CodeMfa{*module, *function, static_cast<std::uint32_t>(arity), 0};
 }
 
 Result<std::uint32_t> ModuleReader::function_count(const ModuleCode& code) {
@@ -337,6 +337,7 @@ Result<std::optional<CodeMfa>> ModuleReader::function_at(const ModuleCode& code,
         return std::nullopt;
     }
     ASSIGN_OR_RETURN(auto mfa, mfa_at(start + info_mfa_.offset));
+    mfa.start = start;
     return mfa;
 }
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <ostream>
 
-namespace beamdump::cli {
+namespace beamdump::program {
 
 /// The output streams of a run; passed in, so that the program can be run as a function.
 struct Streams {
@@ -30,4 +30,4 @@ struct Streams {
 /// The standard streams of this process.
 Streams standard_streams();
 
-}  // namespace beamdump::cli
+}  // namespace beamdump::program

@@ -1,10 +1,10 @@
-#include "render/shared/table.h"
+#include <libdump/text/table.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace beamdump::render {
+namespace beamdump {
 
 std::size_t text_width(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -136,4 +136,4 @@ void Table::print_rows(Output& output, std::string_view indent,
     }
 }
 
-}  // namespace beamdump::render
+}  // namespace beamdump

@@ -1,5 +1,6 @@
-#include "check/node_choice.h"
+#include "nodes/node_choice.h"
 
+#include <libdump/base/decimal.h>
 #include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
 
@@ -8,10 +9,11 @@
 
 #include <algorithm>
 
-namespace beamdump::check {
+namespace beamdump::nodes {
 namespace {
 
 constexpr std::size_t kMaxListed = 20;
+constexpr std::uint64_t kMaxPid = 4'194'304;  // PID_MAX_LIMIT, Linux' include/linux/threads.h
 constexpr std::string_view kNoName = "nonode@nohost";
 
 bool fits(const std::string& name, std::string_view wanted) {
@@ -90,4 +92,18 @@ Result<pid_t> find_node(std::string_view wanted, const beam::LocateOptions& how)
     return choose_node(wanted, vms, [&](pid_t pid) { return node_name(pid, how); });
 }
 
-}  // namespace beamdump::check
+std::optional<pid_t> pid_of(std::string_view text) {
+    const auto number = decimal_number(text);
+    return number && *number >= 1 && *number <= kMaxPid ? std::optional(static_cast<pid_t>(*number))
+                                                        : std::nullopt;
+}
+
+std::string node_text_error(const std::string& text) {
+    static constexpr std::string_view kDigits = "0123456789";
+    const bool number =
+        text.starts_with('-') || text.find_first_not_of(kDigits) == std::string::npos;
+    return number && !pid_of(text) ? fmt::format("\"{}\" is not a process id", text)
+                                   : std::string();
+}
+
+}  // namespace beamdump::nodes

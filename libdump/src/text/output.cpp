@@ -1,13 +1,12 @@
-#include "render/shared/output.h"
-
 #include <libdump/base/system_error.h>
+#include <libdump/text/output.h>
 
 #include <cerrno>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace beamdump::render {
+namespace beamdump {
 
 void Output::write(std::string_view text) {
     if (!terminal_) {
@@ -104,4 +103,4 @@ Result<void> DescriptorOutput::put(std::string_view text) {
     return write_all(descriptor_, name_, text);
 }
 
-}  // namespace beamdump::render
+}  // namespace beamdump

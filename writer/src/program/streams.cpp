@@ -1,11 +1,11 @@
-#include "cli/streams.h"
+#include "program/streams.h"
 
 #include <iostream>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace beamdump::cli {
+namespace beamdump::program {
 namespace {
 
 bool ready_for_output(int descriptor) {
@@ -28,4 +28,4 @@ Streams standard_streams() {
     return streams;
 }
 
-}  // namespace beamdump::cli
+}  // namespace beamdump::program

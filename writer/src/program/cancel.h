@@ -12,7 +12,7 @@
 #include <mutex>
 #include <thread>
 
-namespace beamdump::cli {
+namespace beamdump::program {
 
 /// Turns SIGINT, SIGTERM and SIGHUP into a flag. The first signal sets it, so that the node is
 /// resumed and the output closed in order. If that takes longer than kPatience (frames are being
@@ -70,4 +70,4 @@ class CancelOnSignal {
     std::thread watcher_;
 };
 
-}  // namespace beamdump::cli
+}  // namespace beamdump::program

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace beamdump::check {
+namespace beamdump::nodes {
 
 /// A process of this machine that runs an Erlang VM.
 struct RunningNode {
@@ -28,4 +28,4 @@ Result<std::string> node_name(pid_t pid, const beam::LocateOptions& how);
 /// The same of a VM that is located.
 Result<std::string> node_name(beam::Vm& vm);
 
-}  // namespace beamdump::check
+}  // namespace beamdump::nodes

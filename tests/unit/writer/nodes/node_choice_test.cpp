@@ -1,11 +1,11 @@
-#include "check/node_choice.h"
+#include "nodes/node_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
-namespace beamdump::check {
+namespace beamdump::nodes {
 namespace {
 
 using ::testing::AllOf;
@@ -77,4 +77,4 @@ TEST_F(NodeChoice, ALongListIsCut) {
 }
 
 }  // namespace
-}  // namespace beamdump::check
+}  // namespace beamdump::nodes

@@ -1,13 +1,14 @@
 #pragma once
 
-#include "check/running_nodes.h"
+#include "nodes/running_nodes.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace beamdump::check {
+namespace beamdump::nodes {
 
 /// Reads a node's name: node_name(), or a substitute in a test.
 using NameOf = std::function<Result<std::string>(pid_t)>;
@@ -22,4 +23,10 @@ Result<pid_t> choose_node(std::string_view wanted, const std::vector<pid_t>& vms
 /// The same among the processes that run here (running_vms()). Stops nothing.
 Result<pid_t> find_node(std::string_view wanted, const beam::LocateOptions& how);
 
-}  // namespace beamdump::check
+/// The pid that NODE of a command line is; nothing: it is a name.
+std::optional<pid_t> pid_of(std::string_view text);
+
+/// Why NODE of a command line is neither a pid nor a name; empty if it is.
+std::string node_text_error(const std::string& text);
+
+}  // namespace beamdump::nodes

@@ -1,4 +1,4 @@
-#include "cli/cancel.h"
+#include "program/cancel.h"
 
 #include <libdump/base/system_error.h>
 
@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace beamdump::cli {
+namespace beamdump::program {
 namespace {
 
 sigset_t signals_to_take() {
@@ -185,4 +185,4 @@ void CancelOnSignal::end_now() const {
     ::_exit(1);
 }
 
-}  // namespace beamdump::cli
+}  // namespace beamdump::program

@@ -1,4 +1,4 @@
-#include <libdump/model/owner_id.h>
+#include <libdump/format/owner_id.h>
 
 #include <fmt/format.h>
 

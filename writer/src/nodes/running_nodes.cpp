@@ -1,4 +1,4 @@
-#include "check/running_nodes.h"
+#include "nodes/running_nodes.h"
 
 #include "beam/tables/atoms.h"
 #include "beam/tables/node_tables.h"
@@ -10,7 +10,7 @@
 
 #include <set>
 
-namespace beamdump::check {
+namespace beamdump::nodes {
 namespace {
 
 bool may_run_vm(pid_t pid) {
@@ -54,4 +54,4 @@ Result<std::string> node_name(pid_t pid, const beam::LocateOptions& how) {
     return node_name(*vm);
 }
 
-}  // namespace beamdump::check
+}  // namespace beamdump::nodes

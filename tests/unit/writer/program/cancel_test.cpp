@@ -1,4 +1,4 @@
-#include "cli/cancel.h"
+#include "program/cancel.h"
 
 #include "support/child_process.h"
 
@@ -7,7 +7,7 @@
 #include <csignal>
 #include <vector>
 
-namespace beamdump::cli {
+namespace beamdump::program {
 namespace {
 
 /// Runs `body` in a child, where signals may end things; gives its wait status.
@@ -186,4 +186,4 @@ TEST(CancelOnSignal, AnIgnoredSignalStaysIgnored) {
 }
 
 }  // namespace
-}  // namespace beamdump::cli
+}  // namespace beamdump::program
