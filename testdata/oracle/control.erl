@@ -19,6 +19,7 @@
 %%   crash HOW     crash:now/1, with which the node ends, unanswered
 %%   planted FILE  planted:write(FILE)
 %%   ailing FILE  ailing:write(FILE)
+%%   sampled stack NAME  sampled:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
@@ -112,6 +113,8 @@ reply([<<"planted">>, File]) ->
     planted:write(File);
 reply([<<"ailing">>, File]) ->
     ailing:write(File);
+reply([<<"sampled">> | What]) ->
+    sampled:tell(iolist_to_binary(lists:join(" ", What)));
 reply([<<"silent">>]) ->
     pid_to_list(far:silent());
 reply([<<"running">>, Application]) ->

@@ -18,7 +18,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 FORMATS = HERE.parents[1] / "testdata" / "formats"
 PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", HERE.parents[1] / "build" / "bin"))
-NAMES = ("beamdump-analyze", "beamdump-capture", "beamdump-layout")
+NAMES = ("beamdump-analyze", "beamdump-capture", "beamdump-layout", "beamdump-sample")
 
 
 def run(command, folder):

@@ -13,7 +13,7 @@ import unittest
 
 DOCUMENTS = pathlib.Path(os.environ["BEAMDUMP_DOCUMENTS"])
 PROGRAMS = pathlib.Path(os.environ["BEAMDUMP_PROGRAMS"])
-NAMES = ("beamdump-analyze", "beamdump-capture", "beamdump-layout")
+NAMES = ("beamdump-analyze", "beamdump-capture", "beamdump-layout", "beamdump-sample")
 ZSH_SECONDS = 30
 # A command line, and completions of its last word that must be among the offers.
 LINES = [
@@ -24,6 +24,7 @@ LINES = [
     ("beamdump-capture --bin", {"--binary-bytes"}),
     ("beamdump-capture --ets s", {"sample"}),
     ("beamdump-layout ext", {"extract"}),
+    ("beamdump-sample st", {"stacks"}),
 ]
 
 

@@ -8,3 +8,4 @@ PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", ROOT / "build" / "bi
 CAPTURE = PROGRAMS / "beamdump-capture"
 ANALYZE = PROGRAMS / "beamdump-analyze"
 LAYOUT = PROGRAMS / "beamdump-layout"
+SAMPLE = PROGRAMS / "beamdump-sample"

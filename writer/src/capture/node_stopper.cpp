@@ -13,7 +13,6 @@
 namespace beamdump::capture {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
 /// How long the output may accept nothing while the node is stopped.
 constexpr std::chrono::milliseconds kMaxWaiting{50};
 
@@ -74,27 +73,14 @@ Result<NodeStop> NodeStopper::stop(std::optional<std::chrono::nanoseconds> longe
         return stalled || parts_.cancelled();
     };
     terms.stops = &stops();
-    const auto pid = parts_.vm.target().pid();
-    for (int attempt = 1;; ++attempt) {
-        auto stop = target::TimedStop::begin(pid, terms);
-        const bool again = !stop && stop.error().code == ErrorCode::kLimit &&
-                           attempt < kStopAttempts && !target::has_hanging_thread(pid);
-        if (!stop && !again) {
-            return std::unexpected(stop.error());
-        }
-        if (stop) {
-            threads_stopped(stop->registers());
-            return NodeStop(std::move(*stop), [this, on_end = std::move(on_end)] {
-                ended();
-                on_end();
-            });
-        }
-        // On a busy machine threads that are resumed to settle may take long: the next attempt
-        // stops all of them where they are.
-        terms.settling.reset();
-        std::this_thread::sleep_for(kBetweenStopAttempts);
-        await_quota();
-    }
+    ASSIGN_OR_RETURN(auto stop,
+                     target::TimedStop::begin_repeatedly(parts_.vm.target().pid(), std::move(terms),
+                                                         [this] { await_quota(); }));
+    threads_stopped(stop.registers());
+    return NodeStop(std::move(stop), [this, on_end = std::move(on_end)] {
+        ended();
+        on_end();
+    });
 }
 
 void NodeStopper::ended() {

@@ -16,9 +16,6 @@
 
 namespace beamdump::capture {
 
-/// How often a stop is tried before the capture goes on without it.
-inline constexpr int kStopAttempts = 3;
-
 /// Stops the node for a capture: within its bound, within this program's own processor quota, and
 /// no longer than the output accepts data. Knows which running processes' state is certain while
 /// the node stands.
@@ -41,8 +38,8 @@ class NodeStopper {
     [[nodiscard]] target::Settling settling(
         std::chrono::nanoseconds longest = std::chrono::microseconds(1200));
 
-    /// Stops the node, at the third attempt at the latest, where a busy machine is all that keeps
-    /// it from standing in time. `on_end` is called when the stop has ended.
+    /// Stops the node (target::TimedStop::begin_repeatedly()). `on_end` is called when the stop has
+    /// ended.
     Result<NodeStop> stop(std::optional<std::chrono::nanoseconds> longest,
                           target::Settling settling, std::function<void()> on_end);
 

@@ -55,7 +55,7 @@ std::string stop_lines(const check::NodeCheck& check) {
     const auto gibibytes = static_cast<double>(check.resident_bytes) / kGibibyte;
     const auto short_stops =
         fmt::format("stops of at most {} ms each (--max-pause), {} at most",
-                    check.max_pause.count(), capture::kMaxStops * capture::kStopAttempts);
+                    check.max_pause.count(), capture::kMaxStops * target::kStopAttempts);
     std::string text = "  --mode live      no stop\n";
     text += fmt::format(
         "  --mode auto      no stop if every process pauses at times; otherwise {}\n", short_stops);

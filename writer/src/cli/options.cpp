@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include "nodes/node_choice.h"
+#include "program/command_line.h"
 #include "program/number_check.h"
 
 #include <libdump/base/return_if_error.h>
@@ -17,7 +18,6 @@
 #include <charconv>
 #include <ctime>
 #include <manual/generate.h>
-#include <manual/usage_error.h>
 #include <optional>
 #include <thread>
 
@@ -345,14 +345,9 @@ Result<std::variant<Options, Answer>> parse_options(const std::vector<std::strin
         "file.",
         "beamdump-capture");
     declare(app, raw);
-    try {
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-    } catch (const CLI::CallForHelp&) {
-        return Answer{app.help()};
-    } catch (const CLI::CallForVersion& version) {
-        return Answer{fmt::format("{}\n", version.what())};
-    } catch (const CLI::ParseError& error) {
-        return fail(ErrorCode::kUsage, manual::usage_error(app, error));
+    ASSIGN_OR_RETURN(auto answer, program::parse_command_line(app, arguments));
+    if (answer) {
+        return Answer{std::move(*answer)};
     }
     ASSIGN_OR_RETURN(auto options, checked(std::move(raw)));
     return options;

@@ -6,28 +6,24 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "program/process.h"
+#include "program/start.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 namespace beamdump::cli {
 namespace {
 
-constexpr int kDone = 0;
-constexpr int kFailed = 1;
-constexpr int kWrongUsage = 2;
-constexpr int kIncomplete = 3;
+using program::kDone;
+using program::kFailed;
+using program::kIncomplete;
 
 int give_up(program::Streams& streams, const Error& error) {
-    auto sentence = error.message;
-    std::ranges::replace(sentence, '\n', ' ');
-    streams.err << fmt::format("beamdump-capture: {}\n", one_line(sentence)) << std::flush;
-    return error.code == ErrorCode::kUsage ? kWrongUsage : kFailed;
+    return program::give_up(streams, "beamdump-capture", error);
 }
 
 Result<DumpWriter> make_writer(const Options& options, const program::Streams& streams) {

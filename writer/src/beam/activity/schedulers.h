@@ -5,6 +5,8 @@
 
 #include <libdump/term/term_scheme.h>
 
+#include <records.pb.h>
+
 #include <array>
 
 namespace beamdump::beam {

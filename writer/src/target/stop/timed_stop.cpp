@@ -21,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenAsking{5};
+constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
 /// A hold without a limit is said to last so long from each asking on.
 constexpr std::chrono::milliseconds kAhead{50};
 
@@ -136,6 +137,22 @@ Result<TimedStop> TimedStop::begin(pid_t pid, TimedStopTerms terms) {
         keeper->terms.stops->end();
     }
     return std::unexpected(error);
+}
+
+Result<TimedStop> TimedStop::begin_repeatedly(pid_t pid, TimedStopTerms terms,
+                                              const std::function<void()>& again) {
+    for (int attempt = 1;; ++attempt) {
+        auto stop = begin(pid, terms);
+        if (stop || stop.error().code != ErrorCode::kLimit || attempt == kStopAttempts ||
+            has_hanging_thread(pid)) {
+            return stop;
+        }
+        terms.settling.reset();
+        std::this_thread::sleep_for(kBetweenStopAttempts);
+        if (again) {
+            again();
+        }
+    }
 }
 
 const std::vector<ThreadRegisters>& TimedStop::registers() const {

@@ -13,6 +13,9 @@ namespace beamdump::target {
 /// does waking up for it.
 std::chrono::nanoseconds resume_margin(std::chrono::nanoseconds longest);
 
+/// How often a stop is tried (TimedStop::begin_repeatedly()).
+inline constexpr int kStopAttempts = 3;
+
 /// When a stop ends by itself, and what it is for.
 struct TimedStopTerms {
     /// How long the node may be held, stopping and resuming its threads included (see
@@ -33,6 +36,12 @@ class TimedStop {
   public:
     /// Errors as ThreadStop::stop; nothing is stopped or traced any more then.
     static Result<TimedStop> begin(pid_t pid, TimedStopTerms terms = {});
+
+    /// The same, at the third attempt at the latest where a busy machine is all that keeps the
+    /// threads from standing in time. The later attempts do not settle: threads that are resumed
+    /// for it may take long. `again`, if any, is called before each of these.
+    static Result<TimedStop> begin_repeatedly(pid_t pid, TimedStopTerms terms,
+                                              const std::function<void()>& again = {});
 
     TimedStop(TimedStop&&) noexcept;
     TimedStop& operator=(TimedStop&&) noexcept;

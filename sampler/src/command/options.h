@@ -1,0 +1,35 @@
+#pragma once
+
+#include "stacks/collect.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace beamdump::sampler {
+
+/// Options of all commands.
+struct NodeOptions {
+    std::string node;  ///< a pid or a name; empty: the only node there is
+    std::optional<std::filesystem::path> layout;
+    bool no_symbols = false;
+    bool json = false;
+};
+
+struct StacksCommand {
+    NodeOptions node;
+    StacksOptions options;
+};
+
+/// Requested text (--help, --version) instead of a command.
+struct Answer {
+    std::string text;
+};
+
+/// Parses the command line (without the program's name). Error: kUsage.
+Result<std::variant<Answer, StacksCommand>> parse_options(
+    const std::vector<std::string>& arguments);
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,102 @@
+#include "command/run.h"
+
+#include "command/options.h"
+#include "nodes/locate_options.h"
+#include "nodes/node_choice.h"
+#include "program/process.h"
+#include "program/start.h"
+#include "show/stacks_text.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/base/terminal_text.h>
+
+#include <fmt/format.h>
+
+namespace beamdump::sampler {
+namespace {
+
+using program::kDone;
+using program::kIncomplete;
+
+int give_up(program::Streams& streams, const Error& error) {
+    return program::give_up(streams, "beamdump-sample", error);
+}
+
+Result<std::unique_ptr<ObservedNode>> open_node(const NodeOptions& options,
+                                                const std::atomic<bool>& cancelled) {
+    ASSIGN_OR_RETURN(const auto how, nodes::locate_options(options.layout, options.no_symbols));
+    auto pid = nodes::pid_of(options.node);
+    if (!pid) {
+        ASSIGN_OR_RETURN(pid, nodes::find_node(options.node, how));
+    }
+    return ObservedNode::open(*pid, how, cancelled);
+}
+
+/// Collects stacks and shows each as it is found.
+template <typename Shown>
+Result<StacksReport> collect_and_show(ObservedNode& node, const StacksOptions& options,
+                                      target::StopTracker& stops,
+                                      const std::atomic<bool>& cancelled, Output& output) {
+    Shown shown(output);
+    const auto told = [&output]() -> Result<void> {
+        return output.ok() ? Result<void>() : std::unexpected(*output.error());
+    };
+    const StacksListener listener{.scheduler =
+                                      [&](const SchedulerStack& scheduler) {
+                                          shown.scheduler(scheduler);
+                                          return told();
+                                      },
+                                  .process =
+                                      [&](const ProcessStack& stack) {
+                                          shown.process(stack);
+                                          return told();
+                                      }};
+    ASSIGN_OR_RETURN(auto report, collect_stacks(node, options, stops, cancelled, listener));
+    shown.end(report);
+    output.flush();
+    RETURN_IF_ERROR(told());
+    return report;
+}
+
+int run_stacks(const StacksCommand& command, program::Streams& streams,
+               const std::atomic<bool>& cancelled, target::StopTracker& stops) {
+    auto node = open_node(command.node, cancelled);
+    if (!node) {
+        return give_up(streams, node.error());
+    }
+    DescriptorOutput output(streams.out_descriptor, "standard output");
+    const auto report =
+        command.node.json
+            ? collect_and_show<StacksJson>(**node, command.options, stops, cancelled, output)
+            : collect_and_show<StacksText>(**node, command.options, stops, cancelled, output);
+    streams.finishing();
+    if (!report) {
+        return report.error().code == ErrorCode::kClosedPipe ? kDone
+                                                             : give_up(streams, report.error());
+    }
+    for (const auto& remark : report->remarks) {
+        streams.err << fmt::format("beamdump-sample: {}\n", one_line(remark));
+    }
+    streams.err << std::flush;
+    return report->complete() ? kDone : kIncomplete;
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, program::Streams& streams,
+        const std::atomic<bool>& cancelled, target::StopTracker& stops) {
+    auto parsed = parse_options(arguments);
+    if (!parsed) {
+        return give_up(streams, parsed.error());
+    }
+    if (const auto* answer = std::get_if<Answer>(&*parsed)) {
+        streams.out << answer->text << std::flush;
+        return kDone;
+    }
+    if (auto enough = program::ensure_descriptors(); !enough) {
+        return give_up(streams, enough.error());
+    }
+    return run_stacks(std::get<StacksCommand>(*parsed), streams, cancelled, stops);
+}
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <libdump/base/error.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <sys/types.h>
+
+namespace beamdump::sampler {
+
+/// The registers of user code when a thread was sampled, as the kernel numbers them
+/// (arch/x86/include/uapi/asm/perf_regs.h); segment registers are left out.
+enum class Register : std::uint8_t {
+    kRax,
+    kRbx,
+    kRcx,
+    kRdx,
+    kRsi,
+    kRdi,
+    kRbp,
+    kRsp,
+    kRip,
+    kFlags,
+    kR8 = 16,
+    kR9,
+    kR10,
+    kR11,
+    kR12,
+    kR13,
+    kR14,
+    kR15,
+};
+
+/// What a sample asks the kernel for.
+inline constexpr std::uint64_t kSampledRegisters = 0xff01ffU;
+
+/// One sample of a thread: all of it is of one moment.
+struct Sample {
+    pid_t thread = 0;
+    std::uint64_t time_ns = 0;  ///< CLOCK_MONOTONIC
+    std::uint64_t place = 0;    ///< instruction, in the kernel too
+    bool in_kernel = false;
+    std::array<std::uint64_t, 24> registers{};
+    std::span<const std::byte> stack{};  ///< from rsp on, as much as the kernel copied
+
+    [[nodiscard]] std::uint64_t at(Register name) const {
+        return registers.at(static_cast<std::size_t>(name));
+    }
+};
+
+/// Parses the body of a PERF_RECORD_SAMPLE with sample type IP, TID, TIME, REGS_USER, STACK_USER
+/// (perf_event_open(2)). `misc`: of its header. Every length is checked against the body. nullopt:
+/// the thread has no user code. kImplausible: it is cut short or has other registers. The result
+/// refers to `body`.
+Result<std::optional<Sample>> parse_sample(std::span<const std::byte> body, std::uint16_t misc);
+
+}  // namespace beamdump::sampler

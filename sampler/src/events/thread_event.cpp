@@ -1,0 +1,160 @@
+#include "events/thread_event.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/base/system_error.h>
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace beamdump::sampler {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+perf_event_attr attributes(const EventTerms& terms, bool without_kernel) {
+    perf_event_attr attr{};
+    attr.size = sizeof(attr);
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    attr.sample_period = terms.period_ns;
+    attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
+                       PERF_SAMPLE_STACK_USER;
+    attr.sample_regs_user = kSampledRegisters;
+    attr.sample_stack_user = terms.stack_bytes;
+    attr.exclude_kernel = without_kernel ? 1 : 0;
+    attr.exclude_hv = 1;
+    attr.wakeup_events = 1;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+    return attr;
+}
+
+int open_event(pid_t thread, const perf_event_attr& attr) {
+    return static_cast<int>(
+        ::syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+std::string paranoid() {
+    std::ifstream file("/proc/sys/kernel/perf_event_paranoid");
+    std::string value;
+    return file >> value ? fmt::format("kernel.perf_event_paranoid is {}", value)
+                         : std::string("kernel.perf_event_paranoid cannot be read");
+}
+
+Error cannot_open(pid_t thread, int error) {
+    switch (error) {
+        case EACCES:
+        case EPERM:
+            return {ErrorCode::kPermission,
+                    fmt::format("the kernel forbids sampling by perf events ({}; it needs "
+                                "CAP_PERFMON, or the node's own user and a value of at most 2)",
+                                paranoid())};
+        case ESRCH:
+            return {ErrorCode::kTargetDied, fmt::format("thread {} has ended", thread)};
+        case ENOSYS:
+        case ENOENT:
+        case EOPNOTSUPP:
+            return {ErrorCode::kUnsupported, "this kernel has no perf events"};
+        case EMFILE:
+        case ENOMEM:
+            return {ErrorCode::kLimit, fmt::format("cannot open a perf event of thread {}: {}",
+                                                   thread, system_error_text(error))};
+        default:
+            return {ErrorCode::kIo, fmt::format("cannot open a perf event of thread {}: {}", thread,
+                                                system_error_text(error))};
+    }
+}
+
+}  // namespace
+
+void ThreadEvent::Unmap::operator()(std::byte* ring) const {
+    ::munmap(ring, bytes);
+}
+
+Result<ThreadEvent> ThreadEvent::open(pid_t thread, const EventTerms& terms) {
+    ThreadEvent event;
+    event.thread_ = thread;
+    event.event_ = Descriptor(open_event(thread, attributes(terms, false)));
+    if (!event.event_.valid() && (errno == EACCES || errno == EPERM)) {
+        event.kernel_seen_ = false;
+        event.event_ = Descriptor(open_event(thread, attributes(terms, true)));
+    }
+    if (!event.event_.valid()) {
+        return std::unexpected(cannot_open(thread, errno));
+    }
+    RETURN_IF_ERROR(event.map(terms.ring_pages));
+    return event;
+}
+
+Result<void> ThreadEvent::map(std::size_t pages) {
+    const auto bytes = (pages + 1) * kPage;
+    void* ring = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event_.get(), 0);
+    if (ring == MAP_FAILED) {
+        const int error = errno;
+        return fail(error == EPERM ? ErrorCode::kPermission : ErrorCode::kLimit,
+                    fmt::format("cannot map the ring buffer of a perf event, {} KiB: {} "
+                                "(kernel.perf_event_mlock_kb bounds all of a user's)",
+                                bytes >> 10U, system_error_text(error)));
+    }
+    ring_ = {static_cast<std::byte*>(ring), Unmap{bytes}};
+    data_bytes_ = pages * kPage;
+    return {};
+}
+
+std::span<const std::byte> ThreadEvent::bytes_at(std::uint64_t position, std::size_t count) {
+    const auto* data = ring_.get() + kPage;
+    const auto start = static_cast<std::size_t>(position % data_bytes_);
+    if (start + count <= data_bytes_) {
+        return {data + start, count};
+    }
+    joined_.resize(count);
+    const auto first = data_bytes_ - start;
+    std::memcpy(joined_.data(), data + start, first);
+    std::memcpy(joined_.data() + first, data, count - first);
+    return joined_;
+}
+
+Result<void> ThreadEvent::read(const std::function<void(const Sample&)>& visit) {
+    // The kernel's side writes data_head, this side data_tail (perf_event_open(2), "MMAP layout").
+    auto& positions = *reinterpret_cast<perf_event_mmap_page*>(ring_.get());
+    const std::uint64_t head = std::atomic_ref(positions.data_head).load(std::memory_order_acquire);
+    std::uint64_t tail = positions.data_tail;
+    Result<void> outcome;
+    while (tail < head && outcome) {
+        perf_event_header header{};
+        std::memcpy(&header, bytes_at(tail, sizeof(header)).data(), sizeof(header));
+        if (header.size < sizeof(header) || header.size > head - tail) {
+            outcome = fail(
+                ErrorCode::kImplausible,
+                fmt::format("a perf event's ring buffer has a record of {} bytes", header.size));
+            break;
+        }
+        const auto body = bytes_at(tail, header.size).subspan(sizeof(header));
+        if (header.type == PERF_RECORD_SAMPLE) {
+            auto sample = parse_sample(body, header.misc);
+            if (sample && *sample) {
+                visit(**sample);
+            } else if (!sample) {
+                outcome = std::unexpected(sample.error());
+            }
+        } else if (header.type == PERF_RECORD_LOST && body.size() >= 2 * sizeof(std::uint64_t)) {
+            std::uint64_t lost = 0;
+            std::memcpy(&lost, body.data() + sizeof(std::uint64_t), sizeof(lost));
+            lost_ += lost;
+        }
+        tail += header.size;
+    }
+    std::atomic_ref(positions.data_tail).store(outcome ? tail : head, std::memory_order_release);
+    return outcome;
+}
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "events/sample.h"
+
+#include <libdump/base/descriptor.h>
+#include <libdump/base/error.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace beamdump::sampler {
+
+/// How a thread is sampled.
+struct EventTerms {
+    std::uint64_t period_ns = 1'000'000;  ///< of processor time that the thread uses
+    std::uint32_t stack_bytes = 32768;    ///< copied with each sample; a multiple of 8
+    std::size_t ring_pages = 64;          ///< of 4 KiB, a power of two
+};
+
+/// Samples of one thread by the kernel's software clock (perf_event_open(2),
+/// PERF_COUNT_SW_CPU_CLOCK), which needs no hardware counters: the kernel interrupts the thread
+/// after each period of processor time that it used, and copies its registers and stack into a ring
+/// buffer that this process has mapped. The thread is not stopped and not changed. The event ends
+/// with this object, or with this process.
+class ThreadEvent {
+  public:
+    /// Samples include time in the kernel where that is allowed (kernel_seen()). kPermission: the
+    /// kernel or a container forbids it; the sentence names what decides. kUnsupported: this kernel
+    /// has no such events. kTargetDied: the thread has ended. kLimit: no descriptor or memory left.
+    static Result<ThreadEvent> open(pid_t thread, const EventTerms& terms);
+
+    ThreadEvent(ThreadEvent&&) noexcept = default;
+    ThreadEvent& operator=(ThreadEvent&&) noexcept = default;
+
+    /// Calls `visit` with each sample since the last call; a sample is valid during the call.
+    /// Samples of threads without user code are dropped.
+    Result<void> read(const std::function<void(const Sample&)>& visit);
+
+    /// Samples that the kernel dropped since the ring was full.
+    [[nodiscard]] std::uint64_t lost() const { return lost_; }
+    [[nodiscard]] bool kernel_seen() const { return kernel_seen_; }
+    [[nodiscard]] pid_t thread() const { return thread_; }
+    [[nodiscard]] int descriptor() const { return event_.get(); }
+
+  private:
+    struct Unmap {
+        std::size_t bytes;
+        void operator()(std::byte* ring) const;
+    };
+    ThreadEvent() = default;
+    Result<void> map(std::size_t pages);
+    /// Bytes of the ring, whose end continues at its beginning.
+    std::span<const std::byte> bytes_at(std::uint64_t position, std::size_t count);
+
+    pid_t thread_ = 0;
+    Descriptor event_;
+    std::unique_ptr<std::byte, Unmap> ring_;  // a page of positions, then the data
+    std::size_t data_bytes_ = 0;
+    std::vector<std::byte> joined_;
+    std::uint64_t lost_ = 0;
+    bool kernel_seen_ = true;
+};
+
+}  // namespace beamdump::sampler

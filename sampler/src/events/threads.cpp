@@ -1,0 +1,79 @@
+#include "events/threads.h"
+
+#include "target/process/proc_directory.h"
+#include "target/process/threads_of.h"
+#include "target/stop/settle.h"
+
+#include <libdump/base/decimal.h>
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace beamdump::sampler {
+namespace {
+
+/// The text after "NAME:" and white space, up to the end of its line.
+std::optional<std::string_view> field(std::string_view status, std::string_view name) {
+    for (std::size_t at = 0; at < status.size();) {
+        const auto end = std::min(status.find('\n', at), status.size());
+        const auto line = status.substr(at, end - at);
+        if (line.starts_with(name) && line.substr(name.size()).starts_with(':')) {
+            const auto value = line.find_first_not_of(" \t", name.size() + 1);
+            return value == std::string_view::npos ? std::string_view() : line.substr(value);
+        }
+        at = end + 1;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<NodeThread>> threads_of_node(pid_t pid) {
+    ASSIGN_OR_RETURN(const auto ids, target::threads_of(pid));
+    ASSIGN_OR_RETURN(const auto directory, target::ProcDirectory::open(pid));
+    std::vector<NodeThread> threads;
+    for (const auto id : ids) {
+        // One that has ended meanwhile has no name any more.
+        if (auto name = directory.read(fmt::format("task/{}/comm", id))) {
+            while (name->ends_with('\n')) {
+                name->pop_back();
+            }
+            threads.push_back({id, std::move(*name)});
+        }
+    }
+    return threads;
+}
+
+std::optional<std::uint32_t> scheduler_number(std::string_view name) {
+    if (!target::is_scheduler_name(name)) {
+        return std::nullopt;
+    }
+    const auto first = name.find_first_of("0123456789");
+    const auto last = name.find_last_of("0123456789");
+    const auto number = decimal_number(name.substr(first, last - first + 1));
+    return number && *number <= 1024 ? std::optional(static_cast<std::uint32_t>(*number))
+                                     : std::nullopt;
+}
+
+Result<ThreadRest> parse_thread_rest(std::string_view status) {
+    const auto state = field(status, "State");
+    const auto voluntary = field(status, "voluntary_ctxt_switches");
+    const auto forced = field(status, "nonvoluntary_ctxt_switches");
+    const auto first = voluntary ? decimal_number(*voluntary) : std::nullopt;
+    const auto second = forced ? decimal_number(*forced) : std::nullopt;
+    if (!state || state->empty() || !first || !second) {
+        return fail(ErrorCode::kImplausible,
+                    "a thread's status in /proc has no state or no counts of context switches");
+    }
+    return ThreadRest{state->front() == 'S' || state->front() == 'D', *first + *second};
+}
+
+Result<ThreadRest> thread_rest(pid_t pid, pid_t thread) {
+    ASSIGN_OR_RETURN(const auto directory, target::ProcDirectory::open(pid));
+    ASSIGN_OR_RETURN(const auto status, directory.read(fmt::format("task/{}/status", thread)));
+    return parse_thread_rest(status);
+}
+
+}  // namespace beamdump::sampler

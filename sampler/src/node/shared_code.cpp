@@ -1,0 +1,38 @@
+#include "node/shared_code.h"
+
+#include <algorithm>
+
+namespace beamdump::sampler {
+
+SharedCode::SharedCode(const beam::JitSelf& jit) : normal_exit_(jit.normal_exit) {
+    for (const auto& module : jit.modules) {
+        parts_.push_back({module.begin, module.begin + module.bytes});
+        ranges_.insert(ranges_.end(), module.ranges.begin(), module.ranges.end());
+    }
+    std::ranges::sort(ranges_, {}, &beam::JitRange::begin);
+}
+
+bool SharedCode::holds(Address pc) const {
+    return std::ranges::any_of(parts_, [pc](const auto& part) { return part.contains(pc); });
+}
+
+const beam::JitRange* SharedCode::range_at(Address pc) const {
+    const auto after = std::ranges::upper_bound(ranges_, pc, {}, &beam::JitRange::begin);
+    if (after == ranges_.begin()) {
+        return nullptr;
+    }
+    const auto& range = *std::prev(after);
+    return pc < range.end ? &range : nullptr;
+}
+
+std::optional<std::string> SharedCode::name_at(Address pc) const {
+    const auto* range = range_at(pc);
+    if (range == nullptr) {
+        return std::nullopt;
+    }
+    // "global::garbage_collect", "erts_beamasm:normal_exit/0"
+    const auto colon = range->name.rfind(':');
+    return colon == std::string::npos ? range->name : range->name.substr(colon + 1);
+}
+
+}  // namespace beamdump::sampler

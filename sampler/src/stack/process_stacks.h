@@ -1,0 +1,130 @@
+#pragma once
+
+#include "beam/processes/process.h"
+#include "beam/processes/process_proof.h"
+#include "beam/processes/translated_call.h"
+#include "events/sample.h"
+#include "node/live_terms.h"
+#include "node/observed_node.h"
+#include "stack/stack_walk.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beamdump::sampler {
+
+/// Who a process is.
+struct ProcessIdentity {
+    std::uint64_t owner_id = 0;
+    std::optional<std::string> registered{};
+    std::optional<std::string> label{};  ///< proc_lib:set_label/1, OTP 27 on
+    std::optional<std::string> initial_call{};
+    std::string status{};  ///< as process_info(status) names it
+};
+
+/// How it is known that a stack is of one moment.
+enum class StackProof : std::uint8_t {
+    kUnchanged,  ///< the process's structure was the same before and after the stack was read
+    kSampled,    ///< the kernel copied registers and stack in one interrupt of the thread
+    kNative,     ///< in a native call, during which the process's stack does not change
+    kStopped,    ///< all threads of the node stood
+};
+
+struct ProcessStack {
+    ProcessIdentity process{};
+    StackProof proof = StackProof::kUnchanged;
+    std::vector<std::string> frames{};  ///< functions, the innermost first
+    bool more = false;                  ///< further frames are left out
+};
+
+/// Why a stack is not shown.
+enum class StackMiss : std::uint8_t {
+    kNone,
+    kRunning,     ///< its stack is in registers, or in use by native code
+    kCollecting,  ///< garbage collection moves its stack
+    kLocked,      ///< another thread works on it
+    kChanged,     ///< it went on between the two readings
+    kTorn,        ///< the words read are not those of a stack
+    kExiting,     ///< it has ended or is about to
+};
+
+/// One try to read a stack.
+struct StackTry {
+    std::optional<ProcessStack> stack{};
+    StackMiss miss = StackMiss::kNone;  ///< without a stack
+    std::string why{};                  ///< of kTorn: what contradicts
+};
+
+/// Reads stacks of single processes of a node. Every stack that it gives is of one moment.
+class ProcessStacks {
+  public:
+    /// `frames`: of a stack, at most; the innermost are kept. Non-owning.
+    static Result<ProcessStacks> open(ObservedNode& node, std::size_t frames);
+
+    /// Of a process that does not run: its structure, its stack, its structure again. `stopped`:
+    /// all threads stand, so that another's lock does not matter. Only kTargetDied is an error.
+    Result<StackTry> at_rest(const beam::IdSlot& slot, bool stopped);
+
+    /// Of the process that a thread ran at a sample, if that was in Erlang code. kRunning: it was
+    /// in native code.
+    Result<StackTry> sampled(const Sample& sample);
+
+    /// Of a process whose scheduler runs native code that the process called: a BIF or NIF, after
+    /// which the JIT's code takes the stack from the structure. `scheduler`: its structure.
+    /// `stands`: whether the thread has not run since before this call, asked when all is read; a
+    /// null function: it runs, and a sample has just shown that it will return to `returns_to`;
+    /// then the structure, the return address and the stack must be the same before and after.
+    Result<StackTry> native(const beam::IdSlot& slot, Address scheduler,
+                            std::optional<Address> returns_to, const std::function<bool()>& stands);
+
+    /// Where the native code in which a scheduler's thread was sampled will return to in Erlang
+    /// code. Nothing: it was in Erlang code, or the sample does not reach as far.
+    std::optional<Address> native_return(Address scheduler, const Sample& sample);
+
+    /// The slot of the process with this structure; nothing if there is none now.
+    std::optional<beam::IdSlot> slot_of(Address process);
+    /// The id of the process with this structure, as in ProcessIdentity.
+    std::optional<std::uint64_t> owner_of(Address process);
+
+  private:
+    struct Parts {
+        ObservedNode& node;
+        beam::ProcessReader reader;
+        beam::ProcessProof proof;
+        beam::TranslatedCalls calls;
+        beam::DictionaryReader dictionaries;
+        LiveTerms terms;
+        beam::IdTable table;
+        beam::PidWords pids;
+        beam::Field id, heap, hend, reg, stop, export_mfa;
+        std::optional<std::uint32_t> label_atom;
+        std::size_t frames;
+    };
+    explicit ProcessStacks(Parts parts) : parts_(std::move(parts)) {}
+
+    Result<std::optional<beam::ProcessView>> decode(const beam::IdSlot& slot,
+                                                    std::span<const std::byte> structure);
+    void read_ahead(const beam::ProcessView& process);
+    ProcessIdentity identity(const beam::ProcessView& process, bool with_label);
+    Result<StackTry> shown(const beam::ProcessView& process, StackProof proof,
+                           Result<StackFrames> frames, ProcessIdentity identity);
+    /// The word of the thread's own stack that holds where native code returns to.
+    Result<Address> return_slot(Address scheduler);
+    bool takes_saved_stack(Address returns_to);
+    /// The BIF that the scheduler's process is in, called by way of kLightBif.
+    std::optional<std::string> light_bif(Address scheduler);
+    Result<StackFrames> walk(const std::function<Result<StackFrames>()>& once);
+
+    Parts parts_;
+    beam::ProcessReading before_, after_;
+    std::vector<std::uint64_t> words_;
+};
+
+/// Whether the error ends the whole observation, not only one try.
+inline bool ends_all(const Error& error) {
+    return error.code == ErrorCode::kTargetDied || error.code == ErrorCode::kPermission;
+}
+
+}  // namespace beamdump::sampler
