@@ -46,10 +46,11 @@ TEST(Terminal, NoCommandPassesOnWhatWouldControlIt) {
         cli::run(arguments, out, err);
         out.flush();
         for (std::string text : {out.text(), err.text()}) {
-            // The progress line's own.
-            const std::string_view own = "\r\x1B[K";
-            for (std::size_t at = text.find(own); at != text.npos; at = text.find(own)) {
-                text.erase(at, own.size());
+            // The commands' own: of the progress line, and of titles.
+            for (const std::string_view own : {"\r\x1B[K", "\x1B[1m", "\x1B[0m"}) {
+                for (std::size_t at = text.find(own); at != text.npos; at = text.find(own)) {
+                    text.erase(at, own.size());
+                }
             }
             for (const char* control : {"\x1B", "\a", "\xC2\x9B", "\xE2\x80\xAE"}) {
                 EXPECT_THAT(text, Not(HasSubstr(control))) << arguments.front();
