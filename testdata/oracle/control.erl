@@ -20,6 +20,7 @@
 %%   planted FILE  planted:write(FILE)
 %%   ailing FILE  ailing:write(FILE)
 %%   sampled stack NAME  sampled:tell/1
+%%   leaking load|KIND  leaking:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
@@ -111,6 +112,8 @@ reply([<<"crash">>, How]) ->
     crash:now(How);
 reply([<<"planted">>, File]) ->
     planted:write(File);
+reply([<<"leaking">>, What]) ->
+    leaking:tell(What);
 reply([<<"ailing">>, File]) ->
     ailing:write(File);
 reply([<<"sampled">> | What]) ->

@@ -230,11 +230,12 @@ class Report(ReportCase):
         diff = json.loads(self.run_analyze(0, "diff", "sample.beamdump", "later.beamdump",
                                            "--json").stdout)
         heads = self.all_texts("#changes h3")
-        for name, title in (("born", "Started"), ("gone", "Exited")):
-            if diff[name]["count"]:
-                self.assertTrue(any(head.startswith(f"{title}: {diff[name]['count']}")
-                                    for head in heads), heads)
-        self.assertEqual("Grown processes" in heads, bool(diff["most_memory_gained"]))
+        processes = diff["sections"]["processes"]
+        for name, title in (("appeared", "Started"), ("gone", "Exited")):
+            self.assertGreater(processes[name], 0)
+            self.assertIn(f"{title}: {processes[name]}", heads)
+        self.assertIn("Grown processes", heads)
+        self.assertIn("Grown mailboxes", heads)
         self.assertIn("Since sample.beamdump", self.all_texts("#changes p")[0])
         self.open(self.page("later"))
         self.assertTrue(self.browser.run("document.getElementById('changes').hidden"))

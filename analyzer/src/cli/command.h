@@ -13,6 +13,7 @@ namespace beamdump::cli {
 /// The outcome of a command.
 struct Outcome {
     bool incomplete = false;  ///< void or withheld process, gaps in the terms
+    bool found = false;       ///< what the command was asked to check for
 };
 
 /// One command of the program: its options, its query and its output. One object for each command

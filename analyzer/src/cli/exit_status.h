@@ -8,6 +8,7 @@ enum class ExitStatus : int {
     kFailed = 1,
     kUsage = 2,
     kIncomplete = 3,  ///< done, but with a truncated dump, a void process, or placeholders
+    kFound = 4,       ///< beamdump-analyze only: a check found what it looks for
 };
 
 }  // namespace beamdump::cli

@@ -113,7 +113,9 @@ Ended run_request(const Request& request, Invocation& invocation) {
     if (!outcome) {
         return fail_with(invocation, outcome.error());
     }
-    return {incomplete ? ExitStatus::kIncomplete : ExitStatus::kDone};
+    return {outcome->found ? ExitStatus::kFound
+            : incomplete   ? ExitStatus::kIncomplete
+                           : ExitStatus::kDone};
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 import unittest
 
-from support import tools
+from support import schemas, tools
 from support.crash.same_answers import NOT_IN_DUMP, NOT_IN_TEXT, SameAnswers
 from support.release import RELEASE
 from support.zoo import crash_zoo, left_out, start_zoo
@@ -62,9 +62,17 @@ class CrashDumpSame(unittest.TestCase):
             with self.subTest(pair=[path.name for path in pair]):
                 diff = tools.analyze_json("diff", *pair)
                 self.assertTrue(diff["same_run"])
-                moved = diff["born"]["count"] + diff["gone"]["count"]
+                schemas.validate(diff, "diff")
+                processes = diff["sections"]["processes"]
+                moved = processes["appeared"] + processes["gone"]
                 self.assertLessEqual(moved, MOST_LEFT_OUT * len(live))
-                self.assertGreaterEqual(diff["common"]["count"], len(live) - moved)
+                self.assertGreaterEqual(processes["common"], len(live) - moved)
+                # What only one dump has is not new: a crash dump is read without the node's atoms.
+                self.assertEqual(diff["sections"]["ets_names"]["in_dumps"], [1, 2])
+                self.assertLess(len(diff["sections"]["atoms"]["in_dumps"]), 2)
+                self.assertNotIn("appeared", diff["sections"]["atoms"])
+                self.assertLess(len(diff["sections"]["modules"]["in_dumps"]), 2)
+                self.assertNotIn("appeared", diff["sections"]["modules"])
 
     def test_same_node(self):
         live, crash = (tools.analyze_json("summary", dump) for dump in (self.live, self.crash))

@@ -57,7 +57,7 @@ TEST_F(FormatSamples, ConversionOfVersion1_0) {
     EXPECT_THAT(ask({"sections", dump}), HasSubstr("persistent_terms"));
     EXPECT_THAT(ask({"crash-dump", dump}),
                 AllOf(HasSubstr("=proc:<0.20.0>"), HasSubstr("=proc_heap:<0.20.0>")));
-    EXPECT_THAT(ask({"diff", dump, dump}), HasSubstr("12 processes; 0 grew"));
+    EXPECT_THAT(ask({"diff", dump, dump}), HasSubstr("; processes 12 -> 12 (0);"));
 }
 
 }  // namespace

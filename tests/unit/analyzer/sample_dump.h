@@ -26,6 +26,7 @@ struct SampleLayout {
     std::uint32_t process_limit = 262144;
     std::optional<std::uint32_t> port_limit = {};
     std::vector<std::string> arguments = {};
+    std::int64_t os_pid = 4711;
 };
 
 /// Writes a dump like one that beamdump-capture writes of a very small node.
@@ -110,7 +111,7 @@ class SampleDump {
         capture.set_tool_version("0.1.0");
         capture.set_mode(records::CAPTURE_MODE_FREEZE);
         capture.set_started_us(captured_us_);
-        capture.set_os_pid(4711);
+        capture.set_os_pid(layout_.os_pid);
         capture.set_host_name("box");
         capture.set_os_release("Linux 6.1");
         capture.set_layout_name(layout_.name);

@@ -109,6 +109,13 @@ ANSWERS = [
     (0, ["ets", "tables", "--filter", "nothing like it"]),
     (0, ["ets", "crash"]),
     (0, ["diff", "sample", "later"]),
+    (0, ["diff", "sample", "later", "later"]),
+    (0, ["diff", "tables", "tables"]),
+    (0, ["diff", "node_memory", "sample"]),
+    (0, ["diff", "sample", "crash", "--terms"]),
+    (0, ["diff", "sample", "later", "--heap", "alpha"]),
+    (0, ["diff", "sample", "crash", "--heap", "alpha"]),
+    (0, ["diff", "sample", "later", "--exit-code"]),
     (3, ["diff", "cut", "sample"]),
     (0, ["memory", "node_memory"]),
     (0, ["memory", "sample"]),
@@ -213,7 +220,8 @@ def main():
             schema = schemas[f"urn:beamdump:{name}:{version}"]
             resolver = jsonschema.RefResolver.from_schema(schema, store=schemas)
             jsonschema.Draft202012Validator(schema, resolver=resolver).validate(answer)
-            assert any("layout" in member for member in answer) == ("inferred" in words), \
+            members = {member for part in [answer, *answer.get("dumps", [])] for member in part}
+            assert ("layout" in members) == ("inferred" in words), \
                 f"{words}: whether a layout was inferred is not said right"
             answered.add(name)
     # Exports are validated by test_exports.py.

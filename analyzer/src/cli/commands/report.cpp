@@ -4,11 +4,11 @@
 #include "cli/every_process.h"
 #include "cli/output_file.h"
 #include "cli/shared_options.h"
+#include "query/diff/diff.h"
 #include "query/memory/memory.h"
-#include "query/node/diff.h"
 #include "query/node/summary.h"
 #include "query/tables/ets_tables.h"
-#include "render/diff.h"
+#include "render/diff/diff.h"
 #include "render/ets.h"
 #include "render/node/memory.h"
 #include "render/shared/sink_output.h"
@@ -133,9 +133,12 @@ class ReportCommand final : public Command {
 
     Result<void> write_diff(Invocation& invocation, Dump& dump, render::ReportWriter& page) {
         ASSIGN_OR_RETURN(const auto before, invocation.open(dump_, no_heaps()));
-        ASSIGN_OR_RETURN(auto diff, query::diff_dumps(*before, dump_, dump, later_, kMostChanges));
-        diff.before.file = file_name(dump_);
-        diff.after.file = file_name(later_);
+        query::DiffOptions options;
+        options.limit = kMostChanges;
+        options.limits = invocation.limits();
+        ASSIGN_OR_RETURN(auto diff, query::diff_dumps({{before, dump_}, {&dump, later_}}, options));
+        diff.dumps.front().file = file_name(dump_);
+        diff.dumps.back().file = file_name(later_);
         page.answer("diff", [&](render::Output& out) { render::diff_json(out, diff); });
         return {};
     }

@@ -81,7 +81,8 @@ class AtomGroups {
             limit,
             [sort](const AtomGroup& a, const AtomGroup& b) { return group_before(sort, a, b); });
         for (auto& [folded, group] : groups_) {
-            group.name = quoted_atom(group.count == 1 ? group.newest : folded);
+            group.pattern = quoted_atom(folded);
+            group.name = group.count == 1 ? quoted_atom(group.newest) : group.pattern;
             group.newest = quoted_atom(group.newest);
             first.add(std::move(group));
         }

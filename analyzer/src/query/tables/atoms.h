@@ -28,7 +28,8 @@ struct AtomsOptions {
 
 /// Atoms whose texts are the same but for their digits.
 struct AtomGroup {
-    std::string name;  ///< as Erlang prints it, digits as N: param_N; of one atom, its own
+    std::string name;     ///< as Erlang prints it, digits as N: param_N; of one atom, its own
+    std::string pattern;  ///< the same, of one atom too
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;  ///< of text, UTF-8
     std::uint32_t newest_index = 0;

@@ -225,16 +225,16 @@ TEST_F(Unverified, ADifferenceIsMarkedForTheDumpThatItIsMadeOf) {
         "marked.beamdump",
         sample_dump({.name = "otp-24", .release = "24", .unverified_fields = {"Process.heap_sz"}}));
     const Ran before = program_.run({"diff", "marked.beamdump", "later.beamdump"});
-    EXPECT_THAT(before.out, StartsWith("Layout of the dump before otp-24, made for OTP 24, used on "
+    EXPECT_THAT(before.out, StartsWith("Layout of dump 1 otp-24, made for OTP 24, used on "
                                        "OTP 25: values marked"));
-    EXPECT_THAT(before.out, ::testing::ContainsRegex("process_memory +~9.9 KiB +10.3 KiB +~[+]"));
-    EXPECT_THAT(before.out, HasSubstr("\nBorn: 2 processes, 1.5 KiB\n"));
+    EXPECT_THAT(before.out, HasSubstr("; memory ~9.9 KiB -> 10.3 KiB (~+400 B)\n"));
+    EXPECT_THAT(before.out, HasSubstr("\nProcesses: 2 started, 3 exited, "));
     const Ran after = program_.run({"diff", "later.beamdump", "marked.beamdump"});
-    EXPECT_THAT(after.out, StartsWith("Layout of the dump after otp-24"));
-    EXPECT_THAT(after.out, ::testing::ContainsRegex("process_memory +10.3 KiB +~9.9 KiB +~-"));
+    EXPECT_THAT(after.out, StartsWith("Layout of dump 2 otp-24"));
+    EXPECT_THAT(after.out, HasSubstr("; memory 10.3 KiB -> ~9.9 KiB (~-400 B)\n"));
     const Ran json = program_.run({"diff", "marked.beamdump", "later.beamdump", "--json"});
-    EXPECT_THAT(json.out, HasSubstr("\"before_layout\""));
-    EXPECT_THAT(json.out, Not(HasSubstr("\"after_layout\"")));
+    EXPECT_THAT(json.out, ::testing::ContainsRegex("marked.beamdump[^]]*\"layout\""));
+    EXPECT_THAT(json.out, Not(::testing::ContainsRegex("later.beamdump[^]]*\"layout\"")));
 }
 
 TEST_F(Unverified, MarksAddNothingElse) {
@@ -286,8 +286,7 @@ TEST_F(Unverified, JsonNamesTheValues) {
         EXPECT_THAT(texts("inferred_from"), ElementsAre("otp-24", "otp-26"));
         EXPECT_TRUE(layout["inferred"].GetBool());
         EXPECT_FALSE(layout.HasMember("release"));
-        EXPECT_THAT(texts("unverified"), ElementsAre("catchlevel", "diff.totals.reductions",
-                                                     "reductions", "reductions_change"));
+        EXPECT_THAT(texts("unverified"), ElementsAre("catchlevel", "reductions"));
         EXPECT_THAT(texts("unverified_fields"), ElementsAre("Process.catches", "Process.reds"));
         EXPECT_THAT(texts("left_out"), ElementsAre("signals"));
         EXPECT_THAT(ran.out, Not(HasSubstr("~")));

@@ -1,12 +1,20 @@
 // What changed since an earlier dump: the answer of `diff --json` (schemas/json/diff.schema.json).
 // Of a member that this page does not know nothing is shown; one that is not there is left out.
 
-const TOTAL_TITLES = {
-  processes: "Processes", process_memory: "Memory of processes", messages: "Queued messages",
-  binaries: "Binaries", binary_memory: "Memory of binaries", atoms: "Atoms", modules: "Modules",
-  code: "Code", reductions: "Reductions",
-};
-const TOTALS_OF_BYTES = new Set(["process_memory", "binary_memory", "code"]);
+// Of each section what is summed up, its title, and whether it is bytes.
+const TOTALS = [
+  ["processes", "total_processes", "Processes"], ["processes", "total_memory", "Memory of processes", true],
+  ["processes", "total_messages", "Queued messages"], ["binaries", "total_binaries", "Binaries"],
+  ["binaries", "total_bytes", "Memory of binaries", true], ["atoms", "total_atoms", "Atoms"],
+  ["ets_tables", "total_tables", "ETS tables"], ["ets_tables", "total_memory", "Memory of ETS tables", true],
+  ["modules", "total_instances", "Modules"], ["modules", "total_code", "Code", true],
+];
+
+/** The number that one of the two dumps says. */
+function valueIn(series, dump) {
+  const found = series && series.values.find((one) => one.dump === dump);
+  return found && found.value;
+}
 
 function signed(value, text) {
   if (!known(value)) return "";
@@ -24,46 +32,52 @@ function plainTable(label, heads, rows) {
 
 function showChanges(diff, openProcess) {
   const box = body("changes");
+  const sections = diff.sections || {};
   const since = known(diff.elapsed_us) ? ", " + spanText(diff.elapsed_us) + " before this one" : "";
-  add(box, [el("p", {}, "Since " + (diff.before && diff.before.file || "the earlier dump") + since +
-    ".")]);
+  const before = diff.dumps && diff.dumps[0] && diff.dumps[0].dump.file;
+  add(box, [el("p", {}, "Since " + (before || "the earlier dump") + since + ".")]);
   if (diff.same_run === false) {
-    add(box, [el("p.notice", {}, "The dumps are of different runs of a node: no process is in " +
-      "both.")]);
+    add(box, [el("p.notice", {}, "The dumps are of different runs of a node: processes are compared " +
+      "by registered name, label and initial call.")]);
   }
-  const totals = Object.entries(diff.totals || {}).filter(([name]) => name in TOTAL_TITLES);
+  const totals = TOTALS.filter(([section, name]) => sections[section] &&
+    known(sections[section][name] && sections[section][name].change));
   if (totals.length > 0) {
     add(box, [plainTable("Totals before and after",
       [["", false], ["Before", true], ["After", true], ["Change", true]],
-      totals.map(([name, { before, after }]) => {
-        const text = TOTALS_OF_BYTES.has(name) ? bytesText : countText;
-        const change = known(before) && known(after) ? after - before : undefined;
-        return [TOTAL_TITLES[name], text(before), text(after), signed(change, text)];
+      totals.map(([section, name, title, bytes]) => {
+        const text = bytes ? bytesText : countText;
+        const series = sections[section][name];
+        return [title, text(valueIn(series, 1)), text(valueIn(series, 2)),
+          signed(series.change, text)];
       }))]);
   }
-  const process = (line) => el("button.link", { type: "button",
-    onclick: () => openProcess(line.pid) },
-    line.registered_name || line.translated_initial_call || line.initial_call || line.pid);
-  const grown = (list, title, value, text) => list && list.length > 0 && [el("h3", {}, title),
+  const nameOf = (thing) => thing.registered_name || thing.translated_initial_call ||
+    thing.initial_call || thing.key;
+  const process = (thing) => thing.pid && !thing.gone
+    ? el("button.link", { type: "button", onclick: () => openProcess(thing.pid) }, nameOf(thing))
+    : thing.pid ? nameOf(thing) : thing.key;
+  const listOf = (section, name) => sections[section] && sections[section][name] || [];
+  const grown = (things, title, measure, text) => things.length > 0 && [el("h3", {}, title),
     plainTable(title, [["Process", false], ["Pid", false], ["Before", true], ["After", true],
       ["Change", true]],
-      list.map((one) => {
-        const [before, after] = [value(one.before), value(one.after)];
-        return [process(one.after), one.after.pid, text(before), text(after),
-          signed(known(before) && known(after) ? after - before : undefined, text)];
+      things.map((thing) => {
+        const series = thing[measure];
+        return [process(thing), thing.pid || "", text(valueIn(series, 1)),
+          text(valueIn(series, 2)), signed(series.change, text)];
       }))];
-  const group = (answer, title, linked) => answer && answer.count > 0 && [
-    el("h3", {}, title + ": " + countText(answer.count) +
-      (known(answer.memory) ? ", " + bytesText(answer.memory) : "")),
-    el("details", {}, el("summary", {}, "The largest " + countText(answer.largest.length)),
+  const group = (count, things, title, dump) => count > 0 && [
+    el("h3", {}, title + ": " + countText(count)),
+    things.length > 0 && el("details", {},
+      el("summary", {}, "The largest " + countText(things.length)),
       plainTable(title, [["Process", false], ["Pid", false], ["Memory", true], ["Messages", true]],
-        answer.largest.map((line) => [
-          linked ? process(line) : line.registered_name || line.translated_initial_call ||
-            line.initial_call || line.pid,
-          line.pid, bytesText(line.memory), countText(line.message_queue_len)])))];
+        things.map((thing) => [process(thing), thing.pid || "",
+          bytesText(valueIn(thing.memory, dump)), countText(valueIn(thing.messages, dump))])))];
+  const processes = listOf("processes", "grown_most");
+  const counts = sections.processes || {};
   add(box, [
-    grown(diff.most_memory_gained, "Grown processes", (line) => line.memory, bytesText),
-    grown(diff.most_messages_gained, "Grown mailboxes", (line) => line.message_queue_len, countText),
-    group(diff.born, "Started", true),
-    group(diff.gone, "Exited", false)]);
+    grown(processes.filter((thing) => !thing.appeared), "Grown processes", "memory", bytesText),
+    grown(listOf("mailboxes", "grown_most"), "Grown mailboxes", "messages", countText),
+    group(counts.appeared, processes.filter((thing) => thing.appeared), "Started", 2),
+    group(counts.gone, listOf("processes", "gone_most"), "Exited", 1)]);
 }

@@ -1,0 +1,82 @@
+#include "query/diff/diff.h"
+
+#include "query/diff/compared_dumps.h"
+#include "query/diff/growth.h"
+#include "query/diff/section.h"
+#include "query/memory/node_memory.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace beamdump::query {
+
+namespace {
+
+/// All memory of the node: what erlang:memory(total) says, what is resident, or what is known.
+Result<std::optional<std::uint64_t>> memory_of(Dump& dump) {
+    ASSIGN_OR_RETURN(const auto categories, memory_categories(dump));
+    for (const auto& [category, bytes] : categories) {
+        if (category == "total") {
+            return std::optional(bytes);
+        }
+    }
+    if (dump.node().has_resident_bytes()) {
+        return std::optional<std::uint64_t>(dump.node().resident_bytes());
+    }
+    const auto& totals = dump.trailer().totals();
+    return totals.has_process_memory_bytes()
+               ? std::optional<std::uint64_t>(totals.process_memory_bytes() + totals.binary_bytes())
+               : std::nullopt;
+}
+
+Result<void> add_section(DiffContext& context, const DiffSource& source, GrowthList& growth,
+                         DumpsDiff& diff) {
+    ThingTable table(context.dumps.size());
+    for (std::size_t number = 0; number < context.dumps.size(); ++number) {
+        RETURN_IF_ERROR(source.read(context, number, table));
+    }
+    DiffSection section = make_section(context, source.kind, table);
+    auto grown = growth.of(source.kind, table);
+    std::vector<ThingChange*> shown;
+    for (auto* list : {&section.grown_most, &section.gone_most, &section.changed_most, &grown}) {
+        for (ThingChange& change : *list) {
+            shown.push_back(&change);
+        }
+    }
+    if (source.describe != nullptr) {
+        RETURN_IF_ERROR(source.describe(context, table, shown));
+    }
+    diff.sections.push_back(std::move(section));
+    std::ranges::move(grown, std::back_inserter(diff.growth));
+    return {};
+}
+
+}  // namespace
+
+bool DumpsDiff::has_growth() const {
+    return std::ranges::any_of(growth, [this](const ThingChange& change) {
+        return dumps.size() == 2 || change.steady.value_or(false);
+    });
+}
+
+Result<DumpsDiff> diff_dumps(const std::vector<DiffInput>& inputs, const DiffOptions& options) {
+    DiffContext context = make_context(inputs, options);
+    DumpsDiff diff = begin_diff(context);
+    ASSIGN_OR_RETURN(diff.memory_bytes, memory_of(*inputs.back().dump));
+    GrowthList growth(context, diff.memory_bytes);
+    for (const DiffSource* source : diff_sources()) {
+        auto added = add_section(context, *source, growth, diff);
+        if (!added) {
+            return wrap("comparing " + std::string(source->kind.name), std::move(added.error()));
+        }
+    }
+    GrowthList::sort(diff.growth);
+    diff.read = context.read;
+    return diff;
+}
+
+}  // namespace beamdump::query

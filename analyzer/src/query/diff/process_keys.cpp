@@ -1,0 +1,140 @@
+#include "query/diff/process_keys.h"
+
+#include "query/node/process_fields.h"
+#include "query/node/process_line.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/owner_id.h>
+
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace beamdump::query {
+
+namespace {
+
+constexpr std::string_view kRegistered = "registered ";
+
+/// Labels of a dump's processes, read once; null: no process has one.
+Result<const GroupNames*> labels_of(DiffContext& context, std::size_t number) {
+    ComparedDump& dump = context.dumps[number];
+    if (!dump.labels) {
+        ASSIGN_OR_RETURN(const auto atom, dump.dump->atoms().index_of("$process_label"));
+        if (!atom) {
+            return static_cast<const GroupNames*>(nullptr);
+        }
+        GroupsOptions options;
+        options.by = GroupBy::kLabel;
+        options.sensitive = context.options.sensitive;
+        options.progress = context.options.progress;
+        ASSIGN_OR_RETURN(dump.labels, GroupNames::read(*dump.dump, options));
+        context.read.read += dump.labels->counts().read;
+        context.read.inconsistent += dump.labels->counts().inconsistent;
+        context.read.sensitive += dump.labels->counts().sensitive;
+    }
+    return &*dump.labels;
+}
+
+}  // namespace
+
+Result<void> each_keyed_process(DiffContext& context, std::size_t number,
+                                const std::function<void(const KeyedProcess&)>& visit) {
+    Dump& dump = *context.dumps[number].dump;
+    ColumnSet columns;
+    const std::size_t owner = columns.add(records::PROCESS_COLUMN_OWNER_ID);
+    const std::size_t memory = columns.add(records::PROCESS_COLUMN_MEMORY_BYTES);
+    const std::size_t queue = columns.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
+    const std::size_t name = columns.add(records::PROCESS_COLUMN_REGISTERED_NAME);
+    FieldText translated(dump, kTranslatedCall, columns);
+    FieldText initial(dump, FilterField::kInitialCall, columns);
+    const GroupNames* labels = nullptr;
+    if (!context.same_run && context.has_labels()) {
+        ASSIGN_OR_RETURN(labels, labels_of(context, number));
+    }
+    const auto across_runs = [&](const KeyedProcess& process, ProcessIndex::Values values) {
+        if (values[name]) {
+            return std::string(kRegistered) +
+                   atom_text(dump, static_cast<std::uint32_t>(*values[name]));
+        }
+        const std::string* label = labels == nullptr ? nullptr : labels->of(process.owner);
+        return label != nullptr ? "label " + *label : "initial call " + process.call;
+    };
+    KeyedProcess process;
+    return dump.processes().visit(
+        columns.columns(), [&](std::uint64_t row, ProcessIndex::Values values) {
+            process.row = row;
+            process.owner = values[owner].value_or(0);
+            process.memory = values[memory];
+            process.messages = values[queue];
+            const std::string& call = initial.of(values);
+            process.identity = call.empty()
+                                   ? std::nullopt
+                                   : std::optional<std::uint64_t>(std::hash<std::string>()(call));
+            // A crash dump does not tell what proc_lib started.
+            const std::string* shown = context.any_crash_dump ? &call : &translated.of(values);
+            if (shown->empty()) {
+                shown = &call;
+            }
+            process.call = shown->empty() ? "(unknown)" : *shown;
+            process.key = context.same_run ? pid_text(process.owner) : across_runs(process, values);
+            if (!context.same_run) {
+                process.identity.reset();
+            }
+            visit(process);
+            return true;
+        });
+}
+
+Result<void> describe_processes(DiffContext& context, const ThingTable& table,
+                                std::span<ThingChange*> things) {
+    for (std::size_t number = 0; number < context.dumps.size(); ++number) {
+        std::vector<ThingChange*> here;
+        std::vector<std::uint64_t> rows;
+        for (ThingChange* change : things) {
+            const auto& thing = table.things()[change->number];
+            if (thing.last_dump == number) {
+                here.push_back(change);
+                rows.push_back(thing.place);
+            }
+        }
+        Dump& dump = *context.dumps[number].dump;
+        ASSIGN_OR_RETURN(const auto found, dump.processes().rows(rows));
+        for (std::size_t i = 0; i < here.size(); ++i) {
+            const ProcessLine line = process_line(dump, found[i]);
+            ThingChange& change = *here[i];
+            const auto detail = [&change](const char* name,
+                                          const std::optional<std::string>& value) {
+                if (value) {
+                    change.details.emplace_back(name, *value);
+                }
+            };
+            const auto& call =
+                line.translated_initial_call ? line.translated_initial_call : line.initial_call;
+            if (context.same_run) {
+                const auto& name = line.registered_name ? line.registered_name : call;
+                change.title = change.key + (name ? " " + *name : "");
+                detail("pid", line.pid);
+                detail("registered_name", line.registered_name);
+            }
+            detail("initial_call", line.initial_call);
+            detail("translated_initial_call", line.translated_initial_call);
+            if (context.same_run) {
+                detail("current_function", line.current_function);
+                detail("status", line.status);
+            }
+        }
+    }
+    return {};
+}
+
+std::optional<std::string> name_in_key(const DiffContext& context, const std::string& key) {
+    if (context.same_run) {
+        return key;
+    }
+    return key.starts_with(kRegistered) ? std::optional(key.substr(kRegistered.size()))
+                                        : std::nullopt;
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,64 @@
+#include "query/tables/atoms.h"
+
+#include "query/diff/diff_source.h"
+
+#include <libdump/base/return_if_error.h>
+
+namespace beamdump::query {
+
+namespace {
+
+/// By name pattern. Atoms are never removed: what a pattern has more of is new.
+Result<void> read_atoms(DiffContext& context, std::size_t number, ThingTable& table) {
+    const ComparedDump& dump = context.dumps[number];
+    if (!dump.whole) {
+        return {};
+    }
+    AtomsOptions options;
+    options.limit = 0;
+    ASSIGN_OR_RETURN(const auto report, atom_report(*dump.dump, dump.facts.file, options));
+    // Of a crash dump without its section of atoms only those are known that its terms name.
+    if (report.ungrouped != 0 || !report.count || *report.count > report.named) {
+        return {};
+    }
+    table.begin(number);
+    for (const AtomGroup& group : report.largest_groups) {
+        table.add(group.pattern,
+                  {.size = group.bytes, .members = group.count, .place = group.newest_index});
+    }
+    return {};
+}
+
+Result<void> describe_atoms(DiffContext& context, const ThingTable& table,
+                            std::span<ThingChange*> things) {
+    for (ThingChange* change : things) {
+        const auto& thing = table.things()[change->number];
+        Dump& dump = *context.dumps[thing.last_dump].dump;
+        if (const auto text = dump.atoms().text(static_cast<std::uint32_t>(thing.place))) {
+            change->details.emplace_back("newest",
+                                         atom_text(dump, static_cast<std::uint32_t>(thing.place)));
+        }
+    }
+    return {};
+}
+
+constexpr DiffSource kAtomSource = {
+    .kind = {.name = "atoms",
+             .title = "Atoms by name (N: digits)",
+             .thing = "NAME",
+             .size = "text_bytes",
+             .members = "atoms",
+             .sorted_by = Measure::kMembers,
+             .ranked = true,
+             .members_ranked = true},
+    .read = read_atoms,
+    .describe = describe_atoms,
+};
+
+}  // namespace
+
+const DiffSource& atoms_diff_source() {
+    return kAtomSource;
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,105 @@
+#include "query/tables/ets_tables.h"
+
+#include "query/diff/diff_source.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+#include <string>
+#include <unordered_map>
+
+namespace beamdump::query {
+
+namespace {
+
+/// A named table by its name. Others by their reference within one run, else by name and owner,
+/// which several may share.
+std::string key_of(const DiffContext& context, const EtsTableLine& table) {
+    const std::string name = table.name.value_or("(unknown)");
+    if (table.named_table.value_or(false)) {
+        return name;
+    }
+    if (context.same_run && table.id) {
+        return fmt::format("{} {}", name, *table.id);
+    }
+    const auto& owner = table.owner_name || !context.same_run ? table.owner_name : table.owner;
+    return fmt::format("{} of {}", name, owner.value_or("unregistered processes"));
+}
+
+Result<void> read_tables(DiffContext& context, std::size_t number, ThingTable& table) {
+    const ComparedDump& dump = context.dumps[number];
+    const auto tables = ets_tables(*dump.dump);
+    if (!tables && tables.error().code == ErrorCode::kNotFound) {
+        return {};
+    }
+    if (!tables) {
+        return std::unexpected(tables.error());
+    }
+    // Of a crash dump that ends before its tables, or of a node without tables, none is told.
+    if (tables->empty()) {
+        return {};
+    }
+    table.begin(number, dump.whole);
+    for (const EtsTableLine& line : *tables) {
+        table.add(key_of(context, line),
+                  {.size = line.memory_bytes, .count = line.size, .place = line.index},
+                  line.name.value_or("(unknown)"));
+    }
+    return {};
+}
+
+Result<void> describe_tables(DiffContext& context, const ThingTable& table,
+                             std::span<ThingChange*> things) {
+    for (std::size_t number = 0; number < context.dumps.size(); ++number) {
+        std::vector<EtsTableLine> lines;
+        for (ThingChange* change : things) {
+            const auto& thing = table.things()[change->number];
+            if (thing.last_dump != number) {
+                continue;
+            }
+            if (lines.empty()) {
+                ASSIGN_OR_RETURN(lines, ets_tables(*context.dumps[number].dump));
+            }
+            const EtsTableLine& line = lines.at(thing.place);
+            const auto detail = [change](const char* name,
+                                         const std::optional<std::string>& value) {
+                if (value) {
+                    change->details.emplace_back(name, *value);
+                }
+            };
+            detail("id", line.id);
+            detail("name", line.name);
+            detail("type", line.type);
+            detail("owner", line.owner);
+            detail("owner_name", line.owner_name);
+            if (const auto& owner = line.owner_name ? line.owner_name : line.owner) {
+                change->title = fmt::format("{}, owner {}", change->key, *owner);
+            }
+        }
+    }
+    return {};
+}
+
+constexpr DiffSource kTableSource = {
+    .kind = {.name = "ets_tables",
+             .title = "ETS tables",
+             .thing = "TABLE",
+             .size = "memory",
+             .count = "rows",
+             .members = "tables",
+             .appeared = "created",
+             .gone = "deleted",
+             .ranked = true,
+             .container = "ets_names"},
+    .read = read_tables,
+    .describe = describe_tables,
+};
+
+}  // namespace
+
+const DiffSource& ets_tables_diff_source() {
+    return kTableSource;
+}
+
+}  // namespace beamdump::query

@@ -1,0 +1,266 @@
+#include "query/diff/diff.h"
+
+#include "program.h"
+#include "query/diff/heap/heap_diff.h"
+
+#include <libdump/model/dump.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+namespace beamdump::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Diff : public ::testing::Test {
+  protected:
+    query::DumpsDiff diff(const std::vector<std::string>& names,
+                          const query::DiffOptions& options = {}) {
+        return expect_value(query::diff_dumps(open(names), options));
+    }
+
+    std::vector<query::DiffInput> open(const std::vector<std::string>& names) {
+        std::vector<query::DiffInput> inputs;
+        for (const auto& name : names) {
+            dumps_.push_back(expect_value(Dump::open(program_.path(name))));
+            inputs.push_back({dumps_.back().get(), name});
+        }
+        return inputs;
+    }
+
+    Program program_;
+
+  private:
+    std::vector<std::unique_ptr<Dump>> dumps_;
+};
+
+const query::DiffSection& section(const query::DumpsDiff& diff, std::string_view name) {
+    return *std::ranges::find(diff.sections, name,
+                              [](const query::DiffSection& one) { return one.kind->name; });
+}
+
+std::vector<std::string> keys(const std::vector<query::ThingChange>& changes) {
+    std::vector<std::string> found;
+    for (const auto& change : changes) {
+        found.push_back(change.key);
+    }
+    return found;
+}
+
+TEST_F(Diff, TellsStartedExitedAndGrownProcesses) {
+    const auto result = diff({"sample.beamdump", "later.beamdump"});
+    EXPECT_TRUE(result.same_run);
+    const auto& processes = section(result, "processes");
+    // 2 and 4 have exited; 3 is another process with the pid of one that has exited.
+    EXPECT_EQ(processes.gone, 3U);
+    EXPECT_EQ(processes.appeared, 2U);
+    EXPECT_EQ(processes.common, 1U);
+    EXPECT_EQ(processes.grown, 1U);
+    EXPECT_EQ(processes.shrunk, 0U);
+    EXPECT_THAT(keys(processes.grown_most), ElementsAre("<0.1.0>", "<0.5.0>", "<0.3.0>"));
+    EXPECT_THAT(keys(processes.gone_most), ElementsAre("<0.2.0>", "<0.3.0>", "<0.4.0>"));
+    const auto& alpha = processes.grown_most[0];
+    EXPECT_EQ(alpha.title, "<0.1.0> alpha");
+    EXPECT_EQ(alpha.of(query::Measure::kSize)->change, 4000);
+    // In two minutes.
+    EXPECT_EQ(alpha.of(query::Measure::kSize)->change_per_hour, 120'000);
+    EXPECT_EQ(alpha.of(query::Measure::kCount)->change, 1);
+    EXPECT_FALSE(alpha.of(query::Measure::kSize)->steady);
+    EXPECT_FALSE(alpha.appeared);
+    EXPECT_TRUE(processes.grown_most[1].appeared);
+    EXPECT_EQ(section(result, "mailboxes").grown_most[0].key, "<0.1.0>");
+}
+
+TEST_F(Diff, WithItselfFindsNothing) {
+    const auto result = diff({"sample.beamdump", "sample.beamdump"});
+    EXPECT_TRUE(result.growth.empty());
+    EXPECT_FALSE(result.has_growth());
+    for (const auto& one : result.sections) {
+        EXPECT_EQ(one.appeared + one.gone + one.grown + one.shrunk + one.changed, 0U)
+            << one.kind->name;
+    }
+    EXPECT_EQ(section(result, "processes").common, 4U);
+}
+
+TEST_F(Diff, BackwardsSwapsStartedAndExited) {
+    const auto result = diff({"later.beamdump", "sample.beamdump"});
+    EXPECT_EQ(section(result, "processes").appeared, 3U);
+    EXPECT_EQ(section(result, "processes").gone, 2U);
+    EXPECT_EQ(section(result, "processes").shrunk, 1U);
+    // Not per hour, as the times descend.
+    EXPECT_FALSE(
+        section(result, "processes").grown_most[0].of(query::Measure::kSize)->change_per_hour);
+}
+
+TEST_F(Diff, LimitKeepsTheFirst) {
+    query::DiffOptions options;
+    options.limit = 1;
+    const auto result = diff({"sample.beamdump", "later.beamdump"}, options);
+    EXPECT_THAT(keys(section(result, "processes").gone_most), ElementsAre("<0.2.0>"));
+    EXPECT_EQ(section(result, "processes").gone, 3U);
+}
+
+TEST_F(Diff, OfThreeDumpsOnlySteadyGrowthIsFound) {
+    program_.put("middle.beamdump", [] {
+        SampleDump dump(1'700'000'160'000'000);
+        SampleProcess alpha = alpha_process();
+        alpha.memory = 7000;
+        dump.add(alpha);
+        SampleProcess jumping;
+        jumping.number = 2;
+        jumping.name = kQuotedAtom;
+        jumping.memory = 3000;
+        dump.add(jumping);
+        return dump.finish();
+    }());
+    const auto once = diff({"sample.beamdump", "sample.beamdump", "later.beamdump"});
+    const auto& series = *section(once, "processes").grown_most[0].of(query::Measure::kSize);
+    EXPECT_EQ(series.steps, 2U);
+    EXPECT_EQ(series.rises, 1U);
+    EXPECT_EQ(series.steady, false);
+    const auto steady = diff({"sample.beamdump", "middle.beamdump", "later.beamdump"});
+    const auto& alpha = section(steady, "processes").grown_most[0];
+    EXPECT_EQ(alpha.key, "<0.1.0>");
+    EXPECT_EQ(alpha.of(query::Measure::kSize)->rises, 2U);
+    EXPECT_EQ(alpha.of(query::Measure::kSize)->steady, true);
+}
+
+TEST_F(Diff, AbsentIsNotZero) {
+    // The first has ports, the second none.
+    const auto result = diff({"sample.beamdump", "later.beamdump"});
+    const auto& ports = section(result, "ports");
+    EXPECT_THAT(ports.has, ElementsAre(true, false));
+    EXPECT_EQ(ports.appeared + ports.gone, 0U);
+    EXPECT_FALSE(ports.compared());
+    const Ran ran = program_.run({"diff", "sample.beamdump", "later.beamdump"});
+    EXPECT_THAT(ran.out, HasSubstr("\nPorts by name: not compared, dump 2 lacks it\n"));
+    EXPECT_THAT(ran.out, Not(HasSubstr("ETS tables:")));
+}
+
+TEST_F(Diff, AProcessMissingInATruncatedDumpIsNotGone) {
+    auto cut = sample_dump();
+    cut.resize(cut.size() - 60);
+    program_.put("cut.beamdump", cut);
+    const auto result = diff({"sample.beamdump", "cut.beamdump"});
+    const auto& processes = section(result, "processes");
+    EXPECT_THAT(processes.whole, ElementsAre(true, false));
+    EXPECT_EQ(processes.gone, 0U);
+    EXPECT_FALSE(section(result, "groups").compared());
+}
+
+TEST_F(Diff, AcrossRunsProcessesAreFoundByName) {
+    program_.put("other.beamdump", [] {
+        SampleDump dump(1'700'000'220'000'000, {.os_pid = 4712});
+        SampleProcess alpha = alpha_process();
+        alpha.number = 17;
+        alpha.memory = 9000;
+        dump.add(alpha);
+        return dump.finish();
+    }());
+    const auto result = diff({"sample.beamdump", "other.beamdump"});
+    EXPECT_FALSE(result.same_run);
+    const auto& processes = section(result, "processes");
+    EXPECT_THAT(keys(processes.grown_most), ElementsAre("registered alpha"));
+    EXPECT_EQ(processes.grown_most[0].of(query::Measure::kSize)->change, 4000);
+    EXPECT_EQ(processes.common, 1U);
+    EXPECT_EQ(processes.gone, 3U);
+    const Ran ran = program_.run({"diff", "sample.beamdump", "other.beamdump"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("The dumps are of different nodes or runs"));
+    const Ran heap =
+        program_.run({"diff", "sample.beamdump", "other.beamdump", "--heap", "<0.1.0>"});
+    EXPECT_EQ(heap.status, 2);
+    EXPECT_THAT(heap.err, HasSubstr("give a registered name"));
+}
+
+/// A crash dump's text with one process for each initial call.
+std::string crash_text(const std::string& date, const std::vector<std::string>& calls) {
+    std::string text = "=erl_crash_dump:0.5\n" + date +
+                       "\nSlogan: stopped\n"
+                       "System version: Erlang/OTP 25 [erts-13.1.5] [64-bit] [smp:2:2] [jit]\n";
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        text += fmt::format("=proc:<0.{}.0>\nState: Waiting\nSpawned as: {}\nReductions: 5\n",
+                            i + 1, calls[i]);
+    }
+    return text + "=end\n";
+}
+
+class DiffOfCrashDumps : public Diff {
+  protected:
+    query::DumpsDiff crash_diff(const std::string& date, const std::string& later_date,
+                                const std::vector<std::string>& calls,
+                                const std::vector<std::string>& later_calls) {
+        for (const auto& [name, text] : {std::pair{"before", crash_text(date, calls)},
+                                         std::pair{"after", crash_text(later_date, later_calls)}}) {
+            const auto bytes = std::as_bytes(std::span(text));
+            program_.put(std::string(name) + ".dump", {bytes.begin(), bytes.end()});
+            const Ran ran = program_.run({"convert", program_.path(std::string(name) + ".dump"),
+                                          "-o", std::string(name) + ".beamdump", "--force"});
+            EXPECT_EQ(ran.status, 0) << ran.err;
+        }
+        return diff({"before.beamdump", "after.beamdump"});
+    }
+    static constexpr auto kDate = "Sun Nov 22 18:11:27 2026";
+};
+
+TEST_F(DiffOfCrashDumps, InitialCallsAreComparedByNameNotByAtomNumber) {
+    // In the second text other atoms come first, so the same names have other numbers there.
+    const auto result =
+        crash_diff(kDate, kDate, {"one:start/1", "two:start/1"}, {"one:start/1", "two:start/1"});
+    EXPECT_EQ(section(result, "processes").common, 2U);
+    const auto moved = crash_diff(kDate, kDate, {"zero:start/0", "one:start/1", "two:start/1"},
+                                  {"other:begin/0", "one:start/1", "two:start/1"});
+    EXPECT_EQ(section(moved, "processes").common, 2U);
+    EXPECT_EQ(section(moved, "processes").appeared, 1U);
+    EXPECT_EQ(section(moved, "processes").gone, 1U);
+}
+
+TEST_F(DiffOfCrashDumps, TwoCrashesAreOfTwoRuns) {
+    const auto result = crash_diff(kDate, "Sun Nov 22 18:15:00 2026",
+                                   {"one:start/1", "one:start/1"}, {"one:start/1"});
+    EXPECT_FALSE(result.same_run);
+    // All processes of one initial call are one thing.
+    EXPECT_EQ(section(result, "processes").common, 1U);
+    EXPECT_EQ(section(result, "groups").things, 1U);
+    // These texts have no atoms, modules or tables.
+    for (const auto* name : {"atoms", "modules", "ets_tables"}) {
+        EXPECT_THAT(section(result, name).has, ElementsAre(false, false)) << name;
+    }
+}
+
+TEST_F(Diff, TheHeapOfOneProcess) {
+    const auto inputs = open({"sample.beamdump", "later.beamdump"});
+    const auto result = expect_value(query::diff_heaps(inputs, "alpha", {}));
+    ASSERT_EQ(result.process.size(), 2U);
+    EXPECT_EQ(result.process[1]->pid, "<0.1.0>");
+    EXPECT_EQ(result.memory_bytes, 9000U);
+    EXPECT_TRUE(section(result, "heap_roots").compared());
+    EXPECT_EQ(section(result, "heap_roots").grown, 0U);
+    EXPECT_FALSE(query::diff_heaps(inputs, "nobody", {}));
+}
+
+TEST_F(Diff, ExitCodeSaysWhetherSomethingGrew) {
+    EXPECT_EQ(program_.run({"diff", "sample.beamdump", "sample.beamdump", "--exit-code"}).status,
+              0);
+    const Ran grown = program_.run({"diff", "later.beamdump", "sample.beamdump"});
+    EXPECT_EQ(grown.status, 0);
+}
+
+TEST_F(Diff, TextNamesTheGrowth) {
+    const Ran ran = program_.run({"diff", "sample.beamdump", "later.beamdump"});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("(2 min 0 s later)"));
+    EXPECT_THAT(ran.out, HasSubstr("\nProcesses: 2 started, 3 exited, 1 grew, 0 shrank"));
+    EXPECT_THAT(ran.out, HasSubstr("+3.9 KiB"));
+}
+
+}  // namespace
+}  // namespace beamdump::test
