@@ -93,6 +93,7 @@ Result<std::variant<Answer, StacksCommand>> parse_options(
     app.set_version_flag("--version", "beamdump-sample " BEAMDUMP_VERSION);
     app.require_subcommand(1);
     app.footer(
+        "Example: beamdump-sample stacks rabbit@host\n\n"
         "Nothing is loaded into the node. See beamdump-sample COMMAND --help.\n"
         "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
     declare_stacks(app, raw);

@@ -11,7 +11,7 @@ namespace {
 using format::RecordKind;
 using ::testing::HasSubstr;
 
-constexpr DumpWriterOptions kSmallFrames{.threads = 1, .frame_bytes = 1024};
+const DumpWriterOptions kSmallFrames{.threads = 1, .frame_bytes = 1024};
 
 /// Where the zstd frames of a whole dump end in its file, from its seek table.
 std::vector<std::size_t> frame_ends(const std::vector<std::byte>& dump) {

@@ -111,7 +111,7 @@ class ReportCommand final : public Command {
             }
         }
         page.answer("summary", [&](render::Output& out) { render::summary_json(out, summary); });
-        ASSIGN_OR_RETURN(auto memory, query::memory(dump, path, 1));
+        ASSIGN_OR_RETURN(auto memory, query::memory(dump, path, {}));
         memory.dump.file = name;
         page.answer("memory", [&](render::Output& out) { render::memory_json(out, memory); });
         query::EtsQuery tables;

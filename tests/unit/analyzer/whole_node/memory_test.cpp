@@ -77,7 +77,7 @@ TEST_F(MemoryAnswers, TheResidentPartsAddUp) {
     EXPECT_THAT(text, HasSubstr("alpha"));
     EXPECT_THAT(text, ContainsRegex("Largest of 1 kind of processes \\(processes --group-by\\)\n"
                                     "  INITIAL CALL +PROCESSES +MEMORY\n"
-                                    "  demo:start/1 +1 +9.9 KiB\n"));
+                                    "  demo:loop/1 +1 +4.9 KiB\n"));
     // The dump has no tables.
     EXPECT_THAT(text, Not(HasSubstr("ETS table")));
     EXPECT_THAT(text, Not(HasSubstr("binaries by size")));

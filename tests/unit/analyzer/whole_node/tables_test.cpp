@@ -125,9 +125,9 @@ std::string crash_text(std::string_view sections, std::string_view end = "=end\n
 
 TEST(Modules, ACrashDumpsSectionsHaveNamesSizesAndVersions) {
     Program program;
-    std::ofstream(program.path("crash.dump")) << crash_text(kModuleSections);
-    EXPECT_EQ(program.run({"convert", "crash.dump", "-o", "converted.beamdump"}).status, 0);
-    for (const char* dump : {"crash.dump", "converted.beamdump"}) {
+    std::ofstream(program.path("crash.beamdump")) << crash_text(kModuleSections);
+    EXPECT_EQ(program.run({"convert", "crash.beamdump", "-o", "converted.beamdump"}).status, 0);
+    for (const char* dump : {"crash.beamdump", "converted.beamdump"}) {
         const Ran ran = program.run({"modules", dump, "--sort", "name"});
         EXPECT_EQ(ran.status, 0) << ran.err;
         EXPECT_THAT(ran.out, HasSubstr("3 module instances, 1 old; code 5.8 KiB\n"));
@@ -146,16 +146,16 @@ TEST(Atoms, ACrashDumpsSectionHasThemNewestFirst) {
     const std::string sections =
         "=index_table:atom_tab\nsize: 1024\nlimit: 8192\nentries: 4\n"
         "=atoms\nparam_2\n'it''s'\nparam_1\n'a\\'b\\n'\n";
-    std::ofstream(program.path("crash.dump")) << crash_text(sections);
-    const Ran groups = program.run({"atoms", "crash.dump"});
+    std::ofstream(program.path("crash.beamdump")) << crash_text(sections);
+    const Ran groups = program.run({"atoms", "crash.beamdump"});
     EXPECT_THAT(groups.out, HasSubstr("4 atoms of at most 8,192, 0.0%; 21 B of text\n"));
     EXPECT_THAT(groups.out, ::testing::ContainsRegex("  2 +50.0% +14 B +param_N +param_2\n"));
-    const Ran list = program.run({"atoms", "crash.dump", "--list"});
+    const Ran list = program.run({"atoms", "crash.beamdump", "--list"});
     EXPECT_THAT(list.out, ::testing::ContainsRegex("INDEX.*\n +3 .* param_2\n +2 .*\n +1 .*"
                                                    " param_1\n +0 .* 'a.*b.*n'\n"));
     // The last line may be a part of an atom.
-    std::ofstream(program.path("cut.dump")) << crash_text(sections + "par", "");
-    EXPECT_THAT(program.run({"atoms", "cut.dump", "--filter", "par", "--list"}).out,
+    std::ofstream(program.path("cut.beamdump")) << crash_text(sections + "par", "");
+    EXPECT_THAT(program.run({"atoms", "cut.beamdump", "--filter", "par", "--list"}).out,
                 Not(::testing::ContainsRegex(" par\n")));
 }
 

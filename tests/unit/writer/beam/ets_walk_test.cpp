@@ -199,8 +199,8 @@ TEST_P(EtsWalks, ATreeThatChangesWhileAGroupIsReadIsLeftOut) {
     left.set("right", below.address());
     EXPECT_THAT(walk(table, true), ElementsAre(3, 1, 2, 4));
     // After the row 1 and what leads to it were read, it is no longer there.
-    node.vm.memory.before_read([&](Address address) {
-        if (address == right.address()) {
+    node.vm.memory.before_read([&](memory::AddressRange read) {
+        if (read.begin == right.address()) {
             top.set("left", below.address());
         }
     });
@@ -242,8 +242,8 @@ TEST_P(EtsOfOneScheduler, IsLeftOutWhereItDoesNotWait) {
 TEST_P(EtsOfOneScheduler, IsLeftOutWhereAProcessRanMeanwhile) {
     // It waits again after that: only the count of switches tells.
     std::uint64_t switches = 7;
-    node.vm.memory.before_read([&](Address address) {
-        if (address == only.address()) {
+    node.vm.memory.before_read([&](memory::AddressRange read) {
+        if (read.begin == only.address()) {
             queue.set("context_switches", ++switches);
         }
     });

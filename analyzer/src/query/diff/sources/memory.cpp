@@ -11,7 +11,8 @@ namespace {
 /// erlang:memory/0's categories, and what the operating system counts of the process.
 Result<void> read_memory(DiffContext& context, std::size_t number, ThingTable& table) {
     ComparedDump& dump = context.dumps[number];
-    ASSIGN_OR_RETURN(const auto found, memory(*dump.dump, dump.facts.file, 1));
+    ASSIGN_OR_RETURN(const auto found, memory(*dump.dump, dump.facts.file,
+                                              {.limit = 1, .limits = context.options.limits}));
     if (found.categories.empty() && !found.resident_bytes) {
         return {};
     }

@@ -39,11 +39,13 @@ Result<std::optional<std::vector<ModuleLine>>> modules_of(const ComparedDump& du
 
 /// What is told apart: within one run also code that was loaded again unchanged, by its place.
 std::optional<std::uint64_t> version_of(const DiffContext& context, const ModuleLine& line) {
-    if (!context.same_run && !line.md5) {
+    // A crash dump tells neither.
+    if (context.same_run ? !line.code_start : !line.md5) {
         return std::nullopt;
     }
     return std::hash<std::string>()(
-        fmt::format("{} {:#x}", line.md5.value_or(""), context.same_run ? line.code_start : 0));
+        context.same_run ? fmt::format("{} {:#x}", line.md5.value_or(""), *line.code_start)
+                         : *line.md5);
 }
 
 Result<void> read_modules(DiffContext& context, std::size_t number, ThingTable& table) {
