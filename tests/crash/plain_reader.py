@@ -122,7 +122,9 @@ def roots(process, heap, what):
     at, result = 0, []
     while at < len(body):
         if what == "proc_stack":
-            found = re.compile(rb"(?:(?:0x)?[0-9A-Fa-f]+:(?=S)|y\d+:)").match(body, at)
+            # OTP 23 and 24 have addresses in place of the names of the first frame's registers.
+            found = re.compile(rb"(?:(?:0x)?[0-9A-Fa-f]+:(?=S)|0x[0-9A-Fa-f]+:|y\d+:)").match(body,
+                                                                                           at)
             if not found:
                 end = body.find(b"\n", at)
                 result.append(("", None))

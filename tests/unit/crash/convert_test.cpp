@@ -274,6 +274,34 @@ TEST(Convert, PutsTheStackWhereItWas) {
     EXPECT_THAT(text, HasSubstr("(<terminate process normally>)"));
 }
 
+// As OTP 23 and 24 print the first frame, below a process that waits.
+TEST(Convert, RegistersOfTheFirstFrameMayHaveTheirAddressesInPlaceOfNames) {
+    const auto stack = [](const std::string& lines) {
+        return head(23) + "=proc_stack:<0.9.1>\n" + lines +
+               "0x00007fcaee401d30:SReturn addr 0x12A011F8 (gen_server:loop/7 + 200)\ny0:I20\n"
+               "0x00007fcaee401d40:SReturn addr 0x12A01180 (<terminate process normally>)\n"
+               "=proc_heap:<0.9.1>\n7FCA00000100:t1:I1\n" +
+               kTail;
+    };
+    Converted made(
+        stack("0x00007fcaee401d18:N\n0x00007fcaee401d20:H7FCA00000100\n"
+              "0x00007fcaee401d28:SCatch 0x12A01200 (gen_server:loop/7 + 208)\n"));
+    EXPECT_EQ(made.outcome().malformed_lines, 0U);
+    const auto run = made.run("<0.9.1>");
+    EXPECT_EQ(run.process.stack_words(), 6U);
+    EXPECT_EQ(run.process.stack_top_address(), 0x7FCA'EE40'1D18U);
+    const auto text = backtrace(made);
+    EXPECT_THAT(text, HasSubstr("y(0)     []\ny(1)     {1}\n"
+                                "y(2)     Catch 0x00007fca12a01200 (gen_server:loop/7 + 208)\n"));
+    EXPECT_THAT(text, HasSubstr("\ny(0)     20\n"));
+    // One is lost: its place tells so.
+    Converted cut(stack("0x00007fcaee401d18:N\n0x00007fcaee4\n0x00007fcaee401d28:I7\n"));
+    EXPECT_EQ(cut.outcome().malformed_lines, 1U);
+    EXPECT_EQ(cut.run("<0.9.1>").process.stack_words(), 6U);
+    EXPECT_THAT(backtrace(cut), HasSubstr("y(0)     []\ny(1)     #Absent<0x0f60000000000008>\n"
+                                          "y(2)     7\n"));
+}
+
 TEST(Convert, AReturnAddressThatIsCutStillBeginsAFrame) {
     for (const std::string cut : {"SReturn ad", "SReturn addr 0x12A0", "S"}) {
         Converted made(head(27) +

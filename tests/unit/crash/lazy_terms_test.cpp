@@ -148,6 +148,50 @@ TEST(LazyTerms, GiveAnyPartOfABinary) {
     EXPECT_EQ(terms.binary_at(kAddress + 8).error().code, ErrorCode::kAbsent);
 }
 
+/// Of how many bytes the whole conversion knows, and one without heaps; and what a message says of
+/// a Binary whose text has another character than those of its bytes.
+TEST(LazyTerms, HaveABinarysBytesUpToADamagedCharacter) {
+    struct Case {
+        std::string_view characters;
+        std::uint64_t captured;
+        std::string_view text;
+    };
+    for (const auto& [characters, captured, text] :
+         {Case{"AAECYWJj", 6, "<<\"abc\">>"}, Case{"AAEC?WJj", 3, "#Bin<3 bytes>"},
+          Case{"?AECYWJj", 0, "#Bin<3 bytes>"}}) {
+        const auto dump =
+            with_messages(27, "H7FCA00000400:N\n", "7FCA00000400:Yc7FCA00009000:3:3\n",
+                          "=binary:7FCA00009000\n6:" + std::string(characters) + "\n");
+        Converted whole(dump);
+        Converted lazy(dump, kLazily);
+        EXPECT_EQ(lazy.messages("<0.9.1>"), whole.messages("<0.9.1>")) << characters;
+        EXPECT_THAT(whole.messages("<0.9.1>"), ElementsAre(text));
+        EXPECT_EQ(lazy.outcome().lazy_terms->binary_at(0x7FCA00009000)->captured_bytes, captured);
+        Converted none(dump, {.heaps = ConvertChoice::Heaps::kNone, .process = "", .level = 1});
+        for (auto* made : {&whole, &none}) {
+            EXPECT_EQ(made->dump().trailer().totals().binary_bytes_captured(), captured);
+            EXPECT_EQ(made->dump().trailer().totals().binary_bytes(), 6U);
+        }
+        // Nobody has counted them.
+        EXPECT_FALSE(lazy.dump().trailer().totals().has_binary_bytes_captured());
+    }
+}
+
+TEST(LazyTerms, LackAnObjectThatAnotherOneWouldReachOver) {
+    // A tuple of three elements up to the last word before, and over, a line without sense.
+    for (const std::string_view tuple : {"7FCA00000200:t3:I1,I2,I3\n", "7FCA00000200:t1:I1\n"}) {
+        const auto text = with_messages(27, "H7FCA00000210:N\nH7FCA00000200:N\n",
+                                        std::string(tuple) + "7FCA00000210:t2:I9\n");
+        Converted lazy(text, kLazily);
+        Converted whole(text);
+        const auto texts = whole.messages("<0.9.1>");
+        EXPECT_EQ(lazy.messages("<0.9.1>"), texts);
+        ASSERT_EQ(texts.size(), 2U);
+        EXPECT_THAT(texts[0], HasSubstr("#Absent"));
+        EXPECT_EQ(texts[1] == "{1}", tuple.contains("t1"));
+    }
+}
+
 TEST(LazyTerms, KeepApartWhatLiteralsAndHeapMadeUpForABinary) {
     // The literals refer to Binaries just below and above the one that the heap refers to.
     const std::string more =

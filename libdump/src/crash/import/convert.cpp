@@ -70,7 +70,7 @@ Result<void> Converter::literals() {
     HeapParser objects(terms_->format, terms_->names, literals, literals,
                        [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text);
-    if (counts && counts->objects.overlaps != 0) {
+    if (counts && !counts->objects.empty()) {
         counts = read_again(
             dump_.text(), *dump_.literals(), terms_->format, terms_->names, literals, literals,
             [this](std::uint64_t address) { return binaries_.want(address); }, dump_.budget());
@@ -166,7 +166,11 @@ Result<void> Converter::processes(const ConvertChoice& choice,
             binaries_.want(address);
         }
     }
-    RETURN_IF_ERROR(binaries_.finish(trailer_, choice.heaps == ConvertChoice::Heaps::kAll));
+    using Requested = BinaryWriter::Requested;
+    RETURN_IF_ERROR(binaries_.finish(
+        trailer_, choice.heaps == ConvertChoice::Heaps::kAll    ? Requested::kAll
+                  : choice.heaps == ConvertChoice::Heaps::kNone ? Requested::kNone
+                                                                : Requested::kSome));
     auto& totals = *trailer_.mutable_totals();
     totals.MergeFrom(index.totals());
     if (!all_heaps_told) {

@@ -234,7 +234,7 @@ class Builder {
         return {{words_.header(BoxedKind::kSubBinary, otp25::kSubWords - 2), false},
                 {whole_bytes, false},
                 {0, false},
-                {cut ? item.last_bits : 0, false},
+                {cut ? std::uint64_t{item.last_bits} : 0, false},
                 original};
     }
 

@@ -59,8 +59,8 @@ class HeapLines {
     ScratchArray<Place> places_;
 };
 
-/// Reads a section of heap lines with overlapping objects again from the beginning, so that the
-/// same objects are left out as when its parts are read in any order.
+/// Reads a section of heap lines with overlapping or malformed objects again from the beginning, so
+/// that the same objects are left out as when its parts are read in any order.
 Result<HeapCounts> read_again(const TextSource& source, Span section, const TextFormat& format,
                               Names& names, WordImage& image, WordImage& literals,
                               const std::function<bool(std::uint64_t)>& binary, Budget& budget);

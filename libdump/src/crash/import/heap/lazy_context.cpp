@@ -1,5 +1,6 @@
 #include "crash/import/heap/lazy_context.h"
 
+#include "crash/import/heap/binary_text.h"
 #include "crash/text/byte_parser.h"
 
 #include <libdump/base/return_if_error.h>
@@ -11,8 +12,7 @@
 namespace beamdump::crash {
 namespace {
 
-// Before a Binary's bytes stand its size, in hexadecimal, and a colon.
-constexpr std::uint64_t kLongestSize = 18;
+constexpr std::size_t kMaxBinaries = 4096;
 
 }  // namespace
 
@@ -74,31 +74,27 @@ std::optional<std::array<std::uint32_t, 3>> LazyContext::magic_reference(
 }
 
 Result<LazyContext::FoundBinary> LazyContext::find_binary(std::uint64_t address) {
-    if (last_binary_ && last_binary_->address == address) {
-        return *last_binary_;
+    if (const auto known = binaries_.find(address); known != binaries_.end()) {
+        return known->second;
     }
     const auto* const lines = dump_.binary(address);
     if (lines == nullptr) {
         return fail(ErrorCode::kAbsent,
                     fmt::format("the crash dump has no binary at {:#x}", address));
     }
-    TextCursor head(dump_.text(), lines->begin, std::min(lines->begin + kLongestSize, lines->end));
-    const auto size = head.take_hex();
-    FoundBinary text{.address = address, .info = {}, .characters = {}};
-    if (size && head.take(':')) {
-        const auto group = ByteParser::group(node_->format.base64);
-        text.characters = {head.position(), lines->end};
-        text.info.data_address = binary_data_address(address);
-        text.info.size_bytes = *size;
-        // A truncated section has only the bytes of its text.
-        text.info.captured_bytes = std::min<std::uint64_t>(
-            *size, (lines->end - head.position()) / group.characters * group.bytes);
+    ASSIGN_OR_RETURN(const auto text, find_binary_text(dump_.text(), *lines));
+    FoundBinary found;
+    if (text) {
+        found.characters = text->characters;
+        found.info.data_address = binary_data_address(address);
+        found.info.size_bytes = text->size_bytes;
+        ASSIGN_OR_RETURN(found.info.captured_bytes,
+                         bytes_in_text(dump_.text(), *text, node_->format.base64));
     }
-    if (head.error()) {
-        return std::unexpected(*head.error());
+    if (binaries_.size() == kMaxBinaries) {
+        binaries_.clear();
     }
-    last_binary_ = text;
-    return text;
+    return binaries_.emplace(address, found).first->second;
 }
 
 Result<BinaryInfo> LazyContext::binary_at(std::uint64_t address) {

@@ -4,6 +4,8 @@
 
 #include <libdump/crash/import/lazy_terms.h>
 
+#include <unordered_map>
+
 namespace beamdump::crash {
 
 /// The terms of one process, from its heap's lines and the node's sections.
@@ -33,7 +35,6 @@ class LazyContext final : public LazyTerms {
   private:
     /// A Binary's facts from its section, and the place of its bytes in the text.
     struct FoundBinary {
-        std::uint64_t address = 0;
         BinaryInfo info;
         Span characters;
     };
@@ -42,7 +43,8 @@ class LazyContext final : public LazyTerms {
     const CrashDump& dump_;
     std::unique_ptr<NodeTerms> node_;
     std::unique_ptr<LazyHeap> heap_;
-    std::optional<FoundBinary> last_binary_;  // a large one is read in many small parts
+    // Those asked for of late: how many bytes one has is known once all of its text was read.
+    std::unordered_map<std::uint64_t, FoundBinary> binaries_;
 };
 
 }  // namespace beamdump::crash

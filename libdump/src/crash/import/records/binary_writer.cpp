@@ -1,5 +1,6 @@
 #include "crash/import/records/binary_writer.h"
 
+#include "crash/import/heap/binary_text.h"
 #include "crash/import/heap/heap_parser.h"
 #include "crash/text/byte_parser.h"
 
@@ -32,10 +33,10 @@ Result<void> BinaryWriter::flush() {
 
 Result<void> BinaryWriter::write(std::uint64_t address, const Span& lines) {
     TextCursor text(dump_.text(), lines.begin, lines.end);
-    const auto size = text.take_hex();
+    const auto size = take_binary_size(text);
     records::Binary binary;
     binary.set_address(address);
-    if (size && text.take(':')) {
+    if (size) {
         binary.set_data_address(binary_data_address(address));
         binary.set_size_bytes(*size);
         ByteParser bytes(text, format_.base64);
@@ -91,36 +92,40 @@ Result<void> BinaryWriter::flush_page() {
     return {};
 }
 
-Result<void> BinaryWriter::finish(records::Trailer& trailer, bool all) {
+Result<void> BinaryWriter::finish(records::Trailer& trailer, Requested requested) {
     RETURN_IF_ERROR(flush());
-    if (!all) {
-        RETURN_IF_ERROR(count());
+    if (requested != Requested::kAll) {
+        RETURN_IF_ERROR(count(requested == Requested::kNone));
     }
     auto& totals = *trailer.mutable_totals();
     totals.set_binaries(dump_.binaries().size());
     totals.set_binary_bytes(bytes_);
-    totals.set_binary_bytes_captured(captured_bytes_);
+    if (requested != Requested::kSome) {
+        totals.set_binary_bytes_captured(captured_bytes_);
+    }
     const std::vector<std::pair<std::uint64_t, std::uint64_t>> entries(written_.begin(),
                                                                        written_.end());
     return append_binary_index(writer_, 0, entries, *trailer.mutable_binary_pages());
 }
 
-/// The total size, from the beginnings of all sections.
-Result<void> BinaryWriter::count() {
-    constexpr std::uint64_t kLongestHead = 18;  // a size in hexadecimal and a colon
+/// The totals as if all were written: a damaged text has fewer of a Binary's bytes than characters.
+Result<void> BinaryWriter::count(bool contents) {
     bytes_ = 0;
     captured_bytes_ = 0;
+    std::optional<std::uint64_t> last;
     for (const auto& [address, lines] : dump_.binaries()) {
-        TextCursor text(dump_.text(), lines.begin, std::min(lines.begin + kLongestHead, lines.end));
-        const auto size = text.take_hex();
-        if (size && text.take(':')) {
-            const auto group = ByteParser::group(format_.base64);
-            const auto here = (lines.end - text.position()) / group.characters * group.bytes;
-            bytes_ += *size;
-            captured_bytes_ += std::min<std::uint64_t>(*size, here);
+        if (address == last) {
+            continue;  // of two with one address, the first is the one that want() finds
         }
-        if (text.error()) {
-            return std::unexpected(*text.error());
+        last = address;
+        ASSIGN_OR_RETURN(const auto binary, find_binary_text(dump_.text(), lines));
+        if (!binary) {
+            continue;
+        }
+        bytes_ += binary->size_bytes;
+        if (contents) {
+            ASSIGN_OR_RETURN(const auto here, bytes_in_text(dump_.text(), *binary, format_.base64));
+            captured_bytes_ += here;
         }
     }
     return {};

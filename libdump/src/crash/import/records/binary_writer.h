@@ -19,13 +19,15 @@ class BinaryWriter {
     bool want(std::uint64_t address);
     /// Writes those requested since the last call.
     Result<void> flush();
-    /// Writes the index and the node's totals. `all`: all were requested.
-    Result<void> finish(records::Trailer& trailer, bool all);
+    enum class Requested : std::uint8_t { kNone, kSome, kAll };
+    /// Writes the index and the node's totals: how many bytes the text has is told unless kSome
+    /// were requested, and takes reading all of them.
+    Result<void> finish(records::Trailer& trailer, Requested requested);
 
   private:
     Result<void> write(std::uint64_t address, const Span& lines);
     Result<void> flush_page();
-    Result<void> count();
+    Result<void> count(bool contents);
 
     const CrashDump& dump_;
     const TextFormat& format_;

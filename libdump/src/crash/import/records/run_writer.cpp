@@ -29,7 +29,8 @@ Result<void> RunWriter::read_heap(const ProcessSections& sections) {
     HeapParser objects(format_, names_, heap_, node_.literals,
                        [this](std::uint64_t address) { return binaries_.want(address); });
     auto counts = objects.read(text, reached_);
-    if (counts && counts->objects.overlaps != 0) {
+    // With the beginnings of all known: another object may reach over one that was left out.
+    if (counts && !counts->objects.empty()) {
         counts = read_again(
             dump_.text(), *sections.heap, format_, names_, heap_, node_.literals,
             [this](std::uint64_t address) { return binaries_.want(address); }, dump_.budget());

@@ -44,20 +44,27 @@ std::optional<WordImage::Word> StackParser::take_code() {
 std::optional<StackParser::Line> StackParser::take_line() {
     Line line;
     const bool is_register = text_.take('y');
+    bool is_place = false;
     if (is_register) {
         line.index = text_.take_decimal();
     } else {
         // ERTS 5.4 and older print addresses without 0x.
-        text_.skip(text_.look(2).starts_with("0x") ? 2 : 0);
+        is_place = text_.look(2).starts_with("0x");
+        text_.skip(is_place ? 2 : 0);
         line.place = text_.take_hex();
     }
-    // Words with their own address are return addresses alone: another line is one of a heap.
-    if ((!line.index && !line.place) || !text_.take(':') || (!is_register && text_.peek() != 'S')) {
+    // OTP 23 and 24 print the registers of the first frame, which has no return address before it,
+    // with their own address (stack_element_dump()); else another line than a return address's is
+    // one of a heap, which has no 0x.
+    const bool is_first = is_place && !returned_;
+    if ((!line.index && !line.place) || !text_.take(':') ||
+        (!is_register && !is_first && text_.peek() != 'S')) {
         text_.skip_line();
         return std::nullopt;
     }
     std::optional<WordImage::Word> word;
     if (text_.take('S')) {
+        line.is_return = line.place && !text_.look(kCatch.size()).starts_with(kCatch);
         word = take_code();
         if (!word && line.place) {
             line.is_cut = true;
@@ -96,7 +103,8 @@ WordImage::Word StackParser::give(const Line& line) {
     if (line.place && !top_ && *line.place >= words_ * format_.word_bytes) {
         top_ = format_.place_of(*line.place) - words_ * WordImage::kWordBytes;
     }
-    register_ = line.place ? 0 : register_ + 1;
+    returned_ = returned_ || line.is_return;
+    register_ = line.is_return ? 0 : register_ + 1;
     ++words_;
     return line.word;
 }

@@ -26,14 +26,15 @@ class StackParser {
     [[nodiscard]] const std::optional<Error>& error() const { return text_.error(); }
     /// Lines that could not be read.
     [[nodiscard]] const TextCounts& counts() const { return counts_; }
-    /// Where the stack begins, as the places of its return addresses tell.
+    /// Where the stack begins, as the places of its words tell.
     [[nodiscard]] std::optional<std::uint64_t> top() const { return top_; }
 
   private:
     struct Line {
         WordImage::Word word;
         std::optional<std::uint64_t> index;  ///< of a y register
-        std::optional<std::uint64_t> place;  ///< of a return address
+        std::optional<std::uint64_t> place;  ///< on the stack
+        bool is_return = false;              ///< of a frame, with its place
         bool is_cut = false;                 ///< the address is lost, its place is not
     };
     std::optional<Line> take_line();
@@ -50,6 +51,7 @@ class StackParser {
     std::optional<std::uint64_t> top_;
     std::uint64_t words_ = 0;      // given
     std::uint64_t register_ = 0;   // the next one's index
+    bool returned_ = false;        // a return address was given
     std::optional<Line> waiting_;  // behind the words that are lost
     std::uint64_t lost_ = 0;       // still to be given
 };
