@@ -93,9 +93,9 @@ Result<std::variant<Answer, StacksCommand>> parse_options(
     app.set_version_flag("--version", "beamdump-sample " BEAMDUMP_VERSION);
     app.require_subcommand(1);
     app.footer(
-        "Example: beamdump-sample stacks rabbit@host\n\n"
         "Nothing is loaded into the node. See beamdump-sample COMMAND --help.\n"
-        "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
+        "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.\n"
+        "Example: beamdump-sample stacks rabbit@host");
     declare_stacks(app, raw);
     manual::add_generate(app);
     ASSIGN_OR_RETURN(auto answer, program::parse_command_line(app, arguments));

@@ -136,7 +136,7 @@ TEST(Modules, ACrashDumpsSectionsHaveNamesSizesAndVersions) {
         EXPECT_THAT(ran.out, ::testing::ContainsRegex("\nbeta +old +900 B +\\? .*1.2"));
         EXPECT_THAT(ran.out, ::testing::ContainsRegex("\nbeta +current +1000 B +\\? "));
         const Ran old = program.run({"modules", dump, "--old", "--json"});
-        EXPECT_THAT(old.out, AllOf(HasSubstr("\"matching\": 1"), HasSubstr("\"vsn\": \"1.2\""),
+        EXPECT_THAT(old.out, AllOf(HasSubstr("\"matching\": 1"), HasSubstr(R"("vsn": "\"1.2\"")"),
                                    Not(HasSubstr("code_start"))));
     }
 }
@@ -148,7 +148,7 @@ TEST(Atoms, ACrashDumpsSectionHasThemNewestFirst) {
         "=atoms\nparam_2\n'it''s'\nparam_1\n'a\\'b\\n'\n";
     std::ofstream(program.path("crash.beamdump")) << crash_text(sections);
     const Ran groups = program.run({"atoms", "crash.beamdump"});
-    EXPECT_THAT(groups.out, HasSubstr("4 atoms of at most 8,192, 0.0%; 21 B of text\n"));
+    EXPECT_THAT(groups.out, HasSubstr("4 atoms of at most 8,192, 0.0%; 23 B of text\n"));
     EXPECT_THAT(groups.out, ::testing::ContainsRegex("  2 +50.0% +14 B +param_N +param_2\n"));
     const Ran list = program.run({"atoms", "crash.beamdump", "--list"});
     EXPECT_THAT(list.out, ::testing::ContainsRegex("INDEX.*\n +3 .* param_2\n +2 .*\n +1 .*"

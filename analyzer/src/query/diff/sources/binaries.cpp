@@ -1,6 +1,5 @@
-#include "query/holders/binary_records.h"
-
 #include "query/diff/diff_source.h"
+#include "query/holders/binary_records.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
@@ -33,15 +32,15 @@ Result<void> read_binaries(DiffContext& context, std::size_t number, ThingTable&
     for (Amounts& amounts : classes) {
         amounts = {.size = 0, .members = 0};
     }
-    RETURN_IF_ERROR(
-        visit_binaries(*dump.dump, context.options.limits,
-                       [&classes](const records::Binary& binary) -> Result<void> {
-                           const auto bits = std::bit_width(binary.size_bytes());
-                           Amounts& amounts = classes.at(static_cast<std::size_t>(bits));
-                           *amounts.size += binary.size_bytes();
-                           ++amounts.members;
-                           return {};
-                       }));
+    RETURN_IF_ERROR(visit_binaries(*dump.dump, context.options.limits,
+                                   [&classes](const records::Binary& binary) -> Result<void> {
+                                       const auto bits = std::bit_width(binary.size_bytes());
+                                       Amounts& amounts =
+                                           classes.at(static_cast<std::size_t>(bits));
+                                       *amounts.size += binary.size_bytes();
+                                       ++amounts.members;
+                                       return {};
+                                   }));
     table.begin(number);
     for (std::size_t bits = 0; bits < classes.size(); ++bits) {
         if (classes.at(bits).members != 0) {
