@@ -142,6 +142,27 @@ TEST_P(Locate, RefusesLiteralsSchedulersAndCatchesThatAreNowhere) {
     EXPECT_EQ(refused(fake), "no error");
 }
 
+/// Until the boot has loaded code through each code index, the pools of the others are empty.
+TEST_P(Locate, FindsCatchesWhileTheNodeBoots) {
+    StandardNode node(layout);
+    auto& fake = node.vm;
+    const auto pool = [&](std::size_t index) {
+        return fake.at("CatchPool", fake.globals().catches + index * fake.bytes("CatchPool"));
+    };
+    for (const std::size_t empty : {2U, 1U}) {
+        pool(empty).set("high_mark", 0);
+        const auto vm = fake.locate(FakeVm::Symbols::kNone);
+        ASSERT_TRUE(vm) << vm.error().message;
+        EXPECT_EQ((*vm)->tables().catches, fake.globals().catches);
+    }
+    pool(0).set("high_mark", 0);
+    EXPECT_THAT(refused(fake), HasSubstr("bccix: expected one place"));
+    pool(1).set("high_mark", 1);
+    EXPECT_EQ(refused(fake), "no error");
+    pool(1).set("free_list", 1);
+    EXPECT_THAT(refused(fake), HasSubstr("bccix: expected one place"));
+}
+
 TEST_P(Locate, NamesTheReleaseThatHasNoLayout) {
     StandardNode node(layout, "26");
     const auto vm = locate_vm(node.vm.open(), {});

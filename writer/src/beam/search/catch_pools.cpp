@@ -14,14 +14,15 @@ Result<Address> find_catch_pools(Vm& vm, const ImageSearch& search) {
     LayoutNames names(vm.layout());
     const CatchFields fields(names);
     RETURN_IF_ERROR(names.outcome());
-    // beam_catches.c: the table starts with 1024 entries and doubles; all pools share entries that
-    // are in use; a kernel's worth of modules has more than 300 catches.
+    // beam_catches.c: the table starts with 1024 entries and doubles. The modules that are part of
+    // the runtime are loaded through the first pool; another one is empty until the boot loads code
+    // through it.
     const auto is_pool = [&](StructView pool) {
         const auto size = pool.u32(fields.size);
         const auto used = pool.u32(fields.high_mark);
         const auto free_index = static_cast<std::int32_t>(pool.u32(fields.free_list));
-        return size >= 1024 && size <= (1U << 26U) && (size & (size - 1)) == 0 && used > 0 &&
-               used <= size && free_index >= -1 && free_index < static_cast<std::int64_t>(used) &&
+        return size >= 1024 && size <= (1U << 26U) && (size & (size - 1)) == 0 && used <= size &&
+               free_index >= -1 && free_index < static_cast<std::int64_t>(used) &&
                vm.plausible(pool.get(fields.entries), std::uint64_t{size} * fields.entry_bytes);
     };
     const auto leads_to_code = [&](StructView pool) {
@@ -34,17 +35,19 @@ Result<Address> find_catch_pools(Vm& vm, const ImageSearch& search) {
                 return false;
             }
         }
-        return true;
+        return pool.u32(fields.high_mark) > 0;
     };
     const auto candidates = search.matching(
         fields.pool_bytes * kCodeIndexes, [&](Address, std::span<const std::byte> bytes) {
+            bool any_leads_to_code = false;
             for (std::size_t index = 0; index < kCodeIndexes; ++index) {
-                if (!is_pool(
-                        StructView(bytes.subspan(index * fields.pool_bytes, fields.pool_bytes)))) {
+                const StructView pool(bytes.subspan(index * fields.pool_bytes, fields.pool_bytes));
+                if (!is_pool(pool)) {
                     return false;
                 }
+                any_leads_to_code = any_leads_to_code || leads_to_code(pool);
             }
-            return leads_to_code(StructView(bytes.first(fields.pool_bytes)));
+            return any_leads_to_code;
         });
     return only_one("bccix", "one place with the catch tables' shape", candidates);
 }
