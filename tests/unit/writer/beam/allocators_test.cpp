@@ -74,6 +74,19 @@ TEST_P(AllocatorsTest, AreFoundByNameAndByShape) {
     }
 }
 
+/// Until the boot has loaded code through it, a code index has no array of code ranges.
+TEST_P(AllocatorsTest, CodeRangesAreFoundWhileTheNodeBoots) {
+    for (std::size_t index = 0; index < kCodeIndexes; ++index) {
+        const auto each = node.vm.bytes("CodeRanges");
+        auto ranges = node.vm.at("CodeRanges", node.vm.globals().code_ranges + index * each);
+        if (index != FakeVm::kActiveCode) {
+            ranges.set("modules", 0).set("n", 0).set("allocated", 0);
+        }
+    }
+    const auto located = node.vm.located(FakeVm::Symbols::kNone);
+    EXPECT_EQ(located->tables().memory.code_ranges, node.vm.globals().code_ranges);
+}
+
 TEST_P(AllocatorsTest, ANodeWithoutThemIsLocated) {
     const auto spec = node.vm.bytes("ErtsAllocatorThrSpec");
     for (std::uint32_t index = 0; index <= number("allocator_last"); ++index) {

@@ -185,7 +185,10 @@ Result<Address> find_code_ranges(Vm& vm, const ImageSearch& search) {
         for (std::size_t index = 0; index < kCodeIndexes; ++index) {
             const StructView ranges(bytes.subspan(index * each, each));
             const auto size = ranges.get(allocated);
-            // Code was loaded more often than there are indexes before any process could run.
+            // beam_ranges.c: until the boot loads code through an index it has no array.
+            if (size == 0 && ranges.get(count) == 0 && ranges.get(modules) == 0) {
+                continue;
+            }
             if (size == 0 || ranges.get(count) > size ||
                 size > 2 * headers.size() + kMostInstances ||
                 !vm.plausible(ranges.get(modules), size * 2 * sizeof(Address))) {
