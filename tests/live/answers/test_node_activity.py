@@ -287,7 +287,9 @@ class Timers(Activity):
                                  ("message", CHANGING_WORDS, False))
                 self.assertEqual(timer["level"] == "high", timer["left_ms"] > 7_300_000)
             references = [timer["reference"] for timer in listed if "reference" in timer]
-            self.assertEqual(len(references), len(set(references)))
+            # While the node runs, a timer may move to where it is met once more.
+            twice = len(references) - len(set(references))
+            self.assertLessEqual(twice, len(references) // 200 if mode == "live" else 0)
             self.assertGreater(len(changing), MOST_CHANGING // 4)
             self.assertLessEqual(len(changing), MOST_CHANGING * (2 if mode == "live" else 1))
             print(f"{mode}: {len(changing)} of at most {MOST_CHANGING} timers that are set and "

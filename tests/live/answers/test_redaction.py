@@ -69,7 +69,8 @@ def numbers(value):
         return {key: numbers(item) for key, item in value.items()
                 if key not in ("dump", "warnings") and not isinstance(item, str)}
     if isinstance(value, list):
-        return [numbers(item) for item in value]
+        # In any order: equal sizes are listed by their texts.
+        return sorted((numbers(item) for item in value), key=repr)
     return None if isinstance(value, str) else value
 
 
