@@ -14,7 +14,7 @@ from roots import BUILD, STATIC, STATIC_NAMES, build_package, copy_static, in_ro
 from support.node import start_workload
 from support.paths import ANALYZE, PROGRAMS, ROOT
 
-NAMES = (*STATIC_NAMES, "beamdump-layout")
+NAMES = (*STATIC_NAMES, "beamdump-layout", "beamdump-sample")
 MOST_STATIC_BYTES = 10_000_000
 PT_DYNAMIC, PT_INTERP = 2, 3
 NOBODY = 65534
