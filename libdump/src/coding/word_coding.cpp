@@ -44,7 +44,7 @@ bool has_distances(RegionRange range) {
 
 void swap_distances(std::span<std::byte> words, RegionRange range, std::uint64_t first_address) {
     const auto count = words.size() / kWordBytes;
-    // Added to a pointer it gives the distance; below, what is added to the word's own address 0.
+    // The coded distance is the pointer plus this, which decreases from word to word.
     std::uint64_t offset = kNoDistance - first_address;
     for (std::size_t i = 0; i < count; ++i, offset -= kWordBytes) {
         const auto word = word_at(words, i);
