@@ -24,9 +24,10 @@ LETTERS = b"QXZJKVWY"
 LENGTH = 16
 PART = 8  # so many letters of a secret in a row give it away
 POLICIES = "structure", "text"
-# Sizes, counts and shapes.
-QUESTIONS = (("summary",), ("processes", "--limit", "0"), ("ets",), ("binaries",), ("memory",), ("allocators",),
-             ("persistent-terms",), ("modules",), ("ports",), ("timers",), ("nodes",))
+# Sizes, counts and shapes. A limit would cut between equal sizes, which are listed by their names.
+LISTS = ("processes", "ets", "binaries", "memory", "allocators", "persistent-terms", "modules", "ports", "timers",
+         "nodes")
+QUESTIONS = (("summary",), *((command, "--limit", "0") for command in LISTS))
 
 
 def units(width):
