@@ -1,8 +1,7 @@
 #include "coding/word_blocks.h"
 
-#include "coding/wire_fields.h"
-
 #include <libdump/base/bytes.h>
+#include <libdump/format/wire.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -37,6 +36,24 @@ bool consistent(const format::RegionHeader& header, std::size_t payload_bytes) {
            header.count <= (payload_bytes - sizeof(header)) / kWordBytes;
 }
 
+bool is_bytes(const WireField& field, std::uint32_t number) {
+    return field.number == number && field.type == WireField::Type::kBytes;
+}
+
+/// Calls `visit` for each field. False where the message is malformed, and where `visit` says so.
+template <typename Visit>
+bool each_field(std::span<std::byte> message, const Visit& visit) {
+    for (WireReader reader(message);;) {
+        const auto field = reader.next();
+        if (!field || (*field && !visit(**field))) {
+            return false;
+        }
+        if (!*field) {
+            return true;
+        }
+    }
+}
+
 class Walk {
   public:
     explicit Walk(const VisitBlock& visit) : visit_(visit) {}
@@ -63,54 +80,43 @@ class Walk {
     }
 
     bool columns(std::span<std::byte> message, std::initializer_list<std::uint32_t> numbers) {
-        WireFields fields(message);
-        while (const auto field = fields.next()) {
-            if (field->content && are_words(*field->content) &&
-                std::ranges::find(numbers, field->number) != numbers.end()) {
-                visit_({.words = *field->content, .region = std::nullopt, .first_address = 0});
+        return each_field(message, [&](const WireField& field) {
+            if (field.type == WireField::Type::kBytes && are_words(field.value) &&
+                std::ranges::find(numbers, field.number) != numbers.end()) {
+                visit_({.words = field.value, .region = std::nullopt, .first_address = 0});
             }
-        }
-        return !fields.malformed();
-    }
-
-    bool packed_region(std::span<std::byte> message) {
-        WireFields fields(message);
-        std::optional<std::uint64_t> address;
-        while (const auto field = fields.next()) {
-            if (field->number == kPackedRegionAddress && !field->content) {
-                address = field->value;
-            } else if (field->number == kPackedRegionWords && field->content && address &&
-                       are_words(*field->content)) {
-                visit_({.words = *field->content,
-                        .region = RegionRange{.begin = *address, .bytes = field->content->size()},
-                        .first_address = *address});
-            }
-        }
-        return !fields.malformed();
+            return true;
+        });
     }
 
     bool packed_regions(std::span<std::byte> message, std::uint32_t number) {
-        WireFields fields(message);
-        while (const auto field = fields.next()) {
-            if (field->number == number && field->content && !packed_region(*field->content)) {
-                return false;
-            }
-        }
-        return !fields.malformed();
+        return each_field(message, [&](const WireField& field) {
+            return !is_bytes(field, number) || packed_region(field.value);
+        });
     }
 
     bool messages(std::span<std::byte> message) {
-        WireFields fields(message);
-        while (const auto field = fields.next()) {
-            if (field->number == kMessagesEntry && field->content &&
-                !packed_regions(*field->content, kMessageFragment)) {
-                return false;
-            }
-        }
-        return !fields.malformed();
+        return each_field(message, [&](const WireField& field) {
+            return !is_bytes(field, kMessagesEntry) ||
+                   packed_regions(field.value, kMessageFragment);
+        });
     }
 
   private:
+    bool packed_region(std::span<std::byte> message) {
+        std::optional<std::uint64_t> address;
+        return each_field(message, [&](const WireField& field) {
+            if (field.number == kPackedRegionAddress && field.type == WireField::Type::kVarint) {
+                address = varint_of(field.value);
+            } else if (is_bytes(field, kPackedRegionWords) && address && are_words(field.value)) {
+                visit_({.words = field.value,
+                        .region = RegionRange{.begin = *address, .bytes = field.value.size()},
+                        .first_address = *address});
+            }
+            return true;
+        });
+    }
+
     const VisitBlock& visit_;
 };
 

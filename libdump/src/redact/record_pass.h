@@ -2,8 +2,8 @@
 
 #include "redact/atom_names.h"
 #include "redact/field_rules.h"
-#include "redact/wire.h"
 
+#include <libdump/format/wire.h>
 #include <libdump/redact/word_pass.h>
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-namespace beamdump::redact {
+namespace beamdump {
 
 /// A field of a serialized message, in protobuf's wire format.
 struct WireField {
@@ -18,7 +18,8 @@ struct WireField {
         value;  ///< the varint, the fixed number, or the bytes without their length
 };
 
-/// The fields of a message one after the other.
+/// The fields of a message one after the other, where the bytes are changed in place or only a few
+/// fields matter. Groups, which proto3 does not have, count as malformed.
 class WireReader {
   public:
     explicit WireReader(std::span<std::byte> message) : rest_(message) {}
@@ -43,4 +44,4 @@ std::size_t varint_bytes(std::span<const std::byte> bytes);
 Result<std::optional<std::uint64_t>> wire_number(std::span<std::byte> message,
                                                  std::uint32_t number);
 
-}  // namespace beamdump::redact
+}  // namespace beamdump

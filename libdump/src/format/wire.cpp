@@ -1,9 +1,8 @@
-#include "redact/wire.h"
-
 #include <libdump/base/bytes.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/wire.h>
 
-namespace beamdump::redact {
+namespace beamdump {
 namespace {
 
 constexpr std::size_t kMaxVarintBytes = 10;
@@ -11,7 +10,7 @@ constexpr unsigned kVarintBits = 7;
 constexpr std::byte kMore{0x80};
 
 std::unexpected<Error> no_message() {
-    return fail(ErrorCode::kCorrupt, "a record of the dump is malformed: it cannot be redacted");
+    return fail(ErrorCode::kCorrupt, "a record of the dump is no message of the wire format");
 }
 
 /// Takes `bytes` from the front.
@@ -108,4 +107,4 @@ Result<std::optional<std::uint64_t>> wire_number(std::span<std::byte> message,
     }
 }
 
-}  // namespace beamdump::redact
+}  // namespace beamdump
