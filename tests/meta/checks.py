@@ -15,7 +15,7 @@ import test_times
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("BEAMDUMP_PROGRAMS", ROOT / "build" / "bin"))
-SOURCE_FOLDERS = ("cmake", "libdump", "writer", "analyzer", "layout", "schemas", "testdata", "tests",
+SOURCE_FOLDERS = ("cmake", "libdump", "writer", "analyzer", "sampler", "layout", "schemas", "testdata", "tests",
                   "scripts", "docs", ".ci")
 LANGUAGES = {".h", ".cpp", ".py", ".erl", ".sh", ".cmake", ".proto"}
 LONGEST_FILE = 400
@@ -66,6 +66,18 @@ class FileSizes(unittest.TestCase):
         self.assertIn(ROOT / "tests" / "live" / "answers", counts)
         fullest, count = counts.most_common(1)[0]
         self.assertLessEqual(count, MOST_FILES_OF_A_FOLDER, shown(fullest))
+
+
+class UnitTests(unittest.TestCase):
+    def test_every_file_of_tests_is_compiled(self):
+        sources = files("tests/unit", suffixes={".cpp"})
+        self.assertGreater(len(sources), 100)
+        lists = {path.parent: path.read_text() for path in (ROOT / "tests" / "unit").rglob("CMakeLists.txt")}
+        for path in sources:
+            places = [(folder, text) for folder, text in lists.items() if path.is_relative_to(folder)]
+            with self.subTest(file=shown(path)):
+                self.assertTrue(any(re.search(rf"(^|\s){re.escape(str(path.relative_to(folder)))}[\s)]", text)
+                                    for folder, text in places))
 
 
 class Format(unittest.TestCase):

@@ -16,6 +16,14 @@ std::string system_error_text(int error_number) {
     return text;
 }
 
+Error cannot_open(const std::string& name) {
+    const int reason = errno;
+    const ErrorCode code = reason == ENOENT   ? ErrorCode::kNotFound
+                           : reason == EACCES ? ErrorCode::kPermission
+                                              : ErrorCode::kIo;
+    return {code, fmt::format("cannot open {}: {}", name, system_error_text(reason))};
+}
+
 Error error_of(const std::exception& failure) {
     if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
         return {

@@ -32,11 +32,6 @@ bool bad_second(unsigned char first, unsigned char second) {
            (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
 }
 
-void append_latin1(unsigned char byte, std::string& out) {
-    out += static_cast<char>(0xC0U | (byte >> 6U));
-    out += static_cast<char>(0x80U | (byte & 0x3FU));
-}
-
 }  // namespace
 
 std::size_t utf8_length(std::string_view text) {
@@ -59,6 +54,27 @@ char32_t utf8_character(std::string_view text) {
         character = character << 6U | (static_cast<unsigned char>(c) & 0x3FU);
     }
     return character;
+}
+
+void append_utf8(std::string& text, char32_t character) {
+    const auto tail = [&text, character](unsigned shift) {
+        text += static_cast<char>(0x80U | ((character >> shift) & 0x3FU));
+    };
+    if (character < 0x80) {
+        text += static_cast<char>(character);
+    } else if (character < 0x800) {
+        text += static_cast<char>(0xC0U | (character >> 6U));
+        tail(0);
+    } else if (character < 0x10000) {
+        text += static_cast<char>(0xE0U | (character >> 12U));
+        tail(6);
+        tail(0);
+    } else {
+        text += static_cast<char>(0xF0U | (character >> 18U));
+        tail(12);
+        tail(6);
+        tail(0);
+    }
 }
 
 bool may_become_utf8(std::string_view text) {
@@ -103,7 +119,7 @@ void Utf8Pieces::add(std::string_view piece, std::string& out) {
             rest_ = piece;
             return;
         } else {
-            append_latin1(static_cast<unsigned char>(piece.front()), out);
+            append_utf8(out, static_cast<unsigned char>(piece.front()));
             piece.remove_prefix(1);
         }
     }
@@ -111,7 +127,7 @@ void Utf8Pieces::add(std::string_view piece, std::string& out) {
 
 void Utf8Pieces::end(std::string& out) {
     for (const char byte : rest_) {
-        append_latin1(static_cast<unsigned char>(byte), out);
+        append_utf8(out, static_cast<unsigned char>(byte));
     }
     rest_.clear();
 }

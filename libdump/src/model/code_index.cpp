@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/utf8.h>
 #include <libdump/model/code_index.h>
 #include <libdump/term/term_scheme.h>
 
@@ -21,27 +22,6 @@ constexpr std::uint32_t kLineMask = (1U << kFileShift) - 1;
 
 constexpr std::int64_t kLargestCharacter = 0x10FFFF;
 
-void append_utf8(std::string& text, std::uint32_t character) {
-    const auto tail = [&text, character](unsigned shift) {
-        text += static_cast<char>(0x80U | ((character >> shift) & 0x3FU));
-    };
-    if (character < 0x80) {
-        text += static_cast<char>(character);
-    } else if (character < 0x800) {
-        text += static_cast<char>(0xC0U | (character >> 6U));
-        tail(0);
-    } else if (character < 0x10000) {
-        text += static_cast<char>(0xE0U | (character >> 12U));
-        tail(6);
-        tail(0);
-    } else {
-        text += static_cast<char>(0xF0U | (character >> 18U));
-        tail(12);
-        tail(6);
-        tail(0);
-    }
-}
-
 /// The characters of a proper list of characters; nullopt for other terms.
 std::optional<std::string> list_text(RegionMap& words, const TagScheme& scheme,
                                      std::uint64_t term) {
@@ -62,7 +42,7 @@ std::optional<std::string> list_text(RegionMap& words, const TagScheme& scheme,
         if (character < 0 || character > kLargestCharacter) {
             return std::nullopt;
         }
-        append_utf8(text, static_cast<std::uint32_t>(character));
+        append_utf8(text, static_cast<char32_t>(character));
         term = cell[1];
     }
     return std::nullopt;

@@ -33,6 +33,18 @@ TEST(Utf8, PiecesGiveTheSameAsTheWhole) {
     }
 }
 
+TEST(Utf8, EveryCharacterIsAppendedAsItsBytes) {
+    for (char32_t character = 0; character <= 0x10FFFF; ++character) {
+        if (character >= 0xD800 && character < 0xE000) {
+            continue;
+        }
+        std::string text;
+        append_utf8(text, character);
+        ASSERT_EQ(utf8_length(text), text.size()) << std::uint32_t{character};
+        ASSERT_EQ(utf8_character(text), character) << std::uint32_t{character};
+    }
+}
+
 TEST(Utf8, CharacterOfItsBytes) {
     EXPECT_EQ(utf8_character("a"), U'a');
     EXPECT_EQ(utf8_character("\xC2\x9B"), char32_t{0x9B});

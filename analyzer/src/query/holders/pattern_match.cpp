@@ -1,6 +1,7 @@
 #include "query/holders/pattern_match.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/utf8.h>
 #include <libdump/term/binary_content.h>
 #include <libdump/term/heap_object.h>
 
@@ -57,27 +58,6 @@ bool matches_bytes(const TagScheme& scheme, WordReader& reader, const std::strin
     return true;
 }
 
-void append_character(std::string& text, std::uint32_t character) {
-    const auto tail = [&text, character](unsigned shift) {
-        text += static_cast<char>(0x80U | ((character >> shift) & 0x3FU));
-    };
-    if (character < 0x80) {
-        text += static_cast<char>(character);
-    } else if (character < 0x800) {
-        text += static_cast<char>(0xC0U | (character >> 6U));
-        tail(0);
-    } else if (character < 0x10000) {
-        text += static_cast<char>(0xE0U | (character >> 12U));
-        tail(6);
-        tail(0);
-    } else {
-        text += static_cast<char>(0xF0U | (character >> 18U));
-        tail(12);
-        tail(6);
-        tail(0);
-    }
-}
-
 bool is_binary(BoxedKind kind) {
     return kind == BoxedKind::kRefcBinary || kind == BoxedKind::kHeapBinary ||
            kind == BoxedKind::kSubBinary || kind == BoxedKind::kSubBits;
@@ -97,7 +77,7 @@ std::optional<std::string> list_characters(const TagScheme& scheme, WordReader& 
             small_value(head) > kLargestCharacter) {
             return std::nullopt;
         }
-        append_character(text, static_cast<std::uint32_t>(small_value(head)));
+        append_utf8(text, static_cast<char32_t>(small_value(head)));
     }
     return text;
 }

@@ -12,6 +12,10 @@ std::size_t utf8_length(std::string_view text);
 /// Decodes `text`, which must be exactly one character (utf8_length() is its size).
 char32_t utf8_character(std::string_view text);
 
+/// Appends a character. Surrogates, which Erlang's lists may hold, are encoded like the others;
+/// nothing is checked.
+void append_utf8(std::string& text, char32_t character);
+
 /// Whether `text`, which is not empty, is an incomplete UTF-8 character.
 bool may_become_utf8(std::string_view text);
 

@@ -145,10 +145,7 @@ Result<TextSource> TextSource::open(const std::filesystem::path& path, Budget* b
                                 : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status{};
     if (!file.valid() || ::fstat(file.get(), &status) != 0) {
-        const ErrorCode code = errno == ENOENT   ? ErrorCode::kNotFound
-                               : errno == EACCES ? ErrorCode::kPermission
-                                                 : ErrorCode::kIo;
-        return fail(code, fmt::format("cannot open {}: {}", name, system_error_text(errno)));
+        return std::unexpected(cannot_open(name));
     }
     if (S_ISDIR(status.st_mode)) {
         return fail(ErrorCode::kNotADump, fmt::format("{} is a directory", name));

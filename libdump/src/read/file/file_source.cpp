@@ -17,10 +17,7 @@ Result<FileSource> FileSource::open(const std::filesystem::path& path) {
     Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat status{};
     if (!file.valid() || ::fstat(file.get(), &status) != 0) {
-        const ErrorCode code = errno == ENOENT   ? ErrorCode::kNotFound
-                               : errno == EACCES ? ErrorCode::kPermission
-                                                 : ErrorCode::kIo;
-        return fail(code, fmt::format("cannot open {}: {}", name, system_error_text(errno)));
+        return std::unexpected(cannot_open(name));
     }
     if (!S_ISREG(status.st_mode)) {
         return fail(ErrorCode::kNotADump,
