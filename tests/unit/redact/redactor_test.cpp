@@ -102,15 +102,15 @@ TEST(Redactor, HidesTextsInRecords) {
 
 TEST(Redactor, HidesMessages) {
     auto made = redactor({});
-    constexpr std::uint64_t kNumber = 123456U << 4U | 0xFU;
+    constexpr std::uint64_t kNumberWord = 123456U << 4U | 0xFU;
     records::Messages page;
     auto& entry = *page.add_entry();
-    entry.set_term_word(kNumber);
+    entry.set_term_word(kNumberWord);
     auto& fragment = *entry.add_fragment();
     fragment.set_kind(static_cast<std::uint32_t>(format::RegionKind::kMessageFragment));
     fragment.set_total_words(2);
     fragment.add_words(1U << 6U);
-    fragment.add_words(kNumber);
+    fragment.add_words(kNumberWord);
     entry.mutable_external()->set_data(std::string("\x83\x6b\0\7secrets", 11));
     entry.mutable_external()->set_dist_flags(0);
     const auto shown = redacted(*made, RecordKind::kMessages, page).entry(0);

@@ -96,7 +96,8 @@ class Recorded {
         }
         for (const auto& queue : queues_) {
             if (!queue.has_number()) {
-                SchedulerLine line{.kind = fmt::format("{}_queue", kind_text(queue.kind()))};
+                SchedulerLine line;
+                line.kind = fmt::format("{}_queue", kind_text(queue.kind()));
                 put(queue, line);
                 lines.push_back(std::move(line));
             }
@@ -106,7 +107,8 @@ class Recorded {
 
   private:
     SchedulerLine line_of(const records::Scheduler& scheduler) {
-        SchedulerLine line{.kind = std::string(kind_text(scheduler.kind()))};
+        SchedulerLine line;
+        line.kind = kind_text(scheduler.kind());
         if (scheduler.has_number()) {
             if (const auto before = numbers_before(scheduler.kind())) {
                 line.scheduler = *before + scheduler.number();

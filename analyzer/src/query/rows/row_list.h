@@ -33,7 +33,7 @@ struct RowQuery {
     std::string sort;                  ///< a column's name
     std::vector<std::string> filters;  ///< TEXT, or COLUMN=TEXT; all must match
     std::uint64_t limit = 20;          ///< 0: all
-    std::string_view counted_by;       ///< a column of few different texts; empty: none
+    std::string_view counted_by = {};  ///< a column of few different texts; empty: none
 };
 
 /// Collects the rows that a question asks for. Numbers and flags sort largest first, texts

@@ -21,8 +21,8 @@ struct DumpWriterOptions {
     unsigned threads = 2;  ///< compression threads, at least 1
     std::uint32_t frame_bytes = format::kDefaultFrameBytes;
     unsigned buffers = 0;  ///< frames in flight; 0: threads * 2 + 2
-    std::shared_ptr<RecordFilter>
-        filter;  ///< changes records before they are compressed; may be null
+    /// Changes records before they are compressed; may be null.
+    std::shared_ptr<RecordFilter> filter = nullptr;
 };
 
 struct DumpWriterStats {

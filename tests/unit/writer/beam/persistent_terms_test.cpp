@@ -40,9 +40,9 @@ class PersistentTermsOfANode : public OnStandardNode {
         node.vm.memory.put(table().at("term") + slot * 8, word);
     }
     /// The keys that are read.
-    std::vector<std::int64_t> read(Vm& vm, bool moving) {
+    std::vector<std::int64_t> read(Vm& found, bool moving) {
         std::vector<std::int64_t> keys;
-        auto reader = PersistentTermReader::open(vm).value();
+        auto reader = PersistentTermReader::open(found).value();
         PersistentTermReader::Request request;
         request.moving = [moving] { return moving; };
         request.go_on = [] { return Result<bool>(true); };
@@ -67,10 +67,10 @@ TEST_P(PersistentTermsOfANode, AreFoundByTheirShapeAndRead) {
     put(0, 10, 1);
     put(3, 11, 2);
     put(7, 12, 3);
-    auto& vm = fresh();
-    EXPECT_EQ(vm.tables().other.persistent_terms, node.vm.globals().persistent_terms);
+    auto& found = fresh();
+    EXPECT_EQ(found.tables().other.persistent_terms, node.vm.globals().persistent_terms);
     for (const bool moving : {false, true}) {
-        EXPECT_THAT(read(vm, moving), ElementsAre(10, 11, 12));
+        EXPECT_THAT(read(found, moving), ElementsAre(10, 11, 12));
         EXPECT_EQ(counts.terms, 3U);
         EXPECT_EQ(counts.counted, 3U);
         EXPECT_EQ(counts.table_bytes, node.vm.bytes("PersistentTerms") + 7U * 8U);
@@ -83,13 +83,13 @@ TEST_P(PersistentTermsOfANode, WhatIsNoneIsCounted) {
     put(1, 10, 1);
     const auto short_one = put(2, 11, 2);
     const auto no_pair = put(4, 12, 3);
-    auto& vm = fresh();
+    auto& found = fresh();
     node.vm.memory.put(short_one - 8, short_one + 8);  // the area's end
     node.vm.memory.put(no_pair, node.vm.header(3, 0));
     set_slot(5, node.vm.small(1));
     set_slot(6, table().address() | 2U);  // not among the literals
     for (const bool moving : {false, true}) {
-        EXPECT_THAT(read(vm, moving), ElementsAre(10));
+        EXPECT_THAT(read(found, moving), ElementsAre(10));
         EXPECT_EQ(counts.unreadable, 4U);
         EXPECT_EQ(counts.counted, 3U);
     }
@@ -110,11 +110,11 @@ TEST_P(PersistentTermsOfANode, TwoTablesAreNotGuessedFrom) {
     }
     node.vm.data.place_words({0, second.address()});
     const auto located = node.vm.located();
-    auto& vm = *located;
-    EXPECT_FALSE(vm.tables().other.persistent_terms.has_value());
-    ASSERT_FALSE(vm.tables().other.not_found.empty());
-    EXPECT_THAT(vm.tables().other.not_found.front(), HasSubstr("the_hash_table was not found"));
-    EXPECT_EQ(PersistentTermReader::open(vm).error().code, ErrorCode::kAbsent);
+    auto& found = *located;
+    EXPECT_FALSE(found.tables().other.persistent_terms.has_value());
+    ASSERT_FALSE(found.tables().other.not_found.empty());
+    EXPECT_THAT(found.tables().other.not_found.front(), HasSubstr("the_hash_table was not found"));
+    EXPECT_EQ(PersistentTermReader::open(found).error().code, ErrorCode::kAbsent);
 }
 
 BEAMDUMP_FOR_EACH_LAYOUT(PersistentTermsOfANode);
