@@ -28,9 +28,9 @@ void decode_words(const WordBlock& block) {
     block.region ? swap_distances_of(block) : from_differences(block.words);
 }
 
-/// Planes are used where fewer than one word in so many looks like a part of a text: they separate
-/// the bytes of texts, which compress better side by side. Chosen on dumps of RabbitMQ, ejabberd
-/// and the standard node.
+/// Planes are used where fewer than one word in this many looks like a part of a text: they
+/// separate the bytes of texts, which compress better side by side. Chosen on dumps of RabbitMQ,
+/// ejabberd and the standard node.
 constexpr std::size_t kWordsPerText = 8;
 
 bool encode_record(RecordHeader& header, std::span<std::byte> payload,

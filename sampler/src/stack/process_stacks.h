@@ -83,7 +83,7 @@ class ProcessStacks {
     /// code. Nothing: it was in Erlang code, or the sample does not reach as far.
     std::optional<Address> native_return(Address scheduler, const Sample& sample);
 
-    /// The slot of the process with this structure; nothing if there is none now.
+    /// The slot of the process with this structure; nothing if no process has it now.
     std::optional<beam::IdSlot> slot_of(Address process);
     /// The id of the process with this structure, as in ProcessIdentity.
     std::optional<std::uint64_t> owner_of(Address process);

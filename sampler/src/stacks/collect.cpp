@@ -32,7 +32,7 @@ class LiveProcesses {
           listener_(listener),
           report_(report) {}
 
-    /// `run`: stacks of what schedulers ran, for processes that never pause.
+    /// `run`: stacks of the schedulers' processes, for those that never pause.
     Result<void> read(std::chrono::milliseconds patience, const std::vector<SchedulerStack>& run) {
         ASSIGN_OR_RETURN(auto table, beam::IdTable::processes(node_.vm()));
         for (std::uint32_t first = 0; first < table.slots(); first += kSlotsOfABatch) {

@@ -26,7 +26,7 @@ enum class ChooseBy : std::uint8_t { kMemory, kQueue, kReductions };
 /// Of which ETS tables rows are captured.
 enum class EtsRowsWanted : std::uint8_t { kNone, kSample, kFull };
 
-/// A sample has the tables of at most so many bytes.
+/// `--ets sample` has the rows of tables of at most this many bytes.
 inline constexpr std::uint64_t kEtsSampleBytes = std::uint64_t{4} << 20U;
 
 /// How long a stop in auto mode may last where nothing else is said.

@@ -29,7 +29,7 @@ class NodeCapture {
     Result<void> atoms();
     Result<void> modules(const std::vector<beam::ModuleCode>& modules);
     Result<void> tables();
-    /// The node's ports. What cannot be read of them is left out, and the trailer says so.
+    /// The node's ports. Those that cannot be read are skipped, and the trailer says so.
     Result<void> ports();
     /// All literals, or of later calls the pages that changed. Also notes the binaries that
     /// literals refer to. Memory: 8 bytes a page.

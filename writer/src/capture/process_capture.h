@@ -37,7 +37,7 @@ struct Try {
 struct TryOutcome {
     /// NONE: it was copied.
     records::VoidReason reason = records::VOID_REASON_NONE;
-    bool no_process = false;  ///< the structure is none of a process
+    bool no_process = false;  ///< the structure is not a process's
 };
 
 /// Writes processes' runs: structure, regions, queues, relations, end.
@@ -58,7 +58,7 @@ class ProcessCapture {
     };
     static Result<ProcessCapture> open(Parts parts);
 
-    /// Decodes and writes one process. A structure that is not a process's is left out, and counted
+    /// Decodes and writes one process. A structure that is not a process's is skipped, and counted
     /// if the try is the last.
     Result<TryOutcome> capture(const Try& request);
 

@@ -14,7 +14,7 @@ namespace beamdump::query {
 std::span<const Column> timer_columns();
 
 /// The node's timers, as columns: kind (message, receive, port), receiver (a pid, a registered name
-/// or a port), name (a pid's registered name), left_ms (at most so many milliseconds until its
+/// or a port), name (a pid's registered name), left_ms (at most that many milliseconds until its
 /// timeout), orphaned (a message timer is for a name that no process has; absent for a pid that the
 /// dump lacks), message_words, reference, scheduler, level (low: in a timer wheel; high: in the
 /// tree of those beyond it). Of a crash dump, its message timers. Counts rows by kind. kNotFound

@@ -49,7 +49,7 @@ std::optional<Numbers> last_numbers(std::string_view text) {
 constexpr std::uint64_t kWaitRowMemory = 48;    // an entry of rows_ or by_name_
 constexpr std::uint64_t kWaitEdgeMemory = 512;  // of edges_ and the three maps of Behind
 
-/// Who waits for whom: by owner id, or by the name of what is not in the dump.
+/// Who waits for whom: by owner id, or by name where the dump has no such owner.
 class WaitGraph {
   public:
     WaitGraph(Dump& dump, const InputLimits& limits) : dump_(dump), budget_(limits) {}

@@ -22,7 +22,7 @@ Result<BinarySort> parse_binary_sort(std::string_view name);
 struct BinariesOptions {
     BinarySort sort = BinarySort::kSize;
     std::uint64_t limit = 20;    ///< 0: all
-    std::uint64_t at_least = 0;  ///< of the list: only binaries of so many bytes or more
+    std::uint64_t at_least = 0;  ///< list only binaries of at least this many bytes
     bool sensitive = false;
     InputLimits limits;
     ReadProgress progress = {};

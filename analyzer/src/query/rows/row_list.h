@@ -41,7 +41,7 @@ struct RowQuery {
 /// twice `limit` rows.
 class RowList {
   public:
-    /// `columns` must outlive the list. kUsage, with the columns' names, for one that is none.
+    /// `columns` must outlive the list. kUsage, with the columns' names, for an unknown one.
     static Result<RowList> make(std::span<const Column> columns, const RowQuery& query);
 
     /// One cell for each column.

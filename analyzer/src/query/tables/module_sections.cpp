@@ -19,7 +19,7 @@ constexpr std::string_view kBase64Digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kHexDigits = "0123456789ABCDEF";
 
-/// Bytes of digits of so many bits each, the highest first; ends at the first other character.
+/// Bytes of digits of `bits` bits each, the highest first; ends at the first other character.
 std::string bytes_of(std::string_view text, std::string_view digits, unsigned bits) {
     std::string bytes;
     unsigned held = 0;

@@ -24,7 +24,7 @@ namespace beamdump::query {
 
 namespace {
 
-/// A kind of which the dump has nothing is left out.
+/// Skips kinds that the dump has no record of.
 template <typename Value>
 Result<std::optional<Value>> if_there(Result<Value> found) {
     if (found) {

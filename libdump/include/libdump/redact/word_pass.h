@@ -21,7 +21,7 @@ enum class WordLayout : std::uint8_t {
 
 /// Overwrites the values in a region's words, in one pass from its first word to its last, without
 /// following a pointer. Headers, arities, sizes, offsets, identities of processes, ports and
-/// references, indexes of atoms and pointers stay. A word that is none of these is overwritten and
+/// references, indexes of atoms and pointers stay. Any other word is overwritten and
 /// counted, whatever it is.
 class WordPass {
   public:

@@ -11,7 +11,7 @@ namespace beamdump::crash {
 /// (erl_process_dump.c, erts_print_base64).
 class ByteParser {
   public:
-    /// So many characters stand for so many bytes, together.
+    /// A group of characters, and the bytes that it stands for.
     struct Group {
         std::size_t bytes = 0;
         std::size_t characters = 0;

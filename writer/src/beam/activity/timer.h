@@ -64,7 +64,8 @@ class TimerDecoder {
     static Result<TimerDecoder> open(Vm& vm, bool moving);
 
     /// The timer of that scheduler at `timer`, with its receiver and its message's size. While the
-    /// node runs, it was the same before and after these. kImplausible or kUnmapped if it is none.
+    /// node runs, it was the same before and after these. kImplausible or kUnmapped if it is no
+    /// timer.
     Result<SeenTimer> read(TimerPlace place, Address timer, std::uint32_t scheduler) const;
 
     /// Bytes from a timer's beginning to what links in a list lead to, and to its own link.

@@ -12,7 +12,7 @@
 namespace beamdump::beam {
 namespace {
 
-/// module.c and index.c: a module table begins with so many slots, which are not counted.
+/// module.c and index.c: a module table begins with this many slots, which are not counted.
 constexpr std::uint64_t kFirstModuleSlots = 64;
 /// erl_ptab.h: each slot has a word, and an id of 4 bytes for when it is free.
 constexpr std::uint64_t kProcessSlotBytes = 12;

@@ -27,7 +27,7 @@ class BlockSums {
     [[nodiscard]] bool has(std::uint64_t number) const { return present_.contains(number); }
     [[nodiscard]] bool has_fixed_sizes() const { return !allocated_.empty(); }
     std::uint64_t blocks(std::uint64_t number) { return bytes_[number]; }
-    /// erts_memory(): what of fix_alloc belongs to processes.
+    /// erts_memory(): the types of fix_alloc that belong to processes.
     static std::uint64_t of_processes(std::map<std::string, std::int64_t>& amounts) {
         std::int64_t sum = 0;
         for (const auto* name :

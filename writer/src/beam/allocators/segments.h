@@ -14,7 +14,7 @@ namespace beamdump::beam {
 /// where a list leads out of its instance or the count is another.
 Result<std::vector<memory::AddressRange>> read_segment_cache(Vm& vm, std::uint32_t instances);
 
-/// What an ErtsMemMapper (erl_mmap.c) counts. kImplausible where it is none.
+/// The counters of an ErtsMemMapper (erl_mmap.c). kImplausible where it is no such structure.
 Result<records::MemoryMapper> read_memory_mapper(Vm& vm, Address address);
 
 }  // namespace beamdump::beam

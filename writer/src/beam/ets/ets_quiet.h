@@ -42,7 +42,7 @@ class EtsOneScheduler {
     Result<Address> process(std::uint64_t owner_word);
 
     struct State {
-        std::optional<std::uint64_t> switches;  ///< the scheduler waited, after so many
+        std::optional<std::uint64_t> switches;  ///< the scheduler waited, after this many
         Address owner = 0;
         ProcessReading before, after;
     };

@@ -14,7 +14,7 @@
 namespace beamdump::beam {
 namespace {
 
-/// A row of more is left out: it is read twice into memory.
+/// Larger rows are skipped: a row is read twice into memory.
 constexpr std::uint64_t kMaxRowBytes = std::uint64_t{8} << 20U;
 constexpr std::uint64_t kMaxArity = (std::uint64_t{1} << 24U) - 1;  // erl_limits.h: MAX_ARITYVAL
 constexpr std::uint32_t kArityShift = 6;

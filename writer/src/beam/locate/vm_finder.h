@@ -34,7 +34,7 @@ class VmFinder {
   private:
     using Search = std::function<Result<Address>()>;
 
-    /// The address of a symbol, or else of what `search` finds. Recorded with `how`.
+    /// The address of a symbol, or else the one that `search` finds. Recorded with `how`.
     static constexpr std::string_view kByName = "name string";
     Result<Address> global(std::string_view name, std::string_view how, const Search& search);
     void note(std::string_view name, Address address, std::string_view how);
@@ -49,7 +49,7 @@ class VmFinder {
     Result<void> find_code_points();
     void find_memory_tables();
     void find_other_tables();
-    /// As global(), of what a capture can do without: nothing, and a sentence that says so.
+    /// As global(), for an optional table: nothing, and a sentence that says so.
     std::optional<Address> global_if_any(std::string_view name, const Search& search,
                                          std::vector<std::string>& not_found,
                                          std::string_view how = "shape");

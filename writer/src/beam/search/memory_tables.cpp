@@ -12,7 +12,7 @@
 namespace beamdump::beam {
 namespace {
 
-/// Of the allocators that a node has, whose instances are one a scheduler: so many at least.
+/// At least this many of a node's allocators have one instance a scheduler.
 constexpr int kFewestAllocators = 5;
 constexpr std::uint64_t kMostInstances = 4096;
 constexpr std::uint64_t kInstanceAlignment = 64;

@@ -160,7 +160,7 @@ Result<std::optional<ModuleReader::LineTable>> ModuleReader::line_table(const Mo
     return table;
 }
 
-// What does not look like attributes is left out: a dump without them is as good.
+// Anything that does not look like attributes is skipped: they are optional in a dump.
 void ModuleReader::add_attributes(const ModuleCode& code, const OwnedStruct& header,
                                   records::Module& module) {
     if (!attributes_) {

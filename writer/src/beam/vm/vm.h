@@ -40,7 +40,7 @@ struct VmFacts {
     std::uint32_t dirty_io_schedulers = 0;
 };
 
-/// Addresses of what says where the node's memory is; nothing where one was not found.
+/// Addresses of the tables that describe the node's memory; nothing where one was not found.
 struct MemoryTables {
     std::optional<Address> allocators;          ///< erts_allctrs_info
     std::optional<Address> thread_allocators;   ///< erts_allctr_thr_spec
@@ -53,7 +53,7 @@ struct MemoryTables {
     std::vector<std::string> not_found;         ///< a sentence for each that a capture misses
 };
 
-/// Addresses of what else is found without being needed; nothing where one was not found.
+/// Addresses of other optional tables; nothing where one was not found.
 struct OtherTables {
     std::optional<Address> persistent_terms;  ///< the_hash_table of erl_bif_persistent.c
     std::optional<Address> distribution;      ///< erts_dist_table

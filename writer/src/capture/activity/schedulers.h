@@ -6,7 +6,7 @@
 
 namespace beamdump::capture {
 
-/// Writes the node's schedulers and run queues. What cannot be read of them is left out, and the
+/// Writes the node's schedulers and run queues. Those that cannot be read are skipped, and the
 /// trailer says so.
 Result<void> write_schedulers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer);
 

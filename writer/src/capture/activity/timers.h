@@ -6,7 +6,7 @@
 
 namespace beamdump::capture {
 
-/// Writes the node's timers. `moving`: it is running. What cannot be read of them is left out, and
+/// Writes the node's timers. `moving`: it is running. Those that cannot be read are skipped, and
 /// the trailer says so.
 Result<void> write_timers(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer, bool moving);
 

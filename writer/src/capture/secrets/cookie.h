@@ -38,7 +38,7 @@ class Cookies {
     bool take_auth_heap(std::span<const std::uint64_t> words, const beam::AtomWords& atoms,
                         const std::function<std::optional<std::string>(std::uint32_t)>& atom_text);
 
-    /// A cookie that was found elsewhere. Empty texts and `nocookie` are none.
+    /// A cookie that was found elsewhere. Empty texts and `nocookie` do not count.
     void add(std::string value);
 
     [[nodiscard]] bool is_cookie(std::string_view text) const { return values_.contains(text); }

@@ -25,7 +25,7 @@ class SecretTexts {
     [[nodiscard]] bool empty() const { return texts_.empty(); }
 
     /// How much memory the longest of them takes in any form: one that crosses a border between two
-    /// pieces is found when so many bytes on both sides are examined together.
+    /// pieces is found when this many bytes on both sides are examined together.
     [[nodiscard]] std::size_t reach() const { return reach_; }
 
     /// The memory around some bytes, into which lists lead.

@@ -8,7 +8,7 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::uint64_t kRowsOfARecord = std::uint64_t{1} << 20U;
-constexpr std::uint64_t kRowsInMotion = std::uint64_t{1} << 16U;  // so many places are held
+constexpr std::uint64_t kRowsInMotion = std::uint64_t{1} << 16U;  // places held at a time
 
 }  // namespace
 

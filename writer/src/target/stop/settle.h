@@ -12,8 +12,8 @@ namespace beamdump::target {
 
 /// Where the threads of a stop should come to stand.
 struct Settling {
-    /// Whether the state of what a thread runs is certain there. Called on the thread that stopped
-    /// them.
+    /// Whether the state of the process that a thread runs is certain there. Called on the thread
+    /// that stopped them.
     std::function<bool(const ThreadRegisters&)> certain;
     /// How long uncertain ones are let run on and stopped again, in all.
     std::chrono::nanoseconds longest;

@@ -13,7 +13,7 @@ namespace beamdump::target {
 void find_gadgets_in(std::span<const std::byte> code, memory::Address address, Gadgets& found);
 
 /// Searches the code that a target has mapped from files (libc and the vdso hold both gadgets),
-/// present pages first. Code that the target made itself is left out: it may go away.
+/// present pages first. Code that the target made itself is skipped: it may go away.
 /// kUnsupported: there are none.
 Result<Gadgets> find_gadgets(memory::MemorySource& memory, memory::PresentPages& pages,
                              const Mappings& mappings);

@@ -17,7 +17,7 @@ namespace beamdump::target {
 /// What a twin may cost, and whom it may borrow.
 struct TwinLimits {
     /// Bytes of pages that may be copied because the node writes to them while the twin lives.
-    /// Nothing: an eighth of what is resident, at least 64 MiB, at most 1 GiB.
+    /// Nothing: an eighth of the resident memory, at least 64 MiB, at most 1 GiB.
     std::optional<std::uint64_t> copied_bytes;
     /// What this process itself may still need, in bytes.
     std::uint64_t own_bytes = std::uint64_t{64} << 20U;
@@ -47,9 +47,9 @@ struct TwinNeeds {
 
 /// A copy-on-write twin of a running process: all its private memory as it was in one short stop of
 /// all its threads, while the process runs on. It is a process of its own that never runs: held at
-/// its start, it ends when it is resumed, whoever lets it go. Memory that the process shares
-/// (MAP_SHARED), the JIT's code among it, is not copied: the twin sees it change. What is marked
-/// MADV_DONTFORK is not there.
+/// its start, it ends when it is resumed, by whichever side lets it go. Memory that the process
+/// shares (MAP_SHARED), the JIT's code among it, is not copied: the twin sees it change. What is
+/// marked MADV_DONTFORK is not there.
 ///
 /// make() and everything else on one thread, which must not end before the twin: it is its tracer.
 /// If it dies, the twin ends and nothing stays behind. docs/snapshot.md says how.

@@ -60,7 +60,8 @@ void TwinWatcher::watch() {
     while (wanted_) {
         auto enough = look();
         if (!enough) {
-            // First the reason, then the deed: whoever finds the twin dead asks for it.
+            // The reason is set before the twin is killed: a reader that finds it dead asks for the
+            // reason.
             {
                 const std::scoped_lock lock(mutex_);
                 reason_ = std::move(enough.error());

@@ -21,7 +21,7 @@ struct TwinFloor {
 };
 
 /// Looks every few milliseconds, on a thread of its own, whether enough memory is left, and ends
-/// the twin at once where it is not: whoever reads it may be waiting for a slow disk or pipe. Ends
+/// the twin at once where it is not: its reader may be waiting for a slow disk or pipe. Ends
 /// it also when the node has ended, whose descriptors it keeps open.
 class TwinWatcher {
   public:

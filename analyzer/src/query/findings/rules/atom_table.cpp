@@ -14,7 +14,7 @@ namespace {
 /// Atoms are never removed, and a full table ends the node. A release with all of its applications
 /// fills a tenth of it.
 constexpr std::uint64_t kHalfFull = 50;
-/// Of the atoms: so many that differ in digits only were made from input.
+/// Percent of the atoms: this many that differ only in digits were made from input.
 constexpr std::uint64_t kLargeGroup = 20;
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 
 /// Dictionaries hold a handful of an application's settings; what has thousands grows.
 constexpr std::uint64_t kManyEntries = 10'000;
-/// A slot and a tuple of key and value each: so many entries take no less memory than this.
+/// Words of an entry at least: a slot, and a tuple of key and value.
 constexpr std::uint64_t kLeastBytes = kManyEntries * 4 * 8;
 
 using Sized = std::pair<std::uint64_t, ProcessLine>;

@@ -96,7 +96,7 @@ class Names {
     }
     [[nodiscard]] const Node* node_at(std::uint64_t address) const { return nodes_.at(address); }
 
-    /// `address` lies so many bytes behind the function's ErtsCodeMFA.
+    /// `offset`: distance of `address` from the function's ErtsCodeMFA, in bytes.
     void code(const Function& function, std::uint64_t address, std::uint64_t offset);
     /// By module, then by the address of the function's ErtsCodeInfo.
     [[nodiscard]] const auto& code() const { return code_; }

@@ -40,7 +40,7 @@ std::optional<WordImage::Word> StackParser::take_code() {
     return WordImage::Word{is_catch ? format_.words.catch_word(names_.catch_at(*code)) : *code};
 }
 
-/// Nothing where the line is none of a stack; it is passed over.
+/// Nothing where the line does not belong to a stack; such lines are skipped.
 std::optional<StackParser::Line> StackParser::take_line() {
     Line line;
     const bool is_register = text_.take('y');

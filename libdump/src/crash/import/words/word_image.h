@@ -47,9 +47,9 @@ class WordImage {
     Result<void> put(std::uint64_t address, Word word);
     void begin(std::uint64_t address, ObjectStart what);
 
-    /// Whether none of so many words was put.
+    /// Whether none of these words has been put.
     Result<bool> is_free(std::uint64_t address, std::uint64_t words);
-    /// Whether an object begins behind the first of so many words.
+    /// Whether an object begins within these words, behind the first.
     bool begins_within(std::uint64_t address, std::uint64_t words);
 
     [[nodiscard]] ObjectStart object_at(std::uint64_t address);

@@ -27,7 +27,7 @@ class WordMaker {
 
     /// Of any boxed object but funs and large maps. `arity`: as header_arity() gives it.
     [[nodiscard]] std::uint64_t header(BoxedKind kind, std::uint64_t arity) const;
-    /// Of a large map's node with so many items, at most 16.
+    /// The header of a large map's node with this many items, at most 16.
     [[nodiscard]] std::uint64_t map_header(BoxedKind kind, std::uint64_t items) const;
     /// Of a fun where the scheme has its counts there; else of one with any.
     [[nodiscard]] std::uint64_t fun_header(std::uint64_t arity, std::uint64_t environment,

@@ -17,7 +17,7 @@ struct Objects {
 };
 
 /// A word as it goes into the dump: an address becomes a pointer to what begins there. To what is
-/// in neither image, it becomes one to a boxed object: whoever follows it finds nothing.
+/// in neither image, it becomes one to a boxed object, which a reader does not find.
 std::uint64_t final_word(const WordImage::Word& word, const Objects& objects,
                          const WordMaker& words);
 
