@@ -10,25 +10,24 @@ constexpr std::uint64_t kUserMemoryEnd = 1ULL << 56U;
 /// Distance 0. All distances are within 2^56 of it, so none is an address of user memory.
 constexpr std::uint64_t kNoDistance = 0x5B5B'0000'0000'0000;
 
-using Block = std::array<std::uint64_t, kWordBytes>;
+/// 16 bytes that the compiler keeps in one register.
+using Bytes __attribute__((vector_size(16))) = std::uint8_t;
+constexpr std::size_t kBlockWords = sizeof(Bytes);
+/// Of 16 words: the words, or a vector for each of their 8 planes.
+using Block = std::array<Bytes, kWordBytes>;
 
-/// Exchanges the bits of `mask` in `low` with those `shift` bits higher in `high`.
-void exchange(std::uint64_t& low, std::uint64_t& high, unsigned shift, std::uint64_t mask) {
-    const std::uint64_t difference = ((low >> shift) ^ high) & mask;
-    high ^= difference;
-    low ^= difference << shift;
-}
-
-/// Makes byte j of word i byte i of word j (Hacker's Delight, 7-3, for bytes).
-void transpose(Block& block) {
-    for (std::size_t i = 0; i < 4; ++i) {
-        exchange(block[i], block[i + 4], 32, 0x0000'0000'FFFF'FFFF);
-    }
-    for (const std::size_t i : {0U, 1U, 4U, 5U}) {
-        exchange(block[i], block[i + 2], 16, 0x0000'FFFF'0000'FFFF);
-    }
-    for (const std::size_t i : {0U, 2U, 4U, 6U}) {
-        exchange(block[i], block[i + 1], 8, 0x00FF'00FF'00FF'00FF);
+/// Takes bytes from the first and the second half of the block in turn. The 7 bits of each byte's
+/// place are rotated by one; those of a word's number and of a byte's within the word change
+/// places when this is done 4 times, and change back with 3 more.
+void interleave(Block& block) {
+    const Block from = block;
+    for (std::size_t i = 0; i < block.size() / 2; ++i) {
+        const Bytes first = from[i];
+        const Bytes second = from[i + block.size() / 2];
+        block[2 * i] = __builtin_shufflevector(first, second, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5,
+                                               21, 6, 22, 7, 23);
+        block[2 * i + 1] = __builtin_shufflevector(first, second, 8, 24, 9, 25, 10, 26, 11, 27, 12,
+                                                   28, 13, 29, 14, 30, 15, 31);
     }
 }
 
@@ -86,12 +85,14 @@ void to_planes(std::span<std::byte> words, std::span<std::byte> scratch) {
     const auto count = words.size() / kWordBytes;
     const auto planes = scratch.first(words.size());
     std::size_t i = 0;
-    for (; i + kWordBytes <= count; i += kWordBytes) {
+    for (; i + kBlockWords <= count; i += kBlockWords) {
         Block block{};
         std::memcpy(block.data(), words.data() + i * kWordBytes, sizeof(block));
-        transpose(block);
+        for (int turns = 0; turns < 4; ++turns) {
+            interleave(block);
+        }
         for (std::size_t plane = 0; plane < kWordBytes; ++plane) {
-            std::memcpy(planes.data() + plane * count + i, &block[plane], kWordBytes);
+            std::memcpy(planes.data() + plane * count + i, &block[plane], kBlockWords);
         }
     }
     for (; i < count; ++i) {
@@ -107,12 +108,14 @@ void from_planes(std::span<std::byte> words, std::span<std::byte> scratch) {
     const auto planes = scratch.first(words.size());
     std::memcpy(planes.data(), words.data(), planes.size());
     std::size_t i = 0;
-    for (; i + kWordBytes <= count; i += kWordBytes) {
+    for (; i + kBlockWords <= count; i += kBlockWords) {
         Block block{};
         for (std::size_t plane = 0; plane < kWordBytes; ++plane) {
-            std::memcpy(&block[plane], planes.data() + plane * count + i, kWordBytes);
+            std::memcpy(&block[plane], planes.data() + plane * count + i, kBlockWords);
         }
-        transpose(block);
+        for (int turns = 0; turns < 3; ++turns) {
+            interleave(block);
+        }
         std::memcpy(words.data() + i * kWordBytes, block.data(), sizeof(block));
     }
     for (; i < count; ++i) {
