@@ -83,6 +83,9 @@ void from_differences(std::span<std::byte> words) {
 
 void to_planes(std::span<std::byte> words, std::span<std::byte> scratch) {
     const auto count = words.size() / kWordBytes;
+    if (count == 0) {
+        return;
+    }
     const auto planes = scratch.first(words.size());
     std::size_t i = 0;
     for (; i + kBlockWords <= count; i += kBlockWords) {
@@ -105,6 +108,9 @@ void to_planes(std::span<std::byte> words, std::span<std::byte> scratch) {
 
 void from_planes(std::span<std::byte> words, std::span<std::byte> scratch) {
     const auto count = words.size() / kWordBytes;
+    if (count == 0) {
+        return;
+    }
     const auto planes = scratch.first(words.size());
     std::memcpy(planes.data(), words.data(), planes.size());
     std::size_t i = 0;

@@ -98,6 +98,20 @@ TEST(WordCoding, PlanesHoldTheBytesOfOnePlace) {
     EXPECT_EQ(std::memcmp(words.data(), expected.data(), expected.size()), 0);
 }
 
+TEST(WordCoding, PlanesOfManyWordsHoldTheBytesOfOnePlace) {
+    std::mt19937_64 chance(3);
+    const auto words = any_words(chance, {.begin = kBegin, .bytes = 800}, 53);
+    auto coded = words;
+    Words scratch(words.size());
+    to_planes(bytes(coded), bytes(scratch));
+    for (std::size_t plane = 0; plane < kWordBytes; ++plane) {
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            ASSERT_EQ(bytes(coded)[plane * words.size() + i],
+                      static_cast<std::byte>(words[i] >> (8 * plane)));
+        }
+    }
+}
+
 TEST(WordCoding, PlanesAndDifferencesAreUndone) {
     std::mt19937_64 chance(2);
     for (std::size_t count = 0; count < 100; ++count) {
