@@ -1,4 +1,5 @@
-// Prints terms and a backtrace from random words: must end, within bounds, whatever the words say.
+// Prints terms in both syntaxes, in one line and laid out, and a backtrace from random words: must
+// end, within bounds, whatever the words say.
 //
 // Input: 8 bytes of chunk size, budget and (two highest bits) term scheme, then the words of one
 // region at kRegion. Words whose top byte is 0xFF are turned into pointers into the region, so that
@@ -8,6 +9,7 @@
 
 #include <libdump/term/backtrace_cursor.h>
 #include <libdump/term/frame_cursor.h>
+#include <libdump/term/term_layout.h>
 #include <libdump/term/term_printer.h>
 
 #include <array>
@@ -79,6 +81,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     TermPrinter printer(context, scheme, limit);
     printer.start(words[0]);
     drain(printer, chunk);
+    TagScheme elixir = scheme;
+    elixir.style.syntax = TermSyntax::kElixir;
+    TermPrinter other(context, elixir);
+    other.start(words[0]);
+    drain(other, chunk);
+    other.start(words[0]);
+    LaidOutText lines(other, 1 + control % 100);
+    drain(lines, chunk);
     BacktraceCursor backtrace(context, scheme, stack, limit);
     drain(backtrace, chunk);
     FrameCursor frames(context, scheme, stack);

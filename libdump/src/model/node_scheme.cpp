@@ -18,6 +18,9 @@ std::uint64_t node_word_bytes(const Dump& dump) {
 Result<TagScheme> node_scheme(const Dump& dump) {
     const auto& node = dump.node();
     auto scheme = scheme_of(static_cast<format::TermScheme>(node.term_scheme()));
+    if (scheme) {
+        scheme->style = dump.term_style().value_or(TermStyle());
+    }
     if (scheme && is_of_crash_dump(dump)) {
         scheme->doubled_addresses = node_word_bytes(dump) < kWordBytes;
     }

@@ -71,7 +71,7 @@ Result<void> NodeTables::load_fun_entries() {
             fun_entries_.entries.insert_or_assign(
                 entry.address(), FunInfo{entry.module_atom(),
                                          entry.has_old_index() ? entry.old_index() : entry.index(),
-                                         entry.old_uniq(), entry.arity()});
+                                         entry.old_uniq(), entry.arity(), entry.code_address()});
         }
     }
     return {};

@@ -1,4 +1,5 @@
 #include <libdump/term/atom_text.h>
+#include <libdump/term/elixir_text.h>
 
 #include <fmt/format.h>
 
@@ -128,7 +129,8 @@ std::string unquoted_atom(std::string_view text) {
     return name;
 }
 
-AtomTexts::AtomTexts(TermContext& context) : context_(&context), entries_(kEntries) {}
+AtomTexts::AtomTexts(TermContext& context, TermSyntax syntax)
+    : context_(&context), syntax_(syntax), entries_(kEntries) {}
 
 const AtomTexts::Entry& AtomTexts::at(std::uint64_t index) {
     Entry& entry = entries_[index % kEntries];
@@ -144,6 +146,9 @@ const AtomTexts::Entry& AtomTexts::at(std::uint64_t index) {
     entry.name_bytes = name ? name->size() : 0;
     entry.quoted = name ? quoted_atom(*name)
                         : fmt::format("<bad atom index: {}>", static_cast<std::int64_t>(index));
+    const bool elixir = syntax_ == TermSyntax::kElixir;
+    entry.shown = elixir && name ? elixir_atom(*name) : entry.quoted;
+    entry.key = elixir && name ? elixir_key(*name) : std::string();
     entry.name = name ? std::move(*name) : entry.quoted;
     return entry;
 }

@@ -1,3 +1,5 @@
+#include "term_dialect.h"
+
 #include <libdump/term/term_printer.h>
 
 #include <bit>
@@ -12,11 +14,17 @@ constexpr std::size_t kKeptLevels = 4096;
 }  // namespace
 
 TermPrinter::TermPrinter(TermContext& context, const TagScheme& scheme, std::int64_t term_limit)
-    : scheme_(scheme), term_limit_(term_limit), reader_(context), atoms_(context) {}
+    : scheme_(scheme),
+      term_limit_(term_limit),
+      reader_(context),
+      atoms_(context, scheme.style.syntax),
+      buffer_(scheme.style.syntax),
+      dialect_(&buffer_.dialect()) {}
 
 void TermPrinter::start(std::uint64_t word) {
-    buffer_.clear();
+    buffer_.restart();
     frames_.clear();
+    open_records_.clear();
     if (frames_.capacity() > kKeptLevels) {
         frames_.shrink_to_fit();
     }
@@ -45,7 +53,7 @@ void TermPrinter::step() {
                 step_list(top);
                 break;
             case FrameKind::kTail:
-                leave(']');
+                leave("]");
                 break;
             case FrameKind::kMap:
             case FrameKind::kRecord:
@@ -77,15 +85,23 @@ void TermPrinter::step_array(Frame& frame) {
             return;
         }
     }
-    leave('}');
+    if (frame.named) {
+        open_records_.pop_back();
+    }
+    leave("}");
 }
 
 /// Moves to a frame's next slot. False if it is missing, which ends the frame.
 bool TermPrinter::next_slot(Frame& frame, std::uint64_t& word) {
-    if (frame.begun) {
-        buffer_.put(',');
+    if (frame.begun && !frame.structure) {
+        buffer_.separate(false, frame.named);
     }
     frame.begun = true;
+    if (frame.named) {
+        const auto& fields = *open_records_.back();
+        buffer_.put(fields[fields.size() - frame.count]);
+        buffer_.put(" = ");
+    }
     --frame.count;
     frame.position += kWordBytes;
     const auto status = reader_.read(frame.position, word);
@@ -187,7 +203,7 @@ void TermPrinter::print_boxed(std::uint64_t word) {
         case BoxedKind::kExternalReference:
             return print_external(address, header, kind);
         case BoxedKind::kHeapBinary:
-            if (print_short_binary(address, header)) {
+            if (!dialect_->elixir && print_short_binary(address, header)) {
                 return;
             }
             return print_binary(address);
@@ -219,10 +235,38 @@ void TermPrinter::print_tuple(std::uint64_t address, std::uint64_t header) {
         unreadable(address, WordStatus::kUnmapped);
         return;
     }
+    if (scheme_.style.records != nullptr && print_named_tuple(address, header)) {
+        return;
+    }
     push({.position = address,
           .count = static_cast<std::uint32_t>(header_arity(header)),
           .kind = FrameKind::kArray},
          "{");
+}
+
+/// A tuple that is a record whose fields are known.
+bool TermPrinter::print_named_tuple(std::uint64_t address, std::uint64_t header) {
+    std::uint64_t tag = 0;
+    if (header_arity(header) == 0 ||
+        reader_.read(address + kWordBytes, tag) != WordStatus::kHere ||
+        word_kind(scheme_, tag) != WordKind::kAtom) {
+        return false;
+    }
+    const auto& atom = atoms_.at(table_index(tag));
+    const auto* fields = scheme_.style.records->find(atom.name, header_arity(header));
+    if (!atom.known || fields == nullptr) {
+        return false;
+    }
+    const Frame frame{.position = address + kWordBytes,
+                      .count = static_cast<std::uint32_t>(fields->size()),
+                      .kind = FrameKind::kArray,
+                      .named = true};
+    buffer_.put('#');
+    buffer_.put(atom.quoted);
+    if (push(frame, "{")) {
+        open_records_.push_back(fields);
+    }
+    return true;
 }
 
 bool TermPrinter::push(const Frame& frame, std::string_view opening) {
@@ -239,17 +283,24 @@ bool TermPrinter::push(const Frame& frame, std::string_view opening) {
         }
     }
     buffer_.put(opening);
+    if (frame.kind != FrameKind::kString && !opening.empty()) {
+        buffer_.mark(LayoutMark::kOpen);
+    }
     frames_.push_back(frame);
     return true;
 }
 
-void TermPrinter::leave(char closing) {
+void TermPrinter::leave(std::string_view closing) {
+    if (closing != "\"") {
+        buffer_.mark(LayoutMark::kClose);
+    }
     buffer_.put(closing);
     frames_.pop_back();
 }
 
 void TermPrinter::stop() {
     frames_.clear();
+    open_records_.clear();
 }
 
 bool TermPrinter::read_words(std::uint64_t address, std::span<std::uint64_t> words) {

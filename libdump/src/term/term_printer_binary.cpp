@@ -1,6 +1,7 @@
 // The part of TermPrinter that prints binaries and bit strings.
 
 #include "printable.h"
+#include "term_dialect.h"
 
 #include <libdump/term/term_printer.h>
 
@@ -49,20 +50,26 @@ std::span<const std::uint8_t> TermPrinter::binary_block() {
 }
 
 bool TermPrinter::prints_quoted() {
-    if (binary_.end == 0 || (binary_.whole && binary_.content.trailing_bits() != 0)) {
+    if (binary_.whole && binary_.content.trailing_bits() != 0) {
         return false;
     }
+    if (binary_.end == 0) {
+        return dialect_->elixir;
+    }
+    ElixirPrintable printable;
     while (binary_.at < binary_.end) {
         const auto block = binary_block();
-        if (block.empty() || !is_printable(block)) {
+        if (block.empty() ||
+            !(dialect_->elixir ? printable.add(block) : is_printable(block))) {
             return false;
         }
         if (block.size() == binary_.end) {
-            return true;  // at hand for printing
+            break;  // at hand for printing
         }
         binary_.at += block.size();
     }
-    return true;
+    // The captured beginning of a binary may end within a character.
+    return printable.is_whole() || !binary_.whole;
 }
 
 bool TermPrinter::print_short_binary(std::uint64_t address, std::uint64_t header) {
@@ -130,7 +137,10 @@ void TermPrinter::print_binary(std::uint64_t address) {
     }
     binary_.quoted = prints_quoted();
     binary_.at = 0;
-    buffer_.put(binary_.quoted ? "<<\"" : "<<");
+    buffer_.put(binary_.quoted ? dialect_->binary : "<<");
+    if (!binary_.quoted) {
+        buffer_.mark(LayoutMark::kOpen);
+    }
     frames_.push_back({.kind = FrameKind::kBinary});
 }
 
@@ -156,7 +166,15 @@ void TermPrinter::step_binary() {
     if (block.size() < wanted) {
         // Bytes of the binary are missing: mark the end of the text.
         ++statistics_.absent;
-        buffer_.put(binary_.quoted ? "\"...>>" : "...>>");
+        if (dialect_->elixir && binary_.quoted) {
+            buffer_.end_characters();
+            buffer_.put("\"...");
+        } else {
+            if (!binary_.quoted) {
+                buffer_.mark(LayoutMark::kClose);
+            }
+            buffer_.put(binary_.quoted ? "\"...>>" : "...>>");
+        }
         frames_.pop_back();
     } else if (binary_.at == binary_.end) {
         end_binary();
@@ -168,7 +186,7 @@ void TermPrinter::put_octets(std::span<const std::uint8_t> octets) {
         bool comma = binary_.at != 0;
         for (const std::uint8_t octet : octets) {
             if (comma) {
-                buffer_.put(',');
+                buffer_.separate(true);
             }
             comma = true;
             buffer_.put_unsigned(octet);
@@ -179,6 +197,10 @@ void TermPrinter::put_octets(std::span<const std::uint8_t> octets) {
 }
 
 void TermPrinter::put_quoted(std::span<const std::uint8_t> octets) {
+    if (dialect_->elixir) {
+        buffer_.put_characters(octets);
+        return;
+    }
     while (!octets.empty()) {
         const auto quote = std::find(octets.begin(), octets.end(), '"');
         const auto plain = static_cast<std::size_t>(quote - octets.begin());
@@ -195,13 +217,16 @@ void TermPrinter::end_binary() {
     frames_.pop_back();
     if (binary_.whole && binary_.content.trailing_bits() != 0) {
         if (binary_.end != 0) {
-            buffer_.put(',');
+            buffer_.separate(true);
         }
-        buffer_.put_unsigned(binary_.content.trailing_value(reader_));
-        buffer_.put(':');
-        buffer_.put_unsigned(binary_.content.trailing_bits());
+        buffer_.put_bits(binary_.content.trailing_value(reader_), binary_.content.trailing_bits());
     }
-    buffer_.put(binary_.quoted ? "\">>" : ">>");
+    if (!binary_.quoted) {
+        buffer_.mark(LayoutMark::kClose);
+    } else if (dialect_->elixir) {
+        buffer_.end_characters();
+    }
+    buffer_.put(binary_.quoted ? dialect_->binary_end : ">>");
     if (!binary_.whole) {
         buffer_.put('>');
     }

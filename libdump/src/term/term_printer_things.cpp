@@ -1,5 +1,7 @@
 // The parts of TermPrinter that print terms without parts.
 
+#include "term_dialect.h"
+
 #include <libdump/term/big_integer.h>
 #include <libdump/term/term_printer.h>
 
@@ -80,13 +82,15 @@ void TermPrinter::print_big(std::uint64_t address, std::uint64_t header, bool ne
 void TermPrinter::print_float(std::uint64_t address) {
     std::uint64_t bits = 0;
     if (read_words(address + kWordBytes, std::span(&bits, 1))) {
-        buffer_.put(fmt::format("{:.6e}", std::bit_cast<double>(bits)));
+        const auto value = std::bit_cast<double>(bits);
+        buffer_.put(dialect_->elixir ? elixir_float(value) : fmt::format("{:.6e}", value));
     }
 }
 
 void TermPrinter::print_local_identifier(std::uint64_t word, bool pid) {
     if (pid) {
-        buffer_.put("<0.");
+        buffer_.put(dialect_->pid);
+        buffer_.put("0.");
         buffer_.put_unsigned(pid_number(scheme_, word));
         buffer_.put('.');
         buffer_.put_unsigned(pid_serial(scheme_, word));
@@ -139,7 +143,8 @@ void TermPrinter::print_reference(std::uint64_t address, std::uint64_t header) {
         }
         std::ranges::copy(*magic, numbers.begin());
     }
-    buffer_.put("#Ref<0");
+    buffer_.put(dialect_->ref);
+    buffer_.put('0');
     print_reference_numbers(
         std::span(numbers).first(with_pid ? numbers.size() : otp25::kReferenceNumbers));
 }
@@ -169,13 +174,13 @@ void TermPrinter::print_external(std::uint64_t address, std::uint64_t header, Bo
             unreadable(address, WordStatus::kUnmapped);
             return;
         }
-        buffer_.put("#Ref<");
+        buffer_.put(dialect_->ref);
         print_channel(words[otp25::kExternalNode]);
         print_reference_numbers(std::span(halves).subspan(1, count));
         return;
     }
     const bool pid = kind == BoxedKind::kExternalPid;
-    buffer_.put(pid ? "<" : "#Port<");
+    buffer_.put(pid ? dialect_->pid : "#Port<");
     print_channel(words[otp25::kExternalNode]);
     buffer_.put('.');
     buffer_.put_unsigned(pid ? data & kHalf : data);
@@ -201,6 +206,10 @@ void TermPrinter::print_fun(std::uint64_t address) {
         unreadable(entry, WordStatus::kAbsent);
         return;
     }
+    if (dialect_->elixir) {
+        print_elixir_fun(*fun);
+        return;
+    }
     buffer_.put("#Fun<");
     buffer_.put(atoms_.at(fun->module_atom).name);
     buffer_.put('.');
@@ -210,10 +219,32 @@ void TermPrinter::print_fun(std::uint64_t address) {
     buffer_.put('>');
 }
 
+/// A fun as #Function<INDEX.UNIQ/ARITY in MODULE.PARENT/ARITY> (Inspect.Function).
+void TermPrinter::print_elixir_fun(const FunInfo& fun) {
+    buffer_.put_fun_head(fun.index, fun.old_uniq, fun.arity);
+    buffer_.put(atoms_.at(fun.module_atom).shown);
+    if (fun.code_address != 0) {
+        const auto code = reader_.context().code_at(fun.code_address);
+        if (code && code->function) {
+            buffer_.put(elixir_fun_parent(atoms_.at(code->function->function_atom).name));
+        }
+    }
+    buffer_.put('>');
+}
+
 void TermPrinter::print_export(std::uint64_t entry) {
     const auto function = reader_.context().export_at(entry);
     if (!function) {
         unreadable(entry, WordStatus::kAbsent);
+        return;
+    }
+    if (dialect_->elixir) {
+        buffer_.put('&');
+        buffer_.put(atoms_.at(function->module_atom).shown);
+        buffer_.put('.');
+        buffer_.put(elixir_function(atoms_.at(function->function_atom).name));
+        buffer_.put('/');
+        buffer_.put_unsigned(function->arity);
         return;
     }
     buffer_.put("fun ");
@@ -232,7 +263,7 @@ void TermPrinter::put_charged(std::uint64_t atom) {
         ++statistics_.absent;
     }
     budget_ -= static_cast<std::int64_t>(name.name_bytes);
-    buffer_.put(name.quoted);
+    buffer_.put(name.shown);
 }
 
 }  // namespace beamdump

@@ -12,6 +12,7 @@
 #include <libdump/model/region_map.h>
 #include <libdump/model/text_damage.h>
 #include <libdump/read/dump_reader.h>
+#include <libdump/term/term_style.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -54,6 +55,10 @@ class Dump {
     /// The function or shared code point of a code address.
     std::optional<CodeLocation> code_at(std::uint64_t address);
 
+    /// How the terms of this dump are printed, where an answer says so; node_scheme() has it.
+    void set_term_style(const TermStyle& style) { term_style_ = style; }
+    [[nodiscard]] const std::optional<TermStyle>& term_style() const { return term_style_; }
+
     /// Makes the context through which a process's terms are read. The dump and the run must
     /// outlive it.
     using MakeContext =
@@ -90,6 +95,7 @@ class Dump {
     ProcessIndex processes_;
     std::optional<RegionMap> literals_;
     std::optional<CodeIndex> code_;
+    std::optional<TermStyle> term_style_;
     MakeContext make_context_;  // null: ProcessContext itself
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/term/term_context.h>
+#include <libdump/term/term_style.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,10 +27,12 @@ class AtomTexts {
         bool known = false;
         std::size_t name_bytes = 0;  ///< of the name itself, unquoted
         std::string name;
-        std::string quoted;
+        std::string quoted;  ///< as Erlang prints it
+        std::string shown;   ///< in the syntax asked for
+        std::string key;     ///< before a value, in Elixir; else empty
     };
 
-    explicit AtomTexts(TermContext& context);
+    explicit AtomTexts(TermContext& context, TermSyntax syntax = TermSyntax::kErlang);
 
     /// Valid until the next call. An atom that the dump lacks is not `known` and reads as the VM's
     /// own text for a bad index.
@@ -38,6 +41,7 @@ class AtomTexts {
   private:
     static constexpr std::size_t kEntries = 1024;
     TermContext* context_;  ///< non-owning
+    TermSyntax syntax_;
     std::vector<Entry> entries_;
 };
 

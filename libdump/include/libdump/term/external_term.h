@@ -3,9 +3,9 @@
 #include <libdump/term/external_atoms.h>
 #include <libdump/term/external_item.h>
 #include <libdump/term/external_order.h>
+#include <libdump/term/dialect_buffer.h>
 #include <libdump/term/term_printer.h>
 #include <libdump/term/term_scheme.h>
-#include <libdump/term/text_buffer.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +53,9 @@ class ExternalTermPrinter {
 
     /// Begins a term, whose source and atoms must stay until it is done or the next one begins.
     void start(const ExternalTerm& term);
+    /// As those of TermPrinter.
+    void note_marks() { buffer_.note_marks(); }
+    void take_marks(std::vector<PlacedMark>& out) { buffer_.take_marks(out); }
 
     /// Appends at most `max_bytes` of the text to `out` and gives how many; 0 only when done (or
     /// for max_bytes 0).
@@ -80,29 +83,48 @@ class ExternalTermPrinter {
         bool characters = false;  ///< of a list: its elements are the bytes of a string
         bool quoted = false;      ///< of a list: printed as a string; of a binary, too
         bool record = false;      ///< of a sorted map: it is a record
+        bool keyword = false;     ///< of a list or map: `key: value`
+        bool structure = false;   ///< of a map: hides the struct's own fields
+        bool named = false;       ///< of a tuple: open_records_ has the names of its fields
     };
     struct BinaryRest {
         std::uint64_t at = 0;
         unsigned bits = 0;  ///< after the whole bytes
     };
 
+    /// What Elixir's printing of a map depends on.
+    struct MapShape {
+        bool keyword = false;
+        std::string structure;  ///< the struct's name; empty: it is none
+    };
+
     void step();
-    void step_parts(Frame& frame, char closing);
+    void step_parts(Frame& frame);
     void step_list(Frame& frame);
     bool next_element(Frame& frame);
     void step_map(Frame& frame);
     void step_record(Frame& frame);
     void step_binary(Frame& frame);
+    void put_octets(Frame& frame, std::span<const std::uint8_t> octets);
     void end_binary(bool comma);
     void close();
 
     void print();
     void print(const ExternalItem& item);
     void print_big(const ExternalItem& item);
-    void print_atom(const ExternalAtom& atom);
+    void print_atom(const ExternalAtom& atom, bool elixir);
+    bool print_named_tuple(const ExternalItem& item);
+    void print_key(const Frame& frame);
+    bool hides_next();
+    bool print_keyword_pair();
+    bool is_keyword_list(const ExternalItem& first);
+    bool is_keyword_pair(std::uint64_t at, std::uint64_t& next);
+    MapShape map_shape(const ExternalItem& item);
     void print_channel(const ExternalAtom& node);
     void print_identifier(const ExternalItem& item);
+    void print_fun_name(const ExternalItem& item);
     void print_fun(const ExternalItem& item);
+    [[nodiscard]] bool is_in_string(std::uint64_t character) const;
     void print_map(const ExternalItem& item);
     void print_record(const ExternalItem& item);
     void print_binary(const ExternalItem& item);
@@ -112,7 +134,7 @@ class ExternalTermPrinter {
     bool find_parts(const ExternalItem& item, std::vector<std::uint64_t>& positions);
     bool pass_keys(const ExternalItem& record, std::uint64_t& at);
     std::vector<std::uint64_t> sorted_fields(const std::vector<std::uint64_t>& parts);
-    void push_sorted(const std::vector<std::uint64_t>& positions, std::uint64_t end, bool record);
+    void push_sorted(const std::vector<std::uint64_t>& positions, std::uint64_t end, Frame frame);
     bool sort_pairs(std::vector<std::uint64_t>& positions);
     void mark(ExternalStatus status, std::uint64_t at);
     /// Marks the place behind which nothing is known any more: what is open is closed.
@@ -121,7 +143,10 @@ class ExternalTermPrinter {
     ExternalReader reader_;
     ExternalAtoms atoms_;
     ExternalOrder order_;
-    TextBuffer buffer_;
+    TermStyle style_;
+    std::vector<const std::vector<std::string>*> open_records_;
+    DialectBuffer buffer_;
+    const TermDialect* dialect_;  ///< that of buffer_
     std::vector<Frame> frames_;
     std::vector<std::uint64_t> sorted_;  ///< of open sorted maps and records, next position last
     BinaryRest binary_;

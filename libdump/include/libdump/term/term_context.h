@@ -27,6 +27,7 @@ struct FunInfo {
     std::uint32_t index = 0;    ///< the index within the module (old_index: as printed)
     std::int32_t old_uniq = 0;  ///< as printed
     std::uint32_t arity = 0;
+    std::uint64_t code_address = 0;  ///< of the function that was made of it; 0: not in the dump
 };
 
 /// A node that external pids, ports and references point to.

@@ -2,14 +2,17 @@
 
 #include <libdump/term/atom_text.h>
 #include <libdump/term/binary_content.h>
+#include <libdump/term/dialect_buffer.h>
+#include <libdump/term/record_names.h>
 #include <libdump/term/term_context.h>
 #include <libdump/term/term_scheme.h>
-#include <libdump/term/text_buffer.h>
 #include <libdump/term/word_reader.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +32,9 @@ inline constexpr std::int64_t kClassicTermLimit = 100'000;
 inline constexpr std::int64_t kNoTermLimit = std::numeric_limits<std::int64_t>::max();
 
 /// Prints one term after the other exactly as the VM does (erl_printf_term.c, OTP 25.2.3, 27.3.4
-/// and 29.1.1: what process_info(P, backtrace) and erlang:display/1 show), in pieces of any size.
+/// and 29.1.1: what process_info(P, backtrace) and erlang:display/1 show), in pieces of any size;
+/// or as the scheme's style says: in Elixir's syntax (docs/terms.md has what differs from its
+/// inspect/2), with names of records' fields.
 ///
 /// What cannot be read is marked, counted, and never ends the program: #Unreadable<address> (no
 /// such memory, or words that are not a valid term), #Absent<address> (not in this dump), #Bin<N
@@ -44,6 +49,9 @@ class TermPrinter {
 
     /// Starts a term; the rest of the previous one is dropped.
     void start(std::uint64_t word);
+    /// After start(): also notes the marks that its layout in lines needs (TermLayout).
+    void note_marks() { buffer_.note_marks(); }
+    void take_marks(std::vector<PlacedMark>& out) { buffer_.take_marks(out); }
 
     /// Appends at most `max_bytes` of the text to `out` and gives how many; 0 only when done (or
     /// for max_bytes 0).
@@ -54,6 +62,7 @@ class TermPrinter {
 
     [[nodiscard]] bool done() const { return finished_ && buffer_.size() == 0; }
     [[nodiscard]] const PrintStatistics& statistics() const { return statistics_; }
+    [[nodiscard]] TermContext& context() const { return reader_.context(); }
     /// Shared with code that prints text around the terms (names of functions).
     [[nodiscard]] AtomTexts& atoms() { return atoms_; }
 
@@ -72,10 +81,14 @@ class TermPrinter {
         std::uint64_t position = 0;  ///< address of the slot being printed
         std::uint64_t next = 0;
         std::uint32_t count = 0;  ///< of a list's cells it may wrap: only powers of two matter
-        bool begun = false;
-        bool at_value = false;  ///< of a map's pair, the key is printed
         FrameKind kind = FrameKind::kArray;
-        bool whole = false;  ///< of a large map's nodes, the root
+        bool begun : 1 = false;
+        bool at_value : 1 = false;   ///< of a map's pair, the key is printed
+        bool whole : 1 = false;      ///< of a large map's nodes, the root
+        bool keyword : 1 = false;    ///< of a list or map: `key: value`
+        bool structure : 1 = false;  ///< of a map: hides the struct's own fields
+        bool printed : 1 = false;    ///< of a map: a pair was printed
+        bool named : 1 = false;      ///< of a tuple: open_records_ has the names of its fields
     };
     static_assert(sizeof(Frame) == 24, "a million levels of nesting are meant to fit 24 MB");
 
@@ -97,6 +110,12 @@ class TermPrinter {
         std::size_t held = 0;
     };
 
+    /// What Elixir's printing of a map depends on.
+    struct MapShape {
+        bool keyword = false;  ///< all keys are atoms that can be keys of a keyword list
+        std::optional<std::uint64_t> structure;  ///< the atom of a struct's module
+    };
+
     void step();
     void step_array(Frame& frame);
     bool next_slot(Frame& frame, std::uint64_t& word);
@@ -105,6 +124,15 @@ class TermPrinter {
     void step_map(Frame& frame);
     void step_map_node(Frame& frame);
     void print_map_item(std::uint64_t word);
+    void print_map_key(const Frame& frame, std::uint64_t slot);
+    [[nodiscard]] bool hides(std::uint64_t key_slot);
+    void begin_pair(Frame& map);
+    Frame& map_of_node();
+    void print_record_atom(std::uint64_t index);
+    bool look_at_key(std::uint64_t key, std::uint64_t value_slot, MapShape& shape);
+    MapShape flat_map_shape(std::uint64_t keys, std::uint64_t values, std::uint64_t count);
+    MapShape hash_map_shape(std::uint64_t address, std::uint64_t header);
+    std::string map_opening(const MapShape& shape);
     void step_string(Frame& frame);
     void step_binary();
     void end_binary();
@@ -131,16 +159,21 @@ class TermPrinter {
     void print_reference_numbers(std::span<const std::uint32_t> numbers);
     void print_channel(std::uint64_t node_address);
     void print_fun(std::uint64_t address);
+    void print_elixir_fun(const FunInfo& fun);
     void print_export(std::uint64_t entry);
     void put_charged(std::uint64_t atom);
 
     bool push(const Frame& frame, std::string_view opening);
-    void leave(char closing);
+    void leave(std::string_view closing);
     void stop();
     void unreadable(std::uint64_t address, WordStatus status);
     void cycle(std::uint64_t address);
     bool read_words(std::uint64_t address, std::span<std::uint64_t> words);
     bool is_printable_string(std::uint64_t word);
+    bool is_keyword_list(std::uint64_t word);
+    bool is_keyword(std::uint64_t word, std::uint64_t& value);
+    [[nodiscard]] bool print_element(const Frame& frame, std::uint64_t word);
+    bool print_named_tuple(std::uint64_t address, std::uint64_t header);
     /// Prints whole bytes from binary_.at on: one step's share, or fewer at the end or at missing
     /// bytes.
     std::span<const std::uint8_t> binary_block();
@@ -152,9 +185,11 @@ class TermPrinter {
     std::int64_t term_limit_;
     WordReader reader_;
     AtomTexts atoms_;
-    TextBuffer buffer_;
+    DialectBuffer buffer_;
+    const TermDialect* dialect_;  ///< that of buffer_
     std::vector<Frame> frames_;
     BinaryProgress binary_;
+    std::vector<const std::vector<std::string>*> open_records_;
     std::uint64_t root_ = 0;
     std::int64_t budget_ = 0;
     bool root_pending_ = false;

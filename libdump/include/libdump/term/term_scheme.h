@@ -2,6 +2,7 @@
 
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>
+#include <libdump/term/term_style.h>
 
 #include <array>
 #include <bit>
@@ -82,7 +83,14 @@ struct TagScheme {
     /// Converted from a crash dump of a node with four-byte words: objects are at doubled
     /// addresses, since words have eight bytes in the dump.
     bool doubled_addresses = false;
+    TermStyle style = {};  ///< how its terms are printed
 };
+
+/// The same tags for the VM's own text, as what is not shown to the user needs it.
+inline TagScheme without_style(TagScheme scheme) {
+    scheme.style = {};
+    return scheme;
+}
 
 /// The tags of a dump's scheme; kUnsupported for an unknown one.
 Result<TagScheme> scheme_of(format::TermScheme id);

@@ -10,8 +10,25 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace beamdump {
+
+/// A place in a term's text that matters when it is laid out in lines.
+enum class LayoutMark : std::uint8_t {
+    kOpen,        ///< behind an opening bracket
+    kClose,       ///< before a closing bracket
+    kBreak,       ///< between two parts: a line may end here
+    kSpaceBreak,  ///< the same; the space that follows is only for one line
+    kFill,        ///< between two short parts, as many of which go into a line as fit
+    kSpaceFill,   ///< the same, before a space
+};
+
+/// A mark and its position: bytes of text before it.
+struct PlacedMark {
+    std::uint64_t at = 0;
+    LayoutMark mark = LayoutMark::kOpen;
+};
 
 /// A buffer between a step-wise producer of text and a consumer that takes pieces of any size. The
 /// producer writes while has_room(); one piece may exceed the room (the digits of a big integer)
@@ -47,6 +64,21 @@ class TextBuffer {
         put(pointer_text(scheme, address_in_node(scheme, address)).view());
     }
 
+    /// From here on marks are noted, until the next clear() without.
+    void note_marks() { noted_ = true; }
+    [[nodiscard]] bool notes_marks() const { return noted_; }
+    /// Notes a mark behind what was written so far, where marks are noted.
+    void mark(LayoutMark mark) {
+        if (noted_) {
+            marks_.push_back({taken_ + size(), mark});
+        }
+    }
+    /// The marks noted since the last call.
+    void take_marks(std::vector<PlacedMark>& out) {
+        out.insert(out.end(), marks_.begin(), marks_.end());
+        marks_.clear();
+    }
+
     /// Moves at most `max_bytes` to the end of `out`; gives how many.
     std::size_t take(std::size_t max_bytes, std::string& out) {
         std::size_t taken = std::min(max_bytes, end_ - begin_);
@@ -65,6 +97,7 @@ class TextBuffer {
                 limit_ = kBytes;
             }
         }
+        taken_ += taken;
         return taken;
     }
 
@@ -91,6 +124,9 @@ class TextBuffer {
         begin_ = end_ = spill_begin_ = 0;
         spill_.clear();
         limit_ = kBytes;
+        taken_ = 0;
+        noted_ = false;
+        marks_.clear();
     }
 
   private:
@@ -145,6 +181,9 @@ class TextBuffer {
     std::size_t limit_ = kBytes;  ///< end_ may grow to; 0 while anything is spilled
     std::string spill_;
     std::size_t spill_begin_ = 0;
+    std::uint64_t taken_ = 0;  ///< bytes since clear()
+    bool noted_ = false;
+    std::vector<PlacedMark> marks_;
 };
 
 }  // namespace beamdump

@@ -1,5 +1,7 @@
 // The part of ExternalTermPrinter that sorts keys of maps and records like the VM.
 
+#include "term/term_dialect.h"
+
 #include <libdump/term/external_term.h>
 
 #include <algorithm>
@@ -19,8 +21,12 @@ constexpr std::uint64_t kNoPlace = std::numeric_limits<std::uint64_t>::max();
 }  // namespace
 
 void ExternalTermPrinter::print_map(const ExternalItem& item) {
-    buffer_.put("#{");
-    const Frame frame{.left = 2 * item.count, .kind = FrameKind::kMap};
+    const MapShape shape = dialect_->elixir ? map_shape(item) : MapShape();
+    buffer_.open(shape.structure.empty() ? std::string(dialect_->map) : "%" + shape.structure + "{");
+    const Frame frame{.left = 2 * item.count,
+                      .kind = FrameKind::kMap,
+                      .keyword = shape.keyword,
+                      .structure = !shape.structure.empty()};
     std::vector<std::uint64_t> positions;
     if (item.count < 2 || item.count > otp25::kMaxFlatMapSize ||
         sorted_.size() > kMaxSortedPositions || !find_parts(item, positions)) {
@@ -33,20 +39,20 @@ void ExternalTermPrinter::print_map(const ExternalItem& item) {
         frames_.push_back(frame);
         return;
     }
-    push_sorted(positions, end, false);
+    push_sorted(positions, end, frame);
 }
 
 void ExternalTermPrinter::print_record(const ExternalItem& item) {
     buffer_.put('#');
-    print_atom(item.atom);
+    print_atom(item.atom, false);
     if (!failed_) {
         buffer_.put(':');
-        print_atom(item.name);
+        print_atom(item.name, false);
     }
     if (failed_) {
         return;
     }
-    buffer_.put('{');
+    buffer_.open("{");
     std::uint64_t values = item.next;
     if (!pass_keys(item, values)) {
         frames_.push_back({.kind = FrameKind::kRecord});
@@ -59,7 +65,7 @@ void ExternalTermPrinter::print_record(const ExternalItem& item) {
         at_ = values;
         return;
     }
-    push_sorted(sorted_fields(parts), parts.back(), true);
+    push_sorted(sorted_fields(parts), parts.back(), {.record = true});
 }
 
 /// Moves `at` behind a record's keys. False if one is not an atom or missing, which is marked.
@@ -100,10 +106,12 @@ std::vector<std::uint64_t> ExternalTermPrinter::sorted_fields(
 }
 
 void ExternalTermPrinter::push_sorted(const std::vector<std::uint64_t>& positions,
-                                      std::uint64_t end, bool record) {
+                                      std::uint64_t end, Frame frame) {
     sorted_.push_back(end);
     sorted_.insert(sorted_.end(), positions.rbegin(), positions.rend());
-    frames_.push_back({.left = positions.size(), .kind = FrameKind::kSortedMap, .record = record});
+    frame.left = positions.size();
+    frame.kind = FrameKind::kSortedMap;
+    frames_.push_back(frame);
 }
 
 /// Positions of the parts of an item, as they stand, and of what follows them.

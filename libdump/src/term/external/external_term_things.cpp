@@ -1,6 +1,7 @@
 // The parts of ExternalTermPrinter that look ahead, and those that print terms without parts.
 
-#include "printable.h"
+#include "term/printable.h"
+#include "term/term_dialect.h"
 
 #include <libdump/term/big_integer.h>
 #include <libdump/term/external_term.h>
@@ -17,6 +18,11 @@ constexpr std::uint64_t kLocalReferenceNumbers = 3;
 }  // namespace
 
 void ExternalTermPrinter::put_string_character(char character) {
+    if (dialect_->elixir) {
+        const auto octet = static_cast<std::uint8_t>(character);
+        buffer_.put_characters(std::span(&octet, 1));
+        return;
+    }
     if (character == '\n') {
         buffer_.put("\\n");
         return;
@@ -46,9 +52,9 @@ void ExternalTermPrinter::print_big(const ExternalItem& item) {
     buffer_.put(decimal(magnitude, item.negative));
 }
 
-void ExternalTermPrinter::print_atom(const ExternalAtom& atom) {
-    if (const auto text = atoms_.quoted(atom)) {
-        buffer_.put(*text);
+void ExternalTermPrinter::print_atom(const ExternalAtom& atom, bool elixir) {
+    if (const auto text = elixir ? atoms_.name(atom) : atoms_.quoted(atom)) {
+        buffer_.put(elixir ? elixir_atom(*text) : *text);
     } else if (atom.cached) {
         ++statistics_.absent;
         buffer_.put("#Absent<atom ");
@@ -76,9 +82,9 @@ void ExternalTermPrinter::print_channel(const ExternalAtom& node) {
 }
 
 void ExternalTermPrinter::print_identifier(const ExternalItem& item) {
-    buffer_.put(item.kind == ExternalKind::kPid    ? "<"
+    buffer_.put(item.kind == ExternalKind::kPid    ? dialect_->pid
                 : item.kind == ExternalKind::kPort ? "#Port<"
-                                                   : "#Ref<");
+                                                   : dialect_->ref);
     print_channel(item.atom);
     if (item.kind == ExternalKind::kReference) {
         // The node's own references have three numbers, whatever was sent.
@@ -100,27 +106,43 @@ void ExternalTermPrinter::print_identifier(const ExternalItem& item) {
     buffer_.put('>');
 }
 
-void ExternalTermPrinter::print_fun(const ExternalItem& item) {
-    if (item.kind == ExternalKind::kExport) {
-        buffer_.put("fun ");
-        print_atom(item.atom);
-        buffer_.put(':');
-        print_atom(item.name);
-        buffer_.put('/');
-        buffer_.put_unsigned(item.count);
+void ExternalTermPrinter::print_fun_name(const ExternalItem& item) {
+    if (dialect_->elixir) {
+        // The format does not have the name of the function that it was written in.
+        buffer_.put_fun_head(item.value, item.uniq, item.count);
+        print_atom(item.atom, true);
+        buffer_.put('>');
         return;
     }
     buffer_.put("#Fun<");
     if (const auto module = atoms_.name(item.atom)) {
         buffer_.put(*module);
     } else {
-        print_atom(item.atom);
+        print_atom(item.atom, false);
     }
     buffer_.put('.');
     buffer_.put_signed(item.value);
     buffer_.put('.');
     buffer_.put_signed(item.uniq);
     buffer_.put('>');
+}
+
+void ExternalTermPrinter::print_fun(const ExternalItem& item) {
+    if (item.kind == ExternalKind::kExport) {
+        buffer_.put(dialect_->elixir ? "&" : "fun ");
+        print_atom(item.atom, dialect_->elixir);
+        buffer_.put(dialect_->elixir ? '.' : ':');
+        const auto name = atoms_.name(item.name);
+        if (dialect_->elixir && name) {
+            buffer_.put(elixir_function(*name));
+        } else {
+            print_atom(item.name, false);
+        }
+        buffer_.put('/');
+        buffer_.put_unsigned(item.count);
+        return;
+    }
+    print_fun_name(item);
     // Its creator and its free variables are not printed. No term has more items than bytes.
     auto items = reader_.size();
     for (std::uint64_t part = 0; part < item.parts; ++part) {
@@ -132,38 +154,8 @@ void ExternalTermPrinter::print_fun(const ExternalItem& item) {
     }
 }
 
-void ExternalTermPrinter::print_binary(const ExternalItem& item) {
-    const bool bits = item.last_bits != 8;
-    const bool quoted = is_printable_binary(item);
-    binary_.bits = bits ? item.last_bits : 0;
-    buffer_.put(quoted ? "<<\"" : "<<");
-    if (item.count == 0) {
-        buffer_.put(">>");
-        return;
-    }
-    at_ = item.content;
-    frames_.push_back(
-        {.left = item.count - (bits ? 1 : 0), .kind = FrameKind::kBinary, .quoted = quoted});
-}
-
-bool ExternalTermPrinter::is_printable_binary(const ExternalItem& item) {
-    if (item.last_bits != 8 || item.count == 0) {
-        return false;
-    }
-    std::array<std::uint8_t, 512> block{};
-    for (std::uint64_t at = 0; at < item.count;) {
-        const auto wanted = std::min<std::uint64_t>(block.size(), item.count - at);
-        const auto bytes =
-            std::span(block).first(reader_.copy(item.content + at, std::span(block).first(wanted)));
-        if (!std::ranges::all_of(bytes, is_printable_byte)) {
-            return false;
-        }
-        if (bytes.size() < wanted) {
-            break;  // as far as this can be known
-        }
-        at += wanted;
-    }
-    return true;
+bool ExternalTermPrinter::is_in_string(std::uint64_t character) const {
+    return dialect_->elixir ? is_charlist_character(character) : is_string_character(character);
 }
 
 /// Whether all elements of a list are printable characters, so that it prints as a string.
@@ -175,7 +167,7 @@ bool ExternalTermPrinter::is_printable_string(const ExternalItem& first) {
         for (std::uint64_t i = 0; i < list.count; ++i) {
             std::uint8_t byte = 0;
             if (characters) {
-                if (reader_.byte(at, byte) != ExternalStatus::kHere || !is_string_character(byte)) {
+                if (reader_.byte(at, byte) != ExternalStatus::kHere || !is_in_string(byte)) {
                     return false;
                 }
                 ++at;
@@ -184,7 +176,7 @@ bool ExternalTermPrinter::is_printable_string(const ExternalItem& first) {
             const auto item = read_external_item(reader_, at);
             if (item.status != ExternalStatus::kHere || item.kind != ExternalKind::kInteger ||
                 item.value < 0 || item.value > 255 ||
-                !is_string_character(static_cast<std::uint64_t>(item.value))) {
+                !is_in_string(static_cast<std::uint64_t>(item.value))) {
                 return false;
             }
             at = item.next;

@@ -1,3 +1,5 @@
+#include "term/term_dialect.h"
+
 #include <libdump/term/external_tags.h>
 #include <libdump/term/external_term.h>
 
@@ -12,8 +14,6 @@ namespace {
 
 /// Characters or elements in one step: at most a few bytes of text each.
 constexpr std::size_t kElementsPerStep = 512;
-/// Bytes of a binary in one step: at most four bytes of text each ("255,").
-constexpr std::size_t kBytesPerStep = 768;
 /// Levels of nesting that a finished term leaves allocated for the next one.
 constexpr std::size_t kKeptExternalLevels = 4096;
 
@@ -26,14 +26,18 @@ constexpr std::uint64_t kLookAheadAtLeast = 1U << 16U;
 ExternalTermPrinter::ExternalTermPrinter(ExternalNames& names, const TagScheme& scheme)
     : atoms_(reader_, names),
       order_(reader_, atoms_),
+      style_(scheme.style),
+      buffer_(scheme.style.syntax),
+      dialect_(&buffer_.dialect()),
       atom_keys_by_index_(scheme.atom_keys_by_index) {}
 
 void ExternalTermPrinter::start(const ExternalTerm& term) {
     reader_.open(*term.source);
     atoms_.open(term.cached_atoms);
-    buffer_.clear();
+    buffer_.restart();
     frames_.clear();
     sorted_.clear();
+    open_records_.clear();
     if (frames_.capacity() > kKeptExternalLevels) {
         frames_.shrink_to_fit();
         sorted_.shrink_to_fit();
@@ -66,7 +70,7 @@ void ExternalTermPrinter::step() {
         Frame& top = frames_.back();
         switch (top.kind) {
             case FrameKind::kTuple:
-                step_parts(top, '}');
+                step_parts(top);
                 break;
             case FrameKind::kList:
                 step_list(top);
@@ -92,6 +96,14 @@ void ExternalTermPrinter::step() {
 void ExternalTermPrinter::close() {
     const Frame frame = frames_.back();
     frames_.pop_back();
+    if (!frame.quoted) {
+        buffer_.mark(LayoutMark::kClose);
+    } else if (dialect_->elixir) {
+        buffer_.end_characters();
+    }
+    if (frame.named) {
+        open_records_.pop_back();
+    }
     switch (frame.kind) {
         case FrameKind::kTuple:
         case FrameKind::kMap:
@@ -104,23 +116,27 @@ void ExternalTermPrinter::close() {
             buffer_.put(frame.quoted ? '"' : ']');
             return;
         case FrameKind::kBinary:
-            buffer_.put(frame.quoted ? "\">>" : ">>");
+            buffer_.put(frame.quoted ? dialect_->binary_end : ">>");
             return;
     }
 }
 
-void ExternalTermPrinter::step_parts(Frame& frame, char closing) {
+void ExternalTermPrinter::step_parts(Frame& frame) {
     const std::size_t depth = frames_.size();
     for (std::size_t i = 0; i < kElementsPerStep; ++i) {
         if (frame.left == 0) {
-            buffer_.put(closing);
-            frames_.pop_back();
+            close();
             return;
         }
         if (frame.begun) {
-            buffer_.put(',');
+            buffer_.separate(false, frame.named);
         }
         frame.begun = true;
+        if (frame.named) {
+            const auto& fields = *open_records_.back();
+            buffer_.put(fields[fields.size() - frame.left]);
+            buffer_.put(" = ");
+        }
         --frame.left;
         print();
         if (failed_ || frames_.size() != depth || !buffer_.has_room()) {
@@ -160,18 +176,20 @@ bool ExternalTermPrinter::next_element(Frame& frame) {
             close();
             return false;
         }
-        buffer_.put('|');
+        buffer_.put_tail();
         frame.kind = FrameKind::kTail;
         print(tail);
         return false;
     }
     --frame.left;
     if (!frame.quoted && frame.begun) {
-        buffer_.put(',');
+        buffer_.separate(frame.characters);
     }
     frame.begun = true;
     if (!frame.characters && !frame.quoted) {
-        print();
+        if (!frame.keyword || !print_keyword_pair()) {
+            print();
+        }
         return true;
     }
     std::uint64_t character = 0;
@@ -207,18 +225,28 @@ void ExternalTermPrinter::step_map(Frame& frame) {
         return;
     }
     const bool key = frame.left % 2 == 0;
-    if (!key) {
-        buffer_.put(frame.record ? "=" : "=>");
-    } else if (frame.begun) {
-        buffer_.put(',');
-    }
-    frame.begun = true;
     --frame.left;
     if (frame.kind == FrameKind::kSortedMap) {
         at_ = sorted_.back();
         sorted_.pop_back();
     }
-    print();
+    if (!key) {
+        buffer_.put(frame.record ? "=" : frame.keyword ? " " : dialect_->pair);
+        print();
+        return;
+    }
+    if (frame.structure && hides_next()) {
+        --frame.left;
+        if (frame.kind == FrameKind::kSortedMap) {
+            sorted_.pop_back();
+        }
+        return;
+    }
+    if (frame.begun) {
+        buffer_.separate();
+    }
+    frame.begun = true;
+    print_key(frame);
 }
 
 void ExternalTermPrinter::step_record(Frame& frame) {
@@ -234,61 +262,13 @@ void ExternalTermPrinter::step_record(Frame& frame) {
         return;
     }
     if (frame.begun) {
-        buffer_.put(',');
+        buffer_.separate();
     }
     frame.begun = true;
     // print_record() has checked that it is an atom.
     const auto item = read_external_item(reader_, frame.key);
     frame.key = item.next;
-    print_atom(item.atom);
-}
-
-void ExternalTermPrinter::step_binary(Frame& frame) {
-    std::array<std::uint8_t, kBytesPerStep> block{};
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(block.size(), frame.left));
-    const auto got = reader_.copy(at_, std::span(block).first(wanted));
-    for (const auto byte : std::span(block).first(got)) {
-        if (frame.quoted) {
-            if (byte == '"') {
-                buffer_.put('\\');
-            }
-            buffer_.put(static_cast<char>(byte));
-            continue;
-        }
-        if (frame.begun) {
-            buffer_.put(',');
-        }
-        frame.begun = true;
-        buffer_.put_unsigned(byte);
-    }
-    at_ += got;
-    frame.left -= got;
-    if (got < wanted) {
-        fail(ExternalStatus::kAbsent, at_);
-        return;
-    }
-    if (frame.left == 0) {
-        end_binary(frame.begun);
-    }
-}
-
-void ExternalTermPrinter::end_binary(bool comma) {
-    std::uint8_t last = 0;
-    if (binary_.bits != 0) {
-        const auto status = reader_.byte(at_, last);
-        if (status != ExternalStatus::kHere) {
-            fail(status, at_);
-            return;
-        }
-        ++at_;
-        if (comma) {
-            buffer_.put(',');
-        }
-        buffer_.put_unsigned(last >> (8U - binary_.bits));
-        buffer_.put(':');
-        buffer_.put_unsigned(binary_.bits);
-    }
-    close();
+    print_atom(item.atom, false);
 }
 
 void ExternalTermPrinter::print() {
@@ -309,10 +289,11 @@ void ExternalTermPrinter::print(const ExternalItem& item) {
             print_big(item);
             return;
         case ExternalKind::kFloat:
-            buffer_.put(fmt::format("{:.6e}", item.number));
+            buffer_.put(dialect_->elixir ? elixir_float(item.number)
+                                         : fmt::format("{:.6e}", item.number));
             return;
         case ExternalKind::kAtom:
-            print_atom(item.atom);
+            print_atom(item.atom, dialect_->elixir);
             return;
         case ExternalKind::kReference:
         case ExternalKind::kPort:
@@ -324,8 +305,10 @@ void ExternalTermPrinter::print(const ExternalItem& item) {
             print_fun(item);
             return;
         case ExternalKind::kTuple:
-            buffer_.put('{');
-            frames_.push_back({.left = item.count, .kind = FrameKind::kTuple});
+            if (style_.records == nullptr || !print_named_tuple(item)) {
+                buffer_.open("{");
+                frames_.push_back({.left = item.count, .kind = FrameKind::kTuple});
+            }
             return;
         case ExternalKind::kMap:
             print_map(item);
@@ -340,12 +323,18 @@ void ExternalTermPrinter::print(const ExternalItem& item) {
         case ExternalKind::kString: {
             const bool quoted = is_printable_string(item);
             const bool characters = item.kind == ExternalKind::kString;
-            buffer_.put(quoted ? '"' : '[');
+            const bool keyword = dialect_->elixir && !quoted && is_keyword_list(item);
+            if (quoted) {
+                buffer_.put(dialect_->string);
+            } else {
+                buffer_.open("[");
+            }
             at_ = characters ? item.content : item.next;
             frames_.push_back({.left = item.count,
                                .kind = FrameKind::kList,
                                .characters = characters,
-                               .quoted = quoted});
+                               .quoted = quoted,
+                               .keyword = keyword});
             return;
         }
         case ExternalKind::kBinary:

@@ -1,0 +1,251 @@
+#include <libdump/base/utf8.h>
+#include <libdump/term/elixir_text.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+namespace beamdump {
+
+namespace {
+
+/// Up to here a float whose value is whole is printed with all its digits.
+constexpr double kWholeFloats = 1.0e16;
+/// From here on the VM prints an exponent (2^53, erts/emulator/ryu, OTP 25.2.3).
+constexpr double kInexact = 9007199254740992.0;
+
+constexpr unsigned kLastLatin1 = 0xFF;
+
+struct CharacterRange {
+    char32_t first = 0;
+    char32_t last = 0;
+};
+
+/// Characters that look like another or like none, or turn the text around: escaped.
+constexpr std::array<CharacterRange, 14> kConfusing = {{{0xA0, 0xA0},
+                                                        {0x34F, 0x34F},
+                                                        {0x61C, 0x61C},
+                                                        {0x2000, 0x200F},
+                                                        {0x2028, 0x2029},
+                                                        {0x202A, 0x202E},
+                                                        {0x205F, 0x2060},
+                                                        {0x2061, 0x2064},
+                                                        {0x2066, 0x2069},
+                                                        {0xFEFF, 0xFEFF},
+                                                        {0xFFF9, 0xFFFC}}};
+
+constexpr std::array<std::pair<char, char>, 11> kEscapedCharacters = {{{'\a', 'a'},
+                                                                      {'\b', 'b'},
+                                                                      {127, 'd'},
+                                                                      {27, 'e'},
+                                                                      {'\f', 'f'},
+                                                                      {'\n', 'n'},
+                                                                      {'\r', 'r'},
+                                                                      {'\t', 't'},
+                                                                      {'\v', 'v'},
+                                                                      {'\\', '\\'},
+                                                                      {'"', '"'}}};
+
+/// The letter behind the backslash; 0: none.
+char escape_of(char byte) {
+    for (const auto& [character, letter] : kEscapedCharacters) {
+        if (character == byte) {
+            return letter;
+        }
+    }
+    return 0;
+}
+
+bool is_ascii(char byte) {
+    return static_cast<unsigned char>(byte) < 0x80;
+}
+
+bool is_confusing(char32_t character) {
+    for (const auto& range : kConfusing) {
+        if (range.first != 0 && character >= range.first && character <= range.last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void put_character(std::string_view bytes, std::string& out) {
+    const char32_t character = utf8_character(bytes);
+    const auto code = static_cast<std::uint32_t>(character);
+    if (is_confusing(character)) {
+        fmt::format_to(std::back_inserter(out), "\\u{:04X}", code);
+    } else if (is_elixir_printable(character)) {
+        out += bytes;
+    } else if (code <= kLastLatin1) {
+        fmt::format_to(std::back_inserter(out), "\\x{:02X}", code);
+    } else {
+        fmt::format_to(std::back_inserter(out), "\\x{{{:04X}}}", code);
+    }
+}
+
+std::span<const std::uint8_t> bytes_of(std::string_view text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+bool is_elixir_printable(char32_t character) {
+    if (character < 0x80) {
+        const auto byte = static_cast<char>(character);
+        return (byte >= ' ' && byte < 127) || escape_of(byte) != 0;
+    }
+    return (character >= 0xA0 && character <= 0xD7FF) ||
+           (character >= 0xE000 && character <= 0xFFFD) ||
+           (character >= 0x10000 && character <= 0x10FFFF);
+}
+
+void ElixirEscaper::add(std::span<const std::uint8_t> bytes, std::string& out) {
+    for (const std::uint8_t octet : bytes) {
+        const char byte = static_cast<char>(octet);
+        if (rest_.empty() && is_ascii(byte)) {
+            put_byte(byte, out);
+            continue;
+        }
+        rest_ += byte;
+        put_rest(out);
+    }
+}
+
+/// Takes whole characters, and bytes that begin none, from the rest.
+void ElixirEscaper::put_rest(std::string& out) {
+    while (!rest_.empty()) {
+        if (is_ascii(rest_[0])) {
+            put_byte(rest_[0], out);
+            rest_.erase(0, 1);
+            continue;
+        }
+        const std::size_t length = utf8_length(rest_);
+        if (length == 0 && may_become_utf8(rest_)) {
+            return;
+        }
+        if (hash_) {
+            hash_ = false;
+            out += '#';
+        }
+        if (length != 0) {
+            put_character(std::string_view(rest_).substr(0, length), out);
+        } else {
+            fmt::format_to(std::back_inserter(out), "\\x{:02X}",
+                           static_cast<unsigned char>(rest_[0]));
+        }
+        rest_.erase(0, std::max<std::size_t>(length, 1));
+    }
+}
+
+void ElixirEscaper::put_byte(char byte, std::string& out) {
+    if (hash_) {
+        hash_ = false;
+        if (byte == '{') {
+            out += "\\#{";
+            return;
+        }
+        out += '#';
+    }
+    if (byte == '#') {
+        hash_ = true;
+    } else if (const char letter = escape_of(byte); letter != 0) {
+        out += '\\';
+        out += letter;
+    } else if (byte == 0) {
+        out += "\\0";
+    } else if (byte < ' ') {
+        fmt::format_to(std::back_inserter(out), "\\x{:02X}", static_cast<unsigned char>(byte));
+    } else {
+        out += byte;
+    }
+}
+
+void ElixirEscaper::end(std::string& out) {
+    for (const char byte : rest_) {
+        fmt::format_to(std::back_inserter(out), "\\x{:02X}", static_cast<unsigned char>(byte));
+    }
+    rest_.clear();
+    if (hash_) {
+        hash_ = false;
+        out += '#';
+    }
+}
+
+bool ElixirPrintable::add(std::span<const std::uint8_t> bytes) {
+    for (const std::uint8_t octet : bytes) {
+        if (rest_.empty() && octet < 0x80) {
+            if (!is_elixir_printable(octet)) {
+                return false;
+            }
+            continue;
+        }
+        rest_ += static_cast<char>(octet);
+        if (const std::size_t length = utf8_length(rest_); length != 0) {
+            if (!is_elixir_printable(utf8_character(rest_))) {
+                return false;
+            }
+            rest_.clear();
+        } else if (!may_become_utf8(rest_)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::string elixir_quoted(std::string_view name) {
+    ElixirEscaper escaper;
+    std::string text = "\"";
+    escaper.add(bytes_of(name), text);
+    escaper.end(text);
+    text += '"';
+    return text;
+}
+
+std::string elixir_float(double value) {
+    const double magnitude = std::fabs(value);
+    if (magnitude >= 1.0 && magnitude < kWholeFloats && std::trunc(value) == value) {
+        return fmt::format("{}.0", static_cast<std::int64_t>(value));
+    }
+    std::array<char, 32> buffer{};
+    const auto written = std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude,
+                                       std::chars_format::scientific);
+    const std::string_view shortest(buffer.data(), written.ptr);
+    const std::size_t mark = shortest.find('e');
+    if (mark == std::string_view::npos) {
+        return fmt::format("{}", value);  // not a finite number, which no term is
+    }
+    std::string digits(shortest.substr(0, 1));
+    if (mark > 2) {
+        digits += shortest.substr(2, mark - 2);
+    }
+    int exponent = 0;
+    const bool negative = shortest[mark + 1] == '-';
+    std::from_chars(shortest.data() + mark + 2, shortest.data() + shortest.size(), exponent);
+    exponent = negative ? -exponent : exponent;
+    const int count = static_cast<int>(digits.size());
+    const int place = exponent + 1;  // of the decimal point, among the digits
+    const std::string scientific =
+        fmt::format("{}.{}e{}", digits[0], count > 1 ? digits.substr(1) : "0", exponent);
+    std::string text;
+    if (magnitude == 0) {
+        text = "0.0";
+    } else if (magnitude >= kInexact) {
+        text = scientific;
+    } else if (place <= 0) {
+        text = "0." + std::string(static_cast<std::size_t>(-place), '0') + digits;
+    } else if (place >= count) {
+        text = digits + std::string(static_cast<std::size_t>(place - count), '0') + ".0";
+    } else {
+        const auto whole = static_cast<std::size_t>(place);
+        text = digits.substr(0, whole) + "." + digits.substr(whole);
+    }
+    if (text.size() > scientific.size()) {
+        text = scientific;
+    }
+    return std::signbit(value) ? "-" + text : text;
+}
+
+}  // namespace beamdump
