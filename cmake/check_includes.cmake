@@ -33,6 +33,7 @@ foreach(half include/libdump src)
   check(libdump/${half}/write  "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/write/)
   check(libdump/${half}/read   "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/read/)
   check(libdump/${half}/term   "libdump/" libdump/base/ libdump/format/ libdump/term/)
+  check(libdump/${half}/beam   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/beam/)
   check(libdump/${half}/heap   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/heap/)
   check(libdump/${half}/redact "libdump/" libdump/base/ libdump/format/ libdump/term/
         libdump/write/ libdump/redact/)
@@ -50,8 +51,8 @@ foreach(half include/libdump src)
 endforeach()
 
 # A room's private headers are "ROOM/NAME.h" below src/, and nobody else's.
-set(folders "(base|format|coding|write|read|term|redact|rewrite|heap|crash|model)/")
-foreach(room base format coding write read term redact rewrite heap model)
+set(folders "(base|format|coding|write|read|term|beam|redact|rewrite|heap|crash|model)/")
+foreach(room base format coding write read term beam redact rewrite heap model)
   check(libdump/src/${room} "${folders}" ${room}/)
 endforeach()
 
@@ -79,7 +80,7 @@ check(libdump/src/crash/export/sections "crash/" crash/export/terms/ crash/expor
 check(writer   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/write/
       libdump/redact/)
 check(analyzer "libdump/" libdump/base/ libdump/text/ libdump/format/ libdump/read/ libdump/term/
-      libdump/heap/ libdump/model/ libdump/crash/ libdump/redact/ libdump/rewrite/)
+      libdump/heap/ libdump/model/ libdump/beam/ libdump/crash/ libdump/redact/ libdump/rewrite/)
 check(layout   "libdump/" libdump/base/)
 check(sampler  "libdump/" libdump/base/ libdump/text/ libdump/format/ libdump/term/)
 check(manual   "libdump/" libdump/base/)
