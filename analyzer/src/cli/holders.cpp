@@ -44,8 +44,9 @@ Outcome report_search_gaps(Invocation& invocation, const query::ProcessesRead& r
 }
 
 Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& question,
-                               const AnswerOptions& options) {
+                               const AnswerOptions& options, TermOptions& terms) {
     ASSIGN_OR_RETURN(auto dump, invocation.open(question.dump, all_heaps()));
+    RETURN_IF_ERROR(terms.apply(invocation, *dump));
     ASSIGN_OR_RETURN(const auto target, query::parse_target(*dump, question.target));
     std::optional<std::uint64_t> references;
     if (target.kind == query::RefTarget::Kind::kBinary) {

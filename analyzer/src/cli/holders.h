@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "query/holders/refs.h"
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct HolderQuestion {
 
 /// Writes the holders as they are found.
 Result<Outcome> answer_holders(Invocation& invocation, const HolderQuestion& question,
-                               const AnswerOptions& options);
+                               const AnswerOptions& options, TermOptions& terms);
 
 /// Says what the terms of processes lack, where terms were searched; and those of tables.
 Outcome report_search_gaps(Invocation& invocation, const query::ProcessesRead& read,

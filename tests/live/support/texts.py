@@ -45,7 +45,7 @@ class Texts:
                    f"{_first_difference(ended.output, theirs)}")
 
     def _terms(self, pid, theirs):
-        answer = tools.analyze_json("process", self._dump, pid, "--limit", "0",
+        answer = tools.analyze_json("process", self._dump, pid, "--syntax", "erlang", "--limit", "0",
                                     "--term-bytes", "0")
         ours = {"dictionary": [], "messages": []}
         if not answer["withheld"]:
@@ -69,6 +69,7 @@ class Texts:
         if not theirs["dictionary"] and not theirs["message"]:
             return
         answer = tools.analyze_json("heap", self._dump, pid, "--limit", "0", "--term-bytes", "0",
+                                    "--syntax", "erlang",
                                     "--sensitive")
         roots = answer["roots"]
         keys = [_of_any_map(self._decoded(text)) for text in asked["terms"]["dictionary"][::2]]

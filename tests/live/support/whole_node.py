@@ -164,7 +164,8 @@ def compare_rows(test, dump, before, after):
         left_out += ((then | now) - still).total()
         if not still:
             continue
-        answer = tools.analyze_json("ets", dump, identity, "--limit", "0", "--term-bytes", "0")
+        answer = tools.analyze_json("ets", dump, identity, "--limit", "0", "--term-bytes", "0",
+                                    "--syntax", "erlang")
         found = collections.Counter(row["row"]["text"] for row in answer["rows"])
         test.assertEqual(still - found, collections.Counter(), answer["table"]["name"])
         if then == now:
@@ -189,7 +190,8 @@ def ask_persistent_terms(node, scratch):
 
 def compare_persistent_terms(test, dump, told):
     total, said = told
-    answer = tools.analyze_json("persistent-terms", dump, "--limit", "0", "--term-bytes", "0")
+    answer = tools.analyze_json("persistent-terms", dump, "--limit", "0", "--term-bytes", "0",
+                                "--syntax", "erlang")
     test.assertEqual((answer["count"], answer["memory_bytes"]), total)
     found = {term["key"]: term["value"] for term in answer["terms"] if not term["left_out"]}
     test.assertEqual(found, {key: value for key, (value, _) in said.items() if value})

@@ -3,6 +3,7 @@
 #include "cli/command_table.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "render/backtrace.h"
 
 #include <libdump/base/amount_text.h>
@@ -78,6 +79,7 @@ class BacktraceCommand final : public Command {
                   "Stop after N bytes, with a message on standard error");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the stack of a process that is flagged sensitive");
+        terms_.add(app);
         add_json(app, json_);
     }
 
@@ -88,6 +90,11 @@ class BacktraceCommand final : public Command {
 
     Result<Outcome> run(Invocation& invocation) override {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, lazy_heap_of(process_)));
+        RETURN_IF_ERROR(options_.term_limit == kClassicTermLimit
+                            ? terms_.apply_erlang(*dump,
+                                                  "--term-limit classic is the VM's own text, "
+                                                  "without --syntax elixir and --beam")
+                            : terms_.apply(invocation, *dump));
         ASSIGN_OR_RETURN(auto opened, query::Backtrace::open(*dump, dump_, process_, options_));
         query::Backtrace& backtrace = *opened;
         const auto render = json_    ? render::backtrace_json
@@ -111,6 +118,7 @@ class BacktraceCommand final : public Command {
     std::string dump_;
     std::string process_;
     bool json_ = false;
+    TermOptions terms_;
     bool lines_ = false;
     std::string term_limit_ = "none";
     query::BacktraceOptions options_;

@@ -36,6 +36,7 @@ class BinariesCommand final : public Command {
         add_count(app, "--limit", question_.limit, "Show at most N (0: all; default 20)");
         app.add_flag("--sensitive", question_.sensitive,
                      "With ADDRESS: also search processes that are flagged sensitive");
+        terms_.add(app);
         add_answer(app, answer_);
     }
 
@@ -55,7 +56,7 @@ class BinariesCommand final : public Command {
 
     Result<Outcome> run(Invocation& invocation) override {
         if (!question_.target.empty()) {
-            return answer_holders(invocation, question_, answer_);
+            return answer_holders(invocation, question_, answer_, terms_);
         }
         ASSIGN_OR_RETURN(auto dump, invocation.open(question_.dump, all_heaps()));
         ReadingProgress progress(invocation, "reading processes");
@@ -92,6 +93,7 @@ class BinariesCommand final : public Command {
 
     HolderQuestion question_;
     AnswerOptions answer_;
+    TermOptions terms_;
     bool leaks_ = false;
     std::string sort_ = "size";
     query::BinariesOptions options_;

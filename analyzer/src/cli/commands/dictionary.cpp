@@ -3,6 +3,7 @@
 #include "cli/command_table.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "render/messages.h"
 
 #include <libdump/base/return_if_error.h>
@@ -25,11 +26,13 @@ class DictionaryCommand final : public Command {
         add_term_bytes(app, options_.term_bytes, answer_, "key and value");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the dictionary of a process that is flagged sensitive");
+        terms_.add(app);
         add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, lazy_heap_of(process_)));
+        RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         ASSIGN_OR_RETURN(auto listing,
                          query::DictionaryListing::open(*dump, dump_, process_, options_));
         const auto render = answer_.json ? render::dictionary_json : render::dictionary_text;
@@ -41,6 +44,7 @@ class DictionaryCommand final : public Command {
     std::string dump_;
     std::string process_;
     AnswerOptions answer_;
+    TermOptions terms_;
     query::DictionaryOptions options_;
 };
 

@@ -3,6 +3,7 @@
 #include "cli/command_table.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -36,6 +37,7 @@ class EtsCommand final : public Command {
             ->option_text("TEXT");
         add_count(app, "--limit", query_.limit, "Show at most N (0: all; default 20)");
         add_term_bytes(app, rows_.term_bytes, answer_, "row");
+        terms_.add(app);
         add_answer(app, answer_);
     }
 
@@ -64,6 +66,7 @@ class EtsCommand final : public Command {
         auto choice = no_heaps();
         choice.other_sections = true;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         if (!table_.empty()) {
             return rows(invocation, *dump);
         }
@@ -90,6 +93,7 @@ class EtsCommand final : public Command {
     std::string table_;
     query::EtsRowsOptions rows_;
     AnswerOptions answer_;
+    TermOptions terms_;
     std::string sort_;
     std::vector<std::string> filters_;
     query::EtsQuery query_;

@@ -3,6 +3,7 @@
 #include "cli/command_table.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "render/heap.h"
 
 #include <libdump/base/amount_text.h>
@@ -31,11 +32,13 @@ class HeapCommand final : public Command {
                      "Also list the heap's top-level terms in address order, dead ones marked");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the terms of a process that is flagged sensitive");
+        terms_.add(app);
         add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, heap_of(process_)));
+        RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         options_.limits = invocation.limits();
         ASSIGN_OR_RETURN(auto report, query::heap_report(*dump, dump_, process_, options_));
         (answer_.json ? render::heap_json : render::heap_text)(fitted(invocation.out(), answer_),
@@ -52,6 +55,7 @@ class HeapCommand final : public Command {
     std::string dump_;
     std::string process_;
     AnswerOptions answer_;
+    TermOptions terms_;
     query::HeapOptions options_;
 };
 

@@ -3,6 +3,7 @@
 #include "cli/command_table.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "render/messages.h"
 
 #include <libdump/base/return_if_error.h>
@@ -31,6 +32,7 @@ class MessagesCommand final : public Command {
             "Do not count all messages; read only those that are shown");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the messages of a process that is flagged sensitive");
+        terms_.add(app);
         add_answer(app, answer_);
     }
 
@@ -41,6 +43,7 @@ class MessagesCommand final : public Command {
 
     Result<Outcome> run(Invocation& invocation) override {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, lazy_heap_of(process_)));
+        RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         ASSIGN_OR_RETURN(auto listing,
                          query::MessageListing::open(*dump, dump_, process_, options_));
         const auto render = answer_.json ? render::messages_json : render::messages_text;
@@ -53,6 +56,7 @@ class MessagesCommand final : public Command {
     std::string process_;
     std::string by_ = "shape";
     AnswerOptions answer_;
+    TermOptions terms_;
     query::MessagesOptions options_;
 };
 

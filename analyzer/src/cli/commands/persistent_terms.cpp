@@ -3,6 +3,7 @@
 #include "cli/command_table.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "render/tables/persistent_terms.h"
 
 #include <libdump/base/return_if_error.h>
@@ -39,6 +40,7 @@ class PersistentTermsCommand final : public Command {
                   "Truncate each key and value to N bytes (0: never; default 200, of a KEY 0), and "
                   "do not cut lines to the width of the terminal")
             ->each([this](const std::string&) { answer_.wide = term_bytes_given_ = true; });
+        terms_.add(app);
         add_answer(app, answer_);
     }
 
@@ -58,6 +60,7 @@ class PersistentTermsCommand final : public Command {
         choice.literals = true;
         choice.other_sections = true;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         const auto facts = query::dump_facts(*dump, dump_);
         auto& out = fitted(invocation.out(), answer_);
         if (!key_.empty()) {
@@ -85,6 +88,7 @@ class PersistentTermsCommand final : public Command {
     std::size_t term_bytes_ = 0;
     bool term_bytes_given_ = false;
     AnswerOptions answer_;
+    TermOptions terms_;
     query::RowQuery query_;
 };
 

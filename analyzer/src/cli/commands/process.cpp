@@ -1,6 +1,7 @@
 #include "cli/command_table.h"
 #include "cli/remarks.h"
 #include "cli/shared_options.h"
+#include "cli/term_options.h"
 #include "query/process/process_details.h"
 #include "render/process_details.h"
 
@@ -24,11 +25,13 @@ class ProcessCommand final : public Command {
         add_term_bytes(app, options_.term_bytes, answer_, "term");
         app.add_flag("--sensitive", options_.sensitive,
                      "Show the terms of a process that is flagged sensitive");
+        terms_.add(app);
         add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, heap_of(process_)));
+        RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         ASSIGN_OR_RETURN(auto details, query::process_details(*dump, dump_, process_, options_));
         (answer_.json ? render::process_details_json : render::process_details_text)(
             fitted(invocation.out(), answer_), details);
@@ -42,6 +45,7 @@ class ProcessCommand final : public Command {
     std::string dump_;
     std::string process_;
     AnswerOptions answer_;
+    TermOptions terms_;
     query::DetailsOptions options_;
 };
 

@@ -22,16 +22,18 @@ class RefsCommand final : public Command {
         add_count(app, "--limit", question_.limit, "Show at most N places (0: all; default 20)");
         app.add_flag("--sensitive", question_.sensitive,
                      "Also search processes that are flagged sensitive");
+        terms_.add(app);
         add_answer(app, answer_);
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        return answer_holders(invocation, question_, answer_);
+        return answer_holders(invocation, question_, answer_, terms_);
     }
 
   private:
     HolderQuestion question_;
     AnswerOptions answer_;
+    TermOptions terms_;
 };
 
 }  // namespace

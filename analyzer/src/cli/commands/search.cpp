@@ -41,6 +41,7 @@ class SearchCommand final : public Command {
         add_term_bytes(app, options_.term_bytes, answer_, "term");
         app.add_flag("--sensitive", options_.sensitive,
                      "Also search processes that are flagged sensitive");
+        terms_.add(app);
         add_answer(app, answer_);
     }
 
@@ -56,6 +57,7 @@ class SearchCommand final : public Command {
 
     Result<Outcome> run(Invocation& invocation) override {
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, all_heaps()));
+        RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         render::Output& out = fitted(invocation.out(), answer_);
         const auto facts = query::dump_facts(*dump, dump_);
         std::optional<render::JsonWriter> json;
@@ -103,6 +105,7 @@ class SearchCommand final : public Command {
     std::string dump_;
     std::string pattern_;
     AnswerOptions answer_;
+    TermOptions terms_;
     query::SearchOptions options_;
 };
 

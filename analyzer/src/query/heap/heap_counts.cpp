@@ -83,10 +83,10 @@ std::string tag_text(Dump& dump, const HeapCensus::Tag& tag) {
     return text + (tag.second > kMaxPlaces ? fmt::format(",... {} elements}}", tag.second) : "}");
 }
 
-std::string keys_text(HeapReading& reading, const HeapCensus::KeySet& keys) {
+std::string keys_text(HeapReading& reading, TermPrinter& printer, const HeapCensus::KeySet& keys) {
     std::vector<std::string> texts;
     for (const std::uint64_t key : keys) {
-        texts.push_back(key == reading.process().scheme.non_value ? "_" : reading.text(key).text);
+        texts.push_back(key == reading.process().scheme.non_value ? "_" : term_text(printer, key, reading.options().term_bytes).text);
     }
     return fmt::format("#{{{}}}", fmt::join(texts, ","));
 }
@@ -96,6 +96,8 @@ std::string keys_text(HeapReading& reading, const HeapCensus::KeySet& keys) {
 void list_counts(HeapReading& reading, const HeapCensus& census, HeapReport& report) {
     constexpr std::size_t kAllKinds = 1000;
     const std::size_t limit = reading.most_lines();
+    // Patterns of terms, not terms: written as Erlang's in any syntax.
+    TermPrinter patterns(reading.process().context(), without_style(reading.process().scheme));
     if (census.cells().objects > 0) {
         report.kinds.push_back({"cell", census.cells().objects, census.cells().words});
     }
@@ -114,7 +116,7 @@ void list_counts(HeapReading& reading, const HeapCensus& census, HeapReport& rep
     add_rest(report.tags, census.other_tags());
     sort_by_words(report.tags, limit);
     for (const auto& [keys, count] : census.key_sets()) {
-        report.key_sets.push_back({keys_text(reading, keys), count.objects, count.words});
+        report.key_sets.push_back({keys_text(reading, patterns, keys), count.objects, count.words});
     }
     add_rest(report.key_sets, census.other_key_sets());
     sort_by_words(report.key_sets, limit);

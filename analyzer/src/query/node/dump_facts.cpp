@@ -32,6 +32,9 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
     facts.layout = layout_facts(dump);
     facts.word_bytes = node_word_bytes(dump);
     facts.memory_of_heaps = dump.capture().memory_of_heaps();
+    if (const auto& style = dump.term_style()) {
+        facts.term_syntax = style->syntax;
+    }
     return facts;
 }
 

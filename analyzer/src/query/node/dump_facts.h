@@ -26,6 +26,7 @@ struct DumpFacts {
     /// A process's memory is computed as stack, heap and old heap: a crash dump of a release before
     /// R16B01.
     bool memory_of_heaps = false;
+    std::optional<TermSyntax> term_syntax;  ///< of the texts of terms, if the answer has any
 };
 
 DumpFacts dump_facts(Dump& dump, const std::string& file);

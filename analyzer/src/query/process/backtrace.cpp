@@ -87,7 +87,7 @@ Result<std::unique_ptr<Backtrace>> Backtrace::open(Dump& dump, const std::string
 
 Result<void> Backtrace::show_as_the_vm() {
     ASSIGN_OR_RETURN(auto scheme, node_scheme(*dump_));
-    process_->scheme = scheme;
+    process_->scheme = without_style(scheme);
     return {};
 }
 

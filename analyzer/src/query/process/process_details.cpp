@@ -72,7 +72,7 @@ class Reading {
           options_(options),
           into_(into),
           texts_(texts),
-          printer_(texts.printer()) {}
+          identifiers_(process.context(), without_style(process.scheme)) {}
 
     Result<void> run_all() {
         into_.withheld = run_.process.sensitive() && !options_.sensitive;
@@ -80,12 +80,12 @@ class Reading {
         if (terms) {
             RETURN_IF_ERROR(dictionary());
         }
-        into_.groups = process_facts(dump_, run_, printer_, marks_);
+        into_.groups = process_facts(dump_, run_, identifiers_, marks_);
         into_.stacktrace = current_stacktrace(dump_, process_);
         if (terms) {
             RETURN_IF_ERROR(arguments());
         }
-        RETURN_IF_ERROR(read_relations(dump_, run_, printer_, options_.limit, into_));
+        RETURN_IF_ERROR(read_relations(dump_, run_, identifiers_, options_.limit, into_));
         regions();
         RETURN_IF_ERROR(binaries());
         RETURN_IF_ERROR(messages());
@@ -167,7 +167,7 @@ class Reading {
         if (name == "$initial_call") {
             marks_.initial_call = initial_call(value);
         } else if (name == "$process_label") {
-            marks_.label = term_text(printer_, value, kLongestLabel).text;
+            marks_.label = term_text(texts_.printer(), value, kLongestLabel).text;
         }
     }
 
@@ -230,7 +230,7 @@ class Reading {
     const DetailsOptions& options_;
     ProcessDetails& into_;
     DeferredTexts& texts_;
-    TermPrinter& printer_;
+    TermPrinter identifiers_;  ///< of what is no term of the process: Erlang's in any syntax
     DictionaryMarks marks_;
 };
 

@@ -149,7 +149,7 @@ Result<bool> EtsRowListing::matches(Reader& reader, Place place) {
     if (key >= words.size()) {
         return false;
     }
-    return term_text(reader.printer, words[key], options_.key->size() + 1).text == *options_.key;
+    return reads_as(reader.printer, scheme_, words[key], *options_.key);
 }
 
 /// `{Key,#Compressed<N bytes>,...}`: the last one's size is rounded up to words.
@@ -159,9 +159,10 @@ TermText EtsRowListing::compressed_text(Reader& reader, Place place) {
         return {"#Unreadable<row>", false};
     }
     std::string text = "{";
+    const bool elixir = scheme_.style.syntax == TermSyntax::kElixir;
     const auto is_compressed = [&](std::size_t index) { return ((*words)[index] & 3U) == 0; };
     for (std::size_t index = 1; index < words->size(); ++index) {
-        text += index == 1 ? "" : ",";
+        text += index == 1 ? "" : elixir ? ", " : ",";
         if (!is_compressed(index)) {
             text += term_text(reader.printer, (*words)[index], options_.term_bytes).text;
             continue;

@@ -174,7 +174,7 @@ Result<std::uint64_t> show_persistent_term(
         TermPrinter keys(found.context, scheme);
         auto own = term_text(keys, found.key, std::max(key.size() + 1, kMaxKeyBytes));
         nearest.add(own.text);
-        if (own.cut || own.text != key) {
+        if ((own.cut || own.text != key) && !reads_as(keys, scheme, found.key, key)) {
             return true;
         }
         ++shown;

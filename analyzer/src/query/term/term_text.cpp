@@ -19,6 +19,22 @@ TermText term_text(TermPrinter& printer, std::uint64_t word, std::size_t max_byt
     return drain_text(printer, max_bytes);
 }
 
+bool reads_as(TermPrinter& printer, const TagScheme& scheme, std::uint64_t word,
+              std::string_view text) {
+    const auto reads = [&](TermPrinter& with) {
+        const TermText own = term_text(with, word, text.size() + 1);
+        return !own.cut && own.text == text;
+    };
+    if (reads(printer)) {
+        return true;
+    }
+    if (scheme.style.syntax == TermSyntax::kErlang) {
+        return false;
+    }
+    TermPrinter erlang(printer.context(), without_style(scheme));
+    return reads(erlang);
+}
+
 std::uint64_t placeholders(const PrintStatistics& statistics) {
     return statistics.malformed + statistics.absent + statistics.partial_binaries;
 }

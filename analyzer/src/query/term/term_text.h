@@ -91,6 +91,11 @@ TermText drain_in_pieces(Printer& printer, std::size_t max_bytes) {
 /// The first `max_bytes` of a term's text (0: all of it).
 TermText term_text(TermPrinter& printer, std::uint64_t word, std::size_t max_bytes);
 
+/// Whether a term's text is `text`, in the scheme's syntax or in Erlang's: a key that a user names.
+/// `printer`: of the same context and scheme.
+bool reads_as(TermPrinter& printer, const TagScheme& scheme, std::uint64_t word,
+              std::string_view text);
+
 /// Placeholders of all kinds that a printer put into its texts.
 std::uint64_t placeholders(const PrintStatistics& statistics);
 

@@ -44,6 +44,10 @@ void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts&
     if (facts.memory_of_heaps) {
         json.member("process_memory", "stack, heap and old heap");
     }
+    if (facts.term_syntax) {
+        json.member("term_syntax",
+                    *facts.term_syntax == TermSyntax::kElixir ? "elixir" : "erlang");
+    }
     json.end_object();
     if (facts.layout) {
         write_layout(json, name == "dump" ? "layout" : fmt::format("{}_layout", name),

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <libdump/model/dump.h>
+#include <libdump/term/term_style.h>
+
+namespace beamdump::query {
+
+/// Elixir's where the node has Elixir's own module `elixir` loaded, as every node that runs an
+/// application in Elixir has; else Erlang's, also where the dump has no modules. A failure to
+/// read these goes to the dump's Faults.
+TermSyntax syntax_of_node(Dump& dump);
+
+}  // namespace beamdump::query
