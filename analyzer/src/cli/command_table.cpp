@@ -15,6 +15,7 @@ namespace beamdump::cli {
     COMMAND(backtrace)             \
     COMMAND(diff)                  \
     COMMAND(heap)                  \
+    COMMAND(term)                  \
     COMMAND(ports)                 \
     COMMAND(schedulers)            \
     COMMAND(timers)                \

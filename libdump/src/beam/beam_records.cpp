@@ -174,7 +174,8 @@ class Forms {
         return record;
     }
 
-    /// {record_field,Where,{atom,Where,Name}}, the same with a default, or {typed_record_field,F,T}.
+    /// {record_field,Where,{atom,Where,Name}}, the same with a default, or
+    /// {typed_record_field,F,T}.
     std::optional<std::string> field_at(std::uint64_t at) {
         auto field = item(at, ExternalKind::kTuple);
         auto inside = field ? field->next : at;

@@ -1,11 +1,10 @@
 #include "beam/unpack.h"
 
-#include <fmt/format.h>
-
 #include <boost/iostreams/device/array.hpp>
 #include <boost/iostreams/filter/gzip.hpp>
 #include <boost/iostreams/filter/zlib.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
+#include <fmt/format.h>
 
 #include <array>
 #include <exception>

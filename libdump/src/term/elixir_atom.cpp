@@ -27,10 +27,10 @@ constexpr std::string_view kElixir = "Elixir";
 
 // Code.Identifier.unary_op/1 and binary_op/1, without those of the other lists.
 constexpr std::array<std::string_view, 58> kOperators = {
-    "&",   "!",   "^",   "not", "+",   "-",   "@",   "<-",  "\\\\", "when", "|",  "=",
-    "||",  "|||", "or",  "&&",  "&&&", "and", "==",  "!=",  "=~",   "===",  "!==", "<",
-    "<=",  ">=",  ">",   "|>",  "<<<", ">>>", "<~",  "~>",  "<<~",  "~>>",  "<~>", "in",
-    "++",  "--",  "<>",  "+++", "---", "*",   "/",   "**"};
+    "&",   "!",   "^",   "not", "+",  "-",   "@",   "<-",  "\\\\", "when", "|",
+    "=",   "||",  "|||", "or",  "&&", "&&&", "and", "==",  "!=",   "=~",   "===",
+    "!==", "<",   "<=",  ">=",  ">",  "|>",  "<<<", ">>>", "<~",   "~>",   "<<~",
+    "~>>", "<~>", "in",  "++",  "--", "<>",  "+++", "---", "*",    "/",    "**"};
 constexpr std::array<std::string_view, 9> kSpecialForms = {"%",  "%{}", "{}",   "<<>>", "...",
                                                            "..", ".",   "..//", "->"};
 constexpr std::array<std::string_view, 4> kQuotedOperators = {"::", "^^^", "~~~", "<|>"};
@@ -154,8 +154,8 @@ std::string elixir_atom(std::string_view name) {
     }
     const AtomClass kind = classify(name);
     if (kind == AtomClass::kAlias) {
-        const bool whole = name == kElixir || name == "Elixir.Elixir" ||
-                           name.starts_with("Elixir.Elixir.");
+        const bool whole =
+            name == kElixir || name == "Elixir.Elixir" || name.starts_with("Elixir.Elixir.");
         return std::string(whole ? name : name.substr(kElixir.size() + 1));
     }
     return ":" + (needs_elixir_quotes(kind) ? elixir_quoted(name) : std::string(name));

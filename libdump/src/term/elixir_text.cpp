@@ -38,16 +38,16 @@ constexpr std::array<CharacterRange, 14> kConfusing = {{{0xA0, 0xA0},
                                                         {0xFFF9, 0xFFFC}}};
 
 constexpr std::array<std::pair<char, char>, 11> kEscapedCharacters = {{{'\a', 'a'},
-                                                                      {'\b', 'b'},
-                                                                      {127, 'd'},
-                                                                      {27, 'e'},
-                                                                      {'\f', 'f'},
-                                                                      {'\n', 'n'},
-                                                                      {'\r', 'r'},
-                                                                      {'\t', 't'},
-                                                                      {'\v', 'v'},
-                                                                      {'\\', '\\'},
-                                                                      {'"', '"'}}};
+                                                                       {'\b', 'b'},
+                                                                       {127, 'd'},
+                                                                       {27, 'e'},
+                                                                       {'\f', 'f'},
+                                                                       {'\n', 'n'},
+                                                                       {'\r', 'r'},
+                                                                       {'\t', 't'},
+                                                                       {'\v', 'v'},
+                                                                       {'\\', '\\'},
+                                                                       {'"', '"'}}};
 
 /// The letter behind the backslash; 0: none.
 char escape_of(char byte) {

@@ -247,8 +247,7 @@ void TermPrinter::print_tuple(std::uint64_t address, std::uint64_t header) {
 /// A tuple that is a record whose fields are known.
 bool TermPrinter::print_named_tuple(std::uint64_t address, std::uint64_t header) {
     std::uint64_t tag = 0;
-    if (header_arity(header) == 0 ||
-        reader_.read(address + kWordBytes, tag) != WordStatus::kHere ||
+    if (header_arity(header) == 0 || reader_.read(address + kWordBytes, tag) != WordStatus::kHere ||
         word_kind(scheme_, tag) != WordKind::kAtom) {
         return false;
     }

@@ -59,8 +59,7 @@ bool TermPrinter::prints_quoted() {
     ElixirPrintable printable;
     while (binary_.at < binary_.end) {
         const auto block = binary_block();
-        if (block.empty() ||
-            !(dialect_->elixir ? printable.add(block) : is_printable(block))) {
+        if (block.empty() || !(dialect_->elixir ? printable.add(block) : is_printable(block))) {
             return false;
         }
         if (block.size() == binary_.end) {

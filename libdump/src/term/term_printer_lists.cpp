@@ -45,8 +45,7 @@ bool TermPrinter::is_keyword(std::uint64_t word, std::uint64_t& value) {
     std::uint64_t key = 0;
     if (word_kind(scheme_, word) != WordKind::kBoxed ||
         reader_.read(address, header) != WordStatus::kHere ||
-        boxed_kind(scheme_, header) != BoxedKind::kTuple ||
-        header_arity(header) != kPairElements ||
+        boxed_kind(scheme_, header) != BoxedKind::kTuple || header_arity(header) != kPairElements ||
         reader_.read(address + kWordBytes, key) != WordStatus::kHere ||
         word_kind(scheme_, key) != WordKind::kAtom) {
         return false;

@@ -170,8 +170,7 @@ void TermPrinter::print_hash_map(std::uint64_t address, std::uint64_t header, bo
                     .whole = head};
         std::string opening;
         if (head) {
-            const MapShape shape =
-                dialect_->elixir ? hash_map_shape(address, header) : MapShape();
+            const MapShape shape = dialect_->elixir ? hash_map_shape(address, header) : MapShape();
             opening = map_opening(shape);
             frame.keyword = shape.keyword;
             frame.structure = shape.structure.has_value();

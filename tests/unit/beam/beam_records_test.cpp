@@ -1,5 +1,5 @@
-// Record definitions in .beam files: those of the fuzz target's corpus, which erlc of OTP 25.2.3 made
-// of one module with and without +debug_info and +compressed, and broken ones.
+// Record definitions in .beam files: those of the fuzz target's corpus, which erlc of OTP 25.2.3
+// made of one module with and without +debug_info and +compressed, and broken ones.
 
 #include <libdump/beam/beam_records.h>
 
@@ -74,8 +74,8 @@ TEST(BeamRecords, AreReadFromTheOlderChunk) {
     const auto tuple = [](char arity) { return std::string("h") + arity; };
     const std::string one("\x61\x01");
     const std::string list("l\0\0\0\1", 5);
-    const std::string field = tuple(3) + atom("record_field") + one + tuple(3) + atom("atom") + one +
-                              atom("a");
+    const std::string field =
+        tuple(3) + atom("record_field") + one + tuple(3) + atom("atom") + one + atom("a");
     const std::string term = "\x83" + tuple(2) + atom("raw_abstract_v1") + list + tuple(4) +
                              atom("attribute") + one + atom("record") + tuple(2) + atom("r") +
                              list + field + "jj";
@@ -84,7 +84,8 @@ TEST(BeamRecords, AreReadFromTheOlderChunk) {
     ASSERT_EQ(read->records.size(), 1U);
     EXPECT_EQ(read->records[0].fields, std::vector<std::string>{"a"});
     // The same under a name that means another format.
-    EXPECT_FALSE(beam_records(made_file("Dbgi", "\x83" + atom("raw_abstract_v1")))->has_information);
+    EXPECT_FALSE(
+        beam_records(made_file("Dbgi", "\x83" + atom("raw_abstract_v1")))->has_information);
     EXPECT_FALSE(beam_records(made_file("Dbgi", ""))->has_information);
 }
 

@@ -106,8 +106,8 @@ TEST(ElixirTerms, LargeMapsAreKeywordMapsAndStructsToo) {
     const auto one = TermBuilder::small(1);
     const auto inner = builder.hash_node(
         0x3, {cell("__struct__", builder.atom("Elixir.Shop.Cart")), cell("id", one)});
-    EXPECT_EQ(elixir(context, builder.hash_head(0x7, 4, {inner, cell("__exception__", one),
-                                                         cell("a b", one)})),
+    EXPECT_EQ(elixir(context, builder.hash_head(
+                                  0x7, 4, {inner, cell("__exception__", one), cell("a b", one)})),
               "%Shop.Cart{id: 1, \"a b\": 1}");
     const auto plain = builder.hash_node(0x3, {cell("x", one), cell("id", one)});
     EXPECT_EQ(elixir(context, builder.hash_head(0x3, 3, {plain, cell("y", one)})),

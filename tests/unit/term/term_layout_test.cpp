@@ -51,16 +51,17 @@ TEST(TermLayout, KeepsOnALineWhatFits) {
     EXPECT_EQ(laid_out(context, word, 80), "{abcd,[abcd,abcd],abcd}");
     EXPECT_EQ(laid_out(context, word, 23), "{abcd,[abcd,abcd],abcd}");
     EXPECT_EQ(laid_out(context, word, 22), "{\n  abcd,\n  [abcd,abcd],\n  abcd\n}");
-    EXPECT_EQ(laid_out(context, word, 13),
-              "{\n  abcd,\n  [\n    abcd,\n    abcd\n  ],\n  abcd\n}");
+    EXPECT_EQ(laid_out(context, word, 13), "{\n  abcd,\n  [\n    abcd,\n    abcd\n  ],\n  abcd\n}");
 }
 
 TEST(TermLayout, ReplacesSpacesByLineEnds) {
     FakeTermContext context;
     TermBuilder builder(context);
     const auto key = builder.atom("key");
-    const auto map = builder.flat_map({{key, builder.list({key, key}, key)}, {builder.atom("b"), key}});
-    EXPECT_EQ(laid_out(context, map, 80, TermSyntax::kElixir), "%{key: [:key, :key | :key], b: :key}");
+    const auto map =
+        builder.flat_map({{key, builder.list({key, key}, key)}, {builder.atom("b"), key}});
+    EXPECT_EQ(laid_out(context, map, 80, TermSyntax::kElixir),
+              "%{key: [:key, :key | :key], b: :key}");
     EXPECT_EQ(laid_out(context, map, 20, TermSyntax::kElixir),
               "%{\n  key: [\n    :key,\n    :key\n    | :key\n  ],\n  b: :key\n}");
     EXPECT_EQ(laid_out(context, map, 20),
@@ -73,8 +74,9 @@ TEST(TermLayout, PutsAsManyNumbersIntoALineAsFit) {
     std::vector<TermBuilder::Word> numbers(8, TermBuilder::small(1000));
     EXPECT_EQ(laid_out(context, builder.list(numbers), 20),
               "[\n  1000,1000,1000,\n  1000,1000,1000,\n  1000,1000\n]");
-    EXPECT_EQ(laid_out(context, builder.heap_binary(std::string(10, '\1')), 14, TermSyntax::kElixir),
-              "<<\n  1, 1, 1, 1,\n  1, 1, 1, 1,\n  1, 1\n>>");
+    EXPECT_EQ(
+        laid_out(context, builder.heap_binary(std::string(10, '\1')), 14, TermSyntax::kElixir),
+        "<<\n  1, 1, 1, 1,\n  1, 1, 1, 1,\n  1, 1\n>>");
 }
 
 TEST(TermLayout, LeavesEmptyBracketsAndLongStringsAlone) {

@@ -86,7 +86,9 @@ std::string tag_text(Dump& dump, const HeapCensus::Tag& tag) {
 std::string keys_text(HeapReading& reading, TermPrinter& printer, const HeapCensus::KeySet& keys) {
     std::vector<std::string> texts;
     for (const std::uint64_t key : keys) {
-        texts.push_back(key == reading.process().scheme.non_value ? "_" : term_text(printer, key, reading.options().term_bytes).text);
+        texts.push_back(key == reading.process().scheme.non_value
+                            ? "_"
+                            : term_text(printer, key, reading.options().term_bytes).text);
     }
     return fmt::format("#{{{}}}", fmt::join(texts, ","));
 }

@@ -156,13 +156,15 @@ std::string_view root_kind_text(RootKind kind) {
 }
 
 Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process, const VisitRoot& visit,
-                               RootWords which) {
+                               RootWords which, RootMessages messages) {
     RootVisits visits;
     RETURN_IF_ERROR(visit_stack(dump, process, visit, which, visits));
     RETURN_IF_ERROR(visit_arguments(process, visit, which));
     RETURN_IF_ERROR(visit_entries(process, visit, visits));
     RETURN_IF_ERROR(visit_fields(process, visit, which));
-    RETURN_IF_ERROR(visit_messages(dump, process, visit, visits));
+    if (messages == RootMessages::kTold) {
+        RETURN_IF_ERROR(visit_messages(dump, process, visit, visits));
+    }
     return visits;
 }
 

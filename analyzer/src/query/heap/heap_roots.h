@@ -34,6 +34,8 @@ struct RootVisits {
 
 /// Which words are told: those that lead to objects, or the others too (but catches).
 enum class RootWords : bool { kObjects, kAll };
+/// Whether the messages are told, whose records must all be read for it.
+enum class RootMessages : bool { kTold, kLeftOut };
 
 /// Calls `visit` with every root of a process, those of the runtime's collector (erl_gc.c,
 /// setup_rootset, OTP 25.2.3): y registers by frame, argument registers, dictionary, the fields
@@ -41,6 +43,7 @@ enum class RootWords : bool { kObjects, kAll };
 /// read before are invalid then. An error of `visit` ends the visit.
 Result<RootVisits> visit_roots(Dump& dump, OpenedProcess& process,
                                const std::function<Result<void>(const HeapRoot&)>& visit,
-                               RootWords which = RootWords::kObjects);
+                               RootWords which = RootWords::kObjects,
+                               RootMessages messages = RootMessages::kTold);
 
 }  // namespace beamdump::query

@@ -10,8 +10,6 @@ namespace beamdump::query {
 
 namespace {
 
-constexpr std::size_t kKeyBytes = 60;
-
 using Kind = WalkLevel::Kind;
 
 class Steps {
@@ -28,15 +26,15 @@ class Steps {
                 return step.index == WalkLevel::kTail ? "tail"
                                                       : fmt::format("item {}", step.index + 1);
             case Kind::kFlatMap:
-                return step.index == 0 ? "keys" : flat_map_key(step);
+                return step.index == 0 ? "keys" : key_text("key", step);
             case Kind::kHashMap:
                 return std::nullopt;
             case Kind::kPair:
-                return step.index == 0 ? "key" : key_text("key", step.address);
+                return key_text(step.index == 0 ? "as key" : "key", step);
             case Kind::kFun:
                 return environment(step.index);
             case Kind::kRecord:
-                return step.index == 0 ? "definition" : record_field(step);
+                return step.index == 0 ? "definition" : key_text("field", step);
             case Kind::kKept:
                 return "part of";
         }
@@ -44,25 +42,6 @@ class Steps {
     }
 
   private:
-    std::string flat_map_key(const PathStep& step) {
-        std::uint64_t keys = 0;
-        if (reader_.read(step.address + otp25::kFlatMapKeys * kWordBytes, keys) !=
-            WordStatus::kHere) {
-            return fmt::format("value {}", step.index);
-        }
-        return key_text("key", pointer_of(keys) + step.index * kWordBytes);
-    }
-
-    std::string record_field(const PathStep& step) {
-        std::uint64_t definition = 0;
-        if (reader_.read(step.address + otp29::kRecordDefinition * kWordBytes, definition) !=
-            WordStatus::kHere) {
-            return fmt::format("field {}", step.index);
-        }
-        const std::uint64_t key = otp29::kDefinitionKeys + step.index - 1;
-        return key_text("field", pointer_of(definition) + key * kWordBytes);
-    }
-
     [[nodiscard]] std::string environment(std::uint64_t index) const {
         // The creator is a term like those of the environment, and is before it.
         const bool creator = !scheme_.fun_in_header;
@@ -70,12 +49,15 @@ class Steps {
                                      : fmt::format("environment {}", index + (creator ? 0 : 1));
     }
 
-    std::string key_text(std::string_view what, std::uint64_t address) {
-        std::uint64_t key = 0;
-        if (reader_.read(address, key) != WordStatus::kHere) {
+    std::string key_text(std::string_view what, const PathStep& step) {
+        const auto key = key_of(step, reader_);
+        if (!key && step.kind != Kind::kPair) {
+            return fmt::format("{} {}", step.kind == Kind::kRecord ? "field" : "value", step.index);
+        }
+        if (!key) {
             return fmt::format("{} ?", what);
         }
-        const TermText text = term_text(printer_, key, kKeyBytes);
+        const TermText text = term_text(printer_, *key, kStepKeyBytes);
         return fmt::format("{} {}{}", what, text.text, text.cut ? "..." : "");
     }
 
@@ -85,6 +67,27 @@ class Steps {
 };
 
 }  // namespace
+
+std::optional<std::uint64_t> key_of(const PathStep& step, WordReader& reader) {
+    std::uint64_t word = 0;
+    std::uint64_t at = step.address;
+    if (step.kind == Kind::kFlatMap && step.index != 0) {
+        if (reader.read(step.address + otp25::kFlatMapKeys * kWordBytes, word) !=
+            WordStatus::kHere) {
+            return std::nullopt;
+        }
+        at = pointer_of(word) + step.index * kWordBytes;
+    } else if (step.kind == Kind::kRecord && step.index != 0) {
+        if (reader.read(step.address + otp29::kRecordDefinition * kWordBytes, word) !=
+            WordStatus::kHere) {
+            return std::nullopt;
+        }
+        at = pointer_of(word) + (otp29::kDefinitionKeys + step.index - 1) * kWordBytes;
+    } else if (step.kind != Kind::kPair) {
+        return std::nullopt;
+    }
+    return reader.read(at, word) == WordStatus::kHere ? std::optional(word) : std::nullopt;
+}
 
 std::vector<std::string> path_texts(const std::vector<PathStep>& path, const TagScheme& scheme,
                                     WordReader& reader, TermPrinter& printer) {

@@ -45,8 +45,7 @@ void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts&
         json.member("process_memory", "stack, heap and old heap");
     }
     if (facts.term_syntax) {
-        json.member("term_syntax",
-                    *facts.term_syntax == TermSyntax::kElixir ? "elixir" : "erlang");
+        json.member("term_syntax", *facts.term_syntax == TermSyntax::kElixir ? "elixir" : "erlang");
     }
     json.end_object();
     if (facts.layout) {

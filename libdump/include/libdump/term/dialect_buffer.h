@@ -23,8 +23,8 @@ class DialectBuffer : public TextBuffer {
 
     /// Drops what is held and begins a term.
     void restart();
-    /// Between two parts. `fill`: short ones, many of which go into a line. `spaced`: with a space in
-    /// any syntax.
+    /// Between two parts. `fill`: short ones, many of which go into a line. `spaced`: with a space
+    /// in any syntax.
     void separate(bool fill = false, bool spaced = false);
     /// An opening bracket, before parts.
     void open(std::string_view opening);

@@ -9,8 +9,8 @@
 
 namespace beamdump {
 
-/// The pairs of a large map, in the order of its nodes: cells of a key and its value (erl_map.h, OTP
-/// 25.2.3 to 29.1.1). Non-owning. Memory: one level for each of the map's.
+/// The pairs of a large map, in the order of its nodes: cells of a key and its value (erl_map.h,
+/// OTP 25.2.3 to 29.1.1). Non-owning. Memory: one level for each of the map's.
 class MapCells {
   public:
     /// `address`: of the map's head, whose header is `header`.

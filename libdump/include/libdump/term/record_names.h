@@ -18,7 +18,8 @@ class RecordNames {
     /// Adds a definition that `module` has.
     void add(std::string_view module, std::string tag, std::vector<std::string> fields);
 
-    /// The fields, as Erlang prints them, of a tuple of `arity` elements, its tag included; null where none is known.
+    /// The fields, as Erlang prints them, of a tuple of `arity` elements, its tag included; null
+    /// where none is known.
     [[nodiscard]] const std::vector<std::string>* find(std::string_view tag,
                                                        std::uint64_t arity) const;
 

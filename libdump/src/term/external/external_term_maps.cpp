@@ -22,7 +22,8 @@ constexpr std::uint64_t kNoPlace = std::numeric_limits<std::uint64_t>::max();
 
 void ExternalTermPrinter::print_map(const ExternalItem& item) {
     const MapShape shape = dialect_->elixir ? map_shape(item) : MapShape();
-    buffer_.open(shape.structure.empty() ? std::string(dialect_->map) : "%" + shape.structure + "{");
+    buffer_.open(shape.structure.empty() ? std::string(dialect_->map)
+                                         : "%" + shape.structure + "{");
     const Frame frame{.left = 2 * item.count,
                       .kind = FrameKind::kMap,
                       .keyword = shape.keyword,

@@ -121,8 +121,7 @@ void ExternalTermPrinter::print_key(const Frame& frame) {
 /// A tuple that is a record whose fields are known.
 bool ExternalTermPrinter::print_named_tuple(const ExternalItem& item) {
     const auto tag = read_external_item(reader_, item.next);
-    if (item.count == 0 || tag.status != ExternalStatus::kHere ||
-        tag.kind != ExternalKind::kAtom) {
+    if (item.count == 0 || tag.status != ExternalStatus::kHere || tag.kind != ExternalKind::kAtom) {
         return false;
     }
     const auto name = atoms_.name(tag.atom);

@@ -14,7 +14,8 @@
 
 namespace beamdump::cli {
 
-/// How a command prints terms: --syntax and --beam. Lives as long as the dump that it is applied to.
+/// How a command prints terms: --syntax and --beam. Lives as long as the dump that it is applied
+/// to.
 class TermOptions {
   public:
     void add(CLI::App& app);
