@@ -30,22 +30,26 @@ Result<std::shared_ptr<const records::Atoms>> AtomTable::load(const Page& page) 
     return cache_.insert(page.offset, std::move(*atoms));
 }
 
-std::optional<std::string> AtomTable::text(std::uint32_t index) {
+Result<std::optional<std::string>> AtomTable::find(std::uint32_t index) {
     auto after = std::ranges::upper_bound(pages_, index, {}, &Page::first);
     if (after == pages_.begin()) {
         return std::nullopt;
     }
-    auto atoms = load(*std::prev(after));
-    if (!atoms) {
-        faults_.note(atoms.error());
+    ASSIGN_OR_RETURN(auto atoms, load(*std::prev(after)));
+    const std::uint32_t place = index - atoms->first_index();
+    if (index < atoms->first_index() || place >= static_cast<std::uint32_t>(atoms->text_size())) {
         return std::nullopt;
     }
-    const std::uint32_t place = index - (*atoms)->first_index();
-    if (index < (*atoms)->first_index() ||
-        place >= static_cast<std::uint32_t>((*atoms)->text_size())) {
+    return atoms->text(static_cast<int>(place));
+}
+
+std::optional<std::string> AtomTable::text(std::uint32_t index) {
+    auto found = find(index);
+    if (!found) {
+        faults_.note(found.error());
         return std::nullopt;
     }
-    return (*atoms)->text(static_cast<int>(place));
+    return std::move(*found);
 }
 
 Result<std::optional<std::uint32_t>> AtomTable::index_of(std::string_view name) {

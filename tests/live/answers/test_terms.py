@@ -2,6 +2,7 @@
 kind of term; the state of a GenServer is what :sys.get_state/1 returns; records show their fields."""
 
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -21,10 +22,16 @@ f() -> #keeper{name = <<"Ann">>}.
 """
 
 
+FIELD = r'(?:age: \d+|name: "\w*"|tags: \[[^\]]*\])'
+FIELDS = re.compile(f"(?<=%Zoo.Keeper{{){FIELD}(?:, {FIELD})*(?=}})")
+
+
 def unordered(text):
-    """A large map's pairs stand in another order in the node's list of them: any order will do."""
+    """With any order of what a dump has in another: a large map's pairs, a struct's fields."""
     pairs = text[2:-1].split(", ") if text and text.startswith("%{") else []
-    return sorted(pairs) if len(pairs) > 32 else text
+    if len(pairs) > 32:
+        return sorted(pairs)
+    return text and FIELDS.sub(lambda fields: ", ".join(sorted(re.findall(FIELD, fields[0]))), text)
 
 
 class Terms(unittest.TestCase):
@@ -73,7 +80,7 @@ class Terms(unittest.TestCase):
             answer = tools.analyze_json("term", dump, "zoo_server", path, "--term-bytes", "0",
                                         "--limit", "0")
             return answer["term"]["text"], answer
-        self.assertEqual(shown("state.keepers[2]")[0], KEEPER)
+        self.assertEqual(unordered(shown("state.keepers[2]")[0]), KEEPER)
         self.assertEqual(shown("state.keepers[2].name")[0], '"Bo"')
         self.assertEqual(shown('state.limits["limit 42"]')[0], "{42, :days}")
         limits, answer = shown("state/key :limits")
@@ -81,15 +88,18 @@ class Terms(unittest.TestCase):
         self.assertEqual(len(answer["parts"]), 100)
         for part in answer["parts"]:
             self.assertIn(part["part"].removeprefix("key "), limits)
-        # Each path that heap prints leads to the same term.
-        heap = tools.analyze_json("heap", dump, "zoo_server", "--limit", "50",
+        # Each path that heap prints leads to the same term. What is below a large map's own words
+        # has the path of the map, which is larger and comes first.
+        heap = tools.analyze_json("heap", dump, "zoo_server", "--limit", "150",
                                   "--term-bytes", "0")
-        compared = 0
+        wholes = set()
         for term in heap["largest_terms"]:
-            text, _ = shown(" -> ".join([term["root"], *term["path"]]))
-            self.assertEqual(text, term["term"]["text"])
-            compared += 1
-        self.assertGreater(compared, 1)
+            path = " -> ".join([term["root"], *term["path"]])
+            if path in wholes:
+                continue
+            wholes.add(path)
+            self.assertEqual(shown(path)[0], term["term"]["text"])
+        self.assertGreater(len(wholes), 1)
 
 
 if __name__ == "__main__":

@@ -46,12 +46,27 @@ Result<void> TermOptions::read_records(Invocation& invocation) {
     return {};
 }
 
+/// The one asked for, else that of the node. Where the dump's damage hides it, the answer is
+/// incomplete: it may be in another syntax than that of the undamaged dump.
+TermSyntax TermOptions::syntax(Dump& dump) const {
+    if (!syntax_.empty()) {
+        return syntax_ == "elixir" ? TermSyntax::kElixir : TermSyntax::kErlang;
+    }
+    auto guessed = query::syntax_of_node(dump);
+    if (!guessed) {
+        Error& error = guessed.error();
+        error.message = fmt::format(
+            "terms are in Erlang's syntax, as it cannot be read whether the node runs Elixir "
+            "(--syntax erlang or elixir needs no such look): {}",
+            error.message);
+        dump.faults().note(error);
+    }
+    return guessed.value_or(TermSyntax::kErlang);
+}
+
 Result<void> TermOptions::apply(Invocation& invocation, Dump& dump) {
     RETURN_IF_ERROR(read_records(invocation));
-    const TermSyntax syntax = syntax_ == "elixir"   ? TermSyntax::kElixir
-                              : syntax_ == "erlang" ? TermSyntax::kErlang
-                                                    : query::syntax_of_node(dump);
-    dump.set_term_style({syntax, records_.size() == 0 ? nullptr : &records_});
+    dump.set_term_style({syntax(dump), records_.size() == 0 ? nullptr : &records_});
     return {};
 }
 

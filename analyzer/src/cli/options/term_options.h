@@ -26,6 +26,7 @@ class TermOptions {
     Result<void> apply_erlang(Dump& dump, std::string_view why) const;
 
   private:
+    [[nodiscard]] TermSyntax syntax(Dump& dump) const;
     Result<void> read_records(Invocation& invocation);
 
     std::string syntax_;

@@ -14,10 +14,10 @@ using ::testing::Not;
 
 /// `alpha` with a map #{alpha => [{loop,1},<<"text">>], 2 => true} in y(0), a list in the
 /// dictionary (key alpha) and a message [1|2].
-std::vector<std::byte> term_dump() {
+std::vector<std::byte> term_dump(const SampleLayout& layout = {}, bool broken_index = false) {
     const std::uint64_t heap = heap_of(1);
     const auto at = [heap](std::uint64_t index) { return heap + index * 8; };
-    SampleDump dump;
+    SampleDump dump(1'700'000'100'000'000, layout);
     SampleProcess process;
     process.name = kAlphaAtom;
     process.heap = {1U << 8U | 0x3C,    2,  // 0: the map
@@ -39,6 +39,10 @@ std::vector<std::byte> term_dump() {
     process.dictionary = {boxed_word(at(18))};
     process.messages = {list_word(at(21))};
     dump.add(process);
+    if (broken_index) {  // another record where a page of the index of modules should be
+        records::Trailer& trailer = dump.builder().trailer();
+        trailer.add_module_index_offset(trailer.capture_offset());
+    }
     return dump.finish();
 }
 
@@ -159,7 +163,7 @@ TEST_F(Term, InElixirsSyntax) {
 
 TEST_F(Term, NamesTheFieldsOfRecords) {
     // {loop,1} as -record(loop, {n}): made here, as erlc would.
-    const std::string term = std::string("\x83h\2w\x0Fraw_abstract_v1l\0\0\0\1", 25) +
+    const std::string form = std::string("\x83h\2w\x0Fraw_abstract_v1l\0\0\0\1", 25) +
                              "h\4w\x09"
                              "attribute"
                              "a\1w\x06record"
@@ -171,8 +175,8 @@ TEST_F(Term, NamesTheFieldsOfRecords) {
                              "atom"
                              "a\1w\1njj";
     std::string file =
-        std::string("FOR1\0\0\0\0BEAMAbst\0\0\0", 19) + static_cast<char>(term.size()) + term;
-    file.append((4 - term.size() % 4) % 4, '\0');
+        std::string("FOR1\0\0\0\0BEAMAbst\0\0\0", 19) + static_cast<char>(form.size()) + form;
+    file.append((4 - form.size() % 4) % 4, '\0');
     const auto bytes = std::as_bytes(std::span(file));
     program.put("shop.beam", {bytes.begin(), bytes.end()});
     const std::string beam = program.path("shop.beam");
@@ -182,6 +186,28 @@ TEST_F(Term, NamesTheFieldsOfRecords) {
     EXPECT_THAT(term({"y(0).alpha[1]", "--beam", beam}).out, HasSubstr("element 2 (n)"));
     EXPECT_THAT(term({"y(0)", "--beam", "no_such"}).err,
                 HasSubstr("there is no directory or .beam file no_such"));
+}
+
+TEST_F(Term, InTheSyntaxOfItsNode) {
+    SampleLayout layout;
+    layout.module_name = "elixir";
+    program.put("term.beamdump", term_dump(layout));
+    EXPECT_EQ(text("y(0).alpha"), "[{:loop, 1}, \"text\"]\n");
+    EXPECT_EQ(term({"y(0).alpha", "--term-bytes", "0", "--syntax", "erlang"}).out,
+              "[{loop,1},<<\"text\">>]\n");
+}
+
+TEST_F(Term, IsInErlangsSyntaxWithAMessageWhereTheNodesIsUnreadable) {
+    SampleLayout layout;
+    layout.module_name = "elixir";
+    program.put("term.beamdump", term_dump(layout, true));
+    const Ran guessed = term({"message 0", "--term-bytes", "0"});
+    EXPECT_EQ(guessed.status, 3);
+    EXPECT_EQ(guessed.out, "[1|2]\n");
+    EXPECT_THAT(guessed.err, HasSubstr("--syntax erlang or elixir needs no such look"));
+    const Ran chosen = term({"message 0", "--term-bytes", "0", "--syntax", "elixir"});
+    EXPECT_EQ(chosen.status, 0) << chosen.err;
+    EXPECT_EQ(chosen.out, "[1 | 2]\n");
 }
 
 }  // namespace
