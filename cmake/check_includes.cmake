@@ -46,6 +46,8 @@ foreach(half include/libdump src)
         libdump/term/ libdump/model/)
   check(libdump/${half}/crash/open   "libdump/" libdump/base/ libdump/term/ libdump/model/
         libdump/crash/import/ libdump/crash/open/)
+  check(libdump/${half}/crash/cache  "libdump/" libdump/base/ libdump/format/ libdump/read/
+        libdump/model/ libdump/crash/text/ libdump/crash/import/ libdump/crash/cache/)
   check(libdump/${half}/crash/export "libdump/" libdump/base/ libdump/format/ libdump/read/
         libdump/term/ libdump/heap/ libdump/model/ libdump/crash/export/)
 endforeach()
@@ -71,6 +73,7 @@ check(libdump/src/crash/import/heap    "crash/" crash/text/ crash/import/words/ 
 check(libdump/src/crash/import/records "crash/" crash/text/ crash/import/words/ crash/import/heap/
       crash/import/records/)
 check(libdump/src/crash/open            "${folders}" crash/open/)
+check(libdump/src/crash/cache           "${folders}" crash/cache/)
 check(libdump/src/crash/export          "${folders}" crash/export/)
 check(libdump/src/crash/export/terms    "crash/" crash/export/terms/)
 check(libdump/src/crash/export/sections "crash/" crash/export/terms/ crash/export/sections/)

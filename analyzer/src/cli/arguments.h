@@ -25,6 +25,7 @@ struct Request {
     std::unique_ptr<Command> command;
     bool stats = false;
     bool pager = true;
+    bool cache = true;  ///< of facts of crash dumps
     Colors colors = Colors::kAuto;
     InputLimits limits;
 };

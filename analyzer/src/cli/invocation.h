@@ -21,6 +21,8 @@ class Invocation {
     /// Memory limits for dumps opened later.
     void set_limits(const InputLimits& limits) { limits_ = limits; }
     [[nodiscard]] const InputLimits& limits() const { return limits_; }
+    /// Where facts of crash dumps opened later are kept; nowhere by default.
+    void set_cache(crash::CacheChoice cache) { cache_ = std::move(cache); }
 
     [[nodiscard]] render::Output& out() { return out_; }
     [[nodiscard]] render::Output& err() { return err_; }
@@ -36,6 +38,7 @@ class Invocation {
     render::Output& out_;
     render::Output& err_;
     InputLimits limits_;
+    crash::CacheChoice cache_;
     std::deque<input::OpenedDump> opened_;
 };
 

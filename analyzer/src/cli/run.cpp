@@ -4,6 +4,7 @@
 #include "cli/invocation.h"
 
 #include <libdump/base/amount_text.h>
+#include <libdump/base/decimal.h>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,7 @@ void report_stats(render::Output& err, const input::OpenedDump& opened) {
     if (const auto text = opened.text_stats()) {
         err.print("stats: crash_dump_bytes_read={} crash_dump_bytes={}\n", text->bytes_read,
                   text->bytes);
+        err.print("stats: crash_dump_cache={}\n", render::one_line(text->kept));
     }
 }
 
@@ -72,6 +74,19 @@ std::vector<std::string> unread(const input::OpenedDump& opened, const std::stri
     return sentences;
 }
 
+/// BEAMDUMP_CACHE: `off`, or the bytes of the smallest crash dump whose facts are kept.
+crash::CacheChoice cache_of_user() {
+    const char* value = std::getenv("BEAMDUMP_CACHE");
+    const std::string_view set = value == nullptr ? "" : value;
+    crash::CacheChoice cache;
+    if (set == "off") {
+        return cache;
+    }
+    cache.directory = crash::user_cache_directory();
+    cache.least_bytes = decimal_number(set).value_or(crash::CacheChoice::kDefaultLeast);
+    return cache;
+}
+
 /// See https://no-color.org; an option is stronger than the environment.
 bool wants_colors(Colors colors, const render::Output& out) {
     const auto variable = [](const char* name) {
@@ -92,6 +107,9 @@ Ended run_request(const Request& request, Invocation& invocation) {
         out.show_colors();
     }
     invocation.set_limits(request.limits);
+    if (request.cache) {
+        invocation.set_cache(cache_of_user());
+    }
     auto outcome = request.command->run(invocation);
     out.flush();
     if (const auto& error = out.error()) {

@@ -1,7 +1,6 @@
 #include "input/opened_dump.h"
 
 #include <libdump/base/return_if_error.h>
-#include <libdump/base/temporary_file.h>
 #include <libdump/crash/open/lazy_process_context.h>
 
 #include <fmt/format.h>
@@ -51,22 +50,25 @@ std::vector<std::string> OpenedDump::missing() const {
         all.push_back(dump_->capture().cut_off());
     }
     auto counts = dump_->text_damage().counts();
-    if (lazy_terms_) {
-        counts.add(lazy_terms_->met());
+    if (const auto& terms = text_.outcome.lazy_terms) {
+        counts.add(terms->met());
     }
     std::ranges::move(counts.sentences(), std::back_inserter(all));
     return all;
 }
 
 std::optional<OpenedDump::TextStats> OpenedDump::text_stats() const {
-    return text_ ? std::optional(TextStats{text_->text().bytes_read(), text_->text().size()})
-                 : std::nullopt;
+    if (!text_.text) {
+        return std::nullopt;
+    }
+    const auto& text = text_.text->text();
+    return TextStats{text.bytes_read(), text.size(), text_.kept};
 }
 
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                              const crash::CrashDump::Progress& progress,
                              const crash::CrashDump::HeaderSeen& header_seen,
-                             const InputLimits& limits) {
+                             const InputLimits& limits, const crash::CacheChoice& cache) {
     OpenedDump opened;
     opened.path_ = path;
     if (!is_crash_dump(path)) {
@@ -74,17 +76,14 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
         opened.dump_ = std::move(dump);
         return opened;
     }
-    ASSIGN_OR_RETURN(auto text, crash::CrashDump::open(path, progress, header_seen, limits));
-    ASSIGN_OR_RETURN(auto file, open_temporary_file());
-    opened.text_ = std::make_unique<crash::CrashDump>(std::move(text));
-    ASSIGN_OR_RETURN(auto outcome, crash::convert(*opened.text_,
-                                                  budgeted_sink(descriptor_sink(file.get()),
-                                                                opened.text_->budget()),
-                                                  choice, progress));
+    ASSIGN_OR_RETURN(auto text,
+                     crash::open_text(path, choice, cache, progress, header_seen, limits));
+    // Open from here on under another descriptor.
+    const auto file = std::move(text.dump);
+    opened.text_ = std::move(text);
     ASSIGN_OR_RETURN(auto dump, Dump::open(fmt::format("/proc/self/fd/{}", file.get())));
     opened.dump_ = std::move(dump);
-    opened.lazy_terms_ = std::move(outcome.lazy_terms);
-    crash::supply_lazily(*opened.dump_, opened.lazy_terms_.get());
+    crash::supply_lazily(*opened.dump_, opened.text_.outcome.lazy_terms.get());
     return opened;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <libdump/crash/import/convert.h>
+#include <libdump/crash/cache/open_text.h>
 #include <libdump/model/dump.h>
 
 #include <cstdint>
@@ -24,6 +24,7 @@ class OpenedDump {
     struct TextStats {
         std::uint64_t bytes_read = 0;
         std::uint64_t bytes = 0;
+        std::string kept;  ///< what the cache did: OpenedText::kept
     };
     [[nodiscard]] std::optional<TextStats> text_stats() const;
 
@@ -31,10 +32,9 @@ class OpenedDump {
     friend Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                                         const crash::CrashDump::Progress& progress,
                                         const crash::CrashDump::HeaderSeen& header_seen,
-                                        const InputLimits& limits);
-    std::unique_ptr<crash::CrashDump> text_;
+                                        const InputLimits& limits, const crash::CacheChoice& cache);
+    crash::OpenedText text_;  // empty for other dumps
     std::string path_;
-    std::unique_ptr<crash::LazyTerms> lazy_terms_;
     std::unique_ptr<Dump> dump_;
 };
 
@@ -43,10 +43,10 @@ class OpenedDump {
 bool is_crash_dump(const std::string& path);
 
 /// Opens a dump. A crash dump is converted, as `choice` says, to a temporary file without a name;
-/// `path` is not needed any more then.
+/// `path` is not needed any more then. `cache`: for the facts of crash dumps.
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                              const crash::CrashDump::Progress& progress,
                              const crash::CrashDump::HeaderSeen& header_seen,
-                             const InputLimits& limits);
+                             const InputLimits& limits, const crash::CacheChoice& cache = {});
 
 }  // namespace beamdump::input

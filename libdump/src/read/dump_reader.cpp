@@ -185,6 +185,19 @@ std::uint64_t DumpReader::frames() const {
     return impl_->store.index().frames().size();
 }
 
+format::WrittenFrames DumpReader::written_frames() const {
+    format::WrittenFrames written{.dump_id = impl_->header.dump_id,
+                                  .frame_bytes = impl_->header.frame_bytes,
+                                  .header_bytes = kFileHeaderBytes,
+                                  .file_bytes = kFileHeaderBytes,
+                                  .flat_bytes = flat_bytes()};
+    for (const auto& frame : impl_->store.index().frames()) {
+        written.frames.push_back({frame.compressed_bytes, frame.content_bytes, frame.checksum});
+        written.file_bytes += frame.compressed_bytes;
+    }
+    return written;
+}
+
 const ReadStats& DumpReader::stats() const {
     impl_->stats = impl_->store.stats();
     return impl_->stats;

@@ -36,6 +36,8 @@ class DumpWriter::Impl {
     ~Impl();
 
     Result<void> start(const DumpWriterOptions& options);
+    Result<void> start_after(const format::WrittenFrames& written,
+                             const DumpWriterOptions& options);
     Result<std::uint64_t> append(RecordKind kind, const google::protobuf::MessageLite& message);
     Result<Placement> append_region(format::RegionHeader header, const Fill& fill);
     Result<void> append_frame(std::span<const std::byte> content);
@@ -56,6 +58,7 @@ class DumpWriter::Impl {
     Result<void> ensure_frame();
     Result<void> ensure_room(std::uint64_t payload_bytes);
     void close_frame();
+    Result<std::unique_ptr<CompressionPool>> make_pool(const DumpWriterOptions& options);
     Result<void> filter(RecordKind kind, std::span<std::byte> payload);
     Result<std::uint64_t> put(RecordKind kind, const google::protobuf::MessageLite& message,
                               std::size_t payload_bytes);
@@ -86,21 +89,41 @@ DumpWriter::Impl::~Impl() {
     }
 }
 
+Result<std::unique_ptr<CompressionPool>> DumpWriter::Impl::make_pool(
+    const DumpWriterOptions& options) {
+    return CompressionPool::create({.level = options.level,
+                                    .threads = options.threads,
+                                    .buffers = options.buffers == 0 ? options.threads * 2 + 2
+                                                                    : std::max(options.buffers, 2U),
+                                    .frame_bytes = frame_bytes_,
+                                    .dump_id = dump_id_},
+                                   *sink_, table_);
+}
+
 Result<void> DumpWriter::Impl::start(const DumpWriterOptions& options) {
     const format::FileHeader header{
         .frame_bytes = frame_bytes_, .dump_id = dump_id_, .created_us = now_us()};
-    const CompressionPool::Options pool_options{
-        .level = options.level,
-        .threads = options.threads,
-        .buffers = options.buffers == 0 ? options.threads * 2 + 2 : std::max(options.buffers, 2U),
-        .frame_bytes = frame_bytes_,
-        .dump_id = dump_id_};
-    ASSIGN_OR_RETURN(auto pool, CompressionPool::create(pool_options, *sink_, table_));
+    ASSIGN_OR_RETURN(auto pool, make_pool(options));
     ASSIGN_OR_RETURN(const auto written,
                      write_skippable(*sink_, format::kHeaderSkippableMagic, header));
     own_bytes_ = written;
     RETURN_IF_ERROR(table_.add(written, 0, 0));
     pool_ = std::move(pool);
+    return {};
+}
+
+Result<void> DumpWriter::Impl::start_after(const format::WrittenFrames& written,
+                                           const DumpWriterOptions& options) {
+    frame_bytes_ = written.frame_bytes;
+    dump_id_ = written.dump_id;
+    RETURN_IF_ERROR(table_.add(written.header_bytes, 0, 0));
+    for (const auto& frame : written.frames) {
+        RETURN_IF_ERROR(table_.add(frame.compressed_bytes, frame.content_bytes, frame.checksum));
+    }
+    frames_ = written.frames.size();
+    flat_bytes_ = written.flat_bytes;
+    own_bytes_ = written.file_bytes;
+    ASSIGN_OR_RETURN(pool_, make_pool(options));
     return {};
 }
 
@@ -343,6 +366,17 @@ Result<DumpWriter> DumpWriter::create(std::unique_ptr<ByteSink> sink,
     RETURN_IF_ERROR(check_options(options));
     auto impl = std::make_unique<Impl>(std::move(sink), options);
     RETURN_IF_ERROR(impl->start(options));
+    return DumpWriter(std::move(impl));
+}
+
+Result<DumpWriter> DumpWriter::resume(std::unique_ptr<ByteSink> sink,
+                                      const format::WrittenFrames& written,
+                                      const DumpWriterOptions& options) {
+    auto own = options;
+    own.frame_bytes = written.frame_bytes;
+    RETURN_IF_ERROR(check_options(own));
+    auto impl = std::make_unique<Impl>(std::move(sink), own);
+    RETURN_IF_ERROR(impl->start_after(written, own));
     return DumpWriter(std::move(impl));
 }
 

@@ -2,6 +2,7 @@
 
 import atexit
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -9,6 +10,9 @@ import tempfile
 from dataclasses import dataclass
 
 from support.paths import ANALYZE, CAPTURE, PROGRAMS
+
+# Each question reads its crash dump itself, and nothing is left in the user's cache.
+os.environ.setdefault("BEAMDUMP_CACHE", "off")
 
 
 @dataclass

@@ -149,6 +149,11 @@ enum class RecordKind : std::uint16_t {
     kRedactionPolicy = 138,
     kSamples = 139,
     kHashTables = 142,
+
+    // Private to this program's cache (schemas/crash_index.proto): never assigned.
+    kCrashIndex = 0x8001,
+    kCrashPlaces = 0x8002,
+    kCrashNames = 0x8003,
 };
 
 /// The owner of a region; the id is the runtime's own.

@@ -2,6 +2,7 @@
 
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>
+#include <libdump/format/written_frames.h>
 #include <libdump/read/recovered_index.h>
 
 #include <records.pb.h>
@@ -78,6 +79,8 @@ class DumpReader {
     [[nodiscard]] std::uint64_t flat_bytes() const;
     [[nodiscard]] std::uint64_t frames() const;
     [[nodiscard]] const ReadStats& stats() const;
+    /// For a complete dump: its frames, to append further ones to a copy.
+    [[nodiscard]] format::WrittenFrames written_frames() const;
 
     /// The record whose header is at that flat offset; kCorrupt if none starts there.
     Result<RecordView> record_at(std::uint64_t offset);

@@ -3,6 +3,7 @@
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/error.h>
 #include <libdump/format/format.h>
+#include <libdump/format/written_frames.h>
 #include <libdump/write/record_filter.h>
 
 #include <records.pb.h>
@@ -40,6 +41,11 @@ struct DumpWriterStats {
 class DumpWriter {
   public:
     static Result<DumpWriter> create(std::unique_ptr<ByteSink> sink,
+                                     const DumpWriterOptions& options);
+    /// Continues a dump: `sink` has its header and frames already, and its end follows with
+    /// finish(). options.frame_bytes is not used. Records keep their flat offsets.
+    static Result<DumpWriter> resume(std::unique_ptr<ByteSink> sink,
+                                     const format::WrittenFrames& written,
                                      const DumpWriterOptions& options);
     DumpWriter(DumpWriter&&) noexcept;
     DumpWriter& operator=(DumpWriter&&) noexcept;

@@ -1,12 +1,12 @@
+#include "crash/import/converter.h"
 #include "crash/import/heap/heap_lines.h"
 #include "crash/import/heap/lazy_context.h"
-#include "crash/import/records/node_parser.h"
 #include "crash/import/records/other_sections.h"
 #include "crash/import/records/persistent_terms.h"
 #include "crash/import/records/relation_parser.h"
-#include "crash/import/records/run_writer.h"
 #include "crash/import/records/table_writer.h"
 #include "crash/import/words/code_parser.h"
+#include "crash/import/words/names_record.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/crash/import/convert.h>
@@ -15,40 +15,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace beamdump::crash {
-namespace {
-
-class Converter {
-  public:
-    Converter(const CrashDump& dump, DumpWriter& writer, TextFormat format, ParsedNode node)
-        : dump_(dump),
-          writer_(writer),
-          terms_(std::make_unique<NodeTerms>(std::move(format), &dump.budget())),
-          node_(std::move(node)),
-          binaries_(dump, terms_->format, writer) {}
-
-    Result<ConvertOutcome> run(const ConvertChoice& choice, const CrashDump::Progress& on_progress);
-
-  private:
-    Result<void> begin();
-    Result<void> literals();
-    Result<void> processes(const ConvertChoice& choice, const CrashDump::Progress& on_progress);
-    Result<void> finish();
-    [[nodiscard]] bool is_chosen(const ConvertChoice& choice, const ParsedProcess& process);
-
-    const CrashDump& dump_;
-    DumpWriter& writer_;
-    std::unique_ptr<NodeTerms> terms_;
-    ParsedNode node_;
-    BinaryWriter binaries_;
-    std::unique_ptr<LazyHeap> lazy_heap_;
-    records::Trailer trailer_;
-    TextCounts counts_;
-    std::uint64_t words_ = 0;
-    ProcessName wanted_;
-    std::size_t names_left_ = 0;  ///< of wanted_: the first ones
-};
 
 Result<void> Converter::begin() {
     ASSIGN_OR_RETURN(auto capture, writer_.append(format::RecordKind::kCapture, node_.capture));
@@ -58,7 +27,23 @@ Result<void> Converter::begin() {
     epoch.set_source(records::MEMORY_SOURCE_CRASH_DUMP);
     ASSIGN_OR_RETURN(auto written, writer_.append(format::RecordKind::kEpoch, epoch));
     trailer_.add_epoch_offset(written);
+    RETURN_IF_ERROR(save_index());
     return parse_other_nodes(dump_, terms_->names);
+}
+
+/// What belongs to the whole text, if the dump is to be kept.
+Result<void> Converter::save_index() {
+    if (key_.empty()) {
+        return {};
+    }
+    bool first = true;
+    return dump_.save([&](records::CrashIndex& page) -> Result<void> {
+        if (std::exchange(first, false)) {
+            page.set_key(key_);
+        }
+        RETURN_IF_ERROR(writer_.append(format::RecordKind::kCrashIndex, page));
+        return {};
+    });
 }
 
 Result<void> Converter::literals() {
@@ -151,6 +136,10 @@ Result<void> Converter::processes(const ConvertChoice& choice,
         ASSIGN_OR_RETURN(auto row, runs.write(sections, std::move(facts), extent));
         dump_.budget().give_memory(relations);
         all_heaps_told = all_heaps_told && row.has_heap_words();
+        if (!key_.empty()) {
+            RETURN_IF_ERROR(writer_.append(format::RecordKind::kCrashPlaces,
+                                           CrashDump::places_of(sections)));
+        }
         RETURN_IF_ERROR(index.add(row));
         if (extent == RunWriter::Extent::kRoots) {
             lazy_heap_ = runs.take_lazy_heap();
@@ -185,6 +174,9 @@ Result<void> Converter::finish() {
     }
     ASSIGN_OR_RETURN(auto node, writer_.append(format::RecordKind::kNode, node_.node));
     trailer_.set_node_offset(node);
+    if (!key_.empty()) {
+        RETURN_IF_ERROR(save_names(terms_->names, writer_));
+    }
     RETURN_IF_ERROR(write_names(terms_->names, terms_->format.node_name, writer_, trailer_));
     auto& totals = *trailer_.mutable_totals();
     totals.MergeFrom(node_.totals);
@@ -199,28 +191,19 @@ Result<void> Converter::finish() {
     return written ? Result<void>() : std::unexpected(written.error());
 }
 
-Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
-                                      const CrashDump::Progress& on_progress) {
-    auto done = begin();
-    if (done && (choice.literals || choice.heaps != ConvertChoice::Heaps::kNone)) {
-        done = literals();
-        if (done) {
-            done = write_persistent_terms(dump_, *terms_, writer_, trailer_);
-        }
+/// The node's literals and persistent terms.
+Result<void> Converter::node_terms(const ConvertChoice& choice) {
+    if (!choice.literals && choice.heaps == ConvertChoice::Heaps::kNone) {
+        return {};
     }
-    if (done && choice.other_sections) {
-        done = write_other_sections(dump_, writer_, trailer_);
-    }
-    if (done) {
-        done = processes(choice, on_progress);
-    }
-    if (done) {
-        done = finish();
-    }
+    RETURN_IF_ERROR(literals());
+    return write_persistent_terms(dump_, *terms_, writer_, trailer_);
+}
+
+Result<ConvertOutcome> Converter::outcome(const Result<void>& done, const ConvertChoice& choice) {
     if (!done) {
-        return done.error().code == ErrorCode::kLimit
-                   ? wrap(dump_.text().name(), std::move(done.error()))
-                   : std::unexpected(done.error());
+        return done.error().code == ErrorCode::kLimit ? wrap(dump_.text().name(), done.error())
+                                                      : std::unexpected(done.error());
     }
     ConvertOutcome outcome{dump_.processes().size(), counts_.malformed, {}, nullptr};
     if (!dump_.cut_off().empty()) {
@@ -234,14 +217,26 @@ Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
     return outcome;
 }
 
-}  // namespace
+Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
+                                      const CrashDump::Progress& on_progress) {
+    auto done = begin();
+    if (done) {
+        done = node_terms(choice);
+    }
+    if (done && choice.other_sections) {
+        done = write_other_sections(dump_, writer_, trailer_);
+    }
+    if (done) {
+        done = processes(choice, on_progress);
+    }
+    if (done) {
+        done = finish();
+    }
+    return outcome(done, choice);
+}
 
-Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> sink,
-                               const ConvertChoice& choice,
-                               const CrashDump::Progress& on_progress) {
-    DumpWriterOptions options;
-    options.level = choice.level;
-    ASSIGN_OR_RETURN(auto writer, DumpWriter::create(std::move(sink), options));
+Result<std::unique_ptr<Converter>> Converter::create(const CrashDump& dump, DumpWriter& writer,
+                                                     std::string key) {
     ASSIGN_OR_RETURN(auto node, parse_node(dump));
     ASSIGN_OR_RETURN(auto scheme, scheme_of(node.scheme));
     std::string_view own = dump.node_name();
@@ -253,7 +248,28 @@ Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> 
                       name.has_value(),
                       dump.has_returns(),
                       node.capture.memory_of_heaps()};
-    return Converter(dump, writer, std::move(format), std::move(node)).run(choice, on_progress);
+    return std::unique_ptr<Converter>(
+        new Converter(dump, writer, std::move(format), std::move(node), std::move(key)));
+}
+
+Result<ConvertOutcome> convert(const CrashDump& dump, std::unique_ptr<ByteSink> sink,
+                               const ConvertChoice& choice,
+                               const CrashDump::Progress& on_progress) {
+    DumpWriterOptions options;
+    options.level = choice.level;
+    ASSIGN_OR_RETURN(auto writer, DumpWriter::create(std::move(sink), options));
+    ASSIGN_OR_RETURN(auto converter, Converter::create(dump, writer, {}));
+    return converter->run(choice, on_progress);
+}
+
+Result<void> convert_facts(const CrashDump& dump, std::unique_ptr<ByteSink> sink,
+                           const std::string& key, const CrashDump::Progress& on_progress) {
+    ASSIGN_OR_RETURN(auto writer, DumpWriter::create(std::move(sink), {}));
+    ASSIGN_OR_RETURN(auto converter, Converter::create(dump, writer, key));
+    ConvertChoice choice;
+    choice.heaps = ConvertChoice::Heaps::kNone;
+    RETURN_IF_ERROR(converter->run(choice, on_progress));
+    return {};
 }
 
 }  // namespace beamdump::crash

@@ -71,6 +71,11 @@ Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progr
                                   const HeaderSeen& header_seen, const InputLimits& limits) {
     auto budget = std::make_unique<Budget>(limits);
     ASSIGN_OR_RETURN(auto text, TextSource::open(path, budget.get()));
+    return open(std::move(text), std::move(budget), progress, header_seen);
+}
+
+Result<CrashDump> CrashDump::open(TextSource text, std::unique_ptr<Budget> budget,
+                                  const Progress& progress, const HeaderSeen& header_seen) {
     CrashDump dump(std::move(text), std::move(budget));
     RETURN_IF_ERROR(dump.check_begin());
     RETURN_IF_ERROR(dump.scan(progress, header_seen));
@@ -224,6 +229,7 @@ void CrashDump::add(const Section& section) {
 }
 
 Result<void> CrashDump::read_header(Span lines) {
+    header_lines_ = lines;
     TextCursor text(text_, lines.begin, lines.end);
     header_.date = text.take_line(kLongestLine);
     std::string* last = nullptr;

@@ -165,8 +165,22 @@ Result<TextSource> TextSource::open(const std::filesystem::path& path, Budget* b
                     fmt::format("cannot unpack {}: {}", name, unpacked->broken));
     }
     TextSource text(std::move(name), std::move(unpacked->file), unpacked->bytes);
+    text.unpacked_ = true;
     text.broken_ = std::move(unpacked->broken);
     return text;
+}
+
+std::optional<TextSource::Identity> TextSource::identity() const {
+    struct stat status{};
+    if (unpacked_ || ::fstat(file_.get(), &status) != 0) {
+        return std::nullopt;
+    }
+    const auto nanoseconds = [](const timespec& time) {
+        constexpr std::int64_t kSecond = 1'000'000'000;
+        return time.tv_sec * kSecond + time.tv_nsec;
+    };
+    return Identity{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+                    nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
 }
 
 Result<std::size_t> TextSource::read(std::uint64_t offset, std::span<char> into) const {

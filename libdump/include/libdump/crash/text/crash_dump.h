@@ -5,11 +5,14 @@
 #include <libdump/crash/text/section_scanner.h>
 #include <libdump/crash/text/text_source.h>
 
+#include <crash_index.pb.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -58,6 +61,21 @@ class CrashDump {
     static Result<CrashDump> open(const std::filesystem::path& path, const Progress& progress,
                                   const HeaderSeen& header_seen = {},
                                   const InputLimits& limits = {});
+    /// The same of an open text, and of the budget that it was opened with.
+    static Result<CrashDump> open(TextSource text, std::unique_ptr<Budget> budget,
+                                  const Progress& progress, const HeaderSeen& header_seen = {});
+
+    /// What belongs to the whole text, in records of some 60 KiB: CrashIndex, without its key.
+    Result<void> save(const std::function<Result<void>(records::CrashIndex&)>& take) const;
+    /// The dump of such records, without processes and without other_sections(). kCorrupt if they
+    /// do not fit the text: all places are within it, binaries ascend. Not checked: whether the
+    /// places are those of these sections.
+    static Result<CrashDump> restore(TextSource text, std::unique_ptr<Budget> budget,
+                                     std::span<const records::CrashIndex> index);
+    /// The places of a process's sections, within the text; kCorrupt.
+    static records::CrashPlaces places_of(const ProcessSections& process);
+    [[nodiscard]] Result<ProcessSections> sections_at(std::uint64_t owner_id,
+                                                      const records::CrashPlaces& places) const;
 
     /// The memory and temporary space of reading the dump.
     [[nodiscard]] Budget& budget() const { return *budget_; }
@@ -102,12 +120,16 @@ class CrashDump {
     Result<void> scan(const Progress& progress, const HeaderSeen& header_seen);
     Result<void> read_header(Span lines);
     void add(const Section& section);
+    [[nodiscard]] Result<Span> span_of(const records::CrashSpan& span) const;
+    Result<void> restore_whole(const records::CrashIndex& head);
+    Result<void> restore_binaries(const records::CrashIndex& page);
     bool add_of_process(std::string_view tag, std::string_view argument, Span lines);
     ProcessSections& process(std::string_view pid);
 
     std::unique_ptr<Budget> budget_;  // on the heap: others keep its address
     TextSource text_;
     CrashHeader header_;
+    Span header_lines_;
     std::vector<ProcessSections> processes_;
     std::unordered_map<std::uint64_t, std::size_t> by_owner_;
     std::vector<std::pair<std::uint64_t, Span>> binaries_;

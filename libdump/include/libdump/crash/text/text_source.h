@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -27,6 +28,18 @@ class TextSource {
     /// Why a compressed file could not be unpacked to its end; empty if it could.
     [[nodiscard]] const std::string& broken() const { return broken_; }
 
+    /// Which file it is and when it was changed last, to recognize it again.
+    struct Identity {
+        std::uint64_t device = 0;
+        std::uint64_t inode = 0;
+        std::uint64_t bytes = 0;
+        std::int64_t modified_ns = 0;  ///< since 1970: st_mtim
+        std::int64_t changed_ns = 0;   ///< st_ctim
+        bool operator==(const Identity&) const = default;
+    };
+    /// As it is now; nothing for an unpacked text, and if the system does not tell.
+    [[nodiscard]] std::optional<Identity> identity() const;
+
     /// Bytes returned by read() so far.
     [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
@@ -40,6 +53,7 @@ class TextSource {
     std::string name_;
     Descriptor file_;
     std::uint64_t size_ = 0;
+    bool unpacked_ = false;
     std::string broken_;
     mutable std::uint64_t bytes_read_ = 0;
 };

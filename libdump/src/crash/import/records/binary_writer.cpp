@@ -103,6 +103,11 @@ Result<void> BinaryWriter::finish(records::Trailer& trailer, Requested requested
     if (requested != Requested::kSome) {
         totals.set_binary_bytes_captured(captured_bytes_);
     }
+    return finish_index(trailer);
+}
+
+Result<void> BinaryWriter::finish_index(records::Trailer& trailer) {
+    RETURN_IF_ERROR(flush());
     const std::vector<std::pair<std::uint64_t, std::uint64_t>> entries(written_.begin(),
                                                                        written_.end());
     return append_binary_index(writer_, 0, entries, *trailer.mutable_binary_pages());

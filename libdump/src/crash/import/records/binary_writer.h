@@ -23,6 +23,8 @@ class BinaryWriter {
     /// Writes the index and the node's totals: how many bytes the text has is told unless kSome
     /// were requested, and takes reading all of them.
     Result<void> finish(records::Trailer& trailer, Requested requested);
+    /// Writes the index without the totals.
+    Result<void> finish_index(records::Trailer& trailer);
 
   private:
     Result<void> write(std::uint64_t address, const Span& lines);

@@ -73,6 +73,19 @@ void Names::code(const Function& function, std::uint64_t address, std::uint64_t 
     known.last = std::max(known.last, address);
 }
 
+bool Names::restore_atom(std::uint32_t number, std::string_view text, bool found) {
+    use(budget_, 2 * (text.size() + kEntryMemory));
+    if (found) {
+        atom_numbers_.insert_or_assign(std::string(text), number);
+    }
+    return atoms_.try_emplace(number, text).second;
+}
+
+void Names::restore_code(std::uint32_t module_atom, std::uint64_t start, const Code& code) {
+    use(budget_, 2 * kEntryMemory);
+    code_[module_atom].insert_or_assign(start, code);
+}
+
 void Names::code_point(std::string_view shown, std::uint64_t address) {
     if (code_points_.try_emplace(address, shown).second) {
         use(budget_, shown.size() + kEntryMemory);

@@ -25,6 +25,10 @@ class Names {
     Names& operator=(Names&&) = default;
     ~Names() = default;
 
+    // Below: numbers of nodes' names, as they were.
+    static constexpr std::uint32_t kFirstAtom = 1U << 24U;
+    static constexpr std::uint32_t kFirstNodeAtom = 1U << 25U;
+
     struct Function {
         std::uint32_t module_atom = 0;
         std::uint32_t function_atom = 0;
@@ -89,6 +93,8 @@ class Names {
     [[nodiscard]] const auto& funs() const { return funs_.numbers; }
     [[nodiscard]] const auto& exports() const { return exports_.numbers; }
     [[nodiscard]] const auto& nodes() const { return nodes_.numbers; }
+    /// By the order of their addresses.
+    [[nodiscard]] const Node* node_in_order(std::size_t place) const { return nodes_.keys[place]; }
     /// What has that address; null: nothing.
     [[nodiscard]] const Fun* fun_at(std::uint64_t address) const { return funs_.at(address); }
     [[nodiscard]] const Function* export_at(std::uint64_t address) const {
@@ -106,6 +112,18 @@ class Names {
     /// The number of the catch that leads to that address.
     std::uint32_t catch_at(std::uint64_t address);
     [[nodiscard]] const std::vector<std::uint64_t>& catches() const { return catches_; }
+
+    /// What the facts of processes name, to be kept in a record and read back (names_record.h).
+    [[nodiscard]] std::uint32_t next_atom() const { return next_atom_; }
+    /// Whether atom() gives that number for the text.
+    [[nodiscard]] bool is_found(std::string_view text, std::uint32_t number) const {
+        const auto found = atom_numbers_.find(text);
+        return found != atom_numbers_.end() && found->second == number;
+    }
+    void restore_next_atom(std::uint32_t number) { next_atom_ = number; }
+    /// Whether it was new.
+    bool restore_atom(std::uint32_t number, std::string_view text, bool found);
+    void restore_code(std::uint32_t module_atom, std::uint64_t start, const Code& code);
 
   private:
     // Addresses that no user process of any system has.
@@ -151,9 +169,6 @@ class Names {
     std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> atom_numbers_;
     std::map<std::uint32_t, std::string> atoms_;
     std::unordered_map<std::uint64_t, std::uint32_t> atom_objects_;
-    // Below: numbers of nodes' names, as they were.
-    static constexpr std::uint32_t kFirstAtom = 1U << 24U;
-    static constexpr std::uint32_t kFirstNodeAtom = 1U << 25U;
     std::uint32_t next_atom_ = kFirstAtom;
     Table<Fun, kFuns> funs_;
     Table<Function, kExports> exports_;
