@@ -103,7 +103,7 @@ TEST(KeptFacts, KeyDependsOnSamplesAndTimes) {
     const TextFile other(changed);
     EXPECT_NE(key_of(other.source(), identity)->whole, key->whole);
     EXPECT_EQ(key_of(other.source(), identity)->file, key->file);
-    for (auto* number : {&TextSource::Identity::modified_ns, &TextSource::Identity::changed_ns}) {
+    for (auto number : {&TextSource::Identity::modified_ns, &TextSource::Identity::changed_ns}) {
         auto later = identity;
         ++(later.*number);
         EXPECT_NE(key_of(file.source(), later)->whole, key->whole);
