@@ -122,9 +122,10 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
         sub->callback([&request, &command] { request.command = std::move(command); });
         command->add_options(*sub);
         add_limits(*sub, request.limits);
-        sub->add_flag("!--no-cache", request.cache,
-                      "Neither use nor keep what an earlier question found in the crash dump "
-                      "(BEAMDUMP_CACHE=off)");
+        sub->add_flag_callback(
+            "--no-cache", [&request] { request.cache = false; },
+            "Neither use nor keep what an earlier question found in the crash dump "
+            "(BEAMDUMP_CACHE=off)");
         sub->add_flag("--stats", request.stats, "Print read statistics to standard error");
     }
     manual::add_generate(app);

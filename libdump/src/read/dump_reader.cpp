@@ -190,7 +190,8 @@ format::WrittenFrames DumpReader::written_frames() const {
                                   .frame_bytes = impl_->header.frame_bytes,
                                   .header_bytes = kFileHeaderBytes,
                                   .file_bytes = kFileHeaderBytes,
-                                  .flat_bytes = flat_bytes()};
+                                  .flat_bytes = flat_bytes(),
+                                  .frames = {}};
     for (const auto& frame : impl_->store.index().frames()) {
         written.frames.push_back({frame.compressed_bytes, frame.content_bytes, frame.checksum});
         written.file_bytes += frame.compressed_bytes;

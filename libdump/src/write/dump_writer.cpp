@@ -91,13 +91,13 @@ DumpWriter::Impl::~Impl() {
 
 Result<std::unique_ptr<CompressionPool>> DumpWriter::Impl::make_pool(
     const DumpWriterOptions& options) {
-    return CompressionPool::create({.level = options.level,
-                                    .threads = options.threads,
-                                    .buffers = options.buffers == 0 ? options.threads * 2 + 2
-                                                                    : std::max(options.buffers, 2U),
-                                    .frame_bytes = frame_bytes_,
-                                    .dump_id = dump_id_},
-                                   *sink_, table_);
+    return CompressionPool::create(
+        {.level = options.level,
+         .threads = options.threads,
+         .buffers = options.buffers == 0 ? options.threads * 2 + 2 : std::max(options.buffers, 2U),
+         .frame_bytes = frame_bytes_,
+         .dump_id = dump_id_},
+        *sink_, table_);
 }
 
 Result<void> DumpWriter::Impl::start(const DumpWriterOptions& options) {

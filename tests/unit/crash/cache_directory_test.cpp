@@ -64,8 +64,8 @@ class CacheDirectoryTest : public ::testing::Test {
     void used(const std::string& name, int hours_ago) {
         for (const auto& file : files()) {
             if (file.filename().string().starts_with(name)) {
-                fs::last_write_time(file, fs::file_time_type::clock::now() -
-                                              std::chrono::hours(hours_ago));
+                fs::last_write_time(
+                    file, fs::file_time_type::clock::now() - std::chrono::hours(hours_ago));
             }
         }
     }

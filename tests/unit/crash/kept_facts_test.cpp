@@ -3,7 +3,6 @@
 #include "converted.h"
 #include "crash/cache/facts_dump.h"
 #include "crash/cache/text_key.h"
-
 #include "support/memory_file.h"
 #include "support/memory_sink.h"
 
@@ -34,8 +33,7 @@ TEST(KeptFacts, HaveThePlacesOfAllSections) {
     const auto index = read_index(**dump);
     ASSERT_TRUE(index);
     EXPECT_EQ(index->front().key(), "key");
-    const auto restored =
-        CrashDump::restore(file.source(), std::make_unique<Budget>(), *index);
+    const auto restored = CrashDump::restore(file.source(), std::make_unique<Budget>(), *index);
     ASSERT_TRUE(restored) << restored.error().message;
     EXPECT_EQ(restored->header().slogan, "boom");
     EXPECT_EQ(restored->node_name(), whole->node_name());

@@ -71,8 +71,8 @@ Result<Copied> copy(int from, int into, std::uint64_t most) {
     std::vector<char> piece(1U << 20U);
     Copied copied;
     while (copied.bytes < most) {
-        const auto part = std::span(piece).first(
-            std::min<std::uint64_t>(piece.size(), most - copied.bytes));
+        const auto part =
+            std::span(piece).first(std::min<std::uint64_t>(piece.size(), most - copied.bytes));
         ASSIGN_OR_RETURN(const auto got, read_some(from, part));
         if (got == 0) {
             break;
@@ -93,8 +93,8 @@ std::string file_name(const std::string& name, std::uint64_t checksum) {
 Descriptor open_own(const fs::path& path) {
     Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status{};
-    const bool own = file.valid() && ::fstat(file.get(), &status) == 0 &&
-                     S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
+    const bool own = file.valid() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                     status.st_uid == ::geteuid();
     return own ? std::move(file) : Descriptor();
 }
 
@@ -175,7 +175,8 @@ Result<void> CacheDirectory::store(const std::string& name, int from, std::uint6
         return fail(ErrorCode::kLimit, fmt::format("{} bytes are too many to keep", bytes));
     }
     std::string unfinished = (path_ / (name + "-XXXXXX")).string() + std::string(kUnfinished);
-    Descriptor file(::mkostemps(unfinished.data(), static_cast<int>(kUnfinished.size()), O_CLOEXEC));
+    Descriptor file(
+        ::mkostemps(unfinished.data(), static_cast<int>(kUnfinished.size()), O_CLOEXEC));
     if (!file.valid()) {
         return failure("write to", path_);
     }

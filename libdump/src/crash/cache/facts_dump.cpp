@@ -72,8 +72,8 @@ Result<FactsDump::Process> read_process(Dump& dump, const CrashDump& text,
         return bad_facts("do not tell where the sections of a process are");
     }
     ASSIGN_OR_RETURN(process.sections, text.sections_at(row.owner_id(), places.front()));
-    ASSIGN_OR_RETURN(const auto number, dump.processes().find(records::PROCESS_COLUMN_OWNER_ID,
-                                                              row.owner_id()));
+    ASSIGN_OR_RETURN(const auto number,
+                     dump.processes().find(records::PROCESS_COLUMN_OWNER_ID, row.owner_id()));
     if (!number) {
         return bad_facts("have no row of a process");
     }

@@ -47,9 +47,10 @@ Result<ConvertOutcome> append(const CrashDump& text, Facts& facts, const Convert
     ASSIGN_OR_RETURN(const auto known, read_facts(*facts.dump, text, choice));
     facts.dump.reset();
     const auto end = static_cast<off_t>(known.frames.file_bytes);
-    if (::ftruncate(facts.file.get(), end) != 0 || ::lseek(facts.file.get(), end, SEEK_SET) != end) {
-        return fail(ErrorCode::kIo, fmt::format("cannot append to a temporary file: {}",
-                                                system_error_text(errno)));
+    if (::ftruncate(facts.file.get(), end) != 0 ||
+        ::lseek(facts.file.get(), end, SEEK_SET) != end) {
+        return fail(ErrorCode::kIo,
+                    fmt::format("cannot append to a temporary file: {}", system_error_text(errno)));
     }
     return extend(text, budgeted_sink(descriptor_sink(facts.file.get()), text.budget()), known,
                   choice, progress);
@@ -63,8 +64,8 @@ class Opening {
 
     /// As without a cache.
     Result<OpenedText> plainly(TextSource text, std::unique_ptr<Budget> budget, std::string why) {
-        ASSIGN_OR_RETURN(
-            auto dump, CrashDump::open(std::move(text), std::move(budget), progress_, header_seen_));
+        ASSIGN_OR_RETURN(auto dump, CrashDump::open(std::move(text), std::move(budget), progress_,
+                                                    header_seen_));
         return convert_whole(std::make_unique<CrashDump>(std::move(dump)), std::move(why));
     }
     Result<OpenedText> with_cache(const std::filesystem::path& path, const CacheChoice& choice,
@@ -85,10 +86,10 @@ class Opening {
 Result<OpenedText> Opening::convert_whole(std::unique_ptr<CrashDump> dump, std::string why) {
     OpenedText opened;
     ASSIGN_OR_RETURN(opened.dump, open_temporary_file());
-    ASSIGN_OR_RETURN(opened.outcome,
-                     convert(*dump,
-                             budgeted_sink(descriptor_sink(opened.dump.get()), dump->budget()),
-                             choice_, progress_));
+    ASSIGN_OR_RETURN(
+        opened.outcome,
+        convert(*dump, budgeted_sink(descriptor_sink(opened.dump.get()), dump->budget()), choice_,
+                progress_));
     opened.text = std::move(dump);
     opened.kept = std::move(why);
     return opened;
@@ -103,16 +104,15 @@ Result<OpenedText> Opening::from_facts(std::unique_ptr<CrashDump> dump, Facts fa
 Result<Facts> Opening::make_facts(const CrashDump& dump, const TextKey& key) {
     ASSIGN_OR_RETURN(auto file, open_temporary_file());
     const auto before = dump.budget().memory();
-    RETURN_IF_ERROR(convert_facts(
-        dump, budgeted_sink(descriptor_sink(file.get()), dump.budget()), key.whole, progress_));
+    RETURN_IF_ERROR(convert_facts(dump, budgeted_sink(descriptor_sink(file.get()), dump.budget()),
+                                  key.whole, progress_));
     // The names, which are read back.
     dump.budget().give_memory(dump.budget().memory() - before);
     return read_file(std::move(file));
 }
 
-Result<OpenedText> Opening::with_cache(const std::filesystem::path& path,
-                                       const CacheChoice& choice, TextSource text,
-                                       std::unique_ptr<Budget> budget,
+Result<OpenedText> Opening::with_cache(const std::filesystem::path& path, const CacheChoice& choice,
+                                       TextSource text, std::unique_ptr<Budget> budget,
                                        const TextSource::Identity& identity) {
     const auto cache = CacheDirectory::open(choice.directory);
     if (!cache) {
@@ -137,8 +137,8 @@ Result<OpenedText> Opening::with_cache(const std::filesystem::path& path,
         ASSIGN_OR_RETURN(text, TextSource::open(path, budget.get()));
     }
     const bool settled = has_settled(identity);
-    ASSIGN_OR_RETURN(
-        auto dump, CrashDump::open(std::move(text), std::move(budget), progress_, header_seen_));
+    ASSIGN_OR_RETURN(auto dump,
+                     CrashDump::open(std::move(text), std::move(budget), progress_, header_seen_));
     auto scanned = std::make_unique<CrashDump>(std::move(dump));
     if (!settled || scanned->text().identity() != identity) {
         return convert_whole(std::move(scanned), "not kept: the file was changed just now");
@@ -147,7 +147,8 @@ Result<OpenedText> Opening::with_cache(const std::filesystem::path& path,
     if (!facts) {
         return convert_whole(std::move(scanned), "not kept: " + facts.error().message);
     }
-    const auto stored = cache->store(key.file, facts->file.get(), facts->dump->reader().file_bytes());
+    const auto stored =
+        cache->store(key.file, facts->file.get(), facts->dump->reader().file_bytes());
     return from_facts(std::move(scanned), *std::move(facts),
                       stored ? "written" : "not kept: " + stored.error().message);
 }
@@ -161,11 +162,12 @@ Result<OpenedText> open_text(const std::filesystem::path& path, const ConvertCho
     ASSIGN_OR_RETURN(auto text, TextSource::open(path, budget.get()));
     Opening opening(choice, progress, header_seen, limits);
     const auto identity = text.identity();
-    const std::string_view why_not = choice.heaps == ConvertChoice::Heaps::kAll ? "not for this command"
-                                     : cache.directory.empty()                 ? "off"
-                                     : !identity                              ? "not for unpacked texts"
-                                     : text.size() < cache.least_bytes        ? "not for small texts"
-                                                                              : "";
+    const std::string_view why_not = choice.heaps == ConvertChoice::Heaps::kAll
+                                         ? "not for this command"
+                                     : cache.directory.empty()         ? "off"
+                                     : !identity                       ? "not for unpacked texts"
+                                     : text.size() < cache.least_bytes ? "not for small texts"
+                                                                       : "";
     if (!why_not.empty()) {
         return opening.plainly(std::move(text), std::move(budget), std::string(why_not));
     }

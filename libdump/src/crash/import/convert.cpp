@@ -137,8 +137,8 @@ Result<void> Converter::processes(const ConvertChoice& choice,
         dump_.budget().give_memory(relations);
         all_heaps_told = all_heaps_told && row.has_heap_words();
         if (!key_.empty()) {
-            RETURN_IF_ERROR(writer_.append(format::RecordKind::kCrashPlaces,
-                                           CrashDump::places_of(sections)));
+            RETURN_IF_ERROR(
+                writer_.append(format::RecordKind::kCrashPlaces, CrashDump::places_of(sections)));
         }
         RETURN_IF_ERROR(index.add(row));
         if (extent == RunWriter::Extent::kRoots) {

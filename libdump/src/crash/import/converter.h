@@ -20,8 +20,7 @@ class Converter {
     static Result<std::unique_ptr<Converter>> create(const CrashDump& dump, DumpWriter& writer,
                                                      std::string key);
 
-    Result<ConvertOutcome> run(const ConvertChoice& choice,
-                               const CrashDump::Progress& on_progress);
+    Result<ConvertOutcome> run(const ConvertChoice& choice, const CrashDump::Progress& on_progress);
     /// Appends to the dump of the facts.
     Result<ConvertOutcome> run_after(const FactsDump& facts, const ConvertChoice& choice,
                                      const CrashDump::Progress& on_progress);

@@ -12,7 +12,7 @@ namespace beamdump::crash {
 struct OpenedText {
     std::unique_ptr<CrashDump> text;
     ConvertOutcome outcome;
-    Descriptor dump;  ///< the converted dump: a file without a name
+    Descriptor dump;   ///< the converted dump: a file without a name
     std::string kept;  ///< what the cache did, for statistics: "used", "written", or why neither
 };
 

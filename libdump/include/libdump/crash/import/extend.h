@@ -4,9 +4,9 @@
 #include <libdump/crash/import/convert.h>
 #include <libdump/format/written_frames.h>
 
-#include <crash_index.pb.h>
 #include <records.pb.h>
 
+#include <crash_index.pb.h>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,8 +27,8 @@ struct FactsDump {
     /// The chosen process, with the page of the process index that has its row.
     struct Process {
         ProcessSections sections;
-        int page = 0;  ///< Trailer::process_pages
-        int row = 0;   ///< in the page
+        int page = 0;                                 ///< Trailer::process_pages
+        int row = 0;                                  ///< in the page
         std::vector<records::ProcessColumn> columns;  ///< of the page, those that it has
     };
     /// Nothing for choices without a process, and where there is none of that name.

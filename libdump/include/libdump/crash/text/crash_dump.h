@@ -6,7 +6,6 @@
 #include <libdump/crash/text/text_source.h>
 
 #include <crash_index.pb.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -85,7 +85,8 @@ Result<void> restore_page(const records::CrashNames& page, Names& names) {
         return bad_names();
     }
     for (int at = 0; at < atoms; ++at) {
-        if (page.atom_number(at) >= names.next_atom() && page.atom_number(at) < Names::kFirstNodeAtom) {
+        if (page.atom_number(at) >= names.next_atom() &&
+            page.atom_number(at) < Names::kFirstNodeAtom) {
             return bad_names();
         }
         if (!names.restore_atom(page.atom_number(at), page.atom_text(at), page.atom_found(at))) {

@@ -6,7 +6,6 @@
 #include <libdump/write/dump_writer.h>
 
 #include <crash_index.pb.h>
-
 #include <span>
 
 namespace beamdump::crash {
