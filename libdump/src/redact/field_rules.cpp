@@ -89,6 +89,9 @@ KindDecision decision_of(format::RecordKind kind) {
             return fields(rules::kAllocators);
         case RecordKind::kDistributionEntries:
             return fields(rules::kDistributionEntries);
+        case RecordKind::kCrashIndex:
+        case RecordKind::kCrashPlaces:
+        case RecordKind::kCrashNames:
         case RecordKind::kCrashSections:
         case RecordKind::kCarriers:
         case RecordKind::kBlocks:

@@ -19,7 +19,7 @@ struct WrittenFrames {
     std::uint32_t header_bytes = 0;
     std::uint64_t file_bytes = 0;  ///< of header and frames
     std::uint64_t flat_bytes = 0;
-    std::vector<WrittenFrame> frames;
+    std::vector<WrittenFrame> frames = {};
 };
 
 }  // namespace beamdump::format
