@@ -23,6 +23,7 @@ QUESTIONS = (
     ("processes", "--group-by", "initial-call"), ("process", "PID", "--sensitive"),
     ("backtrace", "PID", "--sensitive"), ("messages", "PID", "--sensitive"),
     ("messages", "PID", "--by", "sender", "--sensitive"), ("dictionary", "PID", "--sensitive"),
+    ("term", "PID", "--sensitive"),
     ("heap", "PID", "--terms", "--retained", "--sensitive"), ("backtrace", "nobody"),
     ("tree",), ("waits",), ("binaries",), ("refs", "PID"), ("search", "{_, _}"), ("atoms", "--list"),
     ("modules",), ("ports",), ("persistent-terms",), ("schedulers",), ("nodes",), ("timers",),

@@ -66,8 +66,8 @@ class EtsCommand final : public Command {
         auto choice = no_heaps();
         choice.other_sections = true;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
-        RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         if (!table_.empty()) {
+            RETURN_IF_ERROR(terms_.apply(invocation, *dump));
             return rows(invocation, *dump);
         }
         ASSIGN_OR_RETURN(const auto listing, query::list_ets_tables(*dump, query_));
