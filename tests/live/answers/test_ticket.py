@@ -36,7 +36,7 @@ class Ticket(unittest.TestCase):
         self.assertIsNotNone(worst, leaks)
 
         holders = self.ask("refs", self.dump, worst[2])
-        self.assertIn(f"{worst[1]} session_store  y(1) of frame 0, session_store:loop/1 -> key  bytes ", holders)
+        self.assertIn(f"{worst[1]} session_store  y(1) of frame 0, session_store:loop/1 -> as key #Bin<96 bytes>  bytes ", holders)
 
         frames = self.ask("backtrace", self.dump, "session_store", "--lines", "--max-bytes", "200")
         place = re.search(r"(?m)^#0 +session_store:loop/1 \+ \d+  \(\S*session_store\.erl:(\d+)\)$", frames)
