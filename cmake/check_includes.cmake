@@ -52,10 +52,10 @@ foreach(half include/libdump src)
         libdump/term/ libdump/heap/ libdump/model/ libdump/crash/export/)
 endforeach()
 
-# A room's private headers are "ROOM/NAME.h" below src/, and nobody else's.
+# A module's private headers are "ROOM/NAME.h" below src/, and nobody else's.
 set(folders "(base|format|coding|write|read|term|beam|redact|rewrite|heap|crash|model)/")
-foreach(room base format coding write read term beam redact rewrite heap model)
-  check(libdump/src/${room} "${folders}" ${room}/)
+foreach(module base format coding write read term beam redact rewrite heap model)
+  check(libdump/src/${module} "${folders}" ${module}/)
 endforeach()
 
 # Inside read: file <- frames <- recovery <- (the reader of a dump).

@@ -2,12 +2,14 @@
 #include "support/memory_file.h"
 #include "walk.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace beamdump::test {
 namespace {
 
 using format::RecordKind;
+using ::testing::ElementsAre;
 
 DumpReader open_abandoned(DumpBuilder& builder) {
     const MemoryFile file(builder.abandon());
@@ -88,6 +90,28 @@ TEST(RecoveredIndex, ListsProcessesModulesLiteralsAndBinaries) {
     EXPECT_EQ(index.binaries[2].address, kBinaryBase + 128);
     expect_value(reader.message_at<records::Binaries>(index.binaries[2].record_offset,
                                                       RecordKind::kBinaries));
+}
+
+TEST(RecoveredIndex, NamesWhatElseTheNodeHas) {
+    DumpBuilder builder = started();
+    const auto append = [&builder](RecordKind kind) {
+        return builder.append(kind, records::Ports());
+    };
+    const auto rows = append(RecordKind::kEtsRows);
+    const auto ports = append(RecordKind::kPorts);
+    const auto more_ports = append(RecordKind::kPorts);
+    const auto timers = append(RecordKind::kTimers);
+    const auto schedulers = append(RecordKind::kScheduler);
+    const auto nodes = append(RecordKind::kDistributionEntries);
+    const auto terms = append(RecordKind::kPersistentTerms);
+    DumpReader reader = open_abandoned(builder);
+    const records::Trailer& trailer = reader.trailer();
+    EXPECT_THAT(trailer.ets_rows_offset(), ElementsAre(rows));
+    EXPECT_THAT(trailer.ports_offset(), ElementsAre(ports, more_ports));
+    EXPECT_THAT(trailer.timers_offset(), ElementsAre(timers));
+    EXPECT_THAT(trailer.schedulers_offset(), ElementsAre(schedulers));
+    EXPECT_THAT(trailer.distribution_offset(), ElementsAre(nodes));
+    EXPECT_THAT(trailer.persistent_terms_offset(), ElementsAre(terms));
 }
 
 TEST(RecoveredIndex, StripedLiteralsAreOneRegion) {

@@ -94,6 +94,18 @@ void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
             return trailer_.add_code_points_offset(offset);
         case RecordKind::kEtsTables:
             return trailer_.add_ets_tables_offset(offset);
+        case RecordKind::kEtsRows:
+            return trailer_.add_ets_rows_offset(offset);
+        case RecordKind::kPorts:
+            return trailer_.add_ports_offset(offset);
+        case RecordKind::kTimers:
+            return trailer_.add_timers_offset(offset);
+        case RecordKind::kScheduler:
+            return trailer_.add_schedulers_offset(offset);
+        case RecordKind::kDistributionEntries:
+            return trailer_.add_distribution_offset(offset);
+        case RecordKind::kPersistentTerms:
+            return trailer_.add_persistent_terms_offset(offset);
         case RecordKind::kCrashSections:
             return trailer_.add_crash_sections_offset(offset);
         case RecordKind::kAllocator:
