@@ -18,7 +18,7 @@ def details(dump, pids):
     """The named processes that are in the dump, as `process` shows them."""
     found = {}
     for pid in pids:
-        ended = tools.ask("process", dump, pid, "--json", "--limit", "0")
+        ended = tools.ask("process", dump, pid, "--json", "--limit", "0", "--syntax", "erlang")
         if ended.status == 1 and "no process" in ended.diagnostics:
             continue
         found[pid] = _flat(tools.parse(tools.expect(ended, 0, 3)))
