@@ -1,7 +1,6 @@
-#include "write_all.h"
-
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/system_error.h>
+#include <libdump/base/write_all.h>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,8 @@
-#include "write_all.h"
-
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/descriptor.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
+#include <libdump/base/write_all.h>
 
 #include <fmt/format.h>
 

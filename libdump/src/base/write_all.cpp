@@ -1,4 +1,4 @@
-#include "write_all.h"
+#include <libdump/base/write_all.h>
 
 #include <cerrno>
 #include <poll.h>

@@ -2,6 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
+#include <libdump/base/write_all.h>
 #include <libdump/crash/cache/cache_choice.h>
 
 #include <fmt/format.h>
@@ -45,15 +46,8 @@ Result<std::size_t> read_some(int from, std::span<char> into) {
 }
 
 Result<void> write_whole(int into, std::span<const char> bytes) {
-    while (!bytes.empty()) {
-        const auto count = ::write(into, bytes.data(), bytes.size());
-        if (count >= 0) {
-            bytes = bytes.subspan(static_cast<std::size_t>(count));
-        } else if (errno != EINTR) {
-            return failure("write", "a file of the cache");
-        }
-    }
-    return {};
+    errno = write_all(into, std::as_bytes(bytes)).error_number;
+    return errno == 0 ? Result<void>() : failure("write", "a file of the cache");
 }
 
 struct Copied {
@@ -61,7 +55,7 @@ struct Copied {
     std::uint64_t checksum = 0;
 };
 
-/// From where both files are, so many bytes at most.
+/// Copies at most `most` bytes, from and to the current positions of the files.
 Result<Copied> copy(int from, int into, std::uint64_t most) {
     struct FreeState {
         void operator()(XXH64_state_t* state) const { XXH64_freeState(state); }
@@ -205,7 +199,8 @@ void CacheDirectory::remove(const std::string& name) const {
     std::ranges::for_each(files_of(name), remove_file);
 }
 
-/// The files used last stay, up to max_bytes_; not what programs that were killed left.
+/// Keeps the most recently used files, up to max_bytes_, and removes unfinished ones of an hour
+/// ago.
 void CacheDirectory::remove_old() const {
     struct File {
         fs::file_time_type used;

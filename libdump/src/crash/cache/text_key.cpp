@@ -15,7 +15,7 @@
 namespace beamdump::crash {
 namespace {
 
-/// One more with each change of what is kept.
+/// Incremented with each change of the format of kept facts.
 constexpr std::uint64_t kVersion = 1;
 
 constexpr std::uint64_t kSamples = 16;
@@ -52,7 +52,7 @@ Result<std::uint64_t> hash_samples(const TextSource& text) {
 
 Result<TextKey> key_of(const TextSource& text, const TextSource::Identity& identity) {
     Parts parts;
-    // What another version of the program keeps may be something else.
+    // Another version of the program may keep other facts.
     struct stat program{};
     if (::stat("/proc/self/exe", &program) == 0) {
         constexpr std::int64_t kSecond = 1'000'000'000;

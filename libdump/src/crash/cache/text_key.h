@@ -7,13 +7,13 @@
 
 namespace beamdump::crash {
 
-/// What a text and the program must have in common with those that made an entry.
+/// Identifies a text and the program: an entry is used only where both are those that made it.
 struct TextKey {
     std::string file;   ///< of the file: an entry with another `whole` is stale
     std::string whole;  ///< also size, times, a hash of samples of the text, and the program
 };
 
-/// The key of a text whose identity that is.
+/// The key of a text; `identity` is the text's.
 Result<TextKey> key_of(const TextSource& text, const TextSource::Identity& identity);
 
 /// Whether a later change would also change the times in `identity`: it was not changed within the

@@ -1,3 +1,4 @@
+#include <libdump/base/utf8.h>
 #include <libdump/term/atom_text.h>
 #include <libdump/term/external_atoms.h>
 
@@ -13,13 +14,7 @@ std::string from_latin1(std::string_view latin1) {
     std::string utf8;
     utf8.reserve(latin1.size());
     for (const char c : latin1) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x80) {
-            utf8.push_back(c);
-        } else {
-            utf8.push_back(static_cast<char>(0xC0U | byte >> 6U));
-            utf8.push_back(static_cast<char>(0x80U | (byte & 0x3FU)));
-        }
+        append_utf8(utf8, static_cast<unsigned char>(c));
     }
     return utf8;
 }
