@@ -80,7 +80,7 @@ check(libdump/src/crash/export/sections "crash/" crash/export/terms/ crash/expor
 
 # The programs: the writer never reads dumps, the analyzer never writes them, but for those that
 # `crash` makes of crash dumps, and those that `rewrite` makes of others.
-check(writer   "libdump/" libdump/base/ libdump/format/ libdump/term/ libdump/write/
+check(writer   "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/term/ libdump/write/
       libdump/redact/)
 check(analyzer "libdump/" libdump/base/ libdump/text/ libdump/format/ libdump/read/ libdump/term/
       libdump/heap/ libdump/model/ libdump/beam/ libdump/crash/ libdump/redact/ libdump/rewrite/)

@@ -28,11 +28,6 @@ void decode_words(const WordBlock& block) {
     block.region ? swap_distances_of(block) : from_differences(block.words);
 }
 
-/// Planes are used where fewer than one word in this many looks like a part of a text: they
-/// separate the bytes of texts, which compress better side by side. Chosen on dumps of RabbitMQ,
-/// ejabberd and the standard node.
-constexpr std::size_t kWordsPerText = 8;
-
 bool encode_record(RecordHeader& header, std::span<std::byte> payload,
                    std::span<std::byte> scratch) {
     const auto kind = static_cast<RecordKind>(header.kind);
@@ -47,7 +42,7 @@ bool encode_record(RecordHeader& header, std::span<std::byte> payload,
         encode_words(block);
         texts += words_like_text(block.words);
     });
-    const bool planes = texts < words / kWordsPerText;
+    const bool planes = planes_pay(texts, words);
     if (planes) {
         visit_blocks(kind, payload,
                      [scratch](const WordBlock& block) { to_planes(block.words, scratch); });

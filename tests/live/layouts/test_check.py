@@ -68,7 +68,7 @@ class Check(unittest.TestCase):
         ratio = float(number) * UNITS[unit] / tools.file_bytes(dump)
         print(f"the estimate is {ratio:.2f} times the dump's size", flush=True)
         self.assertGreater(ratio, 0.7)
-        self.assertLess(ratio, 4)
+        self.assertLess(ratio, 3)
 
     def test_nothing_is_stopped_or_left(self):
         self.assertEqual(self.node.stopped_threads(), [])

@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 
+from support import tools
 from support.node import base_environment, start_workload, temporary_directory
 from support.paths import CAPTURE
 from support.release import erlang_directory, of_release
@@ -92,7 +93,7 @@ class WrongTargets(Scratch):
 
 class WrongUsage(Scratch):
     def test_arguments(self):
-        for arguments in (["x"], ["1", "--mode", "warp"], ["1", "--level", "99"]):
+        for arguments in (["1", "--mode", "warp"], ["1", "--level", "99"]):
             with self.subTest(arguments=arguments):
                 self.assert_sentence(run_capture(*arguments), 2, r"\w{4}")
 
@@ -116,6 +117,9 @@ class OnANode(Scratch):
     def tearDown(self):
         self.assertEqual(self.node.stopped_threads(), [])
         self.assertEqual(self.node.ask("ping", seconds=20), "pong")
+
+    def test_a_name_that_no_node_has(self):
+        self.assert_sentence(run_capture("x"), 2, "no node is named x")
 
     def start_into_pipe(self):
         """A capture blocked in the middle: its output is a pipe that nobody reads."""
@@ -280,7 +284,9 @@ class OddNodes(Scratch):
         with contextlib.suppress(TimeoutError):
             wait_for(captured, seconds=30)
         self.assertIn(ended.status, (0, 3), ended.diagnostics)
-        self.assertGreater(self.dump.stat().st_size, 100_000)
+        names = {process.get("registered_name") for process in
+                 tools.analyze_json("processes", "--limit", 0, self.dump)["processes"]}
+        self.assertIn("init", names)
 
     def test_a_renamed_vm_started_through_the_loader(self):
         loader = next(iter(pathlib.Path("/lib64").glob("ld-linux-*")), None)

@@ -1,6 +1,7 @@
 #include "check/dump_estimate.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/coding/word_coding.h>
 
 #include <zstd.h>
 
@@ -45,6 +46,15 @@ std::vector<memory::AddressRange> sample(std::span<const memory::AddressRange> p
     return blocks;
 }
 
+/// As the words of a run of regions are coded in a dump.
+void code(std::span<std::byte> words, memory::AddressRange block, std::span<std::byte> scratch) {
+    const coding::RegionRange range{.begin = block.begin, .bytes = block.bytes()};
+    coding::swap_distances(words, range, block.begin);
+    if (coding::planes_pay(coding::words_like_text(words), words.size() / coding::kWordBytes)) {
+        coding::to_planes(words, scratch);
+    }
+}
+
 std::uint64_t compressed(std::span<const std::byte> bytes, int level) {
     std::vector<std::byte> out(ZSTD_compressBound(bytes.size()));
     const auto size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), level);
@@ -60,6 +70,7 @@ Result<DumpEstimate> estimate_dump(target::Target& target, int level) {
         estimate.resident_bytes += part.bytes();
     }
     std::vector<std::byte> together;
+    std::vector<std::byte> scratch(kBlockBytes);
     const auto flush = [&] {
         estimate.sampled_bytes += together.size();
         estimate.compressed_bytes += compressed(together, level);
@@ -71,7 +82,9 @@ Result<DumpEstimate> estimate_dump(target::Target& target, int level) {
         // A block that was unmapped meanwhile does not matter for an estimate.
         const auto read =
             target.memory().read_some(block.begin, std::span(together).subspan(begin));
-        together.resize(begin + read.value_or(0));
+        const auto words = read.value_or(0) / coding::kWordBytes * coding::kWordBytes;
+        together.resize(begin + words);
+        code(std::span(together).subspan(begin), block, scratch);
         if (together.size() >= kBlocksTogether * kBlockBytes) {
             flush();
         }

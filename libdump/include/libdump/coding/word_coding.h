@@ -31,6 +31,9 @@ void swap_distances(std::span<std::byte> words, RegionRange range, std::uint64_t
 /// most of them are parts of texts, or of floats.
 [[nodiscard]] std::size_t words_like_text(std::span<const std::byte> words);
 
+/// Whether to_planes() makes `words` words compress better, of which `texts` are words_like_text().
+[[nodiscard]] bool planes_pay(std::size_t texts, std::size_t words);
+
 /// Replaces each word but the first by its difference from the one before it.
 void to_differences(std::span<std::byte> words);
 void from_differences(std::span<std::byte> words);
