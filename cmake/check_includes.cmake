@@ -28,6 +28,7 @@ endfunction()
 foreach(half include/libdump src)
   check(libdump/${half}/base   "libdump/" libdump/base/)
   check(libdump/${half}/text   "libdump/" libdump/base/ libdump/text/)
+  check(libdump/${half}/profile "libdump/" libdump/base/ libdump/text/ libdump/profile/)
   check(libdump/${half}/format "libdump/" libdump/base/ libdump/format/)
   check(libdump/${half}/coding "libdump/" libdump/base/ libdump/format/ libdump/coding/)
   check(libdump/${half}/write  "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/write/)
@@ -53,8 +54,8 @@ foreach(half include/libdump src)
 endforeach()
 
 # A module's private headers are "ROOM/NAME.h" below src/, and nobody else's.
-set(folders "(base|format|coding|write|read|term|beam|redact|rewrite|heap|crash|model)/")
-foreach(module base format coding write read term beam redact rewrite heap model)
+set(folders "(base|profile|format|coding|write|read|term|beam|redact|rewrite|heap|crash|model)/")
+foreach(module base profile format coding write read term beam redact rewrite heap model)
   check(libdump/src/${module} "${folders}" ${module}/)
 endforeach()
 
@@ -82,10 +83,10 @@ check(libdump/src/crash/export/sections "crash/" crash/export/terms/ crash/expor
 # `crash` makes of crash dumps, and those that `rewrite` makes of others.
 check(writer   "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/term/ libdump/write/
       libdump/redact/)
-check(analyzer "libdump/" libdump/base/ libdump/text/ libdump/format/ libdump/read/ libdump/term/
-      libdump/heap/ libdump/model/ libdump/beam/ libdump/crash/ libdump/redact/ libdump/rewrite/)
+check(analyzer "libdump/" libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/read/
+      libdump/term/ libdump/heap/ libdump/model/ libdump/beam/ libdump/crash/ libdump/redact/ libdump/rewrite/)
 check(layout   "libdump/" libdump/base/)
-check(sampler  "libdump/" libdump/base/ libdump/text/ libdump/format/ libdump/term/)
+check(sampler  "libdump/" libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/term/)
 check(manual   "libdump/" libdump/base/)
 
 # Nothing reaches out of its own tree by a relative or rooted path.
@@ -147,13 +148,14 @@ check(layout/src/extract "${folders}" file/ dwarf/ extract/)
 check(layout/src/diff    "${folders}" file/ diff/)
 check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/ target/ beam/ fit/layout_)
 
-# Inside the sampler: node, events <- stack <- stacks <- show <- command, on the writer's rooms below
+# Inside the sampler: node, events <- stack <- stacks, profile <- show <- command, on the writer's rooms below
 # its captures.
 set(writer "(memory|target|beam)/")
-set(folders "(node|events|stack|stacks|show|command|memory|target|program|beam|nodes|fit|capture|check|cli)/")
+set(folders "(node|events|stack|stacks|profile|show|command|memory|target|program|beam|nodes|fit|capture|check|cli)/")
 check(sampler/src/node    "${folders}" ${writer} fit/layout_check\\.h node/)
 check(sampler/src/events  "${folders}" ${writer} events/)
 check(sampler/src/stack   "${folders}" ${writer} node/ events/ stack/)
 check(sampler/src/stacks  "${folders}" ${writer} node/ events/ stack/ stacks/)
-check(sampler/src/show    "${folders}" stack/ stacks/ show/)
-check(sampler/src/command "${folders}" ${writer} program/ nodes/ node/ stacks/ show/ command/)
+check(sampler/src/profile "${folders}" ${writer} node/ events/ stack/ profile/)
+check(sampler/src/show    "${folders}" stack/ stacks/ profile/ show/)
+check(sampler/src/command "${folders}" ${writer} program/ nodes/ node/ stacks/ profile/ show/ command/)

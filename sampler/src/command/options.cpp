@@ -4,18 +4,25 @@
 #include "program/command_line.h"
 #include "program/number_check.h"
 
+#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <manual/generate.h>
+#include <string_view>
 
 namespace beamdump::sampler {
 namespace {
 
 constexpr std::uint64_t kMaxPauseMs = 60'000;
 constexpr std::uint64_t kMaxFrames = 65'536;
+constexpr std::uint64_t kLongestMs = std::uint64_t{24} * 3'600'000;
+constexpr std::uint64_t kMaxRate = 10'000;
+constexpr std::uint64_t kMaxRows = 1'000'000;
 
 /// The command line before validation.
 struct RawOptions {
@@ -25,7 +32,40 @@ struct RawOptions {
     bool stop = false;
     std::optional<std::uint64_t> max_pause;
     std::uint64_t frames = StacksOptions().frames;
+    std::string duration = "10s";
+    std::uint64_t rate = ProfileOptions().rate;
+    std::string by;
+    std::string format;
+    bool readings = false;
+    std::uint64_t limit = ProfileCommand().limit;
 };
+
+/// Milliseconds of "10s", "500ms" or "2m".
+std::optional<std::chrono::milliseconds> duration_of(std::string_view text) {
+    struct Unit {
+        std::string_view name;
+        std::uint64_t milliseconds;
+    };
+    for (const auto& unit : {Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}}) {
+        if (!text.ends_with(unit.name)) {
+            continue;
+        }
+        const auto count = decimal_number(text.substr(0, text.size() - unit.name.size()));
+        if (count) {
+            return *count >= 1 && *count <= kLongestMs / unit.milliseconds
+                       ? std::optional(std::chrono::milliseconds(*count * unit.milliseconds))
+                       : std::nullopt;
+        }
+    }
+    return std::nullopt;
+}
+
+std::string duration_error(const std::string& text) {
+    return duration_of(text) ? std::string()
+                             : fmt::format("\"{}\" is not a time of at most 24 hours, such as 10s, "
+                                           "500ms or 2m",
+                                           text);
+}
 
 auto at_most(std::uint64_t most) {
     return program::number_check(most, fmt::format("a number from 1 to {}", most));
@@ -48,6 +88,13 @@ void declare_node(CLI::App& app, RawOptions& raw) {
         "Find the runtime's tables by searching its data,\nas for an executable without symbols");
 }
 
+void declare_frames(CLI::App& command, RawOptions& raw) {
+    command.add_option("--frames", raw.frames, "Frames of a stack, at most")
+        ->capture_default_str()
+        ->type_name("N")
+        ->check(at_most(kMaxFrames), "");
+}
+
 CLI::App* declare_stacks(CLI::App& app, RawOptions& raw) {
     auto* command = app.add_subcommand(
         "stacks", "Shows the Erlang stack of the process that each scheduler runs.");
@@ -59,11 +106,76 @@ CLI::App* declare_stacks(CLI::App& app, RawOptions& raw) {
     command->add_option("--max-pause", raw.max_pause, "Longest stop in milliseconds (50)")
         ->type_name("MS")
         ->check(at_most(kMaxPauseMs), "");
-    command->add_option("--frames", raw.frames, "Frames of a stack, at most")
+    declare_frames(*command, raw);
+    command->footer("Example: beamdump-sample stacks rabbit@host");
+    return command;
+}
+
+CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
+    auto* command = app.add_subcommand(
+        "profile", "Shows which functions use processor time, by samples of the node's threads.");
+    declare_node(*command, raw);
+    command->add_option("--duration", raw.duration, "How long: 10s, 500ms, 2m")
+        ->capture_default_str()
+        ->type_name("TIME")
+        ->check(duration_error, "");
+    command->add_option("--rate", raw.rate, "Samples for each second of a thread's processor time")
         ->capture_default_str()
         ->type_name("N")
-        ->check(at_most(kMaxFrames), "");
-    command->footer("Example: beamdump-sample stacks rabbit@host");
+        ->check(at_most(kMaxRate), "");
+    command->add_option("--by", raw.by,
+                        "Group by process, name (registered), initial_call,\nscheduler or thread")
+        ->type_name("WHAT");
+    command->add_option("--format", raw.format,
+                        "Write for other programs: folded (stacks for flame\ngraphs), speedscope or "
+                        "pprof")
+        ->type_name("FORMAT");
+    command->add_flag("--readings", raw.readings,
+                      "Without perf events: read where processes last paused,\nas where the kernel "
+                      "forbids perf events");
+    declare_frames(*command, raw);
+    command->add_option("--limit", raw.limit, "Rows of a table, at most")
+        ->capture_default_str()
+        ->type_name("N")
+        ->check(at_most(kMaxRows), "");
+    command->footer("Example: beamdump-sample profile rabbit@host --duration 30s --by name");
+    return command;
+}
+
+Result<ProfileFormat> profile_format(const std::string& name, bool json) {
+    struct Named {
+        std::string_view name;
+        ProfileFormat format;
+    };
+    static constexpr std::array kFormats = {Named{"folded", ProfileFormat::kFolded},
+                                            Named{"speedscope", ProfileFormat::kSpeedscope},
+                                            Named{"pprof", ProfileFormat::kPprof}};
+    if (name.empty()) {
+        return json ? ProfileFormat::kJson : ProfileFormat::kText;
+    }
+    const auto* known = std::ranges::find(kFormats, name, &Named::name);
+    if (known == kFormats.end()) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("--format {}: it is folded, speedscope or pprof", name));
+    }
+    return json ? Result<ProfileFormat>(fail(ErrorCode::kUsage, "--json and --format exclude each other"))
+                : known->format;
+}
+
+Result<ProfileCommand> profile_command(RawOptions raw) {
+    ProfileCommand command{.node = std::move(raw.node), .options = {}};
+    ASSIGN_OR_RETURN(command.format, profile_format(raw.format, command.node.json));
+    if (!raw.by.empty()) {
+        ASSIGN_OR_RETURN(command.options.by, parse_group_by(raw.by));
+    }
+    command.options.duration = duration_of(raw.duration).value_or(command.options.duration);
+    command.options.rate = static_cast<std::uint32_t>(raw.rate);
+    command.options.readings = raw.readings;
+    command.options.frames = raw.frames;
+    command.limit = raw.limit;
+    if (!raw.layout.empty()) {
+        command.node.layout = raw.layout;
+    }
     return command;
 }
 
@@ -86,7 +198,7 @@ Result<StacksCommand> stacks_command(RawOptions raw) {
 
 }  // namespace
 
-Result<std::variant<Answer, StacksCommand>> parse_options(
+Result<std::variant<Answer, StacksCommand, ProfileCommand>> parse_options(
     const std::vector<std::string>& arguments) {
     RawOptions raw;
     CLI::App app("Shows what a running Erlang/OTP node does, from outside.", "beamdump-sample");
@@ -97,10 +209,15 @@ Result<std::variant<Answer, StacksCommand>> parse_options(
         "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.\n"
         "Example: beamdump-sample stacks rabbit@host");
     declare_stacks(app, raw);
+    const auto* profile = declare_profile(app, raw);
     manual::add_generate(app);
     ASSIGN_OR_RETURN(auto answer, program::parse_command_line(app, arguments));
     if (answer) {
         return Answer{std::move(*answer)};
+    }
+    if (profile->parsed()) {
+        ASSIGN_OR_RETURN(auto command, profile_command(std::move(raw)));
+        return command;
     }
     auto command = stacks_command(std::move(raw));
     if (!command) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "profile/collect_profile.h"
 #include "stacks/collect.h"
 
 #include <filesystem>
@@ -23,13 +24,23 @@ struct StacksCommand {
     StacksOptions options;
 };
 
+/// How a profile is written.
+enum class ProfileFormat : std::uint8_t { kText, kJson, kFolded, kSpeedscope, kPprof };
+
+struct ProfileCommand {
+    NodeOptions node;
+    ProfileOptions options;
+    ProfileFormat format = ProfileFormat::kText;
+    std::size_t limit = 30;  ///< rows of a table
+};
+
 /// Requested text (--help, --version) instead of a command.
 struct Answer {
     std::string text;
 };
 
 /// Parses the command line (without the program's name). Error: kUsage.
-Result<std::variant<Answer, StacksCommand>> parse_options(
+Result<std::variant<Answer, StacksCommand, ProfileCommand>> parse_options(
     const std::vector<std::string>& arguments);
 
 }  // namespace beamdump::sampler

@@ -5,6 +5,7 @@
 #include "nodes/node_choice.h"
 #include "program/process.h"
 #include "program/start.h"
+#include "show/profile_text.h"
 #include "show/stacks_text.h"
 
 #include <libdump/base/return_if_error.h>
@@ -58,6 +59,21 @@ Result<StacksReport> collect_and_show(ObservedNode& node, const StacksOptions& o
     return report;
 }
 
+/// Remarks of a report, and the exit status.
+template <typename Report>
+int end_run(program::Streams& streams, const Result<Report>& report) {
+    streams.finishing();
+    if (!report) {
+        return report.error().code == ErrorCode::kClosedPipe ? kDone
+                                                             : give_up(streams, report.error());
+    }
+    for (const auto& remark : report->remarks) {
+        streams.err << fmt::format("beamdump-sample: {}\n", one_line(remark));
+    }
+    streams.err << std::flush;
+    return report->complete() ? kDone : kIncomplete;
+}
+
 int run_stacks(const StacksCommand& command, program::Streams& streams,
                const std::atomic<bool>& cancelled, target::StopTracker& stops) {
     auto node = open_node(command.node, cancelled);
@@ -69,16 +85,51 @@ int run_stacks(const StacksCommand& command, program::Streams& streams,
         command.node.json
             ? collect_and_show<StacksJson>(**node, command.options, stops, cancelled, output)
             : collect_and_show<StacksText>(**node, command.options, stops, cancelled, output);
-    streams.finishing();
-    if (!report) {
-        return report.error().code == ErrorCode::kClosedPipe ? kDone
-                                                             : give_up(streams, report.error());
+    return end_run(streams, report);
+}
+
+Result<void> write_profile(const ProfileCommand& command, const ProfileReport& report,
+                           Output& output) {
+    const auto terms = profile_terms(report, "beamdump-sample " BEAMDUMP_VERSION);
+    switch (command.format) {
+        case ProfileFormat::kText:
+            output.fit_terminal();
+            profile_text(output, report, command.limit);
+            break;
+        case ProfileFormat::kJson:
+            profile_json(output, report);
+            break;
+        case ProfileFormat::kFolded:
+            folded_stacks(output, report.profile.stacks());
+            break;
+        case ProfileFormat::kSpeedscope:
+            speedscope_profile(output, report.profile.stacks(), terms);
+            break;
+        case ProfileFormat::kPprof:
+            RETURN_IF_ERROR(pprof_profile(output, report.profile.stacks(), terms));
+            break;
     }
-    for (const auto& remark : report->remarks) {
-        streams.err << fmt::format("beamdump-sample: {}\n", one_line(remark));
+    output.flush();
+    return output.ok() ? Result<void>() : std::unexpected(*output.error());
+}
+
+int run_profile(const ProfileCommand& command, program::Streams& streams,
+                const std::atomic<bool>& cancelled) {
+    DescriptorOutput output(streams.out_descriptor, "standard output");
+    if (command.format == ProfileFormat::kPprof && output.is_terminal()) {
+        return give_up(streams, {ErrorCode::kUsage, "pprof is not text: redirect it to a file"});
     }
-    streams.err << std::flush;
-    return report->complete() ? kDone : kIncomplete;
+    auto node = open_node(command.node, cancelled);
+    if (!node) {
+        return give_up(streams, node.error());
+    }
+    auto report = collect_profile(**node, command.options, cancelled);
+    if (report) {
+        if (auto written = write_profile(command, *report, output); !written) {
+            report = std::unexpected(written.error());
+        }
+    }
+    return end_run(streams, report);
 }
 
 }  // namespace
@@ -95,6 +146,9 @@ int run(const std::vector<std::string>& arguments, program::Streams& streams,
     }
     if (auto enough = program::ensure_descriptors(); !enough) {
         return give_up(streams, enough.error());
+    }
+    if (const auto* profile = std::get_if<ProfileCommand>(&*parsed)) {
+        return run_profile(*profile, streams, cancelled);
     }
     return run_stacks(std::get<StacksCommand>(*parsed), streams, cancelled, stops);
 }

@@ -10,9 +10,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace beamdump::sampler {
 namespace {
+
+constexpr std::uint64_t kMostSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
 
 /// The text after "NAME:" and white space, up to the end of its line.
 std::optional<std::string_view> field(std::string_view status, std::string_view name) {
@@ -53,8 +56,38 @@ std::optional<std::uint32_t> scheduler_number(std::string_view name) {
     const auto first = name.find_first_of("0123456789");
     const auto last = name.find_last_of("0123456789");
     const auto number = decimal_number(name.substr(first, last - first + 1));
-    return number && *number <= 1024 ? std::optional(static_cast<std::uint32_t>(*number))
+    return number && *number <= kMostSchedulers ? std::optional(static_cast<std::uint32_t>(*number))
                                      : std::nullopt;
+}
+
+std::pair<records::SchedulerKind, std::uint32_t> scheduler_of_thread(std::string_view name) {
+    struct Form {
+        records::SchedulerKind kind;
+        std::string_view before, after;
+    };
+    // The kernel keeps 15 characters of a name: long numbers leave less of what is behind them.
+    static constexpr std::array kForms = {
+        Form{records::SCHEDULER_KIND_DIRTY_CPU, "erts_dcpus_", ""},
+        Form{records::SCHEDULER_KIND_DIRTY_IO, "erts_dios_", ""},
+        Form{records::SCHEDULER_KIND_DIRTY_CPU, "", "_dirty_cpu_"},
+        Form{records::SCHEDULER_KIND_DIRTY_IO, "", "_dirty_io_"}};
+    if (const auto number = scheduler_number(name)) {
+        return {records::SCHEDULER_KIND_NORMAL, *number};
+    }
+    for (const auto& form : kForms) {
+        if (!name.starts_with(form.before)) {
+            continue;
+        }
+        const auto rest = name.substr(form.before.size());
+        const auto digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+        const auto number = decimal_number(rest.substr(0, digits));
+        const auto behind = rest.substr(digits);
+        const bool fits = form.after.empty() ? behind.empty() : behind.starts_with(form.after);
+        if (number && fits && *number >= 1 && *number <= kMostSchedulers) {
+            return {form.kind, static_cast<std::uint32_t>(*number)};
+        }
+    }
+    return {records::SCHEDULER_KIND_NORMAL, 0};
 }
 
 Result<ThreadRest> parse_thread_rest(std::string_view status) {

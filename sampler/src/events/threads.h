@@ -2,11 +2,14 @@
 
 #include <libdump/base/error.h>
 
+#include <records.pb.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace beamdump::sampler {
@@ -23,6 +26,11 @@ Result<std::vector<NodeThread>> threads_of_node(pid_t pid);
 /// The number of the scheduler that a thread is, by its name: "1_scheduler" (OTP 25),
 /// "erts_sched_1" (from 26 on; erl_process.c). Nothing for all other threads, dirty schedulers too.
 std::optional<std::uint32_t> scheduler_number(std::string_view name);
+
+/// The scheduler that a thread is, normal or dirty, by its name: "1_dirty_cpu_sch" and
+/// "1_dirty_io_sche" (OTP 25), "erts_dcpus_1" and "erts_dios_1" (from 26 on; erl_process.c).
+/// Number 0: all other threads.
+std::pair<records::SchedulerKind, std::uint32_t> scheduler_of_thread(std::string_view name);
 
 /// Whether and how often a thread ran.
 struct ThreadRest {

@@ -15,18 +15,11 @@ constexpr std::uint64_t kMostNativeWords = std::uint64_t{1} << 16U;
 /// Behind a call of native code the JIT's code takes the stack back at once.
 constexpr std::size_t kCodeBehind = 16;
 
-/// The fragment that calls a BIF without leaving Erlang code. It keeps the BIF's export entry in
-/// the scheduler's registers: TMP_MEM[1] (jit/x86/instr_bif.cpp, emit_call_light_bif_shared(); read
-/// off the code of OTP 25.2.3, 27.3.4 and 29.1.1).
-constexpr std::string_view kLightBif = "call_light_bif_shared";
-constexpr Address kExportEntry = 16;
+}  // namespace
 
-/// The fragments that note the function that they call in the process (`current`).
 bool notes_function(std::string_view fragment) {
     return fragment == "call_bif_shared" || fragment == "call_nif_shared";
 }
-
-}  // namespace
 
 /// The JIT calls native code on the thread's stack just below the scheduler's registers, which are
 /// themselves on that stack (ErtsSchedulerRegisters, runtime_stack; jit/x86/beam_asm.hpp,
@@ -64,13 +57,16 @@ bool ProcessStacks::takes_saved_stack(Address returns_to) {
     return parts_.stop.offset < 0x80 && !std::ranges::search(code, wanted).empty();
 }
 
+std::optional<std::string> ProcessStacks::bif_of(Address export_entry) {
+    const auto function = parts_.node.code().mfa_at(export_entry + parts_.export_mfa.offset);
+    return function ? std::optional(parts_.node.function_text(*function)) : std::nullopt;
+}
+
 std::optional<std::string> ProcessStacks::light_bif(Address scheduler) {
     auto& memory = parts_.node.vm().bulk();
     const auto registers = memory.word(scheduler + kRegisters);
     const auto entry = registers ? memory.word(*registers + kExportEntry) : registers;
-    const auto function =
-        entry ? parts_.node.code().mfa_at(*entry + parts_.export_mfa.offset) : std::nullopt;
-    return function ? std::optional(parts_.node.function_text(*function)) : std::nullopt;
+    return entry ? bif_of(*entry) : std::nullopt;
 }
 
 Result<StackTry> ProcessStacks::native(const beam::IdSlot& slot, Address scheduler,

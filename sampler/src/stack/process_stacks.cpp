@@ -63,6 +63,7 @@ Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames
                 field("hend"),
                 field("common.reg"),
                 field("stop"),
+                field("current"),
                 beam::ExportFields(names).mfa,
                 label,
                 frames};
@@ -85,6 +86,31 @@ std::optional<beam::IdSlot> ProcessStacks::slot_of(Address process) {
 std::optional<std::uint64_t> ProcessStacks::owner_of(Address process) {
     const auto id = parts_.node.vm().bulk().word(process + parts_.id.offset);
     return id ? parts_.pids.owner_id(*id) : std::nullopt;
+}
+
+std::optional<StackBounds> ProcessStacks::bounds_of(Address process) {
+    auto& memory = parts_.node.vm().bulk();
+    const auto heap = memory.word(process + parts_.heap.offset);
+    const auto hend = memory.word(process + parts_.hend.offset);
+    const auto stop = memory.word(process + parts_.stop.offset);
+    return heap && hend && stop ? std::optional(StackBounds{*heap, *hend, *stop}) : std::nullopt;
+}
+
+std::optional<std::string> ProcessStacks::noted_function(Address process) {
+    const auto current = parts_.node.vm().bulk().word(process + parts_.current.offset);
+    const auto function =
+        current && *current != 0 ? parts_.node.code().mfa_at(*current) : std::nullopt;
+    return function ? std::optional(parts_.node.function_text(*function)) : std::nullopt;
+}
+
+Result<std::optional<ProcessIdentity>> ProcessStacks::identify(const beam::IdSlot& slot) {
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, before_));
+    if (!read) {
+        return std::nullopt;
+    }
+    parts_.node.vm().forget();
+    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
+    return process ? std::optional(identity(*process, false)) : std::nullopt;
 }
 
 Result<std::optional<beam::ProcessView>> ProcessStacks::decode(
@@ -217,6 +243,34 @@ Result<StackTry> ProcessStacks::at_rest(const beam::IdSlot& slot, bool stopped) 
     });
     return shown(*process, stopped ? StackProof::kStopped : StackProof::kUnchanged,
                  std::move(frames), std::move(who));
+}
+
+Result<StackTry> ProcessStacks::last_pause(const beam::IdSlot& slot) {
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, before_));
+    if (!read) {
+        return missed(StackMiss::kExiting);
+    }
+    parts_.node.vm().forget();
+    ASSIGN_OR_RETURN(const auto process, decode(slot, before_.structure));
+    if (!process) {
+        return missed(StackMiss::kExiting);
+    }
+    const auto bounds = bounds_of(slot.address);
+    words_.resize(std::min(process->stack.words(), kMostWords));
+    const auto words = parts_.node.vm().bulk().read(process->stack.begin,
+                                                    std::as_writable_bytes(std::span(words_)));
+    if (!words) {
+        return ends_all(words.error()) ? Result<StackTry>(std::unexpected(words.error()))
+                                       : missed(StackMiss::kChanged);
+    }
+    if (!bounds || bounds_of(slot.address) != bounds || bounds->stop != process->stack.begin) {
+        return missed(StackMiss::kChanged);
+    }
+    auto frames = walk([&] {
+        return walk_stack(rules_of(parts_.node), process->facts.instruction_address(),
+                          {process->stack.begin, words_, process->stack.end}, parts_.frames);
+    });
+    return shown(*process, StackProof::kUnchanged, std::move(frames), identity(*process, false));
 }
 
 Result<StackTry> ProcessStacks::sampled(const Sample& sample) {

@@ -57,6 +57,23 @@ struct StackTry {
     std::string why{};                  ///< of kTorn: what contradicts
 };
 
+/// Fields of a process's structure that say where its stack is.
+struct StackBounds {
+    Address heap = 0, hend = 0, stop = 0;
+    bool operator==(const StackBounds&) const = default;
+};
+
+/// The fragment that calls a BIF without leaving Erlang code. In the scheduler's registers, which
+/// begin right behind the word that return_slot() names, it keeps the place that calls (TMP_MEM[0])
+/// and the BIF's export entry (TMP_MEM[1]; jit/x86/instr_bif.cpp, emit_call_light_bif_shared(); read
+/// off the code of OTP 25.2.3, 27.3.4 and 29.1.1).
+inline constexpr std::string_view kLightBif = "call_light_bif_shared";
+inline constexpr Address kCallPlace = 8;
+inline constexpr Address kExportEntry = 16;
+
+/// The fragments that note the function that they call in the process (`current`).
+bool notes_function(std::string_view fragment);
+
 /// Reads stacks of single processes of a node. Every stack that it gives is of one moment.
 class ProcessStacks {
   public:
@@ -79,9 +96,28 @@ class ProcessStacks {
     Result<StackTry> native(const beam::IdSlot& slot, Address scheduler,
                             std::optional<Address> returns_to, const std::function<bool()>& stands);
 
+    /// Of a process that runs: where it last paused, by its structure. The words of its stack may
+    /// be newer than that: what is shown is possible, not certain. StackProof does not apply.
+    Result<StackTry> last_pause(const beam::IdSlot& slot);
+
     /// Where the native code in which a scheduler's thread was sampled will return to in Erlang
     /// code. Nothing: it was in Erlang code, or the sample does not reach as far.
     std::optional<Address> native_return(Address scheduler, const Sample& sample);
+
+    /// The word of a normal scheduler's thread that holds where native code returns to.
+    /// `scheduler`: its structure.
+    Result<Address> return_slot(Address scheduler);
+    /// Whether the code at a return address takes the Erlang stack's top from the process's
+    /// structure (`stop`); otherwise the JIT's code has kept it in a register.
+    bool takes_saved_stack(Address returns_to);
+    /// The BIF of an export entry, as the VM prints it.
+    std::optional<std::string> bif_of(Address export_entry);
+    /// Who has this structure, as far as is read while it runs: no label.
+    Result<std::optional<ProcessIdentity>> identify(const beam::IdSlot& slot);
+    /// Where a process's stack is, by its structure at this moment; nothing if it cannot be read.
+    std::optional<StackBounds> bounds_of(Address process);
+    /// The function that a process has noted as current; nothing if none is.
+    std::optional<std::string> noted_function(Address process);
 
     /// The slot of the process with this structure; nothing if no process has it now.
     std::optional<beam::IdSlot> slot_of(Address process);
@@ -98,7 +134,7 @@ class ProcessStacks {
         LiveTerms terms;
         beam::IdTable table;
         beam::PidWords pids;
-        beam::Field id, heap, hend, reg, stop, export_mfa;
+        beam::Field id, heap, hend, reg, stop, current, export_mfa;
         std::optional<std::uint32_t> label_atom;
         std::size_t frames;
     };
@@ -110,9 +146,6 @@ class ProcessStacks {
     ProcessIdentity identity(const beam::ProcessView& process, bool with_label);
     Result<StackTry> shown(const beam::ProcessView& process, StackProof proof,
                            Result<StackFrames> frames, ProcessIdentity identity);
-    /// The word of the thread's own stack that holds where native code returns to.
-    Result<Address> return_slot(Address scheduler);
-    bool takes_saved_stack(Address returns_to);
     /// The BIF that the scheduler's process is in, called by way of kLightBif.
     std::optional<std::string> light_bif(Address scheduler);
     Result<StackFrames> walk(const std::function<Result<StackFrames>()>& once);

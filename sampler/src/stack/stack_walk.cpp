@@ -104,12 +104,8 @@ Result<std::vector<std::byte>> code_before(ObservedNode& node, Address place) {
 
 }  // namespace
 
-namespace {
-
-/// Whether a place is in the pieces of code behind a module's last function, which its functions
-/// jump to where they yield, and which have no function of their own (OTP 27 and 29). The first of
-/// them is what each function calls at its beginning when it has a breakpoint
-/// (jit/x86/beam_asm_module.cpp, i_breakpoint_trampoline): jmp over it; padding; call rel32.
+// The first of these pieces is what each function calls at its beginning when it has a breakpoint
+// (jit/x86/beam_asm_module.cpp, i_breakpoint_trampoline): jmp over it; padding; call rel32.
 bool behind_functions(ObservedNode& node, Address place) {
     constexpr std::size_t kBeginning = 128;
     const auto function = node.code().function_at(place);
@@ -127,8 +123,6 @@ bool behind_functions(ObservedNode& node, Address place) {
     }
     return false;
 }
-
-}  // namespace
 
 Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
                                      const StackWords& stack, std::size_t most) {

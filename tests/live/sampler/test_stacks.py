@@ -4,12 +4,10 @@ what the node itself says; no stack of a node under full load contradicts itself
 BEAMDUMP_STACKS is how many stacks of busy workers are checked without a stop (50; soak: 1,000), and
 for each two of them one in each other mode."""
 
-import ctypes
 import json
 import os
 import pathlib
 import re
-import struct
 import subprocess
 import tempfile
 import time
@@ -137,21 +135,6 @@ class Busy(unittest.TestCase):
         self.assertIn("the node was not stopped", ended.output)
 
 
-def without_perf_events():
-    """For preexec_fn: perf_event_open fails with EPERM from here on, as in containers (seccomp(2))."""
-    load, equal, give = 0x20, 0x15, 0x06
-    perf_event_open, allowed, refused = 298, 0x7fff0000, 0x00050001
-    program = b"".join(struct.pack("HBBI", *one) for one in (
-        (load, 0, 0, 0), (equal, 0, 1, perf_event_open), (give, 0, 0, refused), (give, 0, 0, allowed)))
-    code = ctypes.create_string_buffer(program)
-    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program) // 8,
-                                                      ctypes.addressof(code)))
-    libc = ctypes.CDLL(None, use_errno=True)
-    for call in ((38, 1, 0, 0, 0), (22, 2, ctypes.addressof(filters), 0, 0)):
-        if libc.prctl(*map(ctypes.c_ulong, call)) != 0:
-            os._exit(1)
-
-
 class Forbidden(unittest.TestCase):
     def test_without_perf_events(self):
         """What runs Erlang code is shown at a pause, or not at all; the message says so."""
@@ -161,7 +144,7 @@ class Forbidden(unittest.TestCase):
         for _ in range(5):
             ended = subprocess.run([SAMPLE, "stacks", "--all", "--json", str(node.pid)],
                                    stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                   preexec_fn=without_perf_events)
+                                   preexec_fn=tools.without_perf_events)
             self.assertIn(ended.returncode, (DONE, INCOMPLETE), ended.stderr)
             self.assertIn("the kernel forbids sampling by perf events", ended.stderr)
             answer = json.loads(ended.stdout)

@@ -4,13 +4,13 @@
 #include "cli/shared_options.h"
 #include "query/things/stack_profile.h"
 #include "query/things/things.h"
-#include "render/export/profiles.h"
 #include "render/export/sqlite_file.h"
 #include "render/export/thing_writers.h"
 #include "render/shared/sink_output.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/profile/profile_files.h>
 
 #include <fmt/format.h>
 
@@ -130,7 +130,7 @@ class ExportCommand final : public Command {
         render::SinkOutput out(sink);
         for (const std::string& file : dumps_) {
             ASSIGN_OR_RETURN(const auto dump, open(invocation, file));
-            ASSIGN_OR_RETURN(const auto one, write_one(invocation, *dump, file, out, sink));
+            ASSIGN_OR_RETURN(const auto one, write_one(invocation, *dump, file, out));
             outcome.incomplete = outcome.incomplete || one.incomplete;
         }
         out.flush();
@@ -142,7 +142,7 @@ class ExportCommand final : public Command {
     }
 
     Result<Outcome> write_one(Invocation& invocation, Dump& dump, const std::string& file,
-                              render::Output& out, ByteSink& sink) {
+                              render::Output& out) {
         switch (kind_) {
             case Kind::kJson:
                 return write_document(invocation, dump, file, out);
@@ -152,7 +152,7 @@ class ExportCommand final : public Command {
             case Kind::kDot:
                 return write_graph(invocation, dump, file, out);
             default:
-                return write_profile(invocation, dump, file, out, sink);
+                return write_profile(invocation, dump, file, out);
         }
     }
 
@@ -184,8 +184,25 @@ class ExportCommand final : public Command {
         return report_processes_read(invocation, *read);
     }
 
+    [[nodiscard]] ProfileTerms profile_terms(const query::DumpFacts& facts) const {
+        const std::string node = facts.node_name.value_or("a node of unknown name");
+        ProfileTerms terms{.title = fmt::format("{}: processes by stack", node),
+                           .exporter = "beamdump-analyze " BEAMDUMP_VERSION,
+                           .type = "processes",
+                           .time_us = facts.captured_us};
+        if (profile_.weight == query::StackWeight::kMemory) {
+            terms.title = fmt::format("{}: memory of processes by stack", node);
+            terms.type = "memory";
+            terms.unit = "bytes";
+        } else if (profile_.weight == query::StackWeight::kQueue) {
+            terms.title = fmt::format("{}: queued messages by stack", node);
+            terms.type = "messages";
+        }
+        return terms;
+    }
+
     Result<Outcome> write_profile(Invocation& invocation, Dump& dump, const std::string& file,
-                                  render::Output& out, ByteSink& sink) {
+                                  render::Output& out) {
         ReadingProgress progress(invocation, "reading stacks");
         profile_.lines = kind_ != Kind::kFolded;
         profile_.sensitive = options_.sensitive;
@@ -196,13 +213,13 @@ class ExportCommand final : public Command {
         if (!profile) {
             return std::unexpected(profile.error());
         }
-        const auto facts = query::dump_facts(dump, file);
+        const auto terms = profile_terms(query::dump_facts(dump, file));
         if (kind_ == Kind::kFolded) {
-            render::folded_stacks(out, *profile);
+            folded_stacks(out, profile->stacks());
         } else if (kind_ == Kind::kSpeedscope) {
-            render::speedscope_profile(out, *profile, facts, profile_.weight);
+            speedscope_profile(out, profile->stacks(), terms);
         } else {
-            RETURN_IF_ERROR(render::pprof_profile(sink, *profile, facts, profile_.weight));
+            RETURN_IF_ERROR(pprof_profile(out, profile->stacks(), terms));
         }
         if (profile->unweighted() > 0) {
             invocation.report(

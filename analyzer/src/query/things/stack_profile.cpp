@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <ranges>
+#include <optional>
+#include <vector>
 
 namespace beamdump::query {
 
@@ -72,18 +72,7 @@ class ProfileReader {
         return found;
     }
 
-    std::uint32_t place(StackPlace wanted) {
-        const auto [known, is_new] =
-            numbers_.emplace(std::move(wanted), static_cast<std::uint32_t>(numbers_.size()));
-        if (is_new) {
-            profile_.places_.push_back(known->first);
-            constexpr std::uint64_t kCopies = 2;
-            constexpr std::uint64_t kEach = 100;
-            used_ += kEach + kCopies * (sizeof(StackPlace) + known->first.function.size() +
-                                        known->first.file.value_or("").size());
-        }
-        return known->second;
-    }
+    std::uint32_t place(StackPlace wanted) { return profile_.stacks_.place(std::move(wanted)); }
 
     [[nodiscard]] std::optional<std::uint64_t> weight_of(const ProcessLine& line) const {
         switch (options_.weight) {
@@ -106,44 +95,20 @@ class ProfileReader {
         if (*weight == 0) {
             return {};
         }
-        std::uint32_t at = StackProfile::kRoot;
-        for (const std::uint32_t place : std::ranges::reverse_view(innermost_first)) {
-            const auto [known, is_new] = children_.emplace(
-                std::pair(at, place), static_cast<std::uint32_t>(profile_.nodes_.size()));
-            if (is_new) {
-                profile_.nodes_.push_back({at, place, 0});
-                constexpr std::uint64_t kEach = 100;
-                used_ += kEach;
-            }
-            at = known->second;
-        }
-        if (used_ > options_.limits.memory) {
+        const auto at = profile_.stacks_.add(innermost_first, *weight);
+        if (profile_.stacks_.bytes() > options_.limits.memory) {
             return fail(ErrorCode::kLimit,
                         fmt::format("the different stacks of {} processes need more memory than "
                                     "{}; --max-memory allows more",
                                     dump_.processes().size(), bytes_text(options_.limits.memory)));
         }
-        profile_.nodes_[at].weight += *weight;
-        profile_.total_ += *weight;
         return options_.visit ? options_.visit(line, owner, at, process) : Result<void>{};
     }
 
     Dump& dump_;
     const StackProfileOptions& options_;
     StackProfile& profile_;
-    std::map<StackPlace, std::uint32_t> numbers_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> children_;
-    std::uint64_t used_ = 0;  ///< bytes, about
 };
-
-std::vector<std::uint32_t> StackProfile::stack(std::uint32_t node) const {
-    std::vector<std::uint32_t> places;
-    for (; node != kRoot; node = nodes_[node].parent) {
-        places.push_back(nodes_[node].place);
-    }
-    std::ranges::reverse(places);
-    return places;
-}
 
 Result<StackProfile> StackProfile::make(Dump& dump, const StackProfileOptions& options) {
     StackProfile profile;

@@ -4,16 +4,11 @@
 
 #include <libdump/base/budget.h>
 #include <libdump/base/error.h>
+#include <libdump/profile/stack_tree.h>
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 namespace beamdump::query {
 
@@ -23,14 +18,6 @@ enum class StackWeight : std::uint8_t { kCount, kMemory, kQueue };
 /// count, memory or queue. kUsage.
 Result<StackWeight> parse_stack_weight(std::string_view name);
 std::string_view stack_weight_text(StackWeight weight);
-
-/// A place in the code, of stacks.
-struct StackPlace {
-    std::string function;
-    std::optional<std::string> file;
-    std::optional<std::uint32_t> line;
-    auto operator<=>(const StackPlace&) const = default;
-};
 
 struct StackProfileOptions {
     StackWeight weight = StackWeight::kCount;
@@ -48,20 +35,7 @@ struct StackProfileOptions {
 /// The different stacks of all processes, with their weights.
 class StackProfile {
   public:
-    /// A stack whose current function is `place` and that goes on with that of `parent`.
-    struct Node {
-        std::uint32_t parent = kRoot;
-        std::uint32_t place = 0;
-        std::uint64_t weight = 0;  ///< of processes whose whole stack this is
-    };
-    static constexpr std::uint32_t kRoot = 0;
-
-    /// The first node is the root, which has no place; parents come before their children.
-    [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
-    [[nodiscard]] const std::vector<StackPlace>& places() const { return places_; }
-    /// Places of a node, the outermost first.
-    [[nodiscard]] std::vector<std::uint32_t> stack(std::uint32_t node) const;
-    [[nodiscard]] std::uint64_t total() const { return total_; }
+    [[nodiscard]] const StackTree& stacks() const { return stacks_; }
     /// Processes whose weight is not known, which are left out.
     [[nodiscard]] std::uint64_t unweighted() const { return unweighted_; }
     [[nodiscard]] const ProcessesRead& read() const { return read_; }
@@ -74,9 +48,7 @@ class StackProfile {
   private:
     friend class ProfileReader;
 
-    std::vector<Node> nodes_ = {Node{}};
-    std::vector<StackPlace> places_;
-    std::uint64_t total_ = 0;
+    StackTree stacks_;
     std::uint64_t unweighted_ = 0;
     ProcessesRead read_;
 };

@@ -1,5 +1,10 @@
-#include "render/export/compact_json.h"
 #include "render/export/thing_writers.h"
+
+#include <libdump/text/compact_json.h>
+
+#include <span>
+#include <type_traits>
+#include <variant>
 
 namespace beamdump::render {
 
@@ -27,13 +32,29 @@ class NdjsonWriter final : public query::ThingVisitor {
         if (facts_.captured_us && *facts_.captured_us >= 0) {
             json_.member("captured_us", static_cast<std::uint64_t>(*facts_.captured_us));
         }
-        json_.members(kind.columns, row);
+        members(kind.columns, row);
         json_.end_object();
         json_.end_line();
         return output_.ok() ? Result<void>() : std::unexpected(*output_.error());
     }
 
   private:
+    /// None for an absent cell.
+    void members(std::span<const query::Column> columns, const query::Row& row) {
+        for (std::size_t at = 0; at < row.size() && at < columns.size(); ++at) {
+            std::visit(
+                [&](const auto& known) {
+                    using Value = std::decay_t<decltype(known)>;
+                    if constexpr (std::is_same_v<Value, std::string>) {
+                        json_.member(columns[at].name, std::string_view(known));
+                    } else if constexpr (!std::is_same_v<Value, std::monostate>) {
+                        json_.member(columns[at].name, known);
+                    }
+                },
+                row[at]);
+        }
+    }
+
     Output& output_;
     CompactJson json_;
     query::DumpFacts facts_;

@@ -1,9 +1,9 @@
 #include "render/report/report.h"
 
-#include "render/export/compact_json.h"
 #include "render/report/report_page.h"
 
 #include <libdump/base/amount_text.h>
+#include <libdump/text/compact_json.h>
 
 #include <fmt/format.h>
 
@@ -140,7 +140,7 @@ void ReportWriter::finish(const query::ReportProcesses& processes) {
     script_.write("{");
     write_mailboxes(script_, processes);
     script_.write(",");
-    write_stacks(script_, processes.stacks);
+    write_stacks(script_, processes.stacks.stacks());
     script_.write(",");
     write_texts(script_);
     script_.write("}");
@@ -177,18 +177,18 @@ void ReportWriter::write_mailboxes(Output& out, const query::ReportProcesses& pr
     json.end_line();
 }
 
-void ReportWriter::write_stacks(Output& out, const query::StackProfile& stacks) {
+void ReportWriter::write_stacks(Output& out, const StackTree& stacks) {
     std::vector<Number> functions;
     std::vector<Number> files;
     std::vector<Number> lines;
-    for (const query::StackPlace& place : stacks.places()) {
+    for (const StackPlace& place : stacks.places()) {
         functions.emplace_back(texts_.number(place.function));
         files.push_back(number(place.file));
         lines.push_back(place.line ? Number(*place.line) : std::nullopt);
     }
     std::vector<Number> parents;
     std::vector<Number> places;
-    for (const query::StackProfile::Node& node : stacks.nodes()) {
+    for (const StackTree::Node& node : stacks.nodes()) {
         parents.emplace_back(node.parent);
         places.emplace_back(node.place);
     }

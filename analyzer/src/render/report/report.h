@@ -53,7 +53,7 @@ class ReportWriter {
     Number number(const std::optional<std::string>& text);
     void write_block();
     void write_mailboxes(Output& out, const query::ReportProcesses& processes);
-    void write_stacks(Output& out, const query::StackProfile& stacks);
+    void write_stacks(Output& out, const StackTree& stacks);
     void write_texts(Output& out);
 
     Output& page_;

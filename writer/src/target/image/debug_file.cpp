@@ -13,9 +13,8 @@ constexpr std::size_t kFolderDigits = 2;  // of a build id, which name its folde
 std::vector<std::string> places(const ElfImage& image, const std::string& executable) {
     std::vector<std::string> paths;
     const auto& id = image.build_id();
-    if (id.size() > kFolderDigits) {
-        paths.push_back(fmt::format("{}/.build-id/{}/{}.debug", kDebugFolder,
-                                    id.substr(0, kFolderDigits), id.substr(kFolderDigits)));
+    if (auto path = debug_file_path(id); !path.empty()) {
+        paths.push_back(std::move(path));
     }
     const auto& name = image.debug_link();
     const auto folder = std::filesystem::path(executable).parent_path().native();
@@ -28,6 +27,13 @@ std::vector<std::string> places(const ElfImage& image, const std::string& execut
 }
 
 }  // namespace
+
+std::string debug_file_path(std::string_view build_id) {
+    return build_id.size() > kFolderDigits
+               ? fmt::format("{}/.build-id/{}/{}.debug", kDebugFolder,
+                             build_id.substr(0, kFolderDigits), build_id.substr(kFolderDigits))
+               : std::string();
+}
 
 std::optional<ElfImage> open_debug_file(const ElfImage& image, const std::string& executable,
                                         const std::filesystem::path& root) {

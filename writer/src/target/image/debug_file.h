@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace beamdump::target {
 
@@ -15,5 +16,9 @@ namespace beamdump::target {
 /// id, or `image` has none.
 std::optional<ElfImage> open_debug_file(const ElfImage& image, const std::string& executable,
                                         const std::filesystem::path& root);
+
+/// Where the debug file of a build id (lower case hex) is: "/usr/lib/debug/.build-id/ab/cd.debug";
+/// empty for one that is too short.
+std::string debug_file_path(std::string_view build_id);
 
 }  // namespace beamdump::target

@@ -1,20 +1,15 @@
 #pragma once
 
-#include "query/rows/row_list.h"
-#include "render/shared/json.h"
-#include "render/shared/output.h"
-
 #include <libdump/base/utf8.h>
+#include <libdump/text/json_writer.h>
+#include <libdump/text/output.h>
 
 #include <rapidjson/writer.h>
 
 #include <concepts>
-#include <cstdint>
 #include <string_view>
-#include <type_traits>
-#include <variant>
 
-namespace beamdump::render {
+namespace beamdump {
 
 /// Writes JSON without spaces, as a stream: a line for each document. Text is converted to valid
 /// UTF-8.
@@ -41,21 +36,6 @@ class CompactJson {
         key(name);
         value(known);
     }
-    /// Members of a thing; none for an absent cell.
-    void members(std::span<const query::Column> columns, const query::Row& row) {
-        for (std::size_t at = 0; at < row.size() && at < columns.size(); ++at) {
-            std::visit(
-                [&](const auto& known) {
-                    using Value = std::decay_t<decltype(known)>;
-                    if constexpr (std::is_same_v<Value, std::string>) {
-                        member(columns[at].name, std::string_view(known));
-                    } else if constexpr (!std::is_same_v<Value, std::monostate>) {
-                        member(columns[at].name, known);
-                    }
-                },
-                row[at]);
-        }
-    }
     /// Ends a document with a newline; another one may begin.
     void end_line() {
         stream_.output.write("\n");
@@ -74,4 +54,4 @@ class CompactJson {
     rapidjson::Writer<Stream> writer_;
 };
 
-}  // namespace beamdump::render
+}  // namespace beamdump

@@ -1,9 +1,7 @@
-#include "render/export/profiles.h"
-
-#include "render/export/compact_json.h"
-#include "render/shared/table.h"
-
+#include <libdump/base/terminal_text.h>
 #include <libdump/base/utf8.h>
+#include <libdump/profile/profile_files.h>
+#include <libdump/text/compact_json.h>
 
 #include <boost/iostreams/copy.hpp>
 #include <boost/iostreams/device/back_inserter.hpp>
@@ -14,11 +12,10 @@
 #include <exception>
 #include <limits>
 #include <pprof.pb.h>
-#include <span>
 #include <string>
 #include <unordered_map>
 
-namespace beamdump::render {
+namespace beamdump {
 
 namespace {
 
@@ -36,23 +33,11 @@ std::string folded_name(const std::string& function) {
 }
 
 template <typename Visit>
-void each_sample(const query::StackProfile& profile, Visit visit) {
-    for (std::uint32_t at = 0; at < profile.nodes().size(); ++at) {
-        if (profile.nodes()[at].weight > 0) {
-            visit(profile.stack(at), profile.nodes()[at].weight);
+void each_sample(const StackTree& stacks, Visit visit) {
+    for (std::uint32_t at = 0; at < stacks.nodes().size(); ++at) {
+        if (stacks.nodes()[at].weight > 0) {
+            visit(stacks.stack(at), stacks.nodes()[at].weight);
         }
-    }
-}
-
-std::string title(const query::DumpFacts& facts, query::StackWeight weight) {
-    const std::string node = facts.node_name.value_or("a node of unknown name");
-    switch (weight) {
-        case query::StackWeight::kMemory:
-            return fmt::format("{}: memory of processes by stack", node);
-        case query::StackWeight::kQueue:
-            return fmt::format("{}: queued messages by stack", node);
-        default:
-            return fmt::format("{}: processes by stack", node);
     }
 }
 
@@ -75,9 +60,9 @@ class Strings {
     std::unordered_map<std::string, std::int64_t> numbers_;
 };
 
-void add_places(pprof::Profile& out, Strings& strings, const query::StackProfile& profile) {
+void add_places(pprof::Profile& out, Strings& strings, const StackTree& stacks) {
     std::uint64_t number = 0;
-    for (const query::StackPlace& place : profile.places()) {
+    for (const StackPlace& place : stacks.places()) {
         ++number;
         auto& function = *out.add_function();
         function.set_id(number);
@@ -92,40 +77,36 @@ void add_places(pprof::Profile& out, Strings& strings, const query::StackProfile
     }
 }
 
-std::string pprof_message(const query::StackProfile& profile, const query::DumpFacts& facts,
-                          query::StackWeight weight) {
+std::string pprof_message(const StackTree& stacks, const ProfileTerms& terms) {
     pprof::Profile out;
     Strings strings(out);
-    const bool memory = weight == query::StackWeight::kMemory;
     auto& type = *out.add_sample_type();
-    type.set_type(strings.number(memory                                 ? "memory"
-                                 : weight == query::StackWeight::kQueue ? "messages"
-                                                                        : "processes"));
-    type.set_unit(strings.number(memory ? "bytes" : "count"));
-    if (facts.captured_us && *facts.captured_us >= 0 &&
-        *facts.captured_us < std::numeric_limits<std::int64_t>::max() / 1000) {
-        out.set_time_nanos(*facts.captured_us * 1000);
+    type.set_type(strings.number(terms.type));
+    type.set_unit(strings.number(terms.unit));
+    if (terms.time_us && *terms.time_us >= 0 &&
+        *terms.time_us < std::numeric_limits<std::int64_t>::max() / 1000) {
+        out.set_time_nanos(*terms.time_us * 1000);
     }
-    out.add_comment(strings.number(title(facts, weight)));
-    add_places(out, strings, profile);
-    each_sample(profile, [&out](const auto& stack, std::uint64_t value) {
+    out.add_comment(strings.number(terms.title));
+    add_places(out, strings, stacks);
+    each_sample(stacks, [&](const auto& stack, std::uint64_t value) {
         auto& sample = *out.add_sample();
         for (auto place = stack.rbegin(); place != stack.rend(); ++place) {
             sample.add_location_id(*place + 1ULL);
         }
-        sample.add_value(static_cast<std::int64_t>(value));
+        sample.add_value(static_cast<std::int64_t>(value * terms.scale));
     });
     return out.SerializeAsString();
 }
 
 }  // namespace
 
-void folded_stacks(Output& output, const query::StackProfile& profile) {
+void folded_stacks(Output& output, const StackTree& stacks) {
     std::vector<std::string> names;
-    for (const query::StackPlace& place : profile.places()) {
+    for (const StackPlace& place : stacks.places()) {
         names.push_back(folded_name(place.function));
     }
-    each_sample(profile, [&](const auto& stack, std::uint64_t weight) {
+    each_sample(stacks, [&](const auto& stack, std::uint64_t weight) {
         std::string_view separator;
         for (const std::uint32_t place : stack) {
             output.write(separator);
@@ -136,19 +117,18 @@ void folded_stacks(Output& output, const query::StackProfile& profile) {
     });
 }
 
-void speedscope_profile(Output& output, const query::StackProfile& profile,
-                        const query::DumpFacts& facts, query::StackWeight weight) {
+void speedscope_profile(Output& output, const StackTree& stacks, const ProfileTerms& terms) {
     CompactJson json(output);
-    const std::string name = title(facts, weight);
+    const std::string& name = terms.title;
     json.begin_object();
     json.member("$schema", std::string_view("https://www.speedscope.app/file-format-schema.json"));
-    json.member("exporter", std::string_view("beamdump-analyze " BEAMDUMP_VERSION));
+    json.member("exporter", std::string_view(terms.exporter));
     json.member("name", std::string_view(name));
     json.key("shared");
     json.begin_object();
     json.key("frames");
     json.begin_array();
-    for (const query::StackPlace& place : profile.places()) {
+    for (const StackPlace& place : stacks.places()) {
         json.begin_object();
         json.member("name", std::string_view(place.function));
         if (place.file) {
@@ -166,12 +146,12 @@ void speedscope_profile(Output& output, const query::StackProfile& profile,
     json.begin_object();
     json.member("type", std::string_view("sampled"));
     json.member("name", std::string_view(name));
-    json.member("unit", std::string_view(weight == query::StackWeight::kMemory ? "bytes" : "none"));
+    json.member("unit", std::string_view(terms.unit == "count" ? "none" : terms.unit));
     json.member("startValue", std::uint64_t{0});
-    json.member("endValue", profile.total());
+    json.member("endValue", stacks.total() * terms.scale);
     json.key("samples");
     json.begin_array();
-    each_sample(profile, [&json](const auto& stack, std::uint64_t /*weight*/) {
+    each_sample(stacks, [&json](const auto& stack, std::uint64_t /*weight*/) {
         json.begin_array();
         for (const std::uint32_t place : stack) {
             json.value(place);
@@ -181,8 +161,8 @@ void speedscope_profile(Output& output, const query::StackProfile& profile,
     json.end_array();
     json.key("weights");
     json.begin_array();
-    each_sample(profile,
-                [&json](const auto& /*stack*/, std::uint64_t value) { json.value(value); });
+    each_sample(stacks,
+                [&](const auto& /*stack*/, std::uint64_t value) { json.value(value * terms.scale); });
     json.end_array();
     json.end_object();
     json.end_array();
@@ -190,10 +170,9 @@ void speedscope_profile(Output& output, const query::StackProfile& profile,
     json.end_line();
 }
 
-Result<void> pprof_profile(ByteSink& sink, const query::StackProfile& profile,
-                           const query::DumpFacts& facts, query::StackWeight weight) {
+Result<void> pprof_profile(Output& output, const StackTree& stacks, const ProfileTerms& terms) {
     namespace io = boost::iostreams;
-    const std::string message = pprof_message(profile, facts, weight);
+    const std::string message = pprof_message(stacks, terms);
     std::string packed;
     try {
         io::filtering_ostream stream;
@@ -204,7 +183,8 @@ Result<void> pprof_profile(ByteSink& sink, const query::StackProfile& profile,
     } catch (const std::exception& error) {
         return fail(ErrorCode::kIo, fmt::format("compressing the profile: {}", error.what()));
     }
-    return sink.write(std::as_bytes(std::span(packed)));
+    output.write_control(packed);
+    return {};
 }
 
-}  // namespace beamdump::render
+}  // namespace beamdump

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "stack/process_stacks.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beamdump::sampler {
+
+/// How it is known what a sample shows.
+enum class SampleKind : std::uint8_t {
+    kExact,         ///< Erlang code: the function and all callers are of the sample's moment
+    kFunctionOnly,  ///< the function is of the moment, its callers are not known
+    kReadAfter,     ///< the function is of the moment; its callers were read afterwards
+    kAllReadAfter,  ///< function and callers were read afterwards
+    kProcessOnly,   ///< only the process is known
+    kEmulator,      ///< a scheduler's own work, for no process
+    kOtherThread,   ///< a thread that runs no processes
+    kReading,       ///< not a sample: where the process of a scheduler last paused
+};
+
+/// Why callers are not known, or not even the function.
+enum class UnknownCallers : std::uint8_t {
+    kNone,
+    kHalfMadeFrame,     ///< the innermost frame was just being made
+    kBetweenFunctions,  ///< in code that counts to no function
+    kNoStack,           ///< the words are not those of a stack
+    kWentOn,            ///< the native call had ended before the stack was read
+    kNotUnwound,        ///< native frames do not lead to the code that called
+    kDirty,             ///< the stack of a dirty scheduler's process could not be read
+};
+
+/// What one sample shows.
+struct SampleStack {
+    SampleKind kind = SampleKind::kOtherThread;
+    UnknownCallers unknown = UnknownCallers::kNone;
+    std::vector<std::string> native{};  ///< native functions, the innermost first
+    std::vector<std::string> frames{};  ///< Erlang functions, the innermost first
+    bool more = false;                  ///< further callers are left out
+    std::optional<ProcessIdentity> process{};
+
+    /// Whether the last frame is the process's first function.
+    [[nodiscard]] bool callers_known() const {
+        return unknown == UnknownCallers::kNone && !frames.empty() && !more;
+    }
+};
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "profile/profile.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace beamdump::sampler {
+
+struct ProfileOptions {
+    std::chrono::milliseconds duration{10'000};
+    std::uint32_t rate = 99;  ///< samples a second: of a thread's processor time, or readings
+    GroupBy by = GroupBy::kNone;
+    bool readings = false;     ///< without perf events, though they are allowed
+    std::size_t frames = 100;  ///< of a stack
+};
+
+/// A profile and how it was made.
+struct ProfileReport {
+    std::string node;
+    std::string otp_release;
+    pid_t pid = 0;
+    std::int64_t began_us = 0;  ///< since the epoch
+    std::int64_t took_ns = 0;
+    std::uint64_t rate = 0;
+    bool readings = false;  ///< where processes last paused, not samples of threads
+    Profile profile;
+    std::uint64_t lost = 0;  ///< samples that the kernel dropped
+    /// Readings in which a scheduler had no process, or it changed meanwhile.
+    std::uint64_t without_process = 0;
+    bool kernel_seen = true;  ///< samples include time in the kernel
+    /// How long after a sample it was attributed, the median and the longest; nothing: no sample.
+    std::optional<std::int64_t> delay_ns{}, longest_delay_ns{};
+    std::map<std::string, std::uint64_t> not_sampled{};  ///< threads, by reason
+    std::vector<std::string> remarks{};
+    bool cut_short = false;  ///< the node ended, or the profile became too large
+
+    [[nodiscard]] bool complete() const { return !cut_short && lost == 0 && not_sampled.empty(); }
+    /// Processor time of a sample.
+    [[nodiscard]] std::uint64_t period_ns() const { return 1'000'000'000 / rate; }
+};
+
+/// Samples a node for a time, or until `cancelled`. Nothing of the node is stopped or changed; its
+/// perf events end with this process at the latest. Memory: bounded. kUsage: perf events cannot
+/// show what the interpreter runs, and readings were not asked for.
+Result<ProfileReport> collect_profile(ObservedNode& node, const ProfileOptions& options,
+                                      const std::atomic<bool>& cancelled);
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "events/sample.h"
+#include "target/target.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace beamdump::sampler {
+
+using memory::Address;
+
+/// What the JIT's code had in registers when it called native code (jit/x86/beam_asm.hpp, OTP 25 to
+/// 29).
+struct JitCaller {
+    Address returns_to = 0;
+    Address process = 0;      ///< r13
+    Address saved_stack = 0;  ///< rbp: the Erlang stack's top, in calls that do not save it
+};
+
+/// Native frames of a sample.
+struct NativeStack {
+    std::vector<Address> places{};     ///< the innermost first
+    std::optional<JitCaller> caller{};  ///< if the frames lead to the JIT's code
+};
+
+/// Unwinds native code of a node by what its files say (.eh_frame), and names it by their symbols,
+/// also from debug files by build id where they are installed. Files are opened through the node's
+/// own root; no network is asked for any.
+class NativeFrames {
+  public:
+    /// Opens the files that the node has mapped. Non-owning. kUnsupported: libdw refuses them.
+    static Result<NativeFrames> open(target::Target& target);
+
+    /// By the sample's registers and stack bytes alone. `is_jit`: whether an address is in the
+    /// JIT's code. Frames end where no file says how they go on, or the bytes end.
+    NativeStack unwind(const Sample& sample, const std::function<bool(Address)>& is_jit);
+
+    /// "enif_make_int"; "beam.smp+0x1234" where the file has no name for the function, with where
+    /// the function begins; "[native code]" outside of all files.
+    std::string name_at(Address address);
+
+  private:
+    struct Session;
+    struct SessionDeleter {
+        void operator()(Session* session) const;
+    };
+    explicit NativeFrames(std::unique_ptr<Session, SessionDeleter> session);
+    std::string find_name(Address address);
+
+    std::unique_ptr<Session, SessionDeleter> session_;
+    std::unordered_map<Address, std::string> names_;
+};
+
+}  // namespace beamdump::sampler

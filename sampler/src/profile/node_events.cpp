@@ -1,0 +1,123 @@
+#include "profile/node_events.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/base/system_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <vector>
+
+namespace beamdump::sampler {
+namespace {
+
+/// A scheduler's Erlang stacks are copied with its samples.
+constexpr std::uint32_t kSchedulerStackBytes = 32768;
+constexpr std::uint32_t kOtherStackBytes = 8192;
+/// Pages of a ring, the next smaller where the kernel does not allow as much locked memory.
+constexpr std::array<std::size_t, 3> kRings = {128, 32, 16};
+
+}  // namespace
+
+Result<NodeEvents> NodeEvents::open(pid_t pid, std::uint64_t period_ns) {
+    NodeEvents events(pid, period_ns);
+    ASSIGN_OR_RETURN(const auto threads, threads_of_node(pid));
+    for (const auto& thread : threads) {
+        if (!scheduler_number(thread.name)) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(auto event, events.open_event(thread));
+        events.threads_.emplace(thread.id, Sampled{thread.name, std::move(event)});
+    }
+    RETURN_IF_ERROR(events.refresh());
+    return events;
+}
+
+Result<ThreadEvent> NodeEvents::open_event(const NodeThread& thread) const {
+    const bool schedules = scheduler_number(thread.name).has_value();
+    EventTerms terms{.period_ns = period_ns_,
+                     .stack_bytes = schedules ? kSchedulerStackBytes : kOtherStackBytes};
+    Result<ThreadEvent> event = fail(ErrorCode::kLimit, "not tried");
+    for (const auto pages : kRings) {
+        terms.ring_pages = schedules ? pages : kRings.back();
+        event = ThreadEvent::open(thread.id, terms);
+        if (event || (event.error().code != ErrorCode::kLimit &&
+                      event.error().code != ErrorCode::kPermission)) {
+            break;
+        }
+    }
+    return event;
+}
+
+Result<void> NodeEvents::refresh() {
+    ASSIGN_OR_RETURN(const auto threads, threads_of_node(pid_));
+    for (const auto& thread : threads) {
+        if (const auto known = threads_.find(thread.id); known != threads_.end()) {
+            // A new thread has its maker's name at first.
+            known->second.name = thread.name;
+            continue;
+        }
+        if (refused_.contains(thread.id)) {
+            continue;
+        }
+        auto event = open_event(thread);
+        if (event) {
+            threads_.emplace(thread.id, Sampled{thread.name, std::move(*event)});
+        } else if (event.error().code != ErrorCode::kTargetDied) {
+            ++not_sampled_[event.error().message];
+            refused_.insert(thread.id);
+        }
+    }
+    return {};
+}
+
+Result<void> NodeEvents::wait(std::chrono::milliseconds longest) {
+    std::vector<pollfd> waited;
+    std::vector<Sampled*> sampled;
+    for (auto& [id, thread] : threads_) {
+        waited.push_back({.fd = thread.event.descriptor(), .events = POLLIN, .revents = 0});
+        sampled.push_back(&thread);
+    }
+    const int ready = ::poll(waited.data(), waited.size(), static_cast<int>(longest.count()));
+    if (ready < 0 && errno != EINTR) {
+        return fail(ErrorCode::kIo,
+                    fmt::format("waiting for samples: {}", system_error_text(errno)));
+    }
+    for (std::size_t at = 0; at < waited.size(); ++at) {
+        sampled[at]->ended = (waited[at].revents & (POLLHUP | POLLERR)) != 0;
+    }
+    return {};
+}
+
+Result<void> NodeEvents::read(
+    const std::function<void(const Sample&, const std::string&)>& visit) {
+    for (auto& [id, thread] : threads_) {
+        RETURN_IF_ERROR(
+            thread.event.read([&](const Sample& sample) { visit(sample, thread.name); }));
+    }
+    std::erase_if(threads_, [this](const auto& entry) {
+        if (entry.second.ended) {
+            lost_of_ended_ += entry.second.event.lost();
+        }
+        return entry.second.ended;
+    });
+    return {};
+}
+
+std::uint64_t NodeEvents::lost() const {
+    auto lost = lost_of_ended_;
+    for (const auto& [id, thread] : threads_) {
+        lost += thread.event.lost();
+    }
+    return lost;
+}
+
+bool NodeEvents::kernel_seen() const {
+    return std::ranges::all_of(
+        threads_, [](const auto& entry) { return entry.second.event.kernel_seen(); });
+}
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "events/thread_event.h"
+#include "events/threads.h"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+namespace beamdump::sampler {
+
+/// Samples of all threads of a node, those that are born later too. Ends with this object.
+class NodeEvents {
+  public:
+    /// Opens an event a thread. `period_ns`: of processor time of each. Errors as
+    /// ThreadEvent::open(), if no scheduler's thread can be sampled.
+    static Result<NodeEvents> open(pid_t pid, std::uint64_t period_ns);
+
+    /// Opens events of threads that are new since. Of those that cannot be, not_sampled() tells.
+    Result<void> refresh();
+    /// Waits for the next sample, at most that long.
+    Result<void> wait(std::chrono::milliseconds longest);
+    /// Calls `visit` with each sample since the last call and the name of its thread.
+    Result<void> read(const std::function<void(const Sample&, const std::string&)>& visit);
+
+    /// Samples that the kernel dropped since they were not read soon enough.
+    [[nodiscard]] std::uint64_t lost() const;
+    /// Threads without an event, by the reason.
+    [[nodiscard]] const std::map<std::string, std::uint64_t>& not_sampled() const {
+        return not_sampled_;
+    }
+    /// Whether time in the kernel is sampled.
+    [[nodiscard]] bool kernel_seen() const;
+
+  private:
+    struct Sampled {
+        std::string name;
+        ThreadEvent event;
+        bool ended = false;
+    };
+    NodeEvents(pid_t pid, std::uint64_t period_ns) : pid_(pid), period_ns_(period_ns) {}
+    Result<ThreadEvent> open_event(const NodeThread& thread) const;
+
+    pid_t pid_;
+    std::uint64_t period_ns_;
+    std::map<pid_t, Sampled> threads_;
+    std::set<pid_t> refused_;
+    std::map<std::string, std::uint64_t> not_sampled_;
+    std::uint64_t lost_of_ended_ = 0;
+};
+
+}  // namespace beamdump::sampler

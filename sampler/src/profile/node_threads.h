@@ -1,0 +1,54 @@
+#pragma once
+
+#include "beam/layout/struct_view.h"
+#include "events/threads.h"
+#include "memory/present_pages.h"
+#include "stack/process_stacks.h"
+
+#include <records.pb.h>
+
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace beamdump::sampler {
+
+/// What is needed of a scheduler to say what its thread does.
+struct SchedulerPlace {
+    records::SchedulerKind kind = records::SCHEDULER_KIND_NORMAL;
+    std::uint32_t number = 0;
+    Address structure = 0;
+    std::optional<Address> return_slot{};  ///< ProcessStacks::return_slot(); of normal ones
+    memory::AddressRange stack{};          ///< of the thread, where that slot is
+};
+
+/// The schedulers of a node, by their threads.
+class NodeThreads {
+  public:
+    /// Reads where they are. kNotFound: none is.
+    static Result<NodeThreads> open(ObservedNode& node, ProcessStacks& stacks);
+
+    NodeThreads(const NodeThreads&) = delete;
+    NodeThreads(NodeThreads&&) noexcept = default;
+
+    /// The scheduler that a thread is; null for all others. A VM makes all of them at its start: of
+    /// threads of one name the first one is it, since a thread that a scheduler makes for a NIF
+    /// begins with the scheduler's name.
+    [[nodiscard]] const SchedulerPlace* scheduler(pid_t thread) const;
+    /// The structure of the process that a scheduler has at this moment; 0: none.
+    Result<Address> current_process(const SchedulerPlace& scheduler);
+    [[nodiscard]] const std::map<std::pair<records::SchedulerKind, std::uint32_t>, SchedulerPlace>&
+    all() const {
+        return schedulers_;
+    }
+
+  private:
+    explicit NodeThreads(ObservedNode& node) : node_(&node) {}
+
+    ObservedNode* node_;
+    beam::Field current_process_{};
+    std::map<std::pair<records::SchedulerKind, std::uint32_t>, SchedulerPlace> schedulers_;
+    std::map<pid_t, const SchedulerPlace*> by_thread_;  // into schedulers_, whose nodes stay
+};
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "profile/attribution.h"
+
+#include <libdump/profile/stack_tree.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace beamdump::sampler {
+
+/// What samples are grouped by.
+enum class GroupBy : std::uint8_t { kNone, kProcess, kName, kInitialCall, kScheduler, kThread };
+
+/// "process", "name", "initial_call", "scheduler" or "thread". kUsage.
+Result<GroupBy> parse_group_by(std::string_view name);
+
+/// Samples of one function.
+struct FunctionCount {
+    std::uint64_t total = 0;   ///< in it or in what it called
+    std::uint64_t self = 0;    ///< in it or in native code that it called
+    std::uint64_t native = 0;  ///< of self: in native code
+};
+
+/// Samples of one native function.
+struct NativeCount {
+    std::uint64_t total = 0;
+    std::uint64_t self = 0;
+};
+
+using FunctionCounts = std::unordered_map<std::string, FunctionCount>;
+
+struct GroupCount {
+    std::uint64_t samples = 0;
+    FunctionCounts functions{};
+};
+
+/// The thread that a sample is of.
+struct SampledThread {
+    pid_t id = 0;
+    std::string name{};
+    std::optional<std::string> scheduler{};  ///< "scheduler 1", "dirty CPU scheduler 1"
+};
+
+/// Counts samples by function, stack, thread and group. Memory: bounded by kMostBytes.
+class Profile {
+  public:
+    explicit Profile(GroupBy by) : by_(by) {}
+
+    /// False: it has become too large, and nothing more may be added.
+    bool add(const SampleStack& sample, const SampledThread& thread);
+
+    [[nodiscard]] GroupBy by() const { return by_; }
+    [[nodiscard]] std::uint64_t samples() const { return stacks_.total(); }
+    [[nodiscard]] const StackTree& stacks() const { return stacks_; }
+    [[nodiscard]] const FunctionCounts& functions() const { return functions_; }
+    [[nodiscard]] const std::unordered_map<std::string, NativeCount>& native() const {
+        return native_;
+    }
+    [[nodiscard]] const std::map<std::string, GroupCount>& groups() const { return groups_; }
+    /// Samples of threads that run no processes, by thread name.
+    [[nodiscard]] const std::map<std::string, std::uint64_t>& other_threads() const {
+        return other_threads_;
+    }
+    [[nodiscard]] const std::map<SampleKind, std::uint64_t>& kinds() const { return kinds_; }
+    [[nodiscard]] const std::map<UnknownCallers, std::uint64_t>& unknown() const {
+        return unknown_;
+    }
+    /// Samples of processes that had ended when they were to be named.
+    [[nodiscard]] std::uint64_t ended() const { return ended_; }
+
+  private:
+    [[nodiscard]] std::string group_of(const SampleStack& sample,
+                                       const SampledThread& thread) const;
+    void count_functions(const SampleStack& sample, FunctionCounts& counts) const;
+    void count_native(const SampleStack& sample);
+
+    GroupBy by_;
+    StackTree stacks_;
+    FunctionCounts functions_;
+    std::unordered_map<std::string, NativeCount> native_;
+    std::map<std::string, GroupCount> groups_;
+    std::map<std::string, std::uint64_t> other_threads_;
+    std::map<SampleKind, std::uint64_t> kinds_;
+    std::map<UnknownCallers, std::uint64_t> unknown_;
+    std::uint64_t ended_ = 0;
+};
+
+}  // namespace beamdump::sampler

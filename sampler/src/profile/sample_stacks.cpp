@@ -1,0 +1,196 @@
+#include "profile/sample_stacks.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace beamdump::sampler {
+namespace {
+
+constexpr std::size_t kKnownProcesses = 65536;
+constexpr std::string_view kUnknownFunction = "<unknown function>";
+/// Reading which modules there are takes longer than a sample may.
+constexpr std::chrono::seconds kBetweenCodeReadings{1};
+
+}  // namespace
+
+Result<SampleStacks> SampleStacks::open(ObservedNode& node, ProcessStacks& stacks,
+                                        NodeThreads& threads, std::size_t frames) {
+    ASSIGN_OR_RETURN(auto native, NativeFrames::open(node.vm().target()));
+    return SampleStacks(node, stacks, threads, std::move(native), frames);
+}
+
+Result<SampleStack> SampleStacks::of(const Sample& sample) {
+    const auto* scheduler = threads_->scheduler(sample.thread);
+    if (scheduler == nullptr) {
+        SampleStack other{.kind = SampleKind::kOtherThread};
+        unwind(sample, other);
+        return other;
+    }
+    if (scheduler->kind != records::SCHEDULER_KIND_NORMAL || !scheduler->return_slot) {
+        return dirty(sample, *scheduler);
+    }
+    // On the thread's own stack, below the registers that are on it, native code runs or is called.
+    const bool own_stack = scheduler->stack.contains(sample.at(Register::kRsp));
+    return !own_stack && node_->in_code(sample.at(Register::kRip)) ? erlang(sample)
+                                                                   : native(sample, *scheduler);
+}
+
+std::string SampleStacks::function_at(Address place) {
+    return node_->place_at(place).value_or(std::string(kUnknownFunction));
+}
+
+/// Modules that were loaded meanwhile: reads which there are, not more often than now and then.
+void SampleStacks::refresh_code() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - code_read_ >= kBetweenCodeReadings) {
+        code_read_ = now;
+        // If it fails, what is known of the code stands.
+        (void)node_->refresh_code();
+    }
+}
+
+Result<std::optional<ProcessIdentity>> SampleStacks::identity(Address process) {
+    const auto slot = stacks_->slot_of(process);
+    const auto owner = slot ? stacks_->owner_of(process) : std::nullopt;
+    if (!owner) {
+        return std::nullopt;
+    }
+    const auto known = known_.find(process);
+    if (known != known_.end() && known->second.owner_id == *owner) {
+        return known->second;
+    }
+    ASSIGN_OR_RETURN(auto found, stacks_->identify(*slot));
+    if (found) {
+        if (known_.size() >= kKnownProcesses) {
+            known_.clear();
+        }
+        known_.insert_or_assign(process, *found);
+    }
+    return found;
+}
+
+/// Appends functions; the first is that of the instruction, which is not told again.
+Result<void> SampleStacks::take_frames(Result<StackFrames> frames, SampleStack& into) {
+    if (!frames) {
+        if (ends_all(frames.error())) {
+            return std::unexpected(frames.error());
+        }
+        into.unknown = frames.error().code == ErrorCode::kChanged ? UnknownCallers::kHalfMadeFrame
+                                                                  : UnknownCallers::kNoStack;
+        return {};
+    }
+    for (const auto address : frames->returns) {
+        // Minus one: a call may be the last instruction of its function.
+        into.frames.push_back(function_at(address - 1));
+    }
+    into.more = frames->more;
+    return {};
+}
+
+Result<SampleStack> SampleStacks::erlang(const Sample& sample) {
+    const auto place = sample.at(Register::kRip);
+    const auto top = sample.at(Register::kRsp);
+    const auto process = sample.at(Register::kR13);
+    SampleStack shown{.kind = SampleKind::kExact};
+    ASSIGN_OR_RETURN(shown.process, identity(process));
+    if (sample.in_kernel) {
+        shown.native.emplace_back(kInKernel);
+    }
+    const bool shared = !node_->code().in_code(place);
+    if (!shared && behind_functions(*node_, place)) {
+        shown.kind = SampleKind::kProcessOnly;
+        shown.unknown = UnknownCallers::kBetweenFunctions;
+        return shown;
+    }
+    if (shared) {
+        shown.native.push_back(function_at(place));
+    } else {
+        shown.frames.push_back(function_at(place));
+    }
+    const auto bounds = stacks_->bounds_of(process);
+    const bool inside = bounds && top >= bounds->heap && top < bounds->hend;
+    words_.resize(sample.stack.size() / 8);
+    if (inside) {
+        words_.resize(std::min<std::uint64_t>(words_.size(), (bounds->hend - top) / 8));
+    }
+    if (top % 8 != 0 || words_.empty()) {
+        shown.kind = SampleKind::kFunctionOnly;
+        shown.unknown = UnknownCallers::kNoStack;
+        return shown;
+    }
+    std::memcpy(words_.data(), sample.stack.data(), words_.size() * 8);
+    const auto walk = [&] {
+        return walk_interrupted(
+            *node_, place, {top, words_, inside ? std::optional(bounds->hend) : std::nullopt},
+            most_);
+    };
+    auto frames = walk();
+    if (!frames && frames.error().code == ErrorCode::kImplausible) {
+        refresh_code();
+        frames = walk();
+    }
+    RETURN_IF_ERROR(take_frames(std::move(frames), shown));
+    if (shown.unknown != UnknownCallers::kNone) {
+        shown.kind = shared ? SampleKind::kProcessOnly : SampleKind::kFunctionOnly;
+    }
+    return shown;
+}
+
+NativeStack SampleStacks::unwind(const Sample& sample, SampleStack& into) {
+    if (sample.in_kernel) {
+        into.native.emplace_back(kInKernel);
+    }
+    auto found =
+        native_.unwind(sample, [this](Address address) { return node_->in_code(address); });
+    for (const auto place : found.places) {
+        into.native.push_back(native_.name_at(place));
+    }
+    return found;
+}
+
+/// A dirty scheduler's process keeps its stack in its structure.
+Result<SampleStack> SampleStacks::dirty(const Sample& sample, const SchedulerPlace& scheduler) {
+    SampleStack shown{.kind = SampleKind::kEmulator};
+    unwind(sample, shown);
+    const auto process = threads_->current_process(scheduler);
+    const auto slot = process ? stacks_->slot_of(*process) : std::nullopt;
+    if (!slot) {
+        return shown;
+    }
+    ASSIGN_OR_RETURN(shown.process, identity(*process));
+    ASSIGN_OR_RETURN(auto rest, stacks_->at_rest(*slot, false));
+    shown.kind = rest.stack ? SampleKind::kAllReadAfter : SampleKind::kProcessOnly;
+    if (rest.stack) {
+        shown.frames = std::move(rest.stack->frames);
+        shown.more = rest.stack->more;
+    } else {
+        shown.unknown = UnknownCallers::kDirty;
+    }
+    return shown;
+}
+
+Result<std::optional<SampleStack>> SampleStacks::read(const SchedulerPlace& scheduler) {
+    const auto process = threads_->current_process(scheduler);
+    if (!process && ends_all(process.error())) {
+        return std::unexpected(process.error());
+    }
+    const auto slot = process ? stacks_->slot_of(*process) : std::nullopt;
+    if (!slot) {
+        return std::nullopt;
+    }
+    SampleStack shown{.kind = SampleKind::kReading};
+    ASSIGN_OR_RETURN(shown.process, identity(*process));
+    ASSIGN_OR_RETURN(auto paused, stacks_->last_pause(*slot));
+    if (paused.stack) {
+        shown.frames = std::move(paused.stack->frames);
+        shown.more = paused.stack->more;
+    } else {
+        shown.unknown = UnknownCallers::kWentOn;
+    }
+    return shown;
+}
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "profile/attribution.h"
+#include "profile/native_frames.h"
+#include "profile/node_threads.h"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace beamdump::sampler {
+
+/// Stands for the kernel's functions, on top of what called it.
+inline constexpr std::string_view kInKernel = "[kernel]";
+
+/// Finds out what samples show. docs/sampling.md says how, and what is not known.
+class SampleStacks {
+  public:
+    /// `frames`: of a stack, at most. Non-owning.
+    static Result<SampleStacks> open(ObservedNode& node, ProcessStacks& stacks, NodeThreads& threads,
+                                     std::size_t frames);
+
+    /// What a sample shows; to be called soon after it was taken. Only an error that
+    /// ends the whole observation is one.
+    Result<SampleStack> of(const Sample& sample);
+
+    /// Without a sample: the process that a scheduler has, and where that last paused; nothing if
+    /// it has none, or that changed while it was read.
+    Result<std::optional<SampleStack>> read(const SchedulerPlace& scheduler);
+
+  private:
+    /// Where native code was called from, as far as the sample says.
+    struct Call {
+        Address returns_to = 0;
+        std::optional<std::string> fragment{};  ///< if that is in shared code
+        Address place = 0;                      ///< of the call in a module's code; 0: not known
+        std::optional<std::string> bif{};       ///< if the fragment has noted it
+        std::uint64_t call_place = 0, export_entry = 0;  ///< of kLightBif, in the registers
+    };
+
+    SampleStacks(ObservedNode& node, ProcessStacks& stacks, NodeThreads& threads,
+                 NativeFrames native, std::size_t frames)
+        : node_(&node),
+          stacks_(&stacks),
+          threads_(&threads),
+          native_(std::move(native)),
+          most_(frames) {}
+
+    Result<SampleStack> erlang(const Sample& sample);
+    Result<SampleStack> native(const Sample& sample, const SchedulerPlace& scheduler);
+    Result<SampleStack> dirty(const Sample& sample, const SchedulerPlace& scheduler);
+    NativeStack unwind(const Sample& sample, SampleStack& into);
+    std::optional<Call> call_of(const Sample& sample, Address slot);
+    Result<void> callers_after(const Call& call, Address slot, Address process,
+                               const std::optional<JitCaller>& caller, SampleStack& into);
+    bool still_in(const Call& call, Address slot);
+    Result<std::optional<ProcessIdentity>> identity(Address process);
+    std::string function_at(Address place);
+    Result<void> take_frames(Result<StackFrames> frames, SampleStack& into);
+    void refresh_code();
+
+    ObservedNode* node_;
+    ProcessStacks* stacks_;
+    NodeThreads* threads_;
+    NativeFrames native_;
+    std::size_t most_;
+    std::unordered_map<Address, ProcessIdentity> known_;  // by the address of the structure
+    std::vector<std::uint64_t> words_;
+    std::chrono::steady_clock::time_point code_read_{};
+};
+
+}  // namespace beamdump::sampler

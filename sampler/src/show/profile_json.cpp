@@ -1,0 +1,174 @@
+#include "show/profile_text.h"
+
+#include <libdump/text/json_writer.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace beamdump::sampler {
+namespace {
+
+/// A vector of entries, the greatest by `key` first.
+template <typename Entry, typename Counts, typename Key>
+std::vector<Entry> sorted(const Counts& counts, Key key) {
+    std::vector<Entry> entries(counts.begin(), counts.end());
+    std::ranges::sort(entries, [&](const Entry& one, const Entry& other) {
+        return std::pair(key(other), one.first) < std::pair(key(one), other.first);
+    });
+    return entries;
+}
+
+std::string_view by_name(GroupBy by) {
+    switch (by) {
+        case GroupBy::kProcess:
+            return "process";
+        case GroupBy::kName:
+            return "name";
+        case GroupBy::kInitialCall:
+            return "initial_call";
+        case GroupBy::kScheduler:
+            return "scheduler";
+        case GroupBy::kThread:
+            return "thread";
+        case GroupBy::kNone:
+            break;
+    }
+    return "none";
+}
+
+void write_functions(JsonWriter& json, const FunctionCounts& counts) {
+    write_objects(json, "functions", sorted_functions(counts), [&](const auto& entry) {
+        json.member("function", entry.first);
+        json.member("self", entry.second.self);
+        json.member("native", entry.second.native);
+        json.member("total", entry.second.total);
+    });
+}
+
+void write_stacks(JsonWriter& json, const StackTree& stacks) {
+    json.begin_array("stacks");
+    for (std::uint32_t at = 0; at < stacks.nodes().size(); ++at) {
+        if (stacks.nodes()[at].weight == 0) {
+            continue;
+        }
+        json.begin_object();
+        json.member("samples", stacks.nodes()[at].weight);
+        json.begin_array("frames");
+        for (const auto place : stacks.stack(at)) {
+            json.value(stacks.places()[place].function);
+        }
+        json.end_array();
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void write_account(JsonWriter& json, const ProfileReport& report) {
+    const auto& profile = report.profile;
+    json.begin_object("account");
+    for (const auto& [kind, count] : profile.kinds()) {
+        json.member(kind_name(kind), count);
+    }
+    json.end_object();
+    json.begin_object("not_known");
+    for (const auto& [reason, count] : profile.unknown()) {
+        json.member(unknown_name(reason), count);
+    }
+    json.end_object();
+    json.member("ended_processes", profile.ended());
+    json.member("lost", report.lost);
+    json.member("median_delay_ns", report.delay_ns);
+    json.member("longest_delay_ns", report.longest_delay_ns);
+    write_objects(json, "not_sampled", report.not_sampled, [&](const auto& entry) {
+        json.member("reason", entry.first);
+        json.member("threads", entry.second);
+    });
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, FunctionCount>> sorted_functions(const FunctionCounts& counts) {
+    return sorted<std::pair<std::string, FunctionCount>>(
+        counts, [](const auto& entry) { return std::pair(entry.second.self, entry.second.total); });
+}
+
+std::vector<std::pair<std::string, NativeCount>> sorted_native(const Profile& profile) {
+    return sorted<std::pair<std::string, NativeCount>>(
+        profile.native(),
+        [](const auto& entry) { return std::pair(entry.second.self, entry.second.total); });
+}
+
+std::vector<std::pair<std::string, const GroupCount*>> sorted_groups(const Profile& profile) {
+    std::map<std::string, const GroupCount*> groups;
+    for (const auto& [name, group] : profile.groups()) {
+        groups.emplace(name, &group);
+    }
+    return sorted<std::pair<std::string, const GroupCount*>>(
+        groups, [](const auto& entry) { return entry.second->samples; });
+}
+
+ProfileTerms profile_terms(const ProfileReport& report, std::string exporter) {
+    ProfileTerms terms{.title = fmt::format("{}: processor time by stack", report.node),
+                       .exporter = std::move(exporter),
+                       .type = "cpu",
+                       .unit = "nanoseconds",
+                       .scale = report.period_ns(),
+                       .time_us = report.began_us};
+    if (report.readings) {
+        terms.title = fmt::format("{}: where running processes last paused", report.node);
+        terms.type = "readings";
+        terms.unit = "count";
+        terms.scale = 1;
+    }
+    return terms;
+}
+
+void profile_json(Output& output, const ProfileReport& report) {
+    const auto& profile = report.profile;
+    JsonWriter json(output, "beamdump.profile/1");
+    json.begin_object("node");
+    json.member("name", report.node);
+    json.member("os_pid", report.pid);
+    json.member("otp_release", report.otp_release);
+    json.end_object();
+    json.member("mode", report.readings ? "readings" : "samples");
+    json.member("began_us", report.began_us);
+    json.member("took_ns", report.took_ns);
+    json.member("rate", report.rate);
+    json.member("samples", profile.samples());
+    if (report.readings) {
+        json.member("without_process", report.without_process);
+    } else {
+        json.member("kernel_sampled", report.kernel_seen);
+    }
+    write_account(json, report);
+    write_functions(json, profile.functions());
+    write_objects(json, "native", sorted_native(profile), [&](const auto& entry) {
+        json.member("name", entry.first);
+        json.member("self", entry.second.self);
+        json.member("total", entry.second.total);
+    });
+    write_objects(json, "other_threads", profile.other_threads(), [&](const auto& entry) {
+        json.member("name", entry.first);
+        json.member("samples", entry.second);
+    });
+    if (profile.by() != GroupBy::kNone) {
+        json.member("by", by_name(profile.by()));
+        write_objects(json, "groups", sorted_groups(profile), [&](const auto& entry) {
+            json.member("group", entry.first);
+            json.member("samples", entry.second->samples);
+            write_functions(json, entry.second->functions);
+        });
+    }
+    write_stacks(json, profile.stacks());
+    json.begin_array("remarks");
+    for (const auto& remark : report.remarks) {
+        json.value(remark);
+    }
+    json.end_array();
+    json.finish();
+}
+
+}  // namespace beamdump::sampler

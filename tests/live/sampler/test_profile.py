@@ -1,0 +1,265 @@
+"""beamdump-sample profile: shares of functions are those of the node's own call_time tracing; the
+account adds up; exports agree; without perf events; nothing is left of one that is killed.
+
+Samples are taken until there are BEAMDUMP_SAMPLES of the worker (5,000: the standard error of a
+share is then at most 0.7 points), however busy the machine is."""
+
+import gzip
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import schemas, tools
+from support.nif import build_nif
+from support.node import start_workload
+from support.paths import SAMPLE
+
+SAMPLES = int(os.environ.get("BEAMDUMP_SAMPLES", "5000"))
+POINTS = 5
+RATE = 2000
+DONE, INCOMPLETE = 0, 3
+NO_PROCESS = ("emulator", "other_thread")
+# A part of the worker's rounds: functions of its own, besides that of its name.
+PARTS = {
+    "count": ["profiled:counting/2"],
+    "encode": ["profiled:encoding/3"],
+    "lookup": ["profiled:looking_up/3"],
+    "sort": ["profiled:sorting/3", "lists:sort/1"],
+    "build": ["profiled:building/2", "profiled:rows/1"],
+    "send": ["profiled:sending/2"],
+}
+NATIVE = {"encode": "erlang:term_to_binary/1", "lookup": "ets:lookup/2"}
+
+
+def profile(node, *options, duration="1s", rate=RATE, statuses=(DONE, INCOMPLETE)):
+    """The answer as JSON, valid by its schema, its sums checked; and what was said."""
+    ended = tools.expect(tools.run_measured(
+        [SAMPLE, "profile", "--json", "--duration", duration, "--rate", rate, *options, node.pid]),
+        *statuses)
+    answer = tools.parse(ended)
+    schemas.validate(answer, "profile")
+    return answer, ended.diagnostics
+
+
+def check_sums(test, answer):
+    """Each sample is counted once in each list."""
+    samples = answer["samples"]
+    test.assertEqual(sum(answer["account"].values()), samples)
+    test.assertEqual(sum(stack["samples"] for stack in answer["stacks"]), samples)
+    test.assertLessEqual(sum(answer["not_known"].values()), samples)
+    test.assertEqual(sum(thread["samples"] for thread in answer["other_threads"]),
+                     answer["account"].get("other_thread", 0))
+    test.assertLessEqual(sum(one["self"] for one in answer["functions"]), samples)
+    for one in answer["functions"]:
+        test.assertLessEqual(one["native"], one["self"])
+        test.assertLessEqual(one["self"], one["total"])
+    for stack in answer["stacks"]:
+        test.assertTrue(stack["frames"])
+
+
+def part_of(frames):
+    """Which part of a round a stack is in; nothing: in none."""
+    found = {part for part, functions in PARTS.items()
+             if any(frame in functions or frame == f"profiled:{part}/1" for frame in frames)}
+    # What lists:sort/1 calls does not always lead back to it.
+    if not found and any(frame.startswith("lists:") for frame in frames):
+        found = {"sort"}
+    return found
+
+
+class Shares(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node = start_workload("profiled", 1)
+        cls.addClassCleanup(cls.node.stop)
+
+    def test_shares(self):
+        parts = dict.fromkeys(PARTS, 0)
+        native = dict.fromkeys(NATIVE, 0)
+        account, other, runs = {}, 0, 0
+        while sum(parts.values()) < SAMPLES:
+            answer, _ = profile(self.node)
+            check_sums(self, answer)
+            runs += 1
+            for kind, count in answer["account"].items():
+                account[kind] = account.get(kind, 0) + count
+            for stack in answer["stacks"]:
+                found = part_of(stack["frames"])
+                self.assertLessEqual(len(found), 1, stack)
+                for part in found:
+                    parts[part] += stack["samples"]
+                    if NATIVE.get(part) in stack["frames"]:
+                        native[part] += stack["samples"]
+                other += 0 if found else stack["samples"]
+        words = self.node.ask("profiled shares").split()
+        told = {part: float(share) for part, share in zip(words[::2], words[1::2])}
+        self.assertEqual(set(told), set(parts))
+        total = sum(parts.values())
+        shares = {part: 100 * count / total for part, count in parts.items()}
+        print(f"{total} samples of parts in {runs} runs, {other} others; {account}", flush=True)
+        for part, share in shares.items():
+            print(f"{part:8} {share:5.1f}%, by call_time {told[part]:5.1f}%", flush=True)
+        for part, share in shares.items():
+            self.assertAlmostEqual(share, told[part], delta=POINTS, msg=part)
+        # Nearly all of these parts is one BIF.
+        for part, count in native.items():
+            print(f"{part}: {100 * count / parts[part]:.1f}% in {NATIVE[part]}", flush=True)
+            self.assertGreater(count, 0.8 * parts[part])
+        # Outside of the parts are the schedulers' work, and one_round/1 and loop/1 themselves.
+        self.assertLess(other, 0.3 * (total + other))
+        self.assertGreater(account["exact"], 0.25 * total)
+
+    def test_groups(self):
+        """Each way to group has all samples, and the worker's group is the largest."""
+        largest = {"name": "profiled_worker", "initial_call": "profiled:worker/0"}
+        for by in ("process", "name", "initial_call", "scheduler", "thread"):
+            answer, _ = profile(self.node, "--by", by, duration="300ms")
+            check_sums(self, answer)
+            self.assertEqual(answer["by"], by)
+            self.assertEqual(sum(group["samples"] for group in answer["groups"]), answer["samples"])
+            groups = {group["group"]: group for group in answer["groups"]}
+            self.assertEqual({stack["frames"][0] for stack in answer["stacks"]}, set(groups))
+            if by in largest:
+                self.assertIn(largest[by], groups)
+                functions = {one["function"] for one in groups[largest[by]]["functions"]}
+                self.assertIn("profiled:counting/2", functions)
+            if by == "process":
+                worker = [name for name in groups if name.endswith("> profiled_worker")]
+                self.assertEqual(len(worker), 1, groups.keys())
+
+    def test_formats(self):
+        """Other programs' formats, read as these read them; the text has the account."""
+        def written(*options):
+            return subprocess.run(
+                [SAMPLE, "profile", "--duration", "300ms", "--rate", str(RATE), *options,
+                 str(self.node.pid)], stdin=subprocess.DEVNULL, check=True,
+                stdout=subprocess.PIPE).stdout
+        folded = written("--format", "folded").decode().splitlines()
+        self.assertTrue(any(line.split(" ")[0].split(";")[0] == "profiled:loop/1" and
+                            int(line.rsplit(" ", 1)[1]) > 0 for line in folded), folded)
+        flame = json.loads(written("--format", "speedscope"))
+        self.assertIn("profiled:counting/2", [frame["name"] for frame in flame["shared"]["frames"]])
+        weights = flame["profiles"][0]["weights"]
+        self.assertEqual(sum(weights), flame["profiles"][0]["endValue"])
+        self.assertEqual({weight % (1_000_000_000 // RATE) for weight in weights}, {0})
+        self.assertEqual(flame["profiles"][0]["unit"], "nanoseconds")
+        self.assertIn(b"profiled:counting/2", gzip.decompress(written("--format", "pprof")))
+        text = written().decode()
+        self.assertIn("profiled:counting/2", text)
+        self.assertIn("exact: function and callers are of the moment", text)
+
+    def test_without_perf_events(self):
+        """Where they are forbidden, and where readings are asked for, it says what it shows."""
+        for forbidden in (True, False):
+            options = [] if forbidden else ["--readings"]
+            ended = subprocess.run(
+                [SAMPLE, "profile", "--json", "--duration", "500ms", *options, str(self.node.pid)],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                preexec_fn=tools.without_perf_events if forbidden else None)
+            self.assertEqual(ended.returncode, DONE, ended.stderr)
+            answer = json.loads(ended.stdout)
+            schemas.validate(answer, "profile")
+            check_sums(self, answer)
+            self.assertEqual(answer["mode"], "readings")
+            self.assertEqual(set(answer["account"]), {"reading"})
+            self.assertEqual("the kernel forbids sampling by perf events" in ended.stderr, forbidden)
+            self.assertTrue(any(stack["frames"][-1].startswith(("profiled:", "lists:"))
+                                for stack in answer["stacks"]), answer["stacks"])
+
+    def test_killed(self):
+        """Perf events are descriptors of the profiler: nothing is in the node."""
+        def shape():
+            folder = pathlib.Path(f"/proc/{self.node.pid}")
+            return (sorted(os.readlink(one) for one in (folder / "fd").iterdir() if one.is_symlink()),
+                    sorted(one.name for one in (folder / "task").iterdir()))
+        before = shape()
+        running = subprocess.Popen([SAMPLE, "profile", "--duration", "1m", str(self.node.pid)],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+        events = 0
+        for _ in range(3000):
+            own = pathlib.Path(f"/proc/{running.pid}/fd")
+            events = [os.readlink(one) for one in own.iterdir()].count("anon_inode:[perf_event]")
+            if events >= len(before[1]):
+                break
+            time.sleep(0.02)
+        self.assertGreaterEqual(events, len(before[1]), "an event a thread")
+        self.assertEqual(self.node.status_field("TracerPid"), 0)
+        running.send_signal(signal.SIGKILL)
+        self.assertEqual(running.wait(), -signal.SIGKILL)
+        self.assertEqual(shape(), before)
+        self.assertEqual(self.node.ask("ping"), "pong")
+
+    def test_interrupted(self):
+        """What was sampled until Ctrl-C is shown."""
+        running = subprocess.Popen([SAMPLE, "profile", "--duration", "1h", "--json",
+                                    str(self.node.pid)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE)
+        own = pathlib.Path(f"/proc/{running.pid}/fd")
+        while "anon_inode:[perf_event]" not in [os.readlink(one) for one in own.iterdir()]:
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        answer = json.loads(running.communicate()[0])
+        self.assertEqual(running.returncode, DONE)
+        schemas.validate(answer, "profile")
+
+
+class Flavours(unittest.TestCase):
+    def started(self, flags):
+        os.environ["ERL_FLAGS"] = flags
+        self.addCleanup(os.environ.pop, "ERL_FLAGS")
+        node = start_workload("profiled", 1)
+        self.addCleanup(node.stop)
+        return node
+
+    def test_frame_pointers(self):
+        """+JPperf true has frame pointers between the return addresses."""
+        answer, _ = profile(self.started("+JPperf true"))
+        check_sums(self, answer)
+        known = [stack for stack in answer["stacks"] if stack["frames"][0] == "profiled:loop/1"]
+        self.assertGreater(sum(stack["samples"] for stack in known), 0.5 * answer["samples"])
+
+    def test_interpreter(self):
+        """Its samples do not show Erlang code: readings, and a sentence."""
+        answer, said = profile(self.started("-emu_flavor emu"), duration="300ms")
+        check_sums(self, answer)
+        self.assertEqual(answer["mode"], "readings")
+        self.assertIn("the emulator is the interpreter", said)
+
+
+class Threads(unittest.TestCase):
+    def test_threads_born_later(self):
+        """A thread that a NIF makes while the profile runs is counted by its name."""
+        with tempfile.TemporaryDirectory() as scratch:
+            os.environ["BEAMDUMP_LATER_NIF"] = str(build_nif(pathlib.Path(scratch), "later"))
+            self.addCleanup(os.environ.pop, "BEAMDUMP_LATER_NIF")
+            node = start_workload("later", 1)
+            self.addCleanup(node.stop)
+            running = subprocess.Popen([SAMPLE, "profile", "--json", "--duration", "1m",
+                                        str(node.pid)], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE)
+            own = pathlib.Path(f"/proc/{running.pid}/fd")
+
+            def events():
+                return [os.readlink(one) for one in own.iterdir()].count("anon_inode:[perf_event]")
+            threads = len(list(pathlib.Path(f"/proc/{node.pid}/task").iterdir()))
+            while events() < threads:
+                time.sleep(0.02)
+            # It ends when it has used a second of processor time.
+            self.assertEqual(node.ask("later spin"), "ok")
+            running.send_signal(signal.SIGINT)
+            answer = json.loads(running.communicate()[0])
+            schemas.validate(answer, "profile")
+            check_sums(self, answer)
+            counted = {one["name"]: one["samples"] for one in answer["other_threads"]}
+            self.assertGreater(counted.get("born_later", 0), 10, counted)
+
+
+if __name__ == "__main__":
+    unittest.main()
