@@ -6,11 +6,25 @@
 -define(ROUNDS, 40).
 
 start(_Scale) ->
+    persistent_term:put(?MODULE, counters:new(1, [])),
     Worker = spawn(?MODULE, worker, []),
     register(profiled_worker, Worker),
     ok.
 
 worker_parts() -> [count, encode, lookup, sort, build, send].
+
+%% "rounds": how many rounds the worker has done.
+tell(<<"rounds">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE), 1));
+
+%% "tprof": as "shares" by OTP's own profiler (OTP 27 on), in a process of its own.
+tell(<<"tprof">>) ->
+    Patterns = [{?MODULE, Part, 1} || Part <- worker_parts()],
+    {_, {call_time, Found}} = apply(tprof, profile,
+        [fun() -> Data = data(), [one_round(Data) || _ <- lists:seq(1, 200)] end,
+         #{type => call_time, report => return, pattern => Patterns}]),
+    Times = [lists:sum([Time || {?MODULE, {Function, 1}, Calls} <- Found, Function =:= Part,
+                                {_, _, Time} <- Calls]) || Part <- worker_parts()],
+    shares(Times);
 
 %% "shares": what part of a round each part takes, in percent, by the VM's own call_time tracing:
 %% "count 31.4 encode ...". A round is repeated, and the median taken of each part's times: whatever
@@ -27,19 +41,25 @@ tell(<<"shares">>) ->
     1 = erlang:trace(Worker, false, [call]),
     [1 = erlang:trace_pattern(Function, false, [local, call_time]) || Function <- Functions],
     Worker ! go_on,
-    Sum = lists:sum(Medians),
-    iolist_to_binary(lists:join(" ", [io_lib:format("~s ~.2f", [Part, 100 * Time / Sum])
-                                      || {Part, Time} <- lists:zip(worker_parts(), Medians)])).
+    shares(Medians).
 
-worker() ->
+shares(Times) ->
+    Sum = lists:sum(Times),
+    iolist_to_binary(lists:join(" ", [io_lib:format("~s ~.2f", [Part, 100 * Time / Sum])
+                                      || {Part, Time} <- lists:zip(worker_parts(), Times)])).
+
+worker() -> loop(data()).
+
+data() ->
     Table = ets:new(profiled, [set]),
     ets:insert(Table, {key, lists:seq(1, 300)}),
     Term = [{N, <<"text">>, [N]} || N <- lists:seq(1, 200)],
     Numbers = [(N * 7919) rem 10007 || N <- lists:seq(1, 400)],
-    loop({Table, Term, Numbers}).
+    {Table, Term, Numbers}.
 
 loop(Data) ->
     _ = one_round(Data),
+    counters:add(persistent_term:get(?MODULE), 1, 1),
     receive
         {measure, From} -> measure(From, Data), loop(Data)
     after 0 -> loop(Data)

@@ -161,8 +161,9 @@ void speedscope_profile(Output& output, const StackTree& stacks, const ProfileTe
     json.end_array();
     json.key("weights");
     json.begin_array();
-    each_sample(stacks,
-                [&](const auto& /*stack*/, std::uint64_t value) { json.value(value * terms.scale); });
+    each_sample(stacks, [&](const auto& /*stack*/, std::uint64_t value) {
+        json.value(value * terms.scale);
+    });
     json.end_array();
     json.end_object();
     json.end_array();

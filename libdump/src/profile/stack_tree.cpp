@@ -27,8 +27,8 @@ std::uint32_t StackTree::place(StackPlace wanted) {
 std::uint32_t StackTree::add(std::span<const std::uint32_t> innermost_first, std::uint64_t weight) {
     std::uint32_t at = kRoot;
     for (const std::uint32_t place : std::ranges::reverse_view(innermost_first)) {
-        const auto [known, is_new] = children_.emplace(std::pair(at, place),
-                                                       static_cast<std::uint32_t>(nodes_.size()));
+        const auto [known, is_new] =
+            children_.emplace(std::pair(at, place), static_cast<std::uint32_t>(nodes_.size()));
         if (is_new) {
             nodes_.push_back({at, place, 0});
             bytes_ += kEach;

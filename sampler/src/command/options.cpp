@@ -62,9 +62,10 @@ std::optional<std::chrono::milliseconds> duration_of(std::string_view text) {
 
 std::string duration_error(const std::string& text) {
     return duration_of(text) ? std::string()
-                             : fmt::format("\"{}\" is not a time of at most 24 hours, such as 10s, "
-                                           "500ms or 2m",
-                                           text);
+                             : fmt::format(
+                                   "\"{}\" is not a time of at most 24 hours, such as 10s, "
+                                   "500ms or 2m",
+                                   text);
 }
 
 auto at_most(std::uint64_t most) {
@@ -123,12 +124,14 @@ CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
         ->capture_default_str()
         ->type_name("N")
         ->check(at_most(kMaxRate), "");
-    command->add_option("--by", raw.by,
-                        "Group by process, name (registered), initial_call,\nscheduler or thread")
+    command
+        ->add_option("--by", raw.by,
+                     "Group by process, name (registered), initial_call,\nscheduler or thread")
         ->type_name("WHAT");
-    command->add_option("--format", raw.format,
-                        "Write for other programs: folded (stacks for flame\ngraphs), speedscope or "
-                        "pprof")
+    command
+        ->add_option("--format", raw.format,
+                     "Write for other programs: folded (stacks for flame\ngraphs), speedscope or "
+                     "pprof")
         ->type_name("FORMAT");
     command->add_flag("--readings", raw.readings,
                       "Without perf events: read where processes last paused,\nas where the kernel "
@@ -158,7 +161,8 @@ Result<ProfileFormat> profile_format(const std::string& name, bool json) {
         return fail(ErrorCode::kUsage,
                     fmt::format("--format {}: it is folded, speedscope or pprof", name));
     }
-    return json ? Result<ProfileFormat>(fail(ErrorCode::kUsage, "--json and --format exclude each other"))
+    return json ? Result<ProfileFormat>(
+                      fail(ErrorCode::kUsage, "--json and --format exclude each other"))
                 : known->format;
 }
 

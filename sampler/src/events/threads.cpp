@@ -57,7 +57,7 @@ std::optional<std::uint32_t> scheduler_number(std::string_view name) {
     const auto last = name.find_last_of("0123456789");
     const auto number = decimal_number(name.substr(first, last - first + 1));
     return number && *number <= kMostSchedulers ? std::optional(static_cast<std::uint32_t>(*number))
-                                     : std::nullopt;
+                                                : std::nullopt;
 }
 
 std::pair<records::SchedulerKind, std::uint32_t> scheduler_of_thread(std::string_view name) {

@@ -49,7 +49,8 @@ class Collector {
         while (going_on()) {
             const auto left =
                 std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now());
-            RETURN_IF_ERROR(events.wait(std::clamp(left, std::chrono::milliseconds{1}, kLongestWait)));
+            RETURN_IF_ERROR(
+                events.wait(std::clamp(left, std::chrono::milliseconds{1}, kLongestWait)));
             RETURN_IF_ERROR(take(events));
             if (Clock::now() - threads_listed >= kBetweenThreadLists) {
                 threads_listed = Clock::now();

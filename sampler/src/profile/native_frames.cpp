@@ -5,8 +5,6 @@
 
 #include <libdump/base/return_if_error.h>
 
-#include <dwarf.h>
-#include <elfutils/libdwfl.h>
 #include <fmt/format.h>
 #include <gelf.h>
 
@@ -15,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <map>
@@ -111,9 +111,9 @@ int take_frame(Dwfl_Frame* frame, void* argument) {
 }
 
 /// A module's debug file by its build id. `userdata`: the node's root.
-int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*name*/,
-                    Dwarf_Addr /*base*/, const char* /*file*/, const char* /*link*/,
-                    GElf_Word /*checksum*/, char** /*found*/) {
+int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*name*/, Dwarf_Addr /*base*/,
+                    const char* /*file*/, const char* /*link*/, GElf_Word /*checksum*/,
+                    char** /*found*/) {
     const unsigned char* id = nullptr;
     GElf_Addr address = 0;
     const int bytes = dwfl_module_build_id(module, &id, &address);
@@ -237,8 +237,7 @@ Result<NativeFrames> NativeFrames::open(target::Target& target) {
     return NativeFrames(std::move(session));
 }
 
-NativeStack NativeFrames::unwind(const Sample& sample,
-                                 const std::function<bool(Address)>& is_jit) {
+NativeStack NativeFrames::unwind(const Sample& sample, const std::function<bool(Address)>& is_jit) {
     session_->unwinding = {.sample = &sample, .is_jit = &is_jit, .found = {}};
     // An error means that the frames end before they lead anywhere: what was found stands.
     (void)dwfl_getthread_frames(session_->dwfl.get(), sample.thread, take_frame,

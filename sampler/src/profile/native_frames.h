@@ -24,7 +24,7 @@ struct JitCaller {
 
 /// Native frames of a sample.
 struct NativeStack {
-    std::vector<Address> places{};     ///< the innermost first
+    std::vector<Address> places{};      ///< the innermost first
     std::optional<JitCaller> caller{};  ///< if the frames lead to the JIT's code
 };
 

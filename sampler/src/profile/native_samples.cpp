@@ -94,8 +94,7 @@ Result<void> SampleStacks::callers_after(const Call& call, Address slot, Address
         return went_on();
     }
     words_.resize(std::min<std::uint64_t>((before->hend - top) / 8, kMostStackWords));
-    const auto read =
-        node_->vm().bulk().read(top, std::as_writable_bytes(std::span(words_)));
+    const auto read = node_->vm().bulk().read(top, std::as_writable_bytes(std::span(words_)));
     if (!read && ends_all(read.error())) {
         return std::unexpected(read.error());
     }
@@ -168,7 +167,8 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
         shown.frames.push_back(function_at(call->place));
     }
     RETURN_IF_ERROR(callers_after(*call, slot, process, unwound.caller, shown));
-    if (shown.kind == SampleKind::kAllReadAfter && notes_function(*call->fragment)) {
+    if (shown.kind == SampleKind::kAllReadAfter && call->fragment &&
+        notes_function(*call->fragment)) {
         if (auto noted = stacks_->noted_function(process)) {
             shown.native.back() = std::move(*noted);
         }

@@ -92,8 +92,7 @@ Result<void> NodeEvents::wait(std::chrono::milliseconds longest) {
     return {};
 }
 
-Result<void> NodeEvents::read(
-    const std::function<void(const Sample&, const std::string&)>& visit) {
+Result<void> NodeEvents::read(const std::function<void(const Sample&, const std::string&)>& visit) {
     for (auto& [id, thread] : threads_) {
         RETURN_IF_ERROR(
             thread.event.read([&](const Sample& sample) { visit(sample, thread.name); }));
@@ -116,8 +115,8 @@ std::uint64_t NodeEvents::lost() const {
 }
 
 bool NodeEvents::kernel_seen() const {
-    return std::ranges::all_of(
-        threads_, [](const auto& entry) { return entry.second.event.kernel_seen(); });
+    return std::ranges::all_of(threads_,
+                               [](const auto& entry) { return entry.second.event.kernel_seen(); });
 }
 
 }  // namespace beamdump::sampler

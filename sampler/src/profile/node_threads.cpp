@@ -17,9 +17,8 @@ Result<NodeThreads> NodeThreads::open(ObservedNode& node, ProcessStacks& stacks)
     ASSIGN_OR_RETURN(auto reader, beam::SchedulerReader::open(node.vm()));
     ASSIGN_OR_RETURN(const auto read, reader.read());
     for (const auto& from : read.schedulers.scheduler()) {
-        SchedulerPlace place{.kind = from.kind(),
-                             .number = from.number(),
-                             .structure = from.struct_address()};
+        SchedulerPlace place{
+            .kind = from.kind(), .number = from.number(), .structure = from.struct_address()};
         if (from.kind() == records::SCHEDULER_KIND_NORMAL && node.vm().facts().jit) {
             ASSIGN_OR_RETURN(place.return_slot, stacks.return_slot(place.structure));
             if (const auto* mapping = node.vm().target().mappings().find(*place.return_slot)) {

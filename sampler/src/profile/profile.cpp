@@ -39,11 +39,12 @@ std::string without_process(const SampleStack& sample, const SampledThread& thre
 }  // namespace
 
 Result<GroupBy> parse_group_by(std::string_view name) {
-    const auto* known = std::ranges::find(kGroupings, name, &decltype(kGroupings)::value_type::first);
+    const auto* known =
+        std::ranges::find(kGroupings, name, &decltype(kGroupings)::value_type::first);
     if (known == kGroupings.end()) {
-        return fail(ErrorCode::kUsage,
-                    fmt::format("--by {}: it is process, name, initial_call, scheduler or thread",
-                                name));
+        return fail(
+            ErrorCode::kUsage,
+            fmt::format("--by {}: it is process, name, initial_call, scheduler or thread", name));
     }
     return known->second;
 }

@@ -123,9 +123,9 @@ Result<SampleStack> SampleStacks::erlang(const Sample& sample) {
     }
     std::memcpy(words_.data(), sample.stack.data(), words_.size() * 8);
     const auto walk = [&] {
-        return walk_interrupted(
-            *node_, place, {top, words_, inside ? std::optional(bounds->hend) : std::nullopt},
-            most_);
+        return walk_interrupted(*node_, place,
+                                {top, words_, inside ? std::optional(bounds->hend) : std::nullopt},
+                                most_);
     };
     auto frames = walk();
     if (!frames && frames.error().code == ErrorCode::kImplausible) {

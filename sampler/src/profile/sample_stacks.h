@@ -18,8 +18,8 @@ inline constexpr std::string_view kInKernel = "[kernel]";
 class SampleStacks {
   public:
     /// `frames`: of a stack, at most. Non-owning.
-    static Result<SampleStacks> open(ObservedNode& node, ProcessStacks& stacks, NodeThreads& threads,
-                                     std::size_t frames);
+    static Result<SampleStacks> open(ObservedNode& node, ProcessStacks& stacks,
+                                     NodeThreads& threads, std::size_t frames);
 
     /// What a sample shows; to be called soon after it was taken. Only an error that
     /// ends the whole observation is one.

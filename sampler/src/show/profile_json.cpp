@@ -95,9 +95,9 @@ std::vector<std::pair<std::string, FunctionCount>> sorted_functions(const Functi
 }
 
 std::vector<std::pair<std::string, NativeCount>> sorted_native(const Profile& profile) {
-    return sorted<std::pair<std::string, NativeCount>>(
-        profile.native(),
-        [](const auto& entry) { return std::pair(entry.second.self, entry.second.total); });
+    return sorted<std::pair<std::string, NativeCount>>(profile.native(), [](const auto& entry) {
+        return std::pair(entry.second.self, entry.second.total);
+    });
 }
 
 std::vector<std::pair<std::string, const GroupCount*>> sorted_groups(const Profile& profile) {

@@ -65,8 +65,8 @@ struct StackBounds {
 
 /// The fragment that calls a BIF without leaving Erlang code. In the scheduler's registers, which
 /// begin right behind the word that return_slot() names, it keeps the place that calls (TMP_MEM[0])
-/// and the BIF's export entry (TMP_MEM[1]; jit/x86/instr_bif.cpp, emit_call_light_bif_shared(); read
-/// off the code of OTP 25.2.3, 27.3.4 and 29.1.1).
+/// and the BIF's export entry (TMP_MEM[1]; jit/x86/instr_bif.cpp, emit_call_light_bif_shared();
+/// read off the code of OTP 25.2.3, 27.3.4 and 29.1.1).
 inline constexpr std::string_view kLightBif = "call_light_bif_shared";
 inline constexpr Address kCallPlace = 8;
 inline constexpr Address kExportEntry = 16;

@@ -139,6 +139,10 @@ Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
             return fail(ErrorCode::kChanged, "in shared code, called in an unknown way");
         }
         place = words.front();
+        if (!is_header(place)) {
+            // Some calls of fragments leave return addresses that are not aligned as tagged words.
+            frames.returns.insert(frames.returns.begin(), place);
+        }
         top += kWord;
         words = words.subspan(1);
     }

@@ -16,6 +16,20 @@ TEST(SchedulerNumber, OfBothNamings) {
     EXPECT_EQ(scheduler_number(""), std::nullopt);
 }
 
+TEST(SchedulerOfThread, OfBothNamingsAndAllKinds) {
+    using Found = std::pair<records::SchedulerKind, std::uint32_t>;
+    const auto normal = records::SCHEDULER_KIND_NORMAL;
+    EXPECT_EQ(scheduler_of_thread("1_scheduler"), Found(normal, 1));
+    EXPECT_EQ(scheduler_of_thread("erts_dcpus_2"), Found(records::SCHEDULER_KIND_DIRTY_CPU, 2));
+    EXPECT_EQ(scheduler_of_thread("2_dirty_cpu_sch"), Found(records::SCHEDULER_KIND_DIRTY_CPU, 2));
+    EXPECT_EQ(scheduler_of_thread("erts_dios_10"), Found(records::SCHEDULER_KIND_DIRTY_IO, 10));
+    EXPECT_EQ(scheduler_of_thread("10_dirty_io_sch"), Found(records::SCHEDULER_KIND_DIRTY_IO, 10));
+    for (const auto* other : {"erts_aux_1", "1_aux", "async_1", "erts_dcpus_", "erts_dcpus_1x",
+                              "erts_dios_4000", "beam.smp", ""}) {
+        EXPECT_EQ(scheduler_of_thread(other).second, 0U) << other;
+    }
+}
+
 constexpr std::string_view kStatus =
     "Name:\t1_scheduler\nState:\tS (sleeping)\nPid:\t12\n"
     "voluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n";

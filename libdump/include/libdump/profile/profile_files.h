@@ -13,10 +13,10 @@ namespace beamdump {
 /// What a profile's weights are, and who wrote it.
 struct ProfileTerms {
     std::string title;
-    std::string exporter;              ///< the program and its version
-    std::string type;                  ///< "processes", "memory", "cpu"
-    std::string unit = "count";        ///< "count", "bytes" or "nanoseconds"
-    std::uint64_t scale = 1;           ///< units of a weight of 1
+    std::string exporter;                   ///< the program and its version
+    std::string type;                       ///< "processes", "memory", "cpu"
+    std::string unit = "count";             ///< "count", "bytes" or "nanoseconds"
+    std::uint64_t scale = 1;                ///< units of a weight of 1
     std::optional<std::int64_t> time_us{};  ///< since the epoch
 };
 
