@@ -4,10 +4,13 @@
 -export([start/1, tell/1, worker/0, worker_parts/0]).
 
 -define(ROUNDS, 40).
+%% Room for many rounds between collections: on a busy machine a collection has often ended before
+%% its caller can be read.
+-define(HEAP, {min_heap_size, 4000000}).
 
 start(_Scale) ->
     persistent_term:put(?MODULE, counters:new(1, [])),
-    Worker = spawn(?MODULE, worker, []),
+    Worker = spawn_opt(?MODULE, worker, [], [?HEAP]),
     register(profiled_worker, Worker),
     ok.
 
@@ -20,7 +23,10 @@ tell(<<"rounds">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE
 tell(<<"tprof">>) ->
     Patterns = [{?MODULE, Part, 1} || Part <- worker_parts()],
     {_, {call_time, Found}} = apply(tprof, profile,
-        [fun() -> Data = data(), [one_round(Data) || _ <- lists:seq(1, 200)] end,
+        [fun() ->
+             {_, Ref} = spawn_opt(fun() -> rounds(200, data()) end, [monitor, ?HEAP]),
+             receive {'DOWN', Ref, _, _, Reason} -> Reason end
+         end,
          #{type => call_time, report => return, pattern => Patterns}]),
     Times = [lists:sum([Time || {?MODULE, {Function, 1}, Calls} <- Found, Function =:= Part,
                                 {_, _, Time} <- Calls]) || Part <- worker_parts()],
@@ -47,6 +53,11 @@ shares(Times) ->
     Sum = lists:sum(Times),
     iolist_to_binary(lists:join(" ", [io_lib:format("~s ~.2f", [Part, 100 * Time / Sum])
                                       || {Part, Time} <- lists:zip(worker_parts(), Times)])).
+
+rounds(0, _) -> ok;
+rounds(Times, Data) ->
+    _ = one_round(Data),
+    rounds(Times - 1, Data).
 
 worker() -> loop(data()).
 

@@ -40,13 +40,13 @@ struct RawOptions {
     std::uint64_t limit = ProfileCommand().limit;
 };
 
-/// Milliseconds of "10s", "500ms" or "2m".
+/// Milliseconds of "10s", "500ms", "2m" or "1h".
 std::optional<std::chrono::milliseconds> duration_of(std::string_view text) {
     struct Unit {
         std::string_view name;
         std::uint64_t milliseconds;
     };
-    for (const auto& unit : {Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}}) {
+    for (const auto& unit : {Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}}) {
         if (!text.ends_with(unit.name)) {
             continue;
         }

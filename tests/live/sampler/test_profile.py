@@ -1,9 +1,10 @@
 """beamdump-sample profile: shares of functions are those of the node's own call_time tracing; the
 account adds up; exports agree; without perf events; nothing is left of one that is killed.
 
-Samples are taken until there are BEAMDUMP_SAMPLES of the worker (5,000: the standard error of a
-share is then at most 0.7 points), however busy the machine is."""
+Samples are taken until there are BEAMDUMP_SAMPLES of the worker (3,000: the standard error of a
+share is then at most 0.9 points), however busy the machine is."""
 
+import contextlib
 import gzip
 import json
 import os
@@ -19,9 +20,9 @@ from support.nif import build_nif
 from support.node import start_workload
 from support.paths import SAMPLE
 
-SAMPLES = int(os.environ.get("BEAMDUMP_SAMPLES", "5000"))
+SAMPLES = int(os.environ.get("BEAMDUMP_SAMPLES", "3000"))
 POINTS = 5
-RATE = 2000
+RATE = 1500
 DONE, INCOMPLETE = 0, 3
 NO_PROCESS = ("emulator", "other_thread")
 # A part of the worker's rounds: functions of its own, besides that of its name.
@@ -60,6 +61,21 @@ def check_sums(test, answer):
         test.assertLessEqual(one["self"], one["total"])
     for stack in answer["stacks"]:
         test.assertTrue(stack["frames"])
+
+
+def wait_for_events(test, running, count):
+    """Until the profiler has as many perf events."""
+    for _ in range(6000):
+        test.assertIsNone(running.poll(), "it ended")
+        own = f"/proc/{running.pid}/fd"
+        opened = 0
+        for name in os.listdir(own):
+            with contextlib.suppress(FileNotFoundError):
+                opened += os.readlink(f"{own}/{name}") == "anon_inode:[perf_event]"
+        if opened >= count:
+            return
+        time.sleep(0.02)
+    test.fail(f"{opened} perf events, expected {count}")
 
 
 def part_of(frames):
@@ -182,14 +198,7 @@ class Shares(unittest.TestCase):
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.addCleanup(running.wait)
         self.addCleanup(running.kill)
-        events = 0
-        for _ in range(3000):
-            own = pathlib.Path(f"/proc/{running.pid}/fd")
-            events = [os.readlink(one) for one in own.iterdir()].count("anon_inode:[perf_event]")
-            if events >= len(before[1]):
-                break
-            time.sleep(0.02)
-        self.assertGreaterEqual(events, len(before[1]), "an event a thread")
+        wait_for_events(self, running, len(before[1]))
         self.assertEqual(self.node.status_field("TracerPid"), 0)
         running.send_signal(signal.SIGKILL)
         self.assertEqual(running.wait(), -signal.SIGKILL)
@@ -201,9 +210,7 @@ class Shares(unittest.TestCase):
         running = subprocess.Popen([SAMPLE, "profile", "--duration", "1h", "--json",
                                     str(self.node.pid)], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE)
-        own = pathlib.Path(f"/proc/{running.pid}/fd")
-        while "anon_inode:[perf_event]" not in [os.readlink(one) for one in own.iterdir()]:
-            time.sleep(0.02)
+        wait_for_events(self, running, 1)
         running.send_signal(signal.SIGINT)
         answer = json.loads(running.communicate()[0])
         self.assertEqual(running.returncode, DONE)
@@ -244,13 +251,7 @@ class Threads(unittest.TestCase):
             running = subprocess.Popen([SAMPLE, "profile", "--json", "--duration", "1m",
                                         str(node.pid)], stdin=subprocess.DEVNULL,
                                        stdout=subprocess.PIPE)
-            own = pathlib.Path(f"/proc/{running.pid}/fd")
-
-            def events():
-                return [os.readlink(one) for one in own.iterdir()].count("anon_inode:[perf_event]")
-            threads = len(list(pathlib.Path(f"/proc/{node.pid}/task").iterdir()))
-            while events() < threads:
-                time.sleep(0.02)
+            wait_for_events(self, running, len(os.listdir(f"/proc/{node.pid}/task")))
             # It ends when it has used a second of processor time.
             self.assertEqual(node.ask("later spin"), "ok")
             running.send_signal(signal.SIGINT)
