@@ -20,6 +20,8 @@
 %%   planted FILE  planted:write(FILE)
 %%   ailing FILE  ailing:write(FILE)
 %%   sampled stack NAME  sampled:tell/1
+%%   profiled shares|tprof|rounds  profiled:tell/1
+%%   later spin    later:tell/1
 %%   leaking load|KIND  leaking:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
@@ -118,6 +120,10 @@ reply([<<"ailing">>, File]) ->
     ailing:write(File);
 reply([<<"sampled">> | What]) ->
     sampled:tell(iolist_to_binary(lists:join(" ", What)));
+reply([<<"profiled">>, What]) ->
+    profiled:tell(What);
+reply([<<"later">>, What]) ->
+    later:tell(What);
 reply([<<"silent">>]) ->
     pid_to_list(far:silent());
 reply([<<"running">>, Application]) ->

@@ -97,6 +97,9 @@ class Shares(unittest.TestCase):
     def test_shares(self):
         parts = dict.fromkeys(PARTS, 0)
         native = dict.fromkeys(NATIVE, 0)
+        words = self.node.ask("profiled shares").split()
+        told = {part: float(share) for part, share in zip(words[::2], words[1::2])}
+        self.assertEqual(set(told), set(parts))
         account, other, runs = {}, 0, 0
         while sum(parts.values()) < SAMPLES:
             answer, _ = profile(self.node)
@@ -112,9 +115,6 @@ class Shares(unittest.TestCase):
                     if NATIVE.get(part) in stack["frames"]:
                         native[part] += stack["samples"]
                 other += 0 if found else stack["samples"]
-        words = self.node.ask("profiled shares").split()
-        told = {part: float(share) for part, share in zip(words[::2], words[1::2])}
-        self.assertEqual(set(told), set(parts))
         total = sum(parts.values())
         shares = {part: 100 * count / total for part, count in parts.items()}
         print(f"{total} samples of parts in {runs} runs, {other} others; {account}", flush=True)
