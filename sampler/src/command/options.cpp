@@ -46,7 +46,8 @@ std::optional<std::chrono::milliseconds> duration_of(std::string_view text) {
         std::string_view name;
         std::uint64_t milliseconds;
     };
-    for (const auto& unit : {Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}}) {
+    for (const auto& unit :
+         {Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}}) {
         if (!text.ends_with(unit.name)) {
             continue;
         }
