@@ -123,6 +123,8 @@ int run_profile(const ProfileCommand& command, program::Streams& streams,
     if (!node) {
         return give_up(streams, node.error());
     }
+    // A first signal ends the sampling; what was sampled until then is shown.
+    streams.finishing();
     auto report = collect_profile(**node, command.options, cancelled);
     if (report) {
         if (auto written = write_profile(command, *report, output); !written) {
