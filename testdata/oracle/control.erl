@@ -20,7 +20,8 @@
 %%   planted FILE  planted:write(FILE)
 %%   ailing FILE  ailing:write(FILE)
 %%   sampled stack NAME  sampled:tell/1
-%%   profiled shares|tprof|rounds  profiled:tell/1
+%%   profiled shares|spent|tprof|rounds  profiled:tell/1
+%%   blamed sends  blamed:tell/1
 %%   later spin    later:tell/1
 %%   leaking load|KIND  leaking:tell/1
 %%   silent        starts a process of far:silent/0
@@ -122,6 +123,8 @@ reply([<<"sampled">> | What]) ->
     sampled:tell(iolist_to_binary(lists:join(" ", What)));
 reply([<<"profiled">>, What]) ->
     profiled:tell(What);
+reply([<<"blamed">>, What]) ->
+    blamed:tell(What);
 reply([<<"later">>, What]) ->
     later:tell(What);
 reply([<<"silent">>]) ->

@@ -36,6 +36,8 @@ struct RawOptions {
     std::uint64_t rate = ProfileOptions().rate;
     std::string by;
     std::string format;
+    std::string native;
+    bool exact = false;
     bool readings = false;
     std::uint64_t limit = ProfileCommand().limit;
 };
@@ -73,14 +75,16 @@ auto at_most(std::uint64_t most) {
     return program::number_check(most, fmt::format("a number from 1 to {}", most));
 }
 
-void declare_node(CLI::App& app, RawOptions& raw) {
+void declare_node(CLI::App& app, RawOptions& raw, bool with_json = true) {
     app.add_option(
            "NODE", raw.node.node,
            "Process id of the running node (beam.smp), or its name: rabbit@host, or\nrabbit; "
            "not needed if only one node runs here")
         ->type_name("")
         ->check(nodes::node_text_error, "");
-    app.add_flag("--json", raw.node.json, "Write JSON");
+    if (with_json) {
+        app.add_flag("--json", raw.node.json, "Write JSON");
+    }
     app.add_option("--layout", raw.layout,
                    "A layout to use for any release, or a folder of\nlayouts to use instead of the "
                    "built-in ones")
@@ -113,36 +117,70 @@ CLI::App* declare_stacks(CLI::App& app, RawOptions& raw) {
     return command;
 }
 
-CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
-    auto* command = app.add_subcommand(
-        "profile", "Shows which functions use processor time, by samples of the node's threads.");
-    declare_node(*command, raw);
-    command->add_option("--duration", raw.duration, "How long: 10s, 500ms, 2m")
+/// Options of all that samples.
+void declare_sampling(CLI::App& command, RawOptions& raw) {
+    command.add_option("--duration", raw.duration, "How long: 10s, 500ms, 2m")
         ->capture_default_str()
         ->type_name("TIME")
         ->check(duration_error, "");
-    command->add_option("--rate", raw.rate, "Samples for each second of a thread's processor time")
+    command.add_option("--rate", raw.rate, "Samples for each second of a thread's processor time")
         ->capture_default_str()
         ->type_name("N")
         ->check(at_most(kMaxRate), "");
     command
-        ->add_option("--by", raw.by,
-                     "Group by process, name (registered), initial_call,\nscheduler or thread")
+        .add_option("--by", raw.by,
+                    "Group by process, name (registered), initial_call,\nscheduler or thread")
         ->type_name("WHAT");
     command
-        ->add_option("--format", raw.format,
-                     "Write for other programs: folded (stacks for flame\ngraphs), speedscope or "
-                     "pprof")
+        .add_option("--format", raw.format,
+                    "Write for other programs: folded (stacks for flame\ngraphs), speedscope or "
+                    "pprof")
         ->type_name("FORMAT");
-    command->add_flag("--readings", raw.readings,
-                      "Without perf events: read where processes last paused,\nas where the kernel "
-                      "forbids perf events");
-    declare_frames(*command, raw);
-    command->add_option("--limit", raw.limit, "Rows of a table, at most")
+    declare_frames(command, raw);
+    command.add_option("--limit", raw.limit, "Rows of a table, at most")
         ->capture_default_str()
         ->type_name("N")
         ->check(at_most(kMaxRows), "");
+}
+
+CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
+    auto* command = app.add_subcommand(
+        "profile", "Shows which functions use processor time, by samples of the node's threads.");
+    declare_node(*command, raw);
+    declare_sampling(*command, raw);
+    command->add_flag("--readings", raw.readings,
+                      "Without perf events: read where processes last paused,\nas where the kernel "
+                      "forbids perf events");
     command->footer("Example: beamdump-sample profile rabbit@host --duration 30s --by name");
+    return command;
+}
+
+CLI::App* declare_blame(CLI::App& app, RawOptions& raw) {
+    auto* command = app.add_subcommand(
+        "blame", "Shows which Erlang functions are behind native code, such as collections.");
+    declare_node(*command, raw);
+    command
+        ->add_option("--native", raw.native,
+                     "Which native code: a function of the emulator, a BIF\n(ets:lookup/2), a "
+                     "pattern (erts_alloc*), or one of\ngc, copy, alloc, ets and nif")
+        ->required()
+        ->type_name("WHAT");
+    command->add_flag("--exact", raw.exact,
+                      "Count and sample calls, by breakpoints of the\nprocessor; of at most four "
+                      "functions");
+    declare_sampling(*command, raw);
+    command->footer("Example: beamdump-sample blame rabbit@host --native gc --duration 30s");
+    return command;
+}
+
+CLI::App* declare_perf_map(CLI::App& app, RawOptions& raw) {
+    auto* command = app.add_subcommand(
+        "perf-map", "Writes the addresses of Erlang functions, for perf's reports.");
+    declare_node(*command, raw, false);
+    command->footer(
+        "perf reads it as /tmp/perf-PID.map, with PID the node's process id. Nodes without\n"
+        "+JPperf need one step more: see docs/sampling.md.\n"
+        "Example: beamdump-sample perf-map 1234 > /tmp/perf-1234.map");
     return command;
 }
 
@@ -174,6 +212,10 @@ Result<ProfileCommand> profile_command(RawOptions raw) {
         ASSIGN_OR_RETURN(command.options.by, parse_group_by(raw.by));
     }
     command.options.duration = duration_of(raw.duration).value_or(command.options.duration);
+    if (!raw.native.empty()) {
+        ASSIGN_OR_RETURN(command.options.only, NativeFilter::parse(raw.native));
+    }
+    command.options.exact = raw.exact;
     command.options.rate = static_cast<std::uint32_t>(raw.rate);
     command.options.readings = raw.readings;
     command.options.frames = raw.frames;
@@ -203,7 +245,7 @@ Result<StacksCommand> stacks_command(RawOptions raw) {
 
 }  // namespace
 
-Result<std::variant<Answer, StacksCommand, ProfileCommand>> parse_options(
+Result<std::variant<Answer, StacksCommand, ProfileCommand, PerfMapCommand>> parse_options(
     const std::vector<std::string>& arguments) {
     RawOptions raw;
     CLI::App app("Shows what a running Erlang/OTP node does, from outside.", "beamdump-sample");
@@ -215,12 +257,21 @@ Result<std::variant<Answer, StacksCommand, ProfileCommand>> parse_options(
         "Example: beamdump-sample stacks rabbit@host");
     declare_stacks(app, raw);
     const auto* profile = declare_profile(app, raw);
+    const auto* blame = declare_blame(app, raw);
+    const auto* map = declare_perf_map(app, raw);
     manual::add_generate(app);
     ASSIGN_OR_RETURN(auto answer, program::parse_command_line(app, arguments));
     if (answer) {
         return Answer{std::move(*answer)};
     }
-    if (profile->parsed()) {
+    if (map->parsed()) {
+        PerfMapCommand command{.node = std::move(raw.node)};
+        if (!raw.layout.empty()) {
+            command.node.layout = raw.layout;
+        }
+        return command;
+    }
+    if (profile->parsed() || blame->parsed()) {
         ASSIGN_OR_RETURN(auto command, profile_command(std::move(raw)));
         return command;
     }

@@ -34,13 +34,17 @@ struct ProfileCommand {
     std::size_t limit = 30;  ///< rows of a table
 };
 
+struct PerfMapCommand {
+    NodeOptions node;
+};
+
 /// Requested text (--help, --version) instead of a command.
 struct Answer {
     std::string text;
 };
 
 /// Parses the command line (without the program's name). Error: kUsage.
-Result<std::variant<Answer, StacksCommand, ProfileCommand>> parse_options(
+Result<std::variant<Answer, StacksCommand, ProfileCommand, PerfMapCommand>> parse_options(
     const std::vector<std::string>& arguments);
 
 }  // namespace beamdump::sampler

@@ -1,6 +1,7 @@
 #include "command/run.h"
 
 #include "command/options.h"
+#include "node/perf_map.h"
 #include "nodes/locate_options.h"
 #include "nodes/node_choice.h"
 #include "program/process.h"
@@ -134,6 +135,24 @@ int run_profile(const ProfileCommand& command, program::Streams& streams,
     return end_run(streams, report);
 }
 
+int run_perf_map(const PerfMapCommand& command, program::Streams& streams,
+                 const std::atomic<bool>& cancelled) {
+    auto node = open_node(command.node, cancelled);
+    if (!node) {
+        return give_up(streams, node.error());
+    }
+    DescriptorOutput output(streams.out_descriptor, "standard output");
+    auto outcome = perf_map(**node, output);
+    output.flush();
+    if (outcome && !output.ok()) {
+        outcome = std::unexpected(*output.error());
+    }
+    streams.finishing();
+    return outcome || outcome.error().code == ErrorCode::kClosedPipe
+               ? kDone
+               : give_up(streams, outcome.error());
+}
+
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, program::Streams& streams,
@@ -151,6 +170,9 @@ int run(const std::vector<std::string>& arguments, program::Streams& streams,
     }
     if (const auto* profile = std::get_if<ProfileCommand>(&*parsed)) {
         return run_profile(*profile, streams, cancelled);
+    }
+    if (const auto* map = std::get_if<PerfMapCommand>(&*parsed)) {
+        return run_perf_map(*map, streams, cancelled);
     }
     return run_stacks(std::get<StacksCommand>(*parsed), streams, cancelled, stops);
 }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -23,9 +24,17 @@ constexpr std::size_t kPage = 4096;
 perf_event_attr attributes(const EventTerms& terms, bool without_kernel) {
     perf_event_attr attr{};
     attr.size = sizeof(attr);
-    attr.type = PERF_TYPE_SOFTWARE;
-    attr.config = PERF_COUNT_SW_CPU_CLOCK;
-    attr.sample_period = terms.period_ns;
+    if (terms.breakpoint) {
+        attr.type = PERF_TYPE_BREAKPOINT;
+        attr.bp_type = HW_BREAKPOINT_X;
+        attr.bp_addr = *terms.breakpoint;
+        attr.bp_len = sizeof(long);
+        attr.disabled = 1;
+    } else {
+        attr.type = PERF_TYPE_SOFTWARE;
+        attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    }
+    attr.sample_period = terms.period;
     attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
                        PERF_SAMPLE_STACK_USER;
     attr.sample_regs_user = kSampledRegisters;
@@ -64,6 +73,10 @@ Error cannot_open(pid_t thread, int error) {
         case ENOENT:
         case EOPNOTSUPP:
             return {ErrorCode::kUnsupported, "this kernel has no perf events"};
+        case ENOSPC:
+            return {ErrorCode::kLimit,
+                    fmt::format("thread {} has no breakpoint left: something else has set some",
+                                thread)};
         case EMFILE:
         case ENOMEM:
             return {ErrorCode::kLimit, fmt::format("cannot open a perf event of thread {}: {}",
@@ -83,8 +96,8 @@ void ThreadEvent::Unmap::operator()(std::byte* ring) const {
 Result<ThreadEvent> ThreadEvent::open(pid_t thread, const EventTerms& terms) {
     ThreadEvent event;
     event.thread_ = thread;
-    event.event_ = Descriptor(open_event(thread, attributes(terms, false)));
-    if (!event.event_.valid() && (errno == EACCES || errno == EPERM)) {
+    event.event_ = Descriptor(open_event(thread, attributes(terms, terms.breakpoint.has_value())));
+    if (!event.event_.valid() && !terms.breakpoint && (errno == EACCES || errno == EPERM)) {
         event.kernel_seen_ = false;
         event.event_ = Descriptor(open_event(thread, attributes(terms, true)));
     }
@@ -108,6 +121,37 @@ Result<void> ThreadEvent::map(std::size_t pages) {
     ring_ = {static_cast<std::byte*>(ring), Unmap{bytes}};
     data_bytes_ = pages * kPage;
     return {};
+}
+
+Result<void> ThreadEvent::control(unsigned long request, void* argument, std::string_view what) {
+    // A thread that ends meanwhile is no error: its event stays, and counts nothing.
+    if (::ioctl(event_.get(), request, argument) != 0 && errno != ESRCH) {
+        return fail(ErrorCode::kIo, fmt::format("cannot {} a perf event of thread {}: {}", what,
+                                                thread_, system_error_text(errno)));
+    }
+    return {};
+}
+
+Result<void> ThreadEvent::switch_on() {
+    return control(PERF_EVENT_IOC_ENABLE, nullptr, "switch on");
+}
+
+Result<void> ThreadEvent::switch_off() {
+    return control(PERF_EVENT_IOC_DISABLE, nullptr, "switch off");
+}
+
+Result<void> ThreadEvent::set_period(std::uint64_t calls) {
+    return control(PERF_EVENT_IOC_PERIOD, &calls, "set the period of");
+}
+
+Result<std::uint64_t> ThreadEvent::counted() const {
+    std::uint64_t count = 0;
+    if (::read(event_.get(), &count, sizeof(count)) != sizeof(count)) {
+        return fail(ErrorCode::kIo, fmt::format("cannot read the count of a perf event of thread "
+                                                "{}: {}",
+                                                thread_, system_error_text(errno)));
+    }
+    return count;
 }
 
 std::span<const std::byte> ThreadEvent::bytes_at(std::uint64_t position, std::size_t count) {
@@ -146,6 +190,8 @@ Result<void> ThreadEvent::read(const std::function<void(const Sample&)>& visit) 
             } else if (!sample) {
                 outcome = std::unexpected(sample.error());
             }
+        } else if (header.type == PERF_RECORD_THROTTLE) {
+            ++held_back_;
         } else if (header.type == PERF_RECORD_LOST && body.size() >= 2 * sizeof(std::uint64_t)) {
             std::uint64_t lost = 0;
             std::memcpy(&lost, body.data() + sizeof(std::uint64_t), sizeof(lost));

@@ -8,27 +8,35 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace beamdump::sampler {
 
 /// How a thread is sampled.
 struct EventTerms {
-    std::uint64_t period_ns = 1'000'000;  ///< of processor time that the thread uses
-    std::uint32_t stack_bytes = 32768;    ///< copied with each sample; a multiple of 8
-    std::size_t ring_pages = 64;          ///< of 4 KiB, a power of two
+    std::uint64_t period = 1'000'000;  ///< nanoseconds of the thread's processor time, or calls
+    /// Calls of the function that begins here are sampled, not processor time; the event is off
+    /// until switch_on().
+    std::optional<std::uint64_t> breakpoint{};
+    std::uint32_t stack_bytes = 32768;  ///< copied with each sample; a multiple of 8
+    std::size_t ring_pages = 64;        ///< of 4 KiB, a power of two
 };
 
 /// Samples of one thread by the kernel's software clock (perf_event_open(2),
 /// PERF_COUNT_SW_CPU_CLOCK), which needs no hardware counters: the kernel interrupts the thread
 /// after each period of processor time that it used, and copies its registers and stack into a ring
 /// buffer that this process has mapped. The thread is not stopped and not changed. The event ends
-/// with this object, or with this process.
+/// with this object, or with this process. Or samples by a breakpoint of the processor
+/// (PERF_TYPE_BREAKPOINT), which changes no byte of the node either; x86-64 has four for each
+/// thread.
 class ThreadEvent {
   public:
     /// Samples include time in the kernel where that is allowed (kernel_seen()). kPermission: the
     /// kernel or a container forbids it; the sentence names what decides. kUnsupported: this kernel
-    /// has no such events. kTargetDied: the thread has ended. kLimit: no descriptor or memory left.
+    /// has no such events. kTargetDied: the thread has ended. kLimit: no descriptor, memory or
+    /// breakpoint left.
     static Result<ThreadEvent> open(pid_t thread, const EventTerms& terms);
 
     ThreadEvent(ThreadEvent&&) noexcept = default;
@@ -37,6 +45,16 @@ class ThreadEvent {
     /// Calls `visit` with each sample since the last call; a sample is valid during the call.
     /// Samples of threads without user code are dropped.
     Result<void> read(const std::function<void(const Sample&)>& visit);
+
+    /// Of breakpoints: whether calls are counted and sampled, and each how-manieth call is sampled.
+    Result<void> switch_on();
+    Result<void> switch_off();
+    Result<void> set_period(std::uint64_t calls);
+    /// Calls while it was switched on.
+    [[nodiscard]] Result<std::uint64_t> counted() const;
+    /// How often the kernel held the event back for some milliseconds, since samples came too fast
+    /// (kernel.perf_event_max_sample_rate). Calls meanwhile are not counted.
+    [[nodiscard]] std::uint64_t held_back() const { return held_back_; }
 
     /// Samples that the kernel dropped since the ring was full.
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
@@ -51,6 +69,7 @@ class ThreadEvent {
     };
     ThreadEvent() = default;
     Result<void> map(std::size_t pages);
+    Result<void> control(unsigned long request, void* argument, std::string_view what);
     /// Bytes of the ring, whose end continues at its beginning.
     std::span<const std::byte> bytes_at(std::uint64_t position, std::size_t count);
 
@@ -60,6 +79,7 @@ class ThreadEvent {
     std::size_t data_bytes_ = 0;
     std::vector<std::byte> joined_;
     std::uint64_t lost_ = 0;
+    std::uint64_t held_back_ = 0;
     bool kernel_seen_ = true;
 };
 

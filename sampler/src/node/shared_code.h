@@ -21,6 +21,8 @@ class SharedCode {
     /// The name of the fragment at an address, without its group: "garbage_collect",
     /// "normal_exit/0".
     [[nodiscard]] std::optional<std::string> name_at(Address pc) const;
+    /// All fragments, by begin; their names have their group before them.
+    [[nodiscard]] const std::vector<beam::JitRange>& fragments() const { return ranges_; }
     /// Where the first function of every process returns to; 0: unknown.
     [[nodiscard]] Address normal_exit() const { return normal_exit_; }
 

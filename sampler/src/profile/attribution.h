@@ -37,6 +37,7 @@ struct SampleStack {
     SampleKind kind = SampleKind::kOtherThread;
     UnknownCallers unknown = UnknownCallers::kNone;
     std::vector<std::string> native{};  ///< native functions, the innermost first
+    std::string fragment{};             ///< of shared code that called these; empty: not known
     std::vector<std::string> frames{};  ///< Erlang functions, the innermost first
     bool more = false;                  ///< further callers are left out
     std::optional<ProcessIdentity> process{};

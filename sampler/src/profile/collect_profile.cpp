@@ -1,5 +1,6 @@
 #include "profile/collect_profile.h"
 
+#include "profile/call_windows.h"
 #include "profile/node_events.h"
 #include "profile/sample_stacks.h"
 #include "target/process/clock.h"
@@ -58,14 +59,26 @@ class Collector {
             }
         }
         RETURN_IF_ERROR(take(events));
-        std::ranges::sort(delays_);
-        if (!delays_.empty()) {
-            report_.delay_ns = delays_[delays_.size() / 2];
-            report_.longest_delay_ns = delays_.back();
-        }
+        tell_delays();
         report_.lost = events.lost();
         report_.not_sampled = events.not_sampled();
         report_.kernel_seen = events.kernel_seen();
+        return {};
+    }
+
+    Result<void> count(CallWindows& windows) {
+        while (going_on()) {
+            RETURN_IF_ERROR(
+                windows.next(end_, [this](const Sample& sample, const std::string& name) {
+                    return take(sample, name);
+                }));
+        }
+        tell_delays();
+        ASSIGN_OR_RETURN(report_.calls->counted, windows.counted());
+        report_.calls->set_ns = windows.set_for().count();
+        report_.calls->held_back = windows.held_back();
+        report_.lost = windows.lost();
+        report_.not_sampled = windows.not_sampled();
         return {};
     }
 
@@ -96,21 +109,32 @@ class Collector {
     Result<void> take(NodeEvents& events) {
         Result<void> outcome;
         auto read = events.read([&](const Sample& sample, const std::string& name) {
-            if (!outcome || report_.cut_short) {
-                return;
+            if (outcome) {
+                outcome = take(sample, name);
             }
-            auto found = stacks_.of(sample);
-            if (!found) {
-                outcome = std::unexpected(found.error());
-                return;
-            }
-            if (delays_.size() < kMostDelays) {
-                delays_.push_back(target::clock_ns(CLOCK_MONOTONIC) -
-                                  static_cast<std::int64_t>(sample.time_ns));
-            }
-            add(*found, {sample.thread, name, scheduler_text(threads_.scheduler(sample.thread))});
         });
         return outcome ? read : outcome;
+    }
+
+    Result<void> take(const Sample& sample, const std::string& name) {
+        if (report_.cut_short) {
+            return {};
+        }
+        ASSIGN_OR_RETURN(const auto found, stacks_.of(sample));
+        if (delays_.size() < kMostDelays) {
+            delays_.push_back(target::clock_ns(CLOCK_MONOTONIC) -
+                              static_cast<std::int64_t>(sample.time_ns));
+        }
+        add(found, {sample.thread, name, scheduler_text(threads_.scheduler(sample.thread))});
+        return {};
+    }
+
+    void tell_delays() {
+        std::ranges::sort(delays_);
+        if (!delays_.empty()) {
+            report_.delay_ns = delays_[delays_.size() / 2];
+            report_.longest_delay_ns = delays_.back();
+        }
     }
 
     void add(const SampleStack& sample, const SampledThread& thread) {
@@ -140,7 +164,7 @@ Result<std::optional<NodeEvents>> open_events(ObservedNode& node, const ProfileO
             "the emulator is the interpreter, whose samples do not show what Erlang code runs");
         return std::nullopt;
     }
-    auto events = NodeEvents::open(report.pid, report.period_ns());
+    auto events = NodeEvents::open(report.pid, {.period = report.period_ns()});
     if (events) {
         return std::optional(std::move(*events));
     }
@@ -152,27 +176,73 @@ Result<std::optional<NodeEvents>> open_events(ObservedNode& node, const ProfileO
     return std::unexpected(events.error());
 }
 
+/// Breakpoints at the functions whose calls are asked for.
+Result<CallWindows> open_windows(SampleStacks& stacks, const NativeFilter& wanted,
+                                 ProfileReport& report) {
+    const auto functions = stacks.functions(wanted, kMostBreakpoints + 1);
+    if (functions.empty()) {
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("no function named {} is known: the emulator's own functions have "
+                                "names only where its file has symbols, or its debug file is "
+                                "installed",
+                                wanted.text()));
+    }
+    if (functions.size() > kMostBreakpoints) {
+        std::vector<std::string> names;
+        std::ranges::transform(functions, std::back_inserter(names), &NamedFunction::name);
+        return fail(ErrorCode::kUsage,
+                    fmt::format("more than {} functions are named {}, and there are no more "
+                                "breakpoints: {}, ...",
+                                kMostBreakpoints, wanted.text(), fmt::join(names, ", ")));
+    }
+    report.calls.emplace();
+    std::ranges::transform(functions, std::back_inserter(report.calls->functions),
+                           &NamedFunction::name);
+    return CallWindows::open(report.pid, functions);
+}
+
+/// The samples of one run, as far as they came.
+Result<void> collect(ObservedNode& node, SampleStacks& samples, Collector& collector,
+                     const ProfileOptions& options, ProfileReport& report) {
+    if (options.only && !node.vm().facts().jit) {
+        return fail(ErrorCode::kUnsupported,
+                    "the emulator is the interpreter, whose callers of native code are not seen");
+    }
+    if (options.exact && options.only) {
+        ASSIGN_OR_RETURN(auto windows, open_windows(samples, *options.only, report));
+        return collector.count(windows);
+    }
+    ASSIGN_OR_RETURN(auto events, open_events(node, options, report));
+    report.readings = !events;
+    if (options.only && !events) {
+        auto why = report.remarks.back();
+        report.remarks.pop_back();
+        return fail(ErrorCode::kPermission,
+                    fmt::format("native code is seen in samples alone, and {}", why));
+    }
+    return events ? collector.sample(*events) : collector.read(options.rate);
+}
+
 }  // namespace
 
 Result<ProfileReport> collect_profile(ObservedNode& node, const ProfileOptions& options,
                                       const std::atomic<bool>& cancelled) {
-    ProfileReport report{.node = node.name(),
-                         .otp_release = node.vm().facts().otp_release,
-                         .pid = node.vm().target().pid(),
-                         .rate = options.rate,
-                         .profile = Profile(options.by)};
+    ProfileReport report{
+        .node = node.name(),
+        .otp_release = node.vm().facts().otp_release,
+        .pid = node.vm().target().pid(),
+        .rate = options.rate,
+        .profile = Profile(options.by, options.exact ? std::nullopt : options.only)};
     if (node.doubt()) {
         report.remarks.push_back(*node.doubt());
     }
     ASSIGN_OR_RETURN(auto stacks, ProcessStacks::open(node, options.frames));
     ASSIGN_OR_RETURN(auto threads, NodeThreads::open(node, stacks));
     ASSIGN_OR_RETURN(auto samples, SampleStacks::open(node, stacks, threads, options.frames));
-    ASSIGN_OR_RETURN(auto events, open_events(node, options, report));
-    report.readings = !events;
     report.began_us = target::clock_ns(CLOCK_REALTIME) / 1000;
     const auto began = target::clock_ns(CLOCK_MONOTONIC);
     Collector collector(samples, threads, options, cancelled, report);
-    const auto outcome = events ? collector.sample(*events) : collector.read(options.rate);
+    const auto outcome = collect(node, samples, collector, options, report);
     report.took_ns = target::clock_ns(CLOCK_MONOTONIC) - began;
     if (!outcome) {
         // What was sampled until the node ended stands.

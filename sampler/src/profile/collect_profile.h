@@ -16,8 +16,18 @@ struct ProfileOptions {
     std::chrono::milliseconds duration{10'000};
     std::uint32_t rate = 99;  ///< samples a second: of a thread's processor time, or readings
     GroupBy by = GroupBy::kNone;
-    bool readings = false;     ///< without perf events, though they are allowed
-    std::size_t frames = 100;  ///< of a stack
+    std::optional<NativeFilter> only{};  ///< samples of this native code alone
+    bool exact = false;                  ///< of each call of that, not of processor time
+    bool readings = false;               ///< without perf events, though they are allowed
+    std::size_t frames = 100;            ///< of a stack
+};
+
+/// Calls of native functions, counted by breakpoints that are set for a part of the time.
+struct CallCounts {
+    std::vector<std::string> functions{};
+    std::uint64_t counted = 0;    ///< while they were set: all calls, by any thread
+    std::int64_t set_ns = 0;      ///< how long they were set in all
+    std::uint64_t held_back = 0;  ///< how often the kernel stopped counting for a moment
 };
 
 /// A profile and how it was made.
@@ -30,7 +40,8 @@ struct ProfileReport {
     std::uint64_t rate = 0;
     bool readings = false;  ///< where processes last paused, not samples of threads
     Profile profile;
-    std::uint64_t lost = 0;  ///< samples that the kernel dropped
+    std::optional<CallCounts> calls{};  ///< samples are of calls
+    std::uint64_t lost = 0;             ///< samples that the kernel dropped
     /// Readings in which a scheduler had no process, or it changed meanwhile.
     std::uint64_t without_process = 0;
     bool kernel_seen = true;  ///< samples include time in the kernel

@@ -20,9 +20,22 @@
 #include <map>
 
 namespace beamdump::sampler {
+
+struct DwflEnd {
+    void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+};
+
+/// What libdw's callbacks are given during one unwinding.
+struct Unwinding {
+    const Sample* sample = nullptr;
+    const std::function<bool(Address)>* is_jit = nullptr;
+    NativeStack found{};
+};
+
 namespace {
 
 constexpr std::size_t kMostNativeFrames = 128;
+constexpr std::string_view kOutsideFiles = "[native code]";
 constexpr std::size_t kMostNames = 65536;
 /// DWARF's numbers of registers on x86-64 (System V ABI, figure 3.36): the first 16, then the
 /// return address.
@@ -33,18 +46,8 @@ constexpr std::array kDwarfOrder = {
 constexpr unsigned kDwarfRbp = 6;
 constexpr unsigned kDwarfR13 = 13;
 
-struct DwflEnd {
-    void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
-};
 struct FreeText {
     void operator()(char* text) const { std::free(text); }
-};
-
-/// What libdw's callbacks are given during one unwinding.
-struct Unwinding {
-    const Sample* sample = nullptr;
-    const std::function<bool(Address)>* is_jit = nullptr;
-    NativeStack found{};
 };
 
 pid_t next_thread(Dwfl* /*dwfl*/, void* argument, void** thread_argument) {
@@ -259,12 +262,52 @@ std::string NativeFrames::name_at(Address address) {
     return names_.emplace(address, find_name(address)).first->second;
 }
 
+bool has_no_name(const std::string& name) {
+    return name.find("+0x") != std::string::npos || name == kOutsideFiles;
+}
+
+std::vector<NamedFunction> NativeFrames::functions(
+    const std::function<bool(const std::string&)>& wanted, std::size_t most) {
+    struct Search {
+        const std::function<bool(const std::string&)>* wanted;
+        std::map<Address, std::string> found{};
+    } search{&wanted};
+    const auto take_module = [](Dwfl_Module* module, void** /*userdata*/, const char* /*name*/,
+                                Dwarf_Addr /*begin*/, void* argument) -> int {
+        auto& [accepts, found] = *static_cast<Search*>(argument);
+        const int count = dwfl_module_getsymtab(module);
+        for (int at = 1; at < count; ++at) {
+            GElf_Sym symbol{};
+            GElf_Addr address = 0;
+            GElf_Word section = 0;
+            const char* name =
+                dwfl_module_getsym_info(module, at, &symbol, &address, &section, nullptr, nullptr);
+            if (name != nullptr && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
+                section != SHN_UNDEF && address != 0) {
+                if (auto text = readable(name); (*accepts)(text)) {
+                    found.emplace(address, std::move(text));
+                }
+            }
+        }
+        return DWARF_CB_OK;
+    };
+    dwfl_getmodules(session_->dwfl.get(), take_module, &search, 0);
+    std::vector<NamedFunction> functions;
+    for (auto& [begin, name] : search.found) {
+        if (functions.size() == most) {
+            break;
+        }
+        functions.push_back({std::move(name), begin});
+    }
+    return functions;
+}
+
 std::string NativeFrames::find_name(Address address) {
     auto* module = dwfl_addrmodule(session_->dwfl.get(), address);
     if (module == nullptr) {
         const auto* mapping = session_->target->mappings().find(address);
         return mapping != nullptr && mapping->path.starts_with('[') ? mapping->path
-                                                                    : "[native code]";
+                                                                    : std::string(kOutsideFiles);
     }
     GElf_Off offset = 0;
     GElf_Sym symbol{};

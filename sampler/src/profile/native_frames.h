@@ -28,6 +28,14 @@ struct NativeStack {
     std::optional<JitCaller> caller{};  ///< if the frames lead to the JIT's code
 };
 
+struct NamedFunction {
+    std::string name;
+    Address begin = 0;
+};
+
+/// Whether NativeFrames::name_at() found no name, but only a place in a file.
+bool has_no_name(const std::string& name);
+
 /// Unwinds native code of a node by what its files say (.eh_frame), and names it by their symbols,
 /// also from debug files by build id where they are installed. Files are opened through the node's
 /// own root; no network is asked for any.
@@ -39,6 +47,12 @@ class NativeFrames {
     /// By the sample's registers and stack bytes alone. `is_jit`: whether an address is in the
     /// JIT's code. Frames end where no file says how they go on, or the bytes end.
     NativeStack unwind(const Sample& sample, const std::function<bool(Address)>& is_jit);
+
+    /// Functions that `wanted` accepts the names of, at most `most`: name and first instruction, in
+    /// order of these; one function of several names is there once. Of files without symbols none
+    /// are known.
+    std::vector<NamedFunction> functions(const std::function<bool(const std::string&)>& wanted,
+                                         std::size_t most);
 
     /// "enif_make_int"; "beam.smp+0x1234" where the file has no name for the function, with where
     /// the function begins; "[native code]" outside of all files.

@@ -160,7 +160,8 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
         return shown;
     }
     if (call->fragment) {
-        shown.native.push_back(call->bif ? *call->bif : function_at(call->returns_to));
+        shown.fragment = function_at(call->returns_to);
+        shown.native.push_back(call->bif ? *call->bif : shown.fragment);
     }
     if (call->place != 0) {
         shown.kind = SampleKind::kFunctionOnly;

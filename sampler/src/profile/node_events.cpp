@@ -22,8 +22,8 @@ constexpr std::array<std::size_t, 3> kRings = {128, 32, 16};
 
 }  // namespace
 
-Result<NodeEvents> NodeEvents::open(pid_t pid, std::uint64_t period_ns) {
-    NodeEvents events(pid, period_ns);
+Result<NodeEvents> NodeEvents::open(pid_t pid, const NodeEventTerms& terms) {
+    NodeEvents events(pid, terms);
     ASSIGN_OR_RETURN(const auto threads, threads_of_node(pid));
     for (const auto& thread : threads) {
         if (!scheduler_number(thread.name)) {
@@ -38,7 +38,8 @@ Result<NodeEvents> NodeEvents::open(pid_t pid, std::uint64_t period_ns) {
 
 Result<ThreadEvent> NodeEvents::open_event(const NodeThread& thread) const {
     const bool schedules = scheduler_number(thread.name).has_value();
-    EventTerms terms{.period_ns = period_ns_,
+    EventTerms terms{.period = terms_.period,
+                     .breakpoint = terms_.breakpoint,
                      .stack_bytes = schedules ? kSchedulerStackBytes : kOtherStackBytes};
     Result<ThreadEvent> event = fail(ErrorCode::kLimit, "not tried");
     for (const auto pages : kRings) {
@@ -99,7 +100,10 @@ Result<void> NodeEvents::read(const std::function<void(const Sample&, const std:
     }
     std::erase_if(threads_, [this](const auto& entry) {
         if (entry.second.ended) {
-            lost_of_ended_ += entry.second.event.lost();
+            const auto& event = entry.second.event;
+            lost_of_ended_ += event.lost();
+            held_back_of_ended_ += event.held_back();
+            counted_of_ended_ += event.counted().value_or(0);
         }
         return entry.second.ended;
     });
@@ -112,6 +116,45 @@ std::uint64_t NodeEvents::lost() const {
         lost += thread.event.lost();
     }
     return lost;
+}
+
+Result<void> NodeEvents::switch_on() {
+    for (auto& [id, thread] : threads_) {
+        RETURN_IF_ERROR(thread.event.switch_on());
+    }
+    return {};
+}
+
+Result<void> NodeEvents::switch_off() {
+    for (auto& [id, thread] : threads_) {
+        RETURN_IF_ERROR(thread.event.switch_off());
+    }
+    return {};
+}
+
+Result<void> NodeEvents::set_period(std::uint64_t calls) {
+    terms_.period = calls;
+    for (auto& [id, thread] : threads_) {
+        RETURN_IF_ERROR(thread.event.set_period(calls));
+    }
+    return {};
+}
+
+Result<std::uint64_t> NodeEvents::counted() const {
+    auto counted = counted_of_ended_;
+    for (const auto& [id, thread] : threads_) {
+        ASSIGN_OR_RETURN(const auto of_thread, thread.event.counted());
+        counted += of_thread;
+    }
+    return counted;
+}
+
+std::uint64_t NodeEvents::held_back() const {
+    auto held_back = held_back_of_ended_;
+    for (const auto& [id, thread] : threads_) {
+        held_back += thread.event.held_back();
+    }
+    return held_back;
 }
 
 bool NodeEvents::kernel_seen() const {

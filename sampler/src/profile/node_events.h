@@ -6,17 +6,24 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
 namespace beamdump::sampler {
 
+/// What is sampled: EventTerms' period and breakpoint.
+struct NodeEventTerms {
+    std::uint64_t period = 1'000'000;
+    std::optional<std::uint64_t> breakpoint{};
+};
+
 /// Samples of all threads of a node, those that are born later too. Ends with this object.
 class NodeEvents {
   public:
-    /// Opens an event a thread. `period_ns`: of processor time of each. Errors as
-    /// ThreadEvent::open(), if no scheduler's thread can be sampled.
-    static Result<NodeEvents> open(pid_t pid, std::uint64_t period_ns);
+    /// Opens an event a thread. Errors as ThreadEvent::open(), if a scheduler's thread cannot be
+    /// sampled.
+    static Result<NodeEvents> open(pid_t pid, const NodeEventTerms& terms);
 
     /// Opens events of threads that are new since. Of those that cannot be, not_sampled() tells.
     Result<void> refresh();
@@ -24,6 +31,13 @@ class NodeEvents {
     Result<void> wait(std::chrono::milliseconds longest);
     /// Calls `visit` with each sample since the last call and the name of its thread.
     Result<void> read(const std::function<void(const Sample&, const std::string&)>& visit);
+
+    /// Of breakpoints, as ThreadEvent's, for all threads.
+    Result<void> switch_on();
+    Result<void> switch_off();
+    Result<void> set_period(std::uint64_t calls);
+    [[nodiscard]] Result<std::uint64_t> counted() const;
+    [[nodiscard]] std::uint64_t held_back() const;
 
     /// Samples that the kernel dropped since they were not read soon enough.
     [[nodiscard]] std::uint64_t lost() const;
@@ -40,15 +54,17 @@ class NodeEvents {
         ThreadEvent event;
         bool ended = false;
     };
-    NodeEvents(pid_t pid, std::uint64_t period_ns) : pid_(pid), period_ns_(period_ns) {}
+    NodeEvents(pid_t pid, const NodeEventTerms& terms) : pid_(pid), terms_(terms) {}
     Result<ThreadEvent> open_event(const NodeThread& thread) const;
 
     pid_t pid_;
-    std::uint64_t period_ns_;
+    NodeEventTerms terms_;
     std::map<pid_t, Sampled> threads_;
     std::set<pid_t> refused_;
     std::map<std::string, std::uint64_t> not_sampled_;
     std::uint64_t lost_of_ended_ = 0;
+    std::uint64_t counted_of_ended_ = 0;
+    std::uint64_t held_back_of_ended_ = 0;
 };
 
 }  // namespace beamdump::sampler

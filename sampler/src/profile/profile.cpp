@@ -1,5 +1,7 @@
 #include "profile/profile.h"
 
+#include "profile/native_frames.h"
+
 #include <libdump/format/owner_id.h>
 
 #include <fmt/format.h>
@@ -32,7 +34,7 @@ std::string without_process(const SampleStack& sample, const SampledThread& thre
         case SampleKind::kEmulator:
             return "[emulator]";
         default:
-            return "[ended process]";
+            return "[process not known]";
     }
 }
 
@@ -103,6 +105,11 @@ void Profile::count_native(const SampleStack& sample) {
 }
 
 bool Profile::add(const SampleStack& sample, const SampledThread& thread) {
+    ++all_samples_;
+    if (only_ && !only_->matches(sample)) {
+        unnamed_ += std::ranges::any_of(sample.native, has_no_name) ? 1 : 0;
+        return true;
+    }
     ++kinds_[sample.kind];
     if (sample.unknown != UnknownCallers::kNone) {
         ++unknown_[sample.unknown];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "profile/attribution.h"
+#include "profile/native_filter.h"
 
 #include <libdump/profile/stack_tree.h>
 
@@ -48,12 +49,18 @@ struct SampledThread {
 /// Counts samples by function, stack, thread and group. Memory: bounded by kMostBytes.
 class Profile {
   public:
-    explicit Profile(GroupBy by) : by_(by) {}
+    /// `only`: native code; other samples are counted in all_samples() alone.
+    explicit Profile(GroupBy by, std::optional<NativeFilter> only = std::nullopt)
+        : by_(by), only_(std::move(only)) {}
 
     /// False: it has become too large, and nothing more may be added.
     bool add(const SampleStack& sample, const SampledThread& thread);
 
     [[nodiscard]] GroupBy by() const { return by_; }
+    [[nodiscard]] const std::optional<NativeFilter>& only() const { return only_; }
+    [[nodiscard]] std::uint64_t all_samples() const { return all_samples_; }
+    /// Of those that only() left out: in native code some of which has no name in its file.
+    [[nodiscard]] std::uint64_t unnamed() const { return unnamed_; }
     [[nodiscard]] std::uint64_t samples() const { return stacks_.total(); }
     [[nodiscard]] const StackTree& stacks() const { return stacks_; }
     [[nodiscard]] const FunctionCounts& functions() const { return functions_; }
@@ -79,6 +86,9 @@ class Profile {
     void count_native(const SampleStack& sample);
 
     GroupBy by_;
+    std::optional<NativeFilter> only_;
+    std::uint64_t all_samples_ = 0;
+    std::uint64_t unnamed_ = 0;
     StackTree stacks_;
     FunctionCounts functions_;
     std::unordered_map<std::string, NativeCount> native_;

@@ -38,6 +38,18 @@ Result<SampleStack> SampleStacks::of(const Sample& sample) {
                                                                    : native(sample, *scheduler);
 }
 
+std::vector<NamedFunction> SampleStacks::functions(const NativeFilter& wanted, std::size_t most) {
+    auto found = native_.functions(
+        [&wanted](const std::string& name) { return wanted.matches(name); }, most);
+    for (const auto& fragment : node_->shared().fragments()) {
+        auto name = function_at(fragment.begin);
+        if (found.size() < most && wanted.matches(name)) {
+            found.push_back({std::move(name), fragment.begin});
+        }
+    }
+    return found;
+}
+
 std::string SampleStacks::function_at(Address place) {
     return node_->place_at(place).value_or(std::string(kUnknownFunction));
 }
@@ -151,23 +163,28 @@ NativeStack SampleStacks::unwind(const Sample& sample, SampleStack& into) {
     return found;
 }
 
-/// A dirty scheduler's process keeps its stack in its structure.
+/// A dirty scheduler's process keeps its stack in its structure, and its return addresses do not
+/// change as long as it is there: it runs native code alone.
 Result<SampleStack> SampleStacks::dirty(const Sample& sample, const SchedulerPlace& scheduler) {
-    SampleStack shown{.kind = SampleKind::kEmulator};
+    SampleStack shown{.kind = SampleKind::kProcessOnly, .unknown = UnknownCallers::kDirty};
     unwind(sample, shown);
     const auto process = threads_->current_process(scheduler);
+    if (!process && ends_all(process.error())) {
+        return std::unexpected(process.error());
+    }
     const auto slot = process ? stacks_->slot_of(*process) : std::nullopt;
     if (!slot) {
         return shown;
     }
     ASSIGN_OR_RETURN(shown.process, identity(*process));
-    ASSIGN_OR_RETURN(auto rest, stacks_->at_rest(*slot, false));
-    shown.kind = rest.stack ? SampleKind::kAllReadAfter : SampleKind::kProcessOnly;
-    if (rest.stack) {
-        shown.frames = std::move(rest.stack->frames);
-        shown.more = rest.stack->more;
-    } else {
-        shown.unknown = UnknownCallers::kDirty;
+    ASSIGN_OR_RETURN(auto paused, stacks_->last_pause(*slot));
+    const auto now = threads_->current_process(scheduler);
+    const bool still = paused.stack && now && *now == *process;
+    if (still) {
+        shown.kind = SampleKind::kAllReadAfter;
+        shown.unknown = UnknownCallers::kNone;
+        shown.frames = std::move(paused.stack->frames);
+        shown.more = paused.stack->more;
     }
     return shown;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "profile/attribution.h"
+#include "profile/native_filter.h"
 #include "profile/native_frames.h"
 #include "profile/node_threads.h"
 
@@ -20,6 +21,10 @@ class SampleStacks {
     /// `frames`: of a stack, at most. Non-owning.
     static Result<SampleStacks> open(ObservedNode& node, ProcessStacks& stacks,
                                      NodeThreads& threads, std::size_t frames);
+
+    /// Functions and fragments of shared code whose names a filter accepts, at most `most`. See
+    /// NativeFrames::functions().
+    std::vector<NamedFunction> functions(const NativeFilter& wanted, std::size_t most);
 
     /// What a sample shows; to be called soon after it was taken. Only an error that
     /// ends the whole observation is one.

@@ -77,7 +77,7 @@ void write_account(JsonWriter& json, const ProfileReport& report) {
         json.member(unknown_name(reason), count);
     }
     json.end_object();
-    json.member("ended_processes", profile.ended());
+    json.member("processes_not_known", profile.ended());
     json.member("lost", report.lost);
     json.member("median_delay_ns", report.delay_ns);
     json.member("longest_delay_ns", report.longest_delay_ns);
@@ -116,6 +116,13 @@ ProfileTerms profile_terms(const ProfileReport& report, std::string exporter) {
                        .unit = "nanoseconds",
                        .scale = report.period_ns(),
                        .time_us = report.began_us};
+    if (report.calls) {
+        terms.title =
+            fmt::format("{}: calls of {}", report.node, fmt::join(report.calls->functions, ", "));
+        terms.type = "calls";
+        terms.unit = "count";
+        terms.scale = 1;
+    }
     if (report.readings) {
         terms.title = fmt::format("{}: where running processes last paused", report.node);
         terms.type = "readings";
@@ -133,11 +140,30 @@ void profile_json(Output& output, const ProfileReport& report) {
     json.member("os_pid", report.pid);
     json.member("otp_release", report.otp_release);
     json.end_object();
-    json.member("mode", report.readings ? "readings" : "samples");
+    json.member("mode", report.calls ? "calls" : report.readings ? "readings" : "samples");
     json.member("began_us", report.began_us);
     json.member("took_ns", report.took_ns);
     json.member("rate", report.rate);
     json.member("samples", profile.samples());
+    if (profile.only()) {
+        json.begin_object("only");
+        json.member("native", profile.only()->text());
+        json.member("all_samples", profile.all_samples());
+        json.member("unnamed", profile.unnamed());
+        json.end_object();
+    }
+    if (report.calls) {
+        json.begin_object("calls");
+        json.begin_array("functions");
+        for (const auto& function : report.calls->functions) {
+            json.value(function);
+        }
+        json.end_array();
+        json.member("counted", report.calls->counted);
+        json.member("set_ns", report.calls->set_ns);
+        json.member("held_back", report.calls->held_back);
+        json.end_object();
+    }
     if (report.readings) {
         json.member("without_process", report.without_process);
     } else {

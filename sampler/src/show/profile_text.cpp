@@ -23,7 +23,7 @@ std::string_view kind_sentence(SampleKind kind) {
         case SampleKind::kAllReadAfter:
             return "in native code: function and callers were read afterwards";
         case SampleKind::kProcessOnly:
-            return "only the process is known";
+            return "at most the process is known";
         case SampleKind::kEmulator:
             return "schedulers' own work, for no process";
         case SampleKind::kOtherThread:
@@ -47,7 +47,7 @@ std::string_view unknown_sentence(UnknownCallers unknown) {
         case UnknownCallers::kNotUnwound:
             return "callers not known: native frames do not lead to them";
         case UnknownCallers::kDirty:
-            return "callers not known: a dirty scheduler's process changed";
+            return "callers not known: a dirty scheduler had left its process, or had none";
         case UnknownCallers::kNone:
             break;
     }
@@ -126,7 +126,7 @@ void account(Output& output, const ProfileReport& report) {
         add(count, unknown_sentence(reason));
     }
     if (profile.ended() != 0) {
-        add(profile.ended(), "of processes that had ended before they were named");
+        add(profile.ended(), "of processes that were gone before they were named");
     }
     table.print(output);
     if (report.lost != 0) {
@@ -145,6 +145,69 @@ void account(Output& output, const ProfileReport& report) {
     }
 }
 
+/// The most frequent stacks, the innermost function first.
+void stacks_list(Output& output, const Profile& profile, std::size_t most) {
+    constexpr std::size_t kFrames = 12;
+    const auto& stacks = profile.stacks();
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> found;
+    for (std::uint32_t at = 0; at < stacks.nodes().size(); ++at) {
+        if (stacks.nodes()[at].weight != 0) {
+            found.emplace_back(stacks.nodes()[at].weight, at);
+        }
+    }
+    std::ranges::sort(found, [](const auto& one, const auto& other) {
+        return std::pair(other.first, one.second) < std::pair(one.first, other.second);
+    });
+    print_title(output, "Stacks");
+    for (std::size_t at = 0; at < std::min(most, found.size()); ++at) {
+        auto places = stacks.stack(found[at].second);
+        std::ranges::reverse(places);
+        output.print("{:>6}", share(found[at].first, profile.samples()));
+        for (std::size_t frame = 0; frame < std::min(places.size(), kFrames); ++frame) {
+            output.print("{}{}\n", frame == 0 ? "  " : "        ",
+                         one_line(stacks.places()[places[frame]].function));
+        }
+        if (places.size() > kFrames) {
+            output.print("        ... {} further functions\n", places.size() - kFrames);
+        }
+    }
+    if (found.size() > most) {
+        output.print("... {} further stacks (--format, --json)\n", found.size() - most);
+    }
+}
+
+void calls_header(Output& output, const ProfileReport& report, const CallCounts& calls) {
+    output.print("calls of {}: {} in {:.2f} s for which breakpoints were set{}; {} sampled\n",
+                 one_line(fmt::format("{}", fmt::join(calls.functions, ", "))), calls.counted,
+                 static_cast<double>(calls.set_ns) / 1e9,
+                 calls.set_ns > 0
+                     ? fmt::format(", {:.0f} a second", static_cast<double>(calls.counted) * 1e9 /
+                                                            static_cast<double>(calls.set_ns))
+                     : std::string(),
+                 report.profile.samples());
+    if (calls.held_back != 0) {
+        output.print("the kernel held the breakpoints back {} times: there were more calls\n",
+                     calls.held_back);
+    }
+}
+
+void samples_header(Output& output, const ProfileReport& report) {
+    const auto& profile = report.profile;
+    const auto all = profile.all_samples();
+    output.print("{} samples, {} a second of each thread's processor time: {:.2f} s of it\n", all,
+                 report.rate,
+                 static_cast<double>(all) * static_cast<double>(report.period_ns()) / 1e9);
+    if (profile.only()) {
+        output.print("{} of them, {}, in native code named {}\n", profile.samples(),
+                     share(profile.samples(), all), one_line(profile.only()->text()));
+        if (profile.unnamed() != 0) {
+            output.print(
+                "{} more, {}, in native code that has no name in its file: it may be any\n",
+                profile.unnamed(), share(profile.unnamed(), all));
+        }
+    }
+}
+
 }  // namespace
 
 void profile_text(Output& output, const ProfileReport& report, std::size_t most) {
@@ -154,16 +217,16 @@ void profile_text(Output& output, const ProfileReport& report, std::size_t most)
                  report.pid, report.otp_release,
                  fmt::gmtime(static_cast<std::time_t>(report.began_us / 1'000'000)), seconds);
     const auto samples = static_cast<double>(profile.samples());
-    if (report.readings) {
+    if (report.calls) {
+        calls_header(output, report, *report.calls);
+    } else if (report.readings) {
         output.print(
             "{} readings of what schedulers have, {} a second of each; in {} there was none or it "
             "changed\nFunctions are those in which a process last paused, not those that run; "
             "native code is not seen,\nnor how much processor time anything takes.\n",
             profile.samples(), report.rate, report.without_process);
     } else {
-        output.print("{} samples, {} a second of each thread's processor time: {:.2f} s of it\n",
-                     profile.samples(), report.rate,
-                     samples * static_cast<double>(report.period_ns()) / 1e9);
+        samples_header(output, report);
     }
     if (profile.samples() != 0) {
         // Twice the standard error of a share of one half, which is the largest.
@@ -174,6 +237,10 @@ void profile_text(Output& output, const ProfileReport& report, std::size_t most)
     functions_table(output, profile.functions(), profile.samples(), most, "");
     native_table(output, profile, most);
     groups_table(output, profile, most);
+    if (profile.only() || report.calls) {
+        constexpr std::size_t kStacks = 10;
+        stacks_list(output, profile, std::min(most, kStacks));
+    }
     account(output, report);
 }
 

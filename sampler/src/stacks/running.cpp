@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenTries{2};
 /// A few samples' stacks fit into the ring, which is read every kBetweenTries.
-constexpr EventTerms kEvents{.period_ns = 1'000'000, .stack_bytes = 32768, .ring_pages = 32};
+constexpr EventTerms kEvents{.period = 1'000'000, .stack_bytes = 32768, .ring_pages = 32};
 
 }  // namespace
 

@@ -3,21 +3,27 @@
 -module(profiled).
 -export([start/1, tell/1, worker/0, worker_parts/0]).
 
--define(ROUNDS, 60).
+-define(ROUNDS, 300).
 %% Room for many rounds between collections: on a busy machine a collection has often ended before
 %% its caller can be read.
 -define(HEAP, {min_heap_size, 4000000}).
 
 start(_Scale) ->
-    persistent_term:put(?MODULE, counters:new(1, [])),
+    persistent_term:put(?MODULE, counters:new(1 + length(worker_parts()), [])),
     Worker = spawn_opt(?MODULE, worker, [], [?HEAP]),
     register(profiled_worker, Worker),
     ok.
 
-worker_parts() -> [count, encode, lookup, sort, build, send].
+worker_parts() -> [count, unpack, lookup, sort, build, send].
 
 %% "rounds": how many rounds the worker has done.
 tell(<<"rounds">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE), 1));
+
+%% "spent": the nanoseconds that each part has taken so far, by the worker's own clock.
+tell(<<"spent">>) ->
+    Counters = persistent_term:get(?MODULE),
+    Spent = [counters:get(Counters, 1 + At) || At <- lists:seq(1, length(worker_parts()))],
+    named(Spent, "~b");
 
 %% "tprof": as "shares" by OTP's own profiler (OTP 27 on), in a process of its own.
 tell(<<"tprof">>) ->
@@ -32,27 +38,38 @@ tell(<<"tprof">>) ->
                                 {_, _, Time} <- Calls]) || Part <- worker_parts()],
     shares(Times);
 
-%% "shares": what part of a round each part takes, in percent, by the VM's own call_time tracing:
-%% "count 31.4 encode ...". A round is repeated, and the least taken of each part's times: whatever
-%% else runs on the machine only adds to them.
+%% "shares": what part of its rounds each part takes, in percent, by the VM's own call_time tracing:
+%% "count 31.4 unpack ...". Whatever else runs on the machine interrupts each part in proportion to
+%% its time, which leaves the shares; tracing itself makes sending slower.
 tell(<<"shares">>) ->
-    profiled_worker ! {measure, self()},
     Worker = whereis(profiled_worker),
     Functions = [{?MODULE, Part, 1} || Part <- worker_parts()],
-    receive {ready, Worker} -> ok end,
     [1 = erlang:trace_pattern(Function, true, [local, call_time]) || Function <- Functions],
     1 = erlang:trace(Worker, true, [call]),
-    Worker ! traced,
-    Least = receive {least, Found} -> Found end,
+    Rounds = persistent_term:get(?MODULE),
+    await(Rounds, counters:get(Rounds, 1) + ?ROUNDS),
+    Times = [begin
+                 {call_time, [{Worker, _, Seconds, Micro}]} =
+                     erlang:trace_info(Function, call_time),
+                 Seconds * 1000000 + Micro
+             end || Function <- Functions],
     1 = erlang:trace(Worker, false, [call]),
     [1 = erlang:trace_pattern(Function, false, [local, call_time]) || Function <- Functions],
-    Worker ! go_on,
-    shares(Least).
+    shares(Times).
+
+await(Rounds, Count) ->
+    case counters:get(Rounds, 1) >= Count of
+        true -> ok;
+        false -> timer:sleep(10), await(Rounds, Count)
+    end.
 
 shares(Times) ->
     Sum = lists:sum(Times),
-    iolist_to_binary(lists:join(" ", [io_lib:format("~s ~.2f", [Part, 100 * Time / Sum])
-                                      || {Part, Time} <- lists:zip(worker_parts(), Times)])).
+    named([100 * Time / Sum || Time <- Times], "~.2f").
+
+named(Numbers, Format) ->
+    iolist_to_binary(lists:join(" ", [io_lib:format("~s " ++ Format, [Part, Number])
+                                      || {Part, Number} <- lists:zip(worker_parts(), Numbers)])).
 
 rounds(0, _) -> ok;
 rounds(Times, Data) ->
@@ -64,41 +81,38 @@ worker() -> loop(data()).
 data() ->
     Table = ets:new(profiled, [set]),
     ets:insert(Table, {key, lists:seq(1, 300)}),
-    Term = [{N, <<"text">>, [N]} || N <- lists:seq(1, 200)],
+    Tuple = list_to_tuple(lists:seq(1, 300)),
     Numbers = [(N * 7919) rem 10007 || N <- lists:seq(1, 400)],
-    {Table, Term, Numbers, lists:seq(1, 40)}.
+    {Table, Tuple, Numbers, lists:seq(1, 40)}.
 
 loop(Data) ->
     _ = one_round(Data),
     counters:add(persistent_term:get(?MODULE), 1, 1),
-    receive
-        {measure, From} -> measure(From, Data), loop(Data)
-    after 0 -> loop(Data)
-    end.
+    loop(Data).
 
-measure(From, Data) ->
-    From ! {ready, self()},
-    receive traced -> ok end,
-    Times = [timed_round(Data) || _ <- lists:seq(1, ?ROUNDS)],
-    From ! {least, [lists:min(Of) || Of <- transposed(Times)]},
-    receive go_on -> ok end.
+%% About a millisecond in all.
+one_round({Table, Tuple, Numbers, Few}) ->
+    Start = clock(),
+    Counted = count(150000),
+    At1 = spent(1, Start),
+    Unpacked = unpack({200, Tuple}),
+    At2 = spent(2, At1),
+    Found = lookup({150, Table}),
+    At3 = spent(3, At2),
+    Sorted = sort({8, Numbers}),
+    At4 = spent(4, At3),
+    Built = build(4),
+    At5 = spent(5, At4),
+    Sent = send({2500, Few}),
+    _ = spent(6, At5),
+    {Counted, Unpacked, Found, Sorted, Built, Sent}.
 
-transposed([[] | _]) -> [];
-transposed(Rows) -> [[hd(Row) || Row <- Rows] | transposed([tl(Row) || Row <- Rows])].
+clock() -> erlang:monotonic_time(nanosecond).
 
-timed_round(Data) ->
-    Functions = [{?MODULE, Part, 1} || Part <- worker_parts()],
-    [erlang:trace_pattern(Function, restart, [local, call_time]) || Function <- Functions],
-    _ = one_round(Data),
-    [begin
-         {call_time, [{_, 1, Seconds, Micro}]} = erlang:trace_info(Function, call_time),
-         Seconds * 1000000 + Micro
-     end || Function <- Functions].
-
-%% About a millisecond and a half in all.
-one_round({Table, Term, Numbers, Few}) ->
-    {count(150000), encode({25, Term}), lookup({150, Table}), sort({8, Numbers}), build(4),
-     send({2500, Few})}.
+spent(Part, Since) ->
+    Now = clock(),
+    counters:add(persistent_term:get(?MODULE), 1 + Part, Now - Since),
+    Now.
 
 %% Nothing but Erlang code.
 count(Times) -> {counted, counting(Times, 0)}.
@@ -106,12 +120,12 @@ count(Times) -> {counted, counting(Times, 0)}.
 counting(0, Sum) -> Sum;
 counting(Times, Sum) -> counting(Times - 1, (Sum + Times) band 16#ffff).
 
-%% Almost only native code.
-encode({Times, Term}) -> {encoded, encoding(Times, Term, 0)}.
+%% Almost only native code, which takes no reductions: the schedulers' own work between time slices
+%% is in the worker's clock, but in no sample of it.
+unpack({Times, Tuple}) -> {unpacked, unpacking(Times, Tuple, 0)}.
 
-encoding(0, _, Bytes) -> Bytes;
-encoding(Times, Term, Bytes) ->
-    encoding(Times - 1, Term, Bytes + byte_size(term_to_binary(Term))).
+unpacking(0, _, Sum) -> Sum;
+unpacking(Times, Tuple, Sum) -> unpacking(Times - 1, Tuple, Sum + hd(tuple_to_list(Tuple))).
 
 %% Rows are copied out of the table.
 lookup({Times, Table}) -> {found, looking_up(Times, Table, 0)}.

@@ -1,6 +1,7 @@
 """Runs the programs, and measures them."""
 
 import atexit
+import contextlib
 import ctypes
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import struct
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 
 from support.paths import ANALYZE, CAPTURE, PROGRAMS
@@ -134,3 +136,18 @@ def without_perf_events():
     for call in ((38, 1, 0, 0, 0), (22, 2, ctypes.addressof(filters), 0, 0)):
         if libc.prctl(*map(ctypes.c_ulong, call)) != 0:
             os._exit(1)
+
+
+def wait_for_perf_events(test, running, count):
+    """Until the profiler has as many perf events."""
+    for _ in range(6000):
+        test.assertIsNone(running.poll(), "it ended")
+        own = f"/proc/{running.pid}/fd"
+        opened = 0
+        for name in os.listdir(own):
+            with contextlib.suppress(FileNotFoundError):
+                opened += os.readlink(f"{own}/{name}") == "anon_inode:[perf_event]"
+        if opened >= count:
+            return
+        time.sleep(0.02)
+    test.fail(f"{opened} perf events, expected {count}")

@@ -68,9 +68,9 @@ TEST(Profile, StacksSayWhatIsNotKnown) {
 
 TEST(Profile, GroupsAreOfAllSamples) {
     const std::pair<GroupBy, std::vector<std::string>> cases[] = {
-        {GroupBy::kProcess, {"<0.5.0> worker", "[emulator]", "[ended process]"}},
-        {GroupBy::kName, {"worker", "[emulator]", "[ended process]"}},
-        {GroupBy::kInitialCall, {"m:i/0", "[emulator]", "[ended process]"}},
+        {GroupBy::kProcess, {"<0.5.0> worker", "[emulator]", "[process not known]"}},
+        {GroupBy::kName, {"worker", "[emulator]", "[process not known]"}},
+        {GroupBy::kInitialCall, {"m:i/0", "[emulator]", "[process not known]"}},
         {GroupBy::kScheduler, {"scheduler 1"}},
         {GroupBy::kThread, {"erts_sched_1 (7)"}}};
     for (const auto& [by, names] : cases) {

@@ -1,0 +1,59 @@
+#include "node/perf_map.h"
+
+#include <libdump/base/return_if_error.h>
+
+namespace beamdump::sampler {
+namespace {
+
+constexpr std::uint32_t kFunctionsOfAPage = 4096;
+
+struct MappedFunction {
+    Address start = 0;
+    std::string name;
+};
+
+void print(Output& output, const MappedFunction& function, Address end) {
+    if (end > function.start) {
+        output.print("{:x} {:x} ${}\n", function.start, end - function.start, function.name);
+    }
+}
+
+Result<void> map_module(ObservedNode& node, beam::ModuleReader& reader,
+                        const beam::ModuleCode& code, Output& output) {
+    std::optional<MappedFunction> last;
+    for (std::uint32_t first = 0;; first += kFunctionsOfAPage) {
+        ASSIGN_OR_RETURN(const auto page, reader.functions(code, first, kFunctionsOfAPage));
+        for (int at = 0; at < page.start_address_size(); ++at) {
+            MappedFunction next{page.start_address(at), node.function_text(beam::CodeMfa{
+                                                            .module_atom = code.name_atom,
+                                                            .function_atom = page.name_atom(at),
+                                                            .arity = page.arity(at)})};
+            if (last) {
+                print(output, *last, next.start);
+            }
+            last = std::move(next);
+        }
+        if (page.start_address_size() < static_cast<int>(kFunctionsOfAPage)) {
+            break;
+        }
+    }
+    if (last) {
+        print(output, *last, code.end());
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> perf_map(ObservedNode& node, Output& output) {
+    ASSIGN_OR_RETURN(auto reader, beam::ModuleReader::open(node.vm()));
+    for (const auto& fragment : node.shared().fragments()) {
+        print(output, {fragment.begin, fragment.name}, fragment.end);
+    }
+    for (const auto& code : node.code().modules()) {
+        RETURN_IF_ERROR(map_module(node, reader, code, output));
+    }
+    return {};
+}
+
+}  // namespace beamdump::sampler
