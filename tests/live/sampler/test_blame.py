@@ -37,7 +37,7 @@ class Blame(unittest.TestCase):
         """The innermost Erlang functions of at least 100 samples of native code, by samples."""
         counts, samples, unnamed = {}, 0, 0
         for _ in range(60):
-            answer = self.blame(native)
+            answer = self.blame(native, duration="500ms")
             samples += answer["samples"]
             unnamed += answer["only"]["unnamed"]
             self.assertLessEqual(answer["samples"] + answer["only"]["unnamed"],
