@@ -60,7 +60,7 @@ void SampleStacks::refresh_code() {
     if (now - code_read_ >= kBetweenCodeReadings) {
         code_read_ = now;
         // If it fails, what is known of the code stands.
-        (void)node_->refresh_code();
+        (void)node_->refresh_code().has_value();
     }
 }
 
