@@ -148,7 +148,7 @@ check(layout/src/extract "${folders}" file/ dwarf/ extract/)
 check(layout/src/diff    "${folders}" file/ diff/)
 check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/ target/ beam/ fit/layout_)
 
-# Inside the sampler: node, events <- stack <- stacks, profile <- show <- command, on the writer's rooms below
+# Inside the sampler: node, events <- stack <- stacks, profile <- alloc; these <- show <- command, on the writer's rooms below
 # its captures.
 set(writer "(memory|target|beam)/")
 set(folders "(node|events|stack|stacks|profile|show|command|memory|target|program|beam|nodes|fit|capture|check|cli)/")
@@ -157,5 +157,6 @@ check(sampler/src/events  "${folders}" ${writer} events/)
 check(sampler/src/stack   "${folders}" ${writer} node/ events/ stack/)
 check(sampler/src/stacks  "${folders}" ${writer} node/ events/ stack/ stacks/)
 check(sampler/src/profile "${folders}" ${writer} node/ events/ stack/ profile/)
-check(sampler/src/show    "${folders}" stack/ stacks/ profile/ show/)
-check(sampler/src/command "${folders}" ${writer} program/ nodes/ node/ stacks/ profile/ show/ command/)
+check(sampler/src/alloc   "${folders}" ${writer} node/ events/ stack/ profile/ alloc/)
+check(sampler/src/show    "${folders}" stack/ stacks/ profile/ alloc/ show/)
+check(sampler/src/command "${folders}" ${writer} program/ nodes/ node/ stacks/ profile/ alloc/ show/ command/)

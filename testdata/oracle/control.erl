@@ -21,6 +21,7 @@
 %%   ailing FILE  ailing:write(FILE)
 %%   sampled stack NAME  sampled:tell/1
 %%   profiled shares|spent|tprof|rounds  profiled:tell/1
+%%   allocating words|rounds  allocating:tell/1
 %%   blamed sends  blamed:tell/1
 %%   later spin    later:tell/1
 %%   leaking load|KIND  leaking:tell/1
@@ -123,6 +124,8 @@ reply([<<"sampled">> | What]) ->
     sampled:tell(iolist_to_binary(lists:join(" ", What)));
 reply([<<"profiled">>, What]) ->
     profiled:tell(What);
+reply([<<"allocating">>, What]) ->
+    allocating:tell(What);
 reply([<<"blamed">>, What]) ->
     blamed:tell(What);
 reply([<<"later">>, What]) ->

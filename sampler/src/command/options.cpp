@@ -22,6 +22,7 @@ constexpr std::uint64_t kMaxPauseMs = 60'000;
 constexpr std::uint64_t kMaxFrames = 65'536;
 constexpr std::uint64_t kLongestMs = std::uint64_t{24} * 3'600'000;
 constexpr std::uint64_t kMaxRate = 10'000;
+constexpr std::uint64_t kMaxBurstRate = 100'000;
 constexpr std::uint64_t kMaxRows = 1'000'000;
 
 /// The command line before validation.
@@ -34,6 +35,7 @@ struct RawOptions {
     std::uint64_t frames = StacksOptions().frames;
     std::string duration = "10s";
     std::uint64_t rate = ProfileOptions().rate;
+    std::uint64_t alloc_rate = AllocOptions().rate;
     std::string by;
     std::string format;
     std::string native;
@@ -117,12 +119,23 @@ CLI::App* declare_stacks(CLI::App& app, RawOptions& raw) {
     return command;
 }
 
-/// Options of all that samples.
-void declare_sampling(CLI::App& command, RawOptions& raw) {
+void declare_duration(CLI::App& command, RawOptions& raw) {
     command.add_option("--duration", raw.duration, "How long: 10s, 500ms, 2m")
         ->capture_default_str()
         ->type_name("TIME")
         ->check(duration_error, "");
+}
+
+void declare_limit(CLI::App& command, RawOptions& raw) {
+    command.add_option("--limit", raw.limit, "Rows of a table, at most")
+        ->capture_default_str()
+        ->type_name("N")
+        ->check(at_most(kMaxRows), "");
+}
+
+/// Options of all that shows stacks of samples.
+void declare_sampling(CLI::App& command, RawOptions& raw) {
+    declare_duration(command, raw);
     command.add_option("--rate", raw.rate, "Samples for each second of a thread's processor time")
         ->capture_default_str()
         ->type_name("N")
@@ -137,10 +150,7 @@ void declare_sampling(CLI::App& command, RawOptions& raw) {
                     "pprof")
         ->type_name("FORMAT");
     declare_frames(command, raw);
-    command.add_option("--limit", raw.limit, "Rows of a table, at most")
-        ->capture_default_str()
-        ->type_name("N")
-        ->check(at_most(kMaxRows), "");
+    declare_limit(command, raw);
 }
 
 CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
@@ -184,6 +194,22 @@ CLI::App* declare_perf_map(CLI::App& app, RawOptions& raw) {
     return command;
 }
 
+CLI::App* declare_alloc(CLI::App& app, RawOptions& raw) {
+    auto* command = app.add_subcommand(
+        "alloc", "Shows which functions allocate words on heaps, by samples of heap tops.");
+    declare_node(*command, raw);
+    declare_duration(*command, raw);
+    command
+        ->add_option("--rate", raw.alloc_rate,
+                     "Samples for each second of a thread's processor time in a\nburst")
+        ->capture_default_str()
+        ->type_name("N")
+        ->check(at_most(kMaxBurstRate), "");
+    declare_limit(*command, raw);
+    command->footer("Example: beamdump-sample alloc rabbit@host --duration 30s");
+    return command;
+}
+
 Result<ProfileFormat> profile_format(const std::string& name, bool json) {
     struct Named {
         std::string_view name;
@@ -220,9 +246,6 @@ Result<ProfileCommand> profile_command(RawOptions raw) {
     command.options.readings = raw.readings;
     command.options.frames = raw.frames;
     command.limit = raw.limit;
-    if (!raw.layout.empty()) {
-        command.node.layout = raw.layout;
-    }
     return command;
 }
 
@@ -237,16 +260,12 @@ Result<StacksCommand> stacks_command(RawOptions raw) {
     if (raw.max_pause) {
         command.options.max_pause = std::chrono::milliseconds(*raw.max_pause);
     }
-    if (!raw.layout.empty()) {
-        command.node.layout = raw.layout;
-    }
     return command;
 }
 
 }  // namespace
 
-Result<std::variant<Answer, StacksCommand, ProfileCommand, PerfMapCommand>> parse_options(
-    const std::vector<std::string>& arguments) {
+Result<Command> parse_options(const std::vector<std::string>& arguments) {
     RawOptions raw;
     CLI::App app("Shows what a running Erlang/OTP node does, from outside.", "beamdump-sample");
     app.set_version_flag("--version", "beamdump-sample " BEAMDUMP_VERSION);
@@ -258,17 +277,23 @@ Result<std::variant<Answer, StacksCommand, ProfileCommand, PerfMapCommand>> pars
     declare_stacks(app, raw);
     const auto* profile = declare_profile(app, raw);
     const auto* blame = declare_blame(app, raw);
+    const auto* alloc = declare_alloc(app, raw);
     const auto* map = declare_perf_map(app, raw);
     manual::add_generate(app);
     ASSIGN_OR_RETURN(auto answer, program::parse_command_line(app, arguments));
     if (answer) {
         return Answer{std::move(*answer)};
     }
+    if (!raw.layout.empty()) {
+        raw.node.layout = raw.layout;
+    }
     if (map->parsed()) {
-        PerfMapCommand command{.node = std::move(raw.node)};
-        if (!raw.layout.empty()) {
-            command.node.layout = raw.layout;
-        }
+        return PerfMapCommand{std::move(raw.node)};
+    }
+    if (alloc->parsed()) {
+        AllocCommand command{.node = std::move(raw.node), .options = {}, .limit = raw.limit};
+        command.options.rate = static_cast<std::uint32_t>(raw.alloc_rate);
+        command.options.duration = duration_of(raw.duration).value_or(command.options.duration);
         return command;
     }
     if (profile->parsed() || blame->parsed()) {

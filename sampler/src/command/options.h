@@ -1,5 +1,6 @@
 #pragma once
 
+#include "alloc/collect_alloc.h"
 #include "profile/collect_profile.h"
 #include "stacks/collect.h"
 
@@ -34,6 +35,12 @@ struct ProfileCommand {
     std::size_t limit = 30;  ///< rows of a table
 };
 
+struct AllocCommand {
+    NodeOptions node;
+    AllocOptions options;
+    std::size_t limit = 30;  ///< rows of the table
+};
+
 struct PerfMapCommand {
     NodeOptions node;
 };
@@ -43,8 +50,9 @@ struct Answer {
     std::string text;
 };
 
+using Command = std::variant<Answer, StacksCommand, ProfileCommand, AllocCommand, PerfMapCommand>;
+
 /// Parses the command line (without the program's name). Error: kUsage.
-Result<std::variant<Answer, StacksCommand, ProfileCommand, PerfMapCommand>> parse_options(
-    const std::vector<std::string>& arguments);
+Result<Command> parse_options(const std::vector<std::string>& arguments);
 
 }  // namespace beamdump::sampler

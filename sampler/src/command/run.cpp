@@ -6,6 +6,7 @@
 #include "nodes/node_choice.h"
 #include "program/process.h"
 #include "program/start.h"
+#include "show/alloc_text.h"
 #include "show/profile_text.h"
 #include "show/stacks_text.h"
 
@@ -135,6 +136,31 @@ int run_profile(const ProfileCommand& command, program::Streams& streams,
     return end_run(streams, report);
 }
 
+int run_alloc(const AllocCommand& command, program::Streams& streams,
+              const std::atomic<bool>& cancelled) {
+    auto node = open_node(command.node, cancelled);
+    if (!node) {
+        return give_up(streams, node.error());
+    }
+    DescriptorOutput output(streams.out_descriptor, "standard output");
+    // A first signal ends the sampling; what was sampled until then is shown.
+    streams.finishing();
+    auto report = collect_alloc(**node, command.options, cancelled);
+    if (report) {
+        if (command.node.json) {
+            alloc_json(output, *report);
+        } else {
+            output.fit_terminal();
+            alloc_text(output, *report, command.limit);
+        }
+        output.flush();
+        if (!output.ok()) {
+            report = std::unexpected(*output.error());
+        }
+    }
+    return end_run(streams, report);
+}
+
 int run_perf_map(const PerfMapCommand& command, program::Streams& streams,
                  const std::atomic<bool>& cancelled) {
     auto node = open_node(command.node, cancelled);
@@ -170,6 +196,9 @@ int run(const std::vector<std::string>& arguments, program::Streams& streams,
     }
     if (const auto* profile = std::get_if<ProfileCommand>(&*parsed)) {
         return run_profile(*profile, streams, cancelled);
+    }
+    if (const auto* alloc = std::get_if<AllocCommand>(&*parsed)) {
+        return run_alloc(*alloc, streams, cancelled);
     }
     if (const auto* map = std::get_if<PerfMapCommand>(&*parsed)) {
         return run_perf_map(*map, streams, cancelled);

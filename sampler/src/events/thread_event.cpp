@@ -29,11 +29,11 @@ perf_event_attr attributes(const EventTerms& terms, bool without_kernel) {
         attr.bp_type = HW_BREAKPOINT_X;
         attr.bp_addr = *terms.breakpoint;
         attr.bp_len = sizeof(long);
-        attr.disabled = 1;
     } else {
         attr.type = PERF_TYPE_SOFTWARE;
         attr.config = PERF_COUNT_SW_CPU_CLOCK;
     }
+    attr.disabled = terms.off ? 1 : 0;
     attr.sample_period = terms.period;
     attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
                        PERF_SAMPLE_STACK_USER;
@@ -41,7 +41,12 @@ perf_event_attr attributes(const EventTerms& terms, bool without_kernel) {
     attr.sample_stack_user = terms.stack_bytes;
     attr.exclude_kernel = without_kernel ? 1 : 0;
     attr.exclude_hv = 1;
-    attr.wakeup_events = 1;
+    if (terms.wakes) {
+        attr.wakeup_events = 1;
+    } else {
+        attr.watermark = 1;
+        attr.wakeup_watermark = static_cast<std::uint32_t>(terms.ring_pages * kPage);
+    }
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;
     return attr;

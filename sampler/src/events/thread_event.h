@@ -17,9 +17,12 @@ namespace beamdump::sampler {
 /// How a thread is sampled.
 struct EventTerms {
     std::uint64_t period = 1'000'000;  ///< nanoseconds of the thread's processor time, or calls
-    /// Calls of the function that begins here are sampled, not processor time; the event is off
-    /// until switch_on().
+    /// Calls of the function that begins here are sampled, not processor time.
     std::optional<std::uint64_t> breakpoint{};
+    bool off = false;  ///< until switch_on()
+    /// Whether each sample wakes who waits for the descriptor, which costs the thread some
+    /// microseconds more.
+    bool wakes = true;
     std::uint32_t stack_bytes = 32768;  ///< copied with each sample; a multiple of 8
     std::size_t ring_pages = 64;        ///< of 4 KiB, a power of two
 };
@@ -46,9 +49,10 @@ class ThreadEvent {
     /// Samples of threads without user code are dropped.
     Result<void> read(const std::function<void(const Sample&)>& visit);
 
-    /// Of breakpoints: whether calls are counted and sampled, and each how-manieth call is sampled.
+    /// Whether it counts and samples.
     Result<void> switch_on();
     Result<void> switch_off();
+    /// Of breakpoints: each how-manieth call is sampled.
     Result<void> set_period(std::uint64_t calls);
     /// Calls while it was switched on.
     [[nodiscard]] Result<std::uint64_t> counted() const;

@@ -41,6 +41,7 @@ struct SampleStack {
     std::vector<std::string> frames{};  ///< Erlang functions, the innermost first
     bool more = false;                  ///< further callers are left out
     std::optional<ProcessIdentity> process{};
+    std::uint64_t structure = 0;  ///< the process's; 0: not known
 
     /// Whether the last frame is the process's first function.
     [[nodiscard]] bool callers_known() const {

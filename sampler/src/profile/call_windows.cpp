@@ -29,7 +29,9 @@ Result<CallWindows> CallWindows::open(pid_t pid, std::span<const NamedFunction> 
     windows.period_ = kPeriods.back();
     for (const auto& function : functions.first(std::min(functions.size(), kMostBreakpoints))) {
         ASSIGN_OR_RETURN(auto events, NodeEvents::open(pid, {.period = windows.period_,
-                                                             .breakpoint = function.begin}));
+                                                             .breakpoint = function.begin,
+                                                             .off = true,
+                                                             .wakes = false}));
         windows.events_.push_back(std::move(events));
     }
     return windows;

@@ -154,6 +154,7 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
         shown.kind = SampleKind::kEmulator;
         return shown;
     }
+    shown.structure = process;
     ASSIGN_OR_RETURN(shown.process, identity(process));
     if (!call) {
         shown.unknown = UnknownCallers::kNotUnwound;

@@ -14,8 +14,6 @@
 namespace beamdump::sampler {
 namespace {
 
-/// A scheduler's Erlang stacks are copied with its samples.
-constexpr std::uint32_t kSchedulerStackBytes = 32768;
 constexpr std::uint32_t kOtherStackBytes = 8192;
 /// Pages of a ring, the next smaller where the kernel does not allow as much locked memory.
 constexpr std::array<std::size_t, 3> kRings = {128, 32, 16};
@@ -40,7 +38,9 @@ Result<ThreadEvent> NodeEvents::open_event(const NodeThread& thread) const {
     const bool schedules = scheduler_number(thread.name).has_value();
     EventTerms terms{.period = terms_.period,
                      .breakpoint = terms_.breakpoint,
-                     .stack_bytes = schedules ? kSchedulerStackBytes : kOtherStackBytes};
+                     .off = terms_.off,
+                     .wakes = terms_.wakes,
+                     .stack_bytes = schedules ? terms_.scheduler_stack_bytes : kOtherStackBytes};
     Result<ThreadEvent> event = fail(ErrorCode::kLimit, "not tried");
     for (const auto pages : kRings) {
         terms.ring_pages = schedules ? pages : kRings.back();

@@ -12,10 +12,13 @@
 
 namespace beamdump::sampler {
 
-/// What is sampled: EventTerms' period and breakpoint.
+/// What is sampled, as EventTerms say.
 struct NodeEventTerms {
     std::uint64_t period = 1'000'000;
     std::optional<std::uint64_t> breakpoint{};
+    bool off = false;
+    bool wakes = true;
+    std::uint32_t scheduler_stack_bytes = 32768;
 };
 
 /// Samples of all threads of a node, those that are born later too. Ends with this object.
@@ -32,7 +35,7 @@ class NodeEvents {
     /// Calls `visit` with each sample since the last call and the name of its thread.
     Result<void> read(const std::function<void(const Sample&, const std::string&)>& visit);
 
-    /// Of breakpoints, as ThreadEvent's, for all threads.
+    /// As ThreadEvent's, for all threads.
     Result<void> switch_on();
     Result<void> switch_off();
     Result<void> set_period(std::uint64_t calls);

@@ -22,6 +22,13 @@ Result<SampleStacks> SampleStacks::open(ObservedNode& node, ProcessStacks& stack
     return SampleStacks(node, stacks, threads, std::move(native), frames);
 }
 
+bool SampleStacks::on_erlang_stack(const Sample& sample) const {
+    const auto* scheduler = threads_->scheduler(sample.thread);
+    return scheduler != nullptr && scheduler->kind == records::SCHEDULER_KIND_NORMAL &&
+           scheduler->return_slot && !scheduler->stack.contains(sample.at(Register::kRsp)) &&
+           node_->in_code(sample.at(Register::kRip));
+}
+
 Result<SampleStack> SampleStacks::of(const Sample& sample) {
     const auto* scheduler = threads_->scheduler(sample.thread);
     if (scheduler == nullptr) {
@@ -33,9 +40,7 @@ Result<SampleStack> SampleStacks::of(const Sample& sample) {
         return dirty(sample, *scheduler);
     }
     // On the thread's own stack, below the registers that are on it, native code runs or is called.
-    const bool own_stack = scheduler->stack.contains(sample.at(Register::kRsp));
-    return !own_stack && node_->in_code(sample.at(Register::kRip)) ? erlang(sample)
-                                                                   : native(sample, *scheduler);
+    return on_erlang_stack(sample) ? erlang(sample) : native(sample, *scheduler);
 }
 
 std::vector<NamedFunction> SampleStacks::functions(const NativeFilter& wanted, std::size_t most) {
@@ -107,6 +112,7 @@ Result<SampleStack> SampleStacks::erlang(const Sample& sample) {
     const auto top = sample.at(Register::kRsp);
     const auto process = sample.at(Register::kR13);
     SampleStack shown{.kind = SampleKind::kExact};
+    shown.structure = process;
     ASSIGN_OR_RETURN(shown.process, identity(process));
     if (sample.in_kernel) {
         shown.native.emplace_back(kInKernel);

@@ -30,6 +30,10 @@ class SampleStacks {
     /// ends the whole observation is one.
     Result<SampleStack> of(const Sample& sample);
 
+    /// Whether a sample is of Erlang code or of a fragment on the Erlang stack: its registers are
+    /// then the process's.
+    [[nodiscard]] bool on_erlang_stack(const Sample& sample) const;
+
     /// Without a sample: the process that a scheduler has, and where that last paused; nothing if
     /// it has none, or that changed while it was read.
     Result<std::optional<SampleStack>> read(const SchedulerPlace& scheduler);

@@ -1,0 +1,183 @@
+#include "alloc/collect_alloc.h"
+
+#include "profile/node_events.h"
+#include "profile/sample_stacks.h"
+#include "target/process/clock.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+namespace beamdump::sampler {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Three parts in a hundred of the time are sampled: a sample costs the thread up to some 10
+/// microseconds in a virtual machine, a third of its time meanwhile.
+constexpr std::chrono::milliseconds kBurst{3};
+constexpr std::chrono::milliseconds kCycle{100};
+constexpr std::chrono::milliseconds kBetweenReads{1};
+/// What is looked at of a stack is at its top.
+constexpr std::uint32_t kStackBytes = 1024;
+constexpr std::size_t kFrames = 2;
+constexpr std::string_view kCollection = "garbage_collect";
+
+class Bursts {
+  public:
+    Bursts(SampleStacks& stacks, NodeEvents clock, std::optional<NodeEvents> collections,
+           const std::atomic<bool>& cancelled, AllocReport& report)
+        : stacks_(stacks),
+          clock_(std::move(clock)),
+          collections_(std::move(collections)),
+          cancelled_(cancelled),
+          report_(report) {}
+
+    Result<void> run(Clock::time_point end) {
+        // Bursts at equal distances could fall into step with what the node does.
+        std::minstd_rand random(std::random_device{}());
+        std::uniform_int_distribution<std::int64_t> gap(
+            0, 2 * std::chrono::microseconds(kCycle - kBurst).count());
+        while (Clock::now() < end && !cancelled_) {
+            RETURN_IF_ERROR(burst());
+            if (!tops_.has_room()) {
+                report_.cut_short = true;
+                report_.remarks.emplace_back("there are more samples than are kept: it ends early");
+                break;
+            }
+            std::this_thread::sleep_until(
+                std::min(end, Clock::now() + std::chrono::microseconds(gap(random))));
+        }
+        report_.allocation = tops_.estimate();
+        report_.lost = clock_.lost() + (collections_ ? collections_->lost() : 0);
+        report_.not_sampled = clock_.not_sampled();
+        return {};
+    }
+
+  private:
+    Result<void> burst() {
+        points_.clear();
+        RETURN_IF_ERROR(clock_.refresh());
+        if (collections_) {
+            RETURN_IF_ERROR(collections_->refresh());
+            RETURN_IF_ERROR(collections_->switch_on());
+        }
+        RETURN_IF_ERROR(clock_.switch_on());
+        const auto began = Clock::now();
+        while (Clock::now() < began + kBurst) {
+            std::this_thread::sleep_for(kBetweenReads);
+            RETURN_IF_ERROR(take());
+        }
+        RETURN_IF_ERROR(clock_.switch_off());
+        if (collections_) {
+            RETURN_IF_ERROR(collections_->switch_off());
+        }
+        report_.sampled_ns += std::chrono::nanoseconds(Clock::now() - began).count();
+        RETURN_IF_ERROR(take());
+        ++report_.bursts;
+        tops_.add_burst(std::move(points_));
+        return {};
+    }
+
+    Result<void> take() {
+        RETURN_IF_ERROR(read(clock_, false));
+        return collections_ ? read(*collections_, true) : Result<void>();
+    }
+
+    Result<void> read(NodeEvents& events, bool collection) {
+        Result<void> outcome;
+        auto done = events.read([&](const Sample& sample, const std::string&) {
+            if (outcome) {
+                outcome = add(sample, collection);
+            }
+        });
+        return outcome ? done : outcome;
+    }
+
+    Result<void> add(const Sample& sample, bool collection) {
+        ++report_.samples;
+        ASSIGN_OR_RETURN(auto shown, stacks_.of(sample));
+        HeapPoint point{.time_ns = sample.time_ns,
+                        .thread = sample.thread,
+                        .process = shown.structure,
+                        .collection = collection};
+        if (!shown.frames.empty()) {
+            point.function = std::move(shown.frames.front());
+        }
+        // In shared code the register may be older or newer than what it has done to the heap; at
+        // the beginning of a collection it is not.
+        const bool in_function = std::ranges::all_of(
+            shown.native, [](const std::string& name) { return name == kInKernel; });
+        if (stacks_.on_erlang_stack(sample) && (in_function || collection) &&
+            !point.function.empty()) {
+            point.heap_top = sample.at(Register::kR15);
+            point.stack_top = sample.at(Register::kRsp);
+        }
+        points_.push_back(std::move(point));
+        return {};
+    }
+
+    SampleStacks& stacks_;
+    NodeEvents clock_;
+    std::optional<NodeEvents> collections_;
+    const std::atomic<bool>& cancelled_;
+    AllocReport& report_;
+    std::vector<HeapPoint> points_;
+    HeapTops tops_;
+};
+
+/// Breakpoints where code that finds no room begins a collection; nothing if that is not known, or
+/// other breakpoints are set.
+std::optional<NodeEvents> collection_events(ObservedNode& node, AllocReport& report) {
+    for (const auto& fragment : node.shared().fragments()) {
+        if (node.shared().name_at(fragment.begin) != kCollection) {
+            continue;
+        }
+        auto events = NodeEvents::open(report.pid, {.period = 1,
+                                                    .breakpoint = fragment.begin,
+                                                    .off = true,
+                                                    .wakes = false,
+                                                    .scheduler_stack_bytes = kStackBytes});
+        if (events) {
+            report.collections_seen = true;
+            return std::move(*events);
+        }
+        report.remarks.push_back("collections are not seen: " + events.error().message);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<AllocReport> collect_alloc(ObservedNode& node, const AllocOptions& options,
+                                  const std::atomic<bool>& cancelled) {
+    AllocReport report{.node = node.name(),
+                       .otp_release = node.vm().facts().otp_release,
+                       .pid = node.vm().target().pid(),
+                       .rate = options.rate};
+    if (!node.vm().facts().jit) {
+        return fail(ErrorCode::kUnsupported,
+                    "the emulator is the interpreter, whose heap tops are not in a register");
+    }
+    if (node.doubt()) {
+        report.remarks.push_back(*node.doubt());
+    }
+    ASSIGN_OR_RETURN(auto stacks, ProcessStacks::open(node, kFrames));
+    ASSIGN_OR_RETURN(auto threads, NodeThreads::open(node, stacks));
+    ASSIGN_OR_RETURN(auto samples, SampleStacks::open(node, stacks, threads, kFrames));
+    ASSIGN_OR_RETURN(auto clock,
+                     NodeEvents::open(report.pid, {.period = 1'000'000'000 / options.rate,
+                                                   .off = true,
+                                                   .wakes = false,
+                                                   .scheduler_stack_bytes = kStackBytes}));
+    Bursts bursts(samples, std::move(clock), collection_events(node, report), cancelled, report);
+    report.began_us = target::clock_ns(CLOCK_REALTIME) / 1000;
+    const auto began = target::clock_ns(CLOCK_MONOTONIC);
+    RETURN_IF_ERROR(bursts.run(Clock::now() + options.duration));
+    report.took_ns = target::clock_ns(CLOCK_MONOTONIC) - began;
+    return report;
+}
+
+}  // namespace beamdump::sampler

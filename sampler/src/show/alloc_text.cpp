@@ -1,0 +1,134 @@
+#include "show/alloc_text.h"
+
+#include <libdump/text/json_writer.h>
+#include <libdump/text/table.h>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <tuple>
+
+namespace beamdump::sampler {
+namespace {
+
+std::string percent(double part, double whole) {
+    return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-";
+}
+
+void functions(Output& output, const AllocReport& report, std::size_t most) {
+    const auto& all = report.allocation;
+    print_title(output, "Words allocated on heaps");
+    Table table({{"WORDS", Align::kRight},
+                 {"ERROR", Align::kRight},
+                 {"CERTAIN", Align::kRight},
+                 {"COLLECTIONS", Align::kRight},
+                 {"FUNCTION"}});
+    const auto sorted = sorted_functions(all);
+    for (std::size_t at = 0; at < std::min(most, sorted.size()); ++at) {
+        const auto& [name, by] = sorted[at];
+        table.add({percent(by.words, all.words), fmt::format("{:.1f}", 100 * by.error),
+                   percent(by.certain_words, by.words),
+                   report.collections_seen ? percent(static_cast<double>(by.collections),
+                                                     static_cast<double>(all.collections))
+                                           : "-",
+                   one_line(name)});
+    }
+    table.print(output);
+    if (sorted.size() > most) {
+        output.print("... {} further functions (--limit)\n", sorted.size() - most);
+    }
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, AllocatedBy>> sorted_functions(const Allocation& allocation) {
+    std::vector<std::pair<std::string, AllocatedBy>> sorted(allocation.functions.begin(),
+                                                            allocation.functions.end());
+    std::ranges::sort(sorted, [](const auto& one, const auto& other) {
+        return std::tuple(other.second.words, other.second.collections, one.first) <
+               std::tuple(one.second.words, one.second.collections, other.first);
+    });
+    return sorted;
+}
+
+void alloc_text(Output& output, const AllocReport& report, std::size_t most) {
+    const auto& all = report.allocation;
+    output.print("{} (process {}, OTP {}), {:%Y-%m-%d %H:%M:%S} UTC, {:.1f} s\n", report.node,
+                 report.pid, report.otp_release,
+                 fmt::gmtime(static_cast<std::time_t>(report.began_us / 1'000'000)),
+                 static_cast<double>(report.took_ns) / 1e9);
+    output.print(
+        "{} bursts, {:.2f} s in all, {} samples a second of each thread's processor time "
+        "in them\n",
+        report.bursts, static_cast<double>(report.sampled_ns) / 1e9, report.rate);
+    output.print("{:.0f} words in {} intervals between samples of one process; {} others were of "
+                 "no use, since a heap was collected or the process changed\n",
+                 all.words, all.intervals, all.unusable);
+    functions(output, report, most);
+    output.write("\n");
+    output.write(
+        "ERROR is in points of WORDS (95%). CERTAIN is the part of WORDS with no other "
+        "function seen in the interval.\n");
+    if (report.collections_seen) {
+        output.print(
+            "COLLECTIONS are those that began since Erlang code found no room: {} in all. "
+            "They show who allocates too, by another way.\n",
+            all.collections);
+    }
+    output.write("Not seen: large binaries, and messages and terms that arrive in fragments.\n");
+    if (report.lost != 0) {
+        output.print("{} samples were lost: they were not read soon enough\n", report.lost);
+    }
+    for (const auto& [reason, count] : report.not_sampled) {
+        output.print("{} threads were not sampled: {}\n", count, one_line(reason));
+    }
+}
+
+void alloc_json(Output& output, const AllocReport& report) {
+    const auto& all = report.allocation;
+    JsonWriter json(output, "beamdump.alloc/1");
+    json.begin_object("node");
+    json.member("name", report.node);
+    json.member("os_pid", report.pid);
+    json.member("otp_release", report.otp_release);
+    json.end_object();
+    json.member("began_us", report.began_us);
+    json.member("took_ns", report.took_ns);
+    json.member("rate", report.rate);
+    json.member("bursts", report.bursts);
+    json.member("sampled_ns", report.sampled_ns);
+    json.member("samples", report.samples);
+    json.member("lost", report.lost);
+    json.member("intervals", all.intervals);
+    json.member("unusable_intervals", all.unusable);
+    json.member("interval_ns", static_cast<std::int64_t>(all.seconds * 1e9));
+    json.member("words", static_cast<std::uint64_t>(all.words));
+    json.member("certain_words", static_cast<std::uint64_t>(all.certain_words));
+    if (report.collections_seen) {
+        json.member("collections", all.collections);
+    }
+    write_objects(json, "functions", sorted_functions(all), [&](const auto& entry) {
+        json.member("function", entry.first);
+        json.member("words", static_cast<std::uint64_t>(entry.second.words));
+        json.member("certain_words", static_cast<std::uint64_t>(entry.second.certain_words));
+        json.member("words_error", static_cast<std::uint64_t>(entry.second.error * all.words));
+        if (report.collections_seen) {
+            json.member("collections", entry.second.collections);
+        }
+    });
+    write_objects(json, "not_sampled", report.not_sampled, [&](const auto& entry) {
+        json.member("reason", entry.first);
+        json.member("threads", entry.second);
+    });
+    json.begin_array("remarks");
+    for (const auto& remark : report.remarks) {
+        json.value(remark);
+    }
+    json.end_array();
+    json.finish();
+}
+
+}  // namespace beamdump::sampler

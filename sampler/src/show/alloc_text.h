@@ -1,0 +1,21 @@
+#pragma once
+
+#include "alloc/collect_alloc.h"
+
+#include <libdump/text/output.h>
+
+#include <utility>
+#include <vector>
+
+namespace beamdump::sampler {
+
+/// Functions with the most words first; equal ones by collections, then by name.
+std::vector<std::pair<std::string, AllocatedBy>> sorted_functions(const Allocation& allocation);
+
+/// A table of functions and how it was found. `most`: rows, at most.
+void alloc_text(Output& output, const AllocReport& report, std::size_t most);
+
+/// All of it as JSON (schemas/json/alloc.schema.json).
+void alloc_json(Output& output, const AllocReport& report);
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,97 @@
+#include "alloc/heap_tops.h"
+
+#include <gtest/gtest.h>
+
+namespace beamdump::sampler {
+namespace {
+
+constexpr std::uint64_t kHeap = 0x7f0000000000;
+constexpr std::uint64_t kStackTop = kHeap + 1'000'000;
+
+HeapPoint at(std::uint64_t microseconds, std::uint64_t words, std::string function) {
+    return {.time_ns = microseconds * 1000,
+            .thread = 7,
+            .process = 0x1000,
+            .heap_top = kHeap + words * 8,
+            .stack_top = kStackTop,
+            .function = std::move(function)};
+}
+
+TEST(HeapTops, WordsBetweenSamplesOfOneFunctionAreIts) {
+    HeapTops tops;
+    tops.add_burst({at(0, 0, "m:f/0"), at(50, 100, "m:f/0"), at(100, 150, "m:f/0")});
+    const auto found = tops.estimate();
+    EXPECT_EQ(found.intervals, 2U);
+    EXPECT_EQ(found.words, 150);
+    EXPECT_EQ(found.certain_words, 150);
+    EXPECT_NEAR(found.seconds, 100e-6, 1e-9);
+    EXPECT_EQ(found.functions.at("m:f/0").words, 150);
+}
+
+TEST(HeapTops, MixedIntervalsFollowTheRates) {
+    HeapTops tops;
+    // f allocates 100 words in each 50 microseconds, g none.
+    for (int burst = 0; burst < 4; ++burst) {
+        tops.add_burst({at(0, 0, "m:f/0"), at(50, 100, "m:f/0"), at(100, 150, "m:g/0"),
+                        at(150, 150, "m:g/0"), at(200, 150, "m:g/0")});
+    }
+    const auto found = tops.estimate();
+    EXPECT_EQ(found.words, 600);
+    EXPECT_EQ(found.certain_words, 400);
+    EXPECT_GT(found.functions.at("m:f/0").words, 590);
+    EXPECT_LT(found.functions.at("m:f/0").error, 0.01) << "all bursts are alike";
+}
+
+TEST(HeapTops, ACollectionEndsAnInterval) {
+    HeapTops tops;
+    auto full = at(50, 100, "m:f/0");
+    full.collection = true;
+    tops.add_burst({at(0, 0, "m:f/0"), full, at(100, 10, "m:f/0"), at(150, 20, "m:f/0")});
+    const auto found = tops.estimate();
+    EXPECT_EQ(found.words, 110);
+    EXPECT_EQ(found.intervals, 2U);
+    EXPECT_EQ(found.collections, 1U);
+    EXPECT_EQ(found.functions.at("m:f/0").collections, 1U);
+    EXPECT_EQ(found.unusable, 0U);
+}
+
+TEST(HeapTops, OtherHeapsAreNotCompared) {
+    HeapTops tops;
+    auto other = at(50, 100, "m:f/0");
+    other.process = 0x2000;
+    auto moved = at(150, 0, "m:f/0");
+    moved.heap_top += std::uint64_t{1} << 30U;
+    moved.stack_top += std::uint64_t{1} << 30U;
+    auto thread = at(200, 300, "m:f/0");
+    thread.thread = 8;
+    auto scheduler = at(250, 0, "");
+    scheduler.heap_top = scheduler.process = 0;
+    scheduler.thread = 8;
+    auto after = at(300, 400, "m:f/0");
+    after.thread = 8;
+    tops.add_burst(
+        {at(0, 0, "m:f/0"), other, at(100, 200, "m:f/0"), moved, thread, scheduler, after});
+    const auto found = tops.estimate();
+    EXPECT_EQ(found.words, 0);
+    EXPECT_EQ(found.intervals, 0U);
+    EXPECT_EQ(found.unusable, 4U);
+    tops.add_burst({at(400, 0, "m:f/0")});
+    tops.add_burst({at(450, 10, "m:f/0")});
+    EXPECT_EQ(tops.estimate().intervals, 0U) << "bursts are not connected";
+}
+
+TEST(HeapTops, NativeCodeOfTheProcessCountsToItsCaller) {
+    HeapTops tops;
+    auto native = at(50, 0, "m:g/0");
+    native.heap_top = native.stack_top = 0;
+    auto unknown = native;
+    unknown.time_ns += 1000;
+    unknown.function.clear();
+    tops.add_burst({at(0, 0, "m:g/0"), native, unknown, at(100, 300, "m:g/0")});
+    const auto found = tops.estimate();
+    EXPECT_EQ(found.functions.at("m:g/0").certain_words, 300);
+    EXPECT_EQ(found.unusable, 0U);
+}
+
+}  // namespace
+}  // namespace beamdump::sampler
