@@ -5,6 +5,7 @@
 
 -define(FEW_ROWS, 1000).
 -define(FEW_WORDS, 100000).
+-define(CLASSES, 32).
 
 %% Returns the number of lines.
 write(File, What) ->
@@ -63,7 +64,32 @@ facts(<<"persistent_terms">>) ->
     #{count := Count, memory := Memory} = persistent_term:info(),
     [["", integer_to_list(Count), integer_to_list(Memory)]
      | [[escaped(Key), value(Value), integer_to_list(words({Key, Value}))]
-        || {Key, Value} <- persistent_term:get()]].
+        || {Key, Value} <- persistent_term:get()]];
+%% Of each carrier what instrument:carriers/1 says, which not every installation has: allocator, whether it
+%% is in the pool, size, bytes that were not looked at (those behind 16,000 blocks), blocks in use, their
+%% bytes (of a carrier of one block: the carrier's), and its free blocks of 16 bytes and more, of 32 and
+%% more, of 64 and more...
+facts(<<"carriers">>) ->
+    [[atom_to_list(Name), atom_to_list(InPool), integer_to_list(Size), integer_to_list(Unscanned),
+      integer_to_list(lists:sum([Blocks || {_, Blocks, _} <- Types])),
+      integer_to_list(lists:sum([Bytes || {_, _, Bytes} <- Types])),
+      lists:join($,, [integer_to_list(Count) || Count <- Free])]
+     || Thread <- lists:seq(0, erts_internal:no_aux_work_threads() - 1),
+        Name <- erlang:system_info(alloc_util_allocators),
+        {{_, InPool, Size, Unscanned, Types, _}, Free} <- carriers(Name, Thread)].
+
+%% With the smallest start, classes begin at powers of two, as sizes are multiples of eight; the first ones
+%% are below any block (erl_alloc_util.c: gather_cinfo_scan()). From OTP 27 on with flags: there the tuple
+%% without them is an error; before, the one with them is the node's end.
+carriers(Name, Thread) ->
+    Question = make_ref(),
+    {Answers, Empty} =
+        try {erts_internal:gather_carrier_info({Name, Thread, ?CLASSES, 1, Question}), 3}
+        catch error:badarg ->
+            {erts_internal:gather_carrier_info({Name, Thread, ?CLASSES, 1, 0, Question}), 5}
+        end,
+    [{Carrier, lists:nthtail(Empty, tuple_to_list(element(6, Carrier)))}
+     || _ <- lists:seq(1, Answers), Carrier <- receive {Question, Carriers} -> Carriers end].
 
 connection(none) ->
     ["", "", ""];

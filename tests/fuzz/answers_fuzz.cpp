@@ -9,6 +9,7 @@
 #include "support/memory_file.h"
 #include "support/text_output.h"
 #include "unit/analyzer/sample_dump.h"
+#include "unit/analyzer/sample_memory.h"
 
 #include <libdump/base/bytes.h>
 
@@ -51,6 +52,8 @@ const std::vector<std::vector<std::string>>& questions(const std::string& path) 
         {"search", path, "--text", "other", "--json"},
         {"dictionary", path, "alpha", "--json"},
         {"heap", path, "alpha", "--terms", "--retained", "--json"},
+        {"allocators", path, "--json"},
+        {"allocators", path, "--carriers", "--json", "--limit", "0"},
         {"crash-dump", path},
     };
     return all;
@@ -114,6 +117,7 @@ std::vector<std::byte> dump_of_many_frames() {
             add_other_code(dump.builder());
         }
     }
+    test::add_node_memory(dump);
     return dump.finish();
 }
 

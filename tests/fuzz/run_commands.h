@@ -58,6 +58,9 @@ inline void run_commands(const std::filesystem::path& dump) {
     run({"backtrace", path, pid, "--lines", "--json"});
     run({"heap", path, pid, "--terms", "--retained"});
     run({"sections", path});
+    run({"memory", path});
+    run({"allocators", path, "--carriers"});
+    run({"allocators", path, "--carriers", "--sort", "free", "--json"});
     run({"diff", path, path});
     run({"crash-dump", path});
     run({"report", path, "--sensitive"});

@@ -87,13 +87,14 @@ KindDecision decision_of(format::RecordKind kind) {
             return fields(rules::kSystemMemory);
         case RecordKind::kAllocator:
             return fields(rules::kAllocators);
+        case RecordKind::kCarriers:
+            return fields(rules::kCarriersPage);
         case RecordKind::kDistributionEntries:
             return fields(rules::kDistributionEntries);
         case RecordKind::kCrashIndex:
         case RecordKind::kCrashPlaces:
         case RecordKind::kCrashNames:
         case RecordKind::kCrashSections:
-        case RecordKind::kCarriers:
         case RecordKind::kBlocks:
         case RecordKind::kThreadRegisters:
         case RecordKind::kSamples:

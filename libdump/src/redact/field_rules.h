@@ -64,7 +64,7 @@ extern const MessageRules kRegionRef, kRunDirectory, kProcess, kRelations, kPack
 extern const MessageRules kModule, kFunctions, kLines, kExports, kFunEntries;
 extern const MessageRules kEtsTables, kEtsRows, kPersistentTerms;
 extern const MessageRules kPorts, kSchedulers, kTimers, kDistributionEntries;
-extern const MessageRules kAllocators, kSystemMemory;
+extern const MessageRules kAllocators, kCarriersPage, kSystemMemory;
 extern const MessageRules kCapture, kEpoch, kNode, kAtoms, kNodeEntries, kCatches, kCodePoints,
     kProcessColumn, kModuleIndexPage, kTrailer, kRedactionPolicy;
 }  // namespace rules

@@ -104,6 +104,18 @@ constexpr TableFields kInstanceFields = std::to_array<FieldDecision>({
 constexpr MessageRules kInstance{"AllocatorInstance", kInstanceFields};
 constexpr TableFields kAllocatorsFields =
     std::to_array<FieldDecision>({{1, 1, kMessage, &kInstance}});
+constexpr TableFields kCarrierFields = std::to_array<FieldDecision>({{1, 11, kKeep}});
+constexpr MessageRules kCarrier{"Carrier", kCarrierFields};
+constexpr TableFields kCarrierListFields =
+    std::to_array<FieldDecision>({{1, 1, kMessage, &kCarrier}});
+constexpr TableFields kFreeSizesFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
+constexpr MessageRules kFreeBlockSizes{"FreeBlockSizes", kFreeSizesFields};
+constexpr TableFields kFreeBlocksFields = std::to_array<FieldDecision>({
+    {1, 7, kKeep},
+    {8, 8, kMessage, &kFreeBlockSizes},
+    {9, 9, kKeep},
+});
+constexpr MessageRules kFreeBlocks{"FreeBlocks", kFreeBlocksFields};
 constexpr TableFields kAmountFields = std::to_array<FieldDecision>({
     {1, 1, kKeepText},
     {2, 2, kKeep},
@@ -127,6 +139,7 @@ constexpr TableFields kSystemMemoryFields = std::to_array<FieldDecision>({
     {5, 5, kMessage, &kCarrierPages},
     {6, 6, kMessage, &kSegmentCache},
     {7, 8, kMessage, &kMapper},
+    {9, 9, kMessage, &kFreeBlocks},
 });
 
 }  // namespace
@@ -144,6 +157,7 @@ constexpr MessageRules kSchedulers{"Schedulers", kSchedulersFields};
 constexpr MessageRules kTimers{"Timers", kTimersFields};
 constexpr MessageRules kDistributionEntries{"DistributionEntries", kDistributionEntriesFields};
 constexpr MessageRules kAllocators{"Allocators", kAllocatorsFields};
+constexpr MessageRules kCarriersPage{"Carriers", kCarrierListFields};
 constexpr MessageRules kSystemMemory{"SystemMemory", kSystemMemoryFields};
 
 }  // namespace beamdump::redact::rules

@@ -46,7 +46,55 @@ inline void add_node_memory(SampleDump& dump, bool resident = true) {
     type.set_used_bytes(3880);
     builder.trailer().add_allocator_offset(builder.append(format::RecordKind::kAllocator, page));
 
+    records::Carriers carriers_page;
+    const auto carrier = [&carriers_page](std::uint32_t allocator, std::uint32_t owner,
+                                          std::uint64_t address, std::uint64_t bytes,
+                                          std::uint64_t blocks, std::uint64_t block_bytes) {
+        auto& added = *carriers_page.add_carrier();
+        added.set_allocator(allocator);
+        added.set_instance(owner);
+        added.set_address(address);
+        added.set_bytes(bytes);
+        added.set_mseg(true);
+        added.set_blocks(blocks);
+        added.set_block_bytes(block_bytes);
+        return &added;
+    };
+    auto* walked = carrier(6, 0, 0x100000, kSampleMebibyte, 3, kSampleMebibyte / 4);
+    walked->set_free_blocks(2);
+    walked->set_largest_free_bytes(kSampleMebibyte / 2);
+    carrier(6, 1, 0x400000, 4 * kSampleMebibyte, 1, 3 * kSampleMebibyte)->set_single_block(true);
+    carrier(6, 1, 0x900000, kSampleMebibyte, 2, kSampleMebibyte / 8)->set_pooled(true);
+    walked = carrier(8, 0, 0x200000, kSampleMebibyte, 10, kSampleMebibyte / 2);
+    walked->set_free_blocks(1);
+    walked->set_largest_free_bytes(600);
+    builder.trailer().add_carriers_offset(
+        builder.append(format::RecordKind::kCarriers, carriers_page));
+
     records::SystemMemory system;
+    const auto free_blocks = [&system](std::uint32_t allocator, std::uint64_t of_carriers,
+                                       std::uint64_t largest) {
+        auto& added = *system.add_free_blocks();
+        added.set_allocator(allocator);
+        added.set_carriers(of_carriers);
+        added.set_carrier_bytes(of_carriers * kSampleMebibyte);
+        added.set_read_carriers(1);
+        added.set_read_carrier_bytes(kSampleMebibyte);
+        added.set_changed_carriers(of_carriers - 1);
+        added.set_largest_bytes(largest);
+        return &added;
+    };
+    const auto sizes = [](records::FreeBlocks* of, std::uint64_t from, std::uint64_t count,
+                          std::uint64_t bytes) {
+        auto& added = *of->add_sizes();
+        added.set_from_bytes(from);
+        added.set_count(count);
+        added.set_bytes(bytes);
+    };
+    auto* found = free_blocks(6, 2, kSampleMebibyte / 2);
+    sizes(found, 512, 1, 600);
+    sizes(found, kSampleMebibyte / 2, 1, kSampleMebibyte / 2);
+    sizes(free_blocks(8, 1, 600), 512, 1, 600);
     const auto category = [&system](const char* name, std::uint64_t bytes) {
         auto& amount = *system.add_category();
         amount.set_name(name);

@@ -130,6 +130,7 @@ ANSWERS = [
     (0, ["memory", "crash"]),
     (0, ["allocators", "node_memory"]),
     (0, ["allocators", "node_memory", "--instances"]),
+    (0, ["allocators", "node_memory", "--carriers"]),
     (0, ["allocators", "node_memory", "--limit", "1"]),
     (0, ["allocators", "crash"]),
     (0, ["summary", "node_memory"]),

@@ -104,6 +104,8 @@ TEST(RecoveredIndex, NamesWhatElseTheNodeHas) {
     const auto schedulers = append(RecordKind::kScheduler);
     const auto nodes = append(RecordKind::kDistributionEntries);
     const auto terms = append(RecordKind::kPersistentTerms);
+    const auto carriers = append(RecordKind::kCarriers);
+    const auto more_carriers = append(RecordKind::kCarriers);
     DumpReader reader = open_abandoned(builder);
     const records::Trailer& trailer = reader.trailer();
     EXPECT_THAT(trailer.ets_rows_offset(), ElementsAre(rows));
@@ -112,6 +114,7 @@ TEST(RecoveredIndex, NamesWhatElseTheNodeHas) {
     EXPECT_THAT(trailer.schedulers_offset(), ElementsAre(schedulers));
     EXPECT_THAT(trailer.distribution_offset(), ElementsAre(nodes));
     EXPECT_THAT(trailer.persistent_terms_offset(), ElementsAre(terms));
+    EXPECT_THAT(trailer.carriers_offset(), ElementsAre(carriers, more_carriers));
 }
 
 TEST(RecoveredIndex, StripedLiteralsAreOneRegion) {

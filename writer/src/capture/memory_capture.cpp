@@ -4,6 +4,7 @@
 #include "beam/allocators/carriers.h"
 #include "beam/allocators/categories.h"
 #include "beam/allocators/segments.h"
+#include "capture/carrier_capture.h"
 #include "capture/mapping_groups.h"
 
 #include <libdump/base/return_if_error.h>
@@ -28,8 +29,12 @@ constexpr std::array kCategories = {"total",     "processes", "processes_used", 
 class MemoryCapture {
   public:
     MemoryCapture(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,
-                  const beam::Moving& moving)
-        : vm_(vm), writer_(writer), trailer_(trailer), moving_(moving) {}
+                  const beam::Moving& moving, std::uint64_t free_block_bytes)
+        : vm_(vm),
+          writer_(writer),
+          trailer_(trailer),
+          moving_(moving),
+          free_block_bytes_(free_block_bytes) {}
 
     Result<void> write(const beam::AtomSpace& atoms) {
         for (const auto& sentence : vm_.tables().memory.not_found) {
@@ -38,7 +43,7 @@ class MemoryCapture {
         allocators();
         RETURN_IF_ERROR(append_allocators());
         amounts(atoms);
-        carriers();
+        RETURN_IF_ERROR(carriers());
         segments();
         mappers();
         for (auto& sentence : add_mapping_groups(vm_, parts_, system_)) {
@@ -121,7 +126,8 @@ class MemoryCapture {
     }
 
     /// Reads the carriers allocator by allocator: an unreadable list does not affect the others.
-    void carriers() {
+    Result<void> carriers() {
+        std::vector<std::vector<CarrierPlace>> all;
         for (auto first = states_.begin(); first != states_.end();) {
             const auto number = first->place.number;
             const auto last = std::find_if(first, states_.end(), [&](const AllocatorState& state) {
@@ -131,6 +137,7 @@ class MemoryCapture {
                 beam::read_steadily(moving_, vm_, [&] { return carriers_of(first, last); });
             if (found) {
                 add_carriers(number, *found);
+                all.push_back(std::move(*found));
             } else {
                 warn(fmt::format("the carriers of {} are not known: {}", first->record.name(),
                                  found.error().message));
@@ -138,6 +145,12 @@ class MemoryCapture {
             first = last;
         }
         std::ranges::sort(parts_, {}, [](const MappedPart& part) { return part.range.begin; });
+        CarrierCapture capture(vm_, writer_, trailer_, system_, moving_);
+        capture.limit(free_block_bytes_, all);
+        for (auto& found : all) {
+            RETURN_IF_ERROR(capture.write(found));
+        }
+        return {};
     }
 
     /// Reads the instances' list heads again, which may have changed, and then their carriers.
@@ -206,6 +219,7 @@ class MemoryCapture {
     DumpWriter& writer_;
     records::Trailer& trailer_;
     const beam::Moving& moving_;
+    std::uint64_t free_block_bytes_;
     std::vector<AllocatorState> states_;
     std::vector<records::AllocatorInstance> records_;
     records::SystemMemory system_;
@@ -215,8 +229,9 @@ class MemoryCapture {
 }  // namespace
 
 Result<void> write_memory(beam::Vm& vm, DumpWriter& writer, records::Trailer& trailer,
-                          const beam::AtomSpace& atoms, const beam::Moving& moving) {
-    return MemoryCapture(vm, writer, trailer, moving).write(atoms);
+                          const beam::AtomSpace& atoms, const beam::Moving& moving,
+                          std::uint64_t free_block_bytes) {
+    return MemoryCapture(vm, writer, trailer, moving, free_block_bytes).write(atoms);
 }
 
 }  // namespace beamdump::capture

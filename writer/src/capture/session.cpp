@@ -4,6 +4,7 @@
 #include "capture/activity/distribution.h"
 #include "capture/activity/schedulers.h"
 #include "capture/activity/timers.h"
+#include "capture/carrier_capture.h"
 #include "capture/memory_capture.h"
 #include "capture/redaction.h"
 #include "capture/tables/persistent_capture.h"
@@ -162,7 +163,9 @@ Result<void> Session::node_facts(records::MemorySourceKind source, const beam::M
     RETURN_IF_ERROR(write_schedulers(*vm_, writer_, trailer_));
     RETURN_IF_ERROR(write_timers(*vm_, writer_, trailer_, moving()));
     RETURN_IF_ERROR(write_distribution(*vm_, writer_, trailer_, moving));
-    RETURN_IF_ERROR(write_memory(*vm_, writer_, trailer_, node_.atom_space(), moving));
+    RETURN_IF_ERROR(write_memory(
+        *vm_, writer_, trailer_, node_.atom_space(), moving,
+        source == records::MEMORY_SOURCE_STOPPED ? kFreeBlockBytesInAStop : kFreeBlockBytes));
     RETURN_IF_ERROR(ets_.tables(moving, options_.mode != records::CAPTURE_MODE_CORE));
     ASSIGN_OR_RETURN(auto binaries, BinaryStore::open(*vm_, copier_, options_.binary_bytes));
     binaries.set_moving(moving());

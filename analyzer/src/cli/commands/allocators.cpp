@@ -22,9 +22,12 @@ class AllocatorsCommand final : public Command {
         add_dump(app, dump_);
         app.add_flag("--instances", query_.instances,
                      "Show each instance of an allocator, not their sums");
+        app.add_flag("--carriers", query_.carriers,
+                     "Show each carrier: how much of it is used, and its free blocks");
         app.add_option("--filter", query_.name, "Only allocators whose name contains TEXT")
             ->option_text("TEXT");
-        app.add_option("--sort", sort_, "bytes (of carriers; default), blocks, free or name")
+        app.add_option("--sort", sort_,
+                       "bytes (of carriers; default), blocks, free or name (of carriers: address)")
             ->option_text("ORDER");
         add_count(app, "--limit", query_.limit, "Show at most N (0: all; default)");
         add_answer(app, answer_);

@@ -85,6 +85,31 @@ void sort_lines(std::vector<AllocatorLine>& lines, AllocatorSort sort) {
     }
 }
 
+CarrierOrder carrier_order(AllocatorSort sort) {
+    switch (sort) {
+        case AllocatorSort::kBytes:
+            return CarrierOrder::kBytes;
+        case AllocatorSort::kBlocks:
+            return CarrierOrder::kBlocks;
+        case AllocatorSort::kFree:
+            return CarrierOrder::kFree;
+        case AllocatorSort::kName:
+            break;
+    }
+    return CarrierOrder::kAddress;
+}
+
+/// Those whose name contains a text.
+AllocatorNames matching_names(const NodeMemory& memory, std::string_view text) {
+    AllocatorNames names;
+    for (const auto& instance : memory.allocators) {
+        if (instance.name().find(text) != std::string::npos) {
+            names.emplace(instance.number(), instance.name());
+        }
+    }
+    return names;
+}
+
 template <typename Value>
 std::optional<std::uint64_t> known(bool has, Value value) {
     return has ? std::optional<std::uint64_t>(value) : std::nullopt;
@@ -93,12 +118,7 @@ std::optional<std::uint64_t> known(bool has, Value value) {
 }  // namespace
 
 std::optional<std::uint64_t> AllocatorLine::utilisation() const {
-    constexpr double kTenthsOfAPercent = 1000.0;
-    if (carrier_bytes == 0) {
-        return std::nullopt;
-    }
-    return static_cast<std::uint64_t>(static_cast<double>(block_bytes) * kTenthsOfAPercent /
-                                      static_cast<double>(carrier_bytes));
+    return query::utilisation(block_bytes, carrier_bytes);
 }
 
 Result<AllocatorSort> parse_allocator_sort(std::string_view name) {
@@ -173,7 +193,12 @@ Result<Allocators> allocators(Dump& dump, const std::string& file, const Allocat
         answer.total.mseg_bytes.reset();
     }
     answer.matching = answer.lines.size();
-    if (query.limit != 0 && answer.matching > query.limit) {
+    const auto names = matching_names(memory, query.name);
+    answer.free_blocks = free_block_sums(memory.system, names);
+    if (query.carriers) {
+        ASSIGN_OR_RETURN(answer.carriers,
+                         list_carriers(dump, names, carrier_order(query.sort), query.limit));
+    } else if (query.limit != 0 && answer.matching > query.limit) {
         answer.lines.resize(query.limit);
     }
     answer.fixed_sizes = fixed_sizes(memory);

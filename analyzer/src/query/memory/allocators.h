@@ -1,5 +1,6 @@
 #pragma once
 
+#include "query/memory/carriers.h"
 #include "query/memory/node_memory.h"
 #include "query/node/dump_facts.h"
 
@@ -21,6 +22,7 @@ Result<AllocatorSort> parse_allocator_sort(std::string_view name);
 struct AllocatorsQuery {
     AllocatorSort sort = AllocatorSort::kBytes;
     bool instances = false;   ///< each by itself, not the sums of each allocator
+    bool carriers = false;    ///< also each carrier; `sort` and `limit` are for these then
     std::string name;         ///< only allocators whose name contains this
     std::uint64_t limit = 0;  ///< 0: all
 };
@@ -58,9 +60,11 @@ struct FixedSizeLine {
 struct Allocators {
     DumpFacts dump;
     std::vector<AllocatorLine> lines;
-    AllocatorLine total;                     ///< of the lines
-    std::uint64_t matching = 0;              ///< of AllocatorsQuery::name; `total` is of these
-    std::vector<FixedSizeLine> fixed_sizes;  ///< those that hold anything, largest first
+    AllocatorLine total;                       ///< of the lines
+    std::uint64_t matching = 0;                ///< of AllocatorsQuery::name; `total` is of these
+    std::optional<FreeBlockSums> free_blocks;  ///< of the allocators that match
+    std::optional<CarrierListing> carriers;    ///< where they were asked for
+    std::vector<FixedSizeLine> fixed_sizes;    ///< those that hold anything, largest first
     std::optional<std::uint64_t> cached_segments;  ///< of mseg_alloc
     std::optional<std::uint64_t> cached_bytes;
     std::optional<std::uint64_t> cached_resident_bytes;
@@ -72,7 +76,7 @@ struct Allocators {
 /// Sums of the counters; one line an allocator or an instance.
 std::vector<AllocatorLine> allocator_lines(const NodeMemory& memory, bool instances);
 
-/// kNotFound where the dump has no allocators.
+/// kNotFound where the dump has no allocators, or no carriers if these were asked for.
 Result<Allocators> allocators(Dump& dump, const std::string& file, const AllocatorsQuery& query);
 
 }  // namespace beamdump::query

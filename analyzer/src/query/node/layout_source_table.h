@@ -306,6 +306,8 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"free_bytes", "@#allocators"},
     {"utilisation", "@#allocators"},
     {"allocators.resident_bytes", "@#carriers"},
+    {"allocators.carrier_list", "@#carriers"},
+    {"allocators.free_blocks", "@#carriers"},
     {"cached_segments", "@#segments"},
     {"cached_bytes", "@#segments"},
     {"cached_resident_bytes", "@#segments"},

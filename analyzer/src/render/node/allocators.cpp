@@ -15,11 +15,6 @@ std::string optional_bytes(const std::optional<std::uint64_t>& bytes) {
     return bytes ? bytes_text(*bytes) : "?";
 }
 
-std::string utilisation_text(const AllocatorLine& line) {
-    const auto tenths = line.utilisation();
-    return tenths ? fmt::format("{}.{}%", *tenths / 10, *tenths % 10) : "";
-}
-
 void print_lines(Output& output, const query::Allocators& answer, const Marks& marks) {
     Table table({{"ALLOCATOR"},
                  {"CARRIERS", Align::kRight},
@@ -38,7 +33,7 @@ void print_lines(Output& output, const query::Allocators& answer, const Marks& m
                        : std::string(line.instance ? "" : "?"),
                    marks("blocks", count_text(line.blocks)),
                    marks("block_bytes", bytes_text(line.block_bytes)),
-                   marks("utilisation", utilisation_text(line)),
+                   marks("utilisation", tenths_text(line.utilisation())),
                    line.pooled_carriers == 0
                        ? std::string()
                        : marks("pooled_bytes", bytes_text(line.pooled_bytes))});
@@ -114,10 +109,21 @@ void write_members(JsonWriter& json, const AllocatorLine& line) {
 
 }  // namespace
 
+std::string tenths_text(const std::optional<std::uint64_t>& tenths) {
+    return tenths ? fmt::format("{}.{}%", *tenths / 10, *tenths % 10) : "";
+}
+
 void allocators_text(Output& output, const query::Allocators& answer) {
     const Marks marks(answer.dump.layout);
     print_layout_notice(output, answer.dump.layout);
-    print_lines(output, answer, marks);
+    if (answer.carriers) {
+        carriers_text(output, *answer.carriers, marks);
+    } else {
+        print_lines(output, answer, marks);
+    }
+    if (answer.free_blocks) {
+        free_blocks_text(output, *answer.free_blocks, marks);
+    }
     print_segments(output, answer, marks);
     print_fixed_sizes(output, answer, marks);
 }
@@ -130,6 +136,12 @@ void allocators_json(Output& output, const query::Allocators& answer) {
     json.begin_object("total");
     write_members(json, answer.total);
     json.end_object();
+    if (answer.carriers) {
+        carriers_json(json, *answer.carriers);
+    }
+    if (answer.free_blocks) {
+        free_blocks_json(json, *answer.free_blocks);
+    }
     json.member("cached_segments", answer.cached_segments);
     json.member("cached_bytes", answer.cached_bytes);
     json.member("cached_resident_bytes", answer.cached_resident_bytes);

@@ -7,9 +7,11 @@
 #include "render/shared/units.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace beamdump::render {
 namespace {
@@ -40,6 +42,10 @@ constexpr std::array kTitles = {
     Title{"kernel", "of the kernel"},
     Title{"unexplained", "unexplained"}};
 
+/// Of erlang:memory/0, in its order (OTP 25 to 29).
+constexpr std::array<std::string_view, 9> kCategoryNames = {
+    "total", "processes", "processes_used", "system", "atom", "atom_used", "binary", "code", "ets"};
+
 void print_categories(Output& output, const query::Memory& answer, const Marks& marks) {
     if (answer.categories.empty()) {
         output.write("The dump does not have the categories of erlang:memory/0.\n");
@@ -51,6 +57,15 @@ void print_categories(Output& output, const query::Memory& answer, const Marks& 
     }
     output.write("Memory by category (erlang:memory/0)\n");
     table.print(output, "  ");
+    std::vector<std::string_view> unknown;
+    std::ranges::copy_if(kCategoryNames, std::back_inserter(unknown), [&](std::string_view name) {
+        return std::ranges::find(answer.categories, name,
+                                 &std::pair<std::string, std::uint64_t>::first) ==
+               answer.categories.end();
+    });
+    if (!unknown.empty()) {
+        output.print("  not known: {}\n", fmt::join(unknown, ", "));
+    }
 }
 
 void print_resident(Output& output, const query::Memory& answer, const Marks& marks) {

@@ -137,13 +137,13 @@ enum class RecordKind : std::uint16_t {
     kPorts = 130,
     kTimers = 131,
     kPersistentTerms = 132,
+    kCarriers = 133,
     kScheduler = 135,
     kSystemMemory = 137,
     kAllocator = 140,
     kDistributionEntries = 141,
 
     // Reserved, so that later versions of the programs need no new major version.
-    kCarriers = 133,
     kBlocks = 134,
     kThreadRegisters = 136,
     kRedactionPolicy = 138,

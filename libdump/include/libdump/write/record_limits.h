@@ -31,5 +31,6 @@ inline constexpr int kEtsTablesOfAPage = 512;
 inline constexpr std::size_t kBinariesOfAnIndexPage = 8192;
 /// A page of allocators' instances ends with the one that passes this.
 inline constexpr std::size_t kAllocatorsOfAPageBytes = 32U << 10U;
+inline constexpr int kCarriersOfAPage = 1024;
 
 }  // namespace beamdump::limits

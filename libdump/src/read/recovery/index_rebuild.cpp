@@ -110,6 +110,8 @@ void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
             return trailer_.add_crash_sections_offset(offset);
         case RecordKind::kAllocator:
             return trailer_.add_allocator_offset(offset);
+        case RecordKind::kCarriers:
+            return trailer_.add_carriers_offset(offset);
         case RecordKind::kSystemMemory:
             return trailer_.set_system_memory_offset(offset);
         case RecordKind::kRunDirectory:

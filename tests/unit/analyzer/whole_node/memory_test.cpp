@@ -37,6 +37,14 @@ eheap_alloc         5  14.0 MiB  11.0 MiB     106    7.4 MiB  52.6%  1.0 MiB
 fix_alloc           1   1.0 MiB   1.0 MiB      10  512.0 KiB  50.0%
 total               6  15.0 MiB  12.0 MiB     116    7.9 MiB  52.5%  1.0 MiB
 
+Free blocks by size, of 2 of 3 carriers with several blocks
+       FROM  COUNT      BYTES
+      512 B      2    1.2 KiB
+  512.0 KiB      1  512.0 KiB
+      total      3  513.2 KiB
+  The largest has 512.0 KiB.
+  1 carrier changed while being read.
+
 Kept by mseg_alloc for later: 7 segments, 14.0 MiB, of which 12.0 MiB resident
 Mapped from the operating system for carriers and these: 30.0 MiB
 
@@ -63,9 +71,31 @@ TEST_F(MemoryAnswers, InstancesFiltersAndOrders) {
     EXPECT_THAT(wrong.err, HasSubstr("bytes, blocks, free or name"));
 }
 
+TEST_F(MemoryAnswers, CarriersAreListedWithTheirFreeBlocks) {
+    EXPECT_THAT(
+        out({"allocators", "memory.beamdump", "--carriers"}),
+        HasSubstr(
+            R"(CARRIER             ALLOCATOR         BYTES  BLOCKS      BYTES   USED  FREE BLOCKS    LARGEST  KIND
+0x0000000000400000  eheap_alloc[1]  4.0 MiB       1    3.0 MiB  75.0%                          mseg, one block
+0x0000000000100000  eheap_alloc[0]  1.0 MiB       3  256.0 KiB  25.0%            2  512.0 KiB  mseg
+0x0000000000200000  fix_alloc[0]    1.0 MiB      10  512.0 KiB  50.0%            1      600 B  mseg
+0x0000000000900000  eheap_alloc[1]  1.0 MiB       2  128.0 KiB  12.5%            ?             mseg, pooled
+)"));
+    const auto first = out({"allocators", "memory.beamdump", "--carriers", "--sort", "free",
+                            "--limit", "1", "--filter", "eheap"});
+    EXPECT_THAT(first, ContainsRegex("\n0x0000000000400000 [^\n]+\n2 more; --limit 0 shows all"));
+    EXPECT_THAT(first, HasSubstr("of 1 of 2 carriers"));
+    const auto placed =
+        out({"allocators", "memory.beamdump", "--carriers", "--sort", "name", "--json"});
+    EXPECT_LT(placed.find("\"0x100000\""), placed.find("\"0x200000\""));
+    EXPECT_LT(placed.find("\"0x400000\""), placed.find("\"0x900000\""));
+}
+
 TEST_F(MemoryAnswers, TheResidentPartsAddUp) {
     const auto text = out({"memory", "memory.beamdump"});
     EXPECT_THAT(text, ContainsRegex("total +20.0 MiB\n  processes +8.0 MiB\n  binary +4.0 KiB\n"));
+    EXPECT_THAT(text, HasSubstr("  not known: processes_used, "
+                                "system, atom, atom_used, code, ets\n"));
     EXPECT_THAT(text, HasSubstr("Resident memory by holder: 40.0 MiB"));
     EXPECT_THAT(text, ContainsRegex("kept by mseg_alloc for later +12.0 MiB +30.0%"));
     EXPECT_THAT(text, ContainsRegex("heaps, stacks and messages of processes +7.4 MiB"));
@@ -201,6 +231,10 @@ TEST_F(MemoryAnswers, CrashDumpsAnswerAsFarAsTheirSectionsGo) {
     EXPECT_THAT(allocators, HasSubstr("for later: 5 segments\n"));
     EXPECT_THAT(allocators, HasSubstr(": 14.0 MiB\n"));
     EXPECT_THAT(allocators, ContainsRegex("proc +4.5 KiB +3.8 KiB"));
+    EXPECT_THAT(allocators, Not(HasSubstr("Free blocks")));
+    const Ran carriers = program_.run({"allocators", "crash.beamdump", "--carriers"});
+    EXPECT_EQ(carriers.status, 1);
+    EXPECT_THAT(carriers.err, HasSubstr("the dump has no carriers: it is a crash dump"));
     const auto memory = out({"memory", "crash.beamdump"});
     EXPECT_THAT(memory, ContainsRegex("total +12.5 MiB\n  processes +3.7 MiB\n"));
     EXPECT_THAT(memory, Not(HasSubstr("Resident")));

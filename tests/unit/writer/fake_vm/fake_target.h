@@ -19,6 +19,8 @@ class FakeTarget final : public target::Target {
         std::vector<std::string> arguments;
         std::vector<std::string> environment;
         bool swapped = false;  ///< some of its pages are not present
+        /// Whole pages that are mapped but not present, of one mapping, not its first or last ones.
+        std::optional<memory::AddressRange> absent;
         bool alive = true;
         /// None: unknown, as in a core.
         std::optional<std::vector<target::MappingUse>> mapping_use;

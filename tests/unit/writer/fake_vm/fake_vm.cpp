@@ -77,6 +77,10 @@ std::unique_ptr<target::Target> FakeVm::open(Symbols symbols) {
         mapping.writable = arena == &data || arena == &heap;
         mapping.executable = arena == &code;
         present.push_back(arena->range());
+        if (about.absent && arena->range().contains(about.absent->begin)) {
+            present.back().end = about.absent->begin;
+            present.push_back({about.absent->end, arena->range().end});
+        }
     }
     // Only a small part of the literals' range is ever touched.
     present.back().end = (literals.next() + kPage) / kPage * kPage;

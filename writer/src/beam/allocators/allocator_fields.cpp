@@ -29,6 +29,7 @@ AllocatorFields::AllocatorFields(LayoutNames& names)
       pool_carriers(names.field("Allctr", "cpool.stat.no_carriers")),
       literal_mapper(names.field("Allctr", "mseg_mmapper")),
       fix(names.field("Allctr", "fix")),
+      carrier_header_bytes(names.field("Allctr", "mbc_header_size")),
       single_carriers(names.field("Allctr", "sbcs.carriers")),
       single_blocks(names.field("Allctr", "sbcs.blocks")),
       multi_carriers(names.field("Allctr", "mbcs.carriers")),
@@ -54,7 +55,9 @@ CarrierFields::CarrierFields(LayoutNames& names)
       owner(names.field("Carrier", "allctr")),
       pool(names.field("Carrier", "cpool")),
       pool_next(names.field("CarrierPoolData", "next")),
-      pool_original(names.field("CarrierPoolData", "orig_allctr")),
+      blocks(names.field("CarrierPoolData", "blocks")),
+      block_bytes(names.field("CarrierPoolData", "blocks_size")),
+      all_block_bytes(names.field("CarrierPoolData", "total_blocks_size")),
       bytes(names.bytes("Carrier")) {}
 
 SegmentFields::SegmentFields(LayoutNames& names)

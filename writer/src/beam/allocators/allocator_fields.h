@@ -19,7 +19,7 @@ struct AllocatorFields {
     Field name_prefix, number, index;
     Field multi_list, single_list, deallocated_list, pool_sentinel, pool_limit;
     Field pool_block_bytes, pool_blocks, pool_carrier_bytes, pool_carriers;
-    Field literal_mapper, fix;
+    Field literal_mapper, fix, carrier_header_bytes;
     Field single_carriers, single_blocks, multi_carriers, multi_blocks;
     Field count, size;               ///< of AllctrCount
     Field block_count, block_bytes;  ///< of AllctrBlockStats: now, not at its highest
@@ -31,8 +31,14 @@ struct AllocatorFields {
 /// Carrier_t and what a carrier in the pool has (erl_alloc_util.c).
 struct CarrierFields {
     explicit CarrierFields(LayoutNames& names);
-    Field header, next, owner, pool, pool_next, pool_original;
+    Field header, next, owner, pool;
+    Field pool_next, blocks, block_bytes, all_block_bytes;  ///< of `pool`
     std::uint32_t bytes;
+
+    /// A field of `pool` as one of the carrier.
+    [[nodiscard]] Field in_pool(Field field) const {
+        return {pool.offset + field.offset, field.bytes};
+    }
 };
 
 /// ErtsMsegAllctr_t, its cache's entries (erl_mseg.c), and ErtsMemMapper (erl_mmap.h).

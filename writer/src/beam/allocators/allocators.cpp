@@ -264,6 +264,7 @@ Result<AllocatorState> AllocatorReader::state(const AllocatorPlace& place) {
     state.single_list = allocator.get(fields_.single_list);
     state.deallocated_list = allocator.get(fields_.deallocated_list);
     state.mapper = allocator.get(fields_.literal_mapper);
+    state.carrier_header_bytes = allocator.u32(fields_.carrier_header_bytes);
     return state;
 }
 

@@ -31,7 +31,8 @@ struct AllocatorState {
     Address single_list = 0;
     Address deallocated_list = 0;
     Address pool_sentinel = 0;  ///< 0: no pool; else shared by all instances of the allocator
-    Address mapper = 0;         ///< of literal_alloc: erts_literal_mmapper
+    std::uint32_t carrier_header_bytes = 0;  ///< before the first of several blocks
+    Address mapper = 0;                      ///< of literal_alloc: erts_literal_mmapper
 };
 
 /// Reads the runtime's allocators by erts_allctrs_info (erl_alloc.c). An instance's counters come

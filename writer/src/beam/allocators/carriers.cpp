@@ -5,25 +5,65 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace beamdump::beam {
 namespace {
 
-// erl_alloc_util.c: flags in the lowest bits of a carrier's header, of the word that names its
-// owner, and of the pool's links.
+// erl_alloc_util.c, erl_alloc_util.h (OTP 25 to 29): flags in the lowest bits of a carrier's
+// header, of the word that names its owner, of the pool's links and of a block's header.
 constexpr std::uint64_t kHeaderFlags = 7;
+constexpr std::uint64_t kFromMseg = 1;
+constexpr std::uint64_t kSingleBlock = 2;
 constexpr std::uint64_t kOwnerFlags = 7;
+constexpr std::uint64_t kInPool = 1;
 constexpr std::uint64_t kLinkFlags = 3;
+constexpr std::uint64_t kBlockFlags = 7 | std::uint64_t{1} << 63U;
 /// Carriers that come while the lists are walked.
 constexpr std::uint64_t kNewCarriers = 64;
+
+/// What a carrier's beginning says of it; kImplausible where it is no carrier.
+Result<CarrierPlace> place_of(const StructView& view, Address address,
+                              const CarrierFields& fields) {
+    CarrierPlace place;
+    const auto header = view.get(fields.header);
+    const auto bytes = header & ~kHeaderFlags;
+    if (bytes < memory::kPageBytes || bytes > kMaxMemoryBytes) {
+        return fail(
+            ErrorCode::kImplausible,
+            fmt::format("carrier at {:#x}: expected its size, found {:#x}", address, header));
+    }
+    place.range = {address, address + bytes};
+    place.single_block = (header & kSingleBlock) != 0;
+    place.mseg = (header & kFromMseg) != 0;
+    place.pooled = (view.get(fields.owner) & kInPool) != 0;
+    if (place.single_block) {
+        // The block begins where others have what the pool needs.
+        place.blocks = 1;
+        place.block_bytes = view.word(fields.pool, 0) & ~kBlockFlags;
+    } else {
+        for (std::size_t number = 0; number * sizeof(std::uint64_t) < fields.blocks.bytes;
+             ++number) {
+            place.blocks += view.word(fields.in_pool(fields.blocks), number);
+        }
+        place.block_bytes = view.get(fields.in_pool(fields.all_block_bytes));
+    }
+    if (place.block_bytes > bytes || place.blocks > bytes) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("carrier at {:#x} of {} bytes: expected blocks inside of it, found "
+                                "{} of {} bytes",
+                                address, bytes, place.blocks, place.block_bytes));
+    }
+    return place;
+}
 
 class CarrierWalk {
   public:
     CarrierWalk(Vm& vm, CarrierFields fields, std::span<const AllocatorState> instances)
-        : vm_(vm), fields_(fields), end_(fields.pool.offset + fields.pool_original.offset + 8) {
+        : vm_(vm), fields_(fields) {
         for (const auto& instance : instances) {
-            owners_.insert(instance.place.address);
+            owners_.emplace(instance.place.address, &instance);
             left_ += instance.record.multi_block().carriers() +
                      instance.record.single_block().carriers() + instance.record.pool().carriers();
         }
@@ -44,8 +84,7 @@ class CarrierWalk {
         while ((link & ~kLinkFlags) != sentinel) {
             ASSIGN_OR_RETURN(const auto read,
                              add((link & ~kLinkFlags) - fields_.pool.offset, allocator));
-            link = read.view().get(
-                {fields_.pool.offset + fields_.pool_next.offset, fields_.pool_next.bytes});
+            link = read.view().get(fields_.in_pool(fields_.pool_next));
         }
         return {};
     }
@@ -64,29 +103,31 @@ class CarrierWalk {
                                     allocator, carrier));
         }
         --left_;
-        auto read = OwnedStruct::read(vm_.bulk(), carrier, end_);
+        auto read = OwnedStruct::read(vm_.bulk(), carrier, fields_.bytes);
         if (!read) {
             return wrap(fmt::format("carrier of allocator {}", allocator), read.error());
         }
-        const auto header = read->view().get(fields_.header);
-        const auto owner = read->view().get(fields_.owner) & ~kOwnerFlags;
-        const auto bytes = header & ~kHeaderFlags;
-        if (!owners_.contains(owner) || bytes < memory::kPageBytes || bytes > kMaxMemoryBytes) {
+        ASSIGN_OR_RETURN(auto place, place_of(read->view(), carrier, fields_));
+        const auto owner_word = read->view().get(fields_.owner);
+        const auto owner = owners_.find(owner_word & ~kOwnerFlags);
+        if (owner == owners_.end()) {
             return fail(ErrorCode::kImplausible,
-                        fmt::format("carrier at {:#x}: expected its size and one of allocator {}'s "
-                                    "instances, found {:#x} and {:#x}",
-                                    carrier, allocator, header, owner));
+                        fmt::format("carrier at {:#x}: expected one of allocator {}'s instances as "
+                                    "its owner, found {:#x}",
+                                    carrier, allocator, owner_word));
         }
+        place.allocator = allocator;
+        place.instance = owner->second->place.index;
+        place.header_bytes = owner->second->carrier_header_bytes;
         if (seen_.insert(carrier).second) {
-            found_.push_back({{carrier, carrier + bytes}, allocator});
+            found_.push_back(place);
         }
         return read;
     }
 
     Vm& vm_;
     CarrierFields fields_;
-    std::uint32_t end_;
-    std::set<Address> owners_;
+    std::map<Address, const AllocatorState*> owners_;
     std::set<Address> seen_;
     std::uint64_t left_ = 0;
     std::vector<CarrierPlace> found_;
@@ -111,6 +152,24 @@ Result<std::vector<CarrierPlace>> read_carriers(Vm& vm, std::span<const Allocato
         }
     }
     return walk.sorted();
+}
+
+Result<CarrierPlace> read_again(Vm& vm, const CarrierPlace& carrier) {
+    LayoutNames names(vm.layout());
+    const CarrierFields fields(names);
+    RETURN_IF_ERROR(names.outcome());
+    ASSIGN_OR_RETURN(const auto read,
+                     OwnedStruct::read(vm.bulk(), carrier.range.begin, fields.bytes));
+    ASSIGN_OR_RETURN(auto now, place_of(read.view(), carrier.range.begin, fields));
+    if (now.range.end != carrier.range.end || now.single_block != carrier.single_block) {
+        return fail(ErrorCode::kImplausible,
+                    fmt::format("carrier at {:#x}: expected the one of {} bytes, found another",
+                                carrier.range.begin, carrier.range.bytes()));
+    }
+    now.allocator = carrier.allocator;
+    now.instance = carrier.instance;
+    now.header_bytes = carrier.header_bytes;
+    return now;
 }
 
 }  // namespace beamdump::beam

@@ -1,6 +1,5 @@
 #include "beam/allocators/allocators.h"
 
-#include "beam/allocators/carriers.h"
 #include "beam/allocators/categories.h"
 #include "beam/allocators/segments.h"
 #include "fake_vm/each_layout.h"
@@ -42,16 +41,6 @@ class AllocatorsTest : public OnStandardNode {
     Result<AllocatorState> state(std::uint32_t number, std::uint32_t index) {
         auto reader = AllocatorReader::open(fresh()).value();
         return reader.state({number, index, true, node.vm.allocator(number, index).address()});
-    }
-    Result<std::vector<CarrierPlace>> carriers(std::uint32_t number) {
-        return read_carriers(fresh(), states(number));
-    }
-    std::vector<memory::Address> begins(const std::vector<CarrierPlace>& places) {
-        std::vector<memory::Address> begins;
-        for (const auto& place : places) {
-            begins.push_back(place.range.begin);
-        }
-        return begins;
     }
 
     std::uint32_t eheap = number("allocator_heap");
@@ -158,36 +147,6 @@ TEST_P(AllocatorsTest, InstancesThatLieAreRefused) {
     EXPECT_THAT(reader.places().error().message, HasSubstr("found 4097"));
     spec.set("size", 2).set("allctr", kNowhere);
     EXPECT_EQ(reader.places().error().code, ErrorCode::kUnmapped);
-}
-
-TEST_P(AllocatorsTest, CarriersAreFoundInListsAndPool) {
-    auto& fake = node.vm;
-    const auto first = fake.add_carrier(eheap, 0, 8192);
-    const auto second = fake.add_carrier(eheap, 1, 16384);
-    const auto pooled = fake.add_pooled_carrier(eheap, 12288);
-    const auto found = carriers(eheap).value();
-    EXPECT_THAT(begins(found), ElementsAre(first, second, pooled));
-    EXPECT_EQ(found[1].range.bytes(), 16384U);
-    EXPECT_EQ(found[1].allocator, eheap);
-    EXPECT_TRUE(carriers(fixed).value().empty());
-}
-
-TEST_P(AllocatorsTest, ListsOfCarriersThatLieAreRefused) {
-    auto& fake = node.vm;
-    auto carrier = fake.at("Carrier", fake.add_carrier(eheap, 1, 8192));
-    carrier.set("next", carrier.address());
-    EXPECT_THAT(carriers(eheap).error().message, HasSubstr("no more carriers than it counts"));
-    carrier.set("next", kNowhere);
-    EXPECT_EQ(carriers(eheap).error().code, ErrorCode::kUnmapped);
-    carrier.set("next", 0).set("chdr", 7);
-    EXPECT_THAT(carriers(eheap).error().message, HasSubstr("expected its size"));
-    carrier.set("chdr", 8192).set("allctr", kNowhere);
-    EXPECT_EQ(carriers(eheap).error().code, ErrorCode::kImplausible);
-    carrier.set("allctr", fake.allocator(eheap, 1).address());
-    EXPECT_TRUE(carriers(eheap));
-    fake.at("CarrierPoolData", fake.allocator(eheap, 1).get("cpool.sentinel"))
-        .set("next", kNowhere);
-    EXPECT_FALSE(carriers(eheap));
 }
 
 TEST_P(AllocatorsTest, CachedSegmentsAreFound) {
