@@ -64,9 +64,10 @@ void alloc_text(Output& output, const AllocReport& report, std::size_t most) {
         "{} bursts, {:.2f} s in all, {} samples a second of each thread's processor time "
         "in them\n",
         report.bursts, static_cast<double>(report.sampled_ns) / 1e9, report.rate);
-    output.print("{:.0f} words in {} intervals between samples of one process; {} others were of "
-                 "no use, since a heap was collected or the process changed\n",
-                 all.words, all.intervals, all.unusable);
+    output.print(
+        "{:.0f} words in {} intervals between samples of one process; {} others were of "
+        "no use, since a heap was collected or the process changed\n",
+        all.words, all.intervals, all.unusable);
     functions(output, report, most);
     output.write("\n");
     output.write(

@@ -15,7 +15,7 @@ std::vector<std::pair<std::string, AllocatedBy>> sorted_functions(const Allocati
 /// A table of functions and how it was found. `most`: rows, at most.
 void alloc_text(Output& output, const AllocReport& report, std::size_t most);
 
-/// All of it as JSON (schemas/json/alloc.schema.json).
+/// All of it as JSON (schemas/json/sampler/alloc.schema.json).
 void alloc_json(Output& output, const AllocReport& report);
 
 }  // namespace beamdump::sampler

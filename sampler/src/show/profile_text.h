@@ -26,7 +26,7 @@ std::vector<std::pair<std::string, const GroupCount*>> sorted_groups(const Profi
 /// at most.
 void profile_text(Output& output, const ProfileReport& report, std::size_t most);
 
-/// All of it as JSON (schemas/json/profile.schema.json).
+/// All of it as JSON (schemas/json/sampler/profile.schema.json).
 void profile_json(Output& output, const ProfileReport& report);
 
 /// What the weights of its stacks are, for profile_files.h.
