@@ -20,7 +20,7 @@
 %%   planted FILE  planted:write(FILE)
 %%   ailing FILE  ailing:write(FILE)
 %%   sampled stack NAME  sampled:tell/1
-%%   profiled shares|spent|tprof|rounds  profiled:tell/1
+%%   profiled shares|spent|rounds  profiled:tell/1
 %%   allocating words|rounds  allocating:tell/1
 %%   blamed sends  blamed:tell/1
 %%   later spin    later:tell/1

@@ -77,14 +77,13 @@ def rounds_a_second(node, seconds):
     return (after - before) / (ended - began)
 
 
-def cost(node, seconds, repeat=9):
-    """The share of throughput that profiling at 99 Hz takes, with and without in turn."""
+def cost(node, seconds, *command, repeat=9):
+    """The throughput while a command samples, as a share of that without, in turn."""
     ratios = []
     for _ in range(repeat):
         without = rounds_a_second(node, seconds)
-        running = subprocess.Popen([SAMPLE, "profile", "--rate", "99", "--duration", "10m",
-                                    str(node.pid)], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL)
+        running = subprocess.Popen([SAMPLE, *command, "--duration", "10m", str(node.pid)],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         time.sleep(1)
         ratios.append(rounds_a_second(node, seconds) / without)
         running.terminate()
@@ -105,9 +104,9 @@ def measure(release, seconds):
     columns = {}
     columns["`profile`"], account = by_profile(node, seconds)
     columns["`call_time`"] = told(node, "shares")
-    if int(release) >= 27:
-        columns["tprof"] = told(node, "tprof")
-    ratios = cost(node, max(2, seconds // 4))
+    costs = {name: cost(node, max(2, seconds // 4), *command)
+             for name, command in (("a profile at 99 Hz", ["profile", "--rate", "99"]),
+                                   ("alloc", ["alloc"]))}
     node.stop()
     node = started(release, "+JPperf true")
     columns["`perf record`, `+JPperf`"] = by_perf(node, seconds)
@@ -116,8 +115,9 @@ def measure(release, seconds):
     samples = ", ".join(f"{count} {kind}" for kind, count in account.items())
     return "\n".join([
         f"OTP {release}: {samples}.", "", table(["part of the work", *columns], rows), "",
-        f"Rounds of the work with a profile at 99 Hz, of those without: {statistics.median(ratios):.3f} "
-        f"(median of {len(ratios)} in turn; {min(ratios):.3f} to {max(ratios):.3f})."])
+        *(f"Rounds of the work with {name}, of those without: {statistics.median(ratios):.3f} (median "
+          f"of {len(ratios)} in turn; {min(ratios):.3f} to {max(ratios):.3f})."
+          for name, ratios in costs.items())])
 
 
 def main():

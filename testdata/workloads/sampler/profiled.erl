@@ -25,19 +25,6 @@ tell(<<"spent">>) ->
     Spent = [counters:get(Counters, 1 + At) || At <- lists:seq(1, length(worker_parts()))],
     named(Spent, "~b");
 
-%% "tprof": as "shares" by OTP's own profiler (OTP 27 on), in a process of its own.
-tell(<<"tprof">>) ->
-    Patterns = [{?MODULE, Part, 1} || Part <- worker_parts()],
-    {_, {call_time, Found}} = apply(tprof, profile,
-        [fun() ->
-             {_, Ref} = spawn_opt(fun() -> rounds(200, data()) end, [monitor, ?HEAP]),
-             receive {'DOWN', Ref, _, _, Reason} -> Reason end
-         end,
-         #{type => call_time, report => return, pattern => Patterns}]),
-    Times = [lists:sum([Time || {?MODULE, {Function, 1}, Calls} <- Found, Function =:= Part,
-                                {_, _, Time} <- Calls]) || Part <- worker_parts()],
-    shares(Times);
-
 %% "shares": what part of its rounds each part takes, in percent, by the VM's own call_time tracing:
 %% "count 31.4 unpack ...". Whatever else runs on the machine interrupts each part in proportion to
 %% its time, which leaves the shares; tracing itself makes sending slower.
@@ -70,11 +57,6 @@ shares(Times) ->
 named(Numbers, Format) ->
     iolist_to_binary(lists:join(" ", [io_lib:format("~s " ++ Format, [Part, Number])
                                       || {Part, Number} <- lists:zip(worker_parts(), Numbers)])).
-
-rounds(0, _) -> ok;
-rounds(Times, Data) ->
-    _ = one_round(Data),
-    rounds(Times - 1, Data).
 
 worker() -> loop(data()).
 
