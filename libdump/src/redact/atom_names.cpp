@@ -3,7 +3,6 @@
 #include <libdump/base/utf8.h>
 
 #include <algorithm>
-#include <fnmatch.h>
 #include <sodium.h>
 #include <utility>
 
@@ -14,16 +13,6 @@ namespace {
 constexpr std::uint32_t kMaxCodeAtom = 1U << 26U;
 constexpr std::size_t kHashBytes = 32;
 using Hash = std::array<std::uint8_t, kHashBytes>;
-
-bool matches(const std::vector<std::string>& patterns, std::string_view text) {
-    if (text.contains('\0')) {
-        return false;
-    }
-    const std::string name(text);
-    return std::ranges::any_of(patterns, [&](const std::string& pattern) {
-        return ::fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
-    });
-}
 
 /// Numbers from 0 to 255 that follow from a hash, as many as are needed.
 class Numbers {
@@ -73,7 +62,7 @@ void put_character(std::span<std::byte> text, Numbers& numbers) {
 
 }  // namespace
 
-Result<AtomNames> AtomNames::create(Policy policy) {
+Result<AtomNames> AtomNames::create(Policy policy, std::shared_ptr<const KeptTerms> kept) {
     std::array<std::uint8_t, kKeyBytes> key{};
     if (sodium_init() < 0) {
         return fail(ErrorCode::kIo, "no random bytes for the pseudonyms of atoms");
@@ -84,7 +73,7 @@ Result<AtomNames> AtomNames::create(Policy policy) {
     } else {
         randombytes_buf(key.data(), key.size());
     }
-    return AtomNames(std::move(policy), key);
+    return AtomNames(std::move(policy), std::move(kept), key);
 }
 
 void AtomNames::is_code(std::uint32_t index) {
@@ -101,8 +90,14 @@ bool AtomNames::remains(std::uint32_t index, std::string_view text) const {
     if (matches(policy_.hide_atoms, text)) {
         return false;
     }
-    return policy_.level == Level::kText || (index < code_.size() && code_[index]) ||
-           is_public_atom(text) || matches(policy_.keep_atoms, text);
+    if (policy_.level == Level::kText || (index < code_.size() && code_[index]) ||
+        is_public_atom(text)) {
+        return true;
+    }
+    if (kept_ != nullptr && kept_->hides_atom(index)) {
+        return false;
+    }
+    return matches(policy_.keep_atoms, text) || (kept_ != nullptr && kept_->has_atom(index));
 }
 
 void AtomNames::redact(std::uint32_t index, std::span<std::byte> text) const {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <libdump/base/error.h>
+#include <libdump/redact/kept_terms.h>
 #include <libdump/redact/policy.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +19,7 @@ namespace beamdump::redact {
 class AtomNames {
   public:
     /// kIo if the system has no random bytes.
-    static Result<AtomNames> create(Policy policy);
+    static Result<AtomNames> create(Policy policy, std::shared_ptr<const KeptTerms> kept);
 
     /// Names of modules and functions remain.
     void is_code(std::uint32_t index);
@@ -29,11 +31,13 @@ class AtomNames {
 
   private:
     static constexpr std::size_t kKeyBytes = 32;
-    AtomNames(Policy policy, const std::array<std::uint8_t, kKeyBytes>& key)
-        : policy_(std::move(policy)), key_(key) {}
+    AtomNames(Policy policy, std::shared_ptr<const KeptTerms> kept,
+              const std::array<std::uint8_t, kKeyBytes>& key)
+        : policy_(std::move(policy)), kept_(std::move(kept)), key_(key) {}
     [[nodiscard]] bool remains(std::uint32_t index, std::string_view text) const;
 
     Policy policy_;
+    std::shared_ptr<const KeptTerms> kept_;  // null: none
     std::array<std::uint8_t, kKeyBytes> key_;
     std::vector<bool> code_;  // by index
 };

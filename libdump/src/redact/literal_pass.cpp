@@ -74,6 +74,7 @@ void LiteralPass::run(std::span<std::byte> words) {
         std::uint64_t word = 0;
         std::memcpy(&word, here.data(), kWordBytes);
         if (area_end_ != 0) {
+            pass_.at(address_);
             pass_.run(here);
         } else {
             std::memset(here.data(), 0, kWordBytes);

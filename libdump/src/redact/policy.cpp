@@ -5,9 +5,13 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fnmatch.h>
 #include <fstream>
+#include <set>
+#include <utility>
 
 namespace beamdump::redact {
 namespace {
@@ -30,7 +34,10 @@ Result<std::vector<std::string>> patterns(std::string_view key, const dom::eleme
         std::string_view text;
         if (entry.get_string().get(text) != simdjson::SUCCESS || text.empty() ||
             text.contains('\0')) {
-            return no_policy(fmt::format("\"{}\" has an entry that is not a pattern", key));
+            return no_policy(
+                fmt::format("\"{}\" has an entry that is no pattern: each is a string, "
+                            "not empty and without a NUL",
+                            key));
         }
         result.emplace_back(text);
     }
@@ -45,6 +52,20 @@ Result<std::string> string_of(std::string_view key, const dom::element& value) {
     return std::string(text);
 }
 
+/// The list that a member is; null for another member.
+std::vector<std::string>* list_of(std::string_view key, Policy& policy) {
+    const std::pair<std::string_view, std::vector<std::string>*> lists[] = {
+        {"keep_atoms", &policy.keep_atoms},     {"hide_atoms", &policy.hide_atoms},
+        {"keep_modules", &policy.modules.keep}, {"hide_modules", &policy.modules.hide},
+        {"keep_records", &policy.records.keep}, {"hide_records", &policy.records.hide},
+        {"keep_structs", &policy.structs.keep}, {"hide_structs", &policy.structs.hide},
+        {"keep_keys", &policy.keys.keep},       {"hide_keys", &policy.keys.hide},
+    };
+    const auto* const found = std::ranges::find(
+        lists, key, &std::pair<std::string_view, std::vector<std::string>*>::first);
+    return found == std::end(lists) ? nullptr : found->second;
+}
+
 /// By word: a member that is not known would be thought to hide something.
 Result<void> set_member(std::string_view key, const dom::element& value, Policy& policy) {
     if (key == "level") {
@@ -57,9 +78,8 @@ Result<void> set_member(std::string_view key, const dom::element& value, Policy&
         policy.name = "file, level " + name;
         return {};
     }
-    if (key == "keep_atoms" || key == "hide_atoms") {
-        ASSIGN_OR_RETURN(auto list, patterns(key, value));
-        (key == "keep_atoms" ? policy.keep_atoms : policy.hide_atoms) = std::move(list);
+    if (auto* const list = list_of(key, policy)) {
+        ASSIGN_OR_RETURN(*list, patterns(key, value));
         return {};
     }
     if (key == "salt") {
@@ -71,12 +91,22 @@ Result<void> set_member(std::string_view key, const dom::element& value, Policy&
         return {};
     }
     return no_policy(
-        fmt::format("this version knows no \"{}\"; it knows level, keep_atoms, "
-                    "hide_atoms and salt",
+        fmt::format("this version knows no \"{}\"; it knows level, salt, and keep_ and hide_ with "
+                    "atoms, modules, records, structs and keys",
                     key));
 }
 
 }  // namespace
+
+bool matches(const std::vector<std::string>& patterns, std::string_view text) {
+    if (text.contains('\0')) {
+        return false;
+    }
+    const std::string name(text);
+    return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+        return ::fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
+    });
+}
 
 std::optional<Policy> named_policy(std::string_view name) {
     if (name != "structure" && name != "text") {
@@ -97,11 +127,22 @@ Result<Policy> parse_policy(std::string_view json) {
     }
     Policy policy;
     policy.name.clear();
+    std::set<std::string_view> seen;
     for (const auto& [key, value] : top) {
+        if (!seen.insert(key).second) {  // the last one alone would count
+            return no_policy(fmt::format("\"{}\" is there twice", key));
+        }
         RETURN_IF_ERROR(set_member(key, value, policy));
     }
     if (policy.name.empty()) {
         return no_policy("it has no \"level\"");
+    }
+    const bool hides = !policy.modules.hide.empty() || !policy.records.hide.empty() ||
+                       !policy.structs.hide.empty() || !policy.keys.hide.empty();
+    if (policy.level == Level::kText && hides) {
+        return no_policy(
+            "with the level text, numbers and atoms remain wherever they are, also copies of those "
+            "that a list would hide: use the level structure, with lists of what is kept");
     }
     return policy;
 }

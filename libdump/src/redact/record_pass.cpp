@@ -165,8 +165,10 @@ Result<void> RecordPass::terms(const WireField& field) {
 
 Result<void> RecordPass::packed_words(std::span<std::byte> message, const WireField& field) {
     constexpr std::uint32_t kKind = 1;
+    constexpr std::uint32_t kAddress = 2;
     constexpr std::uint32_t kTotal = 3;
     ASSIGN_OR_RETURN(const auto kind, wire_number(message, kKind));
+    ASSIGN_OR_RETURN(const auto address, wire_number(message, kAddress));
     ASSIGN_OR_RETURN(const auto total, wire_number(message, kTotal));
     ASSIGN_OR_RETURN(auto* const pass, words());
     if (field.type != Type::kBytes || field.value.size() % kWordBytes != 0) {
@@ -175,7 +177,9 @@ Result<void> RecordPass::packed_words(std::span<std::byte> message, const WireFi
     const auto layout = kind && *kind <= 0xFF ? layout_of(static_cast<format::RegionKind>(*kind))
                                               : WordLayout::kBlank;
     pass->start(layout, total.value_or(field.value.size() / kWordBytes));
+    pass->at(address.value_or(0));
     pass->run(field.value);
+    pass->at(0);  // the terms of the record that follow are not there
     return {};
 }
 

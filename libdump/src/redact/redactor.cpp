@@ -19,7 +19,8 @@ using format::RegionHeader;
 
 class Redactor::Impl {
   public:
-    Impl(Policy policy, AtomNames atoms) : policy_(std::move(policy)), atoms_(std::move(atoms)) {}
+    Impl(Policy policy, std::shared_ptr<const KeptTerms> kept, AtomNames atoms)
+        : policy_(std::move(policy)), kept_(std::move(kept)), atoms_(std::move(atoms)) {}
 
     Result<void> record(RecordKind kind, std::span<std::byte> payload);
     [[nodiscard]] std::uint64_t unread_words() const;
@@ -41,6 +42,7 @@ class Redactor::Impl {
     Result<void> words(const RegionHeader& header, std::span<std::byte> data);
 
     Policy policy_;
+    std::shared_ptr<const KeptTerms> kept_;  ///< null: none
     AtomNames atoms_;
     AddressRanges ranges_;
     std::map<format::TermScheme, Passes> passes_;
@@ -53,7 +55,7 @@ Result<Redactor::Impl::Passes*> Redactor::Impl::passes(format::TermScheme id) {
     auto found = passes_.find(id);
     if (found == passes_.end()) {
         ASSIGN_OR_RETURN(const auto scheme, scheme_of(id));
-        found = passes_.emplace(id, WordPass(scheme, policy_.level, ranges_)).first;
+        found = passes_.emplace(id, WordPass(scheme, policy_.level, ranges_, kept_.get())).first;
     }
     return &found->second;
 }
@@ -138,14 +140,22 @@ Result<void> Redactor::Impl::words(const RegionHeader& header, std::span<std::by
     if (header.first == 0) {
         known->regions.start(layout_of(header.region_kind), header.total);
     }
+    known->regions.at(header.address + header.first * kWordBytes);
     known->regions.run(data);
     return {};
 }
 
-Result<std::unique_ptr<Redactor>> Redactor::create(const Policy& policy) {
-    ASSIGN_OR_RETURN(auto atoms, AtomNames::create(policy));
+Result<std::unique_ptr<Redactor>> Redactor::create(const Policy& policy,
+                                                   std::shared_ptr<const KeptTerms> kept) {
+    if (policy.has_term_lists() && kept == nullptr) {
+        return fail(ErrorCode::kUsage,
+                    "the policy has lists of modules, records, structs or keys, which need a whole "
+                    "dump: capture with --redact structure, or without, and apply it with "
+                    "beamdump-analyze redact");
+    }
+    ASSIGN_OR_RETURN(auto atoms, AtomNames::create(policy, kept));
     return std::unique_ptr<Redactor>(
-        new Redactor(std::make_unique<Impl>(policy, std::move(atoms))));
+        new Redactor(std::make_unique<Impl>(policy, std::move(kept), std::move(atoms))));
 }
 
 Redactor::Redactor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -68,6 +68,7 @@ void WordPass::start(WordLayout layout, std::uint64_t words) {
     layout_ = layout;
     total_ = words;
     place_ = {.left = words};
+    address_ = 0;
     row_begun_ = compressed_ = size_passed_ = false;
 }
 
@@ -79,6 +80,7 @@ void WordPass::run(std::span<std::byte> words) {
         place_.left -= place_.left == 0 ? 0 : 1;
         word = next(word);
         std::memcpy(words.data() + at, &word, kWordBytes);
+        address_ += address_ == 0 ? 0 : kWordBytes;
     }
     std::memset(words.data() + at, 0, words.size() - at);
 }
@@ -184,15 +186,15 @@ std::uint64_t WordPass::inside(std::uint64_t word) {
         case BoxedKind::kNegativeBig:
             // At any level: the VM also fills unused words with what looks like a big integer, and
             // the old words stay in its place.
-            return kDigit;
+            return is_kept(word) ? word : kDigit;
         case BoxedKind::kFloat:
-            return level_ == Level::kStructure ? 0 : word;
+            return level_ == Level::kStructure && !is_kept(word) ? 0 : word;
         case BoxedKind::kHeapBinary:
             if (place_.at == otp25::kBinarySize) {
                 const auto most = (place_.words - otp25::kHeapBinaryData) * kWordBytes;
                 return word <= (scheme_.heap_binary_in_bits ? most * 8 : most) ? word : blank(0);
             }
-            return kTextWord;
+            return text(word);
         case BoxedKind::kFun:
             return inside_fun(word);
         case BoxedKind::kSubBinary:
@@ -263,7 +265,25 @@ std::uint64_t WordPass::term_at(std::uint64_t word, Where where) {
     return blank(scheme_.nil);
 }
 
+/// A word of a binary: what is kept of it, then x.
+std::uint64_t WordPass::text(std::uint64_t word) const {
+    if (is_kept(word)) {
+        return word;
+    }
+    if (kept_ != nullptr && place_.at + 1 == place_.words) {
+        for (auto bytes = kWordBytes; bytes-- > 1;) {
+            if (const auto first = first_bytes(word, bytes); is_kept(first)) {
+                return first | (kTextWord & ~first_bytes(~std::uint64_t{0}, bytes));
+            }
+        }
+    }
+    return kTextWord;
+}
+
 std::uint64_t WordPass::small(std::uint64_t word, Where where) const {
+    if (is_kept(word)) {
+        return word;
+    }
     if (level_ == Level::kStructure) {
         return kZero;
     }

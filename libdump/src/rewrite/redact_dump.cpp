@@ -296,7 +296,7 @@ Result<RedactedDump> redact_dump(const std::filesystem::path& path, std::unique_
         return fail(ErrorCode::kTruncated,
                     fmt::format("only a whole dump can be redacted: {}", damage->what));
     }
-    ASSIGN_OR_RETURN(auto made, redact::Redactor::create(policy));
+    ASSIGN_OR_RETURN(auto made, redact::Redactor::create(policy, options.kept));
     const std::shared_ptr<redact::Redactor> redactor = std::move(made);
     const auto progress = [&](std::uint64_t done) {
         if (options.on_progress) {

@@ -7,7 +7,6 @@ import re
 import struct
 import subprocess
 import tempfile
-import time
 import unittest
 
 from support import tools
@@ -92,10 +91,7 @@ class Cookies(unittest.TestCase):
              "-args_file", start.directory / "vm.args", "-run", "control", "start",
              start.directory / "control", "-run", "cookies", "start", listed, str(known)],
             "kernel", environment)
-        deadline = time.monotonic() + 60
-        while not listed.with_suffix(".held").exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        node.wait_until_quiet()
+        node.wait_until_made(listed.with_suffix(".held"))
         return node
 
     def capture(self, name, *arguments):

@@ -13,6 +13,7 @@ import time
 import unittest
 
 from support import tools
+from support.answers import SIZE_QUESTIONS, numbers
 from support.node import ApplicationStart
 from support.paths import CAPTURE
 
@@ -24,10 +25,6 @@ LETTERS = b"QXZJKVWY"
 LENGTH = 16
 PART = 8  # so many letters of a secret in a row give it away
 POLICIES = "structure", "text"
-# Sizes, counts and shapes. A limit would cut between equal sizes, which are listed by their names.
-LISTS = ("processes", "ets", "binaries", "memory", "allocators", "persistent-terms", "modules", "ports", "timers",
-         "nodes")
-QUESTIONS = (("summary",), *((command, "--limit", "0") for command in LISTS))
 
 
 def units(width):
@@ -64,17 +61,6 @@ def found_in(content):
     return {name: sum(len(one.findall(content)) for one in patterns) for name, patterns in ENCODINGS.items()}
 
 
-def numbers(value):
-    """An answer without its texts, and without what it says of the file."""
-    if isinstance(value, dict):
-        return {key: numbers(item) for key, item in value.items()
-                if key not in ("dump", "warnings") and not isinstance(item, str)}
-    if isinstance(value, list):
-        # In any order: equal sizes are listed by their texts.
-        return sorted((numbers(item) for item in value), key=repr)
-    return None if isinstance(value, str) else value
-
-
 class Redaction(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -90,11 +76,7 @@ class Redaction(unittest.TestCase):
              "-run", "secrets", "start", listed],
             "kernel", {"A_SECRET": cls.secrets[2], "ERL_AFLAGS": "-password " + cls.secrets[3]})
         cls.addClassCleanup(cls.node.stop)
-        deadline = time.monotonic() + 240
-        while not listed.with_suffix(".held").exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        cls.assertTrue(cls(), listed.with_suffix(".held").exists())
-        cls.node.wait_until_quiet()
+        cls.node.wait_until_made(listed.with_suffix(".held"))
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.whole = cls.capture("whole")
 
@@ -171,7 +153,7 @@ class Redaction(unittest.TestCase):
         for policy in POLICIES:
             redacted = self.redact(policy)
             heaps = [("heap", pid) for pid in list(self.holders(self.whole))[:4]]
-            for question in (*QUESTIONS, *heaps):
+            for question in (*SIZE_QUESTIONS, *heaps):
                 with self.subTest(policy=policy, question=question[0]):
                     command, *rest = question
                     answers = [tools.parse(tools.expect(

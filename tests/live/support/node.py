@@ -121,6 +121,15 @@ class Node:
                     stopped.append(int(status.split("/")[-2]))
         return stopped
 
+    def wait_until_made(self, file):
+        """Waits for a file that the node makes when its terms are in place, and until it is quiet."""
+        deadline = time.monotonic() + 240
+        while not file.exists():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{file} was not made")
+            time.sleep(0.1)
+        self.wait_until_quiet()
+
     def wait_until_quiet(self):
         """Waits until the node uses almost no processor time, which ends its boot."""
         quiet = 0

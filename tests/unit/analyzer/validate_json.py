@@ -192,6 +192,40 @@ ANSWERS = [
 ]
 
 
+# Policies for `redact`, and whether they are ones.
+POLICIES = [
+    (True, {"level": "structure"}),
+    (True, {"level": "structure", "salt": "s", **{f"{what}_{which}": ["a*", "b"] for what in ("keep", "hide")
+            for which in ("atoms", "modules", "records", "structs", "keys")}}),
+    (True, {"level": "text", "keep_keys": ["a"], "hide_atoms": ["b"], "hide_keys": []}),
+    (False, {"level": "text", "hide_keys": ["a"]}),
+    (False, {"keep_keys": ["a"]}),
+    (False, {"level": "all"}),
+    (False, {"level": "structure", "keep_key": ["a"]}),
+    (False, {"level": "structure", "keep_keys": "a"}),
+    (False, {"level": "structure", "hide_records": [1]}),
+    (False, {"level": "structure", "hide_modules": [""]}),
+    (False, {"level": "structure", "keep_structs": ["a\0"]}),
+    (False, {"level": "structure", "salt": ""}),
+    (False, ["structure"]),
+]
+
+
+def validate_policies(program, directory, schema):
+    """The schema takes the policies that the program takes, and no others."""
+    resolver = jsonschema.RefResolver.from_schema(schema, store={schema["$id"]: schema})
+    validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
+    file = pathlib.Path(directory) / "policy.json"
+    for right, policy in POLICIES:
+        file.write_text(json.dumps(policy))
+        ended = subprocess.run([program, "redact", f"{directory}/sample.beamdump", "--policy", file,
+                                "-o", f"{directory}/redacted.beamdump"], capture_output=True, text=True)
+        # The sample dump is not from a capture and has no room to say by what it was redacted.
+        assert ended.returncode == (1 if right else 2), f"{policy}: exit status {ended.returncode}: {ended.stderr}"
+        assert validator.is_valid(policy) == right, f"{policy}: the schema says otherwise"
+        assert right or ended.stderr.count("\n") == 1, f"{policy}: {ended.stderr}"
+
+
 def strict(schema):
     """The schema, refusing members that it does not describe."""
     if isinstance(schema, list):
@@ -231,9 +265,10 @@ def main():
             assert ("layout" in members) == ("inferred" in words), \
                 f"{words}: whether a layout was inferred is not said right"
             answered.add(name)
+        validate_policies(program, directory, schemas["urn:beamdump:redaction-policy:1"])
     # Exports are validated by test_exports.py, stacks and profile by the live tests of those names.
     described = {identity.split(":")[2] for identity in schemas} - {
-        "common", "export", "export-line", "stacks", "profile", "alloc"}
+        "common", "export", "export-line", "stacks", "profile", "alloc", "redaction-policy"}
     assert answered == described, f"schemas without an answer: {described - answered}"
     print(f"{len(ANSWERS)} answers are as {len(described)} schemas say")
 

@@ -22,12 +22,33 @@ TEST(Policy, OfJson) {
     EXPECT_EQ(policy->salt, "s");
 }
 
+TEST(Policy, OfJsonHasListsOfTerms) {
+    const auto policy =
+        parse_policy(R"({"level": "structure", "keep_keys": ["a*"], "hide_keys": ["ab"],
+        "keep_records": ["r"], "hide_structs": ["S"], "keep_modules": ["m"]})");
+    ASSERT_TRUE(policy) << policy.error().message;
+    EXPECT_TRUE(policy->has_term_lists());
+    EXPECT_EQ(policy->keys.keep, std::vector<std::string>{"a*"});
+    EXPECT_EQ(policy->keys.hide, std::vector<std::string>{"ab"});
+    EXPECT_EQ(policy->records.keep, std::vector<std::string>{"r"});
+    EXPECT_EQ(policy->structs.hide, std::vector<std::string>{"S"});
+    EXPECT_EQ(policy->modules.keep, std::vector<std::string>{"m"});
+    EXPECT_FALSE(parse_policy(R"({"level": "text"})")->has_term_lists());
+    EXPECT_TRUE(parse_policy(R"({"level": "text", "keep_keys": ["a"]})"));
+    const auto refused = parse_policy(R"({"level": "text", "hide_keys": ["a"]})");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+}
+
 TEST(Policy, RefusesWhatItDoesNotKnow) {
     for (const auto* json :
          {"", "[]", "{", "{}", R"({"level": "none"})", R"({"level": 1})",
           R"({"level": "text", "keys": []})", R"({"level": "text", "keep_atoms": "a"})",
           R"({"level": "text", "keep_atoms": [1]})", R"({"level": "text", "keep_atoms": [""]})",
-          R"({"level": "text", "salt": ""})", R"({"keep_atoms": ["a"]})"}) {
+          R"({"level": "text", "salt": ""})",
+          R"({"level": "structure", "hide_keys": ["a"], "hide_keys": ["b"]})",
+          R"({"level": "structure", "hide_keys": ["a"]} ])", R"({"level": "structure", "hide_k)",
+          R"({"keep_atoms": ["a"]})"}) {
         const auto policy = parse_policy(json);
         ASSERT_FALSE(policy) << json;
         EXPECT_EQ(policy.error().code, ErrorCode::kUsage) << json;

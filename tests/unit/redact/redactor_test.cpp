@@ -83,6 +83,32 @@ TEST(Redactor, AtomsByPatterns) {
     EXPECT_NE(page.text(3), "other");
 }
 
+TEST(Redactor, AtomsOfListsOfTerms) {
+    Policy policy;
+    policy.keys.hide = {"any"};
+    policy.keep_atoms = {"by_*"};
+    const auto refused = Redactor::create(policy);  // without a look at the terms
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+    auto kept = std::make_shared<KeptTerms>();
+    kept->keep_atom(100);
+    for (const std::uint64_t hidden : {101, 103, 104}) {
+        kept->hide_atom(hidden);
+    }
+    kept->seal();
+    auto made = Redactor::create(policy, kept);
+    ASSERT_TRUE(made);
+    (*made)->code_atom(103);
+    const auto page =
+        redacted(**made, RecordKind::kAtoms,
+                 atoms({"kept_term", "by_pattern_but_hidden", "by_pattern", "my_module", "true"}));
+    EXPECT_EQ(page.text(0), "kept_term");
+    EXPECT_TRUE(page.text(1).starts_with("x_"));
+    EXPECT_EQ(page.text(2), "by_pattern");
+    EXPECT_EQ(page.text(3), "my_module");
+    EXPECT_EQ(page.text(4), "true");
+}
+
 TEST(Redactor, HidesTextsInRecords) {
     auto made = redactor({});
     records::Node node;

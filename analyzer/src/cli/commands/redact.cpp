@@ -3,6 +3,7 @@
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "input/opened_dump.h"
+#include "query/redaction/find_kept.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/rewrite/redact_dump.h>
@@ -38,9 +39,12 @@ class RedactCommand final : public Command {
                                     "redacted",
                                     dump_));
         }
-        ASSIGN_OR_RETURN(auto sink, open_sink(output_, invocation.out()));
         ProgressLine line(invocation.err());
         RedactOptions options;
+        if (policy.has_term_lists()) {
+            ASSIGN_OR_RETURN(options.kept, kept_terms(invocation, policy, line));
+        }
+        ASSIGN_OR_RETURN(auto sink, open_sink(output_, invocation.out()));
         options.tool_version = BEAMDUMP_VERSION;
         options.on_progress = [&line](std::uint64_t done, std::uint64_t total) {
             line.update("redacting", done, total);
@@ -59,6 +63,26 @@ class RedactCommand final : public Command {
     }
 
   private:
+    /// What the policy's lists keep; says what they might have kept besides.
+    Result<std::shared_ptr<const redact::KeptTerms>> kept_terms(Invocation& invocation,
+                                                                const redact::Policy& policy,
+                                                                ProgressLine& line) const {
+        ASSIGN_OR_RETURN(const auto dump, invocation.open(dump_, {}));
+        auto found = query::find_kept_terms(*dump, policy, invocation.limits(),
+                                            [&line](std::uint64_t done, std::uint64_t total) {
+                                                line.update("looking at terms", done, total);
+                                            });
+        line.clear();
+        if (!found) {
+            return std::unexpected(std::move(found.error()));
+        }
+        if (const auto words = found->kept.left_out(); words != 0) {
+            invocation.report(fmt::format("the lists keep more than {} values: {} more are hidden",
+                                          redact::KeptTerms::kMaxWords, words));
+        }
+        return std::make_shared<const redact::KeptTerms>(std::move(found->kept));
+    }
+
     std::string dump_;
     std::string policy_ = "structure";
     OutputChoice output_;

@@ -175,7 +175,7 @@ Result<void> NodeSweep::literals(Dump& dump, SweepVisitor& visitor, const Begin&
             continue;
         }
         ++counts_.modules;
-        begin({{}, std::nullopt, atom_text(dump, module.name_atom())});
+        begin({{}, std::nullopt, atom_text(dump, module.name_atom()), module.name_atom()});
         RETURN_IF_ERROR(area(dump, module, {address, end}, visitor));
     }
     return {};

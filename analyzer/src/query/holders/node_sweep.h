@@ -20,6 +20,7 @@ struct TermOwner {
     ProcessLine process;  ///< a table's owner; without a pid: not known, or of literals
     std::optional<std::string> table;
     std::optional<std::string> module;  ///< of literals
+    std::optional<std::uint32_t> module_atom = {};
 };
 
 /// How much was looked at.

@@ -33,6 +33,7 @@ struct Found {
     std::uint64_t value = 0;
     std::optional<std::uint64_t> words;
     bool left_out = false;
+    std::uint64_t pair = 0;  ///< address of the tuple of key and value; 0: not here
 
     [[nodiscard]] std::optional<std::uint64_t> memory() const {
         return words ? std::optional((*words + kAreaWords) * kTermWordBytes) : std::nullopt;
@@ -90,6 +91,7 @@ Result<bool> visit_record(Dump& dump, std::uint64_t offset, const Visit& visit,
             } else {
                 found.key = pair[1];
                 found.value = pair[2];
+                found.pair = term.address();
             }
         }
         if (!visit(found)) {
@@ -194,6 +196,17 @@ Result<std::uint64_t> show_persistent_term(
                                     : fmt::format("; did you mean \"{}\"?", nearest.best())));
     }
     return missing;
+}
+
+Result<void> visit_persistent_pairs(
+    Dump& dump,
+    const std::function<Result<void>(TermContext& context, std::uint64_t address)>& visit) {
+    Result<void> visited;
+    RETURN_IF_ERROR(visit_terms(dump, [&](const Found& found) {
+        visited = found.pair == 0 ? Result<void>() : visit(found.context, found.pair);
+        return visited.has_value();
+    }));
+    return visited;
 }
 
 }  // namespace beamdump::query

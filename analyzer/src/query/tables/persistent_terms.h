@@ -59,4 +59,11 @@ Result<std::uint64_t> show_persistent_term(
     Dump& dump, const std::string& key, std::size_t term_bytes,
     const std::function<void(const PersistentTermLine&)>& show);
 
+/// Calls `visit` with the address of each persistent term's tuple of key and value that the dump
+/// has, and what its words are read through. Not of those that are larger than is captured, and
+/// not of a crash dump's.
+Result<void> visit_persistent_pairs(
+    Dump& dump,
+    const std::function<Result<void>(TermContext& context, std::uint64_t address)>& visit);
+
 }  // namespace beamdump::query

@@ -15,6 +15,13 @@ enum class Level : std::uint8_t {
     kText,       ///< binaries, strings and big integers are hidden; other numbers and atoms remain
 };
 
+/// Patterns (fnmatch(3)) of names: what remains, and what is hidden though it is in what remains.
+struct NameLists {
+    std::vector<std::string> keep;
+    std::vector<std::string> hide;
+    [[nodiscard]] bool empty() const { return keep.empty() && hide.empty(); }
+};
+
 /// What is hidden.
 struct Policy {
     std::string name = "structure";  ///< recorded in the dump
@@ -23,9 +30,22 @@ struct Policy {
     /// of both lists is hidden.
     std::vector<std::string> keep_atoms;
     std::vector<std::string> hide_atoms;
+    /// Terms: of processes and literals by module, of tuples by their tag, of maps by their
+    /// `__struct__`, and values of maps, dictionaries and pairs by their key. Of the level kText
+    /// nothing can be hidden so.
+    NameLists modules;
+    NameLists records;
+    NameLists structs;
+    NameLists keys;
+    [[nodiscard]] bool has_term_lists() const {
+        return !modules.empty() || !records.empty() || !structs.empty() || !keys.empty();
+    }
     /// Makes equal atoms equal pseudonyms in several dumps; else each dump has its own.
     std::optional<std::string> salt;
 };
+
+/// Whether a text matches one of the patterns.
+bool matches(const std::vector<std::string>& patterns, std::string_view text);
 
 /// "structure" or "text"; nothing for another name.
 std::optional<Policy> named_policy(std::string_view name);

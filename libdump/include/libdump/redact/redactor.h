@@ -2,6 +2,7 @@
 
 #include <libdump/base/error.h>
 #include <libdump/redact/address_ranges.h>
+#include <libdump/redact/kept_terms.h>
 #include <libdump/redact/policy.h>
 #include <libdump/write/record_filter.h>
 
@@ -19,11 +20,14 @@ namespace beamdump::redact {
 /// what remains, by record kind and region kind, is in docs/redaction.md.
 ///
 /// A record or a field that this version has no decision about is an error (kUnsupported), as are
-/// those of crash dumps. Memory: a bit for each atom, and 48 bytes for each page of literals.
+/// those of crash dumps. Memory: a bit for each atom, 48 bytes for each page of literals, and
+/// KeptTerms'.
 class Redactor final : public RecordFilter {
   public:
+    /// `kept`: what the policy's lists of terms keep; null where it has none, else kUsage.
     /// kIo if the system has no random bytes.
-    static Result<std::unique_ptr<Redactor>> create(const Policy& policy);
+    static Result<std::unique_ptr<Redactor>> create(const Policy& policy,
+                                                    std::shared_ptr<const KeptTerms> kept = {});
     ~Redactor() override;
 
     /// Where the node's memory is. To be said before the first region: a word that points elsewhere

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libdump/redact/address_ranges.h>
+#include <libdump/redact/kept_terms.h>
 #include <libdump/redact/policy.h>
 #include <libdump/term/term_scheme.h>
 
@@ -25,12 +26,15 @@ enum class WordLayout : std::uint8_t {
 /// counted, whatever it is.
 class WordPass {
   public:
-    /// `ranges` must outlive the pass.
-    WordPass(const TagScheme& scheme, Level level, const AddressRanges& ranges)
-        : scheme_(scheme), level_(level), ranges_(&ranges) {}
+    /// `ranges` and `kept`, which may be null, must outlive the pass.
+    WordPass(const TagScheme& scheme, Level level, const AddressRanges& ranges,
+             const KeptTerms* kept = nullptr)
+        : scheme_(scheme), level_(level), ranges_(&ranges), kept_(kept) {}
 
     /// Begins a region of `words` words.
     void start(WordLayout layout, std::uint64_t words);
+    /// Where the region's next word is. Before it is said, nothing is kept by its address.
+    void at(std::uint64_t address) { address_ = address; }
     /// The region's next words, eight bytes each. Bytes after the last whole word are zeroed.
     void run(std::span<std::byte> words);
 
@@ -71,12 +75,18 @@ class WordPass {
     std::uint64_t small(std::uint64_t word, Where where) const;
     std::uint64_t identifier(std::uint64_t word, unsigned bits);
     std::uint64_t raw(std::uint64_t word);
+    [[nodiscard]] bool is_kept(std::uint64_t word) const {
+        return kept_ != nullptr && address_ != 0 && kept_->has_word(address_, word);
+    }
+    [[nodiscard]] std::uint64_t text(std::uint64_t word) const;
     std::uint64_t blank(std::uint64_t with);
     void end_object() { place_.kind = BoxedKind::kUnknown; }
 
     TagScheme scheme_;
     Level level_;
     const AddressRanges* ranges_;
+    const KeptTerms* kept_;
+    std::uint64_t address_ = 0;  ///< of the current word; 0: not known
     std::uint64_t blanked_ = 0;
 
     WordLayout layout_ = WordLayout::kBlank;

@@ -2,6 +2,7 @@
 
 #include <libdump/base/byte_sink.h>
 #include <libdump/base/error.h>
+#include <libdump/redact/kept_terms.h>
 #include <libdump/redact/policy.h>
 
 #include <cstdint>
@@ -21,6 +22,8 @@ struct RedactOptions {
     int level = 1;         ///< of zstd
     unsigned threads = 2;  ///< that compress
     std::string tool_version;
+    /// What the policy's lists of terms keep; null where it has none.
+    std::shared_ptr<const redact::KeptTerms> kept;
     /// Told the bytes of the decompressed stream that are done, in each of two passes, and all of
     /// both.
     std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
