@@ -92,12 +92,12 @@ Result<std::vector<ModuleLine>> modules_of_sections(Dump& dump, const std::strin
     ASSIGN_OR_RETURN(auto sections, SectionListing::open(dump, file, {}));
     std::vector<ModuleLine> lines;
     std::optional<ModuleSection> section;
-    RETURN_IF_ERROR(
-        sections->show_kinds(kTags, {[&](std::string_view, std::string_view name) {
-                                         section.emplace(unquoted_atom(name), versions);
-                                     },
-                                     [&](const SectionLine& line) { section->take(line); },
-                                     [&] { std::move(*section).give(lines); }}));
+    RETURN_IF_ERROR(sections->show_kinds(
+        kTags, {[&](std::string_view, std::string_view name) {
+                    section.emplace(quoted_atom(unquoted_atom(name)), versions);
+                },
+                [&](const SectionLine& line) { section->take(line); },
+                [&] { std::move(*section).give(lines); }}));
     return lines;
 }
 

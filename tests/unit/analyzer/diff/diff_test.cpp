@@ -236,6 +236,27 @@ TEST_F(DiffOfCrashDumps, TwoCrashesAreOfTwoRuns) {
     }
 }
 
+TEST_F(DiffOfCrashDumps, ComparesModulesOfTextsThatHaveThem) {
+    const auto put = [this](const std::string& name, const std::string& modules) {
+        auto text = crash_text(kDate, {"one:start/1"});
+        text.insert(text.find("=end"), modules);
+        const auto bytes = std::as_bytes(std::span(text));
+        program_.put(name, {bytes.begin(), bytes.end()});
+        const Ran ran =
+            program_.run({"convert", program_.path(name), "-o", name + ".beamdump", "--force"});
+        EXPECT_EQ(ran.status, 0) << ran.err;
+    };
+    put("one.dump", "=mod:lists\nCurrent size: 100\n=mod:gone\nCurrent size: 7\n");
+    put("two.dump", "=mod:'Odd'\nCurrent size: 30\n=mod:lists\nCurrent size: 140\nOld size: 100\n");
+    const auto result = diff({"one.dump.beamdump", "two.dump.beamdump"});
+    const auto& modules = section(result, "modules");
+    EXPECT_THAT(modules.has, ElementsAre(true, true));
+    EXPECT_EQ(modules.common, 1U);
+    EXPECT_EQ(modules.grown, 1U);
+    EXPECT_EQ(modules.appeared, 2U);  // Odd, and lists (old)
+    EXPECT_EQ(modules.gone, 1U);
+}
+
 TEST_F(Diff, TheHeapOfOneProcess) {
     const auto inputs = open({"sample.beamdump", "later.beamdump"});
     const auto result = expect_value(query::diff_heaps(inputs, "alpha", {}));

@@ -132,7 +132,7 @@ TEST(Modules, ACrashDumpsSectionsHaveNamesSizesAndVersions) {
         EXPECT_EQ(ran.status, 0) << ran.err;
         EXPECT_THAT(ran.out, HasSubstr("3 module instances, 1 old; code 5.8 KiB\n"));
         EXPECT_THAT(ran.out,
-                    ::testing::ContainsRegex("\nElixir.Shop +current +3.9 KiB +\\? .*1.2"));
+                    ::testing::ContainsRegex("\n'Elixir.Shop' +current +3.9 KiB +\\? .*1.2"));
         EXPECT_THAT(ran.out, ::testing::ContainsRegex("\nbeta +old +900 B +\\? .*1.2"));
         EXPECT_THAT(ran.out, ::testing::ContainsRegex("\nbeta +current +1000 B +\\? "));
         const Ran old = program.run({"modules", dump, "--old", "--json"});

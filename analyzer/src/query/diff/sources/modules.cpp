@@ -18,17 +18,14 @@ namespace beamdump::query {
 
 namespace {
 
-/// Nothing: the dump does not have the node's modules. A crash dump has only those that its
-/// processes name.
+/// Nothing: the dump does not have the node's modules. A crash dump without sections of modules
+/// has only those that its processes name.
 Result<std::optional<std::vector<ModuleLine>>> modules_of(const ComparedDump& dump) {
-    if (dump.of_crash_dump) {
-        return std::optional<std::vector<ModuleLine>>();
-    }
     ModulesOptions options;
     options.limit = 0;
     options.applications = false;
     auto report = module_report(*dump.dump, dump.facts.file, options);
-    if (!report && report.error().code == ErrorCode::kNotFound) {
+    if (report ? report->named_only : report.error().code == ErrorCode::kNotFound) {
         return std::optional<std::vector<ModuleLine>>();
     }
     if (!report) {
@@ -48,6 +45,18 @@ std::optional<std::uint64_t> version_of(const DiffContext& context, const Module
                          : *line.md5);
 }
 
+/// Bytes of code. A crash dump's are those of code and literals together (measured on OTP 25, 27
+/// and 29: equal for each module of a node), so where one is compared a capture's are added up.
+std::optional<std::uint64_t> size_of(const DiffContext& context, bool of_crash_dump,
+                                     const ModuleLine& line) {
+    if (!context.any_crash_dump || of_crash_dump) {
+        return line.code_bytes;
+    }
+    return line.code_bytes && line.literal_bytes
+               ? std::optional(*line.code_bytes + *line.literal_bytes)
+               : std::nullopt;
+}
+
 Result<void> read_modules(DiffContext& context, std::size_t number, ThingTable& table) {
     const ComparedDump& dump = context.dumps[number];
     ASSIGN_OR_RETURN(const auto modules, modules_of(dump));
@@ -58,7 +67,7 @@ Result<void> read_modules(DiffContext& context, std::size_t number, ThingTable& 
     for (const ModuleLine& line : *modules) {
         const bool current = line.instance.value_or("current") == "current";
         table.add(current ? line.name : fmt::format("{} ({})", line.name, *line.instance),
-                  {.size = line.code_bytes,
+                  {.size = size_of(context, dump.of_crash_dump, line),
                    .version = current ? version_of(context, line) : std::nullopt});
     }
     return {};
