@@ -2,6 +2,8 @@
 
 #include "profile/function_starts.h"
 #include "target/image/debug_file.h"
+#include "target/image/vm_image.h"
+#include "target/process/proc_directory.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -183,14 +185,17 @@ struct NativeFrames::Session {
 
     /// Reports each file that is mapped, where its first byte is.
     Result<void> report() {
-        std::map<std::string, Address> files;
+        ASSIGN_OR_RETURN(const auto process, target::ProcDirectory::open(target->pid()));
+        std::map<std::string, const target::Mapping*> files;  // the lowest mapping of each
         std::map<std::string, bool> has_code;
         for (const auto& mapping : target->mappings().all()) {
             if (!mapping.path.starts_with('/')) {
                 continue;
             }
-            const auto [known, is_new] = files.emplace(mapping.path, mapping.range.begin);
-            known->second = std::min(known->second, mapping.range.begin);
+            const auto [known, is_new] = files.emplace(mapping.path, &mapping);
+            if (mapping.range.begin < known->second->range.begin) {
+                known->second = &mapping;
+            }
             has_code[mapping.path] = has_code[mapping.path] || mapping.executable;
         }
         dwfl.reset(dwfl_begin(&kFileCallbacks));
@@ -198,12 +203,13 @@ struct NativeFrames::Session {
             return refused("its files");
         }
         dwfl_report_begin(dwfl.get());
-        for (const auto& [path, begin] : files) {
-            const auto file = root + path;
-            // A file that was deleted or replaced is left out.
-            auto* module = has_code[path] ? dwfl_report_elf(dwfl.get(), path.c_str(), file.c_str(),
-                                                            -1, begin, false)
-                                          : nullptr;
+        for (const auto& [path, mapping] : files) {
+            const auto file =
+                has_code[path] ? target::reachable_path(process, *mapping) : std::string();
+            // A file that was deleted or replaced, and cannot be opened, is left out.
+            auto* module = file.empty() ? nullptr
+                                        : dwfl_report_elf(dwfl.get(), path.c_str(), file.c_str(),
+                                                          -1, mapping->range.begin, false);
             void** userdata = nullptr;
             if (module != nullptr &&
                 dwfl_module_info(module, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr,

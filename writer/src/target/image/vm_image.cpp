@@ -61,8 +61,8 @@ struct Candidate {
     std::string file;                ///< where to open it
 };
 
-/// A path of ours to a file that the target has mapped; empty where it cannot be opened. Where
-/// /proc/PID/map_files is not permitted, the target's path is tried, and must be the same file.
+}  // namespace
+
 std::string reachable_path(const ProcDirectory& process, const Mapping& mapping) {
     auto exact =
         process.path(fmt::format("map_files/{:x}-{:x}", mapping.range.begin, mapping.range.end));
@@ -77,6 +77,8 @@ std::string reachable_path(const ProcDirectory& process, const Mapping& mapping)
     }
     return by_name;
 }
+
+namespace {
 
 /// The program itself first, then every other file with an executable mapping.
 std::vector<Candidate> candidates(const ProcDirectory& process, const Mappings& mappings) {

@@ -21,6 +21,12 @@ struct VmImage {
 /// name does not matter.
 bool is_vm(const ElfImage& image, const std::string& file);
 
+/// A path of ours, valid as long as `process` is, to a file that the target has mapped; empty where
+/// it cannot be opened. Its path in /proc/PID/maps may be one that neither side's root has. Where
+/// /proc/PID/map_files is not permitted, that path is tried below the target's root, and must be
+/// the same file.
+std::string reachable_path(const ProcDirectory& process, const Mapping& mapping);
+
 /// Finds the VM among the executable files mapped by a process: its own program, or, where that is
 /// a loader such as ld.so, another. nullopt if none is a VM. kPermission. kImplausible: it is not
 /// mapped as its headers say.
