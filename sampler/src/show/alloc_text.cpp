@@ -1,14 +1,13 @@
 #include "show/alloc_text.h"
 
+#include "show/report_parts.h"
+
 #include <libdump/text/json_writer.h>
 #include <libdump/text/table.h>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <ctime>
 #include <tuple>
 
 namespace beamdump::sampler {
@@ -56,10 +55,7 @@ std::vector<std::pair<std::string, AllocatedBy>> sorted_functions(const Allocati
 
 void alloc_text(Output& output, const AllocReport& report, std::size_t most) {
     const auto& all = report.allocation;
-    output.print("{} (process {}, OTP {}), {:%Y-%m-%d %H:%M:%S} UTC, {:.1f} s\n", report.node,
-                 report.pid, report.otp_release,
-                 fmt::gmtime(static_cast<std::time_t>(report.began_us / 1'000'000)),
-                 static_cast<double>(report.took_ns) / 1e9);
+    node_line(output, report);
     output.print(
         "{} bursts, {:.2f} s in all, {} samples a second of each thread's processor time "
         "in them\n",
@@ -75,27 +71,19 @@ void alloc_text(Output& output, const AllocReport& report, std::size_t most) {
         "function seen in the interval.\n");
     if (report.collections_seen) {
         output.print(
-            "COLLECTIONS are those that began since Erlang code found no room: {} in all. "
-            "They show who allocates too, by another way.\n",
+            "COLLECTIONS counts those that began because Erlang code found no room on the heap: {} "
+            "in all.\n",
             all.collections);
     }
     output.write("Not seen: large binaries, and messages and terms that arrive in fragments.\n");
-    if (report.lost != 0) {
-        output.print("{} samples were lost: they were not read soon enough\n", report.lost);
-    }
-    for (const auto& [reason, count] : report.not_sampled) {
-        output.print("{} threads were not sampled: {}\n", count, one_line(reason));
-    }
+    lost_line(output, report);
+    not_sampled_lines(output, report);
 }
 
 void alloc_json(Output& output, const AllocReport& report) {
     const auto& all = report.allocation;
     JsonWriter json(output, "beamdump.alloc/1");
-    json.begin_object("node");
-    json.member("name", report.node);
-    json.member("os_pid", report.pid);
-    json.member("otp_release", report.otp_release);
-    json.end_object();
+    write_node(json, report);
     json.member("began_us", report.began_us);
     json.member("took_ns", report.took_ns);
     json.member("rate", report.rate);
@@ -120,15 +108,8 @@ void alloc_json(Output& output, const AllocReport& report) {
             json.member("collections", entry.second.collections);
         }
     });
-    write_objects(json, "not_sampled", report.not_sampled, [&](const auto& entry) {
-        json.member("reason", entry.first);
-        json.member("threads", entry.second);
-    });
-    json.begin_array("remarks");
-    for (const auto& remark : report.remarks) {
-        json.value(remark);
-    }
-    json.end_array();
+    write_not_sampled(json, report);
+    write_remarks(json, report);
     json.finish();
 }
 

@@ -1,4 +1,5 @@
 #include "show/profile_text.h"
+#include "show/report_parts.h"
 
 #include <libdump/text/json_writer.h>
 
@@ -81,10 +82,7 @@ void write_account(JsonWriter& json, const ProfileReport& report) {
     json.member("lost", report.lost);
     json.member("median_delay_ns", report.delay_ns);
     json.member("longest_delay_ns", report.longest_delay_ns);
-    write_objects(json, "not_sampled", report.not_sampled, [&](const auto& entry) {
-        json.member("reason", entry.first);
-        json.member("threads", entry.second);
-    });
+    write_not_sampled(json, report);
 }
 
 }  // namespace
@@ -135,11 +133,7 @@ ProfileTerms profile_terms(const ProfileReport& report, std::string exporter) {
 void profile_json(Output& output, const ProfileReport& report) {
     const auto& profile = report.profile;
     JsonWriter json(output, "beamdump.profile/1");
-    json.begin_object("node");
-    json.member("name", report.node);
-    json.member("os_pid", report.pid);
-    json.member("otp_release", report.otp_release);
-    json.end_object();
+    write_node(json, report);
     json.member("mode", report.calls ? "calls" : report.readings ? "readings" : "samples");
     json.member("began_us", report.began_us);
     json.member("took_ns", report.took_ns);
@@ -189,11 +183,7 @@ void profile_json(Output& output, const ProfileReport& report) {
         });
     }
     write_stacks(json, profile.stacks());
-    json.begin_array("remarks");
-    for (const auto& remark : report.remarks) {
-        json.value(remark);
-    }
-    json.end_array();
+    write_remarks(json, report);
     json.finish();
 }
 

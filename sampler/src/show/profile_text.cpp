@@ -1,13 +1,13 @@
 #include "show/profile_text.h"
 
+#include "show/report_parts.h"
+
 #include <libdump/text/table.h>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 namespace beamdump::sampler {
 namespace {
@@ -61,7 +61,7 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
 }
 
 void functions_table(Output& output, const FunctionCounts& counts, std::uint64_t samples,
-                     std::size_t most, std::string_view indent) {
+                     std::size_t most) {
     Table table({{"SELF", Align::kRight},
                  {"NATIVE", Align::kRight},
                  {"TOTAL", Align::kRight},
@@ -72,9 +72,9 @@ void functions_table(Output& output, const FunctionCounts& counts, std::uint64_t
         table.add({share(count.self, samples), share(count.native, samples),
                    share(count.total, samples), one_line(name)});
     }
-    table.print(output, indent);
+    table.print(output);
     if (sorted.size() > most) {
-        output.print("{}... {} further functions (--limit)\n", indent, sorted.size() - most);
+        output.print("... {} further functions (--limit)\n", sorted.size() - most);
     }
 }
 
@@ -102,7 +102,7 @@ void groups_table(Output& output, const Profile& profile, std::size_t most) {
                                         share(groups[at].second->samples, profile.samples())));
         constexpr std::size_t kOfAGroup = 5;
         functions_table(output, groups[at].second->functions, profile.samples(),
-                        std::min(most, kOfAGroup), "");
+                        std::min(most, kOfAGroup));
     }
     if (groups.size() > most) {
         output.print("\n... {} further groups (--limit)\n", groups.size() - most);
@@ -129,9 +129,7 @@ void account(Output& output, const ProfileReport& report) {
         add(profile.ended(), "of processes that were gone before they were named");
     }
     table.print(output);
-    if (report.lost != 0) {
-        output.print("{} samples were lost: they were not read soon enough\n", report.lost);
-    }
+    lost_line(output, report);
     if (report.delay_ns && report.longest_delay_ns) {
         output.print("attributed {:.2f} ms after they were taken (median), {:.1f} ms at most\n",
                      static_cast<double>(*report.delay_ns) / 1e6,
@@ -140,9 +138,7 @@ void account(Output& output, const ProfileReport& report) {
     if (!report.kernel_seen) {
         output.write("time in the kernel is not sampled: that is not allowed\n");
     }
-    for (const auto& [reason, count] : report.not_sampled) {
-        output.print("{} threads were not sampled: {}\n", count, one_line(reason));
-    }
+    not_sampled_lines(output, report);
 }
 
 /// The most frequent stacks, the innermost function first.
@@ -212,10 +208,7 @@ void samples_header(Output& output, const ProfileReport& report) {
 
 void profile_text(Output& output, const ProfileReport& report, std::size_t most) {
     const auto& profile = report.profile;
-    const auto seconds = static_cast<double>(report.took_ns) / 1e9;
-    output.print("{} (process {}, OTP {}), {:%Y-%m-%d %H:%M:%S} UTC, {:.1f} s\n", report.node,
-                 report.pid, report.otp_release,
-                 fmt::gmtime(static_cast<std::time_t>(report.began_us / 1'000'000)), seconds);
+    node_line(output, report);
     const auto samples = static_cast<double>(profile.samples());
     if (report.calls) {
         calls_header(output, report, *report.calls);
@@ -234,7 +227,7 @@ void profile_text(Output& output, const ProfileReport& report, std::size_t most)
                      100.0 / std::sqrt(samples));
     }
     print_title(output, "Erlang functions");
-    functions_table(output, profile.functions(), profile.samples(), most, "");
+    functions_table(output, profile.functions(), profile.samples(), most);
     native_table(output, profile, most);
     groups_table(output, profile, most);
     if (profile.only() || report.calls) {

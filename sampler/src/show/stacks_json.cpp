@@ -1,3 +1,4 @@
+#include "show/report_parts.h"
 #include "show/stacks_text.h"
 
 #include <libdump/format/owner_id.h>
@@ -94,11 +95,7 @@ void StacksJson::process(const ProcessStack& one) {
 
 void StacksJson::end(const StacksReport& report) {
     json_.end_array();
-    json_.begin_object("node");
-    json_.member("name", report.node);
-    json_.member("os_pid", report.pid);
-    json_.member("otp_release", report.otp_release);
-    json_.end_object();
+    write_node(json_, report);
     json_.member("read_us", report.read_us);
     json_.member("took_ns", report.took_ns);
     json_.member("stopped_ns", report.stopped_ns);
@@ -112,11 +109,7 @@ void StacksJson::end(const StacksReport& report) {
         json_.member("stop_too_short", report.not_read);
     }
     json_.end_object();
-    json_.begin_array("remarks");
-    for (const auto& remark : report.remarks) {
-        json_.value(remark);
-    }
-    json_.end_array();
+    write_remarks(json_, report);
     json_.finish();
 }
 
