@@ -38,7 +38,8 @@ Result<void> map_module(ObservedNode& node, beam::ModuleReader& reader,
         }
     }
     if (last) {
-        print(output, *last, code.end());
+        ASSIGN_OR_RETURN(const auto end, reader.functions_end(code));
+        print(output, *last, end);
     }
     return {};
 }

@@ -118,7 +118,7 @@ Result<SampleStack> SampleStacks::erlang(const Sample& sample) {
         shown.native.emplace_back(kInKernel);
     }
     const bool shared = !node_->code().in_code(place);
-    if (!shared && behind_functions(*node_, place)) {
+    if (!shared && between_functions(*node_, place)) {
         shown.kind = SampleKind::kProcessOnly;
         shown.unknown = UnknownCallers::kBetweenFunctions;
         return shown;

@@ -104,24 +104,8 @@ Result<std::vector<std::byte>> code_before(ObservedNode& node, Address place) {
 
 }  // namespace
 
-// The first of these pieces is what each function calls at its beginning when it has a breakpoint
-// (jit/x86/beam_asm_module.cpp, i_breakpoint_trampoline): jmp over it; padding; call rel32.
-bool behind_functions(ObservedNode& node, Address place) {
-    constexpr std::size_t kBeginning = 128;
-    const auto function = node.code().function_at(place);
-    std::array<std::byte, kBeginning> code{};
-    if (!function || !node.vm().memory().read(function->start, code)) {
-        return true;
-    }
-    for (std::size_t at = 0; at + 8 <= code.size(); ++at) {
-        if (code.at(at) == std::byte{0xeb} && code.at(at + 3) == std::byte{0xe8}) {
-            std::int32_t distance = 0;
-            std::memcpy(&distance, code.data() + at + 4, sizeof(distance));
-            const auto target = function->start + at + 8 + static_cast<Address>(distance);
-            return target > function->start && target <= place && node.code().in_code(target);
-        }
-    }
-    return false;
+bool between_functions(ObservedNode& node, Address place) {
+    return node.code().in_code(place) && !node.code().function_at(place);
 }
 
 Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
@@ -146,7 +130,7 @@ Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
         top += kWord;
         words = words.subspan(1);
     }
-    if (behind_functions(node, place)) {
+    if (between_functions(node, place)) {
         return fail(ErrorCode::kChanged, "between functions of a module");
     }
     ASSIGN_OR_RETURN(const auto code, code_before(node, place));

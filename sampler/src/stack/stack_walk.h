@@ -48,9 +48,9 @@ Result<StackFrames> walk_stack(const StackRules& rules, Address instruction,
 Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
                                      const StackWords& stack, std::size_t most);
 
-/// Whether a place in a module's code is behind its functions: in pieces that all of them jump to
-/// where they yield (OTP 27 and 29), and that count to no function.
-bool behind_functions(ObservedNode& node, Address place);
+/// Whether a place in a module's code is in none of its functions: before the first or behind the
+/// last are jumps to shared code, which all of them use.
+bool between_functions(ObservedNode& node, Address place);
 
 /// The bytes that the last instruction of `code` to make a frame takes from the stack: `sub rsp, N`
 /// (jit/x86/instr_common.cpp, emit_allocate, OTP 25 to 29). Nothing if there is none.

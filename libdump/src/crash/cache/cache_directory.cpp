@@ -13,11 +13,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
+#include <functional>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace beamdump::crash {
 namespace {
@@ -95,6 +98,23 @@ Descriptor open_own(const fs::path& path) {
 void remove_file(const fs::path& path) {
     std::error_code ignored;
     fs::remove(path, ignored);
+}
+
+/// Of programs that store at the same time, the last one to get here sees the files of all, and
+/// every program prefers the same one.
+void keep_newest(const std::vector<fs::path>& files) {
+    std::vector<std::pair<fs::file_time_type, fs::path>> by_time;
+    for (const auto& file : files) {
+        std::error_code gone;
+        const auto written = fs::last_write_time(file, gone);
+        if (!gone) {
+            by_time.emplace_back(written, file);
+        }
+    }
+    std::ranges::sort(by_time, std::greater());
+    for (const auto& older : by_time | std::views::drop(1)) {
+        remove_file(older.second);
+    }
 }
 
 }  // namespace
@@ -178,13 +198,8 @@ Result<void> CacheDirectory::store(const std::string& name, int from, std::uint6
                                                   : Result<Copied>(failure("read", "the dump"));
     if (copied && copied->bytes == bytes) {
         const auto named = path_ / file_name(name, copied->checksum);
-        const auto others = files_of(name);
         if (::rename(unfinished.c_str(), named.c_str()) == 0) {
-            for (const auto& other : others) {
-                if (other != named) {
-                    remove_file(other);
-                }
-            }
+            keep_newest(files_of(name));
             remove_old();
             return {};
         }

@@ -123,6 +123,22 @@ TEST_P(Modules, FindTheFunctionOfACodeAddress) {
     EXPECT_FALSE(lookup.mfa_at(kNowhere));
 }
 
+TEST_P(Modules, HaveJumpsBehindTheirFunctions) {
+    const auto table = header().at("functions");
+    const auto end = node.vm.memory.word(table + 3 * 8).value();
+    EXPECT_EQ(reader().functions_end(kernel()), end);
+    EXPECT_TRUE(code().function_at(end - 1));
+    // rex jmp, jmp by way of a table
+    node.vm.memory.put(end - 16, 0x0000e94090909090);
+    node.vm.memory.put(end - 8, 0x0000000025ff0000);
+    EXPECT_EQ(reader().functions_end(kernel()), end - 12);
+    EXPECT_TRUE(code().function_at(end - 13));
+    EXPECT_FALSE(code().function_at(end - 12));
+    EXPECT_FALSE(code().function_at(end - 1));
+    node.vm.memory.put(table + 3 * 8, node.code.end + 8);
+    EXPECT_EQ(reader().functions_end(kernel()), node.code.end + 8);
+}
+
 TEST_P(Modules, ThatLieAreRefused) {
     header().set("num_functions", 1U << 20U);
     EXPECT_THAT(reader().module(kernel()).error().message, HasSubstr("found 1048576 in"));

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace beamdump::beam {
 namespace {
@@ -312,6 +314,34 @@ Result<records::Lines> ModuleReader::lines(const ModuleCode& code, std::uint32_t
     return page;
 }
 
+// The table's last entry is where the jumps end. asmjit makes each six bytes long: a jump to a near
+// place with a prefix that has no effect, or one by way of a table of addresses.
+Result<Address> ModuleReader::functions_end(const ModuleCode& code) {
+    constexpr std::array<std::array<std::byte, 2>, 2> kJumps = {
+        {{std::byte{0x40}, std::byte{0xe9}}, {std::byte{0xff}, std::byte{0x25}}}};
+    constexpr std::size_t kJumpBytes = 6;
+    constexpr std::uint64_t kMostJumps = 512;
+    ASSIGN_OR_RETURN(const auto count, function_count(code));
+    const auto table = code.header + header_.functions.offset;
+    ASSIGN_OR_RETURN(auto end, vm_->memory().word(table + count * sizeof(Address)));
+    if (count == 0 || end < code.header || end > code.end()) {
+        return end;
+    }
+    ASSIGN_OR_RETURN(const auto last, vm_->memory().word(table + (count - 1) * sizeof(Address)));
+    const auto bytes = end > last ? std::min(end - last, kMostJumps * kJumpBytes) : 0;
+    std::vector<std::byte> before(bytes);
+    RETURN_IF_ERROR(vm_->memory().read(end - bytes, before));
+    for (auto rest = std::span(before); rest.size() >= kJumpBytes;
+         rest = rest.first(rest.size() - kJumpBytes), end -= kJumpBytes) {
+        const auto jump = rest.last(kJumpBytes).first<2>();
+        if (std::ranges::none_of(
+                kJumps, [&](const auto& kind) { return std::ranges::equal(jump, kind); })) {
+            break;
+        }
+    }
+    return end;
+}
+
 Result<std::optional<CodeMfa>> ModuleReader::function_at(const ModuleCode& code, Address pc) {
     ASSIGN_OR_RETURN(auto count, function_count(code));
     const auto start_of = [&](std::uint64_t index) {
@@ -335,6 +365,12 @@ Result<std::optional<CodeMfa>> ModuleReader::function_at(const ModuleCode& code,
     ASSIGN_OR_RETURN(auto start, start_of(low));
     if (pc < start) {
         return std::nullopt;
+    }
+    if (low + 1 == count) {
+        ASSIGN_OR_RETURN(const auto end, functions_end(code));
+        if (pc >= end) {
+            return std::nullopt;
+        }
     }
     ASSIGN_OR_RETURN(auto mfa, mfa_at(start + info_mfa_.offset));
     mfa.start = start;

@@ -52,6 +52,10 @@ class ModuleReader {
     /// The function at a code address inside this module, if any.
     Result<std::optional<CodeMfa>> function_at(const ModuleCode& code, Address pc);
 
+    /// Where the last function ends. From there on the module has jumps to shared code, for all of
+    /// its functions: from OTP 27 on (jit/x86/beam_asm_module.cpp, emit_int_code_end()).
+    Result<Address> functions_end(const ModuleCode& code);
+
     /// An ErtsCodeMFA; kImplausible unless it is two atoms and an arity.
     Result<CodeMfa> mfa_at(Address address);
 
