@@ -33,11 +33,16 @@ Result<Dump*> Invocation::open(const std::string& path, const crash::ConvertChoi
     }
     auto& dump = opened_.emplace_back(std::move(*opened)).dump();
     ASSIGN_OR_RETURN(const auto redaction, redaction_of(dump.reader()));
+    report_redaction(path, redaction);
+    return &dump;
+}
+
+void Invocation::report_redaction(const std::string& path,
+                                  const std::optional<std::string>& redaction) {
     if (redaction) {
         report(fmt::format("{} is redacted ({}): names, texts and numbers in it may be pseudonyms",
                            path, *redaction));
     }
-    return &dump;
 }
 
 }  // namespace beamdump::cli

@@ -7,6 +7,7 @@
 #include <libdump/base/error.h>
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ class Invocation {
 
     /// One line on standard error: "beamdump-analyze: ...".
     void report(std::string_view sentence);
+
+    /// Says so if a file is redacted.
+    void report_redaction(const std::string& path, const std::optional<std::string>& redaction);
 
     /// Opens a dump, which stays open. `choice`: what to convert of a crash dump.
     Result<Dump*> open(const std::string& path, const crash::ConvertChoice& choice);

@@ -11,7 +11,9 @@
 
 #include <fmt/format.h>
 
+#include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace beamdump::cli {
@@ -21,11 +23,11 @@ namespace {
 class DiffCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
-        return {
-            "diff",
-            "Compare dumps of a node: what grew most, what started, exited and was reloaded; of "
-            "three dumps or more, what grows steadily",
-            "diff monday.beamdump tuesday.beamdump wednesday.beamdump"};
+        return {"diff",
+                "Compare dumps of a node, or their exports as ndjson: what grew most, what "
+                "started, exited and was reloaded; of "
+                "three dumps or more, what grows steadily",
+                "diff monday.beamdump tuesday.beamdump wednesday.beamdump"};
     }
 
     void add_options(CLI::App& app) override {
@@ -55,7 +57,21 @@ class DiffCommand final : public Command {
                                         : no_heaps();
         choice.other_sections = process_.empty();
         std::vector<query::DiffInput> inputs;
+        std::deque<query::ExportFile> exports;
         for (const std::string& file : files) {
+            if (query::is_export(file)) {
+                if (!process_.empty()) {
+                    return fail(ErrorCode::kUsage,
+                                fmt::format("--heap needs dumps: {} is an export, which has no "
+                                            "contents of heaps",
+                                            file));
+                }
+                ASSIGN_OR_RETURN(auto exported, query::ExportFile::open(file));
+                invocation.report_redaction(file, exported.facts().redaction);
+                inputs.push_back(
+                    {.file = file, .exported = &exports.emplace_back(std::move(exported))});
+                continue;
+            }
             ASSIGN_OR_RETURN(auto* dump, invocation.open(file, choice));
             inputs.push_back({dump, file});
         }

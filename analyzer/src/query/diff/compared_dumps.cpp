@@ -1,7 +1,5 @@
 #include "query/diff/compared_dumps.h"
 
-#include "query/diff/node_run.h"
-
 #include <libdump/model/node_scheme.h>
 
 #include <utility>
@@ -12,18 +10,26 @@ DiffContext make_context(const std::vector<DiffInput>& inputs, const DiffOptions
     DiffContext context{.dumps = {}, .times_us = {}, .options = options};
     for (const DiffInput& input : inputs) {
         ComparedDump dump;
-        dump.dump = input.dump;
-        dump.facts = dump_facts(*input.dump, input.file);
-        dump.of_crash_dump = is_of_crash_dump(*input.dump);
-        dump.whole = !dump.facts.damage && input.dump->capture().cut_off().empty();
+        if (input.exported != nullptr) {
+            dump.exported = input.exported;
+            dump.facts = input.exported->facts();
+            dump.run = input.exported->run();
+            dump.of_crash_dump = input.exported->of_crash_dump();
+            dump.whole = input.exported->whole();
+        } else {
+            dump.dump = input.dump;
+            dump.facts = dump_facts(*input.dump, input.file);
+            dump.run = node_run(*input.dump, dump.facts.node_name);
+            dump.of_crash_dump = is_of_crash_dump(*input.dump);
+            dump.whole = !dump.facts.damage && dump.facts.text_complete.value_or(true);
+        }
+        context.any_export |= dump.exported != nullptr;
         context.any_crash_dump |= dump.of_crash_dump;
         context.times_us.push_back(dump.facts.captured_us);
         context.dumps.push_back(std::move(dump));
     }
     for (std::size_t next = 1; next < context.dumps.size(); ++next) {
-        const ComparedDump& before = context.dumps[next - 1];
-        const ComparedDump& after = context.dumps[next];
-        context.same_run &= same_run(*before.dump, before.facts, *after.dump, after.facts);
+        context.same_run &= same_run(context.dumps[next - 1].run, context.dumps[next].run);
     }
     return context;
 }

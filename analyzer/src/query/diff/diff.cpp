@@ -3,6 +3,7 @@
 #include "query/diff/compared_dumps.h"
 #include "query/diff/growth.h"
 #include "query/diff/section.h"
+#include "query/exported/exported_things.h"
 #include "query/memory/node_memory.h"
 
 #include <libdump/base/return_if_error.h>
@@ -17,13 +18,22 @@ namespace beamdump::query {
 namespace {
 
 /// All memory of the node: what erlang:memory(total) says, what is resident, or what is known.
-Result<std::optional<std::uint64_t>> memory_of(Dump& dump) {
-    ASSIGN_OR_RETURN(const auto categories, memory_categories(dump));
+Result<std::optional<std::uint64_t>> memory_of(const DiffInput& input) {
+    const ExportFile* exported = input.exported;
+    ASSIGN_OR_RETURN(const auto categories, exported != nullptr ? exported_memory(*exported)
+                                                                : memory_categories(*input.dump));
     for (const auto& [category, bytes] : categories) {
         if (category == "total") {
             return std::optional(bytes);
         }
     }
+    if (exported != nullptr) {
+        const auto processes = exported->fact("process_memory");
+        const auto binaries = exported->fact("binary_memory");
+        const auto resident = exported->fact("resident_bytes");
+        return resident || !processes ? resident : std::optional(*processes + binaries.value_or(0));
+    }
+    Dump& dump = *input.dump;
     if (dump.node().has_resident_bytes()) {
         return std::optional<std::uint64_t>(dump.node().resident_bytes());
     }
@@ -66,7 +76,7 @@ bool DumpsDiff::has_growth() const {
 Result<DumpsDiff> diff_dumps(const std::vector<DiffInput>& inputs, const DiffOptions& options) {
     DiffContext context = make_context(inputs, options);
     DumpsDiff diff = begin_diff(context);
-    ASSIGN_OR_RETURN(diff.memory_bytes, memory_of(*inputs.back().dump));
+    ASSIGN_OR_RETURN(diff.memory_bytes, memory_of(inputs.back()));
     GrowthList growth(context, diff.memory_bytes);
     for (const DiffSource* source : diff_sources()) {
         auto added = add_section(context, *source, growth, diff);

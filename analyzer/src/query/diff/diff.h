@@ -57,10 +57,11 @@ struct DumpsDiff {
 
 inline constexpr double kLeastShare = 0.01;
 
-/// A dump to compare, under the name that the user gave.
+/// A dump or an export to compare, under the name that the user gave.
 struct DiffInput {
     Dump* dump = nullptr;  // non-owning
     std::string file;
+    const ExportFile* exported = nullptr;  ///< instead of a dump; non-owning
 };
 
 /// Compares dumps, the earliest first; two at least. Things are found again by their keys

@@ -2,6 +2,7 @@
 
 #include "query/diff/series.h"
 #include "query/diff/thing_table.h"
+#include "query/exported/export_file.h"
 #include "query/groups/group_names.h"
 #include "query/node/dump_facts.h"
 #include "query/process/every_process.h"
@@ -31,8 +32,10 @@ struct DiffOptions {
 
 /// One of the compared dumps.
 struct ComparedDump {
-    Dump* dump = nullptr;  // non-owning
+    Dump* dump = nullptr;                  // non-owning; null: an export
+    const ExportFile* exported = nullptr;  // non-owning; null: a dump
     DumpFacts facts;
+    NodeRun run;
     bool of_crash_dump = false;
     bool whole = true;                      ///< neither truncated nor of a truncated text
     std::optional<GroupNames> labels = {};  ///< of processes, once they were read
@@ -45,8 +48,11 @@ struct DiffContext {
     /// All are of one run of one node: pids and references name the same things.
     bool same_run = true;
     bool any_crash_dump = false;
+    bool any_export = false;
     /// Processes' labels are known of all dumps that have any.
-    [[nodiscard]] bool has_labels() const { return !any_crash_dump || options.terms; }
+    [[nodiscard]] bool has_labels() const {
+        return !any_export && (!any_crash_dump || options.terms);
+    }
     const DiffOptions& options;
     /// Which processes' terms were read, added up over the dumps.
     ProcessesRead read = {};

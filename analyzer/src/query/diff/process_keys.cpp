@@ -1,5 +1,6 @@
 #include "query/diff/process_keys.h"
 
+#include "query/exported/exported_things.h"
 #include "query/node/process_fields.h"
 #include "query/node/process_line.h"
 
@@ -37,10 +38,62 @@ Result<const GroupNames*> labels_of(DiffContext& context, std::size_t number) {
     return &*dump.labels;
 }
 
+std::optional<std::uint64_t> identity_of(const DiffContext& context, const std::string& call) {
+    return call.empty() || !context.same_run
+               ? std::nullopt
+               : std::optional<std::uint64_t>(std::hash<std::string>()(call));
+}
+
+/// A crash dump does not tell what proc_lib started.
+std::string call_of(const DiffContext& context, const std::string& initial,
+                    const std::string& translated) {
+    const std::string& shown = context.any_crash_dump || translated.empty() ? initial : translated;
+    return shown.empty() ? "(unknown)" : shown;
+}
+
+Result<void> each_of_export(const DiffContext& context, const ExportFile& file,
+                            const std::function<void(const KeyedProcess&)>& visit) {
+    KeyedProcess process;
+    return each_exported_process(file, [&](std::uint64_t place, const ProcessLine& line) {
+        process.row = place;
+        process.memory = line.memory_bytes;
+        process.messages = line.message_queue_length;
+        const std::string initial = line.initial_call.value_or("");
+        process.identity = identity_of(context, initial);
+        process.call = call_of(context, initial, line.translated_initial_call.value_or(""));
+        process.key = context.same_run       ? line.pid
+                      : line.registered_name ? std::string(kRegistered) + *line.registered_name
+                                             : "initial call " + process.call;
+        visit(process);
+    });
+}
+
+/// What lists say of the processes at these places.
+Result<std::vector<ProcessLine>> lines_at(const ComparedDump& dump,
+                                          const std::vector<std::uint64_t>& places) {
+    if (dump.exported != nullptr) {
+        return exported_processes_at(*dump.exported, places);
+    }
+    ASSIGN_OR_RETURN(const auto rows, dump.dump->processes().rows(places));
+    std::vector<ProcessLine> lines;
+    lines.reserve(rows.size());
+    for (const auto& row : rows) {
+        lines.push_back(process_line(*dump.dump, row));
+    }
+    return lines;
+}
+
 }  // namespace
+
+bool has_processes(const ComparedDump& dump) {
+    return dump.exported == nullptr || dump.exported->has_processes();
+}
 
 Result<void> each_keyed_process(DiffContext& context, std::size_t number,
                                 const std::function<void(const KeyedProcess&)>& visit) {
+    if (const ExportFile* exported = context.dumps[number].exported) {
+        return each_of_export(context, *exported, visit);
+    }
     Dump& dump = *context.dumps[number].dump;
     ColumnSet columns;
     const std::size_t owner = columns.add(records::PROCESS_COLUMN_OWNER_ID);
@@ -69,19 +122,9 @@ Result<void> each_keyed_process(DiffContext& context, std::size_t number,
             process.memory = values[memory];
             process.messages = values[queue];
             const std::string& call = initial.of(values);
-            process.identity = call.empty()
-                                   ? std::nullopt
-                                   : std::optional<std::uint64_t>(std::hash<std::string>()(call));
-            // A crash dump does not tell what proc_lib started.
-            const std::string* shown = context.any_crash_dump ? &call : &translated.of(values);
-            if (shown->empty()) {
-                shown = &call;
-            }
-            process.call = shown->empty() ? "(unknown)" : *shown;
+            process.identity = identity_of(context, call);
+            process.call = call_of(context, call, translated.of(values));
             process.key = context.same_run ? pid_text(process.owner) : across_runs(process, values);
-            if (!context.same_run) {
-                process.identity.reset();
-            }
             visit(process);
             return true;
         });
@@ -99,10 +142,12 @@ Result<void> describe_processes(DiffContext& context, const ThingTable& table,
                 rows.push_back(thing.place);
             }
         }
-        Dump& dump = *context.dumps[number].dump;
-        ASSIGN_OR_RETURN(const auto found, dump.processes().rows(rows));
+        if (here.empty()) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(const auto found, lines_at(context.dumps[number], rows));
         for (std::size_t i = 0; i < here.size(); ++i) {
-            const ProcessLine line = process_line(dump, found[i]);
+            const ProcessLine& line = found[i];
             ThingChange& change = *here[i];
             const auto detail = [&change](const char* name,
                                           const std::optional<std::string>& value) {

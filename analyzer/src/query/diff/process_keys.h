@@ -28,13 +28,16 @@ struct KeyedProcess {
     std::optional<std::uint64_t> messages;
 };
 
+/// An export may have none (--detail facts).
+bool has_processes(const ComparedDump& dump);
+
 /// All processes of a dump, in the order of its index. Across runs labels are read of all
 /// processes, where the node has any.
 Result<void> each_keyed_process(DiffContext& context, std::size_t dump,
                                 const std::function<void(const KeyedProcess&)>& visit);
 
 /// Pid, name, initial call and what it does, as the last dump that has the thing says. For things
-/// whose place is a row of the index.
+/// whose place is a row of the index, or of an export.
 Result<void> describe_processes(DiffContext& context, const ThingTable& table,
                                 std::span<ThingChange*> things);
 

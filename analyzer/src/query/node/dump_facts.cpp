@@ -15,7 +15,9 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
     const auto bytes = std::filesystem::file_size(file, unknown);
     facts.file_bytes = unknown ? dump.reader().file_bytes() : bytes;
     // A crash dump's stream is made for the query and differs from that of `convert`.
-    if (!is_of_crash_dump(dump)) {
+    if (is_of_crash_dump(dump)) {
+        facts.text_complete = dump.capture().cut_off().empty();
+    } else {
         facts.stream_bytes = dump.reader().flat_bytes();
     }
     if (const auto& damage = dump.reader().damage()) {

@@ -26,6 +26,10 @@ struct DumpFacts {
     /// A process's memory is computed as stack, heap and old heap: a crash dump of a release before
     /// R16B01.
     bool memory_of_heaps = false;
+    /// Of a crash dump: its text is whole.
+    std::optional<bool> text_complete;
+    /// Set of an export: how much it holds (facts, processes or stacks).
+    std::optional<std::string> export_detail;
     std::optional<TermSyntax> term_syntax;  ///< of the texts of terms, if the answer has any
 };
 

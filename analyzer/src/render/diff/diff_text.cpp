@@ -36,6 +36,9 @@ void print_dump_line(Output& output, const query::DumpsDiff& diff, std::size_t n
     if (facts.damage) {
         text += "; INCOMPLETE: " + *facts.damage;
     }
+    if (facts.export_detail) {
+        text += fmt::format("; an export (detail {})", *facts.export_detail);
+    }
     print_line(output, fmt::format("{}  {}", number + 1, one_line(text)));
 }
 
@@ -118,12 +121,14 @@ std::string total_text(const query::DiffSection& section, Measure measure, const
                        text.change(totals->change));
 }
 
-void print_section(Output& output, const query::DiffSection& section, const DumpMarks& marks) {
+void print_section(Output& output, const query::DiffSection& section, const DumpMarks& marks,
+                   bool of_exports) {
     const auto& kind = *section.kind;
     const std::string lacking = lacking_text(section.has);
     if (!section.compared()) {
-        // Of no dump: the section is not asked for, or no dump can have it.
-        if (std::ranges::any_of(section.has, [](bool has) { return has; })) {
+        // Of no dump: the section is not asked for, or no dump can have it; an export may lack what
+        // its dump has.
+        if (of_exports || std::ranges::any_of(section.has, [](bool has) { return has; })) {
             output.print("\n{}: not compared, {} lack{} it\n", kind.title, lacking,
                          std::ranges::count(section.has, false) > 1 ? "" : "s");
         }
@@ -170,8 +175,10 @@ void diff_text(Output& output, const query::DumpsDiff& diff) {
     print_head(output, diff, marks);
     print_process(output, diff, marks);
     print_growth_of_node(output, diff, marks);
+    const bool of_exports = std::ranges::any_of(
+        diff.dumps, [](const query::DumpFacts& facts) { return facts.export_detail.has_value(); });
     for (const query::DiffSection& section : diff.sections) {
-        print_section(output, section, marks);
+        print_section(output, section, marks, of_exports);
     }
 }
 

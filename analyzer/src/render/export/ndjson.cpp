@@ -32,6 +32,9 @@ class NdjsonWriter final : public query::ThingVisitor {
         if (facts_.captured_us && *facts_.captured_us >= 0) {
             json_.member("captured_us", static_cast<std::uint64_t>(*facts_.captured_us));
         }
+        if (&kind == &query::dump_kind()) {
+            write_file_facts();
+        }
         members(kind.columns, row);
         json_.end_object();
         json_.end_line();
@@ -39,6 +42,19 @@ class NdjsonWriter final : public query::ThingVisitor {
     }
 
   private:
+    /// What is read of an export to compare it.
+    void write_file_facts() {
+        if (facts_.redaction) {
+            json_.member("redaction", std::string_view(*facts_.redaction));
+        }
+        if (facts_.text_complete) {
+            json_.member("text_complete", *facts_.text_complete);
+        }
+        if (facts_.memory_of_heaps) {
+            json_.member("memory_of_heaps", true);
+        }
+    }
+
     /// None for an absent cell.
     void members(std::span<const query::Column> columns, const query::Row& row) {
         for (std::size_t at = 0; at < row.size() && at < columns.size(); ++at) {

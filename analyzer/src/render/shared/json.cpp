@@ -39,6 +39,7 @@ void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts&
     json.member("complete", !facts.damage.has_value());
     json.member("damage", facts.damage);
     json.member("redaction", facts.redaction);
+    json.member("export_detail", facts.export_detail);
     json.member("node", facts.node_name);
     json.member("captured_us", facts.captured_us);
     if (facts.memory_of_heaps) {

@@ -19,6 +19,10 @@ bool binaries_grew(const DiffContext& context) {
     std::optional<std::uint64_t> first;
     std::optional<std::uint64_t> last;
     for (const ComparedDump& dump : context.dumps) {
+        // An export does not tell who refers to a binary.
+        if (dump.exported != nullptr) {
+            continue;
+        }
         const auto& totals = dump.dump->trailer().totals();
         if (totals.has_binary_bytes() && !dump.of_crash_dump) {
             first = first ? first : totals.binary_bytes();
@@ -31,7 +35,7 @@ bool binaries_grew(const DiffContext& context) {
 /// Binaries that a process refers to, each once for it.
 Result<void> read_holders(DiffContext& context, std::size_t number, ThingTable& table) {
     ComparedDump& dump = context.dumps[number];
-    if (dump.of_crash_dump || !binaries_grew(context)) {
+    if (dump.exported != nullptr || dump.of_crash_dump || !binaries_grew(context)) {
         return {};
     }
     ColumnChoice choice;

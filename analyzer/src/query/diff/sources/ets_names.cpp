@@ -1,5 +1,4 @@
-#include "query/diff/diff_source.h"
-#include "query/tables/ets_tables.h"
+#include "query/diff/sources/compared_tables.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -10,15 +9,12 @@ namespace {
 /// Tables by their name alone: of those that are made again and again.
 Result<void> read_names(DiffContext& context, std::size_t number, ThingTable& table) {
     const ComparedDump& dump = context.dumps[number];
-    const auto tables = ets_tables(*dump.dump);
-    if (!tables && tables.error().code != ErrorCode::kNotFound) {
-        return std::unexpected(tables.error());
-    }
-    if (!tables || tables->empty() || !dump.whole) {
+    ASSIGN_OR_RETURN(const auto tables, compared_tables(dump));
+    if (tables.empty() || !dump.whole) {
         return {};
     }
     table.begin(number);
-    for (const EtsTableLine& line : *tables) {
+    for (const EtsTableLine& line : tables) {
         table.add(line.name.value_or("(unknown)"), {.size = line.memory_bytes, .count = line.size});
     }
     return {};

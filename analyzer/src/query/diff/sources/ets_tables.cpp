@@ -1,6 +1,5 @@
-#include "query/tables/ets_tables.h"
-
-#include "query/diff/diff_source.h"
+#include "query/diff/sources/compared_tables.h"
+#include "query/exported/exported_things.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -29,19 +28,13 @@ std::string key_of(const DiffContext& context, const EtsTableLine& table) {
 
 Result<void> read_tables(DiffContext& context, std::size_t number, ThingTable& table) {
     const ComparedDump& dump = context.dumps[number];
-    const auto tables = ets_tables(*dump.dump);
-    if (!tables && tables.error().code == ErrorCode::kNotFound) {
-        return {};
-    }
-    if (!tables) {
-        return std::unexpected(tables.error());
-    }
+    ASSIGN_OR_RETURN(const auto tables, compared_tables(dump));
     // Of a crash dump that ends before its tables, or of a node without tables, none is told.
-    if (tables->empty()) {
+    if (tables.empty()) {
         return {};
     }
     table.begin(number, dump.whole);
-    for (const EtsTableLine& line : *tables) {
+    for (const EtsTableLine& line : tables) {
         table.add(key_of(context, line),
                   {.size = line.memory_bytes, .count = line.size, .place = line.index},
                   line.name.value_or("(unknown)"));
@@ -59,7 +52,7 @@ Result<void> describe_tables(DiffContext& context, const ThingTable& table,
                 continue;
             }
             if (lines.empty()) {
-                ASSIGN_OR_RETURN(lines, ets_tables(*context.dumps[number].dump));
+                ASSIGN_OR_RETURN(lines, compared_tables(context.dumps[number]));
             }
             const EtsTableLine& line = lines.at(thing.place);
             const auto detail = [change](const char* name,
@@ -97,6 +90,17 @@ constexpr DiffSource kTableSource = {
 };
 
 }  // namespace
+
+Result<std::vector<EtsTableLine>> compared_tables(const ComparedDump& dump) {
+    if (dump.exported != nullptr) {
+        return exported_tables(*dump.exported);
+    }
+    auto tables = ets_tables(*dump.dump);
+    if (!tables && tables.error().code == ErrorCode::kNotFound) {
+        return std::vector<EtsTableLine>();
+    }
+    return tables;
+}
 
 const DiffSource& ets_tables_diff_source() {
     return kTableSource;

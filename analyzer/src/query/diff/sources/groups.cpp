@@ -9,7 +9,7 @@ namespace {
 /// By what the processes run: what proc_lib started, else the initial call.
 Result<void> read_groups(DiffContext& context, std::size_t number, ThingTable& table) {
     // Sums over a part of the processes would be compared with sums over all.
-    if (!context.dumps[number].whole) {
+    if (!context.dumps[number].whole || !has_processes(context.dumps[number])) {
         return {};
     }
     table.begin(number);

@@ -1,4 +1,5 @@
 #include "query/diff/process_keys.h"
+#include "query/exported/exported_things.h"
 #include "query/process/messages.h"
 
 #include <libdump/base/return_if_error.h>
@@ -15,6 +16,9 @@ namespace {
 
 /// Processes with messages; of those without nothing is kept.
 Result<void> read_mailboxes(DiffContext& context, std::size_t number, ThingTable& table) {
+    if (!has_processes(context.dumps[number])) {
+        return {};
+    }
     table.begin(number, context.dumps[number].whole);
     return each_keyed_process(context, number, [&](const KeyedProcess& process) {
         if (process.messages != 0) {
@@ -25,10 +29,38 @@ Result<void> read_mailboxes(DiffContext& context, std::size_t number, ThingTable
     });
 }
 
+/// The same of an export, where `name` is a pid or a registered name; nothing where it has no
+/// shapes of the process.
+Result<std::optional<MessageHistogram>> exported_histogram(const ExportFile& file,
+                                                           const std::string& name) {
+    std::vector<std::string> pids;
+    RETURN_IF_ERROR(each_exported_process(file, [&](std::uint64_t, const ProcessLine& line) {
+        if (line.pid == name || line.registered_name == name) {
+            pids.push_back(line.pid);
+        }
+    }));
+    ASSIGN_OR_RETURN(const auto shapes, exported_shapes(file, pids));
+    if (shapes.empty()) {
+        return std::optional<MessageHistogram>();
+    }
+    MessageHistogram histogram;
+    for (const auto& [shape, count] : shapes.begin()->second) {
+        if (shape) {
+            histogram.shapes.push_back({.shape = *shape, .count = count});
+        } else {
+            histogram.other += count;
+        }
+    }
+    return std::optional(std::move(histogram));
+}
+
 /// Messages by shape; nothing where the dump does not have them: those of a process whose copy is
 /// void or withheld, or of a crash dump that was read without terms.
 Result<std::optional<MessageHistogram>> shapes_in(const DiffContext& context, std::size_t number,
                                                   const std::string& name) {
+    if (const ExportFile* exported = context.dumps[number].exported) {
+        return exported_histogram(*exported, name);
+    }
     Dump& dump = *context.dumps[number].dump;
     ASSIGN_OR_RETURN(const auto process, open_process(dump, name));
     if (terms_withheld(process->run, context.options.sensitive) != Withheld::kNo ||

@@ -1,6 +1,7 @@
 #include "query/memory/memory.h"
 
 #include "query/diff/diff_source.h"
+#include "query/exported/exported_things.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -11,8 +12,14 @@ namespace {
 /// erlang:memory/0's categories, and what the operating system counts of the process.
 Result<void> read_memory(DiffContext& context, std::size_t number, ThingTable& table) {
     ComparedDump& dump = context.dumps[number];
-    ASSIGN_OR_RETURN(const auto found, memory(*dump.dump, dump.facts.file,
-                                              {.limit = 1, .limits = context.options.limits}));
+    Memory found;
+    if (dump.exported != nullptr) {
+        ASSIGN_OR_RETURN(found.categories, exported_memory(*dump.exported));
+        found.resident_bytes = dump.exported->fact("resident_bytes");
+    } else {
+        ASSIGN_OR_RETURN(found, memory(*dump.dump, dump.facts.file,
+                                       {.limit = 1, .limits = context.options.limits}));
+    }
     if (found.categories.empty() && !found.resident_bytes) {
         return {};
     }

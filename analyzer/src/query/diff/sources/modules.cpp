@@ -1,6 +1,7 @@
 #include "query/tables/modules.h"
 
 #include "query/diff/diff_source.h"
+#include "query/exported/exported_things.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -21,6 +22,14 @@ namespace {
 /// Nothing: the dump does not have the node's modules. A crash dump without sections of modules
 /// has only those that its processes name.
 Result<std::optional<std::vector<ModuleLine>>> modules_of(const ComparedDump& dump) {
+    if (dump.exported != nullptr) {
+        // Of a crash dump, also those are in it that are only named somewhere.
+        if (dump.of_crash_dump || dump.exported->count(module_kind()) == 0) {
+            return std::optional<std::vector<ModuleLine>>();
+        }
+        ASSIGN_OR_RETURN(auto modules, exported_modules(*dump.exported));
+        return std::optional(std::move(modules));
+    }
     ModulesOptions options;
     options.limit = 0;
     options.applications = false;

@@ -20,9 +20,22 @@ std::size_t place_of_column(std::string_view name) {
         std::distance(columns.begin(), std::ranges::find(columns, name, &Column::name)));
 }
 
+Result<void> read_exported_ports(const ComparedDump& dump, std::size_t number, ThingTable& table) {
+    if (!dump.whole || dump.exported->count(port_kind()) == 0) {
+        return {};
+    }
+    table.begin(number);
+    return dump.exported->visit(port_kind(), [&table](const ExportLine& line) {
+        table.add(line.text("name").value_or("(unknown)"), {.size = line.number("queue")});
+    });
+}
+
 /// By driver or command: their number, and what waits in their queues.
 Result<void> read_ports(DiffContext& context, std::size_t number, ThingTable& table) {
     const ComparedDump& dump = context.dumps[number];
+    if (dump.exported != nullptr) {
+        return read_exported_ports(dump, number, table);
+    }
     const RowQuery query{.sort = "queue", .filters = {}, .limit = 0, .counted_by = {}};
     auto list = list_ports(*dump.dump, dump.facts.file, query);
     if (!list && list.error().code != ErrorCode::kNotFound) {

@@ -7,6 +7,9 @@ namespace beamdump::query {
 namespace {
 
 Result<void> read_processes(DiffContext& context, std::size_t number, ThingTable& table) {
+    if (!has_processes(context.dumps[number])) {
+        return {};
+    }
     table.begin(number, context.dumps[number].whole);
     return each_keyed_process(context, number, [&](const KeyedProcess& process) {
         table.add(process.key,
