@@ -128,9 +128,11 @@ void print_section(Output& output, const query::DiffSection& section, const Dump
     if (!section.compared()) {
         // Of no dump: the section is not asked for, or no dump can have it; an export may lack what
         // its dump has.
-        if (of_exports || std::ranges::any_of(section.has, [](bool has) { return has; })) {
+        if (std::ranges::any_of(section.has, [](bool has) { return has; })) {
             output.print("\n{}: not compared, {} lack{} it\n", kind.title, lacking,
                          std::ranges::count(section.has, false) > 1 ? "" : "s");
+        } else if (of_exports) {
+            output.print("\n{}: not compared, the exports do not have it\n", kind.title);
         }
         return;
     }
