@@ -67,7 +67,8 @@ void add_places(pprof::Profile& out, Strings& strings, const StackTree& stacks) 
         auto& function = *out.add_function();
         function.set_id(number);
         function.set_name(strings.number(place.function));
-        function.set_system_name(function.name());
+        // No system_name: where it is the name, pprof takes "<" and "(" for those of C++ and cuts
+        // the name there.
         function.set_filename(strings.number(place.file.value_or("")));
         auto& location = *out.add_location();
         location.set_id(number);

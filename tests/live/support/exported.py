@@ -3,7 +3,7 @@
 import collections
 import re
 
-COMMON = ("kind", "node", "captured_us", "schema")
+COMMON = ("kind", "node", "captured_us", "schema", "redaction", "text_complete", "memory_of_heaps")
 # For each kind: the command, the list in its answer, and fields that have another name in the export.
 LISTS = {
     "process": (("processes", "--limit", "0"), "processes", {}),
