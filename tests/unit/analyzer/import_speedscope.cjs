@@ -29,6 +29,8 @@ context.globalThis = context.self = context;
 vm.runInNewContext(`${text.slice(0, start)}globalThis.importer=${importer[1]}})();`, context);
 
 async function main() {
+  // The page loads its importers in promises that are resolved already.
+  await new Promise((loaded) => setImmediate(loaded));
   const group = await context.importer(path.basename(file), fs.readFileSync(file, "utf8"));
   if (group.profiles.length !== 1) throw new Error(`${group.profiles.length} profiles`);
   const stack = [];
