@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "live"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "live"))
 
 from support import exported
 
