@@ -163,6 +163,7 @@ void print_section(Output& output, const query::DiffSection& section, const Dump
     }
     if (!section.changed_most.empty()) {
         std::vector<std::string> names;
+        names.reserve(section.changed_most.size());
         for (const query::ThingChange& change : section.changed_most) {
             names.push_back(one_line(change.title));
         }
