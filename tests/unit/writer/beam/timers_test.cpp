@@ -216,6 +216,25 @@ TEST_P(Timers, AListWhoseFirstIsNotAfterItsLastIsNotProven) {
     EXPECT_EQ(read().left.lost, 1U);
 }
 
+TEST_P(Timers, AListThatEmptiesMeanwhileLosesNothing) {
+    const std::vector<Address> timers = {for_worker(), for_worker()};
+    put(3, timers);
+    // They go when the second one is read.
+    node.vm.memory.before_read([&](memory::AddressRange range) {
+        if (range.begin <= timers[1] && timers[1] < range.end) {
+            node.vm.memory.put(slot_at(3), std::uint64_t{0});
+            in_wheel(timers[0]).set("next", 0).set("prev", 0);
+            in_wheel(timers[1]).set("slot", 4);
+        }
+    });
+    const auto found = read(true);
+    EXPECT_EQ(found.timers.size(), 1U);
+    EXPECT_EQ(found.left.lost, 0U);
+    EXPECT_EQ(read(false).left.lost, 0U);
+    put(3, timers);
+    EXPECT_EQ(read(false).left.lost, 1U);
+}
+
 TEST_P(Timers, ATreeWithALoopEnds) {
     const auto all = tree();
     in_tree(all[2]).set("tree.right", all[0]).set("tree.left", all[2]);

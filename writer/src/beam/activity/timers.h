@@ -41,6 +41,7 @@ class TimerReader {
     Result<void> wheel(Walk& walk, Address wheel);
     Result<void> tree(Walk& walk, Address root);
     Result<void> ring(Walk& walk, const Ring& ring);
+    [[nodiscard]] bool has_emptied(const Ring& ring) const;
     Result<SeenTimer> next(Walk& walk, const Ring& ring, const SeenTimer* before, Address& at);
     [[nodiscard]] Result<SeenTimer> in_ring(const Walk& walk, const Ring& ring, Address before,
                                             Address at) const;
