@@ -43,7 +43,8 @@ struct TimerReader::Walk {
         return done;
     }
     Result<void> flush_if_full() {
-        const auto entries = static_cast<std::size_t>(page.timer_size() + page.wheel_size());
+        const auto entries = static_cast<std::size_t>(page.timer_size()) +
+                             static_cast<std::size_t>(page.wheel_size());
         return entries < most ? Result<void>() : flush();
     }
 };
