@@ -36,7 +36,11 @@ void take(EtsTableLine& table, const SectionLine& line, std::uint64_t word_bytes
     } else if (name == "Type") {
         table.type = value;
     } else if (name == "Protection") {
-        table.protection = value;
+        // The runtime prints <TNV> of a table that is being deleted (OTP 25, erl_db.c: table_info() finds
+        // none of the three in its status).
+        if (value != "<TNV>") {
+            table.protection = value;
+        }
     } else if (name == "Compressed") {
         table.compressed = flag_of(value);
     } else if (name == "Write Concurrency") {

@@ -40,6 +40,7 @@ Ordered set (AVL tree), Elements: 1
 Objects: 1
 Words: 100
 Type: ordered_set
+Protection: <TNV>
 =end
 )";
 
