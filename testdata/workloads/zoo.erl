@@ -35,7 +35,7 @@ exhibit(Name, Options, {M, F, A}) ->
     Pid.
 
 await(Pid) ->
-    receive {Pid, ready} -> Pid after 60000 -> exit({never_ready, Pid}) end.
+    receive {Pid, ready} -> Pid after 600000 -> exit({never_ready, Pid}) end.
 
 hold_group({Group, Make}) ->
     await(exhibit(name(stack, Group), [],

@@ -30,7 +30,7 @@ QUESTIONS = (
     ("ets",), ("memory",), ("allocators",), ("sections",), ("diff", "DUMP"),
     ("export", "ndjson"), ("report",), ("crash-dump",))
 TEXT_ONLY = ("backtrace", "nobody"), ("export", "ndjson"), ("report",), ("crash-dump",)
-NOT_ASKED = {"convert", "redact"}
+NOT_ASKED = {"convert", "profile", "redact", "sockets"}
 SETTLED_SECONDS = 2.2
 
 

@@ -1,6 +1,7 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/temporary_file.h>
+#include <libdump/base/write_all.h>
 #include <libdump/crash/text/text_source.h>
 
 #include <boost/iostreams/concepts.hpp>
@@ -15,6 +16,7 @@
 #include <atomic>
 #include <cerrno>
 #include <fcntl.h>
+#include <span>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,19 +85,14 @@ std::string first_bytes(int descriptor) {
     return {bytes.data(), held};
 }
 
-Result<void> write_all(int descriptor, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const auto count = ::write(descriptor, bytes.data(), bytes.size());
-        if (count >= 0) {
-            bytes.remove_prefix(static_cast<std::size_t>(count));
-        } else if (errno != EINTR) {
-            return fail(errno == ENOSPC || errno == EDQUOT ? ErrorCode::kNoSpace : ErrorCode::kIo,
-                        fmt::format("cannot write the unpacked text to a temporary file: {}; set "
-                                    "TMPDIR to a directory with room for it",
-                                    system_error_text(errno)));
-        }
-    }
-    return {};
+Result<void> keep_unpacked(int descriptor, std::span<const char> bytes) {
+    const int refused = write_all(descriptor, std::as_bytes(bytes)).error_number;
+    return refused == 0
+               ? Result<void>()
+               : fail(is_no_space(refused) ? ErrorCode::kNoSpace : ErrorCode::kIo,
+                      fmt::format("cannot write the unpacked text to a temporary file: {}; set "
+                                  "TMPDIR to a directory with room for it",
+                                  system_error_text(refused)));
 }
 
 struct Unpacked {
@@ -127,7 +124,7 @@ Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, Budg
             if (budget != nullptr) {
                 RETURN_IF_ERROR(budget->take_temporary(got));
             }
-            RETURN_IF_ERROR(write_all(result.file.get(), {piece.data(), got}));
+            RETURN_IF_ERROR(keep_unpacked(result.file.get(), std::span(piece).first(got)));
             result.bytes += got;
         }
     } catch (const std::exception& error) {

@@ -194,6 +194,22 @@ TEST_F(CrashDumpRoundTrip, LinesWithoutSenseAreCountedOfTheConversionToo) {
     expect_same("text.beamdump", "converted.beamdump");
 }
 
+/// With that place the heap would begin within a word, among its objects.
+TEST_F(CrashDumpRoundTrip, APlaceWithinAWordOfTheStackIsNotOne) {
+    const auto text = std::regex_replace(CrashText().text(), std::regex("heap: 610"), "heap: 429");
+    put("text.beamdump",
+        std::regex_replace(text, std::regex("0x00007fca00001000:S"), "0x00007fca00001001:S"));
+    convert();
+    const std::string one = "1 malformed line of the crash dump, the first at byte ";
+    for (const std::string file : {"text.beamdump", "converted.beamdump"}) {
+        const Ran ran = ask(file, {"backtrace", "<0.9.1>"});
+        EXPECT_THAT(ran.out, HasSubstr("(shop:loop/1 + 8)")) << file;
+        EXPECT_THAT(ran.err, HasSubstr(one)) << file;
+        EXPECT_THAT(ask(file, {"messages", "<0.9.1>"}).out, Not(HasSubstr("Absent"))) << file;
+    }
+    expect_same("text.beamdump", "converted.beamdump");
+}
+
 TEST_F(CrashDumpRoundTrip, TwoDumpsAreToldApart) {
     round_trip({.tail = ""});
     const Ran ran = program_.run({"diff", "text.beamdump", "sample.beamdump"});

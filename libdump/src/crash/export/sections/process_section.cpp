@@ -120,25 +120,16 @@ class ProcessSection {
             current_of_crash_dump();
             return;
         }
-        const std::uint64_t address = process_.current_address();
-        if (address == 0) {
-            return;
+        // Absent: the current function is that of the program counter, which has its own line. The
+        // address may be in the table of exports: of a BIF that traps.
+        if (process_.current_address() != 0) {
+            current_line();
         }
-        const auto location = dump_.code_at(address);
-        if (!location || !location->function || location->mfa_start != address) {
-            return;
-        }
-        out_.put(runs() ? "Last scheduled in for: " : "Current call: ");
-        terms_.function(*location->function);
-        out_.put('\n');
     }
 
     /// A crash dump has a line for the current function if the program counter does not show it.
     void current_of_crash_dump() {
         const records::Mfa& current = process_.current_function();
-        if (!current.has_module_atom() || !current.has_function_atom() || !current.has_arity()) {
-            return;
-        }
         if (const auto counter = process_.has_instruction_address()
                                      ? dump_.code_at(process_.instruction_address())
                                      : std::nullopt;
@@ -146,6 +137,14 @@ class ProcessSection {
             counter->function->module_atom == current.module_atom() &&
             counter->function->function_atom == current.function_atom() &&
             counter->function->arity == current.arity()) {
+            return;
+        }
+        current_line();
+    }
+
+    void current_line() {
+        const records::Mfa& current = process_.current_function();
+        if (!current.has_module_atom() || !current.has_function_atom() || !current.has_arity()) {
             return;
         }
         out_.put(runs() ? "Last scheduled in for: " : "Current call: ");

@@ -126,7 +126,7 @@ Result<std::unique_ptr<HeapLines>> HeapLines::find(const TextSource& source, Spa
         text.skip_line();
         const auto object = object_of(start, text.position() - begin);
         if (object.start != ObjectStart::kNone) {
-            image.begin(at, object.start);
+            image.begin_line(at, object.start);
             lines->add(at, object.words);
         }
     }

@@ -3,6 +3,7 @@
 #include "crash/text/big_parser.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/format/crash_regions.h>
 
 #include <array>
 #include <bit>
@@ -53,10 +54,12 @@ Result<HeapCounts> HeapParser::read(TextCursor& text, const Reached& reached) {
             text.skip_line();
             continue;
         }
-        ASSIGN_OR_RETURN(auto parsed, object(text, at));
-        if (parsed != Outcome::kDone) {
-            image_.begin(at, ObjectStart::kNone);
+        if (starts_ == Starts::kKnown && at < kAtomObjects && image_.begins_twice(at)) {
+            counts.leave_out({at, begin, true});
+            text.skip_line();
+            continue;
         }
+        ASSIGN_OR_RETURN(auto parsed, object(text, at));
         if (!text.take_line_end()) {
             text.skip_line();
         }

@@ -31,8 +31,8 @@ class HeapParser {
   public:
     /// Non-owning. `literals`: other objects that may be referred to, or `image` itself. `binary`:
     /// called with each Binary that is referred to; returns whether the dump has it. An object that
-    /// overlaps another is left out and counted: the one that is too long if the image has the
-    /// beginnings of all, else the later one.
+    /// overlaps another is left out and counted: the one that is too long, and all at an address
+    /// with several, if the image has the beginnings of all; else the later one.
     enum class Starts : std::uint8_t { kUnknown, kKnown };
     HeapParser(const TextFormat& format, Names& names, WordImage& image, WordImage& literals,
                std::function<bool(std::uint64_t)> binary, Starts starts = Starts::kUnknown)

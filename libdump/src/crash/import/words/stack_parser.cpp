@@ -67,7 +67,7 @@ std::optional<StackParser::Line> StackParser::take_line() {
         line.is_return = line.place && !text_.look(kCatch.size()).starts_with(kCatch);
         word = take_code();
         if (!word && line.place) {
-            line.is_cut = true;
+            line.is_damaged = true;
             names_.code_point(kLostCodeShown, kLostCode);
             word = WordImage::Word{kLostCode};
         }
@@ -80,6 +80,11 @@ std::optional<StackParser::Line> StackParser::take_line() {
     }
     if (!word) {
         return std::nullopt;
+    }
+    // Other words' places and the heap's bounds follow from it.
+    if (line.place && !is_aligned(format_.place_of(*line.place))) {
+        line.is_damaged = true;
+        line.place.reset();
     }
     line.word = *word;
     return line;
@@ -131,7 +136,7 @@ std::optional<WordImage::Word> StackParser::next() {
             unread = true;
             continue;
         }
-        if (line->is_cut) {
+        if (line->is_damaged) {
             counts_.add_malformed(begin);
         }
         if (!unread) {

@@ -35,7 +35,7 @@ class StackParser {
         std::optional<std::uint64_t> index;  ///< of a y register
         std::optional<std::uint64_t> place;  ///< on the stack
         bool is_return = false;              ///< of a frame, with its place
-        bool is_cut = false;                 ///< the address is lost, its place is not
+        bool is_damaged = false;             ///< its address or its place is lost
     };
     std::optional<Line> take_line();
     std::optional<WordImage::Word> take_code();

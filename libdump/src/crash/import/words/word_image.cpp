@@ -148,6 +148,25 @@ void WordImage::begin(std::uint64_t address, ObjectStart what) {
     place.boxed[index % kBlockWords] = what == ObjectStart::kBoxed;
 }
 
+void WordImage::begin_line(std::uint64_t address, ObjectStart what) {
+    const auto index = address / kWordBytes;
+    auto* const known = place_of(index / kBlockWords);
+    const auto slot = index % kBlockWords;
+    if (known != nullptr && (known->cells[slot] || known->boxed[slot])) {
+        known->cells[slot] = true;
+        known->boxed[slot] = true;
+        return;
+    }
+    begin(address, what);
+}
+
+bool WordImage::begins_twice(std::uint64_t address) {
+    const auto index = address / kWordBytes;
+    const auto* const place = place_of(index / kBlockWords);
+    const auto slot = index % kBlockWords;
+    return place != nullptr && place->cells[slot] && place->boxed[slot];
+}
+
 ObjectStart WordImage::object_at(std::uint64_t address) {
     const auto index = address / kWordBytes;
     const auto* const place = place_of(index / kBlockWords);
@@ -155,9 +174,9 @@ ObjectStart WordImage::object_at(std::uint64_t address) {
         return ObjectStart::kNone;
     }
     const auto slot = index % kBlockWords;
-    return place->cells[slot]   ? ObjectStart::kCell
-           : place->boxed[slot] ? ObjectStart::kBoxed
-                                : ObjectStart::kNone;
+    return place->cells[slot] == place->boxed[slot] ? ObjectStart::kNone
+           : place->cells[slot]                     ? ObjectStart::kCell
+                                                    : ObjectStart::kBoxed;
 }
 
 Result<bool> WordImage::is_free(std::uint64_t address, std::uint64_t words) {

@@ -46,6 +46,10 @@ class WordImage {
     /// Addresses are multiples of 8.
     Result<void> put(std::uint64_t address, Word word);
     void begin(std::uint64_t address, ObjectStart what);
+    /// Like begin(), for a line that was not read yet. What several lines begin at one address is
+    /// not known: object_at() gives kNone for it, begins_twice() is true.
+    void begin_line(std::uint64_t address, ObjectStart what);
+    [[nodiscard]] bool begins_twice(std::uint64_t address);
 
     /// Whether none of these words has been put.
     Result<bool> is_free(std::uint64_t address, std::uint64_t words);
@@ -81,6 +85,7 @@ class WordImage {
         std::uint64_t in_file = 0;
         bool has_file_place = false;
         std::list<std::uint64_t>::iterator recent;
+        // Both at one slot: several lines begin there.
         std::bitset<kBlockWords> cells;
         std::bitset<kBlockWords> boxed;
     };
