@@ -1,4 +1,5 @@
 #include <libdump/base/return_if_error.h>
+#include <libdump/heap/largest_terms.h>
 #include <libdump/heap/term_sizes.h>
 
 #include <vector>
@@ -32,6 +33,10 @@ std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
     return a > kSaturatedSize - b ? kSaturatedSize : a + b;
 }
 
+std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
+    return b != 0 && a > kSaturatedSize / b ? kSaturatedSize : a * b;
+}
+
 /// Computes flat sizes; those of shared objects are cached.
 class FlatSum {
   public:
@@ -39,9 +44,10 @@ class FlatSum {
             std::unordered_map<std::uint64_t, std::uint64_t>& known)
         : scheme_(scheme), reader_(reader), again_(again), known_(known) {}
 
-    std::uint64_t of(std::uint64_t word) {
+    /// Of the object that a pointer of that kind leads to.
+    std::uint64_t of(std::uint64_t address, bool is_cell) {
         std::uint64_t total = 0;
-        visit(word, total);
+        visit(word_to(scheme_, address, is_cell), total);
         while (!levels_.empty()) {
             Level& top = levels_.back();
             std::uint64_t next = 0;
@@ -133,18 +139,31 @@ class FlatSum {
 Result<TermSizes> TermSizer::sizes(std::uint64_t word, WalkObserver* observer) {
     seen_.clear();
     again_.clear();
+    times_.clear();
     AgainNoter noter(again_, observer);
     ASSIGN_OR_RETURN(const auto outcome, walk_.walk(word, noter));
     TermSizes sizes;
     sizes.shared = outcome.words;
     sizes.unreadable = outcome.unreadable;
-    sizes.flat = outcome.shared ? flat_words(word) : outcome.words;
+    sizes.flat = outcome.shared ? flat_words(outcome) : outcome.words;
     return sizes;
 }
 
-std::uint64_t TermSizer::flat_words(std::uint64_t word) {
+/// The walk counted each object once: an object that was met again counts as often as that, with
+/// all that it refers to.
+std::uint64_t TermSizer::flat_words(const TermWalk::Outcome& outcome) {
     flat_of_.clear();
-    return FlatSum(scheme_, reader_, again_, flat_of_).of(word);
+    FlatSum flat(scheme_, reader_, again_, flat_of_);
+    std::uint64_t words = outcome.words - outcome.words_after_all;
+    for (const auto& [address, times] : times_) {
+        std::uint64_t header = 0;
+        if (reader_.read(address, header) != WordStatus::kHere) {
+            continue;
+        }
+        const bool is_cell = word_kind(scheme_, header) != WordKind::kHeader;
+        words = saturating_sum(words, saturating_product(times, flat.of(address, is_cell)));
+    }
+    return words;
 }
 
 }  // namespace beamdump

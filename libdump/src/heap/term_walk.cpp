@@ -65,11 +65,15 @@ void TermWalk::add_words(std::uint64_t words) {
 Result<void> TermWalk::visit_again(std::uint64_t word, WalkObserver& observer, bool counted) {
     const std::uint64_t address = pointer_of(word);
     outcome_.shared = outcome_.shared || counted;
+    if (counted && times_ != nullptr) {
+        ++(*times_)[address];
+    }
     if (counted && kept_only_.has(address)) {
         ASSIGN_OR_RETURN(const bool is_new, counted_after_all_.add(address));
         const auto object = is_new ? heap_object(scheme_, reader_, word) : std::nullopt;
         if (object) {
             add_words(object->copy_words);
+            outcome_.words_after_all += object->copy_words;
         }
     }
     return observer.again(address, levels_);

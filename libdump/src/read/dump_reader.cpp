@@ -58,8 +58,8 @@ Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open_whole(
     ASSIGN_OR_RETURN(auto end, read_dump_end(file, header));
     ASSIGN_OR_RETURN(auto loader, FrameLoader::create(header));
     auto impl = std::make_unique<Impl>(
-        header,
-        FrameStore(std::move(file), std::move(loader), std::move(end.frames), options.cache_bytes));
+        header, FrameStore(std::move(file), std::move(loader), std::move(end.frames),
+                           options.cache_bytes, options.threads));
     RETURN_IF_ERROR(impl->read_trailer(end.tail.trailer_offset));
     return impl;
 }
@@ -69,9 +69,9 @@ Result<std::unique_ptr<DumpReader::Impl>> DumpReader::Impl::open_damaged(
     const Error& why) {
     ASSIGN_OR_RETURN(auto loader, FrameLoader::create(header));
     ASSIGN_OR_RETURN(auto dump, recover_dump(file, loader, header, why));
-    auto impl =
-        std::make_unique<Impl>(header, FrameStore(std::move(file), std::move(loader),
-                                                  std::move(dump.frames), options.cache_bytes));
+    auto impl = std::make_unique<Impl>(
+        header, FrameStore(std::move(file), std::move(loader), std::move(dump.frames),
+                           options.cache_bytes, options.threads));
     impl->trailer = std::move(dump.trailer);
     impl->recovered = std::move(dump.index);
     impl->damage = std::move(dump.damage);

@@ -47,19 +47,41 @@ void bits_copy(const TagScheme& scheme, WordReader& reader, std::span<const std:
     }
 }
 
+/// Its header says all of it.
+std::optional<HeapObject> tuple(const TagScheme& scheme, std::uint64_t address,
+                                std::uint64_t header) {
+    const auto size = boxed_words(scheme, std::span(&header, 1));
+    if (!size) {
+        return std::nullopt;
+    }
+    HeapObject object;
+    object.address = address;
+    object.header = header;
+    object.kind = BoxedKind::kTuple;
+    object.words = *size;
+    // The empty tuple is a literal of the node, which is not copied.
+    object.copy_words = *size == 1 ? 0 : *size;
+    object.terms = {1, *size - 1};
+    return object;
+}
+
 }  // namespace
 
 std::optional<HeapObject> boxed_object(const TagScheme& scheme, WordReader& reader,
                                        std::uint64_t address) {
-    ObjectStart start{};
-    std::size_t here = 0;
-    // A tuple's header is sufficient.
+    std::uint64_t header = 0;
+    if (reader.read(address, header) != WordStatus::kHere) {
+        return std::nullopt;
+    }
+    // Most are: this takes a good part of the time of a walk.
+    if (boxed_kind(scheme, header) == BoxedKind::kTuple) {
+        return tuple(scheme, address, header);
+    }
+    ObjectStart start{header};
+    std::size_t here = 1;
     while (here < start.size() &&
            reader.read(address + here * kWordBytes, start[here]) == WordStatus::kHere) {
         ++here;
-        if (boxed_kind(scheme, start[0]) == BoxedKind::kTuple) {
-            break;
-        }
     }
     const auto words = std::span(start).first(here);
     const auto size = boxed_words(scheme, words);
@@ -73,10 +95,7 @@ std::optional<HeapObject> boxed_object(const TagScheme& scheme, WordReader& read
     object.words = *size;
     object.copy_words = *size;
     object.terms = boxed_terms(scheme, words).value_or(TermRange{});
-    if (object.kind == BoxedKind::kTuple && *size == 1) {
-        // The empty tuple is a literal of the node, which is not copied.
-        object.copy_words = 0;
-    } else if (object.kind == BoxedKind::kSubBinary) {
+    if (object.kind == BoxedKind::kSubBinary) {
         const auto copy = sub_binary_copy(scheme, reader, words);
         object.copy_words = copy.value_or(0);
         object.whole = copy.has_value();

@@ -19,7 +19,9 @@ class FrameAheadTest : public ::testing::Test {
   protected:
     static constexpr std::size_t kOneFrame = 1;  // a cache of bytes that hold the last frame only
 
-    [[nodiscard]] FrameStore open() const { return open_store(file_.path(), kOneFrame); }
+    [[nodiscard]] FrameStore open(unsigned threads = 1) const {
+        return open_store(file_.path(), kOneFrame, threads);
+    }
 
     static Bytes read(FrameStore& store, std::size_t position) {
         const auto frame = expect_value(store.by_position(position));
@@ -74,6 +76,88 @@ TEST_F(FrameAheadTest, ReadingBackwardsGivesEachFrameAndLoadsItOnce) {
         EXPECT_EQ(read(store, i), frames[i]) << i;
     }
     EXPECT_EQ(store.stats().frames_decompressed, count_);
+}
+
+TEST_F(FrameAheadTest, SeveralThreadsGiveEachFrame) {
+    const auto frames = one_by_one();
+    for (const unsigned threads : {2U, 3U, 8U}) {
+        FrameStore store = open(threads);
+        for (std::size_t i = 0; i < count_; ++i) {
+            EXPECT_EQ(read(store, i), frames[i]) << i;
+        }
+        EXPECT_EQ(store.stats().frames_decompressed, count_);
+        for (std::size_t i = count_ - 1; i-- > 0;) {
+            EXPECT_EQ(read(store, i), frames[i]) << i;
+        }
+    }
+}
+
+/// As a heap is read whose lists, tuples and binaries lie one behind the other.
+TEST_F(FrameAheadTest, SeveralThreadsFollowRunsThatTakeTurns) {
+    const auto frames = one_by_one();
+    FrameStore store = open(2);
+    const std::size_t part = count_ / 3;
+    for (std::size_t i = 0; i < part; ++i) {
+        for (std::size_t run = 0; run < 3; ++run) {
+            EXPECT_EQ(read(store, run * part + i), frames[run * part + i]);
+        }
+    }
+    // Two frames of each run at most were loaded in vain, at its end.
+    EXPECT_GE(store.stats().frames_decompressed, 3 * part);
+    EXPECT_LE(store.stats().frames_decompressed, 3 * part + 6);
+}
+
+TEST_F(FrameAheadTest, SeveralThreadsTellOfADamagedFrameOnlyWhoAsksForIt) {
+    constexpr std::size_t kDamaged = 8;
+    const auto frames = one_by_one();
+    damage(kDamaged);
+    const auto alone = open().by_position(kDamaged);
+    FrameStore store = open(4);
+    for (std::size_t i = 0; i < kDamaged; ++i) {
+        EXPECT_EQ(read(store, i), frames[i]) << i;
+    }
+    static_cast<void>(store.stats());
+    EXPECT_FALSE(store.unreadable());
+    const auto damaged = store.by_position(kDamaged);
+    ASSERT_FALSE(damaged);
+    EXPECT_EQ(damaged.error().message, alone.error().message);
+    EXPECT_EQ(read(store, kDamaged + 1), frames[kDamaged + 1]);
+    EXPECT_EQ(store.unreadable()->frames, 1U);
+}
+
+TEST_F(FrameAheadTest, AStoreWithSeveralThreadsIsDroppedAtAnyMoment) {
+    for (std::size_t read_before = 1; read_before < count_; ++read_before) {
+        FrameStore store = open(3);
+        for (std::size_t i = 0; i < read_before; ++i) {
+            read(store, i);
+        }
+    }
+}
+
+TEST_F(FrameAheadTest, FetchesNoMoreThanItsBounds) {
+    FrameStore store = open();
+    const auto& refs = store.index().frames();
+    auto file = expect_value(FileSource::open(file_.path()));
+    const auto header = expect_value(read_file_header(file));
+    const auto loader = expect_value(FrameLoader::create(header));
+    const auto ahead =
+        FrameAhead::start(file, loader, {.threads = 2, .frames = 3, .bytes = 1U << 20U});
+    ASSERT_NE(ahead, nullptr);
+    for (std::size_t i = 0; i < 5; ++i) {
+        ahead->fetch(i, refs[i]);
+    }
+    static_cast<void>(ahead->stats());
+    EXPECT_FALSE(ahead->has(0));
+    EXPECT_FALSE(ahead->has(1));
+    for (std::size_t i = 2; i < 5; ++i) {
+        ASSERT_TRUE(ahead->has(i));
+        EXPECT_EQ(expect_value(*ahead->take(i))->where().sequence, i);
+    }
+    const auto small = FrameAhead::start(file, loader, {.threads = 1, .frames = 9, .bytes = 1});
+    small->fetch(0, refs[0]);
+    small->fetch(1, refs[1]);
+    EXPECT_FALSE(small->has(0));
+    EXPECT_TRUE(small->has(1));
 }
 
 TEST_F(FrameAheadTest, SeekingAwayCostsAtMostTheFrameReadAhead) {

@@ -10,12 +10,13 @@
 namespace beamdump::test {
 
 /// The frames of a whole dump.
-inline FrameStore open_store(const std::filesystem::path& path, std::size_t cache_bytes) {
+inline FrameStore open_store(const std::filesystem::path& path, std::size_t cache_bytes,
+                             unsigned threads = 1) {
     auto file = expect_value(FileSource::open(path));
     const auto header = expect_value(read_file_header(file));
     auto end = expect_value(read_dump_end(file, header));
     return {std::move(file), expect_value(FrameLoader::create(header)), std::move(end.frames),
-            cache_bytes};
+            cache_bytes, threads};
 }
 
 }  // namespace beamdump::test

@@ -20,7 +20,8 @@ struct TermSizes {
     std::uint64_t unreadable = 0;  ///< places whose words are not here or are not a valid term
 };
 
-/// Sizes of terms, each by itself. A term without sharing is walked once, one with sharing twice.
+/// Sizes of terms, each by itself. A term is walked once, what several of its objects refer to
+/// twice.
 /// Memory: 2 bits for each word of the pages that the term lies in, 48 bytes a level of nesting,
 /// and about 56 bytes for each object that several others of the term refer to.
 ///
@@ -33,19 +34,24 @@ class TermSizer {
           reader_(reader),
           seen_(space),
           again_(space),
-          walk_(scheme, reader, seen_, TermWalk::Measure::kCopy, space) {}
+          walk_(scheme, reader, seen_, TermWalk::Measure::kCopy, space) {
+        walk_.count_met_again(times_);
+    }
+    TermSizer(const TermSizer&) = delete;
+    TermSizer& operator=(const TermSizer&) = delete;
 
     /// `observer` may be null. Fails if the observer or the scratch space does.
     [[nodiscard]] Result<TermSizes> sizes(std::uint64_t word, WalkObserver* observer = nullptr);
 
   private:
-    std::uint64_t flat_words(std::uint64_t word);
+    std::uint64_t flat_words(const TermWalk::Outcome& outcome);
 
     const TagScheme& scheme_;
     WordReader& reader_;
     AddressMarks seen_;
     AddressMarks again_;
     TermWalk walk_;
+    TermWalk::TimesMetAgain times_;
     std::unordered_map<std::uint64_t, std::uint64_t> flat_of_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace beamdump {
@@ -95,7 +96,14 @@ class TermWalk {
         std::uint64_t words = 0;
         std::uint64_t unreadable = 0;  ///< words that lead to no object here
         bool shared = false;           ///< an object of the term was met again
+        /// Of objects that were met first through what keeps them and counted when met again.
+        std::uint64_t words_after_all = 0;
     };
+    /// How often each object was met again where it counts.
+    using TimesMetAgain = std::unordered_map<std::uint64_t, std::uint64_t>;
+    /// Adds to `times`, which must outlive the walk, from now on.
+    void count_met_again(TimesMetAgain& times) { times_ = &times; }
+
     /// Fails if the observer or the scratch space does.
     [[nodiscard]] Result<Outcome> walk(std::uint64_t root, WalkObserver& observer);
 
@@ -124,6 +132,7 @@ class TermWalk {
     std::vector<WalkLevel> levels_;
     Outcome outcome_;
     bool immediates_ = false;
+    TimesMetAgain* times_ = nullptr;
 };
 
 }  // namespace beamdump

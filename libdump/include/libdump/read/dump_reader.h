@@ -19,6 +19,8 @@ namespace beamdump {
 
 struct DumpReaderOptions {
     std::size_t cache_bytes = 16U << 20U;  ///< limit for decompressed frames
+    /// That decompress frames ahead of sequential reads. With more than one: up to 8 MiB ahead.
+    unsigned threads = 1;
 };
 
 struct ReadStats {
@@ -52,7 +54,9 @@ struct UnreadableFrames {
 /// are walked once and the trailer is rebuilt from the records: costs one pass over the file and
 /// memory in proportion to the process count.
 ///
-/// Sequential reads decompress one frame ahead in a thread of the reader: one more frame in memory.
+/// Sequential reads decompress frames ahead in threads of the reader: one more frame in memory with
+/// one thread, 8 MiB and a frame of each thread with more. Errors are those of reading without
+/// threads, at the same place.
 ///
 /// Checked: every frame's zstd checksum, XXH64, sequence, offset and dump id before its bytes are
 /// used; every length against its frame; the seek table against its checksum. Not checked: what

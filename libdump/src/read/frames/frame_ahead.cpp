@@ -1,19 +1,32 @@
 #include "read/frames/frame_ahead.h"
 
+#include <algorithm>
 #include <exception>
 #include <system_error>
 #include <utility>
 
 namespace beamdump {
 
-std::unique_ptr<FrameAhead> FrameAhead::start(FileSource file, FrameLoader loader) {
-    std::unique_ptr<FrameAhead> ahead(new FrameAhead(std::move(file), std::move(loader)));
-    try {
-        ahead->thread_ = std::thread([self = ahead.get()] { self->work(); });
-    } catch (const std::system_error&) {
-        return nullptr;
+std::unique_ptr<FrameAhead> FrameAhead::start(const FileSource& file, const FrameLoader& loader,
+                                              const Bounds& bounds) {
+    std::unique_ptr<FrameAhead> ahead(new FrameAhead(bounds));
+    for (unsigned number = 0; number < bounds.threads; ++number) {
+        auto own_file = file.duplicate();
+        auto own_loader = loader.another();
+        if (!own_file || !own_loader) {
+            break;
+        }
+        ahead->workers_.push_back(std::make_unique<Worker>(
+            Worker{*std::move(own_file), *std::move(own_loader), std::thread()}));
+        auto& worker = *ahead->workers_.back();
+        try {
+            worker.thread = std::thread([&ahead = *ahead, &worker] { ahead.work(worker); });
+        } catch (const std::system_error&) {
+            ahead->workers_.pop_back();
+            break;
+        }
     }
-    return ahead;
+    return ahead->workers_.empty() ? nullptr : std::move(ahead);
 }
 
 FrameAhead::~FrameAhead() {
@@ -22,66 +35,104 @@ FrameAhead::~FrameAhead() {
         stopping_ = true;
     }
     changed_.notify_all();
-    if (thread_.joinable()) {
-        thread_.join();
+    for (const auto& worker : workers_) {
+        worker->thread.join();
     }
+}
+
+std::list<FrameAhead::Fetched>::iterator FrameAhead::find(std::size_t position) {
+    return std::ranges::find(fetched_, position, &Fetched::position);
+}
+
+bool FrameAhead::has(std::size_t position) const {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::find(fetched_, position, &Fetched::position) != fetched_.end();
 }
 
 void FrameAhead::fetch(std::size_t position, const FrameRef& where) {
     {
         const std::lock_guard lock(mutex_);
-        fetched_.reset();
-        order_ = Order{position, where};
+        const auto bytes = [this] {
+            std::size_t sum = 0;
+            for (const auto& one : fetched_) {
+                sum += one.where.content_bytes;
+            }
+            return sum;
+        };
+        while (!fetched_.empty() && (fetched_.size() >= bounds_.frames ||
+                                     bytes() + where.content_bytes > bounds_.bytes)) {
+            fetched_.pop_front();
+        }
+        fetched_.push_back({position, where, State::kOrdered, std::nullopt});
     }
     changed_.notify_all();
 }
 
 std::optional<Result<std::shared_ptr<const Frame>>> FrameAhead::take(std::size_t position) {
     std::unique_lock lock(mutex_);
-    if (order_ && order_->position == position) {
-        // Loading it here is faster than waking the thread.
-        order_.reset();
-    }
-    changed_.wait(lock, [&] { return under_way_ != position; });
-    if (!fetched_ || fetched_->position != position) {
+    const auto found = find(position);
+    if (found == fetched_.end()) {
         return std::nullopt;
     }
-    auto frame = std::move(fetched_->frame);
-    fetched_.reset();
+    if (found->state == State::kOrdered) {
+        // Loading it here is faster than waking a thread.
+        fetched_.erase(found);
+        return std::nullopt;
+    }
+    changed_.wait(lock, [&] { return found->state == State::kLoaded; });
+    auto frame = std::move(found->frame);
+    fetched_.erase(found);
     return frame;
 }
 
 ReadStats FrameAhead::stats() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !order_ && !under_way_; });
-    return {.frames_decompressed = loader_.decompressed(), .file_bytes_read = file_.bytes_read()};
+    changed_.wait(lock, [&] {
+        return under_way_ == 0 && std::ranges::none_of(fetched_, [](const Fetched& one) {
+                   return one.state == State::kOrdered;
+               });
+    });
+    ReadStats all;
+    for (const auto& worker : workers_) {
+        all.frames_decompressed += worker->loader.decompressed();
+        all.file_bytes_read += worker->file.bytes_read();
+    }
+    return all;
 }
 
-void FrameAhead::work() {
+void FrameAhead::work(Worker& worker) {
     std::unique_lock lock(mutex_);
     for (;;) {
-        changed_.wait(lock, [&] { return stopping_ || order_; });
+        auto next = fetched_.end();
+        changed_.wait(lock, [&] {
+            next = std::ranges::find(fetched_, State::kOrdered, &Fetched::state);
+            return stopping_ || next != fetched_.end();
+        });
         if (stopping_) {
             return;
         }
-        const Order order = *std::exchange(order_, std::nullopt);
-        under_way_ = order.position;
+        next->state = State::kUnderWay;
+        const auto position = next->position;
+        const FrameRef where = next->where;
+        ++under_way_;
         lock.unlock();
-        auto loaded = load(order);
+        auto loaded = load(worker, where);
         lock.lock();
-        under_way_.reset();
-        // Another frame has been requested meanwhile: drop this one.
-        if (!order_) {
-            fetched_ = std::move(loaded);
+        --under_way_;
+        // Unless it was dropped meanwhile.
+        if (const auto wanted = find(position);
+            wanted != fetched_.end() && wanted->state == State::kUnderWay) {
+            wanted->frame = std::move(loaded);
+            wanted->state = State::kLoaded;
         }
         changed_.notify_all();
     }
 }
 
 /// nullopt if memory ran out: the caller loads the frame itself and reports that.
-std::optional<FrameAhead::Fetched> FrameAhead::load(const Order& order) {
+std::optional<FrameAhead::Loaded> FrameAhead::load(Worker& worker, const FrameRef& where) {
     try {
-        return Fetched{order.position, loader_.load(file_, order.where)};
+        return worker.loader.load(worker.file, where);
     } catch (const std::exception&) {
         return std::nullopt;
     }

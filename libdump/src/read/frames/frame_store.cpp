@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace beamdump {
 
 namespace {
 
 /// Number of steps in one direction after which the next frame is loaded ahead.
 constexpr std::size_t kRunThatGoesOn = 3;
+
+/// Of frames that are loaded ahead by more than one thread: so many for each, and their bytes.
+constexpr std::size_t kAheadOfAThread = 4;
+constexpr std::size_t kAheadBytes = 8U << 20U;
 
 /// Why no frame holds a flat offset.
 Error no_frame(const FrameIndex& index, const std::string& name, std::uint64_t flat_offset) {
@@ -69,29 +75,58 @@ Result<std::shared_ptr<const Frame>> FrameStore::load(std::size_t position) {
     return loader_.load(file_, index_.frames()[position]);
 }
 
-/// After a miss at `position`: loads the next frame ahead if it continues a run of misses.
-void FrameStore::read_on(std::size_t position) {
-    const auto step =
-        static_cast<std::ptrdiff_t>(position) - static_cast<std::ptrdiff_t>(run_.last);
-    const bool goes_on = step == run_.step && (step == 1 || step == -1);
-    run_ = {.last = position, .step = step, .length = goes_on ? run_.length + 1 : 1};
-    // Before the first frame this wraps around to a position beyond the last.
-    const std::size_t next = position + static_cast<std::size_t>(step);
-    if (run_.length < kRunThatGoesOn || next >= index_.frames().size() || cache_.holds(next)) {
-        return;
+/// The run that a miss at `position` continues, or begins in place of the oldest one; now the first
+/// one of all.
+FrameStore::Run& FrameStore::run_with(std::size_t position) {
+    auto found = std::ranges::find_if(runs_, [position](const Run& run) {
+        const auto step =
+            static_cast<std::ptrdiff_t>(position) - static_cast<std::ptrdiff_t>(run.last);
+        return step == 1 || step == -1;
+    });
+    const bool near = found != runs_.end();
+    if (!near) {
+        found = std::prev(runs_.end());
     }
-    if (FrameAhead* reads = ahead()) {
-        reads->fetch(next, index_.frames()[next]);
+    const auto step =
+        static_cast<std::ptrdiff_t>(position) - static_cast<std::ptrdiff_t>(found->last);
+    const bool goes_on = near && step == found->step;
+    *found = {.last = position, .step = step, .length = goes_on ? found->length + 1 : 1};
+    std::rotate(runs_.begin(), found, std::next(found));
+    return runs_.front();
+}
+
+/// After a miss at `position`: loads the next frames ahead if it continues a run of misses.
+void FrameStore::read_on(std::size_t position) {
+    const Run& run = run_with(position);
+    if (run.length >= kRunThatGoesOn) {
+        fetch_after(position, run.step);
+    }
+}
+
+void FrameStore::fetch_after(std::size_t position, std::ptrdiff_t step) {
+    // What one run fetches must not drop what another one did.
+    const std::size_t most = threads_ > 1 ? kAheadOfAThread / 2 : 1;
+    for (std::size_t count = 0; count < most; ++count) {
+        // Before the first frame this wraps around to a position beyond the last.
+        position += static_cast<std::size_t>(step);
+        if (position >= index_.frames().size()) {
+            return;
+        }
+        FrameAhead* const reads = cache_.holds(position) ? nullptr : ahead();
+        if (reads != nullptr && !reads->has(position)) {
+            reads->fetch(position, index_.frames()[position]);
+        }
     }
 }
 
 FrameAhead* FrameStore::ahead() {
     if (ahead_ == nullptr && !ahead_failed_) {
-        auto file = file_.duplicate();
-        auto loader = loader_.another();
-        if (file && loader) {
-            ahead_ = FrameAhead::start(std::move(*file), std::move(*loader));
-        }
+        const FrameAhead::Bounds bounds =
+            threads_ > 1 ? FrameAhead::Bounds{.threads = threads_,
+                                              .frames = threads_ * kAheadOfAThread,
+                                              .bytes = kAheadBytes}
+                         : FrameAhead::Bounds();
+        ahead_ = FrameAhead::start(file_, loader_, bounds);
         // Continues without loading ahead.
         ahead_failed_ = ahead_ == nullptr;
     }

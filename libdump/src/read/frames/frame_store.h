@@ -13,19 +13,25 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace beamdump {
 
 /// A dump's frames by flat offset, through the cache. In sequential reads, forwards or backwards,
-/// the next frame is loaded ahead (FrameAhead); an error there is returned only when that frame is
-/// requested. An unreadable frame is remembered with its error and not read again.
+/// the next frames are loaded ahead (FrameAhead); an error there is returned only when that frame
+/// is requested. With one thread that is one frame, of one run of reads; with more, several, of
+/// several runs that take turns, as the reads of a heap do. An unreadable frame is remembered with
+/// its error and not read again.
 class FrameStore {
   public:
-    FrameStore(FileSource file, FrameLoader loader, FrameIndex index, std::size_t cache_bytes)
+    FrameStore(FileSource file, FrameLoader loader, FrameIndex index, std::size_t cache_bytes,
+               unsigned threads = 1)
         : file_(std::move(file)),
           loader_(std::move(loader)),
           index_(std::move(index)),
-          cache_(cache_bytes) {}
+          cache_(cache_bytes),
+          threads_(threads),
+          runs_(threads > 1 ? kRuns : 1) {}
 
     /// The frame with a flat offset. kCorrupt outside the stream, in a gap, and if the frame is
     /// damaged.
@@ -44,8 +50,11 @@ class FrameStore {
   private:
     Result<std::shared_ptr<const Frame>> load(std::size_t position);
     void read_on(std::size_t position);
+    void fetch_after(std::size_t position, std::ptrdiff_t step);
     void remember(std::size_t position, const Error& error);
     [[nodiscard]] FrameAhead* ahead();
+
+    static constexpr std::size_t kRuns = 16;
 
     /// Misses of the cache at neighbouring positions, one after the other.
     struct Run {
@@ -53,6 +62,7 @@ class FrameStore {
         std::ptrdiff_t step = 0;  ///< from each to the next: 1 or -1; 0: no run
         std::size_t length = 0;
     };
+    Run& run_with(std::size_t position);
 
     FileSource file_;
     FrameLoader loader_;
@@ -60,7 +70,8 @@ class FrameStore {
     FrameCache cache_;
     std::map<std::size_t, Error> failed_;  ///< by position
     std::optional<UnreadableFrames> unreadable_;
-    Run run_;
+    unsigned threads_;
+    std::vector<Run> runs_;              ///< the one that went on last first
     std::unique_ptr<FrameAhead> ahead_;  ///< null before it is first needed
     bool ahead_failed_ = false;
 };

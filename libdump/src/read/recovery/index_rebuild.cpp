@@ -112,6 +112,10 @@ void IndexRebuilder::take_capture(RecordKind kind, std::uint64_t offset,
             return trailer_.add_allocator_offset(offset);
         case RecordKind::kCarriers:
             return trailer_.add_carriers_offset(offset);
+        case RecordKind::kSamples:
+            return trailer_.add_samples_offset(offset);
+        case RecordKind::kSockets:
+            return trailer_.add_sockets_offset(offset);
         case RecordKind::kSystemMemory:
             return trailer_.set_system_memory_offset(offset);
         case RecordKind::kRunDirectory:
