@@ -34,6 +34,16 @@ Error exists_error(const std::string& path) {
             fmt::format("{} exists; give another name, or --force to replace it", path)};
 }
 
+std::string partial_of(const std::string& name) {
+    return name + ".partial";
+}
+
+/// With a slash at its end: what is no directory is then an error.
+std::filesystem::path directory_of(const std::filesystem::path& path) {
+    const auto directory = path.parent_path();
+    return (directory.empty() ? std::filesystem::path(".") : directory) / "";
+}
+
 class FileSink final : public ByteSink {
   public:
     FileSink(std::string path, std::string partial, bool force, Descriptor file)
@@ -106,10 +116,7 @@ class FileSink final : public ByteSink {
 
     /// Makes the rename durable. Not an error if the file system cannot do so.
     Result<void> sync_directory() {
-        auto directory = std::filesystem::path(path_).parent_path();
-        if (directory.empty()) {
-            directory = ".";
-        }
+        const auto directory = directory_of(path_);
         const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (opened.valid() && ::fsync(opened.get()) != 0 && errno == EIO) {
             return std::unexpected(error_about("flush the directory of", path_, errno));
@@ -151,11 +158,8 @@ Result<void> remove_leftover(const std::string& partial) {
     return {};
 }
 
-}  // namespace
-
-Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force) {
-    const std::string name = path.string();
-    const std::string partial = name + ".partial";
+/// Whether what is there already may be replaced.
+Result<void> check_name(const std::string& name, bool force) {
     struct stat status{};
     if (::lstat(name.c_str(), &status) == 0) {
         if (!force) {
@@ -166,6 +170,23 @@ Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& pa
                         fmt::format("{} is not a regular file and will not be replaced", name));
         }
     }
+    return {};
+}
+
+}  // namespace
+
+Result<void> check_file_sink(const std::filesystem::path& path, bool force) {
+    RETURN_IF_ERROR(check_name(path.string(), force));
+    if (::faccessat(AT_FDCWD, directory_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+        return std::unexpected(error_about("create", partial_of(path.string()), errno));
+    }
+    return {};
+}
+
+Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force) {
+    const std::string name = path.string();
+    const std::string partial = partial_of(name);
+    RETURN_IF_ERROR(check_name(name, force));
     RETURN_IF_ERROR(remove_leftover(partial));
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     Descriptor file(::open(partial.c_str(), kFlags, kOwnerOnly));

@@ -189,4 +189,33 @@ Result<void> pprof_profile(Output& output, const StackTree& stacks, const Profil
     return {};
 }
 
+Result<StackFormat> parse_stack_format(std::string_view name) {
+    if (name == "folded") {
+        return StackFormat::kFolded;
+    }
+    if (name == "speedscope") {
+        return StackFormat::kSpeedscope;
+    }
+    if (name == "pprof") {
+        return StackFormat::kPprof;
+    }
+    return fail(ErrorCode::kUsage,
+                fmt::format("--format {}: it is folded, speedscope or pprof", name));
+}
+
+Result<void> stacks_as(StackFormat format, Output& output, const StackTree& stacks,
+                       const ProfileTerms& terms) {
+    switch (format) {
+        case StackFormat::kFolded:
+            folded_stacks(output, stacks);
+            break;
+        case StackFormat::kSpeedscope:
+            speedscope_profile(output, stacks, terms);
+            break;
+        case StackFormat::kPprof:
+            return pprof_profile(output, stacks, terms);
+    }
+    return {};
+}
+
 }  // namespace beamdump

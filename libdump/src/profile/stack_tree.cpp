@@ -35,9 +35,13 @@ std::uint32_t StackTree::add(std::span<const std::uint32_t> innermost_first, std
         }
         at = known->second;
     }
-    nodes_[at].weight += weight;
-    total_ += weight;
+    add_weight(at, weight);
     return at;
+}
+
+void StackTree::add_weight(std::uint32_t node, std::uint64_t weight) {
+    nodes_[node].weight += weight;
+    total_ += weight;
 }
 
 std::vector<std::uint32_t> StackTree::stack(std::uint32_t node) const {

@@ -89,6 +89,10 @@ KindDecision decision_of(format::RecordKind kind) {
             return fields(rules::kAllocators);
         case RecordKind::kCarriers:
             return fields(rules::kCarriersPage);
+        case RecordKind::kSamples:
+            return fields(rules::kSamples);
+        case RecordKind::kSockets:
+            return fields(rules::kSockets);
         case RecordKind::kDistributionEntries:
             return fields(rules::kDistributionEntries);
         case RecordKind::kCrashIndex:
@@ -97,7 +101,6 @@ KindDecision decision_of(format::RecordKind kind) {
         case RecordKind::kCrashSections:
         case RecordKind::kBlocks:
         case RecordKind::kThreadRegisters:
-        case RecordKind::kSamples:
         case RecordKind::kHashTables:
             return {KindRule::kRefuse};
     }

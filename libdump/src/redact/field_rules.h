@@ -63,7 +63,8 @@ extern const MessageRules kRegionRef, kRunDirectory, kProcess, kRelations, kPack
     kMessages, kProcessEnd, kBinaries, kBinaryIndexPage, kMfa, kCrashTextCounts;
 extern const MessageRules kModule, kFunctions, kLines, kExports, kFunEntries;
 extern const MessageRules kEtsTables, kEtsRows, kPersistentTerms;
-extern const MessageRules kPorts, kSchedulers, kTimers, kDistributionEntries;
+extern const MessageRules kPorts, kSockets, kSchedulers, kTimers, kDistributionEntries;
+extern const MessageRules kSamples;
 extern const MessageRules kAllocators, kCarriersPage, kSystemMemory;
 extern const MessageRules kCapture, kEpoch, kNode, kAtoms, kNodeEntries, kCatches, kCodePoints,
     kProcessColumn, kModuleIndexPage, kTrailer, kRedactionPolicy;

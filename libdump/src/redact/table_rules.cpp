@@ -56,10 +56,18 @@ constexpr TableFields kPortFields = std::to_array<FieldDecision>({
     {1, 3, kKeep},
     {4, 4, kHide},      // name: a command line
     {5, 5, kKeepText},  // driver
-    {6, 14, kKeep},
+    {6, 15, kKeep},
 });
 constexpr MessageRules kPort{"Port", kPortFields};
 constexpr TableFields kPortsFields = std::to_array<FieldDecision>({{1, 1, kMessage, &kPort}});
+constexpr TableFields kSocketFields = std::to_array<FieldDecision>({
+    {1, 2, kKeep},
+    {3, 4, kKeepText},  // protocol, state
+    {5, 6, kHide},      // addresses, paths
+    {7, 10, kKeep},
+});
+constexpr MessageRules kSocket{"Socket", kSocketFields};
+constexpr TableFields kSocketsFields = std::to_array<FieldDecision>({{1, 1, kMessage, &kSocket}});
 constexpr TableFields kSchedulerFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
 constexpr TableFields kRunQueueFields = std::to_array<FieldDecision>({{1, 9, kKeep}});
 constexpr MessageRules kScheduler{"Scheduler", kSchedulerFields};
@@ -153,6 +161,7 @@ constexpr MessageRules kEtsTables{"EtsTables", kEtsTablesFields};
 constexpr MessageRules kEtsRows{"EtsRows", kEtsRowsFields};
 constexpr MessageRules kPersistentTerms{"PersistentTerms", kPersistentTermsFields};
 constexpr MessageRules kPorts{"Ports", kPortsFields};
+constexpr MessageRules kSockets{"Sockets", kSocketsFields};
 constexpr MessageRules kSchedulers{"Schedulers", kSchedulersFields};
 constexpr MessageRules kTimers{"Timers", kTimersFields};
 constexpr MessageRules kDistributionEntries{"DistributionEntries", kDistributionEntriesFields};

@@ -1,8 +1,9 @@
 #include <libdump/base/system_error.h>
+#include <libdump/base/write_all.h>
 #include <libdump/text/output.h>
 
 #include <cerrno>
-#include <poll.h>
+#include <span>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -81,22 +82,14 @@ std::optional<std::size_t> DescriptorOutput::columns() const {
 }
 
 Result<void> write_all(int descriptor, std::string_view name, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(descriptor, text.data(), text.size());
-        if (written >= 0) {
-            text.remove_prefix(static_cast<std::size_t>(written));
-        } else if (errno == EAGAIN) {
-            pollfd waited{.fd = descriptor, .events = POLLOUT, .revents = 0};
-            ::poll(&waited, 1, -1);
-        } else if (errno != EINTR) {
-            const int number = errno;
-            return fail(number == EPIPE    ? ErrorCode::kClosedPipe
-                        : number == ENOSPC ? ErrorCode::kNoSpace
-                                           : ErrorCode::kIo,
-                        fmt::format("cannot write to {}: {}", name, system_error_text(number)));
-        }
-    }
-    return {};
+    const int refused =
+        beamdump::write_all(descriptor, std::as_bytes(std::span(text))).error_number;
+    return refused == 0
+               ? Result<void>()
+               : fail(refused == EPIPE       ? ErrorCode::kClosedPipe
+                      : is_no_space(refused) ? ErrorCode::kNoSpace
+                                             : ErrorCode::kIo,
+                      fmt::format("cannot write to {}: {}", name, system_error_text(refused)));
 }
 
 Result<void> DescriptorOutput::put(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include "support/dump_builder.h"
 #include "support/memory_file.h"
+#include "unit/analyzer/sample_profile.h"
 
 #include <libdump/read/dump_reader.h>
 
@@ -40,7 +41,8 @@ void make_files(const std::filesystem::path& directory, std::span<const std::byt
 }
 
 /// The stream without its FrameStarts, behind dump_records_fuzz's own nine bytes.
-void make_records(const std::filesystem::path& directory, const std::filesystem::path& dump) {
+void make_records(const std::filesystem::path& directory, const std::string& name,
+                  const std::filesystem::path& dump) {
     auto reader = expect_value(DumpReader::open(dump));
     std::vector<std::byte> records(9);
     for (auto record = expect_value(reader.first()); record;
@@ -53,7 +55,7 @@ void make_records(const std::filesystem::path& directory, const std::filesystem:
     }
     for (const unsigned flags : {0U, 1U, 2U, 3U}) {
         records[0] = std::byte(flags);
-        put(directory / ("records-" + std::to_string(flags)), records);
+        put(directory / (name + "-" + std::to_string(flags)), records);
     }
 }
 
@@ -66,6 +68,12 @@ int main(int count, char** arguments) {
     const std::filesystem::path directory = arguments[1];
     const auto dump = DumpBuilder::whole({.frame_bytes = 1024}, {.processes = 2});
     make_files(directory / "dump_reader_fuzz", dump);
-    make_records(directory / "dump_records_fuzz", MemoryFile(dump).path());
+    make_records(directory / "dump_records_fuzz", "records", MemoryFile(dump).path());
+    // Small: as much of it as possible is samples.
+    DumpBuilder sampled({.frame_bytes = 1024});
+    sampled.add_node();
+    sampled.add_atoms(0, kSampleAtoms);
+    add_profile(sampled);
+    make_records(directory / "dump_records_fuzz", "samples", MemoryFile(sampled.finish()).path());
     return 0;
 }

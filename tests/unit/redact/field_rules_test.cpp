@@ -23,8 +23,9 @@ Messages declared_messages() {
     static const std::regex kMessageLine(R"(message (\w+) \{)");
     static const std::regex kFieldLine(R"(\s+(?:optional|repeated) (\w+) (\w+) = (\d+).*)");
     Messages messages;
-    for (const auto* file : {"records", "process_records", "code_records", "table_records",
-                             "activity_records", "memory_records", "redaction_records"}) {
+    for (const auto* file :
+         {"records", "process_records", "code_records", "table_records", "activity_records",
+          "memory_records", "profile_records", "redaction_records"}) {
         std::ifstream schema(std::string(BEAMDUMP_SCHEMAS) + "/" + file + ".proto");
         EXPECT_TRUE(schema) << file;
         std::string message;

@@ -71,6 +71,19 @@ TEST(Redactor, PseudonymsFollowFromTheSalt) {
               redacted(*redactor({}), RecordKind::kAtoms, page).text(1));
 }
 
+TEST(Redactor, SamplesNameErlangCodeByAtomsAlone) {
+    // A function's text would pass hide_atoms.
+    records::Samples page;
+    page.add_code()->mutable_function()->set_module_atom(101);
+    page.add_code()->set_name("memcpy");
+    page.mutable_time()->add_remark("the file /secret/beam.smp has no symbols");
+    const auto kept = redacted(*redactor({}), RecordKind::kSamples, page);
+    EXPECT_EQ(kept.code(0).function().module_atom(), 101U);
+    EXPECT_EQ(kept.code(1).name(), "memcpy");
+    EXPECT_EQ(kept.time().remark(0).find("secret"), std::string::npos);
+    EXPECT_TRUE(kept.time().remark(0).ends_with("has no symbols"));
+}
+
 TEST(Redactor, AtomsByPatterns) {
     Policy policy;
     policy.keep_atoms = {"my_*"};

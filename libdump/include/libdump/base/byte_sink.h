@@ -31,6 +31,10 @@ class ByteSink {
 /// the partial file stays and can be opened as a truncated dump.
 Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force);
 
+/// Whether a file sink could be opened as far as is known without making a file: what is at the
+/// path, and whether its directory is there and takes new files. Errors as open_file_sink().
+Result<void> check_file_sink(const std::filesystem::path& path, bool force);
+
 /// Non-owning: an open descriptor (standard output, a pipe). A closed reader is kClosedPipe, for
 /// which the program must ignore SIGPIPE.
 std::unique_ptr<ByteSink> descriptor_sink(int descriptor);

@@ -140,14 +140,15 @@ enum class RecordKind : std::uint16_t {
     kCarriers = 133,
     kScheduler = 135,
     kSystemMemory = 137,
+    kSamples = 139,
     kAllocator = 140,
     kDistributionEntries = 141,
+    kSockets = 143,
 
     // Reserved, so that later versions of the programs need no new major version.
     kBlocks = 134,
     kThreadRegisters = 136,
     kRedactionPolicy = 138,
-    kSamples = 139,
     kHashTables = 142,
 
     // Private to this program's cache (schemas/crash_index.proto): never assigned.

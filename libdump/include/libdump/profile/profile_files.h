@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace beamdump {
 
@@ -19,6 +20,16 @@ struct ProfileTerms {
     std::uint64_t scale = 1;                ///< units of a weight of 1
     std::optional<std::int64_t> time_us{};  ///< since the epoch
 };
+
+/// How stacks are written for other programs.
+enum class StackFormat : std::uint8_t { kFolded, kSpeedscope, kPprof };
+
+/// "folded", "speedscope" or "pprof". kUsage.
+Result<StackFormat> parse_stack_format(std::string_view name);
+
+/// Writes stacks in a format; only pprof's can fail.
+Result<void> stacks_as(StackFormat format, Output& output, const StackTree& stacks,
+                       const ProfileTerms& terms);
 
 /// A line for each stack, the outermost function first: "init:loop/1;lists:map/2 17".
 void folded_stacks(Output& output, const StackTree& stacks);

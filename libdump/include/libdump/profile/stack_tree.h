@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct StackPlace {
     std::optional<std::uint32_t> line{};
     auto operator<=>(const StackPlace&) const = default;
 };
+
+/// In place of a stack's callers that are not known, or left out.
+inline constexpr std::string_view kCallersNotKnown = "(callers not known)";
+inline constexpr std::string_view kFurtherCallers = "(further callers)";
 
 /// Different stacks with their weights; stacks that begin alike share nodes.
 class StackTree {
@@ -34,6 +39,8 @@ class StackTree {
     std::uint32_t place(StackPlace wanted);
     /// Adds weight to a stack of places; gives its node.
     std::uint32_t add(std::span<const std::uint32_t> innermost_first, std::uint64_t weight);
+    /// Adds weight to the stack of a node that add() gave.
+    void add_weight(std::uint32_t node, std::uint64_t weight);
 
     /// The first node is the root, which has no place; parents come before their children.
     [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
