@@ -61,6 +61,8 @@ inline void run_commands(const std::filesystem::path& dump) {
     run({"memory", path});
     run({"allocators", path, "--carriers"});
     run({"allocators", path, "--carriers", "--sort", "free", "--json"});
+    run({"profile", path});
+    run({"profile", path, "--by", "process", "--json"});
     run({"diff", path, path});
     run({"crash-dump", path});
     run({"report", path, "--sensitive"});

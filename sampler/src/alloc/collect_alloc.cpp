@@ -20,10 +20,14 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBurst{3};
 constexpr std::chrono::milliseconds kCycle{100};
 constexpr std::chrono::milliseconds kBetweenReads{1};
-/// What is looked at of a stack is at its top.
-constexpr std::uint32_t kStackBytes = 1024;
-constexpr std::size_t kFrames = 2;
-constexpr std::string_view kCollection = "garbage_collect";
+/// What is looked at of a stack: for the function alone its top.
+constexpr std::uint32_t kTopBytes = 1024;
+constexpr std::uint32_t kStackBytes = 4096;
+constexpr std::size_t kTopFrames = 2;
+
+std::uint32_t stack_bytes(const AllocOptions& options) {
+    return options.frames ? kStackBytes : kTopBytes;
+}
 
 class Bursts {
   public:
@@ -105,6 +109,13 @@ class Bursts {
                         .collection = collection};
         if (!shown.frames.empty()) {
             point.function = std::move(shown.frames.front());
+            // What was read afterwards may be another call's callers: up to a millisecond later.
+            if (report_.by_stack && shown.kind == SampleKind::kExact) {
+                point.callers.emplace(std::next(shown.frames.begin()), shown.frames.end());
+                if (shown.more) {
+                    point.callers->emplace_back(kFurtherCallers);
+                }
+            }
         }
         // In shared code the register may be older or newer than what it has done to the heap; at
         // the beginning of a collection it is not.
@@ -130,23 +141,23 @@ class Bursts {
 
 /// Breakpoints where code that finds no room begins a collection; nothing if that is not known, or
 /// other breakpoints are set.
-std::optional<NodeEvents> collection_events(ObservedNode& node, AllocReport& report) {
-    for (const auto& fragment : node.shared().fragments()) {
-        if (node.shared().name_at(fragment.begin) != kCollection) {
-            continue;
-        }
-        auto events = NodeEvents::open(report.pid, {.period = 1,
-                                                    .breakpoint = fragment.begin,
-                                                    .off = true,
-                                                    .wakes = false,
-                                                    .scheduler_stack_bytes = kStackBytes});
-        if (events) {
-            report.collections_seen = true;
-            return std::move(*events);
-        }
-        report.remarks.push_back("collections are not seen: " + events.error().message);
+std::optional<NodeEvents> collection_events(ObservedNode& node, const AllocOptions& options,
+                                            AllocReport& report) {
+    const auto begin = node.shared().begin_of(kCollectionFragment);
+    if (!begin) {
+        return std::nullopt;
     }
-    return std::nullopt;
+    auto events = NodeEvents::open(report.pid, {.period = 1,
+                                                .breakpoint = begin,
+                                                .off = true,
+                                                .wakes = false,
+                                                .scheduler_stack_bytes = stack_bytes(options)});
+    if (!events) {
+        report.remarks.push_back("collections are not seen: " + events.error().message);
+        return std::nullopt;
+    }
+    report.collections_seen = true;
+    return std::move(*events);
 }
 
 }  // namespace
@@ -156,7 +167,8 @@ Result<AllocReport> collect_alloc(ObservedNode& node, const AllocOptions& option
     AllocReport report{.node = node.name(),
                        .otp_release = node.vm().facts().otp_release,
                        .pid = node.vm().target().pid(),
-                       .rate = options.rate};
+                       .rate = options.rate,
+                       .by_stack = options.frames.has_value()};
     if (!node.vm().facts().jit) {
         return fail(ErrorCode::kUnsupported,
                     "the emulator is the interpreter, whose heap tops are not in a register");
@@ -164,15 +176,17 @@ Result<AllocReport> collect_alloc(ObservedNode& node, const AllocOptions& option
     if (node.doubt()) {
         report.remarks.push_back(*node.doubt());
     }
-    ASSIGN_OR_RETURN(auto stacks, ProcessStacks::open(node, kFrames));
+    const auto frames = options.frames.value_or(kTopFrames);
+    ASSIGN_OR_RETURN(auto stacks, ProcessStacks::open(node, frames));
     ASSIGN_OR_RETURN(auto threads, NodeThreads::open(node, stacks));
-    ASSIGN_OR_RETURN(auto samples, SampleStacks::open(node, stacks, threads, kFrames));
+    ASSIGN_OR_RETURN(auto samples, SampleStacks::open(node, stacks, threads, frames));
     ASSIGN_OR_RETURN(auto clock,
                      NodeEvents::open(report.pid, {.period = 1'000'000'000 / options.rate,
                                                    .off = true,
                                                    .wakes = false,
-                                                   .scheduler_stack_bytes = kStackBytes}));
-    Bursts bursts(samples, std::move(clock), collection_events(node, report), cancelled, report);
+                                                   .scheduler_stack_bytes = stack_bytes(options)}));
+    Bursts bursts(samples, std::move(clock), collection_events(node, options, report), cancelled,
+                  report);
     report.began_us = target::clock_ns(CLOCK_REALTIME) / 1000;
     const auto began = target::clock_ns(CLOCK_MONOTONIC);
     RETURN_IF_ERROR(bursts.run(Clock::now() + options.duration));

@@ -15,7 +15,8 @@ namespace beamdump::sampler {
 
 struct AllocOptions {
     std::chrono::milliseconds duration{10'000};
-    std::uint32_t rate = 30'000;  ///< samples for each second of processor time, in a burst
+    std::uint32_t rate = 30'000;          ///< samples for each second of processor time, in a burst
+    std::optional<std::size_t> frames{};  ///< words by stack too: of a stack, at most so many
 };
 
 /// Which functions allocate, and how that was found.
@@ -29,6 +30,7 @@ struct AllocReport {
     std::uint64_t bursts = 0;
     std::int64_t sampled_ns = 0;  ///< the bursts' length in all
     Allocation allocation{};
+    bool by_stack = false;          ///< callers were looked at
     bool collections_seen = false;  ///< there were breakpoints where collections begin
     std::uint64_t samples = 0;
     std::uint64_t lost = 0;                              ///< samples that the kernel dropped

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace beamdump::sampler {
 namespace {
 
 constexpr std::size_t kMostIntervals = std::size_t{1} << 20U;
+constexpr std::uint64_t kMostStackBytes = std::uint64_t{128} << 20U;
 constexpr std::uint64_t kWordBytes = 8;
 /// Bursts are left out by groups to find how far a share may be off (jackknife).
 constexpr std::uint32_t kGroups = 20;
@@ -22,18 +24,21 @@ bool grew(const HeapPoint& from, const HeapPoint& to) {
 
 }  // namespace
 
-std::uint32_t HeapTops::number(const std::string& function) {
-    const auto [known, is_new] =
-        numbers_.emplace(function, static_cast<std::uint32_t>(names_.size()));
-    if (is_new) {
-        names_.push_back(function);
-        collections_.push_back(0);
+std::uint32_t HeapTops::stack_of(const HeapPoint& point) {
+    std::vector<std::uint32_t> places{stacks_.place({.function = point.function})};
+    if (point.callers) {
+        for (const auto& caller : *point.callers) {
+            places.push_back(stacks_.place({.function = caller}));
+        }
+    } else {
+        places.push_back(callers_not_known_);
     }
-    return known->second;
+    return stacks_.add(places, 0);
 }
 
 bool HeapTops::has_room() const {
-    return intervals_.size() < kMostIntervals && parts_.size() < 8 * kMostIntervals;
+    return intervals_.size() < kMostIntervals && parts_.size() < 8 * kMostIntervals &&
+           stacks_.bytes() < kMostStackBytes;
 }
 
 void HeapTops::add_burst(std::vector<HeapPoint> points) {
@@ -55,7 +60,7 @@ void HeapTops::add_thread(std::span<const HeapPoint> points) {
     for (std::size_t at = 0; at < points.size(); ++at) {
         const auto& point = points[at];
         if (point.collection && !point.function.empty()) {
-            ++collections_[number(point.function)];
+            ++collections_[stacks_.place({.function = point.function})];
         }
         const bool connected = from < at && point.process == points[from].process;
         if (point.heap_top == 0) {
@@ -77,101 +82,168 @@ void HeapTops::add_thread(std::span<const HeapPoint> points) {
     }
 }
 
+/// Gives the time of samples without callers to those of the same function with some.
+void HeapTops::join_unknown_callers(std::vector<Part>& parts) const {
+    const auto unknown = [this](const Part& part) {
+        const auto parent = stacks_.nodes()[part.stack].parent;
+        return parent != StackTree::kRoot && stacks_.nodes()[parent].place == callers_not_known_;
+    };
+    for (auto& part : parts) {
+        if (!unknown(part)) {
+            continue;
+        }
+        float known = 0;
+        for (const auto& other : parts) {
+            known += function_of(other) == function_of(part) && !unknown(other) ? other.time : 0;
+        }
+        if (known <= 0) {
+            continue;
+        }
+        for (auto& other : parts) {
+            if (function_of(other) == function_of(part) && !unknown(other)) {
+                other.time *= 1 + part.time / known;
+            }
+        }
+        part.time = 0;
+    }
+    std::erase_if(parts, [](const Part& part) { return part.time <= 0; });
+}
+
 /// The first and the last point stand for half of the time of one between.
 void HeapTops::close(std::span<const HeapPoint> between, std::uint64_t words) {
-    Interval interval{.first_part = static_cast<std::uint32_t>(parts_.size()),
-                      .burst = bursts_,
-                      .words = static_cast<double>(words)};
+    std::vector<Part> parts;
     for (std::size_t at = 0; at < between.size(); ++at) {
         if (between[at].function.empty()) {
             continue;  // native code whose caller had gone on
         }
-        const auto function = number(between[at].function);
+        const auto stack = stack_of(between[at]);
         const float time = at == 0 || at + 1 == between.size() ? 0.5F : 1.0F;
-        const auto known = std::ranges::find(std::span(parts_).subspan(interval.first_part),
-                                             function, &Part::function);
-        if (known != std::span(parts_).subspan(interval.first_part).end()) {
+        const auto known = std::ranges::find(parts, stack, &Part::stack);
+        if (known != parts.end()) {
             known->time += time;
         } else {
-            parts_.push_back({function, time});
+            parts.push_back({stack, time});
         }
     }
-    interval.parts = static_cast<std::uint32_t>(parts_.size()) - interval.first_part;
-    intervals_.push_back(interval);
+    join_unknown_callers(parts);
+    intervals_.push_back({.first_part = static_cast<std::uint32_t>(parts_.size()),
+                          .parts = static_cast<std::uint32_t>(parts.size()),
+                          .burst = bursts_,
+                          .words = static_cast<double>(words)});
+    parts_.insert(parts_.end(), parts.begin(), parts.end());
 }
 
 std::vector<double> HeapTops::split(std::uint32_t without) const {
-    std::vector<double> time(names_.size(), 0);
-    std::vector<double> rate(names_.size(), 1);
-    std::vector<double> words(names_.size(), 0);
-    const auto parts_of = [this](const Interval& interval) {
-        return std::span(parts_).subspan(interval.first_part, interval.parts);
-    };
+    std::vector<double> time(stacks_.places().size(), 0);
+    std::vector<double> rate(stacks_.places().size(), 1);
     for (const auto& interval : intervals_) {
         if (interval.burst % kGroups != without) {
             for (const auto& part : parts_of(interval)) {
-                time[part.function] += part.time;
+                time[function_of(part)] += part.time;
             }
         }
     }
-    for (int repetition = 0; repetition < kRepetitions; ++repetition) {
-        std::ranges::fill(words, 0.0);
+    const auto each_part = [&](const auto& visit) {
         for (const auto& interval : intervals_) {
             if (interval.burst % kGroups == without || interval.words == 0) {
                 continue;
             }
             double all = 0;
+            double time_of_all = 0;
             for (const auto& part : parts_of(interval)) {
-                all += part.time * rate[part.function];
+                all += part.time * rate[function_of(part)];
+                time_of_all += part.time;
             }
             for (const auto& part : parts_of(interval)) {
                 // If none has allocated elsewhere, they share by time.
-                const double weight = all > 0 ? part.time * rate[part.function] / all
-                                              : 1.0 / static_cast<double>(interval.parts);
-                words[part.function] += interval.words * weight;
+                visit(part, interval.words * (all > 0 ? part.time * rate[function_of(part)] / all
+                                                      : part.time / time_of_all));
             }
         }
+    };
+    std::vector<double> words(rate.size(), 0);
+    for (int repetition = 1; repetition < kRepetitions; ++repetition) {
+        std::ranges::fill(words, 0.0);
+        each_part(
+            [&](const Part& part, double part_words) { words[function_of(part)] += part_words; });
         for (std::size_t function = 0; function < rate.size(); ++function) {
             rate[function] = time[function] > 0 ? words[function] / time[function] : 0;
         }
+    }
+    std::vector<double> by_stack(stacks_.nodes().size(), 0);
+    each_part([&](const Part& part, double part_words) { by_stack[part.stack] += part_words; });
+    return by_stack;
+}
+
+std::vector<double> HeapTops::by_function(std::span<const double> by_stack) const {
+    std::vector<double> words(stacks_.places().size(), 0);
+    for (std::size_t stack = 0; stack < by_stack.size(); ++stack) {
+        words[stacks_.nodes()[stack].place] += by_stack[stack];
     }
     return words;
 }
 
 Allocation HeapTops::estimate() const {
-    Allocation all{
-        .seconds = nanoseconds_ / 1e9, .intervals = intervals_.size(), .unusable = unusable_};
-    std::vector<double> certain(names_.size(), 0);
+    Allocation all{.stacks = stacks_,
+                   .seconds = nanoseconds_ / 1e9,
+                   .intervals = intervals_.size(),
+                   .unusable = unusable_};
+    const auto& nodes = stacks_.nodes();
+    std::vector<double> certain(stacks_.places().size(), 0);
+    std::vector<double> certain_by_stack(nodes.size(), 0);
     for (const auto& interval : intervals_) {
         all.words += interval.words;
-        if (interval.parts == 1) {
-            certain[parts_[interval.first_part].function] += interval.words;
+        const auto parts = parts_of(interval);
+        const auto function = function_of(parts.front());
+        if (std::ranges::all_of(parts,
+                                [&](const Part& part) { return function_of(part) == function; })) {
+            certain[function] += interval.words;
             all.certain_words += interval.words;
         }
+        if (parts.size() == 1) {
+            certain_by_stack[parts.front().stack] += interval.words;
+        }
     }
-    const auto words = split(kNoGroup);
+    const auto words_by_stack = split(kNoGroup);
+    const auto words = by_function(words_by_stack);
     // The error of a share: of the shares without one group of bursts each (jackknife).
-    std::vector<double> squares(names_.size(), 0);
+    std::vector<double> squares(words.size(), 0);
+    std::vector<double> squares_by_stack(nodes.size(), 0);
     const auto groups = std::min(bursts_, kGroups);
+    const auto add_squares = [&all](std::span<const double> rest, std::span<const double> whole,
+                                    std::span<double> into) {
+        const double sum = std::reduce(rest.begin(), rest.end());
+        for (std::size_t at = 0; sum > 0 && at < rest.size(); ++at) {
+            const auto off = rest[at] / sum - whole[at] / all.words;
+            into[at] += off * off;
+        }
+    };
     for (std::uint32_t group = 0; groups > 1 && group < groups; ++group) {
         const auto rest = split(group);
-        double sum = 0;
-        for (const auto one : rest) {
-            sum += one;
-        }
-        for (std::size_t function = 0; sum > 0 && function < rest.size(); ++function) {
-            const auto off = rest[function] / sum - words[function] / all.words;
-            squares[function] += off * off;
-        }
+        add_squares(rest, words_by_stack, squares_by_stack);
+        add_squares(by_function(rest), words, squares);
     }
     const double scale = groups > 1 ? (groups - 1.0) / groups : 0;
-    for (std::size_t function = 0; function < names_.size(); ++function) {
-        all.collections += collections_[function];
-        if (words[function] > 0 || collections_[function] != 0) {
-            all.functions[names_[function]] = {.words = words[function],
-                                               .certain_words = certain[function],
-                                               .error = 1.96 * std::sqrt(scale * squares[function]),
-                                               .collections = collections_[function]};
+    const auto error = [scale](double sum) { return 1.96 * std::sqrt(scale * sum); };
+    for (std::uint32_t function = 0; function < words.size(); ++function) {
+        const auto began = collections_.find(function);
+        const auto collections = began != collections_.end() ? began->second : 0;
+        all.collections += collections;
+        if (words[function] > 0 || collections != 0) {
+            all.functions[stacks_.places()[function].function] = {
+                .words = words[function],
+                .certain_words = certain[function],
+                .error = error(squares[function]),
+                .collections = collections};
+        }
+    }
+    for (std::uint32_t stack = 0; stack < nodes.size(); ++stack) {
+        if (words_by_stack[stack] > 0) {
+            all.by_stack[stack] = {.words = words_by_stack[stack],
+                                   .certain_words = certain_by_stack[stack],
+                                   .error = error(squares_by_stack[stack])};
+            all.stacks.add_weight(stack,
+                                  static_cast<std::uint64_t>(std::llround(words_by_stack[stack])));
         }
     }
     return all;

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <libdump/profile/stack_tree.h>
+
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <sys/types.h>
-#include <unordered_map>
 #include <vector>
 
 namespace beamdump::sampler {
@@ -18,21 +20,25 @@ struct HeapPoint {
     std::uint64_t heap_top = 0;   ///< in bytes; 0: not known, as in native code
     std::uint64_t stack_top = 0;  ///< where the room on the heap ends
     std::string function{};       ///< the innermost Erlang function; empty: not known
-    bool collection = false;      ///< the process is about to collect: there was no room
+    /// Of the sample's moment, the innermost first; nothing: not known, or not wanted.
+    std::optional<std::vector<std::string>> callers{};
+    bool collection = false;  ///< the process is about to collect: there was no room
 };
 
-/// What is known of one function's allocation.
+/// What is known of the allocation of one function, or of one stack.
 struct AllocatedBy {
     double words = 0;               ///< on the heap, of those that were seen
-    double certain_words = 0;       ///< of those: no other function was seen at the time
+    double certain_words = 0;       ///< of those: no other function, or stack, was seen at the time
     double error = 0;               ///< of its share of all words: half of the 95% interval
-    std::uint64_t collections = 0;  ///< that began in it
+    std::uint64_t collections = 0;  ///< that began in the function; not counted by stack
 };
 
 /// All of it.
 struct Allocation {
     std::map<std::string, AllocatedBy> functions{};
-    double words = 0;  ///< seen between samples, in all
+    StackTree stacks{};                               ///< weights: words, rounded
+    std::map<std::uint32_t, AllocatedBy> by_stack{};  ///< by node of stacks
+    double words = 0;                                 ///< seen between samples, in all
     double certain_words = 0;
     double seconds = 0;           ///< of a scheduler's time between these samples
     std::uint64_t intervals = 0;  ///< pairs of samples
@@ -44,7 +50,9 @@ struct Allocation {
 /// functions that were seen meanwhile. Where more than one was, words are split by each function's
 /// rate of words and time, found from all samples and repeated until it stands (expectation
 /// maximisation). A function that runs for much less than the time between samples is rarely seen,
-/// and its words count to the others.
+/// and its words count to the others. A function's words in an interval count to the stacks that it
+/// was seen with in it, by their numbers of samples; a sample without callers has no part in that
+/// if another one of the function and the interval has some.
 class HeapTops {
   public:
     /// The points of one burst of samples, in any order. Between bursts nothing is connected.
@@ -57,8 +65,8 @@ class HeapTops {
 
   private:
     struct Part {
-        std::uint32_t function = 0;
-        float time = 0;  // in samples
+        std::uint32_t stack = 0;  // a node; its place is the function
+        float time = 0;           // in samples
     };
     struct Interval {
         std::uint32_t first_part = 0;
@@ -68,15 +76,24 @@ class HeapTops {
     };
     void add_thread(std::span<const HeapPoint> points);
     void close(std::span<const HeapPoint> between, std::uint64_t words);
-    std::uint32_t number(const std::string& function);
-    /// Words of each function, of intervals of all bursts but those of group `without`.
+    void join_unknown_callers(std::vector<Part>& parts) const;
+    std::uint32_t stack_of(const HeapPoint& point);
+    [[nodiscard]] std::span<const Part> parts_of(const Interval& interval) const {
+        return std::span(parts_).subspan(interval.first_part, interval.parts);
+    }
+    [[nodiscard]] std::uint32_t function_of(const Part& part) const {
+        return stacks_.nodes()[part.stack].place;
+    }
+    /// Words of each stack, of intervals of all bursts but those of group `without`.
     [[nodiscard]] std::vector<double> split(std::uint32_t without) const;
+    /// Words of each stack as those of each function.
+    [[nodiscard]] std::vector<double> by_function(std::span<const double> by_stack) const;
 
-    std::unordered_map<std::string, std::uint32_t> numbers_;
-    std::vector<std::string> names_;
+    StackTree stacks_;  // without weights
+    std::uint32_t callers_not_known_ = stacks_.place({.function = std::string(kCallersNotKnown)});
     std::vector<Part> parts_;
     std::vector<Interval> intervals_;
-    std::vector<std::uint64_t> collections_;  // by function
+    std::map<std::uint32_t, std::uint64_t> collections_;  // by the function's place
     double nanoseconds_ = 0;
     std::uint64_t unusable_ = 0;
     std::uint32_t bursts_ = 0;

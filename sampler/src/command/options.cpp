@@ -2,9 +2,9 @@
 
 #include "nodes/node_choice.h"
 #include "program/command_line.h"
+#include "program/duration.h"
 #include "program/number_check.h"
 
-#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::uint64_t kMaxPauseMs = 60'000;
 constexpr std::uint64_t kMaxFrames = 65'536;
-constexpr std::uint64_t kLongestMs = std::uint64_t{24} * 3'600'000;
 constexpr std::uint64_t kMaxRate = 10'000;
 constexpr std::uint64_t kMaxBurstRate = 100'000;
 constexpr std::uint64_t kMaxRows = 1'000'000;
@@ -39,39 +38,14 @@ struct RawOptions {
     std::string by;
     std::string format;
     std::string native;
+    std::vector<std::string> functions;
+    bool stacks = false;
     bool exact = false;
     bool readings = false;
+    bool off_cpu = false;
     std::uint64_t limit = ProfileCommand().limit;
+    RawTop top;
 };
-
-/// Milliseconds of "10s", "500ms", "2m" or "1h".
-std::optional<std::chrono::milliseconds> duration_of(std::string_view text) {
-    struct Unit {
-        std::string_view name;
-        std::uint64_t milliseconds;
-    };
-    for (const auto& unit :
-         {Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}}) {
-        if (!text.ends_with(unit.name)) {
-            continue;
-        }
-        const auto count = decimal_number(text.substr(0, text.size() - unit.name.size()));
-        if (count) {
-            return *count >= 1 && *count <= kLongestMs / unit.milliseconds
-                       ? std::optional(std::chrono::milliseconds(*count * unit.milliseconds))
-                       : std::nullopt;
-        }
-    }
-    return std::nullopt;
-}
-
-std::string duration_error(const std::string& text) {
-    return duration_of(text) ? std::string()
-                             : fmt::format(
-                                   "\"{}\" is not a time of at most 24 hours, such as 10s, "
-                                   "500ms or 2m",
-                                   text);
-}
 
 auto at_most(std::uint64_t most) {
     return program::number_check(most, fmt::format("a number from 1 to {}", most));
@@ -123,7 +97,7 @@ void declare_duration(CLI::App& command, RawOptions& raw) {
     command.add_option("--duration", raw.duration, "How long: 10s, 500ms, 2m")
         ->capture_default_str()
         ->type_name("TIME")
-        ->check(duration_error, "");
+        ->check(program::duration_error, "");
 }
 
 void declare_limit(CLI::App& command, RawOptions& raw) {
@@ -131,6 +105,14 @@ void declare_limit(CLI::App& command, RawOptions& raw) {
         ->capture_default_str()
         ->type_name("N")
         ->check(at_most(kMaxRows), "");
+}
+
+void declare_format(CLI::App& command, RawOptions& raw) {
+    command
+        .add_option("--format", raw.format,
+                    "Write for other programs: folded (stacks for flame\ngraphs), speedscope or "
+                    "pprof")
+        ->type_name("FORMAT");
 }
 
 /// Options of all that shows stacks of samples.
@@ -144,11 +126,7 @@ void declare_sampling(CLI::App& command, RawOptions& raw) {
         .add_option("--by", raw.by,
                     "Group by process, name (registered), initial_call,\nscheduler or thread")
         ->type_name("WHAT");
-    command
-        .add_option("--format", raw.format,
-                    "Write for other programs: folded (stacks for flame\ngraphs), speedscope or "
-                    "pprof")
-        ->type_name("FORMAT");
+    declare_format(command, raw);
     declare_frames(command, raw);
     declare_limit(command, raw);
 }
@@ -161,6 +139,11 @@ CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
     command->add_flag("--readings", raw.readings,
                       "Without perf events: read where processes last paused,\nas where the kernel "
                       "forbids perf events");
+    command
+        ->add_flag("--off-cpu", raw.off_cpu,
+                   "Instead: where processes wait, how many, and for how\nlong the same ones have")
+        ->excludes("--readings")
+        ->excludes("--rate");
     command->footer("Example: beamdump-sample profile rabbit@host --duration 30s --by name");
     return command;
 }
@@ -205,45 +188,75 @@ CLI::App* declare_alloc(CLI::App& app, RawOptions& raw) {
         ->capture_default_str()
         ->type_name("N")
         ->check(at_most(kMaxBurstRate), "");
+    command->add_flag("--stacks", raw.stacks,
+                      "Words by stack too: which callers the functions had");
+    declare_format(*command, raw);
+    declare_frames(*command, raw);
     declare_limit(*command, raw);
+    command
+        ->add_option(
+            "--function", raw.functions,
+            "Only of this function, lists:map/2: its calls a second, words\nof a call, and "
+            "callers, by breakpoints of the processor; at\nmost four times")
+        ->allow_extra_args(false)
+        ->type_name("FUNCTION")
+        ->excludes("--rate")
+        ->excludes("--stacks")
+        ->excludes("--format")
+        ->excludes("--frames");
     command->footer("Example: beamdump-sample alloc rabbit@host --duration 30s");
     return command;
 }
 
-Result<ProfileFormat> profile_format(const std::string& name, bool json) {
-    struct Named {
-        std::string_view name;
-        ProfileFormat format;
-    };
-    static constexpr std::array kFormats = {Named{"folded", ProfileFormat::kFolded},
-                                            Named{"speedscope", ProfileFormat::kSpeedscope},
-                                            Named{"pprof", ProfileFormat::kPprof}};
-    if (name.empty()) {
-        return json ? ProfileFormat::kJson : ProfileFormat::kText;
+/// The format that was asked for, if one was.
+Result<std::optional<StackFormat>> format_of(const RawOptions& raw) {
+    if (raw.format.empty()) {
+        return std::nullopt;
     }
-    const auto* known = std::ranges::find(kFormats, name, &Named::name);
-    if (known == kFormats.end()) {
-        return fail(ErrorCode::kUsage,
-                    fmt::format("--format {}: it is folded, speedscope or pprof", name));
+    ASSIGN_OR_RETURN(const auto format, parse_stack_format(raw.format));
+    if (raw.node.json) {
+        return fail(ErrorCode::kUsage, "--json and --format exclude each other");
     }
-    return json ? Result<ProfileFormat>(
-                      fail(ErrorCode::kUsage, "--json and --format exclude each other"))
-                : known->format;
+    return std::optional(format);
+}
+
+Result<AllocCommand> alloc_command(RawOptions raw) {
+    AllocCommand command{.node = {}, .options = {}, .limit = raw.limit};
+    ASSIGN_OR_RETURN(command.format, format_of(raw));
+    RETURN_IF_ERROR(check_functions(raw.functions));
+    command.functions = std::move(raw.functions);
+    command.options.rate = static_cast<std::uint32_t>(raw.alloc_rate);
+    command.options.duration =
+        program::duration_of(raw.duration).value_or(command.options.duration);
+    if (raw.stacks || command.format) {
+        command.options.frames = raw.frames;
+    }
+    command.node = std::move(raw.node);
+    return command;
 }
 
 Result<ProfileCommand> profile_command(RawOptions raw) {
-    ProfileCommand command{.node = std::move(raw.node), .options = {}};
-    ASSIGN_OR_RETURN(command.format, profile_format(raw.format, command.node.json));
+    ProfileCommand command{.node = {}, .options = {}};
+    ASSIGN_OR_RETURN(command.format, format_of(raw));
+    command.node = std::move(raw.node);
     if (!raw.by.empty()) {
-        ASSIGN_OR_RETURN(command.options.by, parse_group_by(raw.by));
+        ASSIGN_OR_RETURN(command.options.by, parse_samples_by(raw.by));
     }
-    command.options.duration = duration_of(raw.duration).value_or(command.options.duration);
+    command.options.duration =
+        program::duration_of(raw.duration).value_or(command.options.duration);
     if (!raw.native.empty()) {
         ASSIGN_OR_RETURN(command.options.only, NativeFilter::parse(raw.native));
     }
     command.options.exact = raw.exact;
     command.options.rate = static_cast<std::uint32_t>(raw.rate);
     command.options.readings = raw.readings;
+    command.off_cpu = raw.off_cpu;
+    const auto by = command.options.by;
+    if (raw.off_cpu && (by == SamplesBy::kScheduler || by == SamplesBy::kThread)) {
+        return fail(ErrorCode::kUsage,
+                    "--off-cpu: what waits is on no scheduler and no thread; --by takes process, "
+                    "name or initial_call");
+    }
     command.options.frames = raw.frames;
     command.limit = raw.limit;
     return command;
@@ -279,6 +292,10 @@ Result<Command> parse_options(const std::vector<std::string>& arguments) {
     const auto* blame = declare_blame(app, raw);
     const auto* alloc = declare_alloc(app, raw);
     const auto* map = declare_perf_map(app, raw);
+    auto* top = app.add_subcommand(
+        "top", "Shows a node's processes live: growing heaps and mailboxes, reductions.");
+    declare_node(*top, raw);
+    declare_top(*top, raw.top);
     manual::add_generate(app);
     ASSIGN_OR_RETURN(auto answer, program::parse_command_line(app, arguments));
     if (answer) {
@@ -287,13 +304,15 @@ Result<Command> parse_options(const std::vector<std::string>& arguments) {
     if (!raw.layout.empty()) {
         raw.node.layout = raw.layout;
     }
+    if (top->parsed()) {
+        ASSIGN_OR_RETURN(auto settings, top_settings(raw.top));
+        return TopCommand{std::move(raw.node), std::move(settings)};
+    }
     if (map->parsed()) {
         return PerfMapCommand{std::move(raw.node)};
     }
     if (alloc->parsed()) {
-        AllocCommand command{.node = std::move(raw.node), .options = {}, .limit = raw.limit};
-        command.options.rate = static_cast<std::uint32_t>(raw.alloc_rate);
-        command.options.duration = duration_of(raw.duration).value_or(command.options.duration);
+        ASSIGN_OR_RETURN(auto command, alloc_command(std::move(raw)));
         return command;
     }
     if (profile->parsed() || blame->parsed()) {

@@ -1,8 +1,12 @@
 #pragma once
 
 #include "alloc/collect_alloc.h"
+#include "calls/function_calls.h"
+#include "command/top_options.h"
 #include "profile/collect_profile.h"
 #include "stacks/collect.h"
+
+#include <libdump/profile/profile_files.h>
 
 #include <filesystem>
 #include <optional>
@@ -25,24 +29,29 @@ struct StacksCommand {
     StacksOptions options;
 };
 
-/// How a profile is written.
-enum class ProfileFormat : std::uint8_t { kText, kJson, kFolded, kSpeedscope, kPprof };
-
 struct ProfileCommand {
     NodeOptions node;
     ProfileOptions options;
-    ProfileFormat format = ProfileFormat::kText;
-    std::size_t limit = 30;  ///< rows of a table
+    std::optional<StackFormat> format{};  ///< in place of text or JSON
+    bool off_cpu = false;                 ///< where processes wait, not what uses processor time
+    std::size_t limit = 30;               ///< rows of a table
 };
 
 struct AllocCommand {
     NodeOptions node;
     AllocOptions options;
-    std::size_t limit = 30;  ///< rows of the table
+    std::vector<std::string> functions{};  ///< if any: the calls of these, not all functions
+    std::optional<StackFormat> format{};   ///< in place of text or JSON
+    std::size_t limit = 30;                ///< rows of a table
 };
 
 struct PerfMapCommand {
     NodeOptions node;
+};
+
+struct TopCommand {
+    NodeOptions node;
+    TopSettings settings;
 };
 
 /// Requested text (--help, --version) instead of a command.
@@ -50,7 +59,8 @@ struct Answer {
     std::string text;
 };
 
-using Command = std::variant<Answer, StacksCommand, ProfileCommand, AllocCommand, PerfMapCommand>;
+using Command =
+    std::variant<Answer, StacksCommand, ProfileCommand, AllocCommand, PerfMapCommand, TopCommand>;
 
 /// Parses the command line (without the program's name). Error: kUsage.
 Result<Command> parse_options(const std::vector<std::string>& arguments);

@@ -1,17 +1,20 @@
 #include "command/run.h"
 
 #include "command/options.h"
+#include "command/run_top.h"
 #include "node/perf_map.h"
 #include "nodes/locate_options.h"
 #include "nodes/node_choice.h"
 #include "program/process.h"
 #include "program/start.h"
 #include "show/alloc_text.h"
-#include "show/profile_text.h"
+#include "show/function_calls_text.h"
 #include "show/stacks_text.h"
+#include "show/waits_text.h"
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
+#include <libdump/profile/profile_text.h>
 
 #include <fmt/format.h>
 
@@ -90,68 +93,84 @@ int run_stacks(const StacksCommand& command, program::Streams& streams,
     return end_run(streams, report);
 }
 
-Result<void> write_profile(const ProfileCommand& command, const ProfileReport& report,
-                           Output& output) {
-    const auto terms = profile_terms(report, "beamdump-sample " BEAMDUMP_VERSION);
-    switch (command.format) {
-        case ProfileFormat::kText:
-            output.fit_terminal();
-            profile_text(output, report, command.limit);
-            break;
-        case ProfileFormat::kJson:
-            profile_json(output, report);
-            break;
-        case ProfileFormat::kFolded:
-            folded_stacks(output, report.profile.stacks());
-            break;
-        case ProfileFormat::kSpeedscope:
-            speedscope_profile(output, report.profile.stacks(), terms);
-            break;
-        case ProfileFormat::kPprof:
-            RETURN_IF_ERROR(pprof_profile(output, report.profile.stacks(), terms));
-            break;
+/// A report as it is asked for.
+template <typename Command, typename Report, typename Terms>
+Result<void> write_report(const Command& command, const Report& report, const StackTree& stacks,
+                          Terms terms, void (*text)(Output&, const Report&, std::size_t),
+                          void (*json)(Output&, const Report&), Output& output) {
+    if (command.format) {
+        RETURN_IF_ERROR(stacks_as(*command.format, output, stacks,
+                                  terms(report, "beamdump-sample " BEAMDUMP_VERSION)));
+    } else if (command.node.json) {
+        json(output, report);
+    } else {
+        output.fit_terminal();
+        text(output, report, command.limit);
     }
     output.flush();
     return output.ok() ? Result<void>() : std::unexpected(*output.error());
 }
 
-int run_profile(const ProfileCommand& command, program::Streams& streams,
-                const std::atomic<bool>& cancelled) {
-    DescriptorOutput output(streams.out_descriptor, "standard output");
-    if (command.format == ProfileFormat::kPprof && output.is_terminal()) {
-        return give_up(streams, {ErrorCode::kUsage, "pprof is not text: redirect it to a file"});
+/// Whether standard output can take the format.
+Result<void> check_output(const Output& output, const std::optional<StackFormat>& format) {
+    if (format == StackFormat::kPprof && output.is_terminal()) {
+        return fail(ErrorCode::kUsage, "pprof is not text: redirect it to a file");
     }
-    auto node = open_node(command.node, cancelled);
-    if (!node) {
-        return give_up(streams, node.error());
-    }
-    // A first signal ends the sampling; what was sampled until then is shown.
-    streams.finishing();
-    auto report = collect_profile(**node, command.options, cancelled);
+    return {};
+}
+
+int run_waits(const ProfileCommand& command, ObservedNode& node, program::Streams& streams,
+              const std::atomic<bool>& cancelled, Output& output) {
+    const auto& options = command.options;
+    auto report = collect_waits(
+        node, {.duration = options.duration, .by = options.by, .frames = options.frames},
+        cancelled);
     if (report) {
-        if (auto written = write_profile(command, *report, output); !written) {
+        if (auto written = write_report(command, *report, report->stacks, waits_terms, waits_text,
+                                        waits_json, output);
+            !written) {
             report = std::unexpected(written.error());
         }
     }
     return end_run(streams, report);
 }
 
-int run_alloc(const AllocCommand& command, program::Streams& streams,
-              const std::atomic<bool>& cancelled) {
+int run_profile(const ProfileCommand& command, program::Streams& streams,
+                const std::atomic<bool>& cancelled) {
+    DescriptorOutput output(streams.out_descriptor, "standard output");
+    if (auto fit = check_output(output, command.format); !fit) {
+        return give_up(streams, fit.error());
+    }
     auto node = open_node(command.node, cancelled);
     if (!node) {
         return give_up(streams, node.error());
     }
-    DescriptorOutput output(streams.out_descriptor, "standard output");
     // A first signal ends the sampling; what was sampled until then is shown.
     streams.finishing();
-    auto report = collect_alloc(**node, command.options, cancelled);
+    if (command.off_cpu) {
+        return run_waits(command, **node, streams, cancelled, output);
+    }
+    auto report = collect_profile(**node, command.options, cancelled);
+    if (report) {
+        if (auto written = write_report(command, *report, report->profile.stacks(), profile_terms,
+                                        profile_text, profile_json, output);
+            !written) {
+            report = std::unexpected(written.error());
+        }
+    }
+    return end_run(streams, report);
+}
+
+int run_function_calls(const AllocCommand& command, ObservedNode& node, program::Streams& streams,
+                       const std::atomic<bool>& cancelled, Output& output) {
+    auto report = collect_function_calls(
+        node, {.functions = command.functions, .duration = command.options.duration}, cancelled);
     if (report) {
         if (command.node.json) {
-            alloc_json(output, *report);
+            function_calls_json(output, *report);
         } else {
             output.fit_terminal();
-            alloc_text(output, *report, command.limit);
+            function_calls_text(output, *report, command.limit);
         }
         output.flush();
         if (!output.ok()) {
@@ -159,6 +178,45 @@ int run_alloc(const AllocCommand& command, program::Streams& streams,
         }
     }
     return end_run(streams, report);
+}
+
+int run_alloc(const AllocCommand& command, program::Streams& streams,
+              const std::atomic<bool>& cancelled) {
+    DescriptorOutput output(streams.out_descriptor, "standard output");
+    if (auto fit = check_output(output, command.format); !fit) {
+        return give_up(streams, fit.error());
+    }
+    auto node = open_node(command.node, cancelled);
+    if (!node) {
+        return give_up(streams, node.error());
+    }
+    // A first signal ends the sampling; what was sampled until then is shown.
+    streams.finishing();
+    if (!command.functions.empty()) {
+        return run_function_calls(command, **node, streams, cancelled, output);
+    }
+    auto report = collect_alloc(**node, command.options, cancelled);
+    if (report) {
+        if (auto written = write_report(command, *report, report->allocation.stacks, alloc_terms,
+                                        alloc_text, alloc_json, output);
+            !written) {
+            report = std::unexpected(written.error());
+        }
+    }
+    return end_run(streams, report);
+}
+
+int run_top_command(const TopCommand& command, program::Streams& streams,
+                    const std::atomic<bool>& cancelled) {
+    auto node = open_node(command.node, cancelled);
+    if (!node) {
+        return give_up(streams, node.error());
+    }
+    streams.finishing();
+    const auto outcome = run_top(**node, command.settings, command.node.json, streams, cancelled);
+    return outcome || outcome.error().code == ErrorCode::kClosedPipe
+               ? kDone
+               : give_up(streams, outcome.error());
 }
 
 int run_perf_map(const PerfMapCommand& command, program::Streams& streams,
@@ -199,6 +257,9 @@ int run(const std::vector<std::string>& arguments, program::Streams& streams,
     }
     if (const auto* alloc = std::get_if<AllocCommand>(&*parsed)) {
         return run_alloc(*alloc, streams, cancelled);
+    }
+    if (const auto* top = std::get_if<TopCommand>(&*parsed)) {
+        return run_top_command(*top, streams, cancelled);
     }
     if (const auto* map = std::get_if<PerfMapCommand>(&*parsed)) {
         return run_perf_map(*map, streams, cancelled);

@@ -26,7 +26,7 @@ perf_event_attr attributes(const EventTerms& terms, bool without_kernel) {
     attr.size = sizeof(attr);
     if (terms.breakpoint) {
         attr.type = PERF_TYPE_BREAKPOINT;
-        attr.bp_type = HW_BREAKPOINT_X;
+        attr.bp_type = terms.written ? HW_BREAKPOINT_W : HW_BREAKPOINT_X;
         attr.bp_addr = *terms.breakpoint;
         attr.bp_len = sizeof(long);
     } else {
@@ -64,7 +64,7 @@ std::string paranoid() {
                          : std::string("kernel.perf_event_paranoid cannot be read");
 }
 
-Error cannot_open(pid_t thread, int error) {
+Error cannot_open(pid_t thread, bool breakpoint, int error) {
     switch (error) {
         case EACCES:
         case EPERM:
@@ -77,7 +77,10 @@ Error cannot_open(pid_t thread, int error) {
         case ENOSYS:
         case ENOENT:
         case EOPNOTSUPP:
-            return {ErrorCode::kUnsupported, "this kernel has no perf events"};
+            return {ErrorCode::kUnsupported,
+                    breakpoint ? "this kernel, or the virtual machine that it runs in, has no "
+                                 "breakpoints of the processor"
+                               : "this kernel has no perf events"};
         case ENOSPC:
             return {ErrorCode::kLimit,
                     fmt::format("thread {} has no breakpoint left: something else has set some",
@@ -107,7 +110,7 @@ Result<ThreadEvent> ThreadEvent::open(pid_t thread, const EventTerms& terms) {
         event.event_ = Descriptor(open_event(thread, attributes(terms, true)));
     }
     if (!event.event_.valid()) {
-        return std::unexpected(cannot_open(thread, errno));
+        return std::unexpected(cannot_open(thread, terms.breakpoint.has_value(), errno));
     }
     RETURN_IF_ERROR(event.map(terms.ring_pages));
     return event;
@@ -197,6 +200,11 @@ Result<void> ThreadEvent::read(const std::function<void(const Sample&)>& visit) 
             }
         } else if (header.type == PERF_RECORD_THROTTLE) {
             ++held_back_;
+            // The record begins with its time (perf_event_open(2)).
+            if (std::uint64_t since = 0; !held_back_since_ && body.size() >= sizeof(since)) {
+                std::memcpy(&since, body.data(), sizeof(since));
+                held_back_since_ = since;
+            }
         } else if (header.type == PERF_RECORD_LOST && body.size() >= 2 * sizeof(std::uint64_t)) {
             std::uint64_t lost = 0;
             std::memcpy(&lost, body.data() + sizeof(std::uint64_t), sizeof(lost));

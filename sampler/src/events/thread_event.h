@@ -19,7 +19,8 @@ struct EventTerms {
     std::uint64_t period = 1'000'000;  ///< nanoseconds of the thread's processor time, or calls
     /// Calls of the function that begins here are sampled, not processor time.
     std::optional<std::uint64_t> breakpoint{};
-    bool off = false;  ///< until switch_on()
+    bool written = false;  ///< instead: what writes the 8 bytes at that address
+    bool off = false;      ///< until switch_on()
     /// Whether each sample wakes who waits for the descriptor, which costs the thread some
     /// microseconds more.
     bool wakes = true;
@@ -59,6 +60,8 @@ class ThreadEvent {
     /// How often the kernel held the event back for some milliseconds, since samples came too fast
     /// (kernel.perf_event_max_sample_rate). Calls meanwhile are not counted.
     [[nodiscard]] std::uint64_t held_back() const { return held_back_; }
+    /// When that was first (CLOCK_MONOTONIC).
+    [[nodiscard]] std::optional<std::uint64_t> held_back_since() const { return held_back_since_; }
 
     /// Samples that the kernel dropped since the ring was full.
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
@@ -84,6 +87,7 @@ class ThreadEvent {
     std::vector<std::byte> joined_;
     std::uint64_t lost_ = 0;
     std::uint64_t held_back_ = 0;
+    std::optional<std::uint64_t> held_back_since_;
     bool kernel_seen_ = true;
 };
 

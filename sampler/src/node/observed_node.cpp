@@ -14,6 +14,7 @@ namespace beamdump::sampler {
 namespace {
 
 constexpr std::size_t kKnownAtoms = 65536;
+constexpr std::size_t kKeptFunctions = std::size_t{1} << 17U;
 constexpr std::uint32_t kAtomsOfAPage = 4096;
 constexpr std::size_t kPageTextBytes = std::size_t{1} << 20U;
 
@@ -72,8 +73,20 @@ std::optional<std::string> ObservedNode::place_at(Address pc) {
 
 std::string ObservedNode::function_text(const beam::CodeMfa& function) {
     const auto text = [this](std::uint32_t index) { return atom(index).value_or("?"); };
-    return fmt::format("{}:{}/{}", text(function.module_atom), text(function.function_atom),
-                       function.arity);
+    auto told = fmt::format("{}:{}/{}", text(function.module_atom), text(function.function_atom),
+                            function.arity);
+    if (functions_ && functions_->size() < kKeptFunctions) {
+        functions_->emplace(told, function);
+    }
+    return told;
+}
+
+std::optional<beam::CodeMfa> ObservedNode::function_named(const std::string& text) const {
+    if (!functions_) {
+        return std::nullopt;
+    }
+    const auto found = functions_->find(text);
+    return found == functions_->end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string ObservedNode::function_text(const records::Mfa& function) {

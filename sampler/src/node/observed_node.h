@@ -43,6 +43,10 @@ class ObservedNode {
     std::optional<std::string> place_at(Address pc);
     std::string function_text(const beam::CodeMfa& function);
     std::string function_text(const records::Mfa& function);
+    /// From now on function_named() knows the functions that function_text() tells.
+    void keep_functions() { functions_.emplace(); }
+    /// The function that was told with this text; nothing: none was, or there were too many.
+    [[nodiscard]] std::optional<beam::CodeMfa> function_named(const std::string& text) const;
     /// The text of an atom as the VM prints it; nothing if it cannot be read.
     std::optional<std::string> atom(std::uint32_t index);
     /// The same, unquoted.
@@ -60,6 +64,7 @@ class ObservedNode {
     std::string name_;
     std::optional<std::string> doubt_;
     std::unordered_map<std::uint32_t, std::string> known_atoms_;
+    std::optional<std::unordered_map<std::string, beam::CodeMfa>> functions_;
 };
 
 }  // namespace beamdump::sampler

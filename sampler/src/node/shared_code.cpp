@@ -35,4 +35,13 @@ std::optional<std::string> SharedCode::name_at(Address pc) const {
     return colon == std::string::npos ? range->name : range->name.substr(colon + 1);
 }
 
+std::optional<Address> SharedCode::begin_of(std::string_view name) const {
+    for (const auto& range : ranges_) {
+        if (name_at(range.begin) == name) {
+            return range.begin;
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace beamdump::sampler

@@ -4,11 +4,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace beamdump::sampler {
 
 using memory::Address;
+
+/// The fragment where code that finds no room begins a collection.
+inline constexpr std::string_view kCollectionFragment = "garbage_collect";
 
 /// The code that all modules share: fragments that the JIT emits at the node's start (registered
 /// for debuggers as "global" and "erts_beamasm"; jit/beam_jit_main.cpp, OTP 25 to 29).
@@ -21,6 +25,8 @@ class SharedCode {
     /// The name of the fragment at an address, without its group: "garbage_collect",
     /// "normal_exit/0".
     [[nodiscard]] std::optional<std::string> name_at(Address pc) const;
+    /// Where the first fragment begins that name_at() calls so.
+    [[nodiscard]] std::optional<Address> begin_of(std::string_view name) const;
     /// All fragments, by begin; their names have their group before them.
     [[nodiscard]] const std::vector<beam::JitRange>& fragments() const { return ranges_; }
     /// Where the first function of every process returns to; 0: unknown.

@@ -1,5 +1,7 @@
 #include "profile/call_windows.h"
 
+#include "profile/random_moment.h"
+
 #include <libdump/base/return_if_error.h>
 
 #include <algorithm>
@@ -23,26 +25,50 @@ constexpr std::uint64_t kSamplesOfAWindow = 200;
 
 }  // namespace
 
-Result<CallWindows> CallWindows::open(pid_t pid, std::span<const NamedFunction> functions) {
+Result<CallWindows> CallWindows::open(pid_t pid, std::span<const NamedFunction> functions,
+                                      NodeEventTerms terms) {
     CallWindows windows;
+    const auto most = functions.first(std::min(functions.size(), kMostBreakpoints));
+    windows.pid_ = pid;
+    windows.functions_.assign(most.begin(), most.end());
     windows.window_ = kShortest;
-    windows.period_ = kPeriods.back();
-    for (const auto& function : functions.first(std::min(functions.size(), kMostBreakpoints))) {
-        ASSIGN_OR_RETURN(auto events, NodeEvents::open(pid, {.period = windows.period_,
-                                                             .breakpoint = function.begin,
-                                                             .off = true,
-                                                             .wakes = false}));
-        windows.events_.push_back(std::move(events));
-    }
+    windows.terms_ = std::move(terms);
+    windows.terms_.period = kPeriods.back();
+    windows.terms_.off = true;
+    windows.terms_.wakes = false;
+    RETURN_IF_ERROR(windows.set_up());
     return windows;
+}
+
+Result<void> CallWindows::set_up() {
+    for (const auto& function : functions_) {
+        auto terms = terms_;
+        terms.breakpoint = function.begin;
+        auto events = NodeEvents::open(pid_, terms);
+        if (!events) {
+            events_.clear();
+            return std::unexpected(events.error());
+        }
+        events_.push_back(std::move(*events));
+    }
+    return {};
+}
+
+Result<void> CallWindows::close() {
+    ASSIGN_OR_RETURN(counted_, counted());
+    held_back_ = held_back();
+    lost_ = lost();
+    not_sampled_ = not_sampled();
+    events_.clear();
+    return {};
 }
 
 Result<void> CallWindows::take(const Visit& visit) {
     Result<void> outcome;
-    for (auto& events : events_) {
-        RETURN_IF_ERROR(events.read([&](const Sample& sample, const std::string& thread) {
+    for (std::size_t at = 0; at < events_.size(); ++at) {
+        RETURN_IF_ERROR(events_[at].read([&](const Sample& sample, const std::string& thread) {
             if (outcome) {
-                outcome = visit(sample, thread);
+                outcome = visit(at, sample, thread);
             }
         }));
     }
@@ -63,8 +89,8 @@ Result<void> CallWindows::fit(std::uint64_t calls) {
         return expected <= static_cast<double>(each * kSamplesOfAWindow);
     });
     const auto wanted = period == kPeriods.end() ? kPeriods.back() : *period;
-    if (wanted != period_) {
-        period_ = wanted;
+    if (wanted != terms_.period) {
+        terms_.period = wanted;
         for (auto& events : events_) {
             RETURN_IF_ERROR(events.set_period(wanted));
         }
@@ -72,11 +98,16 @@ Result<void> CallWindows::fit(std::uint64_t calls) {
     return {};
 }
 
-Result<void> CallWindows::next(Clock::time_point end, const Visit& visit) {
+Result<CallWindow> CallWindows::next(Clock::time_point end, const Visit& visit) {
+    const auto began = Clock::now();
+    if (events_.empty()) {
+        RETURN_IF_ERROR(set_up());
+    }
+    sleep_to_random_moment(began, std::min(began + kCycle, end) - window_, random_);
     for (auto& events : events_) {
         RETURN_IF_ERROR(events.refresh());
     }
-    ASSIGN_OR_RETURN(const auto before, counted());
+    ASSIGN_OR_RETURN(const auto before, by_thread());
     for (auto& events : events_) {
         RETURN_IF_ERROR(events.switch_on());
     }
@@ -89,16 +120,41 @@ Result<void> CallWindows::next(Clock::time_point end, const Visit& visit) {
     for (auto& events : events_) {
         RETURN_IF_ERROR(events.switch_off());
     }
-    set_for_ += Clock::now() - on;
+    CallWindow window{.set = Clock::now() - on};
+    set_for_ += window.set;
+    ASSIGN_OR_RETURN(const auto after, by_thread());
     RETURN_IF_ERROR(take(visit));
-    ASSIGN_OR_RETURN(const auto after, counted());
-    RETURN_IF_ERROR(fit(after - before));
-    std::this_thread::sleep_until(std::min(on + kCycle, end));
-    return {};
+    std::uint64_t calls = 0;
+    std::map<pid_t, std::uint64_t> of_threads;
+    for (std::size_t at = 0; at < events_.size(); ++at) {
+        auto& of_function = window.calls.emplace_back(0);
+        for (const auto& [thread, counted] : after[at]) {
+            const auto known = before[at].find(thread);
+            const auto more = counted - (known == before[at].end() ? 0 : known->second);
+            of_function += more;
+            of_threads[thread] += more;
+        }
+        calls += of_function;
+    }
+    for (const auto& [thread, more] : of_threads) {
+        window.most_calls_of_thread = std::max(window.most_calls_of_thread, more);
+    }
+    RETURN_IF_ERROR(fit(calls));
+    std::this_thread::sleep_until(std::min(began + kCycle, end));
+    return window;
+}
+
+Result<std::vector<std::map<pid_t, std::uint64_t>>> CallWindows::by_thread() const {
+    std::vector<std::map<pid_t, std::uint64_t>> counted;
+    for (const auto& events : events_) {
+        ASSIGN_OR_RETURN(auto of_function, events.counted_by_thread());
+        counted.push_back(std::move(of_function));
+    }
+    return counted;
 }
 
 Result<std::uint64_t> CallWindows::counted() const {
-    std::uint64_t counted = 0;
+    auto counted = counted_;
     for (const auto& events : events_) {
         ASSIGN_OR_RETURN(const auto of_function, events.counted());
         counted += of_function;
@@ -107,7 +163,7 @@ Result<std::uint64_t> CallWindows::counted() const {
 }
 
 std::uint64_t CallWindows::held_back() const {
-    std::uint64_t held_back = 0;
+    auto held_back = held_back_;
     for (const auto& events : events_) {
         held_back += events.held_back();
     }
@@ -115,7 +171,7 @@ std::uint64_t CallWindows::held_back() const {
 }
 
 std::uint64_t CallWindows::lost() const {
-    std::uint64_t lost = 0;
+    auto lost = lost_;
     for (const auto& events : events_) {
         lost += events.lost();
     }
@@ -123,7 +179,7 @@ std::uint64_t CallWindows::lost() const {
 }
 
 std::map<std::string, std::uint64_t> CallWindows::not_sampled() const {
-    std::map<std::string, std::uint64_t> all;
+    auto all = not_sampled_;
     for (const auto& events : events_) {
         for (const auto& [reason, threads] : events.not_sampled()) {
             auto& most = all[reason];

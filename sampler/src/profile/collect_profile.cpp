@@ -1,5 +1,6 @@
 #include "profile/collect_profile.h"
 
+#include "profile/call_rate.h"
 #include "profile/call_windows.h"
 #include "profile/node_events.h"
 #include "profile/sample_stacks.h"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 
 namespace beamdump::sampler {
@@ -67,13 +69,18 @@ class Collector {
     }
 
     Result<void> count(CallWindows& windows) {
+        CallRate rate;
         while (going_on()) {
-            RETURN_IF_ERROR(
-                windows.next(end_, [this](const Sample& sample, const std::string& name) {
-                    return take(sample, name);
-                }));
+            ASSIGN_OR_RETURN(
+                const auto window,
+                windows.next(end_, [this](std::size_t, const Sample& sample,
+                                          const std::string& name) { return take(sample, name); }));
+            rate.add_window(std::chrono::duration<double>(window.set).count(),
+                            std::reduce(window.calls.begin(), window.calls.end()));
         }
         tell_delays();
+        report_.calls->a_second = rate.a_second();
+        report_.calls->a_second_error = rate.error();
         ASSIGN_OR_RETURN(report_.calls->counted, windows.counted());
         report_.calls->set_ns = windows.set_for().count();
         report_.calls->held_back = windows.held_back();
@@ -138,6 +145,10 @@ class Collector {
     }
 
     void add(const SampleStack& sample, const SampledThread& thread) {
+        if (report_.log) {
+            report_.log->add(sample, thread);
+            return;
+        }
         if (!report_.profile.add(sample, thread)) {
             report_.cut_short = true;
             report_.remarks.emplace_back(
@@ -233,6 +244,10 @@ Result<ProfileReport> collect_profile(ObservedNode& node, const ProfileOptions& 
         .pid = node.vm().target().pid(),
         .rate = options.rate,
         .profile = Profile(options.by, options.exact ? std::nullopt : options.only)};
+    if (options.keep) {
+        node.keep_functions();
+        report.log.emplace();
+    }
     if (node.doubt()) {
         report.remarks.push_back(*node.doubt());
     }
@@ -244,9 +259,18 @@ Result<ProfileReport> collect_profile(ObservedNode& node, const ProfileOptions& 
     Collector collector(samples, threads, options, cancelled, report);
     const auto outcome = collect(node, samples, collector, options, report);
     report.took_ns = target::clock_ns(CLOCK_MONOTONIC) - began;
+    if (report.log) {
+        report.log->name_functions([&](const std::string& text) -> std::optional<FunctionAtoms> {
+            const auto function = node.function_named(text);
+            return function ? std::optional(FunctionAtoms{function->module_atom,
+                                                          function->function_atom, function->arity})
+                            : std::nullopt;
+        });
+    }
     if (!outcome) {
         // What was sampled until the node ended stands.
-        if (outcome.error().code != ErrorCode::kTargetDied || report.profile.samples() == 0) {
+        if (outcome.error().code != ErrorCode::kTargetDied ||
+            (report.profile.samples() == 0 && (!report.log || report.log->kept() == 0))) {
             return std::unexpected(outcome.error());
         }
         report.cut_short = true;

@@ -1,59 +1,25 @@
 #pragma once
 
-#include "profile/profile.h"
+#include "node/observed_node.h"
+
+#include <libdump/profile/profile_report.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace beamdump::sampler {
 
 struct ProfileOptions {
     std::chrono::milliseconds duration{10'000};
     std::uint32_t rate = 99;  ///< samples a second: of a thread's processor time, or readings
-    GroupBy by = GroupBy::kNone;
+    SamplesBy by = SamplesBy::kNone;
     std::optional<NativeFilter> only{};  ///< samples of this native code alone
     bool exact = false;                  ///< of each call of that, not of processor time
     bool readings = false;               ///< without perf events, though they are allowed
     std::size_t frames = 100;            ///< of a stack
-};
-
-/// Calls of native functions, counted by breakpoints that are set for a part of the time.
-struct CallCounts {
-    std::vector<std::string> functions{};
-    std::uint64_t counted = 0;    ///< while they were set: all calls, by any thread
-    std::int64_t set_ns = 0;      ///< how long they were set in all
-    std::uint64_t held_back = 0;  ///< how often the kernel stopped counting for a moment
-};
-
-/// A profile and how it was made.
-struct ProfileReport {
-    std::string node;
-    std::string otp_release;
-    pid_t pid = 0;
-    std::int64_t began_us = 0;  ///< since the epoch
-    std::int64_t took_ns = 0;
-    std::uint64_t rate = 0;
-    bool readings = false;  ///< where processes last paused, not samples of threads
-    Profile profile;
-    std::optional<CallCounts> calls{};  ///< samples are of calls
-    std::uint64_t lost = 0;             ///< samples that the kernel dropped
-    /// Readings in which a scheduler had no process, or it changed meanwhile.
-    std::uint64_t without_process = 0;
-    bool kernel_seen = true;  ///< samples include time in the kernel
-    /// How long after a sample it was attributed, the median and the longest; nothing: no sample.
-    std::optional<std::int64_t> delay_ns{}, longest_delay_ns{};
-    std::map<std::string, std::uint64_t> not_sampled{};  ///< threads, by reason
-    std::vector<std::string> remarks{};
-    bool cut_short = false;  ///< the node ended, or the profile became too large
-
-    [[nodiscard]] bool complete() const { return !cut_short && lost == 0 && not_sampled.empty(); }
-    /// Processor time of a sample.
-    [[nodiscard]] std::uint64_t period_ns() const { return 1'000'000'000 / rate; }
+    bool keep = false;                   ///< the samples, in place of their counts
 };
 
 /// Samples a node for a time, or until `cancelled`. Nothing of the node is stopped or changed; its

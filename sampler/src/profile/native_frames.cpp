@@ -37,7 +37,6 @@ struct Unwinding {
 namespace {
 
 constexpr std::size_t kMostNativeFrames = 128;
-constexpr std::string_view kOutsideFiles = "[native code]";
 constexpr std::size_t kMostNames = 65536;
 /// DWARF's numbers of registers on x86-64 (System V ABI, figure 3.36): the first 16, then the
 /// return address.
@@ -266,10 +265,6 @@ std::string NativeFrames::name_at(Address address) {
         names_.clear();
     }
     return names_.emplace(address, find_name(address)).first->second;
-}
-
-bool has_no_name(const std::string& name) {
-    return name.find("+0x") != std::string::npos || name == kOutsideFiles;
 }
 
 std::vector<NamedFunction> NativeFrames::functions(

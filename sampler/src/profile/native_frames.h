@@ -33,9 +33,6 @@ struct NamedFunction {
     Address begin = 0;
 };
 
-/// Whether NativeFrames::name_at() found no name, but only a place in a file.
-bool has_no_name(const std::string& name);
-
 /// Unwinds native code of a node by what its files say (.eh_frame), and names it by their symbols,
 /// also from debug files by build id where they are installed. Files are opened through the node's
 /// own root; no network is asked for any.

@@ -24,7 +24,7 @@ Result<NodeEvents> NodeEvents::open(pid_t pid, const NodeEventTerms& terms) {
     NodeEvents events(pid, terms);
     ASSIGN_OR_RETURN(const auto threads, threads_of_node(pid));
     for (const auto& thread : threads) {
-        if (!scheduler_number(thread.name)) {
+        if (!scheduler_number(thread.name) || !events.wants(thread)) {
             continue;
         }
         ASSIGN_OR_RETURN(auto event, events.open_event(thread));
@@ -34,10 +34,16 @@ Result<NodeEvents> NodeEvents::open(pid_t pid, const NodeEventTerms& terms) {
     return events;
 }
 
+bool NodeEvents::wants(const NodeThread& thread) const {
+    return (!terms_.schedulers_only || scheduler_number(thread.name)) &&
+           (!terms_.written || terms_.written(thread.id));
+}
+
 Result<ThreadEvent> NodeEvents::open_event(const NodeThread& thread) const {
     const bool schedules = scheduler_number(thread.name).has_value();
     EventTerms terms{.period = terms_.period,
-                     .breakpoint = terms_.breakpoint,
+                     .breakpoint = terms_.written ? terms_.written(thread.id) : terms_.breakpoint,
+                     .written = static_cast<bool>(terms_.written),
                      .off = terms_.off,
                      .wakes = terms_.wakes,
                      .stack_bytes = schedules ? terms_.scheduler_stack_bytes : kOtherStackBytes};
@@ -61,7 +67,7 @@ Result<void> NodeEvents::refresh() {
             known->second.name = thread.name;
             continue;
         }
-        if (refused_.contains(thread.id)) {
+        if (refused_.contains(thread.id) || !wants(thread)) {
             continue;
         }
         auto event = open_event(thread);
@@ -149,12 +155,31 @@ Result<std::uint64_t> NodeEvents::counted() const {
     return counted;
 }
 
+Result<std::map<pid_t, std::uint64_t>> NodeEvents::counted_by_thread() const {
+    std::map<pid_t, std::uint64_t> counted;
+    for (const auto& [id, thread] : threads_) {
+        ASSIGN_OR_RETURN(counted[id], thread.event.counted());
+    }
+    return counted;
+}
+
 std::uint64_t NodeEvents::held_back() const {
     auto held_back = held_back_of_ended_;
     for (const auto& [id, thread] : threads_) {
         held_back += thread.event.held_back();
     }
     return held_back;
+}
+
+std::optional<std::uint64_t> NodeEvents::held_back_since() const {
+    std::optional<std::uint64_t> first;
+    for (const auto& [id, thread] : threads_) {
+        if (const auto since = thread.event.held_back_since();
+            since && (!first || *since < *first)) {
+            first = since;
+        }
+    }
+    return first;
 }
 
 bool NodeEvents::kernel_seen() const {

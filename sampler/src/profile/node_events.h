@@ -16,6 +16,10 @@ namespace beamdump::sampler {
 struct NodeEventTerms {
     std::uint64_t period = 1'000'000;
     std::optional<std::uint64_t> breakpoint{};
+    /// In place of a breakpoint: the address of 8 bytes of each thread, what writes to which is
+    /// sampled. Threads without one have no event.
+    std::function<std::optional<std::uint64_t>(pid_t thread)> written{};
+    bool schedulers_only = false;  ///< of normal schedulers, which alone run Erlang code
     bool off = false;
     bool wakes = true;
     std::uint32_t scheduler_stack_bytes = 32768;
@@ -40,6 +44,10 @@ class NodeEvents {
     Result<void> switch_off();
     Result<void> set_period(std::uint64_t calls);
     [[nodiscard]] Result<std::uint64_t> counted() const;
+    /// Of the threads that there are now, each thread's.
+    [[nodiscard]] Result<std::map<pid_t, std::uint64_t>> counted_by_thread() const;
+    /// When the first of their events was held back.
+    [[nodiscard]] std::optional<std::uint64_t> held_back_since() const;
     [[nodiscard]] std::uint64_t held_back() const;
 
     /// Samples that the kernel dropped since they were not read soon enough.
@@ -58,7 +66,8 @@ class NodeEvents {
         bool ended = false;
     };
     NodeEvents(pid_t pid, const NodeEventTerms& terms) : pid_(pid), terms_(terms) {}
-    Result<ThreadEvent> open_event(const NodeThread& thread) const;
+    [[nodiscard]] bool wants(const NodeThread& thread) const;
+    [[nodiscard]] Result<ThreadEvent> open_event(const NodeThread& thread) const;
 
     pid_t pid_;
     NodeEventTerms terms_;

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "profile/attribution.h"
-#include "profile/native_filter.h"
 #include "profile/native_frames.h"
 #include "profile/node_threads.h"
+
+#include <libdump/profile/native_filter.h>
+#include <libdump/profile/samples.h>
 
 #include <chrono>
 #include <string>

@@ -1,7 +1,7 @@
 #include "show/alloc_text.h"
 
-#include "show/report_parts.h"
-
+#include <libdump/profile/profile_text.h>
+#include <libdump/profile/report_parts.h>
 #include <libdump/text/json_writer.h>
 #include <libdump/text/table.h>
 
@@ -41,6 +41,11 @@ void functions(Output& output, const AllocReport& report, std::size_t most) {
     }
 }
 
+void write_words(JsonWriter& json, const AllocatedBy& by, const Allocation& all) {
+    json.member("certain_words", static_cast<std::uint64_t>(by.certain_words));
+    json.member("words_error", static_cast<std::uint64_t>(by.error * all.words));
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, AllocatedBy>> sorted_functions(const Allocation& allocation) {
@@ -65,6 +70,9 @@ void alloc_text(Output& output, const AllocReport& report, std::size_t most) {
         "no use, since a heap was collected or the process changed\n",
         all.words, all.intervals, all.unusable);
     functions(output, report, most);
+    if (report.by_stack) {
+        stacks_list(output, all.stacks, most);
+    }
     output.write("\n");
     output.write(
         "ERROR is in points of WORDS (95%). CERTAIN is the part of WORDS with no other "
@@ -78,6 +86,13 @@ void alloc_text(Output& output, const AllocReport& report, std::size_t most) {
     output.write("Not seen: large binaries, and messages and terms that arrive in fragments.\n");
     lost_line(output, report);
     not_sampled_lines(output, report);
+}
+
+ProfileTerms alloc_terms(const AllocReport& report, std::string exporter) {
+    return {.title = fmt::format("{}: words allocated on heaps by stack", report.node),
+            .exporter = std::move(exporter),
+            .type = "words",
+            .time_us = report.began_us};
 }
 
 void alloc_json(Output& output, const AllocReport& report) {
@@ -102,12 +117,15 @@ void alloc_json(Output& output, const AllocReport& report) {
     write_objects(json, "functions", sorted_functions(all), [&](const auto& entry) {
         json.member("function", entry.first);
         json.member("words", static_cast<std::uint64_t>(entry.second.words));
-        json.member("certain_words", static_cast<std::uint64_t>(entry.second.certain_words));
-        json.member("words_error", static_cast<std::uint64_t>(entry.second.error * all.words));
+        write_words(json, entry.second, all);
         if (report.collections_seen) {
             json.member("collections", entry.second.collections);
         }
     });
+    if (report.by_stack) {
+        write_stacks(json, all.stacks, "words",
+                     [&](std::uint32_t node) { write_words(json, all.by_stack.at(node), all); });
+    }
     write_not_sampled(json, report);
     write_remarks(json, report);
     json.finish();

@@ -1,7 +1,7 @@
-#include "show/report_parts.h"
 #include "show/stacks_text.h"
 
 #include <libdump/format/owner_id.h>
+#include <libdump/profile/report_parts.h>
 
 #include <fmt/format.h>
 

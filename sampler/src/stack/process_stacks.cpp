@@ -150,11 +150,16 @@ ProcessIdentity ProcessStacks::identity(const beam::ProcessView& process, bool w
     ProcessIdentity who{.owner_id = facts.owner_id(), .status = facts.status()};
     if (facts.has_registered_name_atom()) {
         who.registered = node.atom(facts.registered_name_atom());
+        who.registered_atom = facts.registered_name_atom();
     }
-    if (const auto call = parts_.calls.of(process)) {
-        who.initial_call = node.function_text(*call);
-    } else if (facts.has_initial_call()) {
-        who.initial_call = node.function_text(facts.initial_call());
+    if (const auto translated = parts_.calls.of(process); translated || facts.has_initial_call()) {
+        const auto& call = translated ? *translated : facts.initial_call();
+        who.initial_call = node.function_text(call);
+        who.initial_call_atoms =
+            FunctionAtoms{call.module_atom(), call.function_atom(), call.arity()};
+    }
+    if (facts.has_current_function()) {
+        who.current_function = node.function_text(facts.current_function());
     }
     if (with_label && parts_.label_atom) {
         if (const auto label = parts_.dictionaries.value(process, *parts_.label_atom)) {

@@ -8,21 +8,14 @@
 #include "node/observed_node.h"
 #include "stack/stack_walk.h"
 
+#include <libdump/profile/samples.h>
+
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace beamdump::sampler {
-
-/// Who a process is.
-struct ProcessIdentity {
-    std::uint64_t owner_id = 0;
-    std::optional<std::string> registered{};
-    std::optional<std::string> label{};  ///< proc_lib:set_label/1, OTP 27 on
-    std::optional<std::string> initial_call{};
-    std::string status{};  ///< as process_info(status) names it
-};
 
 /// How it is known that a stack is of one moment.
 enum class StackProof : std::uint8_t {

@@ -1,10 +1,17 @@
 %% A node whose one busy process allocates in a known way: in rounds, some functions build known
-%% numbers of words on its heap, one takes time and builds none.
+%% numbers of words on its heap, one takes time and builds none. Or, after "callers": in rounds in
+%% which one function builds words for two callers. Or, after "calls": one function is called by two
+%% others, three times as often by one as by the other, and counted.
 -module(allocating).
 -export([start/1, tell/1, worker/0]).
 
+-define(ROUNDS, 1).
+-define(FOR_CALLERS, 2).
+-define(CALLS, 3).
+-define(COUNTERS, 3).
+
 start(_Scale) ->
-    persistent_term:put(?MODULE, counters:new(1, [])),
+    persistent_term:put(?MODULE, counters:new(?COUNTERS, [])),
     register(allocating_worker, spawn(?MODULE, worker, [])),
     ok.
 
@@ -16,7 +23,13 @@ callers() -> [list, pairs, some, spin].
 %% "rounds": how many rounds the worker has done. "words": the words that each function has
 %% allocated by the VM's own tracing (call_memory, OTP 27 on) in a second of these rounds:
 %% "listing 12000 ...".
-tell(<<"rounds">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE), 1));
+%% "functions", "callers" and "calls": which rounds it does from now on. "counted": how many calls of
+%% built/2 there were.
+tell(<<"rounds">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE), ?ROUNDS));
+tell(<<"functions">>) -> rounds(0);
+tell(<<"callers">>) -> rounds(1);
+tell(<<"calls">>) -> rounds(2);
+tell(<<"counted">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE), ?CALLS));
 tell(<<"words">>) ->
     Worker = whereis(allocating_worker),
     Patterns = [{?MODULE, Caller, 1} || Caller <- callers()],
@@ -32,10 +45,54 @@ tell(<<"words">>) ->
     iolist_to_binary(lists:join(" ", [io_lib:format("~s ~b", [Function, Of])
                                       || {Function, Of} <- lists:zip(functions(), Words)])).
 
+rounds(ForCallers) ->
+    Counters = persistent_term:get(?MODULE),
+    counters:put(Counters, ?FOR_CALLERS, ForCallers),
+    Done = counters:get(Counters, ?ROUNDS),
+    %% The round under way may be the last one of the other kind.
+    wait_for_round(Counters, Done + 2),
+    <<"done">>.
+
+wait_for_round(Counters, Number) ->
+    case counters:get(Counters, ?ROUNDS) of
+        Done when Done >= Number -> ok;
+        _ -> timer:sleep(1), wait_for_round(Counters, Number)
+    end.
+
 worker() ->
-    _ = {list(30000), pairs(4000), some(1000), spin(200000)},
-    counters:add(persistent_term:get(?MODULE), 1, 1),
+    Counters = persistent_term:get(?MODULE),
+    _ = case counters:get(Counters, ?FOR_CALLERS) of
+            0 -> {list(30000), pairs(4000), some(1000), spin(200000)};
+            1 -> {much(30000), spin(100000), little(10000), spin(100000)};
+            2 -> {often(), often(), often(), seldom(), briefly()}
+        end,
+    counters:add(Counters, ?ROUNDS, 1),
     worker().
+
+%% Two callers of one function, each on the stack meanwhile.
+much(Times) -> {much, listing(Times, [])}.
+little(Times) -> {little, listing(Times, [])}.
+
+%% Two callers of one function: 50 words for one, 99 with what it calls for the other.
+often() -> called({few, built(few, spinning(60000, 0))}).
+seldom() -> called({many, built(many, spinning(60000, 0))}).
+
+called(Made) ->
+    counters:add(persistent_term:get(?MODULE), ?CALLS, 1),
+    element(1, Made).
+
+built(few, X) -> [X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X];
+built(many, X) -> {twice(X), twice(X)}.
+
+%% A process with a small heap, for which BIFs collect it twice.
+briefly() ->
+    {_, Monitor} = spawn_monitor(fun() -> exit(tuple_size(by_bifs(<<0:40000>>))) end),
+    receive {'DOWN', Monitor, process, _, Size} -> Size end.
+
+by_bifs(Binary) -> {binary_to_list(Binary), binary_to_list(Binary)}.
+
+%% 48 words; with the pair of them 99.
+twice(X) -> [X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X].
 
 list(Times) -> {listed, listing(Times, [])}.
 pairs(Times) -> {paired, pairing(Times, [])}.

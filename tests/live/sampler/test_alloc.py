@@ -1,9 +1,13 @@
 """beamdump-sample alloc: shares of words are those that functions are known to allocate, and those
-of the node's own call_memory tracing; collections are counted; nothing is left.
+of the node's own call_memory tracing; by stack, those of each caller of one function; collections
+are counted; nothing is left.
 
 Bursts are sampled until BEAMDUMP_INTERVALS of them are known (4,000), however busy the machine is."""
 
+import gzip
+import json
 import os
+import re
 import signal
 import subprocess
 import unittest
@@ -15,9 +19,13 @@ from support.release import RELEASE
 
 INTERVALS = int(os.environ.get("BEAMDUMP_INTERVALS", "4000"))
 POINTS = 5
-DONE, FAILED, INCOMPLETE = 0, 1, 3
+DONE, FAILED, WRONG, INCOMPLETE = 0, 1, 2, 3
+LISTING = "allocating:listing/2"
 # What the workload's rounds allocate.
 WORDS = {"listing": 2 * 30000, "pairing": 5 * 4000, "few": 2 * 1000, "spinning": 0}
+
+# What one function allocates for each of two callers, in the rounds for callers.
+CALLERS = {"much": 2 * 30000, "little": 2 * 10000}
 
 
 def shares(words):
@@ -31,9 +39,10 @@ class Alloc(unittest.TestCase):
         cls.node = start_workload("allocating", 1)
         cls.addClassCleanup(cls.node.stop)
 
-    def alloc(self, duration):
+    def alloc(self, duration, *options):
         ended = tools.expect(tools.run_measured(
-            [SAMPLE, "alloc", "--json", "--duration", duration, self.node.pid]), DONE, INCOMPLETE)
+            [SAMPLE, "alloc", "--json", "--duration", duration, *options, self.node.pid]),
+            DONE, INCOMPLETE)
         answer = tools.parse(ended)
         schemas.validate(answer, "alloc")
         self.assertLessEqual(answer["certain_words"], answer["words"])
@@ -44,9 +53,11 @@ class Alloc(unittest.TestCase):
                          answer["collections"])
         for one in answer["functions"]:
             self.assertLessEqual(one["certain_words"], one["words"] + 1)
+        self.assertEqual("stacks" in answer, "--stacks" in options)
         return answer
 
     def test_shares(self):
+        self.node.ask("allocating functions")
         words, errors = dict.fromkeys(WORDS, 0), dict.fromkeys(WORDS, 0)
         seen = all_words = intervals = collections = 0
         while intervals < INTERVALS:
@@ -78,14 +89,72 @@ class Alloc(unittest.TestCase):
         self.assertGreater(seen, 0.95 * all_words)
         self.assertGreater(collections, 10)
 
+    def test_stacks(self):
+        self.node.ask("allocating callers")
+        words, certain = dict.fromkeys(CALLERS, 0), dict.fromkeys(CALLERS, 0)
+        errors = dict.fromkeys(CALLERS, 0)
+        of_function = not_known = intervals = 0
+        while intervals < INTERVALS / 4:
+            answer = self.alloc("2s", "--stacks")
+            intervals += answer["intervals"]
+            by_function = dict.fromkeys((one["function"] for one in answer["functions"]), 0)
+            for stack in answer["stacks"]:
+                self.assertLessEqual(stack["certain_words"], stack["words"] + 1)
+                by_function[stack["frames"][-1]] += stack["words"]
+                if stack["frames"][-1] != LISTING:
+                    continue
+                if stack["frames"][0] == "(callers not known)":
+                    not_known += stack["words"]
+                    continue
+                # All of it, from the process's first function on.
+                self.assertEqual(stack["frames"][0], "allocating:worker/0")
+                self.assertEqual(len(stack["frames"]), 3)
+                caller = stack["frames"][1].split(":")[1].split("/")[0]
+                words[caller] += stack["words"]
+                certain[caller] += stack["certain_words"]
+                errors[caller] += stack["words_error"]
+            # Words of a function's stacks are its words; each number is rounded.
+            for one in answer["functions"]:
+                self.assertAlmostEqual(by_function[one["function"]], one["words"],
+                                       delta=len(answer["stacks"]) + 1)
+                of_function += one["words"] if one["function"] == LISTING else 0
+        known, found = shares(CALLERS), shares(words)
+        print(f"{intervals} intervals, {of_function} words, {100 * not_known / of_function:.1f}% without "
+              f"callers; {100 * sum(certain.values()) / sum(words.values()):.1f}% certain", flush=True)
+        for caller, share in found.items():
+            points = POINTS + 100 * errors[caller] / of_function
+            print(f"{caller:8} {share:5.1f}% (within {points:.1f}), known {known[caller]:5.1f}%", flush=True)
+            self.assertAlmostEqual(share, known[caller], delta=points)
+        self.assertLess(not_known, 0.1 * of_function)
+
+    def shows(self, pattern, *options):
+        """Where the node was held up for so long that nothing was seen it is looked at again."""
+        for _ in range(30):
+            ended = subprocess.run([SAMPLE, "alloc", "--duration", "1s", *options, str(self.node.pid)],
+                                   stdin=subprocess.DEVNULL, capture_output=True)
+            self.assertIn(ended.returncode, (DONE, INCOMPLETE), ended.stderr)
+            output = gzip.decompress(ended.stdout) if "pprof" in options else ended.stdout
+            if re.search(pattern, output.decode(errors="replace")):
+                return output.decode(errors="replace")
+        self.fail(f"no {pattern} in {output}")
+
+    def test_formats(self):
+        self.node.ask("allocating callers")
+        self.shows(rf"(?m)^allocating:worker/0;allocating:much/1;{LISTING} [1-9][0-9]*$",
+                   "--format", "folded")
+        shown = json.loads(self.shows(LISTING, "--format", "speedscope"))
+        self.assertEqual(sum(shown["profiles"][0]["weights"]), shown["profiles"][0]["endValue"])
+        self.assertIn("words", self.shows(LISTING, "--format", "pprof"))
+        tools.expect(tools.run_measured([SAMPLE, "alloc", "--json", "--format", "folded",
+                                         self.node.pid]), WRONG)
+
     def test_text_and_refusals(self):
-        def run(**settings):
-            return subprocess.run([SAMPLE, "alloc", "--duration", "2s", str(self.node.pid)],
-                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, **settings)
-        ended = run()
-        self.assertIn(ended.returncode, (DONE, INCOMPLETE), ended.stderr)
-        self.assertIn("allocating:listing/2", ended.stdout)
-        ended = run(preexec_fn=tools.without_perf_events)
+        self.node.ask("allocating functions")
+        self.assertNotIn("\nStacks\n", self.shows(rf"(?m)  {LISTING}$"))
+        self.shows(rf"\nStacks\n( .*\n)* *[0-9.]+%  {LISTING}\n +allocating:list/1\n +allocating:worker/0\n",
+                   "--stacks")
+        ended = subprocess.run([SAMPLE, "alloc", str(self.node.pid)], stdin=subprocess.DEVNULL,
+                               capture_output=True, text=True, preexec_fn=tools.without_perf_events)
         self.assertEqual(ended.returncode, FAILED)
         self.assertRegex(ended.stderr, r"\Abeamdump-sample: the kernel forbids sampling [^\n]*\n\Z")
 

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import unittest
 
+from profiles import PARTS, check_sums, part_of, spent
 from support import schemas, tools
 from support.nif import build_nif
 from support.node import start_workload
@@ -23,15 +24,6 @@ POINTS = 5
 RATE = 1500
 DONE, INCOMPLETE = 0, 3
 NO_PROCESS = ("emulator", "other_thread")
-# A part of the worker's rounds: functions of its own, besides that of its name.
-PARTS = {
-    "count": ["profiled:counting/2"],
-    "unpack": ["profiled:unpacking/3"],
-    "lookup": ["profiled:looking_up/3"],
-    "sort": ["profiled:sorting/3", "lists:sort/1"],
-    "build": ["profiled:building/2", "profiled:rows/1"],
-    "send": ["profiled:sending/2"],
-}
 NATIVE = {"unpack": "erlang:tuple_to_list/1", "lookup": "ets:lookup/2"}
 
 
@@ -45,47 +37,11 @@ def profile(node, *options, duration="1s", rate=RATE, statuses=(DONE, INCOMPLETE
     return answer, ended.diagnostics
 
 
-def check_sums(test, answer):
-    """Each sample is counted once in each list."""
-    samples = answer["samples"]
-    test.assertEqual(sum(answer["account"].values()), samples)
-    test.assertEqual(sum(stack["samples"] for stack in answer["stacks"]), samples)
-    test.assertLessEqual(sum(answer["not_known"].values()), samples)
-    test.assertEqual(sum(thread["samples"] for thread in answer["other_threads"]),
-                     answer["account"].get("other_thread", 0))
-    test.assertLessEqual(sum(one["self"] for one in answer["functions"]), samples)
-    for one in answer["functions"]:
-        test.assertLessEqual(one["native"], one["self"])
-        test.assertLessEqual(one["self"], one["total"])
-    for stack in answer["stacks"]:
-        test.assertTrue(stack["frames"])
-
-
-def part_of(frames):
-    """Which part of a round a stack is in; nothing: in none."""
-    found = {part for part, functions in PARTS.items()
-             if any(frame in functions or frame == f"profiled:{part}/1" for frame in frames)}
-    # What lists:sort/1 calls does not always lead back to it.
-    if not found and any(frame.startswith("lists:") for frame in frames):
-        found = {"sort"}
-    # Only one part receives; whoever called that has often gone on when it is read.
-    if not found and "<i_loop_rec_shared>" in frames:
-        found = {"send"}
-    return found
-
-
 class Shares(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.node = start_workload("profiled", 1)
         cls.addClassCleanup(cls.node.stop)
-
-    def spent(self):
-        """Nanoseconds of each part, by the clock of the worker itself."""
-        words = self.node.ask("profiled spent").split()
-        told = {part: int(spent) for part, spent in zip(words[::2], words[1::2])}
-        self.assertEqual(set(told), set(PARTS))
-        return told
 
     def test_shares(self):
         parts = dict.fromkeys(PARTS, 0)
@@ -93,10 +49,10 @@ class Shares(unittest.TestCase):
         told = dict.fromkeys(PARTS, 0)
         account, other, runs = {}, 0, 0
         while sum(parts.values()) < SAMPLES:
-            before = self.spent()
+            before = spent(self, self.node)
             answer, _ = profile(self.node)
-            for part, spent in self.spent().items():
-                told[part] += spent - before[part]
+            for part, after in spent(self, self.node).items():
+                told[part] += after - before[part]
             check_sums(self, answer)
             runs += 1
             for kind, count in answer["account"].items():
@@ -109,7 +65,7 @@ class Shares(unittest.TestCase):
                     if NATIVE.get(part) in stack["frames"]:
                         native[part] += stack["samples"]
                 other += 0 if found else stack["samples"]
-        told = {part: 100 * spent / sum(told.values()) for part, spent in told.items()}
+        told = {part: 100 * lasted / sum(told.values()) for part, lasted in told.items()}
         total = sum(parts.values())
         shares = {part: 100 * count / total for part, count in parts.items()}
         print(f"{total} samples of parts in {runs} runs, {other} others; {account}", flush=True)

@@ -1,7 +1,12 @@
 """Compares exports with the answers of the commands, and profiles with each other."""
 
 import collections
+import gzip
+import os
 import re
+import subprocess
+
+from .paths import ROOT
 
 COMMON = ("kind", "node", "captured_us", "schema", "redaction", "text_complete", "memory_of_heaps")
 # For each kind: the command, the list in its answer, and fields that have another name in the export.
@@ -119,8 +124,11 @@ def folded_of_speedscope(document):
     return stacks
 
 
-def folded_of_pprof(text):
-    """Of protoc's text of a profile."""
+def folded_of_pprof(packed):
+    """By protoc."""
+    text = subprocess.run(
+        [os.environ.get("PROTOC", "protoc"), "--decode=beamdump.pprof.Profile", f"-I{ROOT / 'schemas'}",
+         "pprof.proto"], input=gzip.decompress(packed), capture_output=True, check=True).stdout.decode()
     strings = [re.sub(r"\\(.)", r"\1", found)
                for found in re.findall(r'^string_table: "(.*)"$', text, re.MULTILINE)]
     parts = re.findall(r"^(\w+) \{\n(.*?)^\}$", text, re.MULTILINE | re.DOTALL)

@@ -36,7 +36,7 @@ ErtsAlcFixList ErtsMsegAllctr MsegCacheEntry ErtsMemMapper CodeRanges
 DbTableCommon DbHash DbHashLockSlot DbHashRow DbTree DbTreeRow DbCATree DbCATreeNode DbRow
 DbFixation DbRwLock DecentralizedCounters DecentralizedCounterSlot EtsScheduler EtsRunQueue
 Port ErtsDriver ErtsSchedulerData ErtsSchedulerSleep ErtsRunQueue ErtsRunQueueInfo
-PersistentTerms PersistentTermArea CodeAttributes
+PersistentTerms PersistentTermArea CodeAttributes BifExport SchedulerCollections
 ErtsTimerWheel ErtsTWheelTimer ErtsTmrHead ErtsHLTimer ErtsTWTimer ErtsBifTimer ErtsHLTimerService
 TimerOwner DistEntry ErtsProcList
 """.split())

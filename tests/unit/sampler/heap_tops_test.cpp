@@ -93,5 +93,59 @@ TEST(HeapTops, NativeCodeOfTheProcessCountsToItsCaller) {
     EXPECT_EQ(found.unusable, 0U);
 }
 
+HeapPoint called(std::uint64_t microseconds, std::uint64_t words, std::string function,
+                 std::string caller) {
+    auto point = at(microseconds, words, std::move(function));
+    point.callers = {std::move(caller), "m:main/0"};
+    return point;
+}
+
+std::map<std::string, AllocatedBy> by_caller(const Allocation& found) {
+    std::map<std::string, AllocatedBy> by;
+    for (const auto& [node, words] : found.by_stack) {
+        std::string text;
+        for (const auto place : found.stacks.stack(node)) {
+            text += (text.empty() ? "" : ";") + found.stacks.places()[place].function;
+        }
+        by[text] = words;
+    }
+    return by;
+}
+
+TEST(HeapTops, AFunctionsWordsCountToItsStacksOfTheInterval) {
+    HeapTops tops;
+    tops.add_burst({called(0, 0, "m:f/0", "m:a/0"), called(50, 300, "m:f/0", "m:a/0"),
+                    called(100, 400, "m:f/0", "m:b/0"), called(150, 500, "m:f/0", "m:b/0")});
+    const auto found = tops.estimate();
+    const auto stacks = by_caller(found);
+    EXPECT_EQ(found.certain_words, 500);
+    EXPECT_EQ(found.functions.at("m:f/0").words, 500);
+    ASSERT_EQ(stacks.size(), 2U);
+    EXPECT_EQ(stacks.at("m:main/0;m:a/0;m:f/0").words, 350) << "half of what is between them";
+    EXPECT_EQ(stacks.at("m:main/0;m:a/0;m:f/0").certain_words, 300);
+    EXPECT_EQ(stacks.at("m:main/0;m:b/0;m:f/0").words, 150);
+    EXPECT_EQ(stacks.at("m:main/0;m:b/0;m:f/0").certain_words, 100);
+    EXPECT_EQ(found.stacks.total(), 500U);
+}
+
+TEST(HeapTops, SamplesWithoutCallersCountToStacksOfTheirFunction) {
+    HeapTops tops;
+    tops.add_burst({called(0, 0, "m:f/0", "m:a/0"), at(50, 100, "m:f/0"), at(100, 150, "m:f/0")});
+    const auto stacks = by_caller(tops.estimate());
+    ASSERT_EQ(stacks.size(), 2U);
+    EXPECT_EQ(stacks.at("m:main/0;m:a/0;m:f/0").words, 100);
+    EXPECT_EQ(stacks.at("(callers not known);m:f/0").words, 50) << "no other sample has some";
+}
+
+TEST(HeapTops, AFirstFunctionIsAStackOfItsOwn) {
+    HeapTops tops;
+    auto first = at(0, 0, "m:main/0");
+    first.callers.emplace();
+    auto second = at(50, 100, "m:main/0");
+    second.callers.emplace();
+    tops.add_burst({first, second});
+    EXPECT_EQ(by_caller(tops.estimate()).at("m:main/0").certain_words, 100);
+}
+
 }  // namespace
 }  // namespace beamdump::sampler

@@ -1,6 +1,5 @@
-#include "profile/native_filter.h"
-
-#include "profile/profile.h"
+#include <libdump/profile/native_filter.h>
+#include <libdump/profile/profile.h>
 
 #include <gtest/gtest.h>
 
@@ -42,7 +41,7 @@ TEST(NativeFilter, NothingAndBlanksAreRefused) {
 }
 
 TEST(NativeFilter, AProfileCountsWhatItLeavesOut) {
-    Profile profile(GroupBy::kNone, filter("copy"));
+    Profile profile(SamplesBy::kNone, filter("copy"));
     const auto add = [&](std::vector<std::string> native) {
         EXPECT_TRUE(profile.add({.kind = SampleKind::kReadAfter,
                                  .native = std::move(native),

@@ -1,8 +1,9 @@
-#include "profile/profile.h"
-
-#include "show/profile_text.h"
+#include <libdump/profile/profile.h>
+#include <libdump/profile/profile_text.h>
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace beamdump::sampler {
 namespace {
@@ -17,7 +18,7 @@ SampleStack in_erlang(std::vector<std::string> frames) {
 }
 
 TEST(Profile, RecursionCountsOnceAndNativeTimeIsTheCallers) {
-    Profile profile(GroupBy::kNone);
+    Profile profile(SamplesBy::kNone);
     ASSERT_TRUE(profile.add(in_erlang({"m:f/1", "m:f/1", "m:g/0"}), kThread));
     auto native = in_erlang({"m:g/0"});
     native.native = {"[kernel]", "write", "prim_file:write_nif/2"};
@@ -47,7 +48,7 @@ std::vector<std::string> outermost_frames(const Profile& profile) {
 }
 
 TEST(Profile, StacksSayWhatIsNotKnown) {
-    Profile profile(GroupBy::kNone);
+    Profile profile(SamplesBy::kNone);
     auto sample = in_erlang({"m:f/1"});
     sample.unknown = UnknownCallers::kWentOn;
     sample.kind = SampleKind::kFunctionOnly;
@@ -67,12 +68,12 @@ TEST(Profile, StacksSayWhatIsNotKnown) {
 }
 
 TEST(Profile, GroupsAreOfAllSamples) {
-    const std::pair<GroupBy, std::vector<std::string>> cases[] = {
-        {GroupBy::kProcess, {"<0.5.0> worker", "[emulator]", "[process not known]"}},
-        {GroupBy::kName, {"worker", "[emulator]", "[process not known]"}},
-        {GroupBy::kInitialCall, {"m:i/0", "[emulator]", "[process not known]"}},
-        {GroupBy::kScheduler, {"scheduler 1"}},
-        {GroupBy::kThread, {"erts_sched_1 (7)"}}};
+    const std::pair<SamplesBy, std::vector<std::string>> cases[] = {
+        {SamplesBy::kProcess, {"<0.5.0> worker", "[emulator]", "[process not known]"}},
+        {SamplesBy::kName, {"worker", "[emulator]", "[process not known]"}},
+        {SamplesBy::kInitialCall, {"m:i/0", "[emulator]", "[process not known]"}},
+        {SamplesBy::kScheduler, {"scheduler 1"}},
+        {SamplesBy::kThread, {"erts_sched_1 (7)"}}};
     for (const auto& [by, names] : cases) {
         Profile profile(by);
         auto ended = in_erlang({"m:f/1"});
@@ -92,7 +93,7 @@ TEST(Profile, GroupsAreOfAllSamples) {
 }
 
 TEST(Profile, MostSamplesOfTheirOwnComeFirst) {
-    Profile profile(GroupBy::kNone);
+    Profile profile(SamplesBy::kNone);
     ASSERT_TRUE(profile.add(in_erlang({"m:b/1", "m:top/0"}), kThread));
     ASSERT_TRUE(profile.add(in_erlang({"m:b/1", "m:top/0"}), kThread));
     ASSERT_TRUE(profile.add(in_erlang({"m:a/1", "m:top/0"}), kThread));
@@ -104,9 +105,9 @@ TEST(Profile, MostSamplesOfTheirOwnComeFirst) {
     EXPECT_EQ(sorted[2].second.total, 3U);
 }
 
-TEST(GroupBy, OfAnUnknownName) {
-    EXPECT_EQ(parse_group_by("initial_call").value(), GroupBy::kInitialCall);
-    EXPECT_EQ(parse_group_by("pid").error().code, ErrorCode::kUsage);
+TEST(SamplesBy, OfAnUnknownName) {
+    EXPECT_EQ(parse_samples_by("initial_call").value(), SamplesBy::kInitialCall);
+    EXPECT_EQ(parse_samples_by("pid").error().code, ErrorCode::kUsage);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <malloc.h>
 
 namespace beamdump::program {
 
@@ -23,6 +24,9 @@ int give_up(Streams& streams, std::string_view program, const Error& error) {
 }
 
 int run_as_main(std::string_view program, const Run& run) try {
+    // An arena for each thread would take 64 MiB of address space, which may be limited; threads
+    // allocate little here.
+    mallopt(M_ARENA_MAX, 1);
     end_with_a_sentence_on_terminate();
     // Before any thread is made, and before this process offers itself when memory runs out.
     const auto guardian = target::Guardian::start();

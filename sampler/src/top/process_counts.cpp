@@ -1,0 +1,111 @@
+#include "top/process_counts.h"
+
+#include "target/process/clock.h"
+
+#include <libdump/base/return_if_error.h>
+
+namespace beamdump::sampler {
+namespace {
+
+constexpr std::uint32_t kSlotsOfALook = 65536;
+constexpr std::size_t kStructuresOfARead = 512;
+/// More words in a process are garbage.
+constexpr std::uint64_t kMostWords = std::uint64_t{1} << 44U;
+
+}  // namespace
+
+CountsReader::CountsReader(ObservedNode& node, beam::IdTable table, beam::PidWords pids,
+                           beam::LayoutNames& names)
+    : node_(&node), table_(table), pids_(pids), queues_(names) {
+    const auto field = [&](std::string_view name) { return names.field("Process", name); };
+    id_ = field("common.id");
+    reds_ = field("reds");
+    state_ = field("state");
+    heap_ = field("heap");
+    hend_ = field("hend");
+    heap_sz_ = field("heap_sz");
+    old_heap_ = field("old_heap");
+    old_hend_ = field("old_hend");
+    mbuf_sz_ = field("mbuf_sz");
+    abandoned_ = field("abandoned_heap");
+    collecting_ = names.constant("state_gc");
+    bytes_ = names.bytes("Process");
+}
+
+Result<CountsReader> CountsReader::open(ObservedNode& node) {
+    ASSIGN_OR_RETURN(const auto table, beam::IdTable::processes(node.vm()));
+    ASSIGN_OR_RETURN(const auto pids, beam::PidWords::of(node.vm()));
+    beam::LayoutNames names(node.vm().layout());
+    CountsReader reader(node, table, pids, names);
+    RETURN_IF_ERROR(names.outcome());
+    return reader;
+}
+
+std::optional<ProcessCounts> CountsReader::counts(const beam::IdSlot& slot,
+                                                  const beam::StructView& view) const {
+    const auto id = view.get(id_);
+    const auto owner = pids_.owner_id(id);
+    if (!owner || pids_.slot(id) != slot.slot) {
+        return std::nullopt;
+    }
+    ProcessCounts counts{.slot = slot, .owner_id = *owner, .reductions = view.get(reds_)};
+    const auto heap = view.get(heap_);
+    const auto words = view.get(heap_sz_);
+    const auto old_heap = view.get(old_heap_);
+    const auto old_hend = view.get(old_hend_);
+    const auto fragments = view.get(mbuf_sz_);
+    // heap_sz is the block's size, unless the block was abandoned for a while (erl_gc.c,
+    // delay_garbage_collection()); there is an old heap or none.
+    const bool agree = words < kMostWords && heap != 0 && view.get(hend_) == heap + words * 8 &&
+                       view.get(abandoned_) == 0 && (old_heap == 0) == (old_hend == 0) &&
+                       old_heap <= old_hend && old_hend - old_heap < kMostWords * 8 &&
+                       fragments < kMostWords;
+    if (agree && (view.get(state_) & collecting_) == 0) {
+        counts.heap_bytes = (words + fragments) * 8 + (old_hend - old_heap);
+    }
+    counts.messages = queues_.count(node_->vm(), view).all();
+    return counts;
+}
+
+Result<void> CountsReader::batch(std::span<const beam::IdSlot> slots, ProcessesRead& into) {
+    structures_.resize(slots.size() * bytes_);
+    reads_.resize(slots.size());
+    for (std::size_t at = 0; at < slots.size(); ++at) {
+        reads_[at] = {slots[at].address, std::span(structures_).subspan(at * bytes_, bytes_),
+                      false};
+    }
+    RETURN_IF_ERROR(merged_.read(node_->vm().bulk(), reads_));
+    // Signals and their buffers are read through the cache.
+    node_->vm().forget();
+    for (std::size_t at = 0; at < slots.size(); ++at) {
+        auto found =
+            reads_[at].done ? counts(slots[at], beam::StructView(reads_[at].into)) : std::nullopt;
+        if (found) {
+            into.processes.push_back(*found);
+        } else {
+            ++into.unreadable;
+        }
+    }
+    return {};
+}
+
+Result<ProcessesRead> CountsReader::read(const std::atomic<bool>& cancelled) {
+    ProcessesRead read{.processes = {}, .at_ns = target::clock_ns(CLOCK_MONOTONIC)};
+    for (std::uint32_t first = 0; first < table_.slots(); first += kSlotsOfALook) {
+        ASSIGN_OR_RETURN(const auto used, table_.used(first, kSlotsOfALook));
+        for (std::size_t at = 0; at < used.size(); at += kStructuresOfARead) {
+            if (cancelled) {
+                return fail(ErrorCode::kIo, "cancelled");
+            }
+            const auto some = std::min(kStructuresOfARead, used.size() - at);
+            if (read.processes.size() + some > kMostProcesses) {
+                read.left_out += some;
+                continue;
+            }
+            RETURN_IF_ERROR(batch(std::span(used).subspan(at, some), read));
+        }
+    }
+    return read;
+}
+
+}  // namespace beamdump::sampler

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beamdump::program {
+
+/// Milliseconds of "10s", "500ms", "2m" or "1h"; nothing for other text, and beyond 24 hours.
+std::optional<std::chrono::milliseconds> duration_of(std::string_view text);
+/// A check of an option's text for CLI11: empty for such a time; otherwise a sentence.
+std::string duration_error(const std::string& text);
+
+}  // namespace beamdump::program
