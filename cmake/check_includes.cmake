@@ -28,7 +28,7 @@ endfunction()
 foreach(half include/libdump src)
   check(libdump/${half}/base   "libdump/" libdump/base/)
   check(libdump/${half}/text   "libdump/" libdump/base/ libdump/text/)
-  check(libdump/${half}/profile "libdump/" libdump/base/ libdump/text/ libdump/profile/)
+  check(libdump/${half}/profile "libdump/" libdump/base/ libdump/text/ libdump/format/ libdump/profile/)
   check(libdump/${half}/format "libdump/" libdump/base/ libdump/format/)
   check(libdump/${half}/coding "libdump/" libdump/base/ libdump/format/ libdump/coding/)
   check(libdump/${half}/write  "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/write/)
@@ -81,8 +81,8 @@ check(libdump/src/crash/export/sections "crash/" crash/export/terms/ crash/expor
 
 # The programs: the writer never reads dumps, the analyzer never writes them, but for those that
 # `crash` makes of crash dumps, and those that `rewrite` makes of others.
-check(writer   "libdump/" libdump/base/ libdump/format/ libdump/coding/ libdump/term/ libdump/write/
-      libdump/redact/)
+check(writer   "libdump/" libdump/base/ libdump/profile/ libdump/format/ libdump/coding/ libdump/term/
+      libdump/write/ libdump/redact/)
 check(analyzer "libdump/" libdump/base/ libdump/text/ libdump/profile/ libdump/format/ libdump/read/
       libdump/term/ libdump/heap/ libdump/model/ libdump/beam/ libdump/crash/ libdump/redact/ libdump/rewrite/)
 check(layout   "libdump/" libdump/base/)
@@ -132,12 +132,21 @@ check(writer/src/beam/ets       "beam/" beam/layout/ beam/vm/ beam/tables/ beam/
 check(writer/src/beam/checks    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/checks/)
 
 # Inside the analyzer: query knows no renderer, render knows no dump; input alone knows that there is
-# more than one kind of file.
+# more than one kind of file with a dump in it. Exports are no dumps: query/exported reads them back,
+# knows the things in them but no dump, and is for query/diff, to which cli hands them opened.
 set(folders "(input|query|render|cli)/")
 check(analyzer/src/input      "${folders}" input/)
 check(analyzer/src/query      "${folders}" query/)
 check(analyzer/src/render     "${folders}" query/ render/)
 check(analyzer/src/cli        "${folders}" input/ query/ render/ cli/)
+check(analyzer/src/query/exported "(libdump|query)/" libdump/base/ query/exported/ query/node/
+      query/tables/ query/things/)
+file(GLOB rooms RELATIVE "${ROOT}" "${ROOT}/analyzer/src/input" "${ROOT}/analyzer/src/render"
+     "${ROOT}/analyzer/src/query/*")
+list(REMOVE_ITEM rooms analyzer/src/query/diff analyzer/src/query/exported)
+foreach(room IN LISTS rooms)
+  check(${room} "query/exported/" "<none>")
+endforeach()
 
 # Inside the layout tool: file <- dwarf <- extract, file <- diff, all <- cli. Its cli alone uses the
 # writer, from below: what opens nodes and cores and tries a layout on them, never a capture.
@@ -148,15 +157,19 @@ check(layout/src/extract "${folders}" file/ dwarf/ extract/)
 check(layout/src/diff    "${folders}" file/ diff/)
 check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/ target/ beam/ fit/layout_)
 
-# Inside the sampler: node, events <- stack <- stacks, profile <- alloc; these <- show <- command, on the writer's rooms below
-# its captures.
+# Inside the sampler: node, events <- stack <- stacks, top, profile <- alloc, calls, waits; these <- show <- screen <- command, on
+# the writer's rooms below its captures.
 set(writer "(memory|target|beam)/")
-set(folders "(node|events|stack|stacks|profile|show|command|memory|target|program|beam|nodes|fit|capture|check|cli)/")
+set(folders "(node|events|stack|stacks|profile|alloc|calls|waits|top|screen|show|command|memory|target|program|beam|nodes|fit|capture|check|cli)/")
 check(sampler/src/node    "${folders}" ${writer} fit/layout_check\\.h node/)
 check(sampler/src/events  "${folders}" ${writer} events/)
 check(sampler/src/stack   "${folders}" ${writer} node/ events/ stack/)
 check(sampler/src/stacks  "${folders}" ${writer} node/ events/ stack/ stacks/)
 check(sampler/src/profile "${folders}" ${writer} node/ events/ stack/ profile/)
 check(sampler/src/alloc   "${folders}" ${writer} node/ events/ stack/ profile/ alloc/)
-check(sampler/src/show    "${folders}" stack/ stacks/ profile/ alloc/ show/)
-check(sampler/src/command "${folders}" ${writer} program/ nodes/ node/ stacks/ profile/ alloc/ show/ command/)
+check(sampler/src/calls   "${folders}" ${writer} node/ events/ stack/ profile/ calls/)
+check(sampler/src/waits   "${folders}" ${writer} node/ stack/ profile/ waits/)
+check(sampler/src/top     "${folders}" ${writer} node/ events/ stack/ top/)
+check(sampler/src/show    "${folders}" stack/ stacks/ alloc/ calls/ waits/ top/ show/)
+check(sampler/src/screen  "${folders}" top/ show/ screen/)
+check(sampler/src/command "${folders}" ${writer} program/ nodes/ node/ stacks/ profile/ alloc/ calls/ waits/ top/ screen/ show/ command/)

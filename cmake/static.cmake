@@ -7,11 +7,14 @@ if(BEAMDUMP_STATIC_SOURCES AND NOT BEAMDUMP_SANITIZE)
   add_library(static_fmt STATIC EXCLUDE_FROM_ALL ${BEAMDUMP_STATIC_SOURCES}/fmtlib/src/format.cc)
   add_library(static_simdjson STATIC EXCLUDE_FROM_ALL
     ${BEAMDUMP_STATIC_SOURCES}/simdjson/singleheader/simdjson.cpp)
-  target_compile_options(static_fmt PRIVATE -w)
-  target_compile_options(static_simdjson PRIVATE -w)
+  # A section for each function, so that the linker leaves out what is not used.
+  target_compile_options(static_fmt PRIVATE -w -ffunction-sections -fdata-sections)
+  target_compile_options(static_simdjson PRIVATE -w -ffunction-sections -fdata-sections)
+  # It chooses one of several parsers when it starts: without the one for AVX-512 the file is smaller.
+  target_compile_definitions(static_simdjson PRIVATE SIMDJSON_IMPLEMENTATION_ICELAKE=0)
   # The rest, and what these need in turn, in any order: the linker takes what is used.
   set(BEAMDUMP_STATIC_LIBRARIES "")
-  foreach(name boost_iostreams bz2 elf lzma protobuf-lite sodium sqlite3 xxhash z zstd)
+  foreach(name boost_iostreams bz2 dw elf lzma protobuf-lite sodium sqlite3 xxhash z zstd)
     find_library(BEAMDUMP_STATIC_${name} lib${name}.a REQUIRED)
     mark_as_advanced(BEAMDUMP_STATIC_${name})
     list(APPEND BEAMDUMP_STATIC_LIBRARIES ${BEAMDUMP_STATIC_${name}})

@@ -111,7 +111,21 @@ class FakeMemory final : public memory::MemorySource {
     }
     [[nodiscard]] memory::MemoryStats stats() const override { return stats_; }
 
+    /// From here on there is a second source, which reads the segments as they are then: nothing
+    /// may be added or changed meanwhile. Each of its reads fails if `dead`.
+    void offer_second_source(bool dead = false) { second_ = dead ? Second::kDead : Second::kReads; }
+    std::unique_ptr<memory::MemorySource> second_source() override {
+        if (second_ == Second::kNone) {
+            return nullptr;
+        }
+        auto source = std::make_unique<FakeMemory>();
+        source->segments_ = segments_;
+        source->dead_ = second_ == Second::kDead;
+        return source;
+    }
+
   private:
+    enum class Second : std::uint8_t { kNone, kReads, kDead };
     using Segments = std::map<Address, std::vector<std::byte>>;
 
     [[nodiscard]] const Segments::value_type* segment_at(Address address) const {
@@ -129,6 +143,7 @@ class FakeMemory final : public memory::MemorySource {
     memory::MemoryStats stats_;
     std::function<void(memory::AddressRange)> change_;
     bool dead_ = false;
+    Second second_ = Second::kNone;
 };
 
 /// Presence as a list of ranges: ascending, apart, whole pages.

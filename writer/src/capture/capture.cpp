@@ -217,7 +217,12 @@ Result<CaptureReport> capture_live_node(const Request& request) {
         auto session,
         begin(request, [pid] { return target::LiveTarget::open(pid); }, beam::kCheckTries));
     auto& node = dynamic_cast<target::LiveTarget&>(session->vm().target());
-    if (auto done = capture_by_mode(*session, node); !done) {
+    const auto sockets = target::socket_descriptors(pid, kMostSockets);
+    auto done = capture_by_mode(*session, node);
+    if (done) {
+        done = session->sockets(sockets);
+    }
+    if (!done) {
         if (has_ended(node, done.error())) {
             return fail(
                 ErrorCode::kTargetDied,

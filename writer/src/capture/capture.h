@@ -3,6 +3,7 @@
 #include "beam/locate/locate.h"
 #include "target/stop/stop_tracker.h"
 
+#include <libdump/profile/profile_report.h>
 #include <libdump/redact/redactor.h>
 #include <libdump/write/dump_writer.h>
 
@@ -64,9 +65,13 @@ struct CaptureOptions {
     /// Whether a copy from the running node is proven consistent. Off only where a test shows that
     /// it must be on: no option of the program reaches it.
     bool validate = true;
+    /// Whether processes are read in a thread of its own while those before them are captured.
+    bool read_ahead = true;
     /// A layout file to use whatever the release, or a folder of them to use instead of the
     /// built-in ones.
     std::optional<std::filesystem::path> layout;
+    /// Samples of what the node did before, to be written into the dump. Null: none.
+    std::shared_ptr<const ProfileReport> samples;
     /// Hides the values; also the filter of the DumpWriter. Null: nothing is hidden.
     std::shared_ptr<redact::Redactor> redactor;
     /// As if the executable had no symbols and no debug file.

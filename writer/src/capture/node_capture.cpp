@@ -9,6 +9,7 @@
 #include "target/process/clock.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/profile/sample_pages.h>
 #include <libdump/write/append.h>
 #include <libdump/write/record_limits.h>
 
@@ -84,6 +85,19 @@ Result<void> NodeCapture::capture_record(const CaptureOptions& options, const La
                                options.redactor->said(false, BEAMDUMP_VERSION)));
     }
     return {};
+}
+
+Result<void> NodeCapture::samples(const ProfileReport& report) {
+    if (const auto boot = vm_.target().boot_us(); boot && *boot > report.began_us) {
+        return fail(ErrorCode::kTargetDied,
+                    fmt::format("process {} ended after its samples were taken, and another has "
+                                "its id now",
+                                vm_.target().pid()));
+    }
+    return sample_pages(report, [this](const records::Samples& page) {
+        return append_noted(copier_.writer(), format::RecordKind::kSamples, page,
+                            *trailer_.mutable_samples_offset());
+    });
 }
 
 Result<void> NodeCapture::epoch(std::uint32_t number, records::MemorySourceKind source) {

@@ -23,6 +23,9 @@ class NodeCapture {
 
     Result<void> capture_record(const CaptureOptions& options, const LayoutDoubts& doubts,
                                 std::int64_t started_us, std::int64_t started_monotonic_ns);
+    /// Samples that were taken before the capture. kTargetDied: of a process that had this id
+    /// before.
+    Result<void> samples(const ProfileReport& report);
     Result<void> epoch(std::uint32_t number, records::MemorySourceKind source);
     Result<void> node(const std::vector<beam::ModuleCode>& modules);
     /// These three write what they have not written before: all of it at first, then what came.

@@ -82,6 +82,9 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
     note_memory(*self.vm_, options.redactor.get());
     RETURN_IF_ERROR(self.node_.capture_record(
         options, doubts, target::clock_ns(CLOCK_REALTIME) / 1000, self.started_ns_));
+    if (options.samples != nullptr) {
+        RETURN_IF_ERROR(self.node_.samples(*options.samples));
+    }
     if (auto said = doubts.sentence(self.vm_->facts().otp_release, self.vm_->layout())) {
         self.warn(std::move(*said));
     }
@@ -96,23 +99,36 @@ Result<void> Session::checkpoint(std::string_view phase, std::uint64_t done,
                         ? "interrupted; the dump is incomplete"
                         : "interrupted; the node continues to run, the dump is incomplete");
     }
-    listener_.update({phase, done, total, vm_->bulk().stats().bytes, writer_.stats().file_bytes});
+    listener_.update({phase, done, total, read_so_far().bytes, writer_.stats().file_bytes});
     return {};
 }
 
-records::VoidReason Session::skip_reason(std::span<const std::byte> structure) const {
-    if (options_.no_heaps || !choice_.wants(structure)) {
-        return records::VOID_REASON_LEFT_OUT;
-    }
-    return used_up() || exceeds(choice_.bytes(structure)) ? records::VOID_REASON_LIMIT
-                                                          : records::VOID_REASON_NONE;
+memory::MemoryStats Session::read_so_far() const {
+    const auto own = vm_->bulk().stats();
+    return {own.bytes + read_aside_.bytes, own.reads + read_aside_.reads};
 }
 
-/// Whether `bytes` more bytes would exceed the output's limit, compressed as those before them.
-bool Session::exceeds(std::uint64_t bytes) const {
-    if (!options_.max_bytes) {
-        return false;
+void Session::count_reads(memory::MemoryStats stats) {
+    read_aside_.bytes += stats.bytes;
+    read_aside_.reads += stats.reads;
+}
+
+bool Session::wants(std::span<const std::byte> structure) const {
+    return !options_.no_heaps && choice_.wants(structure);
+}
+
+records::VoidReason Session::skip_reason(std::span<const std::byte> structure) const {
+    if (!wants(structure)) {
+        return records::VOID_REASON_LEFT_OUT;
     }
+    // Its size only where it matters: this is asked of each process.
+    const bool limited = used_up() || (options_.max_bytes && exceeds(choice_.bytes(structure)));
+    return limited ? records::VOID_REASON_LIMIT : records::VOID_REASON_NONE;
+}
+
+/// Whether `bytes` more bytes would exceed the output's limit, which there is, compressed as those
+/// before them.
+bool Session::exceeds(std::uint64_t bytes) const {
     const auto written = writer_.stats();
     const auto ratio = static_cast<double>(written.file_bytes + 1) /
                        static_cast<double>(std::max<std::uint64_t>(written.flat_bytes, 1));
@@ -308,8 +324,8 @@ Result<CaptureReport> Session::finish() {
     auto& cost = *trailer_.mutable_cost();
     add_stops(stopper_.stops().costs(), cost);
     cost.set_elapsed_ns(target::clock_ns(CLOCK_MONOTONIC) - started_ns_);
-    cost.set_bytes_read(vm_->bulk().stats().bytes);
-    cost.set_reads(vm_->bulk().stats().reads);
+    cost.set_bytes_read(read_so_far().bytes);
+    cost.set_reads(read_so_far().reads);
     cost.set_retries(retries_);
     trailer_.set_finished_us(target::clock_ns(CLOCK_REALTIME) / 1000);
 

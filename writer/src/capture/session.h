@@ -10,6 +10,7 @@
 #include "capture/process_capture.h"
 #include "capture/secrets/cookie_finder.h"
 #include "capture/tables/ets_capture.h"
+#include "capture/tables/socket_capture.h"
 
 #include <memory>
 #include <optional>
@@ -42,6 +43,10 @@ class Session {
     Result<void> node_facts(records::MemorySourceKind source, const beam::Moving& moving);
     /// Appends the additions to the node's tables and literals since node_facts().
     Result<void> node_growth();
+    /// The node's sockets, last: nothing is stopped any more. See write_sockets().
+    Result<void> sockets(const Result<target::SocketDescriptors>& before) {
+        return write_sockets(vm_->target().pid(), before, writer_, trailer_);
+    }
 
     /// Rows of the ETS tables that are wanted and not yet read whole. `watch`: of a node that does
     /// not move: asked whether that is still so; null while it runs, or if it never moves.
@@ -56,6 +61,8 @@ class Session {
     /// Reports progress; fails when the capture was cancelled.
     Result<void> checkpoint(std::string_view phase, std::uint64_t done,
                             std::optional<std::uint64_t> total);
+    /// Whether a process's memory is selected, by its structure. Also for other threads.
+    [[nodiscard]] bool wants(std::span<const std::byte> structure) const;
     /// Why a process's memory is not captured, by its structure: not selected, or used_up().
     [[nodiscard]] records::VoidReason skip_reason(std::span<const std::byte> structure) const;
     /// Whether the time or size limit is reached: the remaining processes are listed without
@@ -70,6 +77,8 @@ class Session {
     /// After a failed stop: whether the capture can continue without stops, with a warning.
     [[nodiscard]] bool can_continue_without_stops(const Error& error, std::size_t left);
     void count_retries(std::uint64_t count) { retries_ += count; }
+    /// Counts what was read from another source than the target's.
+    void count_reads(memory::MemoryStats stats);
     void warn(std::string text) { trailer_.add_warning(std::move(text)); }
 
     /// Writes indexes and trailer. Nothing may be called after it.
@@ -92,6 +101,7 @@ class Session {
     Result<void> open_processes(std::unique_ptr<beam::CodeLookup> code, BinaryStore binaries);
     Result<void> totals();
     [[nodiscard]] EtsRowsWanted ets_wanted() const;
+    [[nodiscard]] memory::MemoryStats read_so_far() const;
     [[nodiscard]] bool out_of_time() const;
     [[nodiscard]] bool exceeds(std::uint64_t bytes) const;
 
@@ -116,6 +126,7 @@ class Session {
     std::optional<Processes> processes_;  // from node_facts() on
     std::uint32_t epoch_ = 0;
     std::uint64_t retries_ = 0;
+    memory::MemoryStats read_aside_;
     std::int64_t started_ns_ = 0;
 };
 

@@ -1,4 +1,5 @@
 #include "cli/run.h"
+#include "profile/sample_node.h"
 #include "program/start.h"
 
 int main(int argc, char** argv) {
@@ -7,6 +8,7 @@ int main(int argc, char** argv) {
         "beamdump-capture", [&](Streams& streams, const std::atomic<bool>& cancelled,
                                 beamdump::target::StopTracker& stops) {
             return beamdump::cli::run({argv + (argc > 0 ? 1 : 0), argv + argc}, streams,
-                                      beamdump::capture::capture_node, cancelled, &stops);
+                                      beamdump::capture::capture_node, cancelled, &stops,
+                                      beamdump::nodes::find_node, beamdump::sampler::sample_node);
         });
 }

@@ -2,6 +2,7 @@
 
 #include "nodes/node_choice.h"
 #include "program/command_line.h"
+#include "program/duration.h"
 #include "program/number_check.h"
 
 #include <libdump/base/return_if_error.h>
@@ -46,6 +47,7 @@ struct RawOptions {
     std::string by = "memory";
     std::string ets;
     std::string redact;
+    std::string profile;
     Options options;
 };
 
@@ -134,6 +136,12 @@ void declare(CLI::App& app, RawOptions& raw) {
                    "Bytes to keep of each reference-counted binary,\nor all")
         ->capture_default_str()
         ->type_name("N|all");
+    app.add_option(
+           "--profile", raw.profile,
+           "First sample for so long (5s, 500ms, 2m) which functions\nuse processor time; the "
+           "node is not stopped for it")
+        ->type_name("TIME")
+        ->check(program::duration_error, "");
     app.add_option("--redact", raw.redact,
                    "Hide values before they are written: structure (no\nvalues), text (binaries "
                    "and strings), or a JSON file\nwith a policy; sizes and shapes remain")
@@ -142,7 +150,9 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->capture_default_str()
         ->type_name("N")
         ->check(at_most(kMaxLevel), "");
-    app.add_option("--threads", raw.options.writer.threads, "Compression threads, 1 to 64")
+    app.add_option(
+           "--threads", raw.options.writer.threads,
+           "Compression threads, 1 to 64; with more than one, another\nthread reads the node")
         ->capture_default_str()
         ->type_name("N")
         ->check(at_most(kMaxThreads), "");
@@ -160,6 +170,7 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.footer(
         "Example: beamdump-capture -o node.beamdump rabbit@host\n"
         "Example: beamdump-capture --check 4242\n"
+        "Example: beamdump-capture --profile 5s -o node.beamdump 4242\n"
         "Example: beamdump-capture --top 20 --by queue -o queues.beamdump 4242\n"
         "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
     manual::add_generate(app);
@@ -186,6 +197,12 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
     if (!raw.core.empty() && options.check) {
         return fail(ErrorCode::kUsage, "--check needs a running node: it takes NODE, not --core");
     }
+    if (!raw.profile.empty() && (!raw.core.empty() || options.check)) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("--profile does not apply to {}",
+                                options.check ? "--check" : "--core: a core does nothing"));
+    }
+    options.profile = program::duration_of(raw.profile);
     if (const auto pid = nodes::pid_of(raw.node)) {
         capture.pid = *pid;
     } else if (raw.core.empty()) {
@@ -325,6 +342,7 @@ Result<Options> checked(RawOptions raw) {
         ASSIGN_OR_RETURN(options.capture.redactor, redact::Redactor::create(policy));
         options.writer.filter = options.capture.redactor;
     }
+    options.capture.read_ahead = options.writer.threads > 1;
     set_output(raw, options);
     return options;
 }

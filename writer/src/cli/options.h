@@ -2,6 +2,7 @@
 
 #include "capture/capture.h"
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ struct Options {
     bool to_stdout = false;
     bool force = false;
     bool quiet = false;
+    /// Samples are taken for so long before the capture.
+    std::optional<std::chrono::milliseconds> profile;
     bool check = false;  ///< say what a capture would find and cost, and capture nothing
     DumpWriterOptions writer;
 };

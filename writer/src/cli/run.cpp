@@ -78,7 +78,9 @@ int capture_and_report(const Options& options, program::Streams& streams,
         streams.err << report_text(*report, output);
     }
     streams.err << std::flush;
-    return incomplete(*report) ? kIncomplete : kDone;
+    const bool partly_sampled =
+        options.capture.samples != nullptr && !options.capture.samples->complete();
+    return incomplete(*report) || partly_sampled ? kIncomplete : kDone;
 }
 
 /// Finds the node that was named in place of a pid, and names the output.
@@ -95,6 +97,31 @@ Result<void> complete(Options& options, const program::Streams& streams,
     if (!options.output_named) {
         options.output = made_up_output(options.capture);
     }
+    return {};
+}
+
+/// Takes the samples that the dump is to have.
+Result<void> sample(Options& options, program::Streams& streams, const TakeSamples& take_samples,
+                    const std::atomic<bool>& cancelled) {
+    if (!options.to_stdout) {
+        // Before the time is spent; the capture itself says it again if it comes to be meanwhile.
+        RETURN_IF_ERROR(check_file_sink(options.output, options.force));
+    }
+    if (!options.quiet && streams.err_ready()) {
+        streams.err << fmt::format("sampling for {:.1f} s\n",
+                                   static_cast<double>(options.profile->count()) / 1000)
+                    << std::flush;
+    }
+    ASSIGN_OR_RETURN(const auto how, capture::locate_options(options.capture));
+    ASSIGN_OR_RETURN(auto report,
+                     take_samples(options.capture.pid, how, *options.profile, cancelled));
+    if (cancelled) {
+        return fail(ErrorCode::kIo, "interrupted; the node continues to run, there is no dump");
+    }
+    for (const auto& sentence : shortcomings(report)) {
+        streams.err << fmt::format("beamdump-capture: warning: samples: {}\n", one_line(sentence));
+    }
+    options.capture.samples = std::make_shared<const ProfileReport>(std::move(report));
     return {};
 }
 
@@ -119,7 +146,7 @@ int check_and_tell(const Options& options, program::Streams& streams,
 
 int run(const std::vector<std::string>& arguments, program::Streams& streams,
         const CaptureFunction& capture, const std::atomic<bool>& cancelled,
-        target::StopTracker* stops, const FindNode& find_node) {
+        target::StopTracker* stops, const FindNode& find_node, const TakeSamples& take_samples) {
     auto parsed = parse_options(arguments);
     if (!parsed) {
         return give_up(streams, parsed.error());
@@ -144,6 +171,11 @@ int run(const std::vector<std::string>& arguments, program::Streams& streams,
             streams,
             {ErrorCode::kUsage,
              "standard output is a terminal: redirect it to a file or pipe, or use -o FILE"});
+    }
+    if (options.profile) {
+        if (auto sampled = sample(options, streams, take_samples, cancelled); !sampled) {
+            return give_up(streams, sampled.error());
+        }
     }
     return capture_and_report(options, streams, capture, cancelled);
 }

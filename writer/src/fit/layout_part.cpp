@@ -20,6 +20,8 @@ std::span<const LayoutPart> layout_parts() {
          {},
          CheckStage::kModules},
         {"attributes of modules", {"CodeAttributes"}, {}, {}, false, true, false},
+        {"numbers of BIFs", {"BifExport"}, {}, {}, false, true, false},
+        {"schedulers' collections", {"SchedulerCollections"}, {}, {}, false, true, false},
         {"exports", {"Export", "ExportEntry"}, {}, CheckStage::kExports},
         {"funs", {"ErlFunEntry", "ErlFunEntryContainer", "FunTableEntry"}, {}, CheckStage::kFuns},
         {"nodes", {"ErlNode"}, {}, CheckStage::kNodes},

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <type_traits>
 
@@ -44,6 +45,10 @@ class MemorySource {
     virtual Result<void> read_batch(std::span<BatchRead> reads);
 
     [[nodiscard]] virtual MemoryStats stats() const = 0;
+
+    /// Another source of the same memory, for another thread; with statistics of its own. Null:
+    /// this kind has none.
+    virtual std::unique_ptr<MemorySource> second_source() { return nullptr; }
 
     /// Reads all of `into` or fails with address and size.
     Result<void> read(Address address, std::span<std::byte> into);

@@ -57,6 +57,19 @@ Result<std::unique_ptr<ProcessMemory>> ProcessMemory::open(pid_t pid, ReadWay wa
     return memory;
 }
 
+std::unique_ptr<MemorySource> ProcessMemory::second_source() {
+    std::unique_ptr<ProcessMemory> second(new ProcessMemory(pid_, way_));
+    second->mem_error_ = mem_error_;
+    if (mem_.valid()) {
+        // Not opened anew: the pid may be another process's by now.
+        second->mem_ = Descriptor(::fcntl(mem_.get(), F_DUPFD_CLOEXEC, 0));
+        if (!second->mem_.valid()) {
+            return nullptr;
+        }
+    }
+    return second;
+}
+
 std::unexpected<Error> ProcessMemory::read_error(Address address, std::size_t bytes,
                                                  int error) const {
     if (gone(error)) {

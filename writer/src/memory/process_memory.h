@@ -28,6 +28,7 @@ class ProcessMemory final : public MemorySource {
     Result<std::size_t> read_some(Address address, std::span<std::byte> into) override;
     Result<void> read_batch(std::span<BatchRead> reads) override;
     [[nodiscard]] MemoryStats stats() const override { return stats_; }
+    std::unique_ptr<MemorySource> second_source() override;
 
   private:
     ProcessMemory(pid_t pid, ReadWay way) : pid_(pid), way_(way) {}

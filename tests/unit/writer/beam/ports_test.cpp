@@ -41,6 +41,25 @@ class Ports : public OnStandardNode {
     std::uint64_t flag(std::string_view name) { return node.vm.constant(name); }
 };
 
+/// What inet_drv's data of a port begin with.
+TEST_P(Ports, OfInetDrvHaveTheirSocket) {
+    auto good = node.vm.add_port(5, "tcp_inet", "tcp_inet");
+    auto other = node.vm.add_port(6, "tcp_inet", "tcp_inet");
+    auto spawned = node.vm.add_port(7, "cat", "spawn");
+    const auto data = [&](const FakeStruct& port, std::uint64_t event) {
+        return node.vm.heap.place_words(
+            std::vector<std::uint64_t>{21, event, 1, port.address(), port.get("common.id")});
+    };
+    good.set("drv_data", data(good, 21));
+    other.set("drv_data", data(other, 22));  // closed meanwhile: not of one moment
+    spawned.set("drv_data", data(spawned, 21));
+    const auto found = read().value();
+    ASSERT_EQ(found.ports.size(), 3U);
+    EXPECT_EQ(found.ports[0].file_descriptor(), 21U);
+    EXPECT_FALSE(found.ports[1].has_file_descriptor());
+    EXPECT_FALSE(found.ports[2].has_file_descriptor());
+}
+
 TEST_P(Ports, SayWhatTheyAre) {
     auto socket = node.vm.add_port(5, "tcp_inet", "tcp_inet");
     socket.set("connected", node.vm.pid(node.worker.slot()))

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <unistd.h>
 
 namespace beamdump::cli {
 namespace {
@@ -73,6 +74,108 @@ TEST_F(RunTest, Done) {
     EXPECT_FALSE(std::filesystem::exists(file("dump.partial")));
     EXPECT_THAT(err_.str(), AllOf(HasSubstr("node n@h"), HasSubstr(file("dump"))));
     EXPECT_EQ(out_.str(), "");
+}
+
+/// Samples of nothing, `lost` of which were lost.
+TakeSamples take_samples(std::uint64_t lost) {
+    return [lost](pid_t pid, const beam::LocateOptions& /*how*/, std::chrono::milliseconds time,
+                  const std::atomic<bool>& /*cancelled*/) -> Result<ProfileReport> {
+        return ProfileReport{.node = {},
+                             .otp_release = {},
+                             .pid = pid,
+                             .took_ns = time.count() * 1'000'000,
+                             .rate = 99,
+                             .profile = Profile(SamplesBy::kNone),
+                             .lost = lost};
+    };
+}
+
+TEST_F(RunTest, SamplesBeforeTheCapture) {
+    std::int64_t sampled_ns = 0;
+    const auto keep = [&](const auto& options, const auto& make, auto& listener,
+                          const auto& cancelled) {
+        sampled_ns = options.samples->took_ns;
+        return succeed(options, make, listener, cancelled);
+    };
+    const std::vector<std::string> arguments = {"123", "--profile", "2s", "-o", file("dump")};
+    EXPECT_EQ(run(arguments, streams_, keep, cancelled_, nullptr, find, take_samples(0)), 0);
+    EXPECT_EQ(sampled_ns, 2'000'000'000);
+    EXPECT_THAT(err_.str(), Not(HasSubstr("warning")));
+}
+
+/// Does what follows as a user without rights, if this one has any.
+class WithoutRights {
+  public:
+    WithoutRights() {
+        if (::geteuid() == 0) {
+            EXPECT_EQ(::seteuid(kNobody), 0);
+        }
+    }
+    ~WithoutRights() { EXPECT_EQ(::seteuid(::getuid()), 0); }
+    WithoutRights(const WithoutRights&) = delete;
+    WithoutRights& operator=(const WithoutRights&) = delete;
+
+  private:
+    static constexpr uid_t kNobody = 65534;
+};
+
+/// A folder that takes no new file is told before the time is spent.
+TEST_F(RunTest, NoSamplesForAFileThatCannotBeWritten) {
+    bool sampled = false;
+    const TakeSamples note = [&](pid_t pid, const auto& how, auto time, const auto& cancelled) {
+        sampled = true;
+        return take_samples(0)(pid, how, time, cancelled);
+    };
+    const auto refused = [&](const std::string& name, const std::string& why,
+                             const std::vector<std::string>& more = {}) {
+        std::vector<std::string> arguments = {"123", "--quiet", "--profile", "2s", "-o", name};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        err_.str("");
+        EXPECT_EQ(run(arguments, streams_, succeed, cancelled_, nullptr, find, note), 1) << name;
+        EXPECT_FALSE(sampled) << name;
+        EXPECT_THAT(err_.str(), HasSubstr(why));
+        EXPECT_THAT(err_.str(), HasSubstr(name));
+        expect_one_sentence();
+    };
+    refused(file("missing/dump"), "No such file or directory");
+    refused(file("missing/dump"), "No such file or directory", {"--force"});
+    std::ofstream(file("file")) << "text";
+    refused(file("file"), "exists");
+    refused(file("file/dump"), "Not a directory");
+    ASSERT_TRUE(std::filesystem::create_directory(file("closed")));
+    std::filesystem::permissions(file("closed"), std::filesystem::perms(0555));
+    {
+        const WithoutRights without;
+        refused(file("closed/dump"), "Permission denied");
+    }
+    refused(file("closed"), "is not a regular file", {"--force"});
+    EXPECT_EQ(run({"123", "--profile", "2s", "--force", "-o", file("file")}, streams_, succeed,
+                  cancelled_, nullptr, find, note),
+              0);
+    EXPECT_TRUE(sampled);
+}
+
+TEST_F(RunTest, LostSamplesMakeItIncomplete) {
+    EXPECT_EQ(run({"123", "--profile", "2s", "-o", file("dump")}, streams_, succeed, cancelled_,
+                  nullptr, find, take_samples(4)),
+              3);
+    EXPECT_THAT(err_.str(), HasSubstr("beamdump-capture: warning: samples: 4 samples were lost"));
+}
+
+TEST_F(RunTest, NoCaptureAfterAnInterruptionOfTheSamples) {
+    cancelled_ = true;
+    bool captured = false;
+    const auto note = [&](const auto& options, const auto& make, auto& listener,
+                          const auto& cancelled) {
+        captured = true;
+        return succeed(options, make, listener, cancelled);
+    };
+    EXPECT_EQ(run({"123", "--quiet", "--profile", "2s", "-o", file("dump")}, streams_, note,
+                  cancelled_, nullptr, find, take_samples(0)),
+              1);
+    EXPECT_FALSE(captured);
+    expect_one_sentence();
+    EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
 
 TEST_F(RunTest, FindsTheNode) {

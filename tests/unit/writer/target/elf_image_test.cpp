@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <fstream>
+#include <span>
+#include <vector>
 
 // Found again through the symbol table of this test's own executable.
 extern "C" std::uint64_t beamdump_test_marker;
@@ -35,6 +37,23 @@ TEST(ElfImage, FindsSymbolsSegmentsAndBuildId) {
     EXPECT_FALSE(image.read_only().empty());
     EXPECT_FALSE(image.symbol("no_such_symbol_in_this_program"));
     EXPECT_TRUE(image.build_id().empty() || image.build_id().size() == 40);
+}
+
+TEST(ElfImage, TheFirstBytesHaveTheSegmentsOfTheFile) {
+    std::vector<char> head(4096);
+    ASSERT_TRUE(std::ifstream(kSelf, std::ios::binary)
+                    .read(head.data(), static_cast<std::streamsize>(head.size())));
+    const auto bytes = std::as_bytes(std::span(head));
+    const auto image = ElfImage::open(kSelf, 0x7f0000000000).value();
+    EXPECT_GT(image.segments().size(), 4U);
+    EXPECT_EQ(segments_of(bytes), image.segments());
+    EXPECT_EQ(build_id_of(bytes), image.build_id());
+    EXPECT_TRUE(segments_of(bytes.first(200)).empty());
+    EXPECT_TRUE(segments_of(bytes.subspan(1)).empty());
+    EXPECT_TRUE(segments_of({}).empty());
+    // Eight bytes of p_memsz of the first one are 40 bytes after its start, at 64.
+    ++head[64 + 40];
+    EXPECT_NE(segments_of(bytes), image.segments());
 }
 
 TEST(ElfImage, AddsTheBias) {

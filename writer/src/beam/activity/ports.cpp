@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace beamdump::beam {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 constexpr std::uint32_t kSlotsAtOnce = 4096;
 constexpr std::size_t kMaxNameBytes = 4096;  // longer names and command lines are cut
 constexpr int kTries = 4;
+constexpr std::string_view kInetSuffix = "_inet";  // of tcp_inet, udp_inet, sctp_inet
 
 }  // namespace
 
@@ -38,6 +40,7 @@ PortReader::PortReader(Vm& vm, IdTable table, PidWords pids, AtomWords atoms, La
     is_distribution_ = names.constant("port_state_distribution");
     is_closing_ = names.constant("port_state_closing") | names.constant("port_state_exiting");
     is_busy_ = names.constant("port_task_busy");
+    driver_data_ = names.field_if_any("Port", "drv_data");
     bytes_ = names.bytes("Port");
 }
 
@@ -125,6 +128,11 @@ Result<records::Port> PortReader::port(Address address) {
     if (const auto pid = static_cast<std::int64_t>(view.get(os_pid_)); pid > 0) {
         port.set_os_pid(pid);
     }
+    if (driver_data_ && port.driver().ends_with(kInetSuffix)) {
+        if (const auto socket = file_descriptor(view.get(*driver_data_), address, id)) {
+            port.set_file_descriptor(*socket);
+        }
+    }
     port.set_busy((view.get(task_flags_) & is_busy_) != 0);
     port.set_distribution((state & is_distribution_) != 0);
     port.set_closing((state & is_closing_) != 0);
@@ -156,6 +164,24 @@ Result<std::optional<std::uint32_t>> PortReader::registered_name(Address entry) 
     }
     ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(vm_->bulk(), entry, registered_.bytes));
     return atoms_.index(read.view().get(registered_.name));
+}
+
+/// The socket of a port of inet_drv: its data begin with the socket, as int and as long, the events
+/// that are waited for, the port, and its id (inet_descriptor, inet_drv.c, OTP 25 to 29). Nothing
+/// where they are not so, and while the port has no socket.
+std::optional<std::uint32_t> PortReader::file_descriptor(Address data, Address port,
+                                                         std::uint64_t id) {
+    enum Place : std::uint8_t { kSocket, kEvent, kEvents, kPort, kId, kPlaces };
+    std::array<std::uint64_t, kPlaces> words{};
+    if (data == 0 || !vm_->bulk().read(data, std::as_writable_bytes(std::span(words)))) {
+        return std::nullopt;
+    }
+    const auto socket = static_cast<std::uint32_t>(words[kSocket]);
+    constexpr std::uint32_t kMostDescriptors = 1U << 30U;
+    return socket < kMostDescriptors && words[kEvent] == socket && words[kPort] == port &&
+                   words[kId] == id
+               ? std::optional(socket)
+               : std::nullopt;
 }
 
 }  // namespace beamdump::beam

@@ -33,6 +33,7 @@ class PortReader {
     Result<std::string> text(Address address);
     Result<std::string> driver_name(Address driver);
     Result<std::optional<std::uint32_t>> registered_name(Address entry);
+    std::optional<std::uint32_t> file_descriptor(Address data, Address port, std::uint64_t id);
 
     Vm* vm_;
     IdTable table_;
@@ -42,6 +43,7 @@ class PortReader {
     RegisteredFields registered_;
     Field id_, state_, name_, driver_, connected_, registered_as_, in_, out_, queued_, os_pid_,
         task_flags_, driver_name_;
+    std::optional<Field> driver_data_;
     std::uint64_t port_tag_ = 0, is_connected_ = 0, is_distribution_ = 0, is_closing_ = 0,
                   is_busy_ = 0;
     std::uint32_t bytes_ = 0;

@@ -1,11 +1,13 @@
 #include "beam/layout/layout.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/system_error.h>
 
 #include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace beamdump::beam {
@@ -75,7 +77,11 @@ Result<Layout> Layout::parse(std::string_view json) {
     simdjson::dom::parser parser;
     const simdjson::padded_string padded(json);
     object top;
-    if (const auto error = parser.parse(padded).get_object().get(top); error != simdjson::SUCCESS) {
+    const auto error = parser.parse(padded).get_object().get(top);
+    if (error == simdjson::MEMALLOC) {
+        return std::unexpected(error_of(std::bad_alloc()));
+    }
+    if (error != simdjson::SUCCESS) {
         return bad(fmt::format("not a JSON object: {}", simdjson::error_message(error)));
     }
     Layout layout;

@@ -47,6 +47,7 @@ constexpr std::array kFields = {"htop",
 Result<std::vector<Field>> ProcessProof::watched_fields(const Layout& layout) {
     LayoutNames names(layout);
     std::vector<Field> fields;
+    fields.reserve(kFields.size() + 1);
     for (const auto* name : kFields) {
         fields.push_back(names.field("Process", name));
     }
@@ -84,28 +85,35 @@ Result<bool> ProcessProof::read(Address process, ProcessReading& into) {
     return into.here;
 }
 
-Result<void> ProcessProof::read(std::span<const Address> processes,
+Result<void> ProcessProof::read(memory::MemorySource& source, std::span<const Address> processes,
                                 std::span<ProcessReading> into) {
-    constexpr std::size_t kReads = 3;
     const auto word = [](std::uint64_t& value, Field field) {
         return std::as_writable_bytes(std::span(&value, 1)).first(field.bytes);
     };
     reads_.clear();
     for (std::size_t i = 0; i < processes.size(); ++i) {
+        into[i].structure.resize(bytes_);
+        reads_.push_back({processes[i], into[i].structure, false});
+    }
+    RETURN_IF_ERROR(merged_.read(source, reads_));
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        into[i].here = reads_[i].done;
+    }
+    // After all structures: if somebody has taken the lock and moved a top, the later reading of
+    // the lock shows it, wherever the two are in the structure.
+    constexpr std::size_t kWords = 2;
+    reads_.clear();
+    for (std::size_t i = 0; i < processes.size(); ++i) {
         auto& one = into[i];
-        one.structure.resize(bytes_);
         one.lock = 0;
         one.state = 0;
-        // In this order: if somebody has taken the lock and moved a top, the later reading of the
-        // lock shows it, wherever the two are in the structure.
-        reads_.push_back({processes[i], one.structure, false});
         reads_.push_back({processes[i] + lock_.offset, word(one.lock, lock_), false});
         reads_.push_back({processes[i] + state_.offset, word(one.state, state_), false});
     }
-    RETURN_IF_ERROR(source_->read_batch(reads_));
+    RETURN_IF_ERROR(merged_.read(source, reads_));
     for (std::size_t i = 0; i < processes.size(); ++i) {
-        into[i].here = std::ranges::all_of(std::span(reads_).subspan(i * kReads, kReads),
-                                           &memory::BatchRead::done);
+        into[i].here &= std::ranges::all_of(std::span(reads_).subspan(i * kWords, kWords),
+                                            &memory::BatchRead::done);
     }
     return {};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/layout/struct_view.h"
+#include "memory/merged_reads.h"
 
 #include <records.pb.h>
 
@@ -9,7 +10,7 @@
 
 namespace beamdump::beam {
 
-/// A copy of a process's structure, and of its lock and state words read after it.
+/// A copy of a process's structure, and of its lock and state words, read after it.
 struct ProcessReading {
     std::vector<std::byte> structure;
     std::uint64_t lock = 0;
@@ -35,7 +36,12 @@ class ProcessProof {
     /// False if it cannot be read.
     Result<bool> read(Address process, ProcessReading& into);
     /// Many with few calls; `into` has one for each process.
-    Result<void> read(std::span<const Address> processes, std::span<ProcessReading> into);
+    Result<void> read(std::span<const Address> processes, std::span<ProcessReading> into) {
+        return read(*source_, processes, into);
+    }
+    /// The same from another source of the same memory, not cached either.
+    Result<void> read(memory::MemorySource& source, std::span<const Address> processes,
+                      std::span<ProcessReading> into);
 
     /// Why a copy that begins after this reading cannot be consistent; NONE if it can.
     [[nodiscard]] records::VoidReason busy(const ProcessReading& reading) const;
@@ -51,6 +57,7 @@ class ProcessProof {
     Field state_{}, lock_{};
     std::vector<Field> fields_;
     std::vector<memory::BatchRead> reads_;  // reused
+    memory::MergedReads merged_;
     std::uint64_t free_ = 0, exiting_ = 0, gc_ = 0, running_ = 0, lock_main_ = 0;
 };
 

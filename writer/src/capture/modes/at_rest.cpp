@@ -1,6 +1,7 @@
 #include "capture/modes/at_rest.h"
 
 #include "capture/copy/contents_ahead.h"
+#include "capture/modes/batches_ahead.h"
 #include "capture/modes/slots.h"
 
 #include <libdump/base/return_if_error.h>
@@ -8,37 +9,77 @@
 namespace beamdump::capture {
 namespace {
 
-/// Reads many structures at once and tries their processes one by one.
+/// Structures of many processes and the contents of small ones.
+class RestBatch {
+  public:
+    /// `contents`: whether they may be read.
+    RestBatch(const beam::ProcessReader& reader, bool contents)
+        : reader_(&reader), with_contents_(contents) {}
+
+    void begin(std::span<const beam::IdSlot> slots) { slots_.assign(slots.begin(), slots.end()); }
+
+    Result<void> read(memory::MemorySource& source, const WantedContents& wanted) {
+        const std::size_t bytes = reader_->bytes();
+        structures_.resize(slots_.size() * bytes);
+        reads_.resize(slots_.size());
+        for (std::size_t index = 0; index < slots_.size(); ++index) {
+            reads_[index] = {slots_[index].address,
+                             std::span(structures_).subspan(index * bytes, bytes), false};
+        }
+        RETURN_IF_ERROR(merged_.read(source, reads_));
+        // The few that run are read again by their completed structures.
+        wanted_.assign(reads_.size(), ContentsAhead::kNone);
+        for (std::size_t index = 0; index < reads_.size() && with_contents_; ++index) {
+            if (reads_[index].done && wanted(reads_[index].into)) {
+                wanted_[index] = reads_[index].into;
+            }
+        }
+        return contents_.read(source, *reader_, wanted_);
+    }
+
+    [[nodiscard]] std::span<const beam::IdSlot> slots() const { return slots_; }
+    /// The structure of the process in `slots()[index]`; empty: it could not be read.
+    [[nodiscard]] std::span<std::byte> structure(std::size_t index) {
+        return reads_[index].done ? reads_[index].into : std::span<std::byte>();
+    }
+    /// Null: left out.
+    [[nodiscard]] const std::vector<memory::HeldPart>* contents(std::size_t index) const {
+        return contents_.of(index);
+    }
+
+  private:
+    const beam::ProcessReader* reader_;
+    bool with_contents_;
+    std::vector<beam::IdSlot> slots_;
+    std::vector<std::byte> structures_;
+    std::vector<memory::BatchRead> reads_;
+    std::vector<std::span<const std::byte>> wanted_;
+    memory::MergedReads merged_;
+    ContentsAhead contents_;
+};
+
+/// Tries the processes of batches one by one.
 class AtRest {
   public:
     AtRest(Session& session, bool last, const std::function<Result<records::VoidReason>()>* watch)
         : session_(session), last_(last), watch_(watch) {}
 
-    Result<void> batch(std::span<const beam::IdSlot> slots) {
-        auto& capture = session_.processes();
-        const std::size_t bytes = capture.reader().bytes();
-        structures_.resize(slots.size() * bytes);
-        reads_.resize(slots.size());
-        for (std::size_t index = 0; index < slots.size(); ++index) {
-            reads_[index] = {slots[index].address,
-                             std::span(structures_).subspan(index * bytes, bytes), false};
-        }
-        RETURN_IF_ERROR(merged_.read(session_.vm().bulk(), reads_));
-        RETURN_IF_ERROR(read_contents());
-        for (std::size_t index = 0; index < slots.size(); ++index) {
-            if (!reads_[index].done) {
+    Result<void> capture(RestBatch& batch) {
+        for (std::size_t index = 0; index < batch.slots().size(); ++index) {
+            const auto structure = batch.structure(index);
+            if (structure.empty()) {
                 continue;
             }
-            Try request{slots[index], reads_[index].into, session_.epoch_number()};
-            request.yielded =
-                session_.stopper().yield_state().apply(slots[index].address, reads_[index].into);
-            request.contents = contents_.of(index);
+            const auto& slot = batch.slots()[index];
+            Try request{slot, structure, session_.epoch_number()};
+            request.yielded = session_.stopper().yield_state().apply(slot.address, structure);
+            request.contents = batch.contents(index);
             request.watch = watch_;
-            request.skip_reason = session_.skip_reason(reads_[index].into);
+            request.skip_reason = session_.skip_reason(structure);
             request.last = last_ || request.skip_reason != records::VOID_REASON_NONE;
-            ASSIGN_OR_RETURN(auto outcome, capture.capture(request));
+            ASSIGN_OR_RETURN(auto outcome, session_.processes().capture(request));
             if (!request.last && outcome.reason != records::VOID_REASON_NONE) {
-                left_.push_back(slots[index]);
+                left_.push_back(slot);
             }
         }
         return {};
@@ -47,29 +88,9 @@ class AtRest {
     std::vector<beam::IdSlot> left() { return std::move(left_); }
 
   private:
-    /// Of the processes whose structures are in reads_. The few that run are read again by their
-    /// completed structures.
-    Result<void> read_contents() {
-        auto& capture = session_.processes();
-        wanted_.assign(reads_.size(), ContentsAhead::kNone);
-        for (std::size_t index = 0; index < reads_.size(); ++index) {
-            const auto& read = reads_[index];
-            if (read.done && capture.reads_ahead() &&
-                session_.skip_reason(read.into) == records::VOID_REASON_NONE) {
-                wanted_[index] = read.into;
-            }
-        }
-        return contents_.read(session_.vm().target().memory(), capture.reader(), wanted_);
-    }
-
     Session& session_;
     bool last_;
     const std::function<Result<records::VoidReason>()>* watch_;
-    std::vector<std::byte> structures_;
-    std::vector<memory::BatchRead> reads_;
-    std::vector<std::span<const std::byte>> wanted_;
-    memory::MergedReads merged_;
-    ContentsAhead contents_;
     std::vector<beam::IdSlot> left_;
 };
 
@@ -78,8 +99,15 @@ class AtRest {
 Result<std::vector<beam::IdSlot>> capture_at_rest(
     Session& session, bool last, const std::function<Result<records::VoidReason>()>* watch) {
     AtRest at_rest(session, last, watch);
+    const auto& capture = session.processes();
+    const RestBatch empty(capture.reader(), capture.reads_ahead());
+    BatchesAhead<RestBatch> batches(session, empty,
+                                    [&](RestBatch& batch) { return at_rest.capture(batch); });
     auto done = for_each_batch(
-        session, [&](std::span<const beam::IdSlot> slots) { return at_rest.batch(slots); });
+        session, [&](std::span<const beam::IdSlot> slots) { return batches.hand_over(slots); });
+    if (done) {
+        done = batches.finish();
+    }
     if (done) {
         // While nothing changes: at a later read the address may hold another binary.
         done = session.processes().binaries().settle();

@@ -1,5 +1,6 @@
 #include "capture/modes/live.h"
 
+#include "capture/modes/batches_ahead.h"
 #include "capture/modes/live_batch.h"
 #include "capture/modes/slots.h"
 
@@ -19,15 +20,19 @@ constexpr std::chrono::milliseconds kFirstWait{1};
 Result<std::vector<Pending>> capture_live(Session& session, ProcessRetrier& retrier) {
     std::vector<Pending> pending;
     std::vector<Pending> alone;
-    LiveBatch batch(session);
-    const bool together = session.options().validate && session.processes().reads_ahead();
-    auto done = for_each_batch(session, [&](std::span<const beam::IdSlot> slots) -> Result<void> {
-        if (together) {
-            RETURN_IF_ERROR(batch.read(retrier, slots));
+    const auto try_alone = [&](Pending process) -> Result<void> {
+        ASSIGN_OR_RETURN(const auto captured, retrier.attempt(process, nullptr));
+        if (!captured) {
+            pending.push_back(process);
         }
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-            Pending process{slots[i]};
-            const auto* read = together ? batch.of(i) : nullptr;
+        return {};
+    };
+    const auto capture = [&](LiveBatch& batch) -> Result<void> {
+        // What is read from here on is newer than the structures.
+        session.vm().forget();
+        for (std::size_t i = 0; i < batch.slots().size(); ++i) {
+            Pending process{batch.slots()[i]};
+            const auto* read = batch.of(i);
             ASSIGN_OR_RETURN(const auto captured,
                              read != nullptr ? retrier.attempt(process, *read) : false);
             if (!captured) {
@@ -35,15 +40,27 @@ Result<std::vector<Pending>> capture_live(Session& session, ProcessRetrier& retr
             }
         }
         // Only now: it drops what was cached since the structures were read.
-        for (auto& process : std::exchange(alone, {})) {
-            ASSIGN_OR_RETURN(const auto captured, retrier.attempt(process, nullptr));
-            if (!captured) {
-                pending.push_back(process);
-            }
+        for (const auto& process : std::exchange(alone, {})) {
+            RETURN_IF_ERROR(try_alone(process));
         }
         return {};
-    });
-    return done ? Result<std::vector<Pending>>(std::move(pending)) : std::unexpected(done.error());
+    };
+    if (!session.options().validate || !session.processes().reads_ahead()) {
+        RETURN_IF_ERROR(for_each_batch(session, [&](std::span<const beam::IdSlot> slots) {
+            Result<void> done;
+            for (std::size_t i = 0; i < slots.size() && done; ++i) {
+                done = try_alone({slots[i]});
+            }
+            return done;
+        }));
+        return pending;
+    }
+    const LiveBatch empty(retrier.proof(), session.processes().reader());
+    BatchesAhead<LiveBatch> batches(session, empty, capture);
+    RETURN_IF_ERROR(for_each_batch(
+        session, [&](std::span<const beam::IdSlot> slots) { return batches.hand_over(slots); }));
+    RETURN_IF_ERROR(batches.finish());
+    return pending;
 }
 
 Result<void> try_again(Session& session, ProcessRetrier& retrier, std::vector<Pending>& pending,

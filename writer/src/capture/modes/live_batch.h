@@ -1,6 +1,7 @@
 #pragma once
 
 #include "capture/copy/contents_ahead.h"
+#include "capture/modes/batches_ahead.h"
 #include "capture/modes/process_retrier.h"
 
 #include <span>
@@ -12,21 +13,27 @@ namespace beamdump::capture {
 /// ones, their structures again.
 class LiveBatch {
   public:
-    explicit LiveBatch(Session& session) : session_(&session) {}
+    LiveBatch(const beam::ProcessProof& proof, const beam::ProcessReader& reader)
+        : proof_(proof), reader_(&reader) {}
 
-    /// Replaces what was read before. Cached memory is as old as the first reading of the
-    /// structures from then on.
-    Result<void> read(ProcessRetrier& retrier, std::span<const beam::IdSlot> slots);
+    void begin(std::span<const beam::IdSlot> slots) { slots_.assign(slots.begin(), slots.end()); }
 
-    /// The process in `slots[index]`; null if it was left out or changed meanwhile: it is to be
+    /// Reads the processes in slots(). `source` must not be cached.
+    Result<void> read(memory::MemorySource& source, const WantedContents& wanted);
+
+    [[nodiscard]] std::span<const beam::IdSlot> slots() const { return slots_; }
+
+    /// The process in `slots()[index]`; null if it was left out or changed meanwhile: it is to be
     /// tried alone.
     [[nodiscard]] const ReadTogether* of(std::size_t index) const {
         return processes_[index].still ? &processes_[index] : nullptr;
     }
 
   private:
-    Session* session_;
+    beam::ProcessProof proof_;
+    const beam::ProcessReader* reader_;
     ContentsAhead contents_;
+    std::vector<beam::IdSlot> slots_;
     std::vector<beam::Address> addresses_;
     std::vector<beam::ProcessReading> before_, after_;
     std::vector<std::span<const std::byte>> structures_;

@@ -166,6 +166,7 @@ Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarg
     // The rest is read from the node while it runs.
     session.processes().binaries().set_moving(true);
     std::vector<Pending> pending;
+    pending.reserve(left.size());
     for (const auto& slot : left) {
         pending.push_back({slot, 1, records::VOID_REASON_CHANGED});
     }

@@ -24,7 +24,9 @@ constexpr std::size_t kMaxCoreFilesSearched = 256;
 struct Mapped {
     std::string path;
     std::vector<CoreMappedFile> parts;  ///< ascending
-    std::string build_id;               ///< by its first page in the core; empty: unknown
+    // By its first page in the core; empty: unknown.
+    std::string build_id;
+    std::vector<Segment> segments;
     [[nodiscard]] memory::Address begin() const { return parts.front().range.begin; }
     [[nodiscard]] bool holds(std::optional<std::uint64_t> address) const {
         return address && std::ranges::any_of(parts, [&](const CoreMappedFile& part) {
@@ -32,11 +34,6 @@ struct Mapped {
                });
     }
 };
-
-std::string build_id_at(memory::Address address, CoreMemory& memory) {
-    std::vector<std::byte> page(kPageBytes);
-    return memory.read(address, page) ? build_id_of(page) : std::string();
-}
 
 /// The ELF files of a core, its program first.
 std::vector<Mapped> mapped_files(const CoreFile& core, CoreMemory& memory) {
@@ -56,7 +53,11 @@ std::vector<Mapped> mapped_files(const CoreFile& core, CoreMemory& memory) {
         files, [&](const Mapped& file) { return file.holds(core.auxiliary(AT_PHDR)); });
     files.resize(std::min(files.size(), kMaxCoreFilesSearched));
     for (auto& file : files) {
-        file.build_id = build_id_at(file.begin(), memory);
+        std::vector<std::byte> page(kPageBytes);
+        if (memory.read(file.begin(), page)) {
+            file.build_id = build_id_of(page);
+            file.segments = segments_of(page);
+        }
     }
     return files;
 }
@@ -134,12 +135,25 @@ std::string subject(const CoreFile& core) {
 
 std::unexpected<Error> other_build(const CoreFile& core, const Mapped& mapped,
                                    const std::filesystem::path& file, const ElfImage& image) {
+    const bool neither = image.build_id().empty() && mapped.build_id.empty();
+    const auto difference =
+        neither ? std::string("neither has a build id, and their entry points or segments differ")
+                : fmt::format("its build id is {}, the core's is {}",
+                              image.build_id().empty() ? "unknown" : image.build_id(),
+                              mapped.build_id.empty() ? "unknown" : mapped.build_id);
     return fail(ErrorCode::kImplausible,
-                fmt::format("{} is not the executable of {}, {}: its build id is {}, the core's is "
-                            "{}; give the right one with --exe",
-                            file.native(), subject(core), mapped.path,
-                            image.build_id().empty() ? "unknown" : image.build_id(),
-                            mapped.build_id.empty() ? "unknown" : mapped.build_id));
+                fmt::format("{} is not the executable of {}, {}: {}; give the right one with --exe",
+                            file.native(), subject(core), mapped.path, difference));
+}
+
+/// By build ids or, where neither has one, by all else that the core
+/// says.
+bool is_same(const CoreFile& core, const Mapped& mapped, const ElfImage& image) {
+    if (!image.build_id().empty() || !mapped.build_id.empty()) {
+        return image.build_id() == mapped.build_id;
+    }
+    return core.auxiliary(AT_ENTRY) == image.entry() &&
+           (mapped.segments.empty() || mapped.segments == image.segments());
 }
 
 /// Opens a file as the one that was mapped. kImplausible: it is another one.
@@ -150,10 +164,7 @@ Result<ElfImage> open_mapped(const CoreFile& core, const Mapped& mapped,
         return image;
     }
     image->move_by(mapped.begin() - image->begin());
-    const bool neither = image->build_id().empty() && mapped.build_id.empty();
-    const bool same =
-        neither ? core.auxiliary(AT_ENTRY) == image->entry() : image->build_id() == mapped.build_id;
-    if (!same) {
+    if (!is_same(core, mapped, *image)) {
         return other_build(core, mapped, file, *image);
     }
     return image;

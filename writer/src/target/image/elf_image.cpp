@@ -112,6 +112,43 @@ std::string build_id_in(Elf* elf, const GElf_Phdr& segment) {
     return {};
 }
 
+Segment segment_of(const GElf_Phdr& header) {
+    return {header.p_type,  header.p_flags,  header.p_offset,
+            header.p_vaddr, header.p_filesz, header.p_memsz};
+}
+
+/// The first bytes of an ELF file as libelf reads them.
+class MemoryElf {
+  public:
+    // elf_memory() wants to be able to write, and does not as long as nothing is updated.
+    explicit MemoryElf(std::span<const std::byte> head) : bytes_(head.size()) {
+        std::memcpy(bytes_.data(), head.data(), head.size());
+        elf_version(EV_CURRENT);
+        elf_ = ElfHandle(elf_memory(bytes_.data(), bytes_.size()));
+    }
+    [[nodiscard]] Elf* get() const { return elf_.get(); }
+
+    /// None if they are not all there.
+    [[nodiscard]] std::vector<GElf_Phdr> program_headers() const {
+        std::size_t count = 0;
+        if (elf_ == nullptr || elf_kind(elf_.get()) != ELF_K_ELF ||
+            elf_getphdrnum(elf_.get(), &count) != 0 || count > kMaxProgramHeaders) {
+            return {};
+        }
+        std::vector<GElf_Phdr> headers(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (gelf_getphdr(elf_.get(), static_cast<int>(i), &headers[i]) == nullptr) {
+                return {};
+            }
+        }
+        return headers;
+    }
+
+  private:
+    std::vector<char> bytes_;
+    ElfHandle elf_;
+};
+
 /// The text at the start of .gnu_debuglink; a checksum follows it.
 std::string read_debug_link(Elf* elf) {
     std::size_t names = 0;
@@ -164,6 +201,7 @@ Result<ElfImage> ElfImage::open(const std::filesystem::path& file, std::uint64_t
         if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) == nullptr) {
             continue;
         }
+        image.segments_.push_back(segment_of(segment));
         if (segment.p_type == PT_NOTE && image.build_id_.empty()) {
             image.build_id_ = build_id_in(elf.get(), segment);
         }
@@ -211,27 +249,24 @@ void ElfImage::move_by(std::uint64_t bias) {
 }
 
 std::string build_id_of(std::span<const std::byte> head) {
-    // elf_memory() wants to be able to write, and does not as long as nothing is updated.
-    std::vector<char> bytes(head.size());
-    std::memcpy(bytes.data(), head.data(), head.size());
-    elf_version(EV_CURRENT);
-    const ElfHandle elf(elf_memory(bytes.data(), bytes.size()));
-    std::size_t segments = 0;
-    if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF ||
-        elf_getphdrnum(elf.get(), &segments) != 0) {
-        return {};
-    }
-    for (std::size_t i = 0; i < std::min(segments, kMaxProgramHeaders); ++i) {
-        GElf_Phdr segment{};
-        if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) == nullptr ||
-            segment.p_type != PT_NOTE) {
+    const MemoryElf memory(head);
+    for (const auto& header : memory.program_headers()) {
+        if (header.p_type != PT_NOTE) {
             continue;
         }
-        if (auto id = build_id_in(elf.get(), segment); !id.empty()) {
+        if (auto id = build_id_in(memory.get(), header); !id.empty()) {
             return id;
         }
     }
     return {};
+}
+
+std::vector<Segment> segments_of(std::span<const std::byte> head) {
+    std::vector<Segment> segments;
+    for (const auto& header : MemoryElf(head).program_headers()) {
+        segments.push_back(segment_of(header));
+    }
+    return segments;
 }
 
 }  // namespace beamdump::target

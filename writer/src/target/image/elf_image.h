@@ -18,6 +18,17 @@ struct Symbol {
     std::string_view table;       ///< "symtab" or "dynsym"
 };
 
+/// A program header, by the file: addresses without a bias.
+struct Segment {
+    std::uint32_t type = 0;
+    std::uint32_t flags = 0;
+    std::uint64_t offset = 0;  ///< in the file
+    std::uint64_t address = 0;
+    std::uint64_t file_bytes = 0;
+    std::uint64_t memory_bytes = 0;
+    bool operator==(const Segment&) const = default;
+};
+
 /// An executable's segments and symbols, as loaded at a bias. Reads the file once; holds no
 /// descriptor afterwards.
 class ElfImage {
@@ -37,6 +48,8 @@ class ElfImage {
     [[nodiscard]] const std::vector<memory::AddressRange>& executable() const {
         return executable_;
     }
+    /// All program headers, in the file's order.
+    [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
     /// Where the program begins to run (e_entry).
     [[nodiscard]] memory::Address entry() const { return entry_; }
     /// The first address of the image, rounded down to a page.
@@ -52,10 +65,15 @@ class ElfImage {
     std::vector<memory::AddressRange> writable_;
     std::vector<memory::AddressRange> read_only_;
     std::vector<memory::AddressRange> executable_;
+    std::vector<Segment> segments_;
 };
 
 /// The build id of an ELF file by its first bytes, as a process has them in its memory; empty where
 /// they are no ELF header, or have no build id.
 std::string build_id_of(std::span<const std::byte> head);
+
+/// The program headers of an ELF file by its first bytes; none where they are no ELF header, or do
+/// not have all of them.
+std::vector<Segment> segments_of(std::span<const std::byte> head);
 
 }  // namespace beamdump::target
