@@ -53,6 +53,22 @@ def prepare(folder):
     (folder / "old.dump").write_text("<erl_crash_dump>\nWed Jan  1 00:00:00 2003\n")
     (folder / "folder").mkdir()
     shutil.copy(FORMATS / "1.0-conversion.beamdump", folder / "conversion.beamdump")
+    prepare_exports(folder)
+
+
+def prepare_exports(folder):
+    """Exports of the sample that `diff` takes, and those that it does not."""
+    for form in ("ndjson", "json"):
+        run(["beamdump-analyze", "export", form, "sample.beamdump", "-o", f"export.{form}"], folder)
+    lines = (folder / "export.ndjson").read_text().splitlines(keepends=True)
+    for name, content in {"malformed": [*lines[:2], lines[2].replace(":", "", 1), *lines[3:]],
+                          "mistyped": [*lines[:2], lines[2].replace('"memory":', '"memory":"x","more":', 1)],
+                          "in-a-line": [*lines[:-1], lines[-1][:10]],
+                          "between-lines": lines[:-1],
+                          "without-head": lines[1:],
+                          "twice": lines * 2,
+                          "later": [lines[0].replace("export-line/1", "export-line/2"), *lines[1:]]}.items():
+        (folder / f"{name}.ndjson").write_text("".join(content))
 
 
 def messages(commands):

@@ -22,6 +22,8 @@ namespace beamdump::cli {
 
 namespace {
 
+constexpr int kMaxThreads = 64;
+
 using Commands = std::span<const std::unique_ptr<Command>>;
 
 bool is_command(Commands commands, std::string_view word) {
@@ -126,6 +128,11 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
             "--no-cache", [&request] { request.cache = false; },
             "Neither use nor keep what an earlier question found in the crash dump "
             "(BEAMDUMP_CACHE=off)");
+        sub->add_option("--threads", request.threads,
+                        "Threads that decompress ahead, 1 to 64 (default: as many as\n"
+                        "there are processors, at most 4)")
+            ->check(CLI::Range(1, kMaxThreads).description(""))
+            ->option_text("N");
         sub->add_flag("--stats", request.stats, "Print read statistics to standard error");
     }
     manual::add_generate(app);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -26,6 +27,7 @@ struct Request {
     bool stats = false;
     bool pager = true;
     bool cache = true;  ///< of facts of crash dumps
+    std::optional<std::uint64_t> threads;
     Colors colors = Colors::kAuto;
     InputLimits limits;
 };

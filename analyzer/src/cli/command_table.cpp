@@ -17,7 +17,9 @@ namespace beamdump::cli {
     COMMAND(heap)                  \
     COMMAND(term)                  \
     COMMAND(ports)                 \
+    COMMAND(sockets)               \
     COMMAND(schedulers)            \
+    COMMAND(profile)               \
     COMMAND(timers)                \
     COMMAND(nodes)                 \
     COMMAND(binaries)              \

@@ -26,7 +26,7 @@ Result<Dump*> Invocation::open(const std::string& path, const crash::ConvertChoi
         [&line](const crash::CrashHeader& header) {
             line.say(fmt::format("crash dump of {}: {}", header.date, header.slogan));
         },
-        limits_, cache_);
+        open_options_);
     line.clear();
     if (!opened) {
         return std::unexpected(opened.error());

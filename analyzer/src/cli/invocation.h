@@ -19,11 +19,9 @@ class Invocation {
     /// Non-owning.
     Invocation(render::Output& out, render::Output& err) : out_(out), err_(err) {}
 
-    /// Memory limits for dumps opened later.
-    void set_limits(const InputLimits& limits) { limits_ = limits; }
-    [[nodiscard]] const InputLimits& limits() const { return limits_; }
-    /// Where facts of crash dumps opened later are kept; nowhere by default.
-    void set_cache(crash::CacheChoice cache) { cache_ = std::move(cache); }
+    /// For dumps opened later.
+    void set_open_options(input::OpenOptions options) { open_options_ = std::move(options); }
+    [[nodiscard]] const InputLimits& limits() const { return open_options_.limits; }
 
     [[nodiscard]] render::Output& out() { return out_; }
     [[nodiscard]] render::Output& err() { return err_; }
@@ -41,8 +39,7 @@ class Invocation {
   private:
     render::Output& out_;
     render::Output& err_;
-    InputLimits limits_;
-    crash::CacheChoice cache_;
+    input::OpenOptions open_options_;
     std::deque<input::OpenedDump> opened_;
 };
 

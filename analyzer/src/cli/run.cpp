@@ -5,13 +5,16 @@
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/decimal.h>
+#include <libdump/base/terminal_text.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace beamdump::cli {
@@ -31,7 +34,7 @@ void report_stats(render::Output& err, const input::OpenedDump& opened) {
     if (const auto text = opened.text_stats()) {
         err.print("stats: crash_dump_bytes_read={} crash_dump_bytes={}\n", text->bytes_read,
                   text->bytes);
-        err.print("stats: crash_dump_cache={}\n", render::one_line(text->kept));
+        err.print("stats: crash_dump_cache={}\n", one_line(text->kept));
     }
 }
 
@@ -87,6 +90,12 @@ crash::CacheChoice cache_of_user() {
     return cache;
 }
 
+unsigned threads_of(const Request& request) {
+    constexpr unsigned kMostByDefault = 4;
+    return request.threads ? static_cast<unsigned>(*request.threads)
+                           : std::clamp(std::thread::hardware_concurrency(), 1U, kMostByDefault);
+}
+
 /// See https://no-color.org; an option is stronger than the environment.
 bool wants_colors(Colors colors, const render::Output& out) {
     const auto variable = [](const char* name) {
@@ -106,10 +115,9 @@ Ended run_request(const Request& request, Invocation& invocation) {
     if (wants_colors(request.colors, out)) {
         out.show_colors();
     }
-    invocation.set_limits(request.limits);
-    if (request.cache) {
-        invocation.set_cache(cache_of_user());
-    }
+    invocation.set_open_options({.limits = request.limits,
+                                 .cache = request.cache ? cache_of_user() : crash::CacheChoice(),
+                                 .threads = threads_of(request)});
     auto outcome = request.command->run(invocation);
     out.flush();
     if (const auto& error = out.error()) {

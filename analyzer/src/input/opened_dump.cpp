@@ -68,20 +68,21 @@ std::optional<OpenedDump::TextStats> OpenedDump::text_stats() const {
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                              const crash::CrashDump::Progress& progress,
                              const crash::CrashDump::HeaderSeen& header_seen,
-                             const InputLimits& limits, const crash::CacheChoice& cache) {
+                             const OpenOptions& options) {
     OpenedDump opened;
+    const DumpReaderOptions reading{.threads = options.threads};
     opened.path_ = path;
     if (!is_crash_dump(path)) {
-        ASSIGN_OR_RETURN(auto dump, Dump::open(path));
+        ASSIGN_OR_RETURN(auto dump, Dump::open(path, reading));
         opened.dump_ = std::move(dump);
         return opened;
     }
-    ASSIGN_OR_RETURN(auto text,
-                     crash::open_text(path, choice, cache, progress, header_seen, limits));
+    ASSIGN_OR_RETURN(auto text, crash::open_text(path, choice, options.cache, progress, header_seen,
+                                                 options.limits));
     // Open from here on under another descriptor.
     const auto file = std::move(text.dump);
     opened.text_ = std::move(text);
-    ASSIGN_OR_RETURN(auto dump, Dump::open(fmt::format("/proc/self/fd/{}", file.get())));
+    ASSIGN_OR_RETURN(auto dump, Dump::open(fmt::format("/proc/self/fd/{}", file.get()), reading));
     opened.dump_ = std::move(dump);
     crash::supply_lazily(*opened.dump_, opened.text_.outcome.lazy_terms.get());
     return opened;

@@ -11,6 +11,13 @@
 
 namespace beamdump::input {
 
+/// How a dump is opened.
+struct OpenOptions {
+    InputLimits limits = {};
+    crash::CacheChoice cache = {};  ///< of facts of crash dumps
+    unsigned threads = 1;           ///< DumpReaderOptions::threads
+};
+
 /// An open dump, from any kind of file.
 class OpenedDump {
   public:
@@ -32,7 +39,7 @@ class OpenedDump {
     friend Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                                         const crash::CrashDump::Progress& progress,
                                         const crash::CrashDump::HeaderSeen& header_seen,
-                                        const InputLimits& limits, const crash::CacheChoice& cache);
+                                        const OpenOptions& options);
     crash::OpenedText text_;  // empty for other dumps
     std::string path_;
     std::unique_ptr<Dump> dump_;
@@ -43,10 +50,10 @@ class OpenedDump {
 bool is_crash_dump(const std::string& path);
 
 /// Opens a dump. A crash dump is converted, as `choice` says, to a temporary file without a name;
-/// `path` is not needed any more then. `cache`: for the facts of crash dumps.
+/// `path` is not needed any more then.
 Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice& choice,
                              const crash::CrashDump::Progress& progress,
                              const crash::CrashDump::HeaderSeen& header_seen,
-                             const InputLimits& limits, const crash::CacheChoice& cache = {});
+                             const OpenOptions& options);
 
 }  // namespace beamdump::input

@@ -97,10 +97,8 @@ void ets_text(Output& output, const query::EtsListing& listing, const query::Dum
     if (!listing.tables.empty()) {
         table.print(output);
     }
-    if (listing.tables.size() < listing.matching) {
-        output.print("{} more; --limit 0 shows all\n",
-                     count_text(listing.matching - listing.tables.size()));
-    } else if (listing.matching == 0) {
+    print_rest(output, listing.tables.size(), listing.matching);
+    if (listing.matching == 0) {
         output.print("none of {} ETS tables matches\n", count_text(listing.total));
     }
     if (listing.memory_bytes && listing.total != 0) {
@@ -177,9 +175,8 @@ Result<void> ets_rows_text(Output& output, query::EtsRowListing& listing,
             output.write("\n");
         }
     }));
-    if (shown < listing.matching()) {
-        output.print("{} more; --limit 0 shows all\n", count_text(listing.matching() - shown));
-    } else if (listing.matching() == 0 && listing.options().key) {
+    print_rest(output, shown, listing.matching());
+    if (listing.matching() == 0 && listing.options().key) {
         output.print("no row has the key {}\n", one_line(*listing.options().key));
     }
     return {};

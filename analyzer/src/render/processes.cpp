@@ -3,6 +3,7 @@
 #include "render/process_table.h"
 #include "render/shared/json.h"
 #include "render/shared/layout.h"
+#include "render/shared/table.h"
 #include "render/shared/units.h"
 
 #include <libdump/base/return_if_error.h>
@@ -21,10 +22,8 @@ Result<void> processes_text(Output& output, query::ProcessListing& listing,
         }
         print_process_table(output, lines, marks, listing.columns(), facts.word_bytes);
     }
-    if (listing.shown() < listing.matching()) {
-        output.print("{} more; --limit 0 shows all\n",
-                     count_text(listing.matching() - listing.shown()));
-    } else if (listing.matching() == 0) {
+    print_rest(output, listing.shown(), listing.matching());
+    if (listing.matching() == 0) {
         output.print("none of {} processes matches\n", count_text(listing.total()));
     }
     return {};

@@ -2,9 +2,11 @@
 
 #include "sample_nodes.h"
 #include "sample_process.h"
+#include "sample_profile.h"
 #include "sample_schedulers.h"
 #include "sample_timers.h"
 #include "support/dump_builder.h"
+#include "whole_node/sample_sockets.h"
 
 #include <string>
 #include <utility>
@@ -65,7 +67,9 @@ class SampleDump {
         program.set_input_bytes(0);
         program.set_os_pid(4711);
         program.set_busy(false);
+        ports.mutable_port(0)->set_file_descriptor(21);
         builder_.trailer().add_ports_offset(builder_.append(format::RecordKind::kPorts, ports));
+        add_sockets(builder_);
     }
 
     void add(const SampleProcess& sample) {
@@ -191,7 +195,7 @@ class SampleDump {
         process.set_stack_top_address(stack_of(sample.number));
         process.set_heap_end_address(stack_of(sample.number) + sample.stack.size() * 8);
         auto* call = process.mutable_initial_call();
-        call->set_module_atom(kModuleAtom);
+        call->set_module_atom(sample.initial_module);
         call->set_function_atom(kLoopAtom);
         call->set_arity(sample.initial_arity);
         *process.mutable_current_function() = *call;
@@ -332,6 +336,7 @@ class SampleDump {
 inline std::vector<std::byte> sample_dump(SampleLayout layout = {}) {
     SampleDump dump(1'700'000'100'000'000, std::move(layout));
     dump.add_ports();
+    add_profile(dump.builder());
     add_schedulers(dump.builder());
     add_timers(dump.builder(), kLoopAtom);
     add_nodes(dump.builder(), kQuotedAtom, {.busy = true, .suspended = 0});

@@ -152,6 +152,10 @@ ANSWERS = [
     (0, ["backtrace", "crash", "alpha"]),
     (0, ["heap", "crash", "alpha"]),
     (0, ["ports", "sample"]),
+    (0, ["sockets", "sample"]),
+    (0, ["sockets", "sample", "--sort", "owner", "--filter", "state=LISTEN"]),
+    (3, ["profile", "sample"]),
+    (3, ["profile", "sample", "--by", "initial_call"]),
     (0, ["ports", "inferred", "--sort", "name", "--limit", "1"]),
     (0, ["ports", "crash"]),
     (3, ["persistent-terms", "tables"]),
@@ -226,6 +230,15 @@ def validate_policies(program, directory, schema):
         assert right or ended.stderr.count("\n") == 1, f"{policy}: {ended.stderr}"
 
 
+def commands_with_json(program):
+    """As the program's own help says."""
+    def help_of(*words):
+        return subprocess.run([program, *words, "--help"], check=True, capture_output=True, text=True).stdout
+    listed = help_of().partition("\nSubcommands:\n")[2].split("\n\n")[0]
+    names = {line.split()[0] for line in listed.splitlines() if line[:3].strip()}
+    return {name for name in names if "--json" in help_of(name)}
+
+
 def strict(schema):
     """The schema, refusing members that it does not describe."""
     if isinstance(schema, list):
@@ -266,10 +279,13 @@ def main():
                 f"{words}: whether a layout was inferred is not said right"
             answered.add(name)
         validate_policies(program, directory, schemas["urn:beamdump:redaction-policy:1"])
-    # Exports are validated by test_exports.py, stacks and profile by the live tests of those names.
+    # Exports are validated by test_exports.py, the sampler's answers by the live tests of their names.
     described = {identity.split(":")[2] for identity in schemas} - {
-        "common", "export", "export-line", "stacks", "profile", "alloc", "redaction-policy"}
+        "common", "export", "export-line", "stacks", "alloc", "alloc-functions", "off-cpu",
+        "top", "redaction-policy"}
     assert answered == described, f"schemas without an answer: {described - answered}"
+    commands = commands_with_json(program)
+    assert commands == answered, f"commands with --json, and commands asked: {commands ^ answered} differ"
     print(f"{len(ANSWERS)} answers are as {len(described)} schemas say")
 
 

@@ -214,13 +214,8 @@ class ExportCommand final : public Command {
             return std::unexpected(profile.error());
         }
         const auto terms = profile_terms(query::dump_facts(dump, file));
-        if (kind_ == Kind::kFolded) {
-            folded_stacks(out, profile->stacks());
-        } else if (kind_ == Kind::kSpeedscope) {
-            speedscope_profile(out, profile->stacks(), terms);
-        } else {
-            RETURN_IF_ERROR(pprof_profile(out, profile->stacks(), terms));
-        }
+        ASSIGN_OR_RETURN(const auto format, parse_stack_format(format_));
+        RETURN_IF_ERROR(stacks_as(format, out, profile->stacks(), terms));
         if (profile->unweighted() > 0) {
             invocation.report(
                 fmt::format("left out: {} of which the dump does not say the {}",

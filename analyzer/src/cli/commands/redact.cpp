@@ -76,11 +76,11 @@ class RedactCommand final : public Command {
         if (!found) {
             return std::unexpected(std::move(found.error()));
         }
-        if (const auto words = found->kept.left_out(); words != 0) {
+        if (const auto words = found->left_out(); words != 0) {
             invocation.report(fmt::format("the lists keep more than {} values: {} more are hidden",
                                           redact::KeptTerms::kMaxWords, words));
         }
-        return std::make_shared<const redact::KeptTerms>(std::move(found->kept));
+        return std::make_shared<const redact::KeptTerms>(std::move(*found));
     }
 
     std::string dump_;

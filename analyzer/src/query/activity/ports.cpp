@@ -50,35 +50,20 @@ constexpr std::array<Column, kPlaces> kColumns = {{{"port", "PORT"},
 
 Row row_of(Dump& dump, const records::Port& port) {
     Row row(kPlaces);
-    const auto number = [&](Place place, bool has, std::uint64_t value) {
-        if (has) {
-            row[place] = value;
-        }
-    };
-    const auto flag = [&](Place place, bool has, bool value) {
-        if (has) {
-            row[place] = value;
-        }
-    };
-    const auto text = [&](Place place, bool has, std::string value) {
-        if (has) {
-            row[place] = std::move(value);
-        }
-    };
-    text(kPort, port.has_number(), fmt::format("#Port<0.{}>", port.number()));
-    text(kName, port.has_name(), port.name());
-    text(kDriver, port.has_driver(), port.driver());
-    text(kConnected, port.has_connected_owner_id(), pid_text(port.connected_owner_id()));
+    set_if(row, kPort, port.has_number(), fmt::format("#Port<0.{}>", port.number()));
+    set_if(row, kName, port.has_name(), port.name());
+    set_if(row, kDriver, port.has_driver(), port.driver());
+    set_if(row, kConnected, port.has_connected_owner_id(), pid_text(port.connected_owner_id()));
     if (port.has_registered_name_atom()) {
         row[kRegisteredName] = atom_text(dump, port.registered_name_atom());
     }
-    number(kInput, port.has_input_bytes(), port.input_bytes());
-    number(kOutput, port.has_output_bytes(), port.output_bytes());
-    number(kQueue, port.has_queued_bytes(), port.queued_bytes());
-    number(kOsPid, port.has_os_pid(), static_cast<std::uint64_t>(port.os_pid()));
-    flag(kBusy, port.has_busy(), port.busy());
-    flag(kDistribution, port.has_distribution(), port.distribution());
-    flag(kClosing, port.has_closing(), port.closing());
+    set_if(row, kInput, port.has_input_bytes(), port.input_bytes());
+    set_if(row, kOutput, port.has_output_bytes(), port.output_bytes());
+    set_if(row, kQueue, port.has_queued_bytes(), port.queued_bytes());
+    set_if(row, kOsPid, port.has_os_pid(), static_cast<std::uint64_t>(port.os_pid()));
+    set_if(row, kBusy, port.has_busy(), port.busy());
+    set_if(row, kDistribution, port.has_distribution(), port.distribution());
+    set_if(row, kClosing, port.has_closing(), port.closing());
     return row;
 }
 

@@ -110,6 +110,12 @@ struct ThingChange {
     [[nodiscard]] const std::optional<Series>& of(Measure measure) const {
         return series[static_cast<std::size_t>(measure)];
     }
+    /// Nothing where the value is not known.
+    void add_detail(std::string_view name, const std::optional<std::string>& value) {
+        if (value) {
+            details.emplace_back(name, *value);
+        }
+    }
 };
 
 /// Where a section's things come from.

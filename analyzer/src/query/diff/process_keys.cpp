@@ -149,25 +149,19 @@ Result<void> describe_processes(DiffContext& context, const ThingTable& table,
         for (std::size_t i = 0; i < here.size(); ++i) {
             const ProcessLine& line = found[i];
             ThingChange& change = *here[i];
-            const auto detail = [&change](const char* name,
-                                          const std::optional<std::string>& value) {
-                if (value) {
-                    change.details.emplace_back(name, *value);
-                }
-            };
             const auto& call =
                 line.translated_initial_call ? line.translated_initial_call : line.initial_call;
             if (context.same_run) {
                 const auto& name = line.registered_name ? line.registered_name : call;
                 change.title = change.key + (name ? " " + *name : "");
-                detail("pid", line.pid);
-                detail("registered_name", line.registered_name);
+                change.add_detail("pid", line.pid);
+                change.add_detail("registered_name", line.registered_name);
             }
-            detail("initial_call", line.initial_call);
-            detail("translated_initial_call", line.translated_initial_call);
+            change.add_detail("initial_call", line.initial_call);
+            change.add_detail("translated_initial_call", line.translated_initial_call);
             if (context.same_run) {
-                detail("current_function", line.current_function);
-                detail("status", line.status);
+                change.add_detail("current_function", line.current_function);
+                change.add_detail("status", line.status);
             }
         }
     }

@@ -70,14 +70,19 @@ Result<const ExportLine*> ExportLineReader::next() {
     if (file_.fail()) {
         return error(ErrorCode::kCorrupt, "longer than 1 MiB: not a line of export ndjson");
     }
-    RETURN_IF_ERROR(parse(file_.eof() ? taken : taken - 1));
+    RETURN_IF_ERROR(file_.eof() ? parse(taken, LineEnd::kNone) : parse(taken - 1, LineEnd::kThere));
     return &line_;
 }
 
-Result<void> ExportLineReader::parse(std::size_t size) {
+Result<void> ExportLineReader::parse(std::size_t size, LineEnd end) {
     simdjson::dom::object object;
     const auto parsed = parser_->parser.parse(bytes_.data(), size, false);
     const auto failure = parsed.get_object().get(object);
+    // An export ends with a line end; one line without it may be any other file.
+    if (failure != simdjson::SUCCESS && end == LineEnd::kNone && number_ > 1) {
+        return error(ErrorCode::kCorrupt,
+                     "the file ends within it: copy or write the export again");
+    }
     if (failure != simdjson::SUCCESS) {
         return error(ErrorCode::kCorrupt, fmt::format("not a JSON object ({}): of exports, those "
                                                       "of export ndjson are read",

@@ -40,7 +40,8 @@ class ExportLineReader {
   private:
     struct Parser;
 
-    Result<void> parse(std::size_t size);
+    enum class LineEnd : std::uint8_t { kThere, kNone };
+    Result<void> parse(std::size_t size, LineEnd end);
     Result<void> check_types() const;
 
     std::string path_;

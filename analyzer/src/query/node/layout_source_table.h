@@ -173,6 +173,11 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"ports.distribution", "@#ports Port.state"},
     {"ports.closing", "@#ports Port.state"},
 
+    // sockets: only these are read from the node's memory
+    {"sockets.port", "@#ports Port.drv_data"},
+    {"sockets.connected", "@sockets.port @ports.connected"},
+    {"sockets.owner", "@sockets.connected @registered_name"},
+
     // persistent-terms
     {"terms.key", "@#persistent"},
     {"terms.words", "@#persistent"},

@@ -27,20 +27,17 @@ class Finder {
           has_modules_(!policy.modules.empty()),
           terms_(
               lists_, [&dump](std::uint64_t address) { return dump.literals().covers(address); },
-              found_.kept, space_),
+              kept_, space_),
           sweep_(limits) {}
 
-    Result<KeptTermsFound> run(const ReadProgress& progress) {
-        ASSIGN_OR_RETURN(
-            found_.read,
-            visit_processes(dump_,
-                            {.sensitive = true, .use = HeapUse::kWhole, .progress = progress},
-                            [this](OpenedProcess& one) { return process(one); }));
+    Result<redact::KeptTerms> run(const ReadProgress& progress) {
+        RETURN_IF_ERROR(visit_processes(
+            dump_, {.sensitive = true, .use = HeapUse::kWhole, .progress = progress},
+            [this](OpenedProcess& one) { return process(one); }));
         RETURN_IF_ERROR(rows());
         RETURN_IF_ERROR(literals());
-        found_.unreadable += sweep_.counts().unreadable;
-        found_.kept.seal();
-        return std::move(found_);
+        kept_.seal();
+        return std::move(kept_);
     }
 
   private:
@@ -95,7 +92,6 @@ class Finder {
             terms_.begin_stage(stage, Choice::kNone);
             NodeSweep sweep(limits_);
             RETURN_IF_ERROR(sweep.rows(dump_, terms_, [](const TermOwner&) {}));
-            found_.unreadable += stage == Stage::kKeeping ? sweep.counts().unreadable : 0;
         }
         return {};
     }
@@ -110,7 +106,6 @@ class Finder {
                                               ? lists_.module(*owner.module_atom)
                                               : Choice::kNone);
             }));
-            found_.unreadable += stage == Stage::kKeeping ? sweep.counts().unreadable : 0;
             terms_.begin_stage(stage, Choice::kNone);
             RETURN_IF_ERROR(persistent_terms());
         }
@@ -137,7 +132,7 @@ class Finder {
 
     Dump& dump_;
     InputLimits limits_;
-    KeptTermsFound found_;
+    redact::KeptTerms kept_;
     ScratchSpace space_;
     TermLists lists_;
     bool has_modules_;
@@ -147,8 +142,8 @@ class Finder {
 
 }  // namespace
 
-Result<KeptTermsFound> find_kept_terms(Dump& dump, const redact::Policy& policy,
-                                       const InputLimits& limits, const ReadProgress& progress) {
+Result<redact::KeptTerms> find_kept_terms(Dump& dump, const redact::Policy& policy,
+                                          const InputLimits& limits, const ReadProgress& progress) {
     return Finder(dump, policy, limits).run(progress);
 }
 

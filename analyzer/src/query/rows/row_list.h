@@ -2,12 +2,14 @@
 
 #include <libdump/base/error.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,9 +19,26 @@ namespace beamdump::query {
 using Cell = std::variant<std::monostate, bool, std::uint64_t, std::string>;
 using Row = std::vector<Cell>;
 
-/// kId: a number that is a name, as an OS pid. kCountIfAny: a count that not all things have. A
-/// text, an id or such a count is absent where there is none, another count where it is not known.
-enum class ColumnKind : std::uint8_t { kText, kId, kCount, kCountIfAny, kBytes, kFlag };
+/// Sets a cell where the dump has its value.
+template <typename Value>
+void set_if(Row& row, std::size_t place, bool has, Value value) {
+    if (has) {
+        row[place] = std::move(value);
+    }
+}
+
+/// kId: a number that is a name, as an OS pid. kCountIfAny, kBytesIfAny: not all things have
+/// one. A text, an id or such a number is absent where there is none, another where it is not
+/// known.
+enum class ColumnKind : std::uint8_t {
+    kText,
+    kId,
+    kCount,
+    kCountIfAny,
+    kBytes,
+    kBytesIfAny,
+    kFlag
+};
 
 /// A column of a list of things that are alike: ports, tables, modules...
 struct Column {

@@ -62,9 +62,7 @@ void waits_text(Output& output, const query::Waits& answer) {
              one_line(line.waits_for.value_or("")) + (line.in_cycle ? " (cycle)" : "")});
     }
     table.print(output);
-    if (const auto shown = answer.waited_for.size(); shown < answer.targets) {
-        output.print("{} more; --limit 0 shows all\n", count_text(answer.targets - shown));
-    }
+    print_rest(output, answer.waited_for.size(), answer.targets);
     print_cycles(output, answer, marks);
 }
 

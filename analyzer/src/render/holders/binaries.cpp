@@ -35,9 +35,7 @@ void binaries_text(Output& output, const query::NodeBinaries& answer) {
                    bytes_text(line.captured_bytes)});
     }
     table.print(output);
-    if (const auto shown = answer.binaries.size(); shown < answer.matching) {
-        output.print("{} more; --limit 0 shows all\n", count_text(answer.matching - shown));
-    }
+    print_rest(output, answer.binaries.size(), answer.matching);
 }
 
 void binaries_json(Output& output, const query::NodeBinaries& answer) {
@@ -90,9 +88,7 @@ void binary_leaks_text(Output& output, const query::BinaryLeaks& answer) {
                                bytes_text(line.worst_shown_bytes), bytes_text(line.worst_bytes))});
     }
     table.print(output);
-    if (const auto shown = answer.processes.size(); shown < answer.total) {
-        output.print("{} more; --limit 0 shows all\n", count_text(answer.total - shown));
-    }
+    print_rest(output, answer.processes.size(), answer.total);
 }
 
 void binary_leaks_json(Output& output, const query::BinaryLeaks& answer) {

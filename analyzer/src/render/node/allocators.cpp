@@ -45,9 +45,7 @@ void print_lines(Output& output, const query::Allocators& answer, const Marks& m
         add(answer.total);
     }
     table.print(output);
-    if (const auto shown = answer.lines.size(); shown < answer.matching) {
-        output.print("{} more; --limit 0 shows all\n", count_text(answer.matching - shown));
-    }
+    print_rest(output, answer.lines.size(), answer.matching);
 }
 
 void print_segments(Output& output, const query::Allocators& answer, const Marks& marks) {

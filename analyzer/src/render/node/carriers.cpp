@@ -48,9 +48,7 @@ void carriers_text(Output& output, const query::CarrierListing& listing, const M
                    kind_text(line)});
     }
     table.print(output);
-    if (const auto shown = listing.lines.size(); shown < listing.matching) {
-        output.print("{} more; --limit 0 shows all\n", count_text(listing.matching - shown));
-    }
+    print_rest(output, listing.lines.size(), listing.matching);
 }
 
 void carriers_json(JsonWriter& json, const query::CarrierListing& listing) {

@@ -18,6 +18,7 @@ std::string shown(const query::Column& column, const query::Cell& cell) {
     if (const auto* number = std::get_if<std::uint64_t>(&cell)) {
         switch (column.kind) {
             case query::ColumnKind::kBytes:
+            case query::ColumnKind::kBytesIfAny:
                 return bytes_text(*number);
             case query::ColumnKind::kId:
                 return std::to_string(*number);
@@ -30,7 +31,8 @@ std::string shown(const query::Column& column, const query::Cell& cell) {
     }
     const bool may_be_none = column.kind == query::ColumnKind::kText ||
                              column.kind == query::ColumnKind::kId ||
-                             column.kind == query::ColumnKind::kCountIfAny;
+                             column.kind == query::ColumnKind::kCountIfAny ||
+                             column.kind == query::ColumnKind::kBytesIfAny;
     return may_be_none ? "" : "?";
 }
 
@@ -82,9 +84,8 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
         }
         output.print("{}\n", one_line(counts));
     }
-    if (rows.size() < list.matching()) {
-        output.print("{} more; --limit 0 shows all\n", count_text(list.matching() - rows.size()));
-    } else if (list.matching() == 0) {
+    print_rest(output, rows.size(), list.matching());
+    if (list.matching() == 0) {
         output.print("none of {} {} matches\n", count_text(list.total()), texts.things);
     }
 }

@@ -87,9 +87,7 @@ void modules_text(Output& output, const query::ModuleReport& report) {
                    marks("md5", line.md5.value_or("?"))});
     }
     table.print(output);
-    if (const auto shown = report.modules.size(); shown < report.matching) {
-        output.print("{} more; --limit 0 shows all\n", count_text(report.matching - shown));
-    }
+    print_rest(output, report.modules.size(), report.matching);
     if (report.read) {
         output.write("\n");
         print_users(output, report);

@@ -89,7 +89,7 @@ class ComparedExports(unittest.TestCase):
                 (['{"kind":"dump"}\n'], "line 1: not an export"),
                 (lines[1:], 'line 1: not of kind "dump"'),
                 (lines[:-1], f"line {len(lines) - 1}: the last one, but not of kind"),
-                (lines[:at] + [lines[at][:20]], f"line {at + 1}: not a JSON object"),
+                (lines[:at] + [lines[at][:20]], f"line {at + 1}: the file ends within it"),
                 (lines[:at] + [wrong] + lines[at + 1:], f'line {at + 1}: "memory" has another type'),
                 (lines + lines, f"line {len(lines) + 1}: a second dump"),
                 (["{" + " " * (1 << 20) + "}\n"], "line 1: longer than 1 MiB")):

@@ -23,6 +23,8 @@ inline const std::set<std::string> kShownNowhere = {
     "DbTableHash.segtab",
     "HashDbTerm.next",
     "HashDbTerm.dbterm.tpl",
+    "BifExport.bif_number",               // of the sampler
+    "SchedulerCollections.garbage_cols",  // of the sampler
     "Process.common.started_interval",
     "Process.fcalls",
     "Process.freason",

@@ -60,8 +60,8 @@ Result<void> describe_atoms(DiffContext& context, const ThingTable& table,
         if (const ExportFile* exported = context.dumps[thing.last_dump].exported) {
             std::uint64_t place = 0;
             RETURN_IF_ERROR(exported->visit(atom_group_kind(), [&](const ExportLine& line) {
-                if (const auto newest = line.text("newest"); place++ == thing.place && newest) {
-                    change->details.emplace_back("newest", *newest);
+                if (place++ == thing.place) {
+                    change->add_detail("newest", line.text("newest"));
                 }
             }));
             continue;

@@ -55,17 +55,11 @@ Result<void> describe_tables(DiffContext& context, const ThingTable& table,
                 ASSIGN_OR_RETURN(lines, compared_tables(context.dumps[number]));
             }
             const EtsTableLine& line = lines.at(thing.place);
-            const auto detail = [change](const char* name,
-                                         const std::optional<std::string>& value) {
-                if (value) {
-                    change->details.emplace_back(name, *value);
-                }
-            };
-            detail("id", line.id);
-            detail("name", line.name);
-            detail("type", line.type);
-            detail("owner", line.owner);
-            detail("owner_name", line.owner_name);
+            change->add_detail("id", line.id);
+            change->add_detail("name", line.name);
+            change->add_detail("type", line.type);
+            change->add_detail("owner", line.owner);
+            change->add_detail("owner_name", line.owner_name);
             if (const auto& owner = line.owner_name ? line.owner_name : line.owner) {
                 change->title = fmt::format("{}, owner {}", change->key, *owner);
             }

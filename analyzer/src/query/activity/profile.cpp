@@ -1,0 +1,32 @@
+#include "query/activity/profile.h"
+
+#include "query/node/dump_facts.h"
+#include "query/node/process_line.h"
+
+#include <libdump/base/return_if_error.h>
+#include <libdump/profile/sample_pages.h>
+
+namespace beamdump::query {
+
+Result<ProfileReport> read_profile(Dump& dump, const std::string& file, SamplesBy by) {
+    if (dump.trailer().samples_offset().empty()) {
+        return fail(ErrorCode::kNotFound,
+                    "the dump has no samples: beamdump-capture takes them with --profile 5s");
+    }
+    SamplePages pages(
+        by, [&](std::uint32_t atom) { return std::optional(atom_text(dump, atom)); },
+        [&](const records::Mfa& call) { return mfa_text(dump, call); });
+    for (const auto offset : dump.trailer().samples_offset()) {
+        ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Samples>(
+                                              offset, format::RecordKind::kSamples));
+        RETURN_IF_ERROR(pages.add(page));
+    }
+    ASSIGN_OR_RETURN(auto report, pages.finish());
+    const auto facts = dump_facts(dump, file);
+    report.node = facts.node_name.value_or("a node of unknown name");
+    report.otp_release = dump.node().otp_release();
+    report.pid = static_cast<pid_t>(dump.capture().os_pid());
+    return report;
+}
+
+}  // namespace beamdump::query
