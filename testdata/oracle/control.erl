@@ -20,11 +20,13 @@
 %%   planted FILE  planted:write(FILE)
 %%   ailing FILE  ailing:write(FILE)
 %%   sampled stack NAME  sampled:tell/1
+%%   parked servers|deep|waking  parked:tell/1
 %%   profiled shares|spent|rounds  profiled:tell/1
 %%   allocating words|rounds  allocating:tell/1
 %%   blamed sends  blamed:tell/1
 %%   later spin    later:tell/1
-%%   leaking load|KIND  leaking:tell/1
+%%   topped mailbox|heap|info|pid  topped:tell/1
+%%   leaking load|KIND|COUNT  leaking:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
@@ -120,6 +122,8 @@ reply([<<"leaking">>, What]) ->
     leaking:tell(What);
 reply([<<"ailing">>, File]) ->
     ailing:write(File);
+reply([<<"parked">>, Kind]) ->
+    parked:tell(Kind);
 reply([<<"sampled">> | What]) ->
     sampled:tell(iolist_to_binary(lists:join(" ", What)));
 reply([<<"profiled">>, What]) ->
@@ -128,6 +132,8 @@ reply([<<"allocating">>, What]) ->
     allocating:tell(What);
 reply([<<"blamed">>, What]) ->
     blamed:tell(What);
+reply([<<"topped">> | What]) ->
+    topped:tell(What);
 reply([<<"later">>, What]) ->
     later:tell(What);
 reply([<<"silent">>]) ->

@@ -39,6 +39,15 @@ facts(<<"timers">>) ->
     [[ref_to_list(Reference), receiver(Receiver), integer_to_list(Left)]
      || {Reference, Receiver, Left} <- timers:timers()];
 %% What it is, and the number. Lengths of run queues: of all normal ones, then of the dirty ones.
+%% File descriptor, local and remote address, port (module socket's have none), connected process; without
+%% those of the answering process.
+facts(<<"sockets">>) ->
+    [[integer_to_list(Fd), address(inet:sockname(Port)), address(inet:peername(Port)),
+      port_to_list(Port), pid_to_list(info(Port, connected))]
+     || Port <- erlang:ports(), is_inet(erlang:port_info(Port, name)),
+        info(Port, connected) =/= self(), {ok, Fd} <- [prim_inet:getfd(Port)]] ++
+        [[integer_to_list(Fd), address(socket:sockname(Socket)), "", "", ""]
+         || Socket <- socket:which_sockets(), {ok, Fd} <- [socket:getopt(Socket, otp, fd)]];
 facts(<<"schedulers">>) ->
     Lengths = erlang:statistics(run_queue_lengths_all),
     {Normal, [DirtyCpu, DirtyIo]} = lists:split(erlang:system_info(schedulers), Lengths),
@@ -125,6 +134,15 @@ receiver(Pid) -> pid_to_list(Pid).
 info(Port, What) ->
     {What, Value} = erlang:port_info(Port, What),
     Value.
+
+is_inet({name, Name}) -> lists:suffix("_inet", Name).
+
+address({ok, #{addr := Host, port := Number}}) -> address({ok, {Host, Number}});
+address({ok, {Host, Number}}) when tuple_size(Host) =:= 4 -> [inet:ntoa(Host), $:, integer_to_list(Number)];
+address({ok, {Host, Number}}) when tuple_size(Host) =:= 8 ->
+    [$[, inet:ntoa(Host), "]:", integer_to_list(Number)];
+address({ok, {local, Path}}) -> Path;
+address(_) -> "".
 
 name(Port) ->
     case erlang:port_info(Port, registered_name) of

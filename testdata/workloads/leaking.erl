@@ -1,17 +1,23 @@
 %% A node under a steady load, which leaks on demand, one thing of each kind at a time: tell(<<"mailbox">>),
-%% ets, dictionary, atoms, binaries or processes. The load makes and drops all of these too, but as
-%% many as it drops; its workers collect their garbage, so that what they hold is bounded.
+%% ets, dictionary, atoms, binaries, processes or as many processes as a number says. The load makes and
+%% drops all of these too, but as many as it drops; its workers collect their garbage, so that what they
+%% hold is bounded.
+%% start_leakers/0 starts no load: the node is at rest when nothing is told.
 -module(leaking).
--export([start/1, tell/1, waiting/1]).
+-export([start/1, start_leakers/0, tell/1, waiting/1, leaker/1]).
 
 -define(WORKERS, 8).
 -define(EACH, 20000).
 
 start(_) ->
     ets:new(steady_table, [named_table, public]),
-    Leakers = [leaky_mailbox, leaky_ets, leaky_dictionary, leaky_binaries],
-    [register(Name, spawn(fun() -> leaker(Name) end)) || Name <- Leakers],
+    start_leakers(),
     [spawn(fun() -> worker(N, 1) end) || N <- lists:seq(1, ?WORKERS)],
+    ok.
+
+start_leakers() ->
+    Leakers = [leaky_mailbox, leaky_ets, leaky_dictionary, leaky_binaries],
+    [register(Name, spawn(?MODULE, leaker, [Name])) || Name <- Leakers],
     ok.
 
 tell(<<"load">>) ->
@@ -25,12 +31,17 @@ tell(<<"atoms">>) ->
     _ = [list_to_atom("leak_" ++ integer_to_list(First + N)) || N <- lists:seq(1, ?EACH)],
     <<"leaked">>;
 tell(<<"processes">>) ->
-    [spawn(?MODULE, waiting, [N]) || N <- lists:seq(1, ?EACH div 10)],
-    <<"leaked">>;
+    processes(?EACH div 10);
+tell(<<Digit, _/binary>> = Number) when Digit >= $0, Digit =< $9 ->
+    processes(binary_to_integer(Number));
 tell(Kind) ->
     Name = binary_to_existing_atom(<<"leaky_", Kind/binary>>),
     Name ! {leak, self()},
     receive {Name, done} -> <<"leaked">> end.
+
+processes(Count) ->
+    [spawn(?MODULE, waiting, [N]) || N <- lists:seq(1, Count)],
+    <<"leaked">>.
 
 waiting(N) ->
     receive {done, N} -> ok end.

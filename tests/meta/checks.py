@@ -217,6 +217,12 @@ class Layers(unittest.TestCase):
     def test_an_analyzer_that_includes_the_writer_is_refused(self):
         self.refuses("analyzer/src/query/bad.cpp", "libdump/write/dump_writer.h")
 
+    def test_a_query_that_reads_exports_is_refused(self):
+        self.refuses("analyzer/src/query/groups/bad.cpp", "query/exported/export_file.h")
+
+    def test_a_reader_of_exports_that_reads_dumps_is_refused(self):
+        self.refuses("analyzer/src/query/exported/bad.cpp", "libdump/model/dump.h")
+
     def test_a_writer_that_reads_dumps_is_refused(self):
         self.refuses("writer/src/capture/bad.cpp", "libdump/read/dump_reader.h")
 

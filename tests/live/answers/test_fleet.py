@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,11 +21,11 @@ from support.paths import ROOT
 
 NODES = 3
 DUMPS = int(os.environ.get("BEAMDUMP_FLEET_DUMPS", "3"))
+EACH = 3000 // DUMPS  # processes that a node leaks before each of its dumps
 ENGINES = os.environ.get("BEAMDUMP_FLEET_ENGINES", "duckdb").split(",")
 # Two executors of one core each.
 MASTER = "local-cluster[2,1,1024]"
 NOT_TO_BE_HAD = 77
-START = "spawn(fun() -> leaking:start([]), receive after infinity -> ok end end)."
 GROWING = "leaking:waiting/1"
 
 
@@ -36,6 +37,31 @@ def python_of(engine):
     found.check_returncode()
     return found.stdout.strip()
 
+# Prints of a Parquet file its columns' types and, of each kind of line, what totals() has of each column.
+READ_BACK = """
+import duckdb, json
+things = duckdb.read_parquet("things.parquet")
+types = dict(zip(things.columns, map(str, things.types)))
+sums = {"VARCHAR": "sum(length({0}))", "BIGINT": "sum({0})", "BOOLEAN": "sum(CAST({0} AS INTEGER))"}
+wanted = [part.format(f'"{name}"') for name, kind in types.items()
+          for part in ("count({0})", "CAST(%s AS VARCHAR)" % sums[kind])]
+rows = things.aggregate("kind, " + ", ".join(wanted)).fetchall()
+print(json.dumps({"types": types, "totals": {kind: dict(zip(types, zip(rest[::2], rest[1::2])))
+                                             for kind, *rest in rows}}))
+"""
+COLUMN_TYPES = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN"}
+
+
+def totals(things):
+    """Of each kind of line and each field that its lines have: how many, and the sum of values or lengths."""
+    sums = collections.defaultdict(lambda: [0, 0])
+    for thing in things:
+        for name, value in thing.items():
+            one = sums[thing["kind"], name]
+            one[0] += 1
+            one[1] += len(value) if isinstance(value, str) else value
+    return {place: [count, str(total)] for place, (count, total) in sums.items()}
+
 
 class Fleet(unittest.TestCase):
     @classmethod
@@ -45,10 +71,10 @@ class Fleet(unittest.TestCase):
         cls.lines = []
         for round_number in range(DUMPS):
             for number, node in enumerate(cls.nodes):
-                cls.leak(node, "processes", number)
+                cls.leak(node, str(EACH), number)
             if round_number == 0:
                 # Only the first node has a queue, a large table, and more memory than the others.
-                for kind in ("mailbox", "ets", *["processes"] * 2 * DUMPS):
+                for kind in ("mailbox", "ets", str(2 * DUMPS * EACH)):
                     cls.leak(cls.nodes[0], kind, 0)
             for number, node in enumerate(cls.nodes):
                 cls.lines.append(cls.export(node, f"{number}-{round_number:03}"))
@@ -60,7 +86,7 @@ class Fleet(unittest.TestCase):
         start = ApplicationStart("workloads")
         node = start.run(["erl", "-noinput", "-sname", f"fleet{number}@localhost", "-pa", start.ebin,
                           "-kernel", "inet_dist_use_interface", "{127,0,0,1}",
-                          "-run", "control", "start", start.directory / "control", "-eval", START], "kernel", {})
+                          "-run", "control", "start", start.directory / "control", "-run", "leaking", "start_leakers"], "kernel", {})
         cls.addClassCleanup(node.stop)
         return node
 
@@ -115,8 +141,8 @@ class Fleet(unittest.TestCase):
 
     def test_the_longest_queue_is_first(self):
         for _, _, queues, *_ in self.each_engine():
-            self.assertEqual(queues[0]["nodes"], 1)
-            self.assertGreaterEqual(queues[0]["longest_in_a_dump"], 20000)
+            self.assertEqual((queues[0]["name"], queues[0]["nodes"]), ("leaking:leaker/1", 1))
+            self.assertEqual(queues[0]["longest_in_a_dump"], 20000)
 
     def test_the_table_that_differs_is_first(self):
         for _, _, _, tables, _ in self.each_engine():
@@ -128,6 +154,22 @@ class Fleet(unittest.TestCase):
         for *_, places in self.each_engine():
             self.assertEqual(places[0], {"function": GROWING, "processes": functions[GROWING], "nodes": NODES})
             self.assertEqual({row["function"]: row["processes"] for row in places}.items() - functions.items(), set())
+
+    def test_the_documented_command_makes_parquet_of_all_lines(self):
+        (command,) = re.findall(r"(?m)^\$.*--parquet.*$", (ROOT / "docs" / "fleet.md").read_text())
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "scripts").symlink_to(ROOT / "scripts")
+            (pathlib.Path(folder) / "lines").symlink_to(self.scratch)
+            subprocess.run(["bash", "-ec", command], cwd=folder, check=True)
+            read = subprocess.run([python_of("duckdb"), "-c", READ_BACK], cwd=folder, check=True, text=True,
+                                  stdout=subprocess.PIPE)
+        found = json.loads(read.stdout)
+        self.assertEqual({(kind, name): total for kind, columns in found["totals"].items()
+                          for name, total in columns.items() if total[0]}, totals(self.things))
+        # One type on all lines, that of the column; none is nested.
+        types = {(name, COLUMN_TYPES[type(value)]) for thing in self.things for name, value in thing.items()}
+        self.assertLessEqual(types, found["types"].items())
+        self.assertLessEqual({*found["types"].values()}, {*COLUMN_TYPES.values()})
 
     def test_engines_agree(self):
         first, *others = self.answers.values()

@@ -14,6 +14,7 @@ from support.paths import CAPTURE
 
 MODES = ("auto", "snapshot", "freeze")
 PORTS = ("port", "name", "connected", "registered_name", "input", "output", "queue", "os_pid")
+SOCKETS = ("fd", "local", "remote", "port", "connected")
 # Ticks change these for a connection between nodes.
 MOVING = ("input", "output", "queue")
 CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "1"))
@@ -153,6 +154,41 @@ class Ports(Activity):
                                  [blocked["port"]])
         text = tools.expect(tools.analyze("ports", self.scratch / "freeze.beamdump"), 0).output
         self.assertIn("activity_ports", text.splitlines()[1])
+
+    def compare_sockets(self, node, dump):
+        said = self.facts(node, "sockets", SOCKETS)
+        listed = {str(socket["fd"]): socket for socket in self.listed(dump, "sockets")}
+        self.assertEqual(said.keys() - listed.keys(), set())
+        for number, socket in said.items():
+            self.assertEqual({field: str(listed[number][field]) for field in SOCKETS
+                              if field in listed[number]}, socket)
+        # What the node does not name: the questions' connections, and none with a port.
+        others = [listed[number] for number in listed.keys() - said.keys()]
+        self.assertLessEqual(len([socket for socket in others if "port" in socket]), 2)
+        print(f"{len(said)} sockets the same, {len(others)} others", flush=True)
+        return list(listed.values())
+
+    def test_sockets(self):
+        node = start_workload("activity", 1)
+        self.addCleanup(node.stop)
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                sockets = self.compare_sockets(node, self.capture(node, mode))
+                self.assertGreater(len(sockets), 200)
+                (unread,) = [socket for socket in sockets if socket.get("receive_queue", 0) > 0]
+                self.assertEqual((unread["receive_queue"], unread["state"], unread["owner"]),
+                                 (5000, "ESTABLISHED", "activity_ports"))
+                (crowded,) = [socket for socket in sockets if socket.get("waiting", 0) > 0]
+                self.assertEqual((crowded["waiting"], crowded["state"]), (1, "LISTEN"))
+                self.assertEqual([socket["protocol"] for socket in sockets
+                                  if socket.get("protocol", "").startswith("udp")], ["udp"])
+                listening = [socket for socket in sockets if socket.get("state") == "LISTEN"
+                             and "port" not in socket]
+                self.assertEqual(len(listening), 1)  # module socket's
+        redacted = self.capture(node, "auto", "--redact", "structure")
+        texts = {socket[field] for socket in self.listed(redacted, "sockets")
+                 for field in ("local", "remote") if field in socket}
+        self.assertEqual({text.strip("x") for text in texts}, {""})
 
     def test_distribution(self):
         node = start_pair()[0]

@@ -5,6 +5,7 @@ support/crash/same_answers.py and a table in docs/crash-dump-import.md name what
 holds; nothing else may differ."""
 
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -19,6 +20,10 @@ MOST_LEFT_OUT = 0.05
 WITHOUT = left_out("records")
 # Its texts would have 2^60 tuples.
 ENDLESS_WHEN_FLAT = "zoo_dag"
+# Commands with --json that a capture, or its crash dump, cannot answer: profile needs samples
+# (live.sampled_dump), and no text of a crash dump has sockets.
+NOT_OF_CAPTURE = {"profile", "sections"}
+NOT_OF_CRASH_DUMP = {"profile", "sockets"}
 
 
 class CrashDumpSame(unittest.TestCase):
@@ -77,6 +82,34 @@ class CrashDumpSame(unittest.TestCase):
                 self.assertGreater(atoms["common"], 5_000)
                 # A capture has no cookie.
                 self.assertLessEqual(atoms["appeared"], 1)
+
+    def test_every_json_answer_follows_its_schema(self):
+        """Of each command that has --json, as the program's help says. What a command is asked for besides
+        dumps is by the name in its usage; one that is new there has to be added here."""
+        pid = max(rows(self.live).values(), key=lambda process: process["message_queue_len"])["pid"]
+        asked = {"DUMP": "", "BEFORE": self.live, "AFTER...": "", "PROCESS": pid, "TARGET": pid,
+                 "[PATTERN]": "{_,_}"}
+        optional = {"[ADDRESS]", "[KEY]", "[PATH]", "[PROCESS]", "[TABLE]", "[TAG]"}
+        listed = tools.ask("--help").output.partition("\nSubcommands:\n")[2].split("\n\n")[0]
+        # The conversion is read faster than the crash dump's text.
+        refused = {self.live: NOT_OF_CAPTURE, self.converted: NOT_OF_CRASH_DUMP}
+        commands = set()
+        for command in re.findall(r"(?m)^  (\S+)", listed):
+            text = tools.ask(command, "--help").output
+            if "--json" not in text:
+                continue
+            commands.add(command)
+            words = re.search(r"(?m)^Usage: .*\[OPTIONS\] (.*)$", text)[1].split()
+            for dump, without in refused.items():
+                given = [asked[word] or dump for word in words if word not in optional]
+                given += ["--limit", "5"] if "--limit" in text else []
+                ended = tools.ask(command, *given, "--json")
+                if command in without:
+                    tools.expect(ended, 1)
+                else:
+                    schemas.validate(tools.parse(tools.expect(ended, 0, 3)), command)
+        self.assertGreater(len(commands), 20)
+        self.assertLessEqual(NOT_OF_CAPTURE | NOT_OF_CRASH_DUMP, commands)
 
     def test_same_node(self):
         live, crash = (tools.analyze_json("summary", dump) for dump in (self.live, self.crash))

@@ -15,9 +15,10 @@ from support.release import RELEASE
 
 # Parts of OTP 27's layout that cannot be inferred from its neighbours' layouts; not read then.
 LEFT_OUT = {"distribution", "ETS tables", "ports", "run queues", "schedulers",
-            "signals that are not messages", "timers", "undecoded messages of other nodes"}
+            "schedulers' collections", "signals that are not messages", "timers", "undecoded messages of other nodes"}
 # Parts that are the same in 25 and 29; with one neighbour this is unknown.
-ALIKE_IN_BOTH = {"allocators", "attributes of modules", "code ranges", "persistent terms"}
+ALIKE_IN_BOTH = {"allocators", "attributes of modules", "code ranges", "numbers of BIFs",
+                 "persistent terms"}
 LEFT_OUT_STRUCTURES = {"ErtsAlignedSchedulerData", "ErtsDistExternal"}
 # In a layout file, and not used by a capture.
 UNUSED_STRUCTURES = {"FunRef"}

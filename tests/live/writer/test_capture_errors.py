@@ -248,7 +248,7 @@ class DyingNode(Scratch):
                 self.node_dies(mode)
 
     def node_dies(self, mode):
-        node = start_workload("standard", SCALE)
+        node = start_workload("crowd", 0.3)
         self.addCleanup(node.stop)
         writer = subprocess.Popen([CAPTURE, "--quiet", "--mode", mode, "-o", "-", str(node.pid)],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
