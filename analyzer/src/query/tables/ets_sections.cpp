@@ -36,8 +36,8 @@ void take(EtsTableLine& table, const SectionLine& line, std::uint64_t word_bytes
     } else if (name == "Type") {
         table.type = value;
     } else if (name == "Protection") {
-        // The runtime prints <TNV> of a table that is being deleted (OTP 25, erl_db.c: table_info() finds
-        // none of the three in its status).
+        // The runtime prints <TNV> of a table that is being deleted (OTP 25, erl_db.c: table_info()
+        // finds none of the three in its status).
         if (value != "<TNV>") {
             table.protection = value;
         }
