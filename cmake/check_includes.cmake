@@ -157,17 +157,18 @@ check(layout/src/extract "${folders}" file/ dwarf/ extract/)
 check(layout/src/diff    "${folders}" file/ diff/)
 check(layout/src/cli     "${folders}" file/ dwarf/ extract/ diff/ cli/ target/ beam/ fit/layout_)
 
-# Inside the sampler: node, events <- stack <- stacks, top, profile <- alloc, calls, waits; these <- show <- screen <- command, on
+# Inside the sampler: node, events <- stack, native <- stacks, top, profile <- alloc, calls, waits; these <- show <- screen <- command, on
 # the writer's rooms below its captures.
 set(writer "(memory|target|beam)/")
 set(folders "(node|events|stack|stacks|profile|alloc|calls|waits|top|screen|show|command|memory|target|program|beam|nodes|fit|capture|check|cli)/")
 check(sampler/src/node    "${folders}" ${writer} fit/layout_check\\.h node/)
 check(sampler/src/events  "${folders}" ${writer} events/)
 check(sampler/src/stack   "${folders}" ${writer} node/ events/ stack/)
-check(sampler/src/stacks  "${folders}" ${writer} node/ events/ stack/ stacks/)
-check(sampler/src/profile "${folders}" ${writer} node/ events/ stack/ profile/)
-check(sampler/src/alloc   "${folders}" ${writer} node/ events/ stack/ profile/ alloc/)
-check(sampler/src/calls   "${folders}" ${writer} node/ events/ stack/ profile/ calls/)
+check(sampler/src/native  "${folders}" ${writer} events/ native/)
+check(sampler/src/stacks  "${folders}" ${writer} node/ events/ stack/ native/ stacks/)
+check(sampler/src/profile "${folders}" ${writer} node/ events/ stack/ native/ profile/)
+check(sampler/src/alloc   "${folders}" ${writer} node/ events/ stack/ native/ profile/ alloc/)
+check(sampler/src/calls   "${folders}" ${writer} node/ events/ stack/ native/ profile/ calls/)
 check(sampler/src/waits   "${folders}" ${writer} node/ stack/ profile/ waits/)
 check(sampler/src/top     "${folders}" ${writer} node/ events/ stack/ top/)
 check(sampler/src/show    "${folders}" stack/ stacks/ alloc/ calls/ waits/ top/ show/)

@@ -2,7 +2,7 @@
 %% return (of the library that BEAMDUMP_WEDGED_NIF names, without ".so"), and one that cannot end: a
 %% process that traps exits keeps its application from stopping.
 -module(wedged).
--export([start/1, tell/1, sleeping/0, spinning/0]).
+-export([start/1, tell/1, sleeping/0, spinning/0, dirty_sleeping/0]).
 
 -define(STANDS_MS, 8000).
 -define(ENDS_MS, 15000).
@@ -16,6 +16,7 @@ start(Scale) ->
 
 sleeping() -> erlang:nif_error(not_loaded).
 spinning() -> erlang:nif_error(not_loaded).
+dirty_sleeping() -> erlang:nif_error(not_loaded).
 
 tell(<<"wedge">>) ->
     %% All threads of the emulator wait for one that is in a native call of some seconds.
@@ -34,7 +35,7 @@ tell(<<"end">>) ->
           end),
     spawn(fun() -> init:stop() end),
     <<"ok">>;
-tell(Call) when Call =:= <<"sleeping">>; Call =:= <<"spinning">> ->
+tell(Call) when Call =:= <<"sleeping">>; Call =:= <<"spinning">>; Call =:= <<"dirty_sleeping">> ->
     %% The scheduler that takes the process is lost; what waits for that one waits for ever.
     Native = binary_to_existing_atom(Call),
     spawn(fun() ->

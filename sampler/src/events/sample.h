@@ -43,10 +43,14 @@ struct Sample {
     std::uint64_t place = 0;    ///< instruction, in the kernel too
     bool in_kernel = false;
     std::array<std::uint64_t, 24> registers{};
-    std::span<const std::byte> stack{};  ///< from rsp on, as much as the kernel copied
+    std::uint64_t known = kSampledRegisters;  ///< which of them, a bit each; the others are 0
+    std::span<const std::byte> stack{};       ///< from rsp on, as much as the kernel copied
 
     [[nodiscard]] std::uint64_t at(Register name) const {
         return registers.at(static_cast<std::size_t>(name));
+    }
+    [[nodiscard]] bool knows(Register name) const {
+        return ((known >> static_cast<unsigned>(name)) & 1U) != 0;
     }
 };
 

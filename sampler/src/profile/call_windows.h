@@ -1,6 +1,6 @@
 #pragma once
 
-#include "profile/native_frames.h"
+#include "native/native_frames.h"
 #include "profile/node_events.h"
 
 #include <chrono>

@@ -144,7 +144,7 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
     if (unwound.caller) {
         process = unwound.caller->process;
     } else {
-        const auto current = threads_->current_process(scheduler);
+        const auto current = stacks_->current_process(scheduler.structure);
         if (!current && ends_all(current.error())) {
             return std::unexpected(current.error());
         }

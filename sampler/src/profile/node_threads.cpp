@@ -10,10 +10,7 @@
 namespace beamdump::sampler {
 
 Result<NodeThreads> NodeThreads::open(ObservedNode& node, ProcessStacks& stacks) {
-    NodeThreads threads(node);
-    beam::LayoutNames names(node.vm().layout());
-    threads.current_process_ = names.field("ErtsSchedulerData", "current_process");
-    RETURN_IF_ERROR(names.outcome());
+    NodeThreads threads;
     ASSIGN_OR_RETURN(auto reader, beam::SchedulerReader::open(node.vm()));
     ASSIGN_OR_RETURN(const auto read, reader.read());
     for (const auto& from : read.schedulers.scheduler()) {
@@ -43,10 +40,6 @@ Result<NodeThreads> NodeThreads::open(ObservedNode& node, ProcessStacks& stacks)
 const SchedulerPlace* NodeThreads::scheduler(pid_t thread) const {
     const auto found = by_thread_.find(thread);
     return found == by_thread_.end() ? nullptr : found->second;
-}
-
-Result<Address> NodeThreads::current_process(const SchedulerPlace& scheduler) {
-    return node_->vm().bulk().word(scheduler.structure + current_process_.offset);
 }
 
 }  // namespace beamdump::sampler

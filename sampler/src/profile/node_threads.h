@@ -35,18 +35,14 @@ class NodeThreads {
     /// threads of one name the first one is it, since a thread that a scheduler makes for a NIF
     /// begins with the scheduler's name.
     [[nodiscard]] const SchedulerPlace* scheduler(pid_t thread) const;
-    /// The structure of the process that a scheduler has at this moment; 0: none.
-    Result<Address> current_process(const SchedulerPlace& scheduler);
     [[nodiscard]] const std::map<std::pair<records::SchedulerKind, std::uint32_t>, SchedulerPlace>&
     all() const {
         return schedulers_;
     }
 
   private:
-    explicit NodeThreads(ObservedNode& node) : node_(&node) {}
+    NodeThreads() = default;
 
-    ObservedNode* node_;
-    beam::Field current_process_{};
     std::map<std::pair<records::SchedulerKind, std::uint32_t>, SchedulerPlace> schedulers_;
     std::map<pid_t, const SchedulerPlace*> by_thread_;  // into schedulers_, whose nodes stay
 };

@@ -174,7 +174,7 @@ NativeStack SampleStacks::unwind(const Sample& sample, SampleStack& into) {
 Result<SampleStack> SampleStacks::dirty(const Sample& sample, const SchedulerPlace& scheduler) {
     SampleStack shown{.kind = SampleKind::kProcessOnly, .unknown = UnknownCallers::kDirty};
     unwind(sample, shown);
-    const auto process = threads_->current_process(scheduler);
+    const auto process = stacks_->current_process(scheduler.structure);
     if (!process && ends_all(process.error())) {
         return std::unexpected(process.error());
     }
@@ -184,7 +184,7 @@ Result<SampleStack> SampleStacks::dirty(const Sample& sample, const SchedulerPla
     }
     ASSIGN_OR_RETURN(shown.process, identity(*process));
     ASSIGN_OR_RETURN(auto paused, stacks_->last_pause(*slot));
-    const auto now = threads_->current_process(scheduler);
+    const auto now = stacks_->current_process(scheduler.structure);
     const bool still = paused.stack && now && *now == *process;
     if (still) {
         shown.kind = SampleKind::kAllReadAfter;
@@ -196,7 +196,7 @@ Result<SampleStack> SampleStacks::dirty(const Sample& sample, const SchedulerPla
 }
 
 Result<std::optional<SampleStack>> SampleStacks::read(const SchedulerPlace& scheduler) {
-    const auto process = threads_->current_process(scheduler);
+    const auto process = stacks_->current_process(scheduler.structure);
     if (!process && ends_all(process.error())) {
         return std::unexpected(process.error());
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "profile/native_frames.h"
+#include "native/native_frames.h"
 #include "profile/node_threads.h"
 
 #include <libdump/profile/native_filter.h>
@@ -12,9 +12,6 @@
 #include <unordered_map>
 
 namespace beamdump::sampler {
-
-/// Stands for the kernel's functions, on top of what called it.
-inline constexpr std::string_view kInKernel = "[kernel]";
 
 /// Finds out what samples show. docs/sampling.md says how, and what is not known.
 class SampleStacks {

@@ -69,6 +69,14 @@ void StacksJson::scheduler(const SchedulerStack& scheduler) {
         json_.begin_object("process");
         stack(*scheduler.stack);
         json_.end_object();
+        if (!scheduler.native_frames.empty()) {
+            json_.begin_array("native_frames");
+            for (const auto& frame : scheduler.native_frames) {
+                json_.value(frame);
+            }
+            json_.end_array();
+            json_.member("more_native_frames", scheduler.more_native);
+        }
     } else if (scheduler.owner_id) {
         json_.begin_object("process");
         json_.member("pid", pid_text(*scheduler.owner_id));

@@ -125,6 +125,12 @@ void StacksText::scheduler(const SchedulerStack& scheduler) {
         head += fmt::format(", {}", scheduler.stack->process.status);
     }
     output_.print("{}\n", one_line(head));
+    for (const auto& frame : scheduler.native_frames) {
+        output_.print("    [native] {}\n", one_line(frame));
+    }
+    if (scheduler.more_native) {
+        output_.write("    [native] ... further frames\n");
+    }
     frames(*scheduler.stack);
     output_.write("\n");
 }

@@ -44,6 +44,26 @@ std::optional<Address> ProcessStacks::native_return(Address scheduler, const Sam
     return parts_.node.in_code(returns_to) ? std::optional(returns_to) : std::nullopt;
 }
 
+bool ProcessStacks::is_in_call_of(Address scheduler, const Sample& sample) {
+    // The return address, then the scheduler's registers: kCallPlace and kExportEntry of them.
+    constexpr std::size_t kWords = 4;
+    static_assert(8 + kExportEntry == (kWords - 1) * 8);
+    std::array<std::uint64_t, kWords> then{}, now{};
+    const auto slot = return_slot(scheduler);
+    const auto top = sample.at(Register::kRsp);
+    if (!slot || *slot < top || *slot - top + sizeof(then) > sample.stack.size() ||
+        !parts_.node.vm().bulk().read(*slot, std::as_writable_bytes(std::span(now)))) {
+        return false;
+    }
+    std::memcpy(then.data(), sample.stack.data() + (*slot - top), sizeof(then));
+    const bool light = parts_.node.shared().name_at(then[0]) == kLightBif;
+    return then[0] == now[0] && (!light || (then[2] == now[2] && then[3] == now[3]));
+}
+
+Result<Address> ProcessStacks::current_process(Address scheduler) {
+    return parts_.node.vm().bulk().word(scheduler + parts_.current_process.offset);
+}
+
 /// Whether the code at a return address begins with `mov rsp, [r13 + stop]`, that is, whether the
 /// call has left the stack's top in the process's structure (emit_leave_runtime<eStack>()). Without
 /// that it is in a register that native code may have saved anywhere.

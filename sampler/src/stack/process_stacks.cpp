@@ -50,22 +50,11 @@ Result<ProcessStacks> ProcessStacks::open(ObservedNode& node, std::size_t frames
     ASSIGN_OR_RETURN(const auto label, node.find_atom("$process_label"));
     beam::LayoutNames names(vm.layout());
     const auto field = [&](std::string_view name) { return names.field("Process", name); };
-    Parts parts{node,
-                std::move(reader),
-                std::move(proof),
-                calls,
-                dictionaries,
-                std::move(terms),
-                table,
-                pids,
-                field("common.id"),
-                field("heap"),
-                field("hend"),
-                field("common.reg"),
-                field("stop"),
-                field("current"),
-                beam::ExportFields(names).mfa,
-                label,
+    Parts parts{node, std::move(reader), std::move(proof), calls, dictionaries, std::move(terms),
+                table, pids, field("common.id"), field("heap"), field("hend"), field("common.reg"),
+                field("stop"), field("current"), beam::ExportFields(names).mfa,
+                // SchedulerReader fails without it; who reads no schedulers needs none.
+                beam::LayoutNames(vm.layout()).field("ErtsSchedulerData", "current_process"), label,
                 frames};
     RETURN_IF_ERROR(names.outcome());
     return ProcessStacks(std::move(parts));
@@ -248,6 +237,12 @@ Result<StackTry> ProcessStacks::at_rest(const beam::IdSlot& slot, bool stopped) 
     });
     return shown(*process, stopped ? StackProof::kStopped : StackProof::kUnchanged,
                  std::move(frames), std::move(who));
+}
+
+Result<bool> ProcessStacks::is_as_read(const beam::IdSlot& slot) {
+    beam::ProcessReading now;
+    ASSIGN_OR_RETURN(const auto read, parts_.proof.read(slot.address, now));
+    return read && miss_of(parts_.proof.changed(after_, now)) == StackMiss::kNone;
 }
 
 Result<StackTry> ProcessStacks::last_pause(const beam::IdSlot& slot) {

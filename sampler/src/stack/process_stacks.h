@@ -89,6 +89,9 @@ class ProcessStacks {
     Result<StackTry> native(const beam::IdSlot& slot, Address scheduler,
                             std::optional<Address> returns_to, const std::function<bool()>& stands);
 
+    /// Whether the process of the last at_rest() without a stop is as it was then.
+    Result<bool> is_as_read(const beam::IdSlot& slot);
+
     /// Of a process that runs: where it last paused, by its structure. The words of its stack may
     /// be newer than that: what is shown is possible, not certain. StackProof does not apply.
     Result<StackTry> last_pause(const beam::IdSlot& slot);
@@ -96,6 +99,12 @@ class ProcessStacks {
     /// Where the native code in which a scheduler's thread was sampled will return to in Erlang
     /// code. Nothing: it was in Erlang code, or the sample does not reach as far.
     std::optional<Address> native_return(Address scheduler, const Sample& sample);
+
+    /// Whether a scheduler is in the native call of a sample, or in an equal one: the place that it
+    /// returns to, and for kLightBif the place that called and the BIF.
+    bool is_in_call_of(Address scheduler, const Sample& sample);
+    /// The structure of the process that a scheduler has; 0: none.
+    Result<Address> current_process(Address scheduler);
 
     /// The word of a normal scheduler's thread that holds where native code returns to.
     /// `scheduler`: its structure.
@@ -127,7 +136,7 @@ class ProcessStacks {
         LiveTerms terms;
         beam::IdTable table;
         beam::PidWords pids;
-        beam::Field id, heap, hend, reg, stop, current, export_mfa;
+        beam::Field id, heap, hend, reg, stop, current, export_mfa, current_process;
         std::optional<std::uint32_t> label_atom;
         std::size_t frames;
     };

@@ -1,6 +1,7 @@
 #include "stacks/collect.h"
 
 #include "beam/tables/id_table.h"
+#include "stacks/native_calls.h"
 #include "stacks/running.h"
 #include "stacks/stopped.h"
 #include "target/process/clock.h"
@@ -143,6 +144,7 @@ Result<StacksReport> collect_stacks(ObservedNode& node, const StacksOptions& opt
     } else {
         ASSIGN_OR_RETURN(auto running, RunningStacks::open(node, stacks));
         RETURN_IF_ERROR(running.read(options.patience, cancelled, report));
+        name_native_frames(node, stacks, running.structures(), running.schedulers(), report);
         RETURN_IF_ERROR(tell_schedulers(running.schedulers(), !options.all, listener, report));
         if (options.all) {
             LiveProcesses processes(node, stacks, cancelled, listener, report);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "native/thread_image.h"
 #include "stack/process_stacks.h"
 #include "target/stop/stop_tracker.h"
 
@@ -26,11 +27,16 @@ struct StacksOptions {
 struct SchedulerStack {
     records::SchedulerKind kind = records::SCHEDULER_KIND_NORMAL;
     std::uint32_t number = 0;
-    std::optional<pid_t> thread{};               ///< known of normal schedulers
+    std::optional<pid_t> thread{};
     std::optional<std::uint64_t> owner_id{};     ///< of the process that it has
     std::optional<std::uint64_t> port_number{};  ///< of the port that it has
     std::optional<ProcessStack> stack{};         ///< of what it ran when that was read
     std::optional<StackMiss> miss{};             ///< why there is none of a process
+    /// What its thread did in the native call that the stack is of, if that is known.
+    std::optional<ThreadImage> image{};
+    /// By `image`: native functions, the innermost first, above those of the stack.
+    std::vector<std::string> native_frames{};
+    bool more_native = false;  ///< they do not lead to the Erlang code that called
 };
 
 /// What all stacks are of, and how reading them went.

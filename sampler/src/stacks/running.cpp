@@ -13,6 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenTries{2};
+constexpr std::chrono::milliseconds kForSample{10};
 /// A few samples' stacks fit into the ring, which is read every kBetweenTries.
 constexpr EventTerms kEvents{.period = 1'000'000, .stack_bytes = 32768, .ring_pages = 32};
 
@@ -22,12 +23,12 @@ Result<RunningStacks> RunningStacks::open(ObservedNode& node, ProcessStacks& sta
     RunningStacks running(node, stacks);
     ASSIGN_OR_RETURN(auto reader, beam::SchedulerReader::open(node.vm()));
     ASSIGN_OR_RETURN(const auto read, reader.read());
-    std::map<std::uint32_t, pid_t> threads;
-    ASSIGN_OR_RETURN(const auto found, threads_of_node(node.vm().target().pid()));
+    std::map<std::pair<records::SchedulerKind, std::uint32_t>, pid_t> threads;
+    ASSIGN_OR_RETURN(auto found, threads_of_node(node.vm().target().pid()));
+    // A thread that a scheduler makes for a NIF begins with the scheduler's name.
+    std::ranges::sort(found, {}, &NodeThread::id);
     for (const auto& thread : found) {
-        if (const auto number = scheduler_number(thread.name)) {
-            threads.emplace(*number, thread.id);
-        }
+        threads.emplace(scheduler_of_thread(thread.name), thread.id);
     }
     running.processes_ = read.processes;
     for (const auto& from : read.schedulers.scheduler()) {
@@ -38,14 +39,15 @@ Result<RunningStacks> RunningStacks::open(ObservedNode& node, ProcessStacks& sta
         if (from.has_current_port_number()) {
             scheduler.port_number = from.current_port_number();
         }
-        const auto thread = threads.find(from.number());
-        if (from.kind() == records::SCHEDULER_KIND_NORMAL && thread != threads.end()) {
+        const auto thread = threads.find({from.kind(), from.number()});
+        if (thread != threads.end()) {
             scheduler.thread = thread->second;
         }
         running.schedulers_.push_back(std::move(scheduler));
         running.structures_.push_back(from.struct_address());
     }
     running.native_.resize(running.schedulers_.size());
+    running.images_.resize(running.schedulers_.size());
     return running;
 }
 
@@ -97,6 +99,7 @@ Result<void> RunningStacks::sample(std::size_t index, StacksReport& report) {
             return;
         }
         native_[index] = stacks_->native_return(structures_[index], sample);
+        images_[index] = native_[index] ? std::optional(ThreadImage::of(sample)) : std::nullopt;
         auto found = stacks_->sampled(sample);
         if (found) {
             take(index, std::move(*found), report);
@@ -105,6 +108,52 @@ Result<void> RunningStacks::sample(std::size_t index, StacksReport& report) {
         }
     });
     return outcome ? read : outcome;
+}
+
+/// What a thread does now: where it waits, or its next sample. Nothing if neither is to be had.
+std::optional<ThreadImage> RunningStacks::image_of(std::size_t index) {
+    auto& target = node_->vm().target();
+    const auto thread = *schedulers_[index].thread;
+    const auto before = thread_rest(target.pid(), thread);
+    if (before && before->sleeps) {
+        auto image = ThreadImage::waiting(target.pid(), thread, target.memory());
+        const auto after = thread_rest(target.pid(), thread);
+        return image && after && before->rested_until(*after) ? std::move(*image) : std::nullopt;
+    }
+    const auto event = events_.find(index);
+    std::optional<ThreadImage> image;
+    const auto drop = [](const Sample& /*older*/) {};
+    if (event == events_.end() || !event->second.read(drop)) {
+        return image;
+    }
+    for (const auto end = Clock::now() + kForSample; !image && Clock::now() < end;) {
+        std::this_thread::sleep_for(kBetweenTries);
+        if (!event->second.read([&](const Sample& sample) { image = ThreadImage::of(sample); })) {
+            break;
+        }
+    }
+    return image;
+}
+
+/// A dirty scheduler runs native code alone: the process has its stack in its structure. What the
+/// thread does is of that stack's call if the process was the scheduler's before and after, and did
+/// not change.
+Result<void> RunningStacks::dirty(std::size_t index, const beam::IdSlot& slot,
+                                  StacksReport& report) {
+    ASSIGN_OR_RETURN(auto rest, stacks_->at_rest(slot, false));
+    const auto has_it = [&] {
+        const auto now = stacks_->current_process(structures_[index]);
+        return now && *now == slot.address;
+    };
+    if (rest.stack && schedulers_[index].thread && has_it()) {
+        auto image = image_of(index);
+        ASSIGN_OR_RETURN(const auto unchanged, stacks_->is_as_read(slot));
+        if (unchanged && has_it()) {
+            schedulers_[index].image = std::move(image);
+        }
+    }
+    take(index, std::move(rest), report);
+    return {};
 }
 
 Result<void> RunningStacks::attempt(std::size_t index, StacksReport& report) {
@@ -117,6 +166,9 @@ Result<void> RunningStacks::attempt(std::size_t index, StacksReport& report) {
     if (!slot) {
         take(index, {.miss = StackMiss::kExiting}, report);
         return {};
+    }
+    if (scheduler.kind != records::SCHEDULER_KIND_NORMAL) {
+        return dirty(index, *slot, report);
     }
     ASSIGN_OR_RETURN(auto rest, stacks_->at_rest(*slot, false));
     const bool runs = rest.miss == StackMiss::kRunning && scheduler.thread;
@@ -132,8 +184,18 @@ Result<void> RunningStacks::attempt(std::size_t index, StacksReport& report) {
     };
     const bool sleeps = before && before->sleeps;
     if (node_->vm().facts().jit && (sleeps || native_[index])) {
+        if (sleeps) {
+            auto waiting =
+                ThreadImage::waiting(pid, *scheduler.thread, node_->vm().target().memory());
+            images_[index] = waiting ? std::move(*waiting) : std::nullopt;
+        }
         ASSIGN_OR_RETURN(rest, stacks_->native(*slot, structures_[index], native_[index],
                                                sleeps ? std::function<bool()>(stands) : nullptr));
+        const bool same =
+            images_[index] && stacks_->is_in_call_of(structures_[index], images_[index]->sample());
+        if (rest.stack && same) {
+            schedulers_[index].image = std::move(images_[index]);
+        }
     }
     take(index, std::move(rest), report);
     return {};

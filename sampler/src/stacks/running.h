@@ -32,6 +32,8 @@ class RunningStacks {
     void open_events(StacksReport& report);
     Result<void> attempt(std::size_t index, StacksReport& report);
     Result<void> sample(std::size_t index, StacksReport& report);
+    Result<void> dirty(std::size_t index, const beam::IdSlot& slot, StacksReport& report);
+    std::optional<ThreadImage> image_of(std::size_t index);
     void take(std::size_t index, StackTry found, StacksReport& report);
 
     ObservedNode* node_;
@@ -39,7 +41,8 @@ class RunningStacks {
     std::vector<SchedulerStack> schedulers_;
     std::vector<Address> processes_, structures_;
     std::vector<std::optional<Address>> native_;  // where a sample showed native code to return to
-    std::map<std::size_t, ThreadEvent> events_;   // by index of the scheduler
+    std::vector<std::optional<ThreadImage>> images_;  // of these samples
+    std::map<std::size_t, ThreadEvent> events_;       // by index of the scheduler
 };
 
 }  // namespace beamdump::sampler

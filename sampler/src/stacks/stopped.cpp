@@ -1,6 +1,7 @@
 #include "stacks/stopped.h"
 
 #include "beam/tables/id_table.h"
+#include "stacks/native_calls.h"
 #include "stacks/running.h"
 #include "target/stop/timed_stop.h"
 
@@ -30,16 +31,22 @@ class StoppedNode {
             return {};
         }
         ASSIGN_OR_RETURN(auto found, stacks_.at_rest(*slot, true));
-        if (found.miss == StackMiss::kRunning && scheduler.thread) {
-            const auto& all = stop_.registers();
-            const auto at =
-                std::ranges::find(all, *scheduler.thread, &target::ThreadRegisters::thread);
+        const auto& all = stop_.registers();
+        const auto at =
+            std::ranges::find(all, scheduler.thread.value_or(0), &target::ThreadRegisters::thread);
+        const bool is_dirty = scheduler.kind != records::SCHEDULER_KIND_NORMAL;
+        bool native = is_dirty && found.stack && scheduler.thread;
+        if (found.miss == StackMiss::kRunning && scheduler.thread && !is_dirty) {
             if (at != all.end() && node_.in_code(at->rip)) {
                 ASSIGN_OR_RETURN(found, running(*at));
             } else if (node_.vm().facts().jit) {
                 ASSIGN_OR_RETURN(
                     found, stacks_.native(*slot, structure, std::nullopt, [] { return true; }));
+                native = found.stack.has_value();
             }
+        }
+        if (native && !stop_.expired()) {
+            scheduler.image = image_of(*scheduler.thread, at == all.end() ? nullptr : &*at);
         }
         if (stop_.expired()) {
             return {};
@@ -55,6 +62,17 @@ class StoppedNode {
     }
 
   private:
+    /// `registers`: null of a thread in a system call. Nothing: it could not be read.
+    std::optional<ThreadImage> image_of(pid_t thread, const target::ThreadRegisters* registers) {
+        auto& target = node_.vm().target();
+        if (registers == nullptr) {
+            auto image = ThreadImage::waiting(target.pid(), thread, target.memory());
+            return image ? std::move(*image) : std::nullopt;
+        }
+        auto image = ThreadImage::stopped(*registers, target.memory());
+        return image ? std::optional(std::move(*image)) : std::nullopt;
+    }
+
     Result<StackTry> running(const target::ThreadRegisters& thread) {
         Sample sample{.thread = thread.thread, .place = thread.rip};
         sample.registers.at(static_cast<std::size_t>(Register::kRsp)) = thread.rsp;
@@ -73,6 +91,7 @@ class StoppedNode {
 
 struct Found {
     std::vector<SchedulerStack> schedulers{};
+    std::vector<Address> structures{};  // of these
     std::vector<ProcessStack> processes{};
 };
 
@@ -82,7 +101,7 @@ Result<Found> read_stopped(ObservedNode& node, ProcessStacks& stacks, const Stac
     node.vm().forget();
     ASSIGN_OR_RETURN(auto running, RunningStacks::open(node, stacks));
     StoppedNode stopped(node, stacks, stop);
-    Found found{.schedulers = std::move(running.schedulers())};
+    Found found{.schedulers = std::move(running.schedulers()), .structures = running.structures()};
     for (std::size_t index = 0; index < found.schedulers.size(); ++index) {
         if (found.schedulers[index].owner_id) {
             RETURN_IF_ERROR(stopped.scheduler(found.schedulers[index], running.structures()[index],
@@ -167,6 +186,7 @@ Result<void> read_in_a_stop(ObservedNode& node, ProcessStacks& stacks, const Sta
     if (!found) {
         return std::unexpected(found.error());
     }
+    name_native_frames(node, stacks, found->structures, found->schedulers, report);
     return tell(*found, options, listener, report);
 }
 

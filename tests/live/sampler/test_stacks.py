@@ -4,6 +4,7 @@ what the node itself says; no stack of a node under full load contradicts itself
 BEAMDUMP_STACKS is how many stacks of busy workers are checked without a stop (50; soak: 1,000), and
 for each two of them one in each other mode."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -28,6 +29,8 @@ IN_A_STOP = ("--stop", "--max-pause", "1000")
 CROWD = 300_000
 DONE, INCOMPLETE = 0, 3
 LABELS = int(RELEASE) >= 27
+# What pause() of the C library is called there.
+WAITS_IN = "pause"
 
 
 def stacks(node, *options):
@@ -184,7 +187,7 @@ class Lost(unittest.TestCase):
         self.addCleanup(node.stop)
         return node
 
-    def native(self, call):
+    def lost(self, call):
         os.environ["BEAMDUMP_WEDGED_NIF"] = str(build_nif(self.scratch, "wedged"))
         self.addCleanup(os.environ.pop, "BEAMDUMP_WEDGED_NIF")
         node = self.started()
@@ -192,37 +195,70 @@ class Lost(unittest.TestCase):
         return node
 
     def find(self, node, name, *options):
-        """The process of that name among those that schedulers run, once it runs there."""
+        """The scheduler that runs the process of that name, once one does."""
         for _ in range(100):
             answer, ended = stacks(node, *options)
-            for process in shown(answer):
-                if process.get("registered_name") == name:
-                    return process
+            for scheduler in answer["schedulers"]:
+                process = scheduler.get("process", {})
+                if "frames" in process and process.get("registered_name") == name:
+                    return scheduler
             time.sleep(0.05)
         self.fail(f"{name} was not shown: {answer}\n{ended.diagnostics}")
 
-    def called(self, process, call):
-        self.assertEqual(process["frames"][0], f"wedged:{call}/0")
-        self.assertRegex(process["frames"][1], r"^wedged:'-tell/1-fun-\d+-'/1$")
-        self.assertEqual(len(process["frames"]), 2)
+    def called(self, scheduler, call, kind="normal"):
+        frames = scheduler["process"]["frames"]
+        self.assertEqual(frames[0], f"wedged:{call}/0")
+        self.assertRegex(frames[1], r"^wedged:'-tell/1-fun-\d+-'/1$")
+        self.assertEqual(len(frames), 2)
+        self.assertEqual(scheduler["kind"], kind)
+
+    def native(self, scheduler, *innermost):
+        """The native frames begin so, and go on to the emulator's own function that called."""
+        # A sample may be of a moment in the kernel; newer C libraries wait in a function of their own.
+        own = re.compile(r"\[kernel\]|libc\.so\.6\+0x[0-9a-f]+")
+        native = list(itertools.dropwhile(own.fullmatch, scheduler["native_frames"]))
+        self.assertEqual(native[:len(innermost)], list(innermost), native)
+        self.assertGreater(len(native), len(innermost))
+        self.assertRegex(native[len(innermost)], r"^(beam_jit_call_nif|call_nif|erts_call_dirty_nif|beam\.smp\+)")
+        self.assertFalse(scheduler["more_native_frames"], native)
 
     def test_a_native_call_that_never_waits(self):
-        node = self.native("spinning")
+        node = self.lost("spinning")
         for options in ((), IN_A_STOP):
-            self.called(self.find(node, "spinning", *options), "spinning")
+            scheduler = self.find(node, "spinning", *options)
+            self.called(scheduler, "spinning")
+            self.native(scheduler, "deeper", "spinning_nif")
 
     def test_a_native_call_that_waits(self):
-        node = self.native("sleeping")
+        node = self.lost("sleeping")
         for options in ((), IN_A_STOP):
-            process = self.find(node, "sleeping", *options)
-            self.called(process, "sleeping")
+            scheduler = self.find(node, "sleeping", *options)
+            self.called(scheduler, "sleeping")
+            self.native(scheduler, WAITS_IN, "deeper_sleep", "sleeping_nif")
+
+    def test_a_native_call_on_a_dirty_scheduler(self):
+        node = self.lost("dirty_sleeping")
+        for options in ((), IN_A_STOP):
+            scheduler = self.find(node, "dirty_sleeping", *options)
+            self.called(scheduler, "dirty_sleeping", "dirty_io")
+            self.native(scheduler, WAITS_IN, "deeper_sleep", "sleeping_nif")
+        self.assertEqual(node.ask("ping"), "pong")
 
     def test_a_wedged_node(self):
         """All schedulers wait for one in a native call of some seconds."""
         node = self.started()
         self.assertEqual(node.ask("wedged wedge"), "ok")
-        process = self.find(node, "wedging")
-        self.assertEqual(process["frames"][0], "erts_debug:set_internal_state/2")
+        scheduler = self.find(node, "wedging")
+        self.assertEqual(scheduler["process"]["frames"][0], "erts_debug:set_internal_state/2")
+        if "native_frames" in scheduler:
+            self.assertFalse(scheduler["more_native_frames"], scheduler["native_frames"])
+
+    def test_text(self):
+        node = self.lost("sleeping")
+        self.find(node, "sleeping")
+        ended = tools.expect(tools.run_measured([SAMPLE, "stacks", node.pid]), DONE, INCOMPLETE)
+        self.assertRegex(ended.output, r"    \[native\] deeper_sleep\n    \[native\] sleeping_nif\n"
+                                       r"(    \[native\] .*\n)+    wedged:sleeping/0\n")
 
 
 class Crowd(unittest.TestCase):

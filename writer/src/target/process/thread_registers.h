@@ -13,6 +13,8 @@ struct ThreadRegisters {
     std::uint64_t rip = 0;
     std::uint64_t rsp = 0;
     std::uint64_t rbx = 0;
+    std::uint64_t rbp = 0;
+    std::uint64_t r12 = 0;
     std::uint64_t r13 = 0;
     std::uint64_t r14 = 0;
     std::uint64_t r15 = 0;
@@ -22,8 +24,8 @@ struct ThreadRegisters {
 /// Of what the kernel gives (ptrace(2), NT_PRSTATUS): outside of a system call it sets orig_rax to
 /// a negative number.
 inline ThreadRegisters thread_registers(pid_t thread, const user_regs_struct& all) {
-    return {thread,  all.rip, all.rsp, all.rbx,
-            all.r13, all.r14, all.r15, static_cast<std::int64_t>(all.orig_rax) >= 0};
+    return {thread,  all.rip, all.rsp, all.rbx, all.rbp,
+            all.r12, all.r13, all.r14, all.r15, static_cast<std::int64_t>(all.orig_rax) >= 0};
 }
 
 }  // namespace beamdump::target

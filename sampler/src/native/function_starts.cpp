@@ -1,4 +1,4 @@
-#include "profile/function_starts.h"
+#include "native/function_starts.h"
 
 #include <array>
 #include <cstdint>

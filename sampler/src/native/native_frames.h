@@ -7,12 +7,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace beamdump::sampler {
 
 using memory::Address;
+
+/// Stands for the kernel's functions, on top of what called it.
+inline constexpr std::string_view kInKernel = "[kernel]";
 
 /// What the JIT's code had in registers when it called native code (jit/x86/beam_asm.hpp, OTP 25 to
 /// 29).
@@ -25,7 +29,9 @@ struct JitCaller {
 /// Native frames of a sample.
 struct NativeStack {
     std::vector<Address> places{};      ///< the innermost first
-    std::optional<JitCaller> caller{};  ///< if the frames lead to the JIT's code
+    std::optional<Address> leads_to{};  ///< the place in the JIT's code that the frames lead to
+    std::optional<JitCaller> caller{};  ///< if that is so and its registers are known
+    bool whole = false;                 ///< they lead there, or to where the thread began
 };
 
 struct NamedFunction {

@@ -1,11 +1,12 @@
-#include "profile/native_frames.h"
+#include "native/native_frames.h"
 
-#include "profile/function_starts.h"
+#include "native/function_starts.h"
 #include "target/image/debug_file.h"
 #include "target/image/vm_image.h"
 #include "target/process/proc_directory.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/profile/samples.h>
 
 #include <fmt/format.h>
 #include <gelf.h>
@@ -78,10 +79,14 @@ bool read_sampled(Dwfl* /*dwfl*/, Dwarf_Addr address, Dwarf_Word* result, void* 
 
 bool set_registers(Dwfl_Thread* thread, void* argument) {
     const auto& sample = *static_cast<const Unwinding*>(argument)->sample;
-    std::array<Dwarf_Word, kDwarfOrder.size()> values{};
-    std::ranges::transform(kDwarfOrder, values.begin(),
-                           [&](Register name) { return sample.at(name); });
-    return dwfl_thread_state_registers(thread, 0, values.size(), values.data());
+    for (std::size_t at = 0; at < kDwarfOrder.size(); ++at) {
+        const Dwarf_Word value = sample.at(kDwarfOrder[at]);
+        if (sample.knows(kDwarfOrder[at]) &&
+            !dwfl_thread_state_registers(thread, static_cast<int>(at), 1, &value)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 constexpr Dwfl_Thread_Callbacks kThreadCallbacks = {
@@ -102,6 +107,7 @@ int take_frame(Dwfl_Frame* frame, void* argument) {
         return DWARF_CB_ABORT;
     }
     if ((*unwinding.is_jit)(place)) {
+        found.leads_to = place;
         JitCaller caller{.returns_to = place};
         if (dwfl_frame_reg(frame, kDwarfR13, &caller.process) == 0 &&
             dwfl_frame_reg(frame, kDwarfRbp, &caller.saved_stack) == 0) {
@@ -248,12 +254,14 @@ Result<NativeFrames> NativeFrames::open(target::Target& target) {
 NativeStack NativeFrames::unwind(const Sample& sample, const std::function<bool(Address)>& is_jit) {
     session_->unwinding = {.sample = &sample, .is_jit = &is_jit, .found = {}};
     // An error means that the frames end before they lead anywhere: what was found stands.
-    (void)dwfl_getthread_frames(session_->dwfl.get(), sample.thread, take_frame,
-                                &session_->unwinding);
-    if (session_->unwinding.found.places.empty()) {
-        session_->unwinding.found.places.push_back(sample.at(Register::kRip));
+    const int outcome = dwfl_getthread_frames(session_->dwfl.get(), sample.thread, take_frame,
+                                              &session_->unwinding);
+    auto found = std::move(session_->unwinding.found);
+    found.whole = found.leads_to || outcome == DWARF_CB_OK;
+    if (found.places.empty()) {
+        found.places.push_back(sample.at(Register::kRip));
     }
-    return std::move(session_->unwinding.found);
+    return found;
 }
 
 std::string NativeFrames::name_at(Address address) {
