@@ -38,6 +38,15 @@ std::size_t bytes_of(const records::Message& message) {
 
 }  // namespace
 
+void RunRecordWriter::begin() {
+    directory_.Clear();
+    references_ = 0;
+    entries_ = 0;
+    // Without the memory of their parts, which would become that of the largest ones.
+    records::PackedRegions().Swap(&regions_);
+    records::Messages().Swap(&messages_);
+}
+
 Result<void> RunRecordWriter::referenced() {
     if (++references_ < limits::kDirectoryReferences) {
         return {};
@@ -50,7 +59,7 @@ Result<void> RunRecordWriter::referenced() {
 }
 
 Result<void> RunRecordWriter::region(records::RegionRef ref) {
-    *directory_.add_region() = std::move(ref);
+    directory_.add_region()->Swap(&ref);
     return referenced();
 }
 
@@ -115,16 +124,17 @@ Result<void> RunRecordWriter::flush_messages() {
     return referenced();
 }
 
-Result<records::RunDirectory> RunRecordWriter::finish() {
+Result<void> RunRecordWriter::finish(records::RunDirectory& into) {
     RETURN_IF_ERROR(flush_regions());
     RETURN_IF_ERROR(flush_messages());
-    return std::move(directory_);
+    into.Swap(&directory_);
+    return {};
 }
 
 Result<std::uint64_t> RunRecordWriter::finish_as_record() {
-    auto directory = finish();
-    return directory ? writer_->append(format::RecordKind::kRunDirectory, *directory)
-                     : std::unexpected(directory.error());
+    records::RunDirectory directory;
+    RETURN_IF_ERROR(finish(directory));
+    return writer_->append(format::RecordKind::kRunDirectory, directory);
 }
 
 }  // namespace beamdump

@@ -36,19 +36,34 @@ TEST_F(RunRecordWriterTest, KeepsOnePageOfTheDirectory) {
         ref.set_address(address);
         ASSERT_TRUE(run.region(ref));
     }
-    const auto directory = run.finish();
-    ASSERT_TRUE(directory);
-    EXPECT_NE(directory->previous_offset(), 0U);
-    ASSERT_EQ(directory->region_size(), 3);
-    EXPECT_EQ(directory->region(0).address(), 2 * limits::kDirectoryReferences);
+    records::RunDirectory directory;
+    ASSERT_TRUE(run.finish(directory));
+    EXPECT_NE(directory.previous_offset(), 0U);
+    ASSERT_EQ(directory.region_size(), 3);
+    EXPECT_EQ(directory.region(0).address(), 2 * limits::kDirectoryReferences);
 }
 
 TEST_F(RunRecordWriterTest, GoesOnFromAnEarlierDirectory) {
     RunRecordWriter run(*writer_);
     run.follow(4711);
-    const auto directory = run.finish();
-    ASSERT_TRUE(directory);
-    EXPECT_EQ(directory->previous_offset(), 4711U);
+    records::RunDirectory directory;
+    ASSERT_TRUE(run.finish(directory));
+    EXPECT_EQ(directory.previous_offset(), 4711U);
+}
+
+TEST_F(RunRecordWriterTest, BeginsAnotherRunWithoutTheLastOnes) {
+    RunRecordWriter run(*writer_);
+    records::RunDirectory directory;
+    run.follow(4711);
+    ASSERT_TRUE(run.region({}));
+    ASSERT_TRUE(run.message({}));
+    ASSERT_TRUE(run.finish(directory));
+    EXPECT_EQ(directory.region_size(), 1);
+    run.begin();
+    ASSERT_TRUE(run.finish(directory));
+    EXPECT_FALSE(directory.has_previous_offset());
+    EXPECT_EQ(directory.region_size() + directory.messages_size(), 0);
+    EXPECT_EQ(run.messages(), 0U);
 }
 
 TEST_F(RunRecordWriterTest, EndsAPackOfMessagesByTheirNumber) {
@@ -58,16 +73,16 @@ TEST_F(RunRecordWriterTest, EndsAPackOfMessagesByTheirNumber) {
         ASSERT_TRUE(run.message({}));
     }
     EXPECT_EQ(run.messages(), static_cast<std::uint64_t>(kMessages));
-    const auto directory = run.finish();
-    ASSERT_TRUE(directory);
+    records::RunDirectory directory;
+    ASSERT_TRUE(run.finish(directory));
     std::uint64_t next = 0;
-    for (const auto& pack : directory->messages()) {
+    for (const auto& pack : directory.messages()) {
         EXPECT_EQ(pack.first_index(), next);
         EXPECT_LE(pack.count() * limits::kEntryBytes, limits::kPackBytes);
         next += pack.count();
     }
     EXPECT_EQ(next, static_cast<std::uint64_t>(kMessages));
-    EXPECT_GT(directory->messages_size(), 1);
+    EXPECT_GT(directory.messages_size(), 1);
 }
 
 TEST_F(RunRecordWriterTest, EndsAPackOfMessagesByTheirWords) {
@@ -78,14 +93,14 @@ TEST_F(RunRecordWriterTest, EndsAPackOfMessagesByTheirWords) {
         *message.add_fragment() = region_of(0x10000 * (number + 1), kWords);
         ASSERT_TRUE(run.message(std::move(message)));
     }
-    const auto directory = run.finish();
-    ASSERT_TRUE(directory);
-    ASSERT_EQ(directory->messages_size(), 3);
-    EXPECT_EQ(directory->messages(0).count(), 3U);
-    EXPECT_EQ(directory->messages(0).lowest_address(), 0x10000U);
-    EXPECT_EQ(directory->messages(0).highest_address(), 0x30000U + kWords * 8U);
-    EXPECT_EQ(directory->messages(1).lowest_address(), 0x40000U);
-    EXPECT_EQ(directory->messages(2).count(), 1U);
+    records::RunDirectory directory;
+    ASSERT_TRUE(run.finish(directory));
+    ASSERT_EQ(directory.messages_size(), 3);
+    EXPECT_EQ(directory.messages(0).count(), 3U);
+    EXPECT_EQ(directory.messages(0).lowest_address(), 0x10000U);
+    EXPECT_EQ(directory.messages(0).highest_address(), 0x30000U + kWords * 8U);
+    EXPECT_EQ(directory.messages(1).lowest_address(), 0x40000U);
+    EXPECT_EQ(directory.messages(2).count(), 1U);
 }
 
 TEST_F(RunRecordWriterTest, PacksSmallRegions) {
@@ -95,12 +110,12 @@ TEST_F(RunRecordWriterTest, PacksSmallRegions) {
         ASSERT_TRUE(run.packed_region(region));
         EXPECT_EQ(region.words_size(), 0) << "what was written can be filled anew";
     }
-    const auto directory = run.finish();
-    ASSERT_TRUE(directory);
-    ASSERT_EQ(directory->packed_regions_size(), 1);
-    EXPECT_EQ(directory->packed_regions(0).count(), 3U);
-    EXPECT_EQ(directory->packed_regions(0).lowest_address(), 0x1000U);
-    EXPECT_EQ(directory->packed_regions(0).highest_address(), 0x9010U);
+    records::RunDirectory directory;
+    ASSERT_TRUE(run.finish(directory));
+    ASSERT_EQ(directory.packed_regions_size(), 1);
+    EXPECT_EQ(directory.packed_regions(0).count(), 3U);
+    EXPECT_EQ(directory.packed_regions(0).lowest_address(), 0x1000U);
+    EXPECT_EQ(directory.packed_regions(0).highest_address(), 0x9010U);
 }
 
 TEST_F(RunRecordWriterTest, CountsLinksAndMonitorsOfAPage) {
@@ -110,10 +125,10 @@ TEST_F(RunRecordWriterTest, CountsLinksAndMonitorsOfAPage) {
     page.add_link();
     page.add_monitor();
     ASSERT_TRUE(run.relations(page));
-    const auto directory = run.finish();
-    ASSERT_TRUE(directory);
-    ASSERT_EQ(directory->relations_size(), 1);
-    EXPECT_EQ(directory->relations(0).count(), 3U);
+    records::RunDirectory directory;
+    ASSERT_TRUE(run.finish(directory));
+    ASSERT_EQ(directory.relations_size(), 1);
+    EXPECT_EQ(directory.relations(0).count(), 3U);
 }
 
 TEST_F(RunRecordWriterTest, ARegionThatEndsEarlyIsUnreadableFromThere) {

@@ -73,8 +73,8 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
     if (request.contents != nullptr) {
         parts_.vm.prefetched().hold(*request.contents);
     }
-    auto process = reader_.decode(request.slot, request.structure, request.yielded);
-    if (!process) {
+    auto* const process = &process_;
+    if (!reader_.decode(request.slot, request.structure, request.yielded, *process)) {
         unrecognised_ += request.last ? 1 : 0;
         return TryOutcome{records::VOID_REASON_NONE, true};
     }
@@ -114,9 +114,12 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
 Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& process) {
     ASSIGN_OR_RETURN(auto begin,
                      parts_.copier.writer().append(format::RecordKind::kProcess, process.facts));
-    RunWriter run(parts_.copier, parts_.vm, format::OwnerKind::kProcess, process.facts.owner_id());
-    Outcome outcome;
+    auto& run = run_;
+    run.begin(process.facts.owner_id());
+    auto& outcome = outcome_;
+    outcome.end.Clear();
     outcome.memory_bytes = process.fixed_bytes;
+    outcome.message_words = 0;
     if (process.void_reason == records::VOID_REASON_NONE) {
         const RegionCopier::Watch watch = [&] { return still(request); };
         parts_.copier.set_watch(&watch);
@@ -145,8 +148,7 @@ Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& proces
             process.void_detail = "a region could not be read to its end";
         }
     }
-    ASSIGN_OR_RETURN(auto directory, run.finish());
-    *outcome.end.mutable_directory() = std::move(directory);
+    RETURN_IF_ERROR(run.finish(*outcome.end.mutable_directory()));
     outcome.end.set_words_captured(run.words());
     outcome.end.set_queue_entries(run.queue_entries());
     words_ += run.words();
@@ -263,7 +265,8 @@ Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView&
         return {};
     }
     const auto& facts = process.facts;
-    records::ProcessRow row;
+    auto& row = row_;
+    row.Clear();
     row.set_owner_id(facts.owner_id());
     row.set_begin_offset(begin);
     row.set_end_offset(offset);

@@ -82,7 +82,8 @@ class ProcessCapture {
           messages_(std::move(messages)),
           fragments_(std::move(fragments)),
           off_heap_(std::move(off_heap)),
-          calls_(calls) {}
+          calls_(calls),
+          run_(parts_.copier, parts_.vm, format::OwnerKind::kProcess, 0) {}
 
     struct Outcome {
         records::ProcessEnd end;
@@ -111,6 +112,11 @@ class ProcessCapture {
     beam::FragmentReader fragments_;
     beam::OffHeapWalker off_heap_;
     beam::TranslatedCalls calls_;
+    // Of the process at hand; kept for their memory.
+    beam::ProcessView process_;
+    RunWriter run_;
+    Outcome outcome_;
+    records::ProcessRow row_;
     std::uint64_t words_ = 0;
     std::uint64_t unrecognised_ = 0;
 };

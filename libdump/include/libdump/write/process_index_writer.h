@@ -8,7 +8,7 @@
 namespace beamdump {
 
 /// Builds the process index while the dump is written: pages of columns, top lists and totals.
-/// Memory: one page of rows.
+/// Memory: one page of columns.
 class ProcessIndexWriter {
   public:
     explicit ProcessIndexWriter(DumpWriter& writer) : writer_(writer) {}
@@ -24,17 +24,20 @@ class ProcessIndexWriter {
     struct Top {
         records::ProcessColumnKind by;
         std::vector<records::ProcessRow> rows;  // largest first
+        std::uint64_t least = 0;                // of these, once there are enough
     };
     Result<void> flush();
-    static void place(Top& top, const records::ProcessRow& row);
+    static void place(Top& top, const records::ProcessRow& row, std::uint64_t value);
 
     DumpWriter& writer_;
-    std::vector<records::ProcessRow> rows_;
+    /// Of the page that is being filled; by kind.
+    std::array<records::ProcessColumn, records::ProcessColumnKind_ARRAYSIZE> columns_;
+    std::uint64_t rows_ = 0;  // of that page
     std::uint64_t first_row_ = 0;
     std::vector<records::ProcessPageRef> pages_;
-    std::array<Top, 3> tops_ = {{{records::PROCESS_COLUMN_MEMORY_BYTES, {}},
-                                 {records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH, {}},
-                                 {records::PROCESS_COLUMN_REDUCTIONS, {}}}};
+    std::array<Top, 3> tops_ = {{{records::PROCESS_COLUMN_MEMORY_BYTES, {}, 0},
+                                 {records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH, {}, 0},
+                                 {records::PROCESS_COLUMN_REDUCTIONS, {}, 0}}};
     records::Totals totals_;
 };
 

@@ -14,6 +14,8 @@ class RunRecordWriter {
     /// Non-owning.
     explicit RunRecordWriter(DumpWriter& writer) : writer_(&writer) {}
 
+    /// Begins another run, once the last one is finished.
+    void begin();
     /// Continues the directory of an earlier run of the same owner, which ends at that offset.
     void follow(std::uint64_t directory_offset) {
         directory_.set_previous_offset(directory_offset);
@@ -26,9 +28,9 @@ class RunRecordWriter {
     Result<void> message(records::Message message);
     Result<void> relations(const records::Relations& page);
 
-    /// Writes all pending records; returns the directory's last page, for the record that ends the
-    /// run.
-    Result<records::RunDirectory> finish();
+    /// Writes all pending records; sets `into` to the directory's last page, for the record that
+    /// ends the run.
+    Result<void> finish(records::RunDirectory& into);
     /// As finish(), for a run without such a record: returns the offset of the directory's last
     /// page.
     Result<std::uint64_t> finish_as_record();

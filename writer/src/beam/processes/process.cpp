@@ -34,10 +34,25 @@ Result<ProcessReader> ProcessReader::open(Vm& vm, CodeLookup& code) {
     return reader;
 }
 
+void ProcessView::clear() {
+    records::Process kept;
+    kept.Swap(&facts);
+    kept.Clear();
+    *this = {};
+    facts.Swap(&kept);
+}
+
 Result<ProcessView> ProcessReader::decode(IdSlot slot, std::span<const std::byte> bytes,
                                           bool yielded) {
-    const StructView view(bytes);
     ProcessView process;
+    RETURN_IF_ERROR(decode(slot, bytes, yielded, process));
+    return process;
+}
+
+Result<void> ProcessReader::decode(IdSlot slot, std::span<const std::byte> bytes, bool yielded,
+                                   ProcessView& process) {
+    const StructView view(bytes);
+    process.clear();
     process.address = slot.address;
     process.facts.set_struct_address(slot.address);
     const auto id = view.get(f_.id);
@@ -56,7 +71,7 @@ Result<ProcessView> ProcessReader::decode(IdSlot slot, std::span<const std::byte
     bounds(view, process);
     queues(view, process);
     off_heap_parts(view, process);
-    return process;
+    return {};
 }
 
 ProcessStatus ProcessReader::status(std::uint64_t state) const {
@@ -93,7 +108,8 @@ void ProcessReader::judge(const StructView& view, bool yielded, ProcessView& pro
     const auto state = view.get(f_.state);
     process.status = status(state);
     process.facts.set_state_bits(static_cast<std::uint32_t>(state));
-    process.facts.set_status(std::string(status_name(process.status)));
+    const auto name = status_name(process.status);
+    process.facts.set_status(name.data(), name.size());
     if ((state & (c_.free | c_.exiting)) != 0) {
         process.void_reason = records::VOID_REASON_EXITING;
     } else if ((state & c_.gc) != 0) {

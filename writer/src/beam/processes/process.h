@@ -43,6 +43,9 @@ struct ProcessView {
     Address off_heap = 0;
     Address writable_binaries = 0;
     std::uint64_t fixed_bytes = 0;  ///< process_info(memory) without relations and messages
+
+    /// As a new one, but keeps the memory of `facts`.
+    void clear();
 };
 
 /// Reads process structures (erl_process.h) and decides whether the process is at rest.
@@ -58,6 +61,10 @@ class ProcessReader {
     /// id does not match `slot`. A process with inconsistent bounds is returned as void. `yielded`:
     /// it runs, but its structure was completed by YieldState.
     Result<ProcessView> decode(IdSlot slot, std::span<const std::byte> bytes, bool yielded = false);
+    /// The same into a view whose memory is used again; its content after an error is that of no
+    /// process.
+    Result<void> decode(IdSlot slot, std::span<const std::byte> bytes, bool yielded,
+                        ProcessView& into);
 
     /// Used parts of young and old heap and other memory, from the structure, at rest or not.
     struct Heaps {

@@ -171,7 +171,7 @@ Result<void> RowWriter::flush() {
     part.first_row = written_;
     part.rows = rows_;
     part.binaries_before_offset = binaries_before_;
-    ASSIGN_OR_RETURN(part.directory, records_->finish());
+    RETURN_IF_ERROR(records_->finish(part.directory));
     RETURN_IF_ERROR(finish_(std::move(part)));
     written_ += rows_;
     rows_ = words_ = regions_ = 0;

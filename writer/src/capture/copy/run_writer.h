@@ -20,6 +20,14 @@ class RunWriter {
           owner_id_(owner_id),
           records_(copier.writer()) {}
 
+    /// Begins the run of another owner of the same kind.
+    void begin(std::uint64_t owner_id) {
+        owner_id_ = owner_id;
+        records_.begin();
+        words_ = 0;
+        unreadable_ = false;
+    }
+
     /// Another run of the same owner, whose directory ends at that offset: this one goes on from
     /// it.
     void follow(std::uint64_t directory_offset) { records_.follow(directory_offset); }
@@ -35,7 +43,7 @@ class RunWriter {
     Result<void> relations(const records::Relations& page) { return records_.relations(page); }
 
     /// As RunRecordWriter's.
-    Result<records::RunDirectory> finish() { return records_.finish(); }
+    Result<void> finish(records::RunDirectory& into) { return records_.finish(into); }
     Result<std::uint64_t> finish_as_record() { return records_.finish_as_record(); }
 
     [[nodiscard]] std::uint64_t words() const { return words_; }

@@ -182,7 +182,7 @@ void RunWriter::note_counts(records::ProcessEnd& end) {
 Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, ParsedProcess facts,
                                              Extent extent) {
     owner_ = sections.owner_id;
-    records_ = RunRecordWriter(writer_);
+    records_.begin();
     run_words_ = 0;
     root_counts_ = {};
     heap_counts_ = {};
@@ -216,7 +216,7 @@ Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, Pa
     for (const auto& page : facts.relations) {
         RETURN_IF_ERROR(records_.relations(page));
     }
-    ASSIGN_OR_RETURN(auto directory, records_.finish());
+    RETURN_IF_ERROR(records_.finish(*end.mutable_directory()));
     auto& row = facts.row;
     row.set_void_reason(records::VOID_REASON_NONE);
     if (!has_terms) {
@@ -237,7 +237,6 @@ Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, Pa
     }
     end.set_links(facts.links);
     end.set_monitors(facts.monitors);
-    *end.mutable_directory() = std::move(directory);
     ASSIGN_OR_RETURN(auto offset, writer_.append(format::RecordKind::kProcessEnd, end));
     row.set_begin_offset(begin);
     row.set_end_offset(offset);
