@@ -23,6 +23,7 @@
 %%   parked servers|deep|waking  parked:tell/1
 %%   profiled shares|spent|rounds  profiled:tell/1
 %%   allocating words|rounds  allocating:tell/1
+%%   mixed time|words|rounds|mixed|regular  mixed:tell/1
 %%   blamed sends  blamed:tell/1
 %%   later spin    later:tell/1
 %%   topped mailbox|heap|info|pid  topped:tell/1
@@ -130,6 +131,8 @@ reply([<<"profiled">>, What]) ->
     profiled:tell(What);
 reply([<<"allocating">>, What]) ->
     allocating:tell(What);
+reply([<<"mixed">>, What]) ->
+    mixed:tell(What);
 reply([<<"blamed">>, What]) ->
     blamed:tell(What);
 reply([<<"topped">> | What]) ->

@@ -148,8 +148,8 @@ Result<void> ThreadEvent::switch_off() {
     return control(PERF_EVENT_IOC_DISABLE, nullptr, "switch off");
 }
 
-Result<void> ThreadEvent::set_period(std::uint64_t calls) {
-    return control(PERF_EVENT_IOC_PERIOD, &calls, "set the period of");
+Result<void> ThreadEvent::set_period(std::uint64_t period) {
+    return control(PERF_EVENT_IOC_PERIOD, &period, "set the period of");
 }
 
 Result<std::uint64_t> ThreadEvent::counted() const {

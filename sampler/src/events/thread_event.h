@@ -53,8 +53,8 @@ class ThreadEvent {
     /// Whether it counts and samples.
     Result<void> switch_on();
     Result<void> switch_off();
-    /// Of breakpoints: each how-manieth call is sampled.
-    Result<void> set_period(std::uint64_t calls);
+    /// As EventTerms::period; that of processor time begins anew.
+    Result<void> set_period(std::uint64_t period);
     /// Calls while it was switched on.
     [[nodiscard]] Result<std::uint64_t> counted() const;
     /// How often the kernel held the event back for some milliseconds, since samples came too fast

@@ -175,7 +175,8 @@ Result<std::optional<NodeEvents>> open_events(ObservedNode& node, const ProfileO
             "the emulator is the interpreter, whose samples do not show what Erlang code runs");
         return std::nullopt;
     }
-    auto events = NodeEvents::open(report.pid, {.period = report.period_ns()});
+    auto events =
+        NodeEvents::open(report.pid, {.period = report.period_ns(), .random_period = true});
     if (events) {
         return std::optional(std::move(*events));
     }

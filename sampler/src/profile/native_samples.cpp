@@ -106,6 +106,9 @@ Result<void> SampleStacks::callers_after(const Call& call, Address slot, Address
         return ends_all(frames.error()) ? std::unexpected(frames.error()) : went_on();
     }
     // A fragment's first return address is in the function that called it.
+    if (call.fragment && !add_fragment_return(*node_, words_, *frames)) {
+        return went_on();
+    }
     auto& returns = frames->returns;
     if (call.fragment && call.place != 0) {
         if (returns.empty() || function_at(returns.front() - 1) != function_at(call.place)) {

@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint32_t kOtherStackBytes = 8192;
 /// Pages of a ring, the next smaller where the kernel does not allow as much locked memory.
 constexpr std::array<std::size_t, 3> kRings = {128, 32, 16};
+/// Setting a period interrupts the thread: at high rates some samples have the same one.
+constexpr std::chrono::milliseconds kBetweenPeriods{5};
 
 }  // namespace
 
@@ -101,8 +103,14 @@ Result<void> NodeEvents::wait(std::chrono::milliseconds longest) {
 
 Result<void> NodeEvents::read(const std::function<void(const Sample&, const std::string&)>& visit) {
     for (auto& [id, thread] : threads_) {
-        RETURN_IF_ERROR(
-            thread.event.read([&](const Sample& sample) { visit(sample, thread.name); }));
+        bool sampled = false;
+        RETURN_IF_ERROR(thread.event.read([&](const Sample& sample) {
+            sampled = true;
+            visit(sample, thread.name);
+        }));
+        if (sampled && terms_.random_period) {
+            RETURN_IF_ERROR(set_random_period(thread));
+        }
     }
     std::erase_if(threads_, [this](const auto& entry) {
         if (entry.second.ended) {
@@ -114,6 +122,17 @@ Result<void> NodeEvents::read(const std::function<void(const Sample&, const std:
         return entry.second.ended;
     });
     return {};
+}
+
+Result<void> NodeEvents::set_random_period(Sampled& thread) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - thread.period_set < kBetweenPeriods) {
+        return {};
+    }
+    thread.period_set = now;
+    std::uniform_int_distribution<std::uint64_t> period(terms_.period / 2,
+                                                        terms_.period + terms_.period / 2);
+    return thread.event.set_period(period(random_));
 }
 
 std::uint64_t NodeEvents::lost() const {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 
@@ -20,6 +21,9 @@ struct NodeEventTerms {
     /// sampled. Threads without one have no event.
     std::function<std::optional<std::uint64_t>(pid_t thread)> written{};
     bool schedulers_only = false;  ///< of normal schedulers, which alone run Erlang code
+    /// Each period is a random one, from half of `period` to one and a half: work that repeats with
+    /// exactly that period would always be seen in the same phase. Of processor time alone.
+    bool random_period = false;
     bool off = false;
     bool wakes = true;
     std::uint32_t scheduler_stack_bytes = 32768;
@@ -64,10 +68,12 @@ class NodeEvents {
         std::string name;
         ThreadEvent event;
         bool ended = false;
+        std::chrono::steady_clock::time_point period_set{};
     };
     NodeEvents(pid_t pid, const NodeEventTerms& terms) : pid_(pid), terms_(terms) {}
     [[nodiscard]] bool wants(const NodeThread& thread) const;
     [[nodiscard]] Result<ThreadEvent> open_event(const NodeThread& thread) const;
+    Result<void> set_random_period(Sampled& thread);
 
     pid_t pid_;
     NodeEventTerms terms_;
@@ -77,6 +83,7 @@ class NodeEvents {
     std::uint64_t lost_of_ended_ = 0;
     std::uint64_t counted_of_ended_ = 0;
     std::uint64_t held_back_of_ended_ = 0;
+    std::minstd_rand random_{std::random_device{}()};
 };
 
 }  // namespace beamdump::sampler

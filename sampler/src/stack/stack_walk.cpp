@@ -108,6 +108,21 @@ bool between_functions(ObservedNode& node, Address place) {
     return node.code().in_code(place) && !node.code().function_at(place);
 }
 
+bool add_fragment_return(ObservedNode& node, std::span<const std::uint64_t> words,
+                         StackFrames& frames) {
+    auto first = words.begin();
+    if (first != words.end() && is_header(*first) && !node.in_code(*first)) {
+        ++first;  // a frame pointer
+    }
+    if (first == words.end() || !node.in_code(*first)) {
+        return false;
+    }
+    if (!is_header(*first)) {
+        frames.returns.insert(frames.returns.begin(), *first);
+    }
+    return true;
+}
+
 Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
                                      const StackWords& stack, std::size_t most) {
     const auto rules = rules_of(node);
@@ -123,10 +138,7 @@ Result<StackFrames> walk_interrupted(ObservedNode& node, Address instruction,
             return fail(ErrorCode::kChanged, "in shared code, called in an unknown way");
         }
         place = words.front();
-        if (!is_header(place)) {
-            // Some calls of fragments leave return addresses that are not aligned as tagged words.
-            frames.returns.insert(frames.returns.begin(), place);
-        }
+        (void)add_fragment_return(node, words, frames);
         top += kWord;
         words = words.subspan(1);
     }

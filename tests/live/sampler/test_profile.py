@@ -193,6 +193,41 @@ class Shares(unittest.TestCase):
         schemas.validate(answer, "profile")
 
 
+class Mixed(unittest.TestCase):
+    """Of the workload of the benchmark, what its tables depend on."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.node = start_workload("mixed", 1)
+        cls.addClassCleanup(cls.node.stop)
+
+    def samples_of(self, work, rate, wanted, *functions):
+        """Samples with each function innermost, until there are as many as wanted of all."""
+        self.node.ask(f"mixed {work}")
+        counts = dict.fromkeys(functions, 0)
+        while sum(counts.values()) < wanted:
+            answer, _ = profile(self.node, duration="2s", rate=rate)
+            check_sums(self, answer)
+            for one in answer["functions"]:
+                if one["function"] in counts:
+                    counts[one["function"]] += one["self"]
+        print(work, counts, flush=True)
+        return counts
+
+    def test_comparisons(self):
+        """A function without a frame of its own that compares terms is innermost, not its caller."""
+        caller = "mixed:merge_sort/1"
+        counts = self.samples_of("mixed", RATE, 300, caller, "mixed:pairs/2", "mixed:merge/3")
+        self.assertLess(counts[caller], 0.02 * sum(counts.values()))
+        self.assertGreater(counts["mixed:pairs/2"], 0)
+
+    def test_a_loop_with_the_period_of_the_samples(self):
+        """Each of its phases is seen, which last 50, 30 and 20 parts in 100 of it."""
+        phases = ("mixed:one_half/1", "mixed:three_tenths/1", "mixed:two_tenths/1")
+        for share in self.samples_of("regular", 99, 300, *phases).values():
+            self.assertGreater(share, 0.05 * 300)
+
+
 class Flavours(unittest.TestCase):
     def started(self, flags):
         os.environ["ERL_FLAGS"] = flags

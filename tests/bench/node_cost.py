@@ -1,0 +1,98 @@
+"""What a command that watches a node costs it: work done with and without, in turn."""
+
+import os
+import pathlib
+import statistics
+import subprocess
+import time
+
+
+def on_processor(pid):
+    """Seconds of processor time of all threads that a process has now."""
+    spent = 0
+    for file in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        spent += int(file.read_text().split()[0])
+    return spent / 1e9
+
+
+class Window:
+    """Rounds of the node's work in some seconds of wall time."""
+
+    def __init__(self, node, rounds, seconds):
+        before = (rounds(), on_processor(node.pid), time.monotonic())
+        time.sleep(seconds)
+        after = (rounds(), on_processor(node.pid), time.monotonic())
+        done, of_processor, of_wall = (now - then for then, now in zip(before, after))
+        self.a_wall_second = done / of_wall
+        self.a_processor_second = done / of_processor
+
+
+class Cost:
+    """Throughput while command runs as parts of that without."""
+
+    def __init__(self, node, rounds, command, seconds, pairs):
+        """command: without the node's pid. rounds: how many the node has done."""
+        self.wall, self.processor, self.own = [], [], []
+        for pair in range(pairs):
+            # What changes steadily meanwhile cancels out over two pairs.
+            with_first = pair % 2 == 0
+            windows = [self._measured(node, rounds, command if watched else None, seconds)
+                       for watched in (with_first, not with_first)]
+            watched, alone = windows if with_first else reversed(windows)
+            self.wall.append(watched.a_wall_second / alone.a_wall_second)
+            self.processor.append(watched.a_processor_second / alone.a_processor_second)
+
+    def _measured(self, node, rounds, command, seconds):
+        if command is None:
+            # As long after another window as the other kind.
+            time.sleep(1)
+            return Window(node, rounds, seconds)
+        running = subprocess.Popen([*command, str(node.pid)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            _wait_for_events(running)
+            began, spent = time.monotonic(), on_processor(running.pid)
+            window = Window(node, rounds, seconds)
+            self.own.append((on_processor(running.pid) - spent) / (time.monotonic() - began))
+            if running.poll() is not None:
+                raise RuntimeError(f"{command} ended")
+            return window
+        finally:
+            running.kill()
+            running.wait()
+
+    def cells(self):
+        return [_told(self.wall), _told(self.processor), f"{100 * statistics.median(self.own):.2f}%"]
+
+
+def _wait_for_events(running):
+    """Until it has perf events, and half a second longer."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and running.poll() is None:
+        links = pathlib.Path(f"/proc/{running.pid}/fd")
+        if any("perf_event" in os.readlink(link) for link in links.iterdir() if link.is_symlink()):
+            time.sleep(0.5)
+            return
+        time.sleep(0.02)
+    raise RuntimeError("no perf events were set")
+
+
+def _told(ratios):
+    """By how much there is less, in percent: the median, and the 95% interval of that."""
+    low, high = median_interval(ratios)
+    return (f"{100 * (1 - statistics.median(ratios)):.2f}% "
+            f"({100 * (1 - high):.2f} to {100 * (1 - low):.2f})")
+
+
+def median_interval(values):
+    """Between these is the median with a probability of at least 95%, whatever the distribution: so
+    many values on each side, by the binomial distribution. All values, if they are too few."""
+    values = sorted(values)
+    count = len(values)
+    below, part = 0, 0.5 ** count
+    outside = part
+    while 2 * outside <= 0.05:
+        below += 1
+        part *= (count - below + 1) / below
+        outside += part
+    return values[max(0, below - 1)], values[min(count - 1, count - below)]
