@@ -201,12 +201,12 @@ class Mixed(unittest.TestCase):
         cls.node = start_workload("mixed", 1)
         cls.addClassCleanup(cls.node.stop)
 
-    def samples_of(self, work, rate, wanted, *functions):
+    def samples_of(self, work, rate, duration, wanted, *functions):
         """Samples with each function innermost, until there are as many as wanted of all."""
         self.node.ask(f"mixed {work}")
         counts = dict.fromkeys(functions, 0)
         while sum(counts.values()) < wanted:
-            answer, _ = profile(self.node, duration="2s", rate=rate)
+            answer, _ = profile(self.node, duration=duration, rate=rate)
             check_sums(self, answer)
             for one in answer["functions"]:
                 if one["function"] in counts:
@@ -217,15 +217,16 @@ class Mixed(unittest.TestCase):
     def test_comparisons(self):
         """A function without a frame of its own that compares terms is innermost, not its caller."""
         caller = "mixed:merge_sort/1"
-        counts = self.samples_of("mixed", RATE, 300, caller, "mixed:pairs/2", "mixed:merge/3")
+        counts = self.samples_of("mixed", RATE, "2s", 300, caller, "mixed:pairs/2", "mixed:merge/3")
         self.assertLess(counts[caller], 0.02 * sum(counts.values()))
         self.assertGreater(counts["mixed:pairs/2"], 0)
 
     def test_a_loop_with_the_period_of_the_samples(self):
-        """Each of its phases is seen, which last 50, 30 and 20 parts in 100 of it."""
-        phases = ("mixed:one_half/1", "mixed:three_tenths/1", "mixed:two_tenths/1")
-        for share in self.samples_of("regular", 99, 300, *phases).values():
-            self.assertGreater(share, 0.05 * 300)
+        """Its phases, which last 50, 30 and 20 parts in 100 of it, have these shares."""
+        phases = {"mixed:one_half/1": 50, "mixed:three_tenths/1": 30, "mixed:two_tenths/1": 20}
+        counts = self.samples_of("regular", 99, "6s", 500, *phases)
+        for phase, share in phases.items():
+            self.assertAlmostEqual(100 * counts[phase] / sum(counts.values()), share, delta=10)
 
 
 class Flavours(unittest.TestCase):
