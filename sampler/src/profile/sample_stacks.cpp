@@ -13,12 +13,28 @@ constexpr std::size_t kKnownProcesses = 65536;
 constexpr std::string_view kUnknownFunction = "<unknown function>";
 /// Reading which modules there are takes longer than a sample may.
 constexpr std::chrono::seconds kBetweenCodeReadings{1};
+constexpr Address kSampledStack = 32768;
+
+/// The kernel copies a thread's stack up to the first page that is not there, as a page is that a
+/// native function with large arrays has skipped: what called it would be missing. Reading such a
+/// page puts a page of zeros in its place, for the kernel too.
+void make_stacks_present(ObservedNode& node, const NodeThreads& threads) {
+    std::vector<std::byte> stack(kSampledStack);
+    for (const auto& [key, scheduler] : threads.all()) {
+        const auto begin = scheduler.return_slot.value_or(0) - stack.size();
+        if (scheduler.return_slot && scheduler.stack.contains(begin)) {
+            // Without it, samples say less.
+            (void)node.vm().bulk().read(begin, stack).has_value();
+        }
+    }
+}
 
 }  // namespace
 
 Result<SampleStacks> SampleStacks::open(ObservedNode& node, ProcessStacks& stacks,
                                         NodeThreads& threads, std::size_t frames) {
     ASSIGN_OR_RETURN(auto native, NativeFrames::open(node.vm().target()));
+    make_stacks_present(node, threads);
     return SampleStacks(node, stacks, threads, std::move(native), frames);
 }
 
