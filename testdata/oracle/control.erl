@@ -21,7 +21,7 @@
 %%   ailing FILE  ailing:write(FILE)
 %%   sampled stack NAME  sampled:tell/1
 %%   parked servers|deep|waking  parked:tell/1
-%%   profiled shares|spent|rounds  profiled:tell/1
+%%   profiled spent|rounds  profiled:tell/1
 %%   allocating words|rounds  allocating:tell/1
 %%   mixed time|words|rounds|mixed|regular  mixed:tell/1
 %%   blamed sends  blamed:tell/1

@@ -33,7 +33,7 @@ tell(<<"counted">>) -> integer_to_binary(counters:get(persistent_term:get(?MODUL
 tell(<<"words">>) ->
     Worker = whereis(allocating_worker),
     Patterns = [{?MODULE, Caller, 1} || Caller <- callers()],
-    [1 = erlang:trace_pattern(Pattern, true, [local, call_memory]) || Pattern <- Patterns],
+    [1 = erlang:trace_pattern(Pattern, true, [call_memory]) || Pattern <- Patterns],
     1 = erlang:trace(Worker, true, [call]),
     timer:sleep(1000),
     Words = [begin
@@ -41,7 +41,7 @@ tell(<<"words">>) ->
                  lists:sum([Of || {Pid, _, Of} <- Found, Pid =:= Worker])
              end || Pattern <- Patterns],
     1 = erlang:trace(Worker, false, [call]),
-    [1 = erlang:trace_pattern(Pattern, false, [local, call_memory]) || Pattern <- Patterns],
+    [1 = erlang:trace_pattern(Pattern, false, [call_memory]) || Pattern <- Patterns],
     iolist_to_binary(lists:join(" ", [io_lib:format("~s ~b", [Function, Of])
                                       || {Function, Of} <- lists:zip(functions(), Words)])).
 

@@ -3,7 +3,6 @@
 -module(profiled).
 -export([start/1, tell/1, worker/0, worker_parts/0]).
 
--define(ROUNDS, 300).
 %% Room for many rounds between collections: on a busy machine a collection has often ended before
 %% its caller can be read.
 -define(HEAP, {min_heap_size, 4000000}).
@@ -23,36 +22,7 @@ tell(<<"rounds">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE
 tell(<<"spent">>) ->
     Counters = persistent_term:get(?MODULE),
     Spent = [counters:get(Counters, 1 + At) || At <- lists:seq(1, length(worker_parts()))],
-    named(Spent, "~b");
-
-%% "shares": what part of its rounds each part takes, in percent, by the VM's own call_time tracing:
-%% "count 31.4 unpack ...". Whatever else runs on the machine interrupts each part in proportion to
-%% its time, which leaves the shares; tracing itself makes sending slower.
-tell(<<"shares">>) ->
-    Worker = whereis(profiled_worker),
-    Functions = [{?MODULE, Part, 1} || Part <- worker_parts()],
-    [1 = erlang:trace_pattern(Function, true, [local, call_time]) || Function <- Functions],
-    1 = erlang:trace(Worker, true, [call]),
-    Rounds = persistent_term:get(?MODULE),
-    await(Rounds, counters:get(Rounds, 1) + ?ROUNDS),
-    Times = [begin
-                 {call_time, [{Worker, _, Seconds, Micro}]} =
-                     erlang:trace_info(Function, call_time),
-                 Seconds * 1000000 + Micro
-             end || Function <- Functions],
-    1 = erlang:trace(Worker, false, [call]),
-    [1 = erlang:trace_pattern(Function, false, [local, call_time]) || Function <- Functions],
-    shares(Times).
-
-await(Rounds, Count) ->
-    case counters:get(Rounds, 1) >= Count of
-        true -> ok;
-        false -> timer:sleep(10), await(Rounds, Count)
-    end.
-
-shares(Times) ->
-    Sum = lists:sum(Times),
-    named([100 * Time / Sum || Time <- Times], "~.2f").
+    named(Spent, "~b").
 
 named(Numbers, Format) ->
     iolist_to_binary(lists:join(" ", [io_lib:format("~s " ++ Format, [Part, Number])
