@@ -164,10 +164,10 @@ def compare_perf(node, seconds, turns):
 
 
 @contextlib.contextmanager
-def started(workload, release, flags=""):
+def started(workload, release, flags="", scale=1):
     os.environ["ERL_FLAGS"] = flags
     try:
-        node = start_workload(workload, 1, otp=release)
+        node = start_workload(workload, scale, otp=release)
     finally:
         del os.environ["ERL_FLAGS"]
     try:
@@ -197,8 +197,11 @@ def measure(release, arguments):
     with started("mixed", release) as node:
         parts.append(("time", compare_time(node, seconds, turns)))
         if int(release) >= 27:
-            parts.append(("words", compare_words(node, seconds, turns)))
+            parts.append(("words, heaps of 100,000", compare_words(node, seconds, turns)))
         parts.append(("a regular loop", compare_regular(node, seconds, turns)))
+    if int(release) >= 27:
+        with started("mixed", release, scale=10) as node:
+            parts.append(("words, heaps of 1,000,000", compare_words(node, seconds, turns)))
     with started("mixed", release, "+JPperf true") as node:
         parts.append(("beside perf", compare_perf(node, seconds, turns)))
     if arguments.pairs > 0:

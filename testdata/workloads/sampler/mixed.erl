@@ -13,9 +13,10 @@
 -define(REGULAR, 2).
 %% Nanoseconds: of 99 samples a second.
 -define(PERIOD, 10101010).
-%% Words. Larger heaps are collected on dirty schedulers (ERTS_POTENTIALLY_LONG_GC_HSIZE, erl_gc.c): to
-%% wait for one counts to the function by call_time, and is no processor time.
--define(HEAP, {min_heap_size, 100000}).
+%% Words, with a scale of 1. Larger heaps are collected on dirty schedulers
+%% (ERTS_POTENTIALLY_LONG_GC_HSIZE, erl_gc.c): to wait for one counts to the function by call_time, and
+%% is no processor time.
+-define(HEAP, 100000).
 %% Of their functions that are not BIFs the work calls.
 -define(TRACED, [?MODULE, lists, gen, gen_server]).
 
@@ -26,11 +27,13 @@
 
 -record(data, {table, keys, some, text, quote, tuple, external, chars, words, pairs, server}).
 
-start(_Scale) ->
+%% Scale: of the size of heaps, and so of the time between collections.
+start(Scale) ->
+    Heap = {min_heap_size, round(Scale * ?HEAP)},
     persistent_term:put(?MODULE, counters:new(2, [])),
-    {ok, Server} = gen_server:start(?MODULE, [], [{spawn_opt, [?HEAP]}]),
+    {ok, Server} = gen_server:start(?MODULE, [], [{spawn_opt, [Heap]}]),
     register(mixed_server, Server),
-    register(mixed_worker, spawn_opt(?MODULE, worker, [Server], [?HEAP])),
+    register(mixed_worker, spawn_opt(?MODULE, worker, [Server], [Heap])),
     ok.
 
 %% "rounds": how many rounds the worker has done. "regular" and "mixed": which it does from now on.
