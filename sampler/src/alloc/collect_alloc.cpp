@@ -20,9 +20,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBurst{3};
 constexpr std::chrono::milliseconds kCycle{100};
 constexpr std::chrono::milliseconds kBetweenReads{1};
-/// What is looked at of a stack: for the function alone its top.
-constexpr std::uint32_t kTopBytes = 1024;
-constexpr std::uint32_t kStackBytes = 4096;
+/// What is looked at of a stack: from native code as far as the code that called it.
+constexpr std::uint32_t kTopBytes = 4096;
+constexpr std::uint32_t kStackBytes = 8192;
 constexpr std::size_t kTopFrames = 2;
 
 std::uint32_t stack_bytes(const AllocOptions& options) {
@@ -125,6 +125,8 @@ class Bursts {
             !point.function.empty()) {
             point.heap_top = sample.at(Register::kR15);
             point.stack_top = sample.at(Register::kRsp);
+        } else if (!collection && !point.function.empty()) {
+            point.heap_top = shown.call_top;
         }
         points_.push_back(std::move(point));
         return {};

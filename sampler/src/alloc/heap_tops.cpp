@@ -55,15 +55,19 @@ void HeapTops::add_burst(std::vector<HeapPoint> points) {
     ++bursts_;
 }
 
-void HeapTops::add_thread(std::span<const HeapPoint> points) {
+void HeapTops::add_thread(std::span<HeapPoint> points) {
     std::size_t from = points.size();  // the last point with a known top; none yet
     for (std::size_t at = 0; at < points.size(); ++at) {
-        const auto& point = points[at];
+        auto& point = points[at];
         if (point.collection && !point.function.empty()) {
             ++collections_[stacks_.place({.function = point.function})];
         }
         const bool connected = from < at && point.process == points[from].process;
-        if (point.heap_top == 0) {
+        const bool at_call = point.heap_top != 0 && point.stack_top == 0;
+        if (at_call && connected) {
+            point.stack_top = points[from].stack_top;
+        }
+        if (point.heap_top == 0 || point.stack_top == 0) {
             // Native code of the same process goes on from there, and may allocate.
             if (!connected) {
                 unusable_ += from < at ? 1 : 0;
@@ -71,14 +75,16 @@ void HeapTops::add_thread(std::span<const HeapPoint> points) {
             }
             continue;
         }
-        if (connected && grew(points[from], point)) {
+        const bool usable = connected && grew(points[from], point);
+        if (usable) {
             nanoseconds_ += static_cast<double>(point.time_ns - points[from].time_ns);
             close(points.subspan(from, at - from + 1),
                   (point.heap_top - points[from].heap_top) / kWordBytes);
         } else if (from < at) {
             ++unusable_;
         }
-        from = point.collection ? points.size() : at;
+        // Behind a collection the room is not known before the next point in Erlang code.
+        from = point.collection || (at_call && !usable) ? points.size() : at;
     }
 }
 

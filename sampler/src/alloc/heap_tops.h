@@ -17,8 +17,8 @@ struct HeapPoint {
     std::uint64_t time_ns = 0;
     pid_t thread = 0;
     std::uint64_t process = 0;    ///< its structure's address; 0: none, or it is not known
-    std::uint64_t heap_top = 0;   ///< in bytes; 0: not known, as in native code
-    std::uint64_t stack_top = 0;  ///< where the room on the heap ends
+    std::uint64_t heap_top = 0;   ///< in bytes; in native code when it was called; 0: not known
+    std::uint64_t stack_top = 0;  ///< where the room on the heap ends; 0: not known, in native code
     std::string function{};       ///< the innermost Erlang function; empty: not known
     /// Of the sample's moment, the innermost first; nothing: not known, or not wanted.
     std::optional<std::vector<std::string>> callers{};
@@ -74,7 +74,7 @@ class HeapTops {
         std::uint32_t burst = 0;
         double words = 0;
     };
-    void add_thread(std::span<const HeapPoint> points);
+    void add_thread(std::span<HeapPoint> points);
     void close(std::span<const HeapPoint> between, std::uint64_t words);
     void join_unknown_callers(std::vector<Part>& parts) const;
     std::uint32_t stack_of(const HeapPoint& point);

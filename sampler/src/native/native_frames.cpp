@@ -47,6 +47,7 @@ constexpr std::array kDwarfOrder = {
     Register::kR12, Register::kR13, Register::kR14, Register::kR15, Register::kRip};
 constexpr unsigned kDwarfRbp = 6;
 constexpr unsigned kDwarfR13 = 13;
+constexpr unsigned kDwarfR15 = 15;
 
 struct FreeText {
     void operator()(char* text) const { std::free(text); }
@@ -111,6 +112,9 @@ int take_frame(Dwfl_Frame* frame, void* argument) {
         JitCaller caller{.returns_to = place};
         if (dwfl_frame_reg(frame, kDwarfR13, &caller.process) == 0 &&
             dwfl_frame_reg(frame, kDwarfRbp, &caller.saved_stack) == 0) {
+            if (dwfl_frame_reg(frame, kDwarfR15, &caller.heap_top) != 0) {
+                caller.heap_top = 0;
+            }
             found.caller = caller;
         }
         return DWARF_CB_ABORT;

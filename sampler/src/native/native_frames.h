@@ -24,6 +24,7 @@ struct JitCaller {
     Address returns_to = 0;
     Address process = 0;      ///< r13
     Address saved_stack = 0;  ///< rbp: the Erlang stack's top, in calls that do not save it
+    Address heap_top = 0;     ///< r15; 0: not known
 };
 
 /// Native frames of a sample.

@@ -146,6 +146,7 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
     Address process = 0;
     if (unwound.caller) {
         process = unwound.caller->process;
+        shown.call_top = unwound.caller->heap_top;
     } else {
         const auto current = stacks_->current_process(scheduler.structure);
         if (!current && ends_all(current.error())) {

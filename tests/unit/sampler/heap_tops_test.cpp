@@ -42,6 +42,38 @@ TEST(HeapTops, MixedIntervalsFollowTheRates) {
     EXPECT_LT(found.functions.at("m:f/0").error, 0.01) << "all bursts are alike";
 }
 
+/// In native code that was called at that top.
+HeapPoint called(std::uint64_t microseconds, std::uint64_t words, std::string function) {
+    auto point = at(microseconds, words, std::move(function));
+    point.stack_top = 0;
+    return point;
+}
+
+TEST(HeapTops, WordsUpToACallAreThoseBefore) {
+    HeapTops tops;
+    tops.add_burst({at(0, 0, "m:f/0"), called(50, 100, "m:f/0"), called(100, 100, "m:f/0"),
+                    called(150, 300, "m:f/0"), at(200, 350, "m:f/0")});
+    const auto found = tops.estimate();
+    EXPECT_EQ(found.intervals, 4U);
+    EXPECT_EQ(found.words, 350);
+    EXPECT_EQ(found.unusable, 0U);
+}
+
+TEST(HeapTops, ACallOnAnotherHeapBoundsNothing) {
+    HeapTops tops;
+    // Collected in native code: the new heap's room is not known.
+    auto moved = called(50, 100, "m:f/0");
+    moved.heap_top -= std::uint64_t{1} << 20U;
+    auto again = called(100, 200, "m:f/0");
+    again.heap_top -= std::uint64_t{1} << 20U;
+    tops.add_burst({called(0, 0, "m:f/0"), at(10, 0, "m:f/0"), moved, again, at(150, 300, "m:f/0"),
+                    at(200, 310, "m:f/0")});
+    const auto found = tops.estimate();
+    EXPECT_EQ(found.words, 10);
+    EXPECT_EQ(found.intervals, 1U);
+    EXPECT_EQ(found.unusable, 1U);
+}
+
 TEST(HeapTops, ACollectionEndsAnInterval) {
     HeapTops tops;
     auto full = at(50, 100, "m:f/0");

@@ -70,6 +70,7 @@ struct SampleStack {
     bool more = false;                  ///< further callers are left out
     std::optional<ProcessIdentity> process{};
     std::uint64_t structure = 0;  ///< the process's; 0: not known
+    std::uint64_t call_top = 0;   ///< of its heap when the native code was called; 0: not known
 
     /// Whether the last frame is the process's first function.
     [[nodiscard]] bool callers_known() const {
