@@ -90,6 +90,19 @@ std::pair<records::SchedulerKind, std::uint32_t> scheduler_of_thread(std::string
     return {records::SCHEDULER_KIND_NORMAL, 0};
 }
 
+Result<std::map<std::pair<records::SchedulerKind, std::uint32_t>, pid_t>> threads_of_schedulers(
+    pid_t pid) {
+    ASSIGN_OR_RETURN(auto all, threads_of_node(pid));
+    std::ranges::sort(all, {}, &NodeThread::id);
+    std::map<std::pair<records::SchedulerKind, std::uint32_t>, pid_t> threads;
+    for (const auto& thread : all) {
+        if (const auto key = scheduler_of_thread(thread.name); key.second != 0) {
+            threads.emplace(key, thread.id);
+        }
+    }
+    return threads;
+}
+
 Result<ThreadRest> parse_thread_rest(std::string_view status) {
     const auto state = field(status, "State");
     const auto voluntary = field(status, "voluntary_ctxt_switches");

@@ -5,6 +5,7 @@
 #include <records.pb.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,12 @@ std::optional<std::uint32_t> scheduler_number(std::string_view name);
 /// "1_dirty_io_sche" (OTP 25), "erts_dcpus_1" and "erts_dios_1" (from 26 on; erl_process.c).
 /// Number 0: all other threads.
 std::pair<records::SchedulerKind, std::uint32_t> scheduler_of_thread(std::string_view name);
+
+/// The thread of each scheduler, by kind and number. A VM makes all of them at its start: of
+/// threads of one name the first one is it, since a thread that a scheduler makes for a NIF begins
+/// with the scheduler's name. Errors as target::threads_of().
+Result<std::map<std::pair<records::SchedulerKind, std::uint32_t>, pid_t>> threads_of_schedulers(
+    pid_t pid);
 
 /// Whether and how often a thread ran.
 struct ThreadRest {

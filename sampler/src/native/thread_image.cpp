@@ -2,12 +2,10 @@
 
 #include "target/process/proc_directory.h"
 
+#include <libdump/base/hexadecimal.h>
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
-
-#include <array>
-#include <charconv>
 
 namespace beamdump::sampler {
 namespace {
@@ -15,16 +13,11 @@ namespace {
 /// As much as a sample has.
 constexpr std::size_t kStackBytes = 32768;
 
-std::optional<std::uint64_t> hexadecimal(std::string_view text) {
+/// "0x7f2c8c0010a8"
+std::optional<std::uint64_t> address(std::string_view text) {
     constexpr std::string_view kBefore = "0x";
-    std::uint64_t number = 0;
-    if (!text.starts_with(kBefore)) {
-        return std::nullopt;
-    }
-    text.remove_prefix(kBefore.size());
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    return whole ? std::optional(number) : std::nullopt;
+    return text.starts_with(kBefore) ? hexadecimal_number(text.substr(kBefore.size()))
+                                     : std::nullopt;
 }
 
 /// Takes the last word of a text off it.
@@ -51,8 +44,8 @@ Result<std::optional<CallPlace>> parse_call_place(std::string_view text) {
     }
     // "202 0x7f.. (six arguments) 0x7f.. 0x7f..", or "-1 0x7f.. 0x7f..": not in a system call.
     auto rest = text;
-    const auto instruction = hexadecimal(last_word(rest));
-    const auto stack_pointer = hexadecimal(last_word(rest));
+    const auto instruction = address(last_word(rest));
+    const auto stack_pointer = address(last_word(rest));
     if (!instruction || !stack_pointer || rest.empty()) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("a thread's syscall in /proc is '{}'", text.substr(0, 200)));

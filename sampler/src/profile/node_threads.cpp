@@ -4,9 +4,6 @@
 
 #include <libdump/base/return_if_error.h>
 
-#include <algorithm>
-#include <set>
-
 namespace beamdump::sampler {
 
 Result<NodeThreads> NodeThreads::open(ObservedNode& node, ProcessStacks& stacks) {
@@ -24,14 +21,11 @@ Result<NodeThreads> NodeThreads::open(ObservedNode& node, ProcessStacks& stacks)
         }
         threads.schedulers_.emplace(std::pair(place.kind, place.number), place);
     }
-    ASSIGN_OR_RETURN(auto all, threads_of_node(node.vm().target().pid()));
-    std::ranges::sort(all, {}, &NodeThread::id);
-    std::set<std::pair<records::SchedulerKind, std::uint32_t>> taken;
-    for (const auto& thread : all) {
-        const auto key = scheduler_of_thread(thread.name);
+    ASSIGN_OR_RETURN(const auto all, threads_of_schedulers(node.vm().target().pid()));
+    for (const auto& [key, thread] : all) {
         const auto found = threads.schedulers_.find(key);
-        if (found != threads.schedulers_.end() && taken.insert(key).second) {
-            threads.by_thread_.emplace(thread.id, &found->second);
+        if (found != threads.schedulers_.end()) {
+            threads.by_thread_.emplace(thread, &found->second);
         }
     }
     return threads;

@@ -31,9 +31,7 @@ class NodeThreads {
     NodeThreads(const NodeThreads&) = delete;
     NodeThreads(NodeThreads&&) noexcept = default;
 
-    /// The scheduler that a thread is; null for all others. A VM makes all of them at its start: of
-    /// threads of one name the first one is it, since a thread that a scheduler makes for a NIF
-    /// begins with the scheduler's name.
+    /// The scheduler that a thread is (threads_of_schedulers()); null for all others.
     [[nodiscard]] const SchedulerPlace* scheduler(pid_t thread) const;
     [[nodiscard]] const std::map<std::pair<records::SchedulerKind, std::uint32_t>, SchedulerPlace>&
     all() const {

@@ -23,13 +23,7 @@ Result<RunningStacks> RunningStacks::open(ObservedNode& node, ProcessStacks& sta
     RunningStacks running(node, stacks);
     ASSIGN_OR_RETURN(auto reader, beam::SchedulerReader::open(node.vm()));
     ASSIGN_OR_RETURN(const auto read, reader.read());
-    std::map<std::pair<records::SchedulerKind, std::uint32_t>, pid_t> threads;
-    ASSIGN_OR_RETURN(auto found, threads_of_node(node.vm().target().pid()));
-    // A thread that a scheduler makes for a NIF begins with the scheduler's name.
-    std::ranges::sort(found, {}, &NodeThread::id);
-    for (const auto& thread : found) {
-        threads.emplace(scheduler_of_thread(thread.name), thread.id);
-    }
+    ASSIGN_OR_RETURN(const auto threads, threads_of_schedulers(node.vm().target().pid()));
     running.processes_ = read.processes;
     for (const auto& from : read.schedulers.scheduler()) {
         SchedulerStack scheduler{.kind = from.kind(), .number = from.number()};

@@ -1,13 +1,13 @@
 #include "target/process/socket_line.h"
 
 #include <libdump/base/decimal.h>
+#include <libdump/base/hexadecimal.h>
 
 #include <fmt/format.h>
 
 #include <arpa/inet.h>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <netinet/in.h>
 
@@ -34,13 +34,6 @@ std::string_view take_word(std::string_view& text) {
     return word;
 }
 
-std::optional<std::uint64_t> hex_number(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                    : std::nullopt;
-}
-
 template <std::size_t Count>
 std::string_view state_of(const std::array<std::string_view, Count>& states, std::uint64_t state) {
     return state == 0 || state > Count ? std::string_view() : states[state - 1];
@@ -62,13 +55,13 @@ std::optional<Endpoint> endpoint(std::string_view word, bool is_v6) {
         return std::nullopt;
     }
     for (std::size_t index = 0; index < words; ++index) {
-        const auto value = hex_number(digits.substr(index * kWordDigits, kWordDigits));
+        const auto value = hexadecimal_number(digits.substr(index * kWordDigits, kWordDigits));
         if (!value) {
             return std::nullopt;
         }
         address[index] = static_cast<std::uint32_t>(*value);
     }
-    const auto port = hex_number(word.substr(colon + 1));
+    const auto port = hexadecimal_number(word.substr(colon + 1));
     constexpr std::uint64_t kMaxPort = 65535;
     std::array<char, INET6_ADDRSTRLEN> text{};
     if (!port || *port > kMaxPort ||
@@ -91,14 +84,14 @@ std::optional<SocketLine> internet_line(SocketTable table, std::string_view rest
     }
     auto local = endpoint(take_word(rest), is_v6);
     auto remote = endpoint(take_word(rest), is_v6);
-    const auto state = hex_number(take_word(rest));
+    const auto state = hexadecimal_number(take_word(rest));
     const auto queues = take_word(rest);
     const auto colon = queues.find(':');
     if (!local || !remote || !state || colon == std::string_view::npos) {
         return std::nullopt;
     }
-    const auto send = hex_number(queues.substr(0, colon));
-    const auto receive = hex_number(queues.substr(colon + 1));
+    const auto send = hexadecimal_number(queues.substr(0, colon));
+    const auto receive = hexadecimal_number(queues.substr(colon + 1));
     for (int word = 0; word < 4; ++word) {  // timer, retransmits, user, timeout
         take_word(rest);
     }
@@ -134,9 +127,9 @@ std::optional<SocketLine> unix_line(std::string_view rest) {
     }
     take_word(rest);
     take_word(rest);
-    const auto flags = hex_number(take_word(rest));
+    const auto flags = hexadecimal_number(take_word(rest));
     take_word(rest);
-    const auto state = hex_number(take_word(rest));
+    const auto state = hexadecimal_number(take_word(rest));
     const auto inode = decimal_number(take_word(rest));
     if (!flags || !state || !inode) {
         return std::nullopt;
