@@ -48,19 +48,18 @@ class Blame(unittest.TestCase):
             if sum(counts.values()) >= 100:
                 break
         print(f"{native}: {samples} samples, {unnamed} unnamed; {counts}", flush=True)
-        return counts, samples
+        return counts
 
     def test_collections(self):
         """A collection of a large heap is a dirty scheduler's work."""
-        counts, samples = self.callers("gc" if NAMES else "*")
-        self.assertGreater(counts["blamed:collecting/0"], 30)
-        if NAMES:
-            self.assertGreater(counts["blamed:collecting/0"], 0.3 * sum(counts.values()))
+        counts = self.callers("gc" if NAMES else "*")
+        share = 0.3 if NAMES else 0.1
+        self.assertGreater(counts["blamed:collecting/0"], share * sum(counts.values()))
 
     @unittest.skipUnless(NAMES, "the next test is for such executables")
     def test_copies(self):
         for native in ("copy", "copy_struct_x", "erlang:send/2"):
-            counts, _ = self.callers(native)
+            counts = self.callers(native)
             self.assertGreater(counts["blamed:copying/2"], 0.95 * sum(counts.values()), native)
 
     @unittest.skipIf(NAMES, "the test before is for such executables")
@@ -69,11 +68,11 @@ class Blame(unittest.TestCase):
         answer = self.blame("copy")
         self.assertEqual(answer["samples"], 0)
         self.assertGreater(answer["only"]["unnamed"], 0)
-        counts, _ = self.callers("erlang:send/2")
+        counts = self.callers("erlang:send/2")
         self.assertGreater(counts["blamed:copying/2"], 0.95 * sum(counts.values()))
 
     def test_appended_binaries(self):
-        counts, _ = self.callers("erts_bs_*append*" if NAMES else "beam.smp+0x*")
+        counts = self.callers("erts_bs_*append*" if NAMES else "beam.smp+0x*")
         self.assertIn("blamed:appending/2", counts)
         if NAMES:
             self.assertGreater(counts["blamed:appending/2"], 0.95 * sum(counts.values()))
