@@ -28,6 +28,16 @@ TEST(Checks, RefuseBeyondThatWithTheFirstExample) {
     EXPECT_THAT(*checks.verdict(), ::testing::HasSubstr("a rule: 2 of 10 do not fit: example 0"));
 }
 
+TEST(Checks, AddWhatOthersCounted) {
+    Checks checks;
+    expect_times(checks, 16, 0);
+    Checks other;
+    expect_times(other, 0, 2);
+    checks.add(other);
+    ASSERT_TRUE(checks.verdict());
+    EXPECT_THAT(*checks.verdict(), ::testing::HasSubstr("a rule: 2 of 18 do not fit: example 0"));
+}
+
 TEST(Checks, SayNothingWhereNothingWasLookedAt) {
     EXPECT_FALSE(Checks().verdict());
 }

@@ -163,6 +163,25 @@ TEST_P(VmCheck, NoticesWrongTerms) {
     EXPECT_THAT(with(fake.at("ErlFunThing", external), "entry", kNowhere), HasSubstr("funs"));
 }
 
+TEST_P(VmCheck, ProcessesThatRanMeanwhileDoNotCount) {
+    auto& memory = node.vm.memory;
+    const auto tuple = memory.word(worker().get("stop") + 8).value() & ~std::uint64_t{7};
+    const auto element = memory.word(tuple + 16).value();
+    const auto runs = worker().get("reds");
+    memory.put(tuple + 16, std::uint64_t{0x2b});
+    EXPECT_THAT(verdict(), HasSubstr("words of terms"));
+    // Each reading of its structure finds that it ran since the one before.
+    memory.before_read([&](memory::AddressRange read) {
+        if (read.begin <= worker().address() && worker().address() < read.end) {
+            worker().set("reds", worker().get("reds") + 1);
+        }
+    });
+    EXPECT_EQ(verdict(), "no error");
+    memory.before_read({});
+    memory.put(tuple + 16, element);
+    worker().set("reds", runs);
+}
+
 TEST_P(VmCheck, ListsThatDoNotEndAreFollowedOnce) {
     const auto cell = node.vm.heap.place(16);
     node.vm.memory.put(cell, node.vm.small(1));

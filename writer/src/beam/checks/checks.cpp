@@ -4,6 +4,17 @@
 
 namespace beamdump::beam {
 
+void Checks::add(const Checks& other) {
+    for (const auto& [name, of_other] : other.tallies_) {
+        auto& tally = tallies_[name];
+        tally.made += of_other.made;
+        if (tally.failed == 0) {
+            tally.example = of_other.example;
+        }
+        tally.failed += of_other.failed;
+    }
+}
+
 std::optional<std::string> Checks::verdict() const {
     for (const auto& [name, tally] : tallies_) {
         if (tally.failed * 10 > tally.made) {

@@ -29,6 +29,9 @@ class Checks {
         }
     }
 
+    /// Adds what another one counted.
+    void add(const Checks& other);
+
     /// The first check that failed for more than one in ten objects. In a running node a few
     /// objects always change while they are read.
     [[nodiscard]] std::optional<std::string> verdict() const;

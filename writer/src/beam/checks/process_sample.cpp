@@ -9,7 +9,6 @@ Result<std::uint32_t> sample_processes(
     const std::function<bool(Result<ProcessView>& process, const StructView& structure)>& visit) {
     // A busy node maps and unmaps heaps all the time: the mappings must be as recent as the
     // structures.
-    vm.forget();
     RETURN_IF_ERROR(vm.target().refresh_mappings());
     ASSIGN_OR_RETURN(auto table, IdTable::processes(vm));
     ASSIGN_OR_RETURN(auto reader, ProcessReader::open(vm, code));
@@ -25,6 +24,8 @@ Result<std::uint32_t> sample_processes(
                 break;
             }
             ++looked_at;
+            // What was cached for the one before may be older than this one's structure.
+            vm.forget();
             auto raw = OwnedStruct::read(vm.memory(), slot.address, reader.bytes());
             const StructView view = raw ? raw->view() : StructView(unread);
             auto process = raw ? reader.decode(slot, view.bytes())

@@ -113,6 +113,23 @@ Result<void> check_entries(Vm& vm, const Result<Entries>& entries) {
     return entries ? Result<void>() : refuse(vm, entries.error());
 }
 
+/// Counts what `look` finds of a process if its structure is the same afterwards: a process that
+/// ran meanwhile may have moved its terms. Returns whether it counts.
+template <typename Look>
+bool count_unchanged(Vm& vm, const ProcessView& process, const StructView& structure,
+                     Checks& checks, Look&& look) {
+    Checks own;
+    if (!look(own)) {
+        return false;
+    }
+    std::vector<std::byte> now(structure.bytes().size());
+    if (!vm.bulk().read(process.address, now) || !std::ranges::equal(now, structure.bytes())) {
+        return false;
+    }
+    checks.add(own);
+    return true;
+}
+
 Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
     auto check = ProcessCheck::open(vm, code);
     if (!check) {
@@ -123,7 +140,9 @@ Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
     const auto judge = [&](Result<ProcessView>& process, const StructView& structure) {
         checks.expect("pids lead back to their slots", process.has_value(),
                       [&] { return process.error().message; });
-        if (!process || !check->check(*process, structure, checks)) {
+        if (!process || !count_unchanged(vm, *process, structure, checks, [&](Checks& own) {
+                return check->check(*process, structure, own);
+            })) {
             return false;
         }
         registered += process->facts.has_registered_name_atom() ? 1 : 0;
@@ -195,8 +214,9 @@ Result<Checks> check_beside(Vm& vm, CodeLookup& code) {
         return refuse(vm, check.error());
     }
     Checks checks;
-    const auto judge = [&](Result<ProcessView>& process, const StructView& /*structure*/) {
-        return process && check->check(*process, checks);
+    const auto judge = [&](Result<ProcessView>& process, const StructView& structure) {
+        return process && count_unchanged(vm, *process, structure, checks,
+                                          [&](Checks& own) { return check->check(*process, own); });
     };
     if (const auto judged = sample_processes(vm, code, {}, judge); !judged) {
         return refuse(vm, judged.error());
