@@ -27,7 +27,8 @@ own(To) ->
         Own = [ets:new(writers_private, [named_table, private]),
                ets:new(writers_protected, [named_table, protected, ordered_set])],
         [fill(Table) || Table <- Own],
-        To ! {Parent = whereis(table_writers), ready},
+        Parent = whereis(table_writers),
+        To ! {Parent, ready},
         true = is_pid(Parent),
         write(Own, 99)
     end),

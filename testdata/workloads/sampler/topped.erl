@@ -8,7 +8,8 @@ start(_Scale) ->
     register(topped_full, spawn(?MODULE, full, [])),
     register(topped_grower, spawn(?MODULE, grower, [[]])),
     register(topped_burner, spawn(?MODULE, burner, [])),
-    register(topped_still, Still = spawn(?MODULE, still, [])),
+    Still = spawn(?MODULE, still, []),
+    register(topped_still, Still),
     register(list_to_atom([27, $[, $2, $J, 16#202e, $x]), spawn(?MODULE, full, [])),
     Still ! {hold, Ready},
     receive held -> ok end.

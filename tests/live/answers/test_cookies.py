@@ -61,7 +61,7 @@ class Cookies(unittest.TestCase):
     def start(cls):
         """Starts the node. The first cookies are in its arguments and environment, all others are set
         while it runs."""
-        start = ApplicationStart("cookies")
+        start = ApplicationStart()
         left = iter(enumerate(cls.cookies))
         known = 0
 

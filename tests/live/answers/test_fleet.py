@@ -83,7 +83,7 @@ class Fleet(unittest.TestCase):
 
     @classmethod
     def start(cls, number):
-        start = ApplicationStart("workloads")
+        start = ApplicationStart()
         node = start.run(["erl", "-noinput", "-sname", f"fleet{number}@localhost", "-pa", start.ebin,
                           "-kernel", "inet_dist_use_interface", "{127,0,0,1}",
                           "-run", "control", "start", start.directory / "control", "-run", "leaking", "start_leakers"], "kernel", {})

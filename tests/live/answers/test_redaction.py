@@ -66,7 +66,7 @@ class Redaction(unittest.TestCase):
     def setUpClass(cls):
         chance = random.Random(20)
         cls.secrets = [bytes(chance.choices(LETTERS, k=LENGTH)).decode() for _ in range(SECRETS)]
-        start = ApplicationStart("secrets")
+        start = ApplicationStart()
         listed = start.directory / "secrets"
         listed.write_text("\n".join(cls.secrets))
         cls.node = start.run(

@@ -52,7 +52,7 @@ class RedactionLists(unittest.TestCase):
         number = iter(chance.sample(range(10**12, 10**13), len(PLACES) * len(SORTS)))
         cls.values = {place: {sort: ("".join(chance.choices("QXZJKVWY", k=14)), next(number))
                               for sort in SORTS} for place in PLACES}
-        start = ApplicationStart("listed")
+        start = ApplicationStart()
         listed = start.directory / "values"
         listed.write_text("".join(
             "{" + ",".join([place, *(f'{{"{text}",{value}}}' for text, value in sorts.values())]) + "}.\n"

@@ -55,7 +55,7 @@ class Containers(unittest.TestCase):
         root = directory / "root"
         root.mkdir()
         environment = base_environment(directory) | {
-            "ROOT": str(root), "EBIN": str(compile_testdata(directory, "oracle")),
+            "ROOT": str(root), "EBIN": str(compile_testdata(directory)),
             "CONTROL": str(directory / "control"), "OTP": str(otp_root())}
         process = subprocess.Popen(
             ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--propagation", "private",

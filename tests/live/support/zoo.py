@@ -18,7 +18,7 @@ def start_zoo(scale=1, arguments=(), crash_dump=None):
     environment = {} if crash_dump is None else {
         "ERL_CRASH_DUMP": str(crash_dump), "ERL_CRASH_DUMP_BYTES": str(1 << 40),
         "ERL_CRASH_DUMP_SECONDS": "-1"}
-    start = ApplicationStart("workloads")
+    start = ApplicationStart()
     erl = ["erl", "-noinput", "-setcookie", start.cookie,
            "-kernel", "inet_dist_use_interface", "{127,0,0,1}",
            "-kernel", "net_ticktime", "100000", "-connect_all", "false", "-pa", str(start.ebin)]
