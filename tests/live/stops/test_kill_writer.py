@@ -17,7 +17,7 @@ from support.paths import CAPTURE
 from support.watched import entries, eventually
 
 KILLS = int(os.environ.get("BEAMDUMP_KILLS", "8"))
-SCALE = 0.3
+SCALE = 0.15
 MODES = ("auto", "live", "snapshot", "freeze")
 
 

@@ -1,6 +1,6 @@
 """The writer's memory, and its effect on the node's.
 
-BEAMDUMP_SCALES is two scales of the standard node, the smaller first (0.2,1; soak: 1,5)."""
+BEAMDUMP_SCALES is two scales of the standard node, the smaller first (0.1,0.5; soak: 1,5)."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import unittest
 from support import tools
 from support.node import start_workload
 
-SMALL, LARGE = map(float, os.environ.get("BEAMDUMP_SCALES", "0.2,1").split(","))
+SMALL, LARGE = map(float, os.environ.get("BEAMDUMP_SCALES", "0.1,0.5").split(","))
 MOST_WRITER_KIB = 64 * 1024
 MOST_GROWTH = 1.10
 
