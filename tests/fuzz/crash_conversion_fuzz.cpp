@@ -125,6 +125,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         same_of({"messages", pid, "--sensitive"});
         same_of({"messages", pid, "--by", "sender", "--json", "--sensitive"});
         same_of({"dictionary", pid, "--sensitive"});
+        same_of({"term", pid, "--json", "--sensitive"});
         same_of({"heap", pid, "--terms", "--retained", "--json", "--sensitive"});
     }
     return 0;

@@ -83,7 +83,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& process : crash->processes()) {
         if (process.heap) {
             crash::ConvertChoice lazy;
-            lazy.heaps = crash::ConvertChoice::Heaps::kOneLazily;
+            lazy.heaps = crash::ConvertChoice::Heaps::kOne;
+            lazy.lazily_from = 0;
             lazy.process =
                 fmt::format("<0.{}.{}>", process.owner_id & 0xFFFF'FFFFU, process.owner_id >> 32U);
             ask(*crash, lazy);

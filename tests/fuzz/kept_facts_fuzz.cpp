@@ -129,10 +129,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     crash::ConvertChoice choice;
     choice.process = "<0.9.1>";
-    for (const auto heaps : {crash::ConvertChoice::Heaps::kNone, crash::ConvertChoice::Heaps::kOne,
-                             crash::ConvertChoice::Heaps::kOneLazily}) {
-        choice.heaps = heaps;
-        ask(bytes, choice);
-    }
+    choice.heaps = crash::ConvertChoice::Heaps::kNone;
+    ask(bytes, choice);
+    choice.heaps = crash::ConvertChoice::Heaps::kOne;
+    ask(bytes, choice);
+    choice.lazily_from = 0;
+    ask(bytes, choice);
     return 0;
 }

@@ -132,7 +132,17 @@ crash::ConvertChoice no_heaps() {
 }
 
 crash::ConvertChoice lazy_heap_of(const std::string& process) {
-    return choice_of(crash::ConvertChoice::Heaps::kOneLazily, process);
+    auto choice = heap_of(process);
+    choice.lazily_from = 0;
+    return choice;
+}
+
+crash::ConvertChoice small_heap_of(const std::string& process) {
+    // Fewer bytes take some tenths of a second.
+    constexpr std::uint64_t kLargeText = 64U << 20U;
+    auto choice = heap_of(process);
+    choice.lazily_from = kLargeText;
+    return choice;
 }
 
 crash::ConvertChoice heap_of(const std::string& process) {

@@ -94,6 +94,19 @@ void write_terms(JsonWriter& json, const query::ProcessDetails& details) {
                [&json](const query::MessageLine& line) { write_message_members(json, line); });
 }
 
+void write_regions(JsonWriter& json, const query::ProcessDetails& details) {
+    if (!details.regions) {
+        return;
+    }
+    write_list(json, "regions", *details.regions, [&json](const query::RegionLine& line) {
+        json.member("kind", line.kind);
+        json.hex_member("address", line.address);
+        json.member("total_bytes", line.total_bytes);
+        json.member("captured_bytes", line.captured_bytes);
+        json.member("absent_because", line.absent_because);
+    });
+}
+
 }  // namespace
 
 void process_details_json(Output& output, const query::ProcessDetails& details) {
@@ -116,13 +129,7 @@ void process_details_json(Output& output, const query::ProcessDetails& details) 
     write_binaries(json, details);
     json.member("withheld", details.withheld);
     write_terms(json, details);
-    write_list(json, "regions", details.regions, [&json](const query::RegionLine& line) {
-        json.member("kind", line.kind);
-        json.hex_member("address", line.address);
-        json.member("total_bytes", line.total_bytes);
-        json.member("captured_bytes", line.captured_bytes);
-        json.member("absent_because", line.absent_because);
-    });
+    write_regions(json, details);
     json.member("placeholders", details.all_placeholders());
     json.finish();
 }

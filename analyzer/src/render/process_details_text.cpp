@@ -131,6 +131,21 @@ void print_arguments(Output& output, const query::ProcessDetails& details, const
                });
 }
 
+void print_regions(Output& output, const query::ProcessDetails& details, const Marks& marks) {
+    if (!details.regions) {
+        return;
+    }
+    print_list(output, "Regions", *details.regions,
+               {{"KIND"}, {"ADDRESS"}, {"SIZE", Align::kRight}, {"CAPTURED", Align::kRight}, {""}},
+               [&](const query::RegionLine& line) {
+                   return std::vector{line.kind,
+                                      marks("regions", fmt::format("{:#x}", line.address)),
+                                      marks("regions", bytes_text(line.total_bytes)),
+                                      marks("regions", bytes_text(line.captured_bytes)),
+                                      line.absent_because.value_or("")};
+               });
+}
+
 void print_lists(Output& output, const query::ProcessDetails& details, const Marks& marks) {
     print_stacktrace(output, details, marks);
     print_arguments(output, details, marks);
@@ -159,15 +174,7 @@ void print_lists(Output& output, const query::ProcessDetails& details, const Mar
                            term_cell(line.term, marks.mark({"messages"}))};
                    });
     }
-    print_list(output, "Regions", details.regions,
-               {{"KIND"}, {"ADDRESS"}, {"SIZE", Align::kRight}, {"CAPTURED", Align::kRight}, {""}},
-               [&](const query::RegionLine& line) {
-                   return std::vector{line.kind,
-                                      marks("regions", fmt::format("{:#x}", line.address)),
-                                      marks("regions", bytes_text(line.total_bytes)),
-                                      marks("regions", bytes_text(line.captured_bytes)),
-                                      line.absent_because.value_or("")};
-               });
+    print_regions(output, details, marks);
 }
 
 /// Values without a place for a mark: e.g. a link's unlinking state, shown only if it is set.

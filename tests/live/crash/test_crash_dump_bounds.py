@@ -60,7 +60,13 @@ class CrashDumpBounds(unittest.TestCase):
         self.assertGreaterEqual(lines, self.plan["processes"])
 
     def test_details(self):
-        details = json.loads(self.ask("process", "monster", "--json"))
+        details = json.loads(self.ask("process", "monster", "--json", most_reads=MONSTER_ONCE))
+        self.assertEqual([entry["key"]["text"] for entry in details["dictionary"]["items"]],
+                         ["state"])
+        self.assertEqual(len(details["messages"]["items"]), 20)
+        # Its lines are not all read.
+        self.assertNotIn("regions", details)
+        self.assertNotIn("captured", details["memory"])
         self.assertEqual(details["message_queue"]["message_queue_len"], self.plan["messages"])
 
     def test_dictionary(self):

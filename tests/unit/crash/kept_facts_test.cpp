@@ -40,7 +40,8 @@ TEST(KeptFacts, HaveThePlacesOfAllSections) {
     ASSERT_NE(restored->binary(0x7FCA00009000), nullptr);
     EXPECT_EQ(restored->binary(0x7FCA00009000)->begin, whole->binary(0x7FCA00009000)->begin);
     ConvertChoice choice;
-    choice.heaps = ConvertChoice::Heaps::kOneLazily;
+    choice.heaps = ConvertChoice::Heaps::kOne;
+    choice.lazily_from = 0;
     choice.process = "my server";
     const auto facts = read_facts(**dump, *restored, choice);
     ASSERT_TRUE(facts) << facts.error().message;

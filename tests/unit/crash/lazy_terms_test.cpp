@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const ConvertChoice kLazily{
-    .heaps = ConvertChoice::Heaps::kOneLazily, .process = "<0.9.1>", .level = 1};
+    .heaps = ConvertChoice::Heaps::kOne, .process = "<0.9.1>", .level = 1, .lazily_from = 0};
 
 TEST(LazyTerms, SayWhatTheWholeHeapSays) {
     const auto more = std::string(test::kBinary) + "=visible_node:8063\nName: 'you@there'\n";
@@ -70,6 +70,20 @@ TEST(LazyTerms, AreThoseOfAHeapOfManyPartsAndPages) {
     EXPECT_TRUE(texts[1].ends_with(",2998,2999}"));
     EXPECT_TRUE(texts[2].ends_with(",{user,39999,[39999|late39999]}]"));
     EXPECT_EQ(texts, whole.messages("<0.9.1>"));
+}
+
+TEST(LazyTerms, AreThoseOfHeapsOfAGivenSizeAndMore) {
+    const auto text = with_messages(27, LargeHeap::messages(), LargeHeap::lines());
+    auto choice = kLazily;
+    choice.lazily_from = LargeHeap::lines().size();
+    Converted lazy(text, choice);
+    EXPECT_NE(lazy.outcome().lazy_terms, nullptr);
+    EXPECT_FALSE(lazy.run("<0.9.1>").end.has_words_captured());
+    ++choice.lazily_from;
+    Converted whole(text, choice);
+    EXPECT_EQ(whole.outcome().lazy_terms, nullptr);
+    EXPECT_GT(whole.run("<0.9.1>").end.words_captured(), 3 * LargeHeap::kRecords);
+    EXPECT_EQ(lazy.messages("<0.9.1>"), whole.messages("<0.9.1>"));
 }
 
 TEST(LazyTerms, ReadTheLinesThatTheyNeedAndThoseOnce) {

@@ -121,7 +121,8 @@ TEST(Limits, OfLinesOnPagesOfTheirOwn) {
     EXPECT_THAT(temporary.message, HasSubstr("more than 16.0 MiB of temporary files"));
     EXPECT_LE(temporary.written, 16 * kMiB);
     ConvertChoice lazy;
-    lazy.heaps = ConvertChoice::Heaps::kOneLazily;
+    lazy.heaps = ConvertChoice::Heaps::kOne;
+    lazy.lazily_from = 0;
     lazy.process = "<0.9.1>";
     for (const auto& choice : {ConvertChoice(), lazy}) {
         const auto memory = refusal(text, {.memory = 4 * kMiB}, choice);

@@ -113,9 +113,13 @@ class Reading {
     TermText text(std::uint64_t word) { return texts_.word(word); }
 
     void regions() {
+        if (is_of_crash_dump(dump_) && !run_.is_void() && !run_.end.has_words_captured()) {
+            return;
+        }
+        auto& regions = into_.regions.emplace();
         for (const Region& region : run_.directory.regions) {
-            ++into_.regions.total;
-            if (!room_for(into_.regions.items.size())) {
+            ++regions.total;
+            if (!room_for(regions.items.size())) {
                 continue;
             }
             // Words of a converted crash dump have eight bytes, whatever the node's word size.
@@ -127,7 +131,7 @@ class Reading {
             if (region.here < region.total) {
                 line.absent_because = absence_reason(region.state);
             }
-            into_.regions.items.push_back(std::move(line));
+            regions.items.push_back(std::move(line));
         }
     }
 

@@ -114,8 +114,8 @@ struct ProcessDetails {
     std::optional<Excerpt<ReferencedBinary>> binaries;
     Excerpt<DictionaryLine> dictionary;
     Excerpt<MessageLine> messages;
-    std::uint64_t other_signals = 0;  ///< entries of the queues that are not messages
-    Excerpt<RegionLine> regions;
+    std::uint64_t other_signals = 0;             ///< entries of the queues that are not messages
+    std::optional<Excerpt<RegionLine>> regions;  ///< nullopt: its lines are read lazily
     bool withheld = false;        ///< flagged sensitive: dictionary and messages not shown
     std::uint64_t malformed = 0;  ///< malformed words of the dictionary
     std::shared_ptr<const DeferredTexts> texts;  ///< source of the terms above

@@ -92,7 +92,6 @@ bool Converter::is_chosen(const ConvertChoice& choice, const ParsedProcess& proc
         case ConvertChoice::Heaps::kAll:
             return true;
         case ConvertChoice::Heaps::kOne:
-        case ConvertChoice::Heaps::kOneLazily:
             break;
     }
     if (wanted_.owner_id) {
@@ -112,6 +111,14 @@ bool Converter::is_chosen(const ConvertChoice& choice, const ParsedProcess& proc
     return true;
 }
 
+RunWriter::Extent Converter::extent_of(const ConvertChoice& choice,
+                                       const ProcessSections& sections) {
+    const auto bytes = sections.heap ? sections.heap->end - sections.heap->begin : 0;
+    return choice.heaps == ConvertChoice::Heaps::kOne && bytes >= choice.lazily_from
+               ? RunWriter::Extent::kRoots
+               : RunWriter::Extent::kWhole;
+}
+
 Result<void> Converter::processes(const ConvertChoice& choice,
                                   const CrashDump::Progress& on_progress) {
     wanted_ = parse_process_name(choice.process);
@@ -128,11 +135,8 @@ Result<void> Converter::processes(const ConvertChoice& choice,
                                                    terms_->names));
         RETURN_IF_ERROR(terms_->names.check());
         const auto relations = (facts.links + facts.monitors) * kRelationMemory;
-        const bool whole = is_chosen(choice, facts);
-        const auto extent = !whole ? RunWriter::Extent::kFacts
-                            : choice.heaps == ConvertChoice::Heaps::kOneLazily
-                                ? RunWriter::Extent::kRoots
-                                : RunWriter::Extent::kWhole;
+        const bool chosen = is_chosen(choice, facts);
+        const auto extent = chosen ? extent_of(choice, sections) : RunWriter::Extent::kFacts;
         ASSIGN_OR_RETURN(auto row, runs.write(sections, std::move(facts), extent));
         dump_.budget().give_memory(relations);
         all_heaps_told = all_heaps_told && row.has_heap_words();
@@ -144,7 +148,7 @@ Result<void> Converter::processes(const ConvertChoice& choice,
         if (extent == RunWriter::Extent::kRoots) {
             lazy_heap_ = runs.take_lazy_heap();
         }
-        if (on_progress && whole && sections.heap) {
+        if (on_progress && chosen && sections.heap) {
             on_progress(sections.heap->end, dump_.text().size());
         }
     }
@@ -200,7 +204,7 @@ Result<void> Converter::node_terms(const ConvertChoice& choice) {
     return write_persistent_terms(dump_, *terms_, writer_, trailer_);
 }
 
-Result<ConvertOutcome> Converter::outcome(const Result<void>& done, const ConvertChoice& choice) {
+Result<ConvertOutcome> Converter::outcome(const Result<void>& done) {
     if (!done) {
         return done.error().code == ErrorCode::kLimit ? wrap(dump_.text().name(), done.error())
                                                       : std::unexpected(done.error());
@@ -210,7 +214,7 @@ Result<ConvertOutcome> Converter::outcome(const Result<void>& done, const Conver
         outcome.missing.push_back(dump_.cut_off());
     }
     std::ranges::move(counts_.sentences(), std::back_inserter(outcome.missing));
-    if (choice.heaps == ConvertChoice::Heaps::kOneLazily) {
+    if (lazy_heap_) {
         outcome.lazy_terms =
             std::make_unique<LazyContext>(dump_, std::move(terms_), std::move(lazy_heap_));
     }
@@ -232,7 +236,7 @@ Result<ConvertOutcome> Converter::run(const ConvertChoice& choice,
     if (done) {
         done = finish();
     }
-    return outcome(done, choice);
+    return outcome(done);
 }
 
 Result<std::unique_ptr<Converter>> Converter::create(const CrashDump& dump, DumpWriter& writer,

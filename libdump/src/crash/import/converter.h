@@ -46,7 +46,10 @@ class Converter {
     Result<void> extend(const FactsDump& facts, const ConvertChoice& choice,
                         const CrashDump::Progress& on_progress);
     Result<void> finish();
-    Result<ConvertOutcome> outcome(const Result<void>& done, const ConvertChoice& choice);
+    Result<ConvertOutcome> outcome(const Result<void>& done);
+    /// Of the chosen process.
+    [[nodiscard]] static RunWriter::Extent extent_of(const ConvertChoice& choice,
+                                                     const ProcessSections& sections);
     [[nodiscard]] bool is_chosen(const ConvertChoice& choice, const ParsedProcess& process);
 
     const CrashDump& dump_;

@@ -55,14 +55,9 @@ Result<void> Converter::chosen_process(const FactsDump::Process& process,
                      parse_process(dump_.text(), window, sections, terms_->format, terms_->names));
     RETURN_IF_ERROR(terms_->names.check());
     const auto relations = (facts.links + facts.monitors) * kRelationMemory;
-    const bool lazily = choice.heaps == ConvertChoice::Heaps::kOneLazily;
-    ASSIGN_OR_RETURN(auto row,
-                     runs.write(sections, std::move(facts),
-                                lazily ? RunWriter::Extent::kRoots : RunWriter::Extent::kWhole));
+    ASSIGN_OR_RETURN(auto row, runs.write(sections, std::move(facts), extent_of(choice, sections)));
     dump_.budget().give_memory(relations);
-    if (lazily) {
-        lazy_heap_ = runs.take_lazy_heap();
-    }
+    lazy_heap_ = runs.take_lazy_heap();
     counts_.add(runs.counts());
     words_ = runs.words();
     return replace_row(process, row);
@@ -102,7 +97,7 @@ Result<void> Converter::extend(const FactsDump& facts, const ConvertChoice& choi
 
 Result<ConvertOutcome> Converter::run_after(const FactsDump& facts, const ConvertChoice& choice,
                                             const CrashDump::Progress& on_progress) {
-    return outcome(extend(facts, choice, on_progress), choice);
+    return outcome(extend(facts, choice, on_progress));
 }
 
 Result<ConvertOutcome> extend(const CrashDump& dump, std::unique_ptr<ByteSink> sink,

@@ -66,7 +66,7 @@ class TermCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, heap_of(process_)));
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, lazy_heap_of(process_)));
         RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         query_.limits = invocation.limits();
         ASSIGN_OR_RETURN(auto reading, query::TermReading::open(*dump, dump_, process_, query_));

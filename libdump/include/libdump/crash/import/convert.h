@@ -15,17 +15,20 @@ namespace beamdump::crash {
 /// What to convert of a crash dump: facts of the node and of each process always; heaps, stacks and
 /// messages as chosen.
 struct ConvertChoice {
-    enum class Heaps : std::uint8_t { kNone, kOne, kOneLazily, kAll };
-    /// kOneLazily: stack, dictionary and messages of one process; its heap is read lazily.
+    enum class Heaps : std::uint8_t { kNone, kOne, kAll };
+    static constexpr std::uint64_t kNeverLazily = ~std::uint64_t{0};
     Heaps heaps = Heaps::kAll;
-    /// For kOne and kOneLazily: a pid or a registered name, as parse_process_name() takes them. If
-    /// no process has it, no heap is converted.
+    /// For kOne: a pid or a registered name, as parse_process_name() takes them. If no process has
+    /// it, no heap is converted.
     std::string process;
     /// Literals and persistent terms also where no heap is converted.
     bool literals = false;
     /// Also the sections that have no records of their own, as text.
     bool other_sections = true;
     int level = 1;  ///< of zstd
+    /// For kOne: if the heap's lines have that many bytes, only stack, dictionary and messages are
+    /// converted; the lines are read lazily, and the regions of the heap are not known.
+    std::uint64_t lazily_from = kNeverLazily;
 };
 
 struct ConvertOutcome {
@@ -33,7 +36,7 @@ struct ConvertOutcome {
     std::uint64_t malformed_lines = 0;
     /// One sentence for each thing that could not be read: truncated text, malformed lines.
     std::vector<std::string> missing;
-    /// For kOneLazily: the process's heap and all that its terms refer to. The CrashDump must
+    /// Of a heap that is read lazily: it and all that its terms refer to. The CrashDump must
     /// outlive it.
     std::unique_ptr<LazyTerms> lazy_terms;
 };

@@ -208,7 +208,9 @@ Result<records::ProcessRow> RunWriter::write(const ProcessSections& sections, Pa
         if (!done) {
             return std::unexpected(done.error());
         }
-        end.set_words_captured(run_words_);
+        if (!lazy_heap_) {
+            end.set_words_captured(run_words_);
+        }
         end.set_queue_entries(records_.messages());
         words_ += run_words_;
     }
