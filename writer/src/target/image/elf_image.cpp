@@ -121,8 +121,9 @@ Segment segment_of(const GElf_Phdr& header) {
 class MemoryElf {
   public:
     // elf_memory() wants to be able to write, and does not as long as nothing is updated.
-    explicit MemoryElf(std::span<const std::byte> head) : bytes_(head.size()) {
-        std::memcpy(bytes_.data(), head.data(), head.size());
+    explicit MemoryElf(std::span<const std::byte> head)
+        : bytes_(reinterpret_cast<const char*>(head.data()),
+                 reinterpret_cast<const char*>(head.data()) + head.size()) {
         elf_version(EV_CURRENT);
         elf_ = ElfHandle(elf_memory(bytes_.data(), bytes_.size()));
     }
