@@ -65,12 +65,20 @@ class Cost:
         return [_told(self.wall), _told(self.processor), f"{100 * statistics.median(self.own):.2f}%"]
 
 
+def _target(link):
+    """What a descriptor refers to; nothing if it was closed meanwhile."""
+    try:
+        return os.readlink(link)
+    except FileNotFoundError:
+        return ""
+
+
 def _wait_for_events(running):
     """Until it has perf events, and half a second longer."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and running.poll() is None:
         links = pathlib.Path(f"/proc/{running.pid}/fd")
-        if any("perf_event" in os.readlink(link) for link in links.iterdir() if link.is_symlink()):
+        if any("perf_event" in _target(link) for link in links.iterdir()):
             time.sleep(0.5)
             return
         time.sleep(0.02)
