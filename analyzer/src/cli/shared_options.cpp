@@ -21,6 +21,13 @@ crash::ConvertChoice choice_of(crash::ConvertChoice::Heaps heaps, std::string pr
     return choice;
 }
 
+/// Of one process: `bytes` as ConvertChoice::lazily_from.
+crash::ConvertChoice lazily_from(std::uint64_t bytes, const std::string& process) {
+    auto choice = choice_of(crash::ConvertChoice::Heaps::kOne, process);
+    choice.lazily_from = bytes;
+    return choice;
+}
+
 /// CLI11's sizes, such as 500MB and 4GiB, with an error message of this program.
 CLI::Validator size_value() {
     const auto to_bytes = [size = CLI::AsSizeValue(false)](std::string& text) {
@@ -131,22 +138,18 @@ crash::ConvertChoice no_heaps() {
     return choice_of(crash::ConvertChoice::Heaps::kNone, {});
 }
 
-crash::ConvertChoice lazy_heap_of(const std::string& process) {
-    auto choice = heap_of(process);
-    choice.lazily_from = 0;
-    return choice;
-}
-
-crash::ConvertChoice small_heap_of(const std::string& process) {
-    // Fewer bytes take some tenths of a second.
-    constexpr std::uint64_t kLargeText = 64U << 20U;
-    auto choice = heap_of(process);
-    choice.lazily_from = kLargeText;
-    return choice;
-}
-
 crash::ConvertChoice heap_of(const std::string& process) {
     return choice_of(crash::ConvertChoice::Heaps::kOne, process);
+}
+
+crash::ConvertChoice lazy_heap_of(const std::string& process) {
+    return lazily_from(0, process);
+}
+
+crash::ConvertChoice large_heap_lazily_of(const std::string& process) {
+    // Less text is read in some tenths of a second.
+    constexpr std::uint64_t kLargeText = 64U << 20U;
+    return lazily_from(kLargeText, process);
 }
 
 crash::ConvertChoice all_heaps() {

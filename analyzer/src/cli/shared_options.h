@@ -54,10 +54,10 @@ CLI::Option* add_output(CLI::App& app, OutputChoice& output, const std::string& 
 
 /// What to convert for a command that lists only facts of processes.
 crash::ConvertChoice no_heaps();
-/// ... for one process, whose heap is read lazily, in advance, or lazily if it is large.
-crash::ConvertChoice lazy_heap_of(const std::string& process);
+/// ... for one process, whose heap is read in advance, lazily, or lazily if it is large.
 crash::ConvertChoice heap_of(const std::string& process);
-crash::ConvertChoice small_heap_of(const std::string& process);
+crash::ConvertChoice lazy_heap_of(const std::string& process);
+crash::ConvertChoice large_heap_lazily_of(const std::string& process);
 /// ... about the terms of all processes.
 crash::ConvertChoice all_heaps();
 

@@ -1,6 +1,9 @@
 #include "render/process_details.h"
 #include "render/shared/json.h"
 
+#include <optional>
+#include <string_view>
+
 namespace beamdump::render {
 
 namespace {
@@ -26,6 +29,15 @@ void write_list(JsonWriter& json, std::string_view name, const query::Excerpt<It
     json.end_object();
 }
 
+/// A list that the dump does not have is absent.
+template <typename Item, typename Write>
+void write_list(JsonWriter& json, std::string_view name,
+                const std::optional<query::Excerpt<Item>>& list, Write write) {
+    if (list) {
+        write_list(json, name, *list, write);
+    }
+}
+
 void write_relations(JsonWriter& json, const query::ProcessDetails& details) {
     write_list(json, "links", details.links, [&json](const query::LinkLine& line) {
         json.member("kind", line.kind);
@@ -42,10 +54,7 @@ void write_relations(JsonWriter& json, const query::ProcessDetails& details) {
 }
 
 void write_suspending(JsonWriter& json, const query::ProcessDetails& details) {
-    if (!details.suspending) {
-        return;
-    }
-    write_list(json, "suspending", *details.suspending, [&json](const query::SuspendLine& line) {
+    write_list(json, "suspending", details.suspending, [&json](const query::SuspendLine& line) {
         json.member("process", line.process);
         json.member("active", line.active);
         json.member("outstanding", line.outstanding);
@@ -62,10 +71,7 @@ void write_stacktrace(JsonWriter& json, const query::ProcessDetails& details) {
 }
 
 void write_binaries(JsonWriter& json, const query::ProcessDetails& details) {
-    if (!details.binaries) {
-        return;
-    }
-    write_list(json, "binary", *details.binaries, [&json](const query::ReferencedBinary& line) {
+    write_list(json, "binary", details.binaries, [&json](const query::ReferencedBinary& line) {
         json.hex_member("address", line.address);
         json.member("size_bytes", line.size_bytes);
         json.member("references", line.references);
@@ -73,10 +79,7 @@ void write_binaries(JsonWriter& json, const query::ProcessDetails& details) {
 }
 
 void write_arguments(JsonWriter& json, const query::ProcessDetails& details) {
-    if (!details.arguments) {
-        return;
-    }
-    write_list(json, "arguments", *details.arguments, [&json](const query::ArgumentLine& line) {
+    write_list(json, "arguments", details.arguments, [&json](const query::ArgumentLine& line) {
         json.member("index", line.index);
         write_term(json, "term", line.term);
     });
@@ -95,10 +98,7 @@ void write_terms(JsonWriter& json, const query::ProcessDetails& details) {
 }
 
 void write_regions(JsonWriter& json, const query::ProcessDetails& details) {
-    if (!details.regions) {
-        return;
-    }
-    write_list(json, "regions", *details.regions, [&json](const query::RegionLine& line) {
+    write_list(json, "regions", details.regions, [&json](const query::RegionLine& line) {
         json.member("kind", line.kind);
         json.hex_member("address", line.address);
         json.member("total_bytes", line.total_bytes);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -72,6 +73,16 @@ void print_list(Output& output, std::string_view title, const query::Excerpt<Ite
     }
 }
 
+/// A list that the dump does not have is not printed.
+template <typename Item, typename Row>
+void print_list(Output& output, std::string_view title,
+                const std::optional<query::Excerpt<Item>>& list, std::vector<Table::Column> columns,
+                Row row) {
+    if (list) {
+        print_list(output, title, *list, std::move(columns), row);
+    }
+}
+
 void print_monitors(Output& output, std::string_view title, std::string_view name,
                     const query::Excerpt<query::MonitorLine>& list, const Marks& marks) {
     print_list(output, title, list, {{""}, {""}, {""}}, [&](const query::MonitorLine& line) {
@@ -81,10 +92,7 @@ void print_monitors(Output& output, std::string_view title, std::string_view nam
 }
 
 void print_suspending(Output& output, const query::ProcessDetails& details, const Marks& marks) {
-    if (!details.suspending) {
-        return;
-    }
-    print_list(output, "Suspending", *details.suspending, {{""}, {""}},
+    print_list(output, "Suspending", details.suspending, {{""}, {""}},
                [&](const query::SuspendLine& line) {
                    return std::vector{
                        marks("suspending", line.process),
@@ -106,10 +114,7 @@ void print_stacktrace(Output& output, const query::ProcessDetails& details, cons
 }
 
 void print_binaries(Output& output, const query::ProcessDetails& details, const Marks& marks) {
-    if (!details.binaries) {
-        return;
-    }
-    print_list(output, "Binary", *details.binaries,
+    print_list(output, "Binary", details.binaries,
                {{"ADDRESS"}, {"SIZE", Align::kRight}, {"REFERENCES", Align::kRight}},
                [&](const query::ReferencedBinary& line) {
                    return std::vector{marks("binary", fmt::format("{:#x}", line.address)),
@@ -121,10 +126,7 @@ void print_binaries(Output& output, const query::ProcessDetails& details, const 
 }
 
 void print_arguments(Output& output, const query::ProcessDetails& details, const Marks& marks) {
-    if (!details.arguments) {
-        return;
-    }
-    print_list(output, "Saved x registers", *details.arguments, {{""}, {""}},
+    print_list(output, "Saved x registers", details.arguments, {{""}, {""}},
                [&](const query::ArgumentLine& line) {
                    return std::vector<Table::Cell>{{fmt::format("x({})", line.index)},
                                                    term_cell(line.term, marks.mark({"arguments"}))};
@@ -132,10 +134,7 @@ void print_arguments(Output& output, const query::ProcessDetails& details, const
 }
 
 void print_regions(Output& output, const query::ProcessDetails& details, const Marks& marks) {
-    if (!details.regions) {
-        return;
-    }
-    print_list(output, "Regions", *details.regions,
+    print_list(output, "Regions", details.regions,
                {{"KIND"}, {"ADDRESS"}, {"SIZE", Align::kRight}, {"CAPTURED", Align::kRight}, {""}},
                [&](const query::RegionLine& line) {
                    return std::vector{line.kind,

@@ -30,16 +30,15 @@ class ProcessCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, small_heap_of(process_)));
+        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, large_heap_lazily_of(process_)));
         RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         ASSIGN_OR_RETURN(auto details, query::process_details(*dump, dump_, process_, options_));
         (answer_.json ? render::process_details_json : render::process_details_text)(
             fitted(invocation.out(), answer_), details);
         if (!details.regions) {
             invocation.report(
-                "of a heap this large in a crash dump, only the lines with these terms are read, "
-                "so "
-                "its regions are not shown; a dump made by convert has them");
+                "the heap's regions are not shown: it is large, and only the lines with these "
+                "terms were read; the dump that convert makes has them");
         }
         const auto placeholders = details.all_placeholders();
         report_placeholders(invocation, placeholders);

@@ -113,7 +113,9 @@ class Reading {
     TermText text(std::uint64_t word) { return texts_.word(word); }
 
     void regions() {
-        if (is_of_crash_dump(dump_) && !run_.is_void() && !run_.end.has_words_captured()) {
+        const bool lazily_read =
+            is_of_crash_dump(dump_) && !run_.is_void() && !run_.end.has_words_captured();
+        if (lazily_read) {
             return;
         }
         auto& regions = into_.regions.emplace();

@@ -114,8 +114,9 @@ struct ProcessDetails {
     std::optional<Excerpt<ReferencedBinary>> binaries;
     Excerpt<DictionaryLine> dictionary;
     Excerpt<MessageLine> messages;
-    std::uint64_t other_signals = 0;             ///< entries of the queues that are not messages
-    std::optional<Excerpt<RegionLine>> regions;  ///< nullopt: its lines are read lazily
+    std::uint64_t other_signals = 0;  ///< entries of the queues that are not messages
+    /// nullopt for a heap of a crash dump that is read lazily.
+    std::optional<Excerpt<RegionLine>> regions;
     bool withheld = false;        ///< flagged sensitive: dictionary and messages not shown
     std::uint64_t malformed = 0;  ///< malformed words of the dictionary
     std::shared_ptr<const DeferredTexts> texts;  ///< source of the terms above

@@ -26,8 +26,8 @@ struct ConvertChoice {
     /// Also the sections that have no records of their own, as text.
     bool other_sections = true;
     int level = 1;  ///< of zstd
-    /// For kOne: if the heap's lines have that many bytes, only stack, dictionary and messages are
-    /// converted; the lines are read lazily, and the regions of the heap are not known.
+    /// For kOne: if the heap's lines have at least that many bytes, only stack, dictionary and
+    /// messages are converted; the lines are read lazily, and the heap's regions are not known.
     std::uint64_t lazily_from = kNeverLazily;
 };
 
