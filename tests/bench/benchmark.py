@@ -21,7 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "live"))
 
-from modes import measure_modes, measure_stops  # noqa: E402
+from modes import measure_modes, measure_stops, times  # noqa: E402
 from support import tools  # noqa: E402
 from support.node import start_workload  # noqa: E402
 from support.paths import ANALYZE, CAPTURE  # noqa: E402
@@ -43,8 +43,7 @@ class Measured:
         return statistics.median(run[column] for run in self.runs)
 
     def cells(self):
-        seconds = [run[0] for run in self.runs]
-        return [f"{self.median(0):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})",
+        return [times([run[0] for run in self.runs]),
                 f"{self.median(1) / 1e6:.1f} MB", f"{self.median(2):.0f} ms",
                 f"{self.median(3) / 1024:.1f} MiB"]
 
@@ -135,11 +134,11 @@ def measure_backtraces(dump, repeat=9):
     peer_seconds = statistics.median(peer_runs)
     rows = []
     for name, command in commands.items():
-        seconds = sorted(runs[name])
+        seconds = runs[name]
         whole = tools.run_measured(command)
         size = len(whole.output.encode())
         rows.append([f"`backtrace DUMP {name} > /dev/null`",
-                     f"{statistics.median(seconds):.2f} s ({seconds[0]:.2f} to {seconds[-1]:.2f})",
+                     times(seconds),
                      f"{size / 1e6 / statistics.median(seconds):.0f} MB/s",
                      f"{statistics.median(seconds) / peer_seconds:.2f}",
                      f"{statistics.median(first_byte_ms(command) for _ in range(5)):.0f} ms",
@@ -209,17 +208,18 @@ def record(text, marks):
     RECORD.write_text(document[:start] + marks[0] + "\n\n" + text + "\n\n" + document[end:])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(document, measure, marks, repeat):
+    """A benchmark as a program: measure, called with scale and repeat, gives the text."""
+    parser = argparse.ArgumentParser(description=document.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1)
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=repeat)
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
-    text = run(options.scale, options.repeat)
+    text = measure(options.scale, options.repeat)
     print(text)
     if options.record:
-        record(text, MARKS)
+        record(text, marks)
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, run, MARKS, repeat=3)

@@ -5,7 +5,6 @@
 Prints tables. --record also writes them, with date and machine, into docs/benchmarks.md.
 """
 
-import argparse
 import datetime
 import os
 import pathlib
@@ -17,8 +16,8 @@ from unittest import mock
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "live"))
 
-from benchmark import machine, record, table  # noqa: E402
-from modes import capture  # noqa: E402
+from benchmark import machine, main, table  # noqa: E402
+from modes import capture, times  # noqa: E402
 from support import tools  # noqa: E402
 from support.node import start_workload  # noqa: E402
 
@@ -54,10 +53,6 @@ class Runs:
         return self.captures["auto"][0][2]["processes"]
 
 
-def times(seconds):
-    return f"{statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})"
-
-
 def run(scale, repeat):
     with tempfile.TemporaryDirectory() as scratch:
         tenth, whole = (Runs(part * scale, repeat, pathlib.Path(scratch)) for part in (0.1, 1))
@@ -83,17 +78,5 @@ def run(scale, repeat):
                "times the tenth's", "longest stop", "peak memory"], rows)])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", type=float, default=1)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--record", action="store_true")
-    options = parser.parse_args()
-    text = run(options.scale, options.repeat)
-    print(text)
-    if options.record:
-        record(text, MARKS)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, run, MARKS, repeat=5)

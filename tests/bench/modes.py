@@ -31,6 +31,10 @@ def median(values):
     return statistics.median(values)
 
 
+def times(seconds):
+    return f"{median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})"
+
+
 def measure_modes(node, directory, repeat):
     """Rows of a table: time, of zstd's time, longest stop, stops, peak."""
     runs = {mode: [] for mode in MODES}
@@ -50,12 +54,12 @@ def measure_modes(node, directory, repeat):
         seconds = [ended.seconds for ended, _, _ in measured]
         longest = [capture["longest_stop_ns"] / 1e6 for _, capture, _ in measured]
         rows.append([f"`--mode {mode}`",
-                     f"{median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})",
+                     times(seconds),
                      f"{median(peer) / median(seconds):.2f}", f"{median(longest):.1f} ms",
                      f"{max(capture['stops'] for _, capture, _ in measured)}",
                      f"{max(ended.peak_kib for ended, _, _ in measured) / 1024:.1f} MiB"])
     rows.append(["`zstd -1 -T2` of the same stream",
-                 f"{median(peer):.2f} s ({min(peer):.2f} to {max(peer):.2f})", "1", "", "", ""])
+                 times(peer), "1", "", "", ""])
     return rows
 
 
