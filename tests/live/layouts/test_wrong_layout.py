@@ -16,8 +16,8 @@ from support.node import start_workload
 from support.paths import CAPTURE
 from support.release import RELEASE
 
-# A refusal names expected and found values, or a contradiction in the layout.
 FIELDS = int(os.environ.get("BEAMDUMP_FIELDS", "5"))
+# A refusal names expected and found values, or a contradiction in the layout.
 REFUSAL = r"^beamdump-capture: .*(expected|found|no (readable )?memory|does not)"
 
 

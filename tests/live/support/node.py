@@ -83,9 +83,10 @@ def compile_testdata(directory):
 class Node:
     """A running node with testdata/oracle/control.erl inside."""
 
-    def __init__(self, pid, directory, belongings):
+    def __init__(self, pid, directory, belongings, release=RELEASE):
         """belongings: what ends with the node, an ExitStack."""
         self.pid = pid
+        self.release = release
         self.directory = directory
         self._belongings = belongings
 
@@ -133,7 +134,7 @@ class Node:
     def wait_until_quiet(self):
         """Waits until the node uses almost no processor time, which ends its boot: for 0.4 seconds,
         and for 1.2 from OTP 28 on, whose supervisors hibernate after a second of rest."""
-        needed = 6 if int(RELEASE) >= 28 else 2
+        needed = 6 if int(self.release) >= 28 else 2
         quiet = 0
         before = self._ticks()
         deadline = time.monotonic() + 60
@@ -167,7 +168,7 @@ def start_workload(workload, scale=1, otp=RELEASE):
             stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if result.returncode != 0:
             raise RuntimeError(f"start-node failed:\n{result.stderr}")
-        return Node(int(result.stdout), directory, belongings.pop_all())
+        return Node(int(result.stdout), directory, belongings.pop_all(), otp)
 
 
 class ApplicationStart:
