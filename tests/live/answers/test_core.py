@@ -32,7 +32,12 @@ MOST_DIFFERENCE = 0.02
 LEAST_COMPARED = 300
 CORE_SECONDS = 120
 # Offsets in the header of an ELF file of 64 bits, and in a program header (elf.h).
-E_PHOFF, P_MEMSZ = 32, 40
+E_PHOFF, E_PHNUM, P_MEMSZ = 32, 56, 40
+ELF_HEADER_BYTES = 64
+# p_type, p_flags, p_offset, p_vaddr, p_paddr, p_filesz, p_memsz, p_align.
+PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
+PT_LOAD = 1
+PAGE_BYTES = 4096
 
 
 def kernel_core(node):
@@ -61,6 +66,17 @@ def running(pid):
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     return False
+
+
+def split(header, page):
+    """The program headers in place of one: those before, of, and after a page, which has no data."""
+    kind, flags, offset, begin, physical, dumped, size, align = header
+    if kind != PT_LOAD or not (begin <= page.start and page.stop <= begin + dumped):
+        return [header]
+    parts = [(begin, page.start, True), (page.start, page.stop, False), (page.stop, begin + size, True)]
+    return [(kind, flags, offset + first - begin, first, physical,
+             min(last, begin + dumped) - first if kept else 0, last - first, align)
+            for first, last, kept in parts if first < last]
 
 
 # The path on this machine of the program of a node below another root: its core has the path there.
@@ -215,7 +231,7 @@ class Core(unittest.TestCase):
         self.assertEqual(refused.diagnostics.count("\n"), 1)
 
     def test_memory_that_is_missing_is_never_zero(self):
-        """The header of the segment with the accounts' heap is changed to have no data."""
+        """The page with the accounts' stack is a segment of its own that has no data."""
         if "kernel" not in self.cores:
             return
         core = self.cut(self.cores["kernel"], 0)
@@ -228,8 +244,7 @@ class Core(unittest.TestCase):
         self.assertIn(("sample_accounts", "unreadable"),
                       [(process.get("registered_name"), process["void_reason"])
                        for process in void.values()])
-        # Adjacent carriers are one segment, so it may contain many other stacks, and other data of a
-        # few processes.
+        # Small heaps share a page: a heap may be on it with its stack on the next one.
         elsewhere = [pid for pid in void if self.stack_of(pid) not in missing]
         print(f"{len(void)} processes without their terms, {len(elsewhere)} with another stack",
               flush=True)
@@ -241,18 +256,28 @@ class Core(unittest.TestCase):
         return int(re.search(r"^0x([0-9a-f]+) Return addr", ended.output, re.MULTILINE)[1], 16)
 
     def leave_out(self, core, address):
-        """Sets p_filesz of the segment with an address to 0; returns its addresses."""
-        header, size_at = struct.Struct("<IIQQQQQQ"), 32
+        """Splits the segment with an address so that its page has no data; returns that page.
+
+        Only the page: adjacent carriers are one segment, in which structures of processes may lie
+        too. The new table of program headers is at the end of the file.
+        """
+        page = range(address & -PAGE_BYTES, (address & -PAGE_BYTES) + PAGE_BYTES)
         with open(core, "r+b") as file:
-            count = struct.unpack_from("<H", file.read(64), 56)[0]
-            for place in range(64, 64 + count * header.size, header.size):
-                file.seek(place)
-                kind, _, _, begin, _, dumped, size, _ = header.unpack(file.read(header.size))
-                if kind == 1 and begin <= address < begin + size and dumped:
-                    file.seek(place + size_at)
-                    file.write(bytes(8))
-                    return range(begin, begin + size)
-        raise AssertionError(f"no memory at {address:#x} in {core}")
+            start = bytearray(file.read(ELF_HEADER_BYTES))
+            [table] = struct.unpack_from("<Q", start, E_PHOFF)
+            [count] = struct.unpack_from("<H", start, E_PHNUM)
+            file.seek(table)
+            headers = []
+            for header in PROGRAM_HEADER.iter_unpack(file.read(count * PROGRAM_HEADER.size)):
+                headers += split(header, page)
+            if len(headers) == count:
+                raise AssertionError(f"no memory at {address:#x} in {core}")
+            struct.pack_into("<Q", start, E_PHOFF, file.seek(0, os.SEEK_END))
+            struct.pack_into("<H", start, E_PHNUM, len(headers))
+            file.write(b"".join(PROGRAM_HEADER.pack(*header) for header in headers))
+            file.seek(0)
+            file.write(start)
+        return page
 
     def cut(self, core, missing):
         """A copy without that many of its last bytes."""
