@@ -7,6 +7,7 @@
 #include <libdump/base/return_if_error.h>
 
 #include <algorithm>
+#include <bit>
 #include <random>
 #include <thread>
 
@@ -20,21 +21,45 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBurst{3};
 constexpr std::chrono::milliseconds kCycle{100};
 constexpr std::chrono::milliseconds kBetweenReads{1};
-/// What is looked at of a stack: from native code as far as the code that called it.
+/// What is copied of a stack, at first: from most native code as far as the code that called it.
 constexpr std::uint32_t kTopBytes = 4096;
 constexpr std::uint32_t kStackBytes = 8192;
+/// If of more than one sample in so many the caller is behind what is copied, more is.
+constexpr std::uint64_t kTooShort = 50;
+constexpr std::uint64_t kEnoughSamples = 200;
+constexpr std::uint32_t kMostCopiedBytes = 32768;
 constexpr std::size_t kTopFrames = 2;
+/// Samples that a ring has room for: those of a burst, with the default rate.
+constexpr std::size_t kRingSamples = 128;
+constexpr std::size_t kMostRingPages = 512;
+constexpr std::size_t kPageBytes = 4096;
 
-std::uint32_t stack_bytes(const AllocOptions& options) {
-    return options.frames ? kStackBytes : kTopBytes;
+/// The processor time of a node's threads, as it is sampled in bursts.
+Result<NodeEvents> clock_events(const AllocReport& report, std::uint32_t stack_bytes) {
+    const auto ring_pages = std::bit_floor(kRingSamples * stack_bytes / kPageBytes);
+    return NodeEvents::open(report.pid, {.period = 1'000'000'000 / report.rate,
+                                         .off = true,
+                                         .wakes = false,
+                                         .scheduler_stack_bytes = stack_bytes,
+                                         .ring_pages = std::min(ring_pages, kMostRingPages)});
+}
+
+/// Whether a sample is of a collection: by the fragment that began it, by the emulator's names, or
+/// since its BIF has returned.
+bool collects(const SampleStack& shown) {
+    return shown.after_bif || std::ranges::any_of(shown.native, [](const std::string& name) {
+               return name.contains("garbage_collect");
+           });
 }
 
 class Bursts {
   public:
-    Bursts(SampleStacks& stacks, NodeEvents clock, std::optional<NodeEvents> collections,
-           const std::atomic<bool>& cancelled, AllocReport& report)
-        : stacks_(stacks),
-          clock_(std::move(clock)),
+    Bursts(ProcessStacks& processes, SampleStacks& stacks, std::uint32_t stack_bytes,
+           std::optional<NodeEvents> collections, const std::atomic<bool>& cancelled,
+           AllocReport& report)
+        : processes_(processes),
+          stacks_(stacks),
+          stack_bytes_(stack_bytes),
           collections_(std::move(collections)),
           cancelled_(cancelled),
           report_(report) {}
@@ -44,8 +69,10 @@ class Bursts {
         std::minstd_rand random(std::random_device{}());
         std::uniform_int_distribution<std::int64_t> gap(
             0, 2 * std::chrono::microseconds(kCycle - kBurst).count());
+        RETURN_IF_ERROR(open_clock());
         while (Clock::now() < end && !cancelled_) {
             RETURN_IF_ERROR(burst());
+            RETURN_IF_ERROR(copy_more());
             if (!tops_.has_room()) {
                 report_.cut_short = true;
                 report_.remarks.emplace_back("there are more samples than are kept: it ends early");
@@ -55,26 +82,45 @@ class Bursts {
                 std::min(end, Clock::now() + std::chrono::microseconds(gap(random))));
         }
         report_.allocation = tops_.estimate();
-        report_.lost = clock_.lost() + (collections_ ? collections_->lost() : 0);
-        report_.not_sampled = clock_.not_sampled();
+        report_.lost = lost_ + clock_->lost() + (collections_ ? collections_->lost() : 0);
+        report_.not_sampled = clock_->not_sampled();
         return {};
     }
 
   private:
+    Result<void> open_clock() {
+        ASSIGN_OR_RETURN(clock_, clock_events(report_, stack_bytes_));
+        return {};
+    }
+
+    /// Copies more of stacks from now on if too often that was too little.
+    Result<void> copy_more() {
+        if (counted_ < kEnoughSamples || too_short_ * kTooShort < counted_) {
+            return {};
+        }
+        stack_bytes_ =
+            std::min(kMostCopiedBytes, std::bit_ceil(static_cast<std::uint32_t>(longest_wanted_)));
+        counted_ = too_short_ = 0;
+        lost_ += clock_->lost();
+        // Before the new rings have their memory.
+        clock_.reset();
+        return open_clock();
+    }
+
     Result<void> burst() {
         points_.clear();
-        RETURN_IF_ERROR(clock_.refresh());
+        RETURN_IF_ERROR(clock_->refresh());
         if (collections_) {
             RETURN_IF_ERROR(collections_->refresh());
             RETURN_IF_ERROR(collections_->switch_on());
         }
-        RETURN_IF_ERROR(clock_.switch_on());
+        RETURN_IF_ERROR(clock_->switch_on());
         const auto began = Clock::now();
         while (Clock::now() < began + kBurst) {
             std::this_thread::sleep_for(kBetweenReads);
             RETURN_IF_ERROR(take());
         }
-        RETURN_IF_ERROR(clock_.switch_off());
+        RETURN_IF_ERROR(clock_->switch_off());
         if (collections_) {
             RETURN_IF_ERROR(collections_->switch_off());
         }
@@ -86,7 +132,7 @@ class Bursts {
     }
 
     Result<void> take() {
-        RETURN_IF_ERROR(read(clock_, false));
+        RETURN_IF_ERROR(read(*clock_, false));
         return collections_ ? read(*collections_, true) : Result<void>();
     }
 
@@ -103,10 +149,18 @@ class Bursts {
     Result<void> add(const Sample& sample, bool collection) {
         ++report_.samples;
         ASSIGN_OR_RETURN(auto shown, stacks_.of(sample));
+        ++counted_;
+        if (shown.stack_wanted > stack_bytes_ && shown.stack_wanted <= kMostCopiedBytes) {
+            ++too_short_;
+            longest_wanted_ = std::max(longest_wanted_, shown.stack_wanted);
+        }
         HeapPoint point{.time_ns = sample.time_ns,
                         .thread = sample.thread,
                         .process = shown.structure,
-                        .collection = collection};
+                        .pid = shown.process ? shown.process->owner_id : 0,
+                        .collection = collection,
+                        .collects = collects(shown),
+                        .after_loss = sample.after_loss};
         if (!shown.frames.empty()) {
             point.function = std::move(shown.frames.front());
             // What was read afterwards may be another call's callers: up to a millisecond later.
@@ -128,22 +182,38 @@ class Bursts {
         } else if (!collection && !point.function.empty()) {
             point.heap_top = shown.call_top;
         }
+        if (point.heap_top != 0) {
+            take_bounds(point);
+        }
         points_.push_back(std::move(point));
         return {};
     }
 
+    /// Of the heap that the process has now: the sample's, if it has its top.
+    void take_bounds(HeapPoint& point) {
+        const auto bounds = processes_.bounds_of(point.process);
+        if (bounds && point.heap_top >= bounds->heap && point.heap_top < bounds->hend) {
+            point.heap = bounds->heap;
+            point.stack_top = point.stack_top != 0 ? point.stack_top : bounds->hend;
+        }
+    }
+
+    ProcessStacks& processes_;
     SampleStacks& stacks_;
-    NodeEvents clock_;
+    std::uint32_t stack_bytes_;
+    std::optional<NodeEvents> clock_;
     std::optional<NodeEvents> collections_;
     const std::atomic<bool>& cancelled_;
     AllocReport& report_;
     std::vector<HeapPoint> points_;
     HeapTops tops_;
+    std::uint64_t lost_ = 0;  // by clocks before this one
+    std::uint64_t counted_ = 0, too_short_ = 0, longest_wanted_ = 0;
 };
 
 /// Breakpoints where code that finds no room begins a collection; nothing if that is not known, or
 /// other breakpoints are set.
-std::optional<NodeEvents> collection_events(ObservedNode& node, const AllocOptions& options,
+std::optional<NodeEvents> collection_events(ObservedNode& node, std::uint32_t stack_bytes,
                                             AllocReport& report) {
     const auto begin = node.shared().begin_of(kCollectionFragment);
     if (!begin) {
@@ -153,7 +223,7 @@ std::optional<NodeEvents> collection_events(ObservedNode& node, const AllocOptio
                                                 .breakpoint = begin,
                                                 .off = true,
                                                 .wakes = false,
-                                                .scheduler_stack_bytes = stack_bytes(options)});
+                                                .scheduler_stack_bytes = stack_bytes});
     if (!events) {
         report.remarks.push_back("collections are not seen: " + events.error().message);
         return std::nullopt;
@@ -182,13 +252,9 @@ Result<AllocReport> collect_alloc(ObservedNode& node, const AllocOptions& option
     ASSIGN_OR_RETURN(auto stacks, ProcessStacks::open(node, frames));
     ASSIGN_OR_RETURN(auto threads, NodeThreads::open(node, stacks));
     ASSIGN_OR_RETURN(auto samples, SampleStacks::open(node, stacks, threads, frames));
-    ASSIGN_OR_RETURN(auto clock,
-                     NodeEvents::open(report.pid, {.period = 1'000'000'000 / options.rate,
-                                                   .off = true,
-                                                   .wakes = false,
-                                                   .scheduler_stack_bytes = stack_bytes(options)}));
-    Bursts bursts(samples, std::move(clock), collection_events(node, options, report), cancelled,
-                  report);
+    const auto stack_bytes = options.frames ? kStackBytes : kTopBytes;
+    Bursts bursts(stacks, samples, stack_bytes, collection_events(node, stack_bytes, report),
+                  cancelled, report);
     report.began_us = target::clock_ns(CLOCK_REALTIME) / 1000;
     const auto began = target::clock_ns(CLOCK_MONOTONIC);
     RETURN_IF_ERROR(bursts.run(Clock::now() + options.duration));

@@ -11,14 +11,14 @@ namespace {
 constexpr std::size_t kMostIntervals = std::size_t{1} << 20U;
 constexpr std::uint64_t kMostStackBytes = std::uint64_t{128} << 20U;
 constexpr std::uint64_t kWordBytes = 8;
-/// Bursts are left out by groups to find how far a share may be off (jackknife).
-constexpr std::uint32_t kGroups = 20;
-constexpr std::uint32_t kNoGroup = kGroups;
+constexpr std::uint32_t kNoGroup = ~0U;
 constexpr int kRepetitions = 60;
 
 /// Whether the heap can have grown from one to the other without a collection.
 bool grew(const HeapPoint& from, const HeapPoint& to) {
-    return to.heap_top >= from.heap_top && from.stack_top >= from.heap_top &&
+    const bool same_heap = from.heap == 0 || to.heap == 0 || from.heap == to.heap;
+    return same_heap && from.heap_top >= to.heap && to.heap_top >= from.heap_top &&
+           from.stack_top >= from.heap_top &&
            to.heap_top - from.heap_top <= from.stack_top - from.heap_top;
 }
 
@@ -42,49 +42,60 @@ bool HeapTops::has_room() const {
 }
 
 void HeapTops::add_burst(std::vector<HeapPoint> points) {
-    std::ranges::stable_sort(
-        points, {}, [](const HeapPoint& point) { return std::pair(point.thread, point.time_ns); });
-    for (std::size_t begin = 0; begin < points.size();) {
-        auto end = begin;
-        while (end < points.size() && points[end].thread == points[begin].thread) {
-            ++end;
+    std::ranges::stable_sort(points, {}, &HeapPoint::time_ns);
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Open> processes;
+    std::map<pid_t, const HeapPoint*> last;  // of each thread
+    for (auto& point : points) {
+        count(point);
+        if (point.after_loss) {
+            // Any process may have run there meanwhile.
+            processes.clear();
         }
-        add_thread(std::span(points).subspan(begin, end - begin));
-        begin = end;
+        const auto* before = std::exchange(last[point.thread], &point);
+        if (point.process != 0) {
+            auto& open = processes[{point.process, point.pid}];
+            add(point, !open.points.empty() && open.points.back() == before, open);
+        }
     }
     ++bursts_;
 }
 
-void HeapTops::add_thread(std::span<HeapPoint> points) {
-    std::size_t from = points.size();  // the last point with a known top; none yet
-    for (std::size_t at = 0; at < points.size(); ++at) {
-        auto& point = points[at];
-        if (point.collection && !point.function.empty()) {
-            ++collections_[stacks_.place({.function = point.function})];
+void HeapTops::count(const HeapPoint& point) {
+    if (point.function.empty()) {
+        return;
+    }
+    const auto place = stacks_.place({.function = point.function});
+    if (point.collection) {
+        ++collections_[place];
+    } else if (!point.collects) {
+        ++samples_[place][bursts_ % kGroups];
+    }
+}
+
+void HeapTops::add(HeapPoint& point, bool adjacent, Open& open) {
+    const bool connected = !open.points.empty();
+    open.scheduled_out = connected && (open.scheduled_out || !adjacent);
+    const bool room_unknown = point.heap_top != 0 && point.stack_top == 0;
+    if (room_unknown && connected) {
+        point.stack_top = open.points.front()->stack_top;
+    }
+    if (point.heap_top == 0 || point.stack_top == 0) {
+        // Native code of the same process goes on from there, and may allocate.
+        if (connected) {
+            open.points.push_back(&point);
         }
-        const bool connected = from < at && point.process == points[from].process;
-        const bool at_call = point.heap_top != 0 && point.stack_top == 0;
-        if (at_call && connected) {
-            point.stack_top = points[from].stack_top;
-        }
-        if (point.heap_top == 0 || point.stack_top == 0) {
-            // Native code of the same process goes on from there, and may allocate.
-            if (!connected) {
-                unusable_ += from < at ? 1 : 0;
-                from = points.size();
-            }
-            continue;
-        }
-        const bool usable = connected && grew(points[from], point);
-        if (usable) {
-            nanoseconds_ += static_cast<double>(point.time_ns - points[from].time_ns);
-            close(points.subspan(from, at - from + 1),
-                  (point.heap_top - points[from].heap_top) / kWordBytes);
-        } else if (from < at) {
-            ++unusable_;
-        }
-        // Behind a collection the room is not known before the next point in Erlang code.
-        from = point.collection || (at_call && !usable) ? points.size() : at;
+        return;
+    }
+    const bool usable = connected && grew(*open.points.front(), point);
+    if (usable) {
+        close(open, point);
+    } else if (connected) {
+        ++unusable_;
+    }
+    open = {};
+    // Behind a collection the room is not known before the next point in Erlang code.
+    if (!point.collection && (usable || !room_unknown)) {
+        open.points.push_back(&point);
     }
 }
 
@@ -116,32 +127,38 @@ void HeapTops::join_unknown_callers(std::vector<Part>& parts) const {
 }
 
 /// The first and the last point stand for half of the time of one between.
-void HeapTops::close(std::span<const HeapPoint> between, std::uint64_t words) {
+void HeapTops::close(const Open& open, const HeapPoint& end) {
     std::vector<Part> parts;
-    for (std::size_t at = 0; at < between.size(); ++at) {
-        if (between[at].function.empty()) {
-            continue;  // native code whose caller had gone on
+    const auto add_time = [&](const HeapPoint& point, float time) {
+        if (point.function.empty()) {
+            return;  // native code whose caller had gone on
         }
-        const auto stack = stack_of(between[at]);
-        const float time = at == 0 || at + 1 == between.size() ? 0.5F : 1.0F;
+        const auto stack = stack_of(point);
         const auto known = std::ranges::find(parts, stack, &Part::stack);
         if (known != parts.end()) {
             known->time += time;
         } else {
             parts.push_back({stack, time});
         }
+    };
+    for (const auto* point : open.points) {
+        add_time(*point, point == open.points.front() ? 0.5F : 1.0F);
     }
+    add_time(end, 0.5F);
     join_unknown_callers(parts);
-    intervals_.push_back({.first_part = static_cast<std::uint32_t>(parts_.size()),
-                          .parts = static_cast<std::uint32_t>(parts.size()),
-                          .burst = bursts_,
-                          .words = static_cast<double>(words)});
+    const auto& begin = *open.points.front();
+    nanoseconds_ += open.scheduled_out ? 0 : static_cast<double>(end.time_ns - begin.time_ns);
+    intervals_.push_back(
+        {.first_part = static_cast<std::uint32_t>(parts_.size()),
+         .parts = static_cast<std::uint32_t>(parts.size()),
+         .burst = bursts_,
+         .words = static_cast<double>((end.heap_top - begin.heap_top) / kWordBytes),
+         .scheduled_out = open.scheduled_out});
     parts_.insert(parts_.end(), parts.begin(), parts.end());
 }
 
-std::vector<double> HeapTops::split(std::uint32_t without) const {
+std::vector<double> HeapTops::time_in_intervals(std::uint32_t without) const {
     std::vector<double> time(stacks_.places().size(), 0);
-    std::vector<double> rate(stacks_.places().size(), 1);
     for (const auto& interval : intervals_) {
         if (interval.burst % kGroups != without) {
             for (const auto& part : parts_of(interval)) {
@@ -149,6 +166,22 @@ std::vector<double> HeapTops::split(std::uint32_t without) const {
             }
         }
     }
+    return time;
+}
+
+std::vector<double> HeapTops::time_in_samples(std::uint32_t without) const {
+    std::vector<double> time(stacks_.places().size(), 0);
+    for (const auto& [place, groups] : samples_) {
+        for (std::uint32_t group = 0; group < kGroups; ++group) {
+            time[place] += group == without ? 0 : static_cast<double>(groups[group]);
+        }
+    }
+    return time;
+}
+
+std::vector<double> HeapTops::split(std::uint32_t without) const {
+    const auto time = time_in_intervals(without);
+    std::vector<double> rate(time.size(), 1);
     const auto each_part = [&](const auto& visit) {
         for (const auto& interval : intervals_) {
             if (interval.burst % kGroups == without || interval.words == 0) {
@@ -181,6 +214,21 @@ std::vector<double> HeapTops::split(std::uint32_t without) const {
     return by_stack;
 }
 
+std::vector<double> HeapTops::of_all_samples(std::vector<double> by_stack,
+                                             std::uint32_t without) const {
+    const auto time = time_in_intervals(without);
+    const auto in_samples = time_in_samples(without);
+    const auto seen = std::reduce(by_stack.begin(), by_stack.end());
+    for (std::size_t stack = 0; stack < by_stack.size(); ++stack) {
+        const auto function = stacks_.nodes()[stack].place;
+        by_stack[stack] *= time[function] > 0 ? in_samples[function] / time[function] : 0;
+    }
+    if (const auto all = std::reduce(by_stack.begin(), by_stack.end()); all > 0) {
+        std::ranges::for_each(by_stack, [&](double& words) { words *= seen / all; });
+    }
+    return by_stack;
+}
+
 std::vector<double> HeapTops::by_function(std::span<const double> by_stack) const {
     std::vector<double> words(stacks_.places().size(), 0);
     for (std::size_t stack = 0; stack < by_stack.size(); ++stack) {
@@ -200,18 +248,41 @@ Allocation HeapTops::estimate() const {
     for (const auto& interval : intervals_) {
         all.words += interval.words;
         const auto parts = parts_of(interval);
+        if (interval.scheduled_out) {
+            all.scheduled_out_words += interval.words;
+            continue;
+        }
         const auto function = function_of(parts.front());
         if (std::ranges::all_of(parts,
                                 [&](const Part& part) { return function_of(part) == function; })) {
             certain[function] += interval.words;
-            all.certain_words += interval.words;
         }
         if (parts.size() == 1) {
             certain_by_stack[parts.front().stack] += interval.words;
         }
     }
-    const auto words_by_stack = split(kNoGroup);
+    const auto in_intervals_by_stack = split(kNoGroup);
+    const auto words_by_stack = of_all_samples(in_intervals_by_stack, kNoGroup);
     const auto words = by_function(words_by_stack);
+    const auto words_in_intervals = by_function(in_intervals_by_stack);
+    const auto scale_certain = [&](double& words_of, std::uint32_t function) {
+        words_of *=
+            words_in_intervals[function] > 0 ? words[function] / words_in_intervals[function] : 0;
+    };
+    for (std::uint32_t function = 0; function < certain.size(); ++function) {
+        scale_certain(certain[function], function);
+        all.certain_words += certain[function];
+    }
+    for (std::uint32_t stack = 0; stack < nodes.size(); ++stack) {
+        scale_certain(certain_by_stack[stack], nodes[stack].place);
+    }
+    const auto in_intervals = time_in_intervals(kNoGroup);
+    const auto in_samples = time_in_samples(kNoGroup);
+    for (std::size_t function = 0; function < in_samples.size(); ++function) {
+        const auto samples = static_cast<std::uint64_t>(in_samples[function]);
+        all.samples += samples;
+        all.not_covered += in_intervals[function] > 0 ? 0 : samples;
+    }
     // The error of a share: of the shares without one group of bursts each (jackknife).
     std::vector<double> squares(words.size(), 0);
     std::vector<double> squares_by_stack(nodes.size(), 0);
@@ -225,7 +296,7 @@ Allocation HeapTops::estimate() const {
         }
     };
     for (std::uint32_t group = 0; groups > 1 && group < groups; ++group) {
-        const auto rest = split(group);
+        const auto rest = of_all_samples(split(group), group);
         add_squares(rest, words_by_stack, squares_by_stack);
         add_squares(by_function(rest), words, squares);
     }

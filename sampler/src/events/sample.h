@@ -45,6 +45,7 @@ struct Sample {
     std::array<std::uint64_t, 24> registers{};
     std::uint64_t known = kSampledRegisters;  ///< which of them, a bit each; the others are 0
     std::span<const std::byte> stack{};       ///< from rsp on, as much as the kernel copied
+    bool after_loss = false;  ///< the kernel has dropped samples of the event before this one
 
     [[nodiscard]] std::uint64_t at(Register name) const {
         return registers.at(static_cast<std::size_t>(name));

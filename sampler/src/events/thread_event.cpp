@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 namespace beamdump::sampler {
 namespace {
@@ -194,6 +195,7 @@ Result<void> ThreadEvent::read(const std::function<void(const Sample&)>& visit) 
         if (header.type == PERF_RECORD_SAMPLE) {
             auto sample = parse_sample(body, header.misc);
             if (sample && *sample) {
+                (*sample)->after_loss = std::exchange(has_lost_, false);
                 visit(**sample);
             } else if (!sample) {
                 outcome = std::unexpected(sample.error());
@@ -209,6 +211,7 @@ Result<void> ThreadEvent::read(const std::function<void(const Sample&)>& visit) 
             std::uint64_t lost = 0;
             std::memcpy(&lost, body.data() + sizeof(std::uint64_t), sizeof(lost));
             lost_ += lost;
+            has_lost_ = true;
         }
         tail += header.size;
     }

@@ -86,6 +86,7 @@ class ThreadEvent {
     std::size_t data_bytes_ = 0;
     std::vector<std::byte> joined_;
     std::uint64_t lost_ = 0;
+    bool has_lost_ = false;  // since the last sample
     std::uint64_t held_back_ = 0;
     std::optional<std::uint64_t> held_back_since_;
     bool kernel_seen_ = true;

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::uint64_t kMostStackWords = std::uint64_t{1} << 16U;
 
+/// From the return address on, with the words of kLightBif.
+constexpr std::uint64_t kCallBytes = 4 * 8;
+
 /// Fragments that call the scheduler, which works for no process or for the next one
 /// (jit/x86/process_main.cpp, OTP 25 to 29).
 bool schedules(std::string_view fragment) {
@@ -162,11 +165,13 @@ Result<SampleStack> SampleStacks::native(const Sample& sample, const SchedulerPl
     ASSIGN_OR_RETURN(shown.process, identity(process));
     if (!call) {
         shown.unknown = UnknownCallers::kNotUnwound;
+        shown.stack_wanted = slot + kCallBytes - sample.at(Register::kRsp);
         return shown;
     }
     if (call->fragment) {
         shown.fragment = function_at(call->returns_to);
         shown.native.push_back(call->bif ? *call->bif : shown.fragment);
+        shown.after_bif = call->bif && !in_jit && !stacks_->calls_by_register(call->returns_to);
     }
     if (call->place != 0) {
         shown.kind = SampleKind::kFunctionOnly;

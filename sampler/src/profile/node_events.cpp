@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <poll.h>
 #include <vector>
@@ -15,8 +14,7 @@ namespace beamdump::sampler {
 namespace {
 
 constexpr std::uint32_t kOtherStackBytes = 8192;
-/// Pages of a ring, the next smaller where the kernel does not allow as much locked memory.
-constexpr std::array<std::size_t, 3> kRings = {128, 32, 16};
+constexpr std::size_t kLeastRingPages = 16;
 /// Setting a period interrupts the thread: at high rates some samples have the same one.
 constexpr std::chrono::milliseconds kBetweenPeriods{5};
 
@@ -50,8 +48,9 @@ Result<ThreadEvent> NodeEvents::open_event(const NodeThread& thread) const {
                      .wakes = terms_.wakes,
                      .stack_bytes = schedules ? terms_.scheduler_stack_bytes : kOtherStackBytes};
     Result<ThreadEvent> event = fail(ErrorCode::kLimit, "not tried");
-    for (const auto pages : kRings) {
-        terms.ring_pages = schedules ? pages : kRings.back();
+    for (auto pages = schedules ? terms_.ring_pages : kLeastRingPages; pages >= kLeastRingPages;
+         pages /= 2) {
+        terms.ring_pages = pages;
         event = ThreadEvent::open(thread.id, terms);
         if (event || (event.error().code != ErrorCode::kLimit &&
                       event.error().code != ErrorCode::kPermission)) {

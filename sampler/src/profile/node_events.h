@@ -27,6 +27,9 @@ struct NodeEventTerms {
     bool off = false;
     bool wakes = true;
     std::uint32_t scheduler_stack_bytes = 32768;
+    /// Pages of a scheduler's ring, a power of two: fewer where the kernel does not allow as much
+    /// locked memory.
+    std::size_t ring_pages = 128;
 };
 
 /// Samples of all threads of a node, those that are born later too. Ends with this object.

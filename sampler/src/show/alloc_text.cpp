@@ -67,8 +67,20 @@ void alloc_text(Output& output, const AllocReport& report, std::size_t most) {
         report.bursts, static_cast<double>(report.sampled_ns) / 1e9, report.rate);
     output.print(
         "{:.0f} words in {} intervals between samples of one process; {} others were of "
-        "no use, since a heap was collected or the process changed\n",
+        "no use, since a heap was collected\n",
         all.words, all.intervals, all.unusable);
+    if (all.scheduled_out_words > 0) {
+        output.print(
+            "{} of the words are of intervals in which the process was scheduled out: messages "
+            "that arrived on its heap meanwhile are among them\n",
+            percent(all.scheduled_out_words, all.words));
+    }
+    if (all.not_covered != 0) {
+        output.print(
+            "{} of the samples are in functions that are in no interval: their words are not "
+            "known\n",
+            percent(static_cast<double>(all.not_covered), static_cast<double>(all.samples)));
+    }
     functions(output, report, most);
     if (report.by_stack) {
         stacks_list(output, all.stacks, most);
@@ -76,7 +88,7 @@ void alloc_text(Output& output, const AllocReport& report, std::size_t most) {
     output.write("\n");
     output.write(
         "ERROR is in points of WORDS (95%). CERTAIN is the part of WORDS with no other "
-        "function seen in the interval.\n");
+        "function seen in the interval, and the process not scheduled out.\n");
     if (report.collections_seen) {
         output.print(
             "COLLECTIONS counts those that began because Erlang code found no room on the heap: {} "
@@ -111,6 +123,9 @@ void alloc_json(Output& output, const AllocReport& report) {
     json.member("interval_ns", static_cast<std::int64_t>(all.seconds * 1e9));
     json.member("words", static_cast<std::uint64_t>(all.words));
     json.member("certain_words", static_cast<std::uint64_t>(all.certain_words));
+    json.member("scheduled_out_words", static_cast<std::uint64_t>(all.scheduled_out_words));
+    json.member("function_samples", all.samples);
+    json.member("not_covered_samples", all.not_covered);
     if (report.collections_seen) {
         json.member("collections", all.collections);
     }

@@ -77,6 +77,13 @@ bool ProcessStacks::takes_saved_stack(Address returns_to) {
     return parts_.stop.offset < 0x80 && !std::ranges::search(code, wanted).empty();
 }
 
+bool ProcessStacks::calls_by_register(Address returns_to) {
+    // `call reg` is FF /2 with a register: FF D0 to FF D7, behind a prefix for r8 to r15.
+    std::array<std::byte, 2> code{};
+    return parts_.node.vm().memory().read(returns_to - code.size(), code) &&
+           code[0] == std::byte{0xff} && (code[1] & std::byte{0xf8}) == std::byte{0xd0};
+}
+
 std::optional<std::string> ProcessStacks::bif_of(Address export_entry) {
     const auto function = parts_.node.code().mfa_at(export_entry + parts_.export_mfa.offset);
     return function ? std::optional(parts_.node.function_text(*function)) : std::nullopt;

@@ -112,6 +112,10 @@ class ProcessStacks {
     /// Whether the code at a return address takes the Erlang stack's top from the process's
     /// structure (`stop`); otherwise the JIT's code has kept it in a register.
     bool takes_saved_stack(Address returns_to);
+    /// Whether the code before a return address is a call of what a register says: a fragment calls
+    /// a BIF so, and the emulator's own functions directly (emit_call_light_bif_shared(),
+    /// jit/x86/instr_bif.cpp, OTP 25 to 29).
+    bool calls_by_register(Address returns_to);
     /// The BIF of an export entry, as the VM prints it.
     std::optional<std::string> bif_of(Address export_entry);
     /// Who has this structure, as far as is read while it runs: no label.

@@ -71,8 +71,11 @@ class Shares(unittest.TestCase):
         print(f"{total} samples of parts in {runs} runs, {other} others; {account}", flush=True)
         for part, share in shares.items():
             print(f"{part:8} {share:5.1f}%, by its own clock {told[part]:5.1f}%", flush=True)
+        # Comparisons have no function if the program reads too late, as on a busy machine.
+        late = 100 * account["process_only"] / (total + account["process_only"])
         for part, share in shares.items():
-            self.assertAlmostEqual(share, told[part], delta=POINTS, msg=part)
+            self.assertLessEqual(share, told[part] + POINTS, part)
+            self.assertGreaterEqual(share, told[part] - POINTS - (late if part == "sort" else 0), part)
         # Nearly all of these parts is one BIF.
         for part, count in native.items():
             print(f"{part}: {100 * count / parts[part]:.1f}% in {NATIVE[part]}", flush=True)

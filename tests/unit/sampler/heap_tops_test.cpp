@@ -91,25 +91,85 @@ TEST(HeapTops, OtherHeapsAreNotCompared) {
     HeapTops tops;
     auto other = at(50, 100, "m:f/0");
     other.process = 0x2000;
+    auto again = at(60, 150, "m:f/0");
+    again.pid = 5;  // the structure has another process
     auto moved = at(150, 0, "m:f/0");
     moved.heap_top += std::uint64_t{1} << 30U;
     moved.stack_top += std::uint64_t{1} << 30U;
-    auto thread = at(200, 300, "m:f/0");
-    thread.thread = 8;
-    auto scheduler = at(250, 0, "");
-    scheduler.heap_top = scheduler.process = 0;
-    scheduler.thread = 8;
-    auto after = at(300, 400, "m:f/0");
-    after.thread = 8;
-    tops.add_burst(
-        {at(0, 0, "m:f/0"), other, at(100, 200, "m:f/0"), moved, thread, scheduler, after});
-    const auto found = tops.estimate();
-    EXPECT_EQ(found.words, 0);
-    EXPECT_EQ(found.intervals, 0U);
-    EXPECT_EQ(found.unusable, 4U);
+    tops.add_burst({at(0, 0, "m:f/0"), other, again, at(100, 200, "m:f/0"), moved});
+    auto found = tops.estimate();
+    EXPECT_EQ(found.words, 200);
+    EXPECT_EQ(found.intervals, 1U);
+    EXPECT_EQ(found.unusable, 1U);
     tops.add_burst({at(400, 0, "m:f/0")});
     tops.add_burst({at(450, 10, "m:f/0")});
-    EXPECT_EQ(tops.estimate().intervals, 0U) << "bursts are not connected";
+    EXPECT_EQ(tops.estimate().intervals, 1U) << "bursts are not connected";
+}
+
+TEST(HeapTops, AHeapThatBeginsElsewhereWasCollected) {
+    HeapTops tops;
+    auto before = at(0, 0, "m:f/0");
+    before.heap = kHeap;
+    auto after = at(50, 100, "m:f/0");
+    after.heap = kHeap - 8;
+    auto above = at(100, 200, "m:f/0");
+    above.heap = kHeap + 150 * 8;
+    tops.add_burst({before, after, above});
+    EXPECT_EQ(tops.estimate().intervals, 0U);
+    EXPECT_EQ(tops.estimate().unusable, 2U);
+}
+
+TEST(HeapTops, AProcessThatWasScheduledOutIsNotCertain) {
+    HeapTops tops;
+    auto other = at(50, 0, "m:g/0");
+    other.process = 0x2000;
+    auto elsewhere = at(200, 300, "m:f/0");
+    elsewhere.thread = 8;
+    tops.add_burst({at(0, 0, "m:f/0"), other, at(100, 100, "m:f/0"), elsewhere});
+    auto found = tops.estimate();
+    EXPECT_EQ(found.intervals, 2U);
+    EXPECT_EQ(found.functions.at("m:f/0").words, 300);
+    EXPECT_EQ(found.scheduled_out_words, 300);
+    EXPECT_EQ(found.certain_words, 0);
+    EXPECT_EQ(found.seconds, 0) << "not all of the time is the process's";
+    EXPECT_EQ(found.samples, 4U);
+    EXPECT_EQ(found.not_covered, 1U) << "g";
+}
+
+TEST(HeapTops, LostSamplesBoundNoInterval) {
+    HeapTops tops;
+    auto behind = at(100, 200, "m:g/0");
+    behind.after_loss = true;
+    tops.add_burst({at(0, 0, "m:f/0"), at(50, 100, "m:f/0"), behind, at(150, 250, "m:g/0")});
+    const auto found = tops.estimate();
+    EXPECT_EQ(found.words, 150);
+    EXPECT_EQ(found.functions.at("m:f/0").certain_words, 100);
+}
+
+TEST(HeapTops, IntervalsThatCollectionsCutAreMadeUpFor) {
+    HeapTops tops;
+    // f allocates twice as fast as g, and three of its four intervals are lost.
+    auto collected = [](std::uint64_t microseconds) {
+        auto point = at(microseconds, 0, "m:f/0");
+        point.heap_top -= std::uint64_t{1} << 20U;
+        return point;
+    };
+    auto collects = collected(200);
+    collects.heap_top = 0;
+    collects.collects = true;
+    tops.add_burst({at(0, 0, "m:f/0"), at(50, 200, "m:f/0")});
+    tops.add_burst({at(0, 0, "m:f/0"), collected(50)});
+    tops.add_burst({at(0, 0, "m:f/0"), collected(50), collects});
+    tops.add_burst({at(0, 0, "m:f/0"), collected(50)});
+    for (int burst = 0; burst < 4; ++burst) {
+        tops.add_burst({at(0, 0, "m:g/0"), at(50, 100, "m:g/0")});
+    }
+    const auto found = tops.estimate();
+    EXPECT_EQ(found.words, 600) << "what was seen";
+    EXPECT_EQ(found.samples, 16U) << "without the collection's";
+    EXPECT_DOUBLE_EQ(found.functions.at("m:f/0").words, 400);
+    EXPECT_DOUBLE_EQ(found.functions.at("m:f/0").certain_words, 400);
+    EXPECT_DOUBLE_EQ(found.functions.at("m:g/0").words, 200);
 }
 
 TEST(HeapTops, NativeCodeOfTheProcessCountsToItsCaller) {

@@ -71,6 +71,10 @@ struct SampleStack {
     std::optional<ProcessIdentity> process{};
     std::uint64_t structure = 0;  ///< the process's; 0: not known
     std::uint64_t call_top = 0;   ///< of its heap when the native code was called; 0: not known
+    /// The BIF that a fragment has called has returned: other native code runs for its caller,
+    /// nearly always a collection.
+    bool after_bif = false;
+    std::uint64_t stack_wanted = 0;  ///< bytes of a copy that would show where this was called
 
     /// Whether the last frame is the process's first function.
     [[nodiscard]] bool callers_known() const {
