@@ -1,5 +1,6 @@
 #include "alloc/collect_alloc.h"
 
+#include "alloc/collection_places.h"
 #include "profile/node_events.h"
 #include "profile/sample_stacks.h"
 #include "target/process/clock.h"
@@ -16,10 +17,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Three parts in a hundred of the time are sampled: a sample costs the thread up to some 10
+/// Three parts in two hundred of the time are sampled: a sample costs the thread up to some 10
 /// microseconds in a virtual machine, a third of its time meanwhile.
 constexpr std::chrono::milliseconds kBurst{3};
-constexpr std::chrono::milliseconds kCycle{100};
+constexpr std::chrono::milliseconds kCycle{200};
 constexpr std::chrono::milliseconds kBetweenReads{1};
 /// What is copied of a stack, at first: from most native code as far as the code that called it.
 constexpr std::uint32_t kTopBytes = 4096;
@@ -33,11 +34,12 @@ constexpr std::size_t kTopFrames = 2;
 constexpr std::size_t kRingSamples = 128;
 constexpr std::size_t kMostRingPages = 512;
 constexpr std::size_t kPageBytes = 4096;
+constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 
 /// The processor time of a node's threads, as it is sampled in bursts.
 Result<NodeEvents> clock_events(const AllocReport& report, std::uint32_t stack_bytes) {
     const auto ring_pages = std::bit_floor(kRingSamples * stack_bytes / kPageBytes);
-    return NodeEvents::open(report.pid, {.period = 1'000'000'000 / report.rate,
+    return NodeEvents::open(report.pid, {.period = kNanoseconds / report.rate,
                                          .off = true,
                                          .wakes = false,
                                          .scheduler_stack_bytes = stack_bytes,
@@ -55,7 +57,7 @@ bool collects(const SampleStack& shown) {
 class Bursts {
   public:
     Bursts(ProcessStacks& processes, SampleStacks& stacks, std::uint32_t stack_bytes,
-           std::optional<NodeEvents> collections, const std::atomic<bool>& cancelled,
+           std::vector<NodeEvents> collections, const std::atomic<bool>& cancelled,
            AllocReport& report)
         : processes_(processes),
           stacks_(stacks),
@@ -82,7 +84,10 @@ class Bursts {
                 std::min(end, Clock::now() + std::chrono::microseconds(gap(random))));
         }
         report_.allocation = tops_.estimate();
-        report_.lost = lost_ + clock_->lost() + (collections_ ? collections_->lost() : 0);
+        report_.lost = lost_ + clock_->lost();
+        for (const auto& collections : collections_) {
+            report_.lost += collections.lost();
+        }
         report_.not_sampled = clock_->not_sampled();
         return {};
     }
@@ -110,9 +115,9 @@ class Bursts {
     Result<void> burst() {
         points_.clear();
         RETURN_IF_ERROR(clock_->refresh());
-        if (collections_) {
-            RETURN_IF_ERROR(collections_->refresh());
-            RETURN_IF_ERROR(collections_->switch_on());
+        for (auto& collections : collections_) {
+            RETURN_IF_ERROR(collections.refresh());
+            RETURN_IF_ERROR(collections.switch_on());
         }
         RETURN_IF_ERROR(clock_->switch_on());
         const auto began = Clock::now();
@@ -121,8 +126,8 @@ class Bursts {
             RETURN_IF_ERROR(take());
         }
         RETURN_IF_ERROR(clock_->switch_off());
-        if (collections_) {
-            RETURN_IF_ERROR(collections_->switch_off());
+        for (auto& collections : collections_) {
+            RETURN_IF_ERROR(collections.switch_off());
         }
         report_.sampled_ns += std::chrono::nanoseconds(Clock::now() - began).count();
         RETURN_IF_ERROR(take());
@@ -133,7 +138,10 @@ class Bursts {
 
     Result<void> take() {
         RETURN_IF_ERROR(read(*clock_, false));
-        return collections_ ? read(*collections_, true) : Result<void>();
+        for (auto& collections : collections_) {
+            RETURN_IF_ERROR(read(collections, true));
+        }
+        return {};
     }
 
     Result<void> read(NodeEvents& events, bool collection) {
@@ -202,34 +210,34 @@ class Bursts {
     SampleStacks& stacks_;
     std::uint32_t stack_bytes_;
     std::optional<NodeEvents> clock_;
-    std::optional<NodeEvents> collections_;
+    std::vector<NodeEvents> collections_;  // by place
     const std::atomic<bool>& cancelled_;
     AllocReport& report_;
     std::vector<HeapPoint> points_;
-    HeapTops tops_;
+    HeapTops tops_{kNanoseconds / report_.rate};
     std::uint64_t lost_ = 0;  // by clocks before this one
     std::uint64_t counted_ = 0, too_short_ = 0, longest_wanted_ = 0;
 };
 
-/// Breakpoints where code that finds no room begins a collection; nothing if that is not known, or
-/// other breakpoints are set.
-std::optional<NodeEvents> collection_events(ObservedNode& node, std::uint32_t stack_bytes,
-                                            AllocReport& report) {
-    const auto begin = node.shared().begin_of(kCollectionFragment);
-    if (!begin) {
-        return std::nullopt;
+/// Breakpoints where a process begins to collect its heap; fewer if other breakpoints are set.
+std::vector<NodeEvents> collection_events(ObservedNode& node, std::uint32_t stack_bytes,
+                                          AllocReport& report) {
+    std::vector<NodeEvents> all;
+    for (const auto place : collection_places(node)) {
+        auto events = NodeEvents::open(report.pid, {.period = 1,
+                                                    .breakpoint = place,
+                                                    .schedulers_only = true,
+                                                    .off = true,
+                                                    .wakes = false,
+                                                    .scheduler_stack_bytes = stack_bytes});
+        if (!events) {
+            report.remarks.push_back("collections are not seen: " + events.error().message);
+            break;
+        }
+        all.push_back(std::move(*events));
     }
-    auto events = NodeEvents::open(report.pid, {.period = 1,
-                                                .breakpoint = begin,
-                                                .off = true,
-                                                .wakes = false,
-                                                .scheduler_stack_bytes = stack_bytes});
-    if (!events) {
-        report.remarks.push_back("collections are not seen: " + events.error().message);
-        return std::nullopt;
-    }
-    report.collections_seen = true;
-    return std::move(*events);
+    report.collections_seen = !all.empty();
+    return all;
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kMostIntervals = std::size_t{1} << 20U;
 constexpr std::uint64_t kMostStackBytes = std::uint64_t{128} << 20U;
 constexpr std::uint64_t kWordBytes = 8;
-constexpr std::uint32_t kNoGroup = ~0U;
-constexpr int kRepetitions = 60;
+/// Between two samples of a thread, in periods: longer ones are those in which it did not run.
+constexpr float kLongestGap = 2;
 
 /// Whether the heap can have grown from one to the other without a collection.
 bool grew(const HeapPoint& from, const HeapPoint& to) {
@@ -37,7 +37,7 @@ std::uint32_t HeapTops::stack_of(const HeapPoint& point) {
 }
 
 bool HeapTops::has_room() const {
-    return intervals_.size() < kMostIntervals && parts_.size() < 8 * kMostIntervals &&
+    return intervals_.all().size() < kMostIntervals && intervals_.parts() < 8 * kMostIntervals &&
            stacks_.bytes() < kMostStackBytes;
 }
 
@@ -75,6 +75,11 @@ void HeapTops::count(const HeapPoint& point) {
 void HeapTops::add(HeapPoint& point, bool adjacent, Open& open) {
     const bool connected = !open.points.empty();
     open.scheduled_out = connected && (open.scheduled_out || !adjacent);
+    // Of the time in which the process was scheduled out, or its thread, it had no part.
+    const auto gap = connected && adjacent
+                         ? static_cast<float>(point.time_ns - open.points.back()->time_ns) / period_
+                         : 1.0F;
+    const auto own = std::min(gap, kLongestGap);
     const bool room_unknown = point.heap_top != 0 && point.stack_top == 0;
     if (room_unknown && connected) {
         point.stack_top = open.points.front()->stack_top;
@@ -83,12 +88,15 @@ void HeapTops::add(HeapPoint& point, bool adjacent, Open& open) {
         // Native code of the same process goes on from there, and may allocate.
         if (connected) {
             open.points.push_back(&point);
+            open.gaps.push_back(own);
         }
         return;
     }
     const bool usable = connected && grew(*open.points.front(), point);
     if (usable) {
-        close(open, point);
+        open.gaps.push_back(own);
+        open.points.push_back(&point);
+        close(open);
     } else if (connected) {
         ++unusable_;
     }
@@ -100,8 +108,8 @@ void HeapTops::add(HeapPoint& point, bool adjacent, Open& open) {
 }
 
 /// Gives the time of samples without callers to those of the same function with some.
-void HeapTops::join_unknown_callers(std::vector<Part>& parts) const {
-    const auto unknown = [this](const Part& part) {
+void HeapTops::join_unknown_callers(std::vector<IntervalPart>& parts) const {
+    const auto unknown = [this](const IntervalPart& part) {
         const auto parent = stacks_.nodes()[part.stack].parent;
         return parent != StackTree::kRoot && stacks_.nodes()[parent].place == callers_not_known_;
     };
@@ -123,165 +131,85 @@ void HeapTops::join_unknown_callers(std::vector<Part>& parts) const {
         }
         part.time = 0;
     }
-    std::erase_if(parts, [](const Part& part) { return part.time <= 0; });
+    std::erase_if(parts, [](const IntervalPart& part) { return part.time <= 0; });
 }
 
-/// The first and the last point stand for half of the time of one between.
-void HeapTops::close(const Open& open, const HeapPoint& end) {
-    std::vector<Part> parts;
+/// Each point stands for half of the time since the one before and until the next one.
+void HeapTops::close(const Open& open) {
+    std::vector<IntervalPart> parts;
     const auto add_time = [&](const HeapPoint& point, float time) {
         if (point.function.empty()) {
             return;  // native code whose caller had gone on
         }
         const auto stack = stack_of(point);
-        const auto known = std::ranges::find(parts, stack, &Part::stack);
+        const auto known = std::ranges::find(parts, stack, &IntervalPart::stack);
         if (known != parts.end()) {
             known->time += time;
         } else {
             parts.push_back({stack, time});
         }
     };
-    for (const auto* point : open.points) {
-        add_time(*point, point == open.points.front() ? 0.5F : 1.0F);
+    for (std::size_t at = 0; at < open.points.size(); ++at) {
+        const auto before = at == 0 ? 0 : open.gaps[at - 1];
+        const auto after = at == open.gaps.size() ? 0 : open.gaps[at];
+        add_time(*open.points[at], (before + after) / 2);
     }
-    add_time(end, 0.5F);
     join_unknown_callers(parts);
     const auto& begin = *open.points.front();
+    const auto& end = *open.points.back();
+    const auto words = (end.heap_top - begin.heap_top) / kWordBytes;
     nanoseconds_ += open.scheduled_out ? 0 : static_cast<double>(end.time_ns - begin.time_ns);
-    intervals_.push_back(
-        {.first_part = static_cast<std::uint32_t>(parts_.size()),
-         .parts = static_cast<std::uint32_t>(parts.size()),
-         .burst = bursts_,
-         .words = static_cast<double>((end.heap_top - begin.heap_top) / kWordBytes),
-         .scheduled_out = open.scheduled_out});
-    parts_.insert(parts_.end(), parts.begin(), parts.end());
+    intervals_.add({.group = bursts_ % kGroups,
+                    .words = static_cast<double>(words),
+                    .scheduled_out = open.scheduled_out},
+                   parts);
 }
 
-std::vector<double> HeapTops::time_in_intervals(std::uint32_t without) const {
-    std::vector<double> time(stacks_.places().size(), 0);
-    for (const auto& interval : intervals_) {
-        if (interval.burst % kGroups != without) {
-            for (const auto& part : parts_of(interval)) {
-                time[function_of(part)] += part.time;
-            }
+void HeapTops::add_certain(const WordsSplit& split, Allocation& all,
+                           std::vector<double>& by_function, std::vector<double>& by_stack) const {
+    for (const auto& interval : intervals_.all()) {
+        const auto parts = intervals_.parts_of(interval);
+        if (interval.scheduled_out || parts.empty()) {
+            continue;
+        }
+        const auto function = function_of(parts.front());
+        const auto words = interval.words * split.scale[function];
+        if (std::ranges::all_of(
+                parts, [&](const IntervalPart& part) { return function_of(part) == function; })) {
+            by_function[function] += words;
+            all.certain_words += words;
+        }
+        if (parts.size() == 1) {
+            by_stack[parts.front().stack] += words;
         }
     }
-    return time;
-}
-
-std::vector<double> HeapTops::time_in_samples(std::uint32_t without) const {
-    std::vector<double> time(stacks_.places().size(), 0);
-    for (const auto& [place, groups] : samples_) {
-        for (std::uint32_t group = 0; group < kGroups; ++group) {
-            time[place] += group == without ? 0 : static_cast<double>(groups[group]);
-        }
-    }
-    return time;
-}
-
-std::vector<double> HeapTops::split(std::uint32_t without) const {
-    const auto time = time_in_intervals(without);
-    std::vector<double> rate(time.size(), 1);
-    const auto each_part = [&](const auto& visit) {
-        for (const auto& interval : intervals_) {
-            if (interval.burst % kGroups == without || interval.words == 0) {
-                continue;
-            }
-            double all = 0;
-            double time_of_all = 0;
-            for (const auto& part : parts_of(interval)) {
-                all += part.time * rate[function_of(part)];
-                time_of_all += part.time;
-            }
-            for (const auto& part : parts_of(interval)) {
-                // If none has allocated elsewhere, they share by time.
-                visit(part, interval.words * (all > 0 ? part.time * rate[function_of(part)] / all
-                                                      : part.time / time_of_all));
-            }
-        }
-    };
-    std::vector<double> words(rate.size(), 0);
-    for (int repetition = 1; repetition < kRepetitions; ++repetition) {
-        std::ranges::fill(words, 0.0);
-        each_part(
-            [&](const Part& part, double part_words) { words[function_of(part)] += part_words; });
-        for (std::size_t function = 0; function < rate.size(); ++function) {
-            rate[function] = time[function] > 0 ? words[function] / time[function] : 0;
-        }
-    }
-    std::vector<double> by_stack(stacks_.nodes().size(), 0);
-    each_part([&](const Part& part, double part_words) { by_stack[part.stack] += part_words; });
-    return by_stack;
-}
-
-std::vector<double> HeapTops::of_all_samples(std::vector<double> by_stack,
-                                             std::uint32_t without) const {
-    const auto time = time_in_intervals(without);
-    const auto in_samples = time_in_samples(without);
-    const auto seen = std::reduce(by_stack.begin(), by_stack.end());
-    for (std::size_t stack = 0; stack < by_stack.size(); ++stack) {
-        const auto function = stacks_.nodes()[stack].place;
-        by_stack[stack] *= time[function] > 0 ? in_samples[function] / time[function] : 0;
-    }
-    if (const auto all = std::reduce(by_stack.begin(), by_stack.end()); all > 0) {
-        std::ranges::for_each(by_stack, [&](double& words) { words *= seen / all; });
-    }
-    return by_stack;
-}
-
-std::vector<double> HeapTops::by_function(std::span<const double> by_stack) const {
-    std::vector<double> words(stacks_.places().size(), 0);
-    for (std::size_t stack = 0; stack < by_stack.size(); ++stack) {
-        words[stacks_.nodes()[stack].place] += by_stack[stack];
-    }
-    return words;
 }
 
 Allocation HeapTops::estimate() const {
     Allocation all{.stacks = stacks_,
                    .seconds = nanoseconds_ / 1e9,
-                   .intervals = intervals_.size(),
+                   .intervals = intervals_.all().size(),
                    .unusable = unusable_};
     const auto& nodes = stacks_.nodes();
-    std::vector<double> certain(stacks_.places().size(), 0);
+    std::vector<std::uint32_t> function_of;
+    std::ranges::transform(nodes, std::back_inserter(function_of), &StackTree::Node::place);
+    std::vector<std::array<std::uint64_t, kGroups>> samples(stacks_.places().size());
+    for (const auto& [place, groups] : samples_) {
+        samples[place] = groups;
+    }
+    const Seen seen{intervals_, function_of, samples};
+    const auto inside = found_inside(seen);
+    const auto split = split_words(seen, inside, kNoGroup);
+    const auto& words = split.by_function;
+    all.words = std::reduce(words.begin(), words.end());
+    all.scheduled_out_words = std::reduce(split.scheduled_out.begin(), split.scheduled_out.end());
+    std::vector<double> certain(words.size(), 0);
     std::vector<double> certain_by_stack(nodes.size(), 0);
-    for (const auto& interval : intervals_) {
-        all.words += interval.words;
-        const auto parts = parts_of(interval);
-        if (interval.scheduled_out) {
-            all.scheduled_out_words += interval.words;
-            continue;
-        }
-        const auto function = function_of(parts.front());
-        if (std::ranges::all_of(parts,
-                                [&](const Part& part) { return function_of(part) == function; })) {
-            certain[function] += interval.words;
-        }
-        if (parts.size() == 1) {
-            certain_by_stack[parts.front().stack] += interval.words;
-        }
-    }
-    const auto in_intervals_by_stack = split(kNoGroup);
-    const auto words_by_stack = of_all_samples(in_intervals_by_stack, kNoGroup);
-    const auto words = by_function(words_by_stack);
-    const auto words_in_intervals = by_function(in_intervals_by_stack);
-    const auto scale_certain = [&](double& words_of, std::uint32_t function) {
-        words_of *=
-            words_in_intervals[function] > 0 ? words[function] / words_in_intervals[function] : 0;
-    };
-    for (std::uint32_t function = 0; function < certain.size(); ++function) {
-        scale_certain(certain[function], function);
-        all.certain_words += certain[function];
-    }
-    for (std::uint32_t stack = 0; stack < nodes.size(); ++stack) {
-        scale_certain(certain_by_stack[stack], nodes[stack].place);
-    }
-    const auto in_intervals = time_in_intervals(kNoGroup);
-    const auto in_samples = time_in_samples(kNoGroup);
-    for (std::size_t function = 0; function < in_samples.size(); ++function) {
-        const auto samples = static_cast<std::uint64_t>(in_samples[function]);
-        all.samples += samples;
-        all.not_covered += in_intervals[function] > 0 ? 0 : samples;
+    add_certain(split, all, certain, certain_by_stack);
+    for (std::size_t function = 0; function < samples.size(); ++function) {
+        const auto of_function = std::reduce(samples[function].begin(), samples[function].end());
+        all.samples += of_function;
+        all.not_covered += split.scale[function] > 0 ? 0 : of_function;
     }
     // The error of a share: of the shares without one group of bursts each (jackknife).
     std::vector<double> squares(words.size(), 0);
@@ -296,9 +224,9 @@ Allocation HeapTops::estimate() const {
         }
     };
     for (std::uint32_t group = 0; groups > 1 && group < groups; ++group) {
-        const auto rest = of_all_samples(split(group), group);
-        add_squares(rest, words_by_stack, squares_by_stack);
-        add_squares(by_function(rest), words, squares);
+        const auto rest = split_words(seen, inside, group);
+        add_squares(rest.by_stack, split.by_stack, squares_by_stack);
+        add_squares(rest.by_function, words, squares);
     }
     const double scale = groups > 1 ? (groups - 1.0) / groups : 0;
     const auto error = [scale](double sum) { return 1.96 * std::sqrt(scale * sum); };
@@ -315,12 +243,12 @@ Allocation HeapTops::estimate() const {
         }
     }
     for (std::uint32_t stack = 0; stack < nodes.size(); ++stack) {
-        if (words_by_stack[stack] > 0) {
-            all.by_stack[stack] = {.words = words_by_stack[stack],
+        if (split.by_stack[stack] > 0) {
+            all.by_stack[stack] = {.words = split.by_stack[stack],
                                    .certain_words = certain_by_stack[stack],
                                    .error = error(squares_by_stack[stack])};
             all.stacks.add_weight(stack,
-                                  static_cast<std::uint64_t>(std::llround(words_by_stack[stack])));
+                                  static_cast<std::uint64_t>(std::llround(split.by_stack[stack])));
         }
     }
     return all;

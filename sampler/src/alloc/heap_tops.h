@@ -1,5 +1,7 @@
 #pragma once
 
+#include "alloc/split_words.h"
+
 #include <libdump/profile/stack_tree.h>
 
 #include <array>
@@ -47,27 +49,27 @@ struct Allocation {
     std::map<std::uint32_t, AllocatedBy> by_stack{};  ///< by node of stacks
     double words = 0;                                 ///< seen between samples, in all
     double certain_words = 0;
-    double scheduled_out_words = 0;  ///< of intervals in which the process was scheduled out
-    double seconds = 0;              ///< of a scheduler's time in intervals
-    std::uint64_t intervals = 0;     ///< between two samples with a known top
-    std::uint64_t unusable = 0;      ///< in which a heap was collected
+    /// Found in intervals in which the process was scheduled out.
+    double scheduled_out_words = 0;
+    double seconds = 0;           ///< of a scheduler's time in intervals
+    std::uint64_t intervals = 0;  ///< between two samples with a known top
+    std::uint64_t unusable = 0;   ///< in which a heap was collected
     std::uint64_t collections = 0;
     std::uint64_t samples = 0;      ///< in functions, without those of collections
     std::uint64_t not_covered = 0;  ///< of these: of functions that are in no interval
 };
 
 /// Attributes the words by which heaps grow between two samples of one process to the functions
-/// that were seen meanwhile. Where more than one was, words are split by each function's rate of
-/// words and time, found from all intervals and repeated until it stands (expectation
-/// maximisation). A function's share of the words is its rate by its share of all samples: where a
-/// heap is collected between two samples their interval is lost, the more often the more a function
-/// allocates. A function that runs for much less than the time between samples is rarely seen, and
-/// its words count to the others. While a process is scheduled out, messages can arrive on its
-/// heap: the interval has their words too. A function's words in an interval count to the stacks
-/// that it was seen with in it, by their numbers of samples; a sample without callers has no part
-/// in that if another one of the function and the interval has some.
+/// that were seen meanwhile: split_words(). A function that runs for much less than the time
+/// between samples is rarely seen, and its words count to the others. While a process is scheduled
+/// out, messages can arrive on its heap: the interval has their words too. A function's words in an
+/// interval count to the stacks that it was seen with in it, by their numbers of samples; a sample
+/// without callers has no part in that if another one of the function and the interval has some.
 class HeapTops {
   public:
+    /// `period_ns`: of samples, in processor time.
+    explicit HeapTops(std::uint64_t period_ns) : period_(static_cast<float>(period_ns)) {}
+
     /// The points of one burst of samples, in any order. Between bursts nothing is connected.
     void add_burst(std::vector<HeapPoint> points);
 
@@ -77,52 +79,28 @@ class HeapTops {
     [[nodiscard]] bool has_room() const;
 
   private:
-    /// Bursts are left out by groups to find how far a share may be off (jackknife).
-    static constexpr std::uint32_t kGroups = 20;
-    struct Part {
-        std::uint32_t stack = 0;  // a node; its place is the function
-        float time = 0;           // in samples
-    };
-    struct Interval {
-        std::uint32_t first_part = 0;
-        std::uint32_t parts = 0;
-        std::uint32_t burst = 0;
-        double words = 0;
-        bool scheduled_out = false;
-    };
     /// A process's points since the last one with a known top, that one first.
     struct Open {
         std::vector<const HeapPoint*> points;
+        std::vector<float> gaps;  // before each point but the first, in periods
         bool scheduled_out = false;
     };
     void add(HeapPoint& point, bool adjacent, Open& open);
-    void close(const Open& open, const HeapPoint& end);
-    void join_unknown_callers(std::vector<Part>& parts) const;
+    void close(const Open& open);
+    void join_unknown_callers(std::vector<IntervalPart>& parts) const;
     std::uint32_t stack_of(const HeapPoint& point);
     void count(const HeapPoint& point);
-    /// Time of each function, by its place: in all samples, or in intervals; of bursts of all
-    /// groups but `without`.
-    [[nodiscard]] std::vector<double> time_in_samples(std::uint32_t without) const;
-    [[nodiscard]] std::vector<double> time_in_intervals(std::uint32_t without) const;
-    [[nodiscard]] std::span<const Part> parts_of(const Interval& interval) const {
-        return std::span(parts_).subspan(interval.first_part, interval.parts);
-    }
-    [[nodiscard]] std::uint32_t function_of(const Part& part) const {
+    [[nodiscard]] std::uint32_t function_of(const IntervalPart& part) const {
         return stacks_.nodes()[part.stack].place;
     }
-    /// Words of each stack in intervals, of bursts of all groups but `without`.
-    [[nodiscard]] std::vector<double> split(std::uint32_t without) const;
-    /// Words of each stack, of the same bursts, from those of split(): each function's rate by its
-    /// time in all samples. The sum is the same.
-    [[nodiscard]] std::vector<double> of_all_samples(std::vector<double> by_stack,
-                                                     std::uint32_t without) const;
-    /// Words of each stack as those of each function.
-    [[nodiscard]] std::vector<double> by_function(std::span<const double> by_stack) const;
+    /// Certain words of functions and stacks, of those that were split.
+    void add_certain(const WordsSplit& split, Allocation& all, std::vector<double>& by_function,
+                     std::vector<double>& by_stack) const;
 
+    float period_;
     StackTree stacks_;  // without weights
     std::uint32_t callers_not_known_ = stacks_.place({.function = std::string(kCallersNotKnown)});
-    std::vector<Part> parts_;
-    std::vector<Interval> intervals_;
+    Intervals intervals_;
     std::map<std::uint32_t, std::uint64_t> collections_;  // by the function's place
     std::map<std::uint32_t, std::array<std::uint64_t, kGroups>> samples_;  // by place, and group
     double nanoseconds_ = 0;

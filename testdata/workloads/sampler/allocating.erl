@@ -1,17 +1,23 @@
 %% A node whose one busy process allocates in a known way: in rounds, some functions build known
 %% numbers of words on its heap, one takes time and builds none. Or, after "callers": in rounds in
 %% which one function builds words for two callers. Or, after "calls": one function is called by two
-%% others, three times as often by one as by the other, and counted.
+%% others, three times as often by one as by the other, and counted. Or, after "messages": it and a
+%% process that waits for its messages, of 2,000 words, build as many words as each other.
 -module(allocating).
--export([start/1, tell/1, worker/0]).
+-export([start/1, tell/1, worker/0, receiver/0]).
 
 -define(ROUNDS, 1).
 -define(FOR_CALLERS, 2).
 -define(CALLS, 3).
 -define(COUNTERS, 3).
+-define(STEP(X), (((X) * 31 + 7) band 16#ffffff)).
+-define(STEPS4(X), ?STEP(?STEP(?STEP(?STEP(X))))).
+-define(STEPS32(X), ?STEPS4(?STEPS4(?STEPS4(?STEPS4(?STEPS4(?STEPS4(?STEPS4(?STEPS4(X))))))))).
+-define(WORK(X), ?STEPS32(?STEPS32(?STEPS32(?STEPS32(X))))).
 
 start(_Scale) ->
     persistent_term:put(?MODULE, counters:new(?COUNTERS, [])),
+    register(allocating_receiver, spawn(?MODULE, receiver, [])),
     register(allocating_worker, spawn(?MODULE, worker, [])),
     ok.
 
@@ -23,12 +29,13 @@ callers() -> [list, pairs, some, spin].
 %% "rounds": how many rounds the worker has done. "words": the words that each function has
 %% allocated by the VM's own tracing (call_memory, OTP 27 on) in a second of these rounds:
 %% "listing 12000 ...".
-%% "functions", "callers" and "calls": which rounds it does from now on. "counted": how many calls of
+%% "functions", "callers", "calls" and "messages": which rounds it does from now on. "counted": how many calls of
 %% built/2 there were.
 tell(<<"rounds">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE), ?ROUNDS));
 tell(<<"functions">>) -> rounds(0);
 tell(<<"callers">>) -> rounds(1);
 tell(<<"calls">>) -> rounds(2);
+tell(<<"messages">>) -> rounds(3);
 tell(<<"counted">>) -> integer_to_binary(counters:get(persistent_term:get(?MODULE), ?CALLS));
 tell(<<"words">>) ->
     Worker = whereis(allocating_worker),
@@ -60,14 +67,35 @@ wait_for_round(Counters, Number) ->
     end.
 
 worker() ->
+    put(message, lists:seq(1, 1000)),
+    rounds_of_work().
+
+rounds_of_work() ->
     Counters = persistent_term:get(?MODULE),
     _ = case counters:get(Counters, ?FOR_CALLERS) of
             0 -> {list(30000), pairs(4000), some(1000), spin(200000)};
             1 -> {much(30000), spin(100000), little(10000), spin(100000)};
-            2 -> {often(), often(), often(), seldom(), briefly()}
+            2 -> {often(), often(), often(), seldom(), briefly()};
+            3 -> send(get(message))
         end,
     counters:add(Counters, ?ROUNDS, 1),
-    worker().
+    rounds_of_work().
+
+send(Message) ->
+    Size = length(sending(500, [])),
+    allocating_receiver ! {self(), Message},
+    receive Received when is_integer(Received) -> Size + Received end.
+
+receiver() ->
+    receive {From, Message} -> From ! length(receiving(500, [])) + hd(Message) end,
+    receiver().
+
+%% 2 words each, and much time for them.
+sending(0, List) -> List;
+sending(Times, List) -> sending(Times - 1, [?WORK(Times) | List]).
+
+receiving(0, List) -> List;
+receiving(Times, List) -> receiving(Times - 1, [?WORK(Times) | List]).
 
 %% Two callers of one function, each on the stack meanwhile.
 much(Times) -> {much, listing(Times, [])}.

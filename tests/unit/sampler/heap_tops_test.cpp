@@ -6,6 +6,7 @@ namespace beamdump::sampler {
 namespace {
 
 constexpr std::uint64_t kHeap = 0x7f0000000000;
+constexpr std::uint64_t kPeriod = 50000;
 constexpr std::uint64_t kStackTop = kHeap + 1'000'000;
 
 HeapPoint at(std::uint64_t microseconds, std::uint64_t words, std::string function) {
@@ -18,7 +19,7 @@ HeapPoint at(std::uint64_t microseconds, std::uint64_t words, std::string functi
 }
 
 TEST(HeapTops, WordsBetweenSamplesOfOneFunctionAreIts) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     tops.add_burst({at(0, 0, "m:f/0"), at(50, 100, "m:f/0"), at(100, 150, "m:f/0")});
     const auto found = tops.estimate();
     EXPECT_EQ(found.intervals, 2U);
@@ -29,7 +30,7 @@ TEST(HeapTops, WordsBetweenSamplesOfOneFunctionAreIts) {
 }
 
 TEST(HeapTops, MixedIntervalsFollowTheRates) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     // f allocates 100 words in each 50 microseconds, g none.
     for (int burst = 0; burst < 4; ++burst) {
         tops.add_burst({at(0, 0, "m:f/0"), at(50, 100, "m:f/0"), at(100, 150, "m:g/0"),
@@ -50,7 +51,7 @@ HeapPoint called(std::uint64_t microseconds, std::uint64_t words, std::string fu
 }
 
 TEST(HeapTops, WordsUpToACallAreThoseBefore) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     tops.add_burst({at(0, 0, "m:f/0"), called(50, 100, "m:f/0"), called(100, 100, "m:f/0"),
                     called(150, 300, "m:f/0"), at(200, 350, "m:f/0")});
     const auto found = tops.estimate();
@@ -60,7 +61,7 @@ TEST(HeapTops, WordsUpToACallAreThoseBefore) {
 }
 
 TEST(HeapTops, ACallOnAnotherHeapBoundsNothing) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     // Collected in native code: the new heap's room is not known.
     auto moved = called(50, 100, "m:f/0");
     moved.heap_top -= std::uint64_t{1} << 20U;
@@ -75,7 +76,7 @@ TEST(HeapTops, ACallOnAnotherHeapBoundsNothing) {
 }
 
 TEST(HeapTops, ACollectionEndsAnInterval) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     auto full = at(50, 100, "m:f/0");
     full.collection = true;
     tops.add_burst({at(0, 0, "m:f/0"), full, at(100, 10, "m:f/0"), at(150, 20, "m:f/0")});
@@ -88,7 +89,7 @@ TEST(HeapTops, ACollectionEndsAnInterval) {
 }
 
 TEST(HeapTops, OtherHeapsAreNotCompared) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     auto other = at(50, 100, "m:f/0");
     other.process = 0x2000;
     auto again = at(60, 150, "m:f/0");
@@ -107,7 +108,7 @@ TEST(HeapTops, OtherHeapsAreNotCompared) {
 }
 
 TEST(HeapTops, AHeapThatBeginsElsewhereWasCollected) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     auto before = at(0, 0, "m:f/0");
     before.heap = kHeap;
     auto after = at(50, 100, "m:f/0");
@@ -120,7 +121,7 @@ TEST(HeapTops, AHeapThatBeginsElsewhereWasCollected) {
 }
 
 TEST(HeapTops, AProcessThatWasScheduledOutIsNotCertain) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     auto other = at(50, 0, "m:g/0");
     other.process = 0x2000;
     auto elsewhere = at(200, 300, "m:f/0");
@@ -137,7 +138,7 @@ TEST(HeapTops, AProcessThatWasScheduledOutIsNotCertain) {
 }
 
 TEST(HeapTops, LostSamplesBoundNoInterval) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     auto behind = at(100, 200, "m:g/0");
     behind.after_loss = true;
     tops.add_burst({at(0, 0, "m:f/0"), at(50, 100, "m:f/0"), behind, at(150, 250, "m:g/0")});
@@ -147,7 +148,7 @@ TEST(HeapTops, LostSamplesBoundNoInterval) {
 }
 
 TEST(HeapTops, IntervalsThatCollectionsCutAreMadeUpFor) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     // f allocates twice as fast as g, and three of its four intervals are lost.
     auto collected = [](std::uint64_t microseconds) {
         auto point = at(microseconds, 0, "m:f/0");
@@ -173,7 +174,7 @@ TEST(HeapTops, IntervalsThatCollectionsCutAreMadeUpFor) {
 }
 
 TEST(HeapTops, NativeCodeOfTheProcessCountsToItsCaller) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     auto native = at(50, 0, "m:g/0");
     native.heap_top = native.stack_top = 0;
     auto unknown = native;
@@ -205,7 +206,7 @@ std::map<std::string, AllocatedBy> by_caller(const Allocation& found) {
 }
 
 TEST(HeapTops, AFunctionsWordsCountToItsStacksOfTheInterval) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     tops.add_burst({called(0, 0, "m:f/0", "m:a/0"), called(50, 300, "m:f/0", "m:a/0"),
                     called(100, 400, "m:f/0", "m:b/0"), called(150, 500, "m:f/0", "m:b/0")});
     const auto found = tops.estimate();
@@ -221,7 +222,7 @@ TEST(HeapTops, AFunctionsWordsCountToItsStacksOfTheInterval) {
 }
 
 TEST(HeapTops, SamplesWithoutCallersCountToStacksOfTheirFunction) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     tops.add_burst({called(0, 0, "m:f/0", "m:a/0"), at(50, 100, "m:f/0"), at(100, 150, "m:f/0")});
     const auto stacks = by_caller(tops.estimate());
     ASSERT_EQ(stacks.size(), 2U);
@@ -230,7 +231,7 @@ TEST(HeapTops, SamplesWithoutCallersCountToStacksOfTheirFunction) {
 }
 
 TEST(HeapTops, AFirstFunctionIsAStackOfItsOwn) {
-    HeapTops tops;
+    HeapTops tops(kPeriod);
     auto first = at(0, 0, "m:main/0");
     first.callers.emplace();
     auto second = at(50, 100, "m:main/0");
