@@ -185,7 +185,7 @@ def costs(release, pairs):
         for name, command in (("`profile --rate 99`", ["profile", "--rate", "99"]),
                               ("`alloc`", ["alloc"])):
             cost = Cost(node, lambda: int(node.ask("profiled rounds")),
-                        [SAMPLE, *command, "--duration", "10m"], 2, pairs)
+                        [SAMPLE, *command, "--duration", "10m"], 1, pairs)
             rows.append([name, *cost.cells()])
     return [table(["", "less a second", "less a second of the node's processor time",
                    "the program's own processor time"], rows)]

@@ -17,10 +17,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Three parts in two hundred of the time are sampled: a sample costs the thread up to some 10
+/// Twelve parts in a thousand of the time are sampled: a sample costs the thread up to some 10
 /// microseconds in a virtual machine, a third of its time meanwhile.
 constexpr std::chrono::milliseconds kBurst{3};
-constexpr std::chrono::milliseconds kCycle{200};
+constexpr std::chrono::milliseconds kCycle{250};
 constexpr std::chrono::milliseconds kBetweenReads{1};
 /// What is copied of a stack, at first: from most native code as far as the code that called it.
 constexpr std::uint32_t kTopBytes = 4096;
@@ -33,6 +33,7 @@ constexpr std::size_t kTopFrames = 2;
 /// Samples that a ring has room for: those of a burst, with the default rate.
 constexpr std::size_t kRingSamples = 128;
 constexpr std::size_t kMostRingPages = 512;
+constexpr std::size_t kCollectionPages = 64;
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 
@@ -223,15 +224,21 @@ class Bursts {
 std::vector<NodeEvents> collection_events(ObservedNode& node, std::uint32_t stack_bytes,
                                           AllocReport& report) {
     std::vector<NodeEvents> all;
-    for (const auto place : collection_places(node)) {
+    const auto places = collection_places(node);
+    if (!places.complete) {
+        report.remarks.emplace_back(
+            "not all collections are seen: the JIT's code that begins them was not found");
+    }
+    for (const auto place : places.addresses) {
         auto events = NodeEvents::open(report.pid, {.period = 1,
                                                     .breakpoint = place,
                                                     .schedulers_only = true,
                                                     .off = true,
                                                     .wakes = false,
-                                                    .scheduler_stack_bytes = stack_bytes});
+                                                    .scheduler_stack_bytes = stack_bytes,
+                                                    .ring_pages = kCollectionPages});
         if (!events) {
-            report.remarks.push_back("collections are not seen: " + events.error().message);
+            report.remarks.push_back("not all collections are seen: " + events.error().message);
             break;
         }
         all.push_back(std::move(*events));

@@ -54,10 +54,11 @@ std::optional<std::size_t> collection_branch(std::span<const std::byte> code) {
     return most->first;
 }
 
-std::vector<Address> collection_places(ObservedNode& node) {
-    std::vector<Address> places;
-    if (const auto begin = node.shared().begin_of(kCollectionFragment)) {
-        places.push_back(*begin);
+CollectionPlaces collection_places(ObservedNode& node) {
+    CollectionPlaces places;
+    const auto begin = node.shared().begin_of(kCollectionFragment);
+    if (begin) {
+        places.addresses.push_back(*begin);
     }
     for (const auto& fragment : node.shared().fragments()) {
         if (node.shared().name_at(fragment.begin) != kLightBif ||
@@ -65,11 +66,11 @@ std::vector<Address> collection_places(ObservedNode& node) {
             continue;
         }
         std::vector<std::byte> code(fragment.end - fragment.begin);
-        if (!node.vm().memory().read(fragment.begin, code)) {
-            continue;
-        }
-        if (const auto branch = collection_branch(code)) {
-            places.push_back(fragment.begin + *branch);
+        const auto branch =
+            node.vm().memory().read(fragment.begin, code) ? collection_branch(code) : std::nullopt;
+        if (branch) {
+            places.addresses.push_back(fragment.begin + *branch);
+            places.complete = begin.has_value();
         }
     }
     return places;

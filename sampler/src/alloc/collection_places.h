@@ -18,8 +18,12 @@ namespace beamdump::sampler {
 std::optional<std::size_t> collection_branch(std::span<const std::byte> code);
 
 /// Addresses of shared code at which a process is about to collect its heap, with its heap's top in
-/// r15, its stack's in rsp and its structure in r13: where its code found no room, and after a BIF.
-/// Those that are not found are missing.
-std::vector<Address> collection_places(ObservedNode& node);
+/// r15, its stack's in rsp and its structure in r13.
+struct CollectionPlaces {
+    std::vector<Address> addresses{};
+    bool complete = false;  ///< both were found: where code finds no room, and after a BIF
+};
+
+CollectionPlaces collection_places(ObservedNode& node);
 
 }  // namespace beamdump::sampler

@@ -1,6 +1,6 @@
 """beamdump-sample alloc: shares of words are those that functions are known to allocate, and those
-of the node's own call_memory tracing; by stack, those of each caller of one function; collections
-are counted; nothing is left.
+of the node's own call_memory tracing; words of messages are not their receiver's; by stack, those of
+each caller of one function; collections are counted, after BIFs too; nothing is left.
 
 Bursts are sampled until BEAMDUMP_INTERVALS of them are known (2,400), however busy the machine is."""
 
