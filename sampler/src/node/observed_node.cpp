@@ -46,6 +46,8 @@ Result<std::unique_ptr<ObservedNode>> ObservedNode::open(pid_t pid, const beam::
         ASSIGN_OR_RETURN(const auto search, beam::ImageSearch::read(node->vm().target()));
         ASSIGN_OR_RETURN(const auto jit, beam::find_jit_self(node->vm(), search));
         node->shared_ = SharedCode(jit);
+    } else {
+        node->shared_ = SharedCode(node->vm().tables().code_points);
     }
     return node;
 }

@@ -3,11 +3,26 @@
 #include <algorithm>
 
 namespace beamdump::sampler {
+namespace {
+
+constexpr std::uint64_t kInstructionBytes = 8;
+
+}  // namespace
 
 SharedCode::SharedCode(const beam::JitSelf& jit) : normal_exit_(jit.normal_exit) {
     for (const auto& module : jit.modules) {
         parts_.push_back({module.begin, module.begin + module.bytes});
         ranges_.insert(ranges_.end(), module.ranges.begin(), module.ranges.end());
+    }
+    std::ranges::sort(ranges_, {}, &beam::JitRange::begin);
+}
+
+SharedCode::SharedCode(const std::vector<beam::Found>& code_points) {
+    for (const auto& point : code_points) {
+        const auto end = point.address + kInstructionBytes;
+        parts_.push_back({point.address, end});
+        ranges_.push_back({.name = point.name, .begin = point.address, .end = end});
+        normal_exit_ = point.name == "beam_normal_exit" ? point.address : normal_exit_;
     }
     std::ranges::sort(ranges_, {}, &beam::JitRange::begin);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/search/jit_list.h"
+#include "beam/vm/vm.h"
 
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ class SharedCode {
   public:
     SharedCode() = default;
     explicit SharedCode(const beam::JitSelf& jit);
+    /// Of the interpreter: single instructions that a stack may return to.
+    explicit SharedCode(const std::vector<beam::Found>& code_points);
 
     [[nodiscard]] bool holds(Address pc) const;
     /// The name of the fragment at an address, without its group: "garbage_collect",

@@ -35,7 +35,7 @@ std::string_view proof_text(StackProof proof) {
 std::string_view miss_text(StackMiss miss) {
     switch (miss) {
         case StackMiss::kRunning:
-            return "it runs native code";
+            return "it runs";
         case StackMiss::kCollecting:
             return "it collects garbage";
         case StackMiss::kLocked:

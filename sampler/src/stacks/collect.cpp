@@ -138,6 +138,11 @@ Result<StacksReport> collect_stacks(ObservedNode& node, const StacksOptions& opt
     if (node.doubt()) {
         report.remarks.push_back(*node.doubt());
     }
+    if (!node.vm().facts().jit) {
+        report.remarks.emplace_back(
+            "the emulator is the interpreter, which keeps the stack of a process that runs in its "
+            "own variables: such stacks are not shown");
+    }
     ASSIGN_OR_RETURN(auto stacks, ProcessStacks::open(node, options.frames));
     if (options.stop) {
         RETURN_IF_ERROR(read_in_a_stop(node, stacks, options, stops, cancelled, listener, report));

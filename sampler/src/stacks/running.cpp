@@ -45,12 +45,10 @@ Result<RunningStacks> RunningStacks::open(ObservedNode& node, ProcessStacks& sta
     return running;
 }
 
-/// Only of schedulers with a process: the others have nothing to sample.
+/// Only of schedulers with a process: the others have nothing to sample. None of the interpreter,
+/// whose registers do not show a process's stack.
 void RunningStacks::open_events(StacksReport& report) {
     if (!node_->vm().facts().jit) {
-        report.remarks.emplace_back(
-            "the emulator is the interpreter, which keeps the stack of a process that runs in its "
-            "own variables: such stacks are not shown");
         return;
     }
     for (std::size_t index = 0; index < schedulers_.size(); ++index) {

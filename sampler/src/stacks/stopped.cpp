@@ -174,9 +174,11 @@ Result<void> read_in_a_stop(ObservedNode& node, ProcessStacks& stacks, const Sta
                             target::StopTracker& stops, const std::atomic<bool>& cancelled,
                             const StacksListener& listener, StacksReport& report) {
     target::TimedStopTerms terms{.longest = options.max_pause};
-    terms.settling = target::Settling{
-        [&node](const target::ThreadRegisters& thread) { return node.in_code(thread.rip); },
-        kSettling};
+    if (node.vm().facts().jit) {
+        terms.settling = target::Settling{
+            [&node](const target::ThreadRegisters& thread) { return node.in_code(thread.rip); },
+            kSettling};
+    }
     terms.cut_short = [&cancelled] { return cancelled.load(); };
     terms.stops = &stops;
     ASSIGN_OR_RETURN(auto stop,
