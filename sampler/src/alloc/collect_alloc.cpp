@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kBetweenReads{1};
 /// What is copied of a stack, at first: from most native code as far as the code that called it.
 constexpr std::uint32_t kTopBytes = 4096;
 constexpr std::uint32_t kStackBytes = 8192;
-/// If of more than one sample in so many the caller is behind what is copied, more is.
+/// More is copied if the caller of more than one sample in so many is not in what is copied.
 constexpr std::uint64_t kTooShort = 50;
 constexpr std::uint64_t kEnoughSamples = 200;
 constexpr std::uint32_t kMostCopiedBytes = 32768;
@@ -99,7 +99,7 @@ class Bursts {
         return {};
     }
 
-    /// Copies more of stacks from now on if too often that was too little.
+    /// From now on copies more of each stack, if the callers of too many samples were not in it.
     Result<void> copy_more() {
         if (counted_ < kEnoughSamples || too_short_ * kTooShort < counted_) {
             return {};

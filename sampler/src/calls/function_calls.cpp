@@ -259,10 +259,7 @@ Result<FunctionCallsReport> collect_function_calls(ObservedNode& node,
                                .otp_release = node.vm().facts().otp_release,
                                .pid = node.vm().target().pid()};
     RETURN_IF_ERROR(check_functions(options.functions));
-    if (!node.vm().facts().jit) {
-        return fail(ErrorCode::kUnsupported,
-                    "the emulator is the interpreter, whose functions have no machine code");
-    }
+    RETURN_IF_ERROR(node.check_machine_code());
     if (node.doubt()) {
         report.remarks.push_back(*node.doubt());
     }

@@ -52,6 +52,13 @@ Result<std::unique_ptr<ObservedNode>> ObservedNode::open(pid_t pid, const beam::
     return node;
 }
 
+Result<void> ObservedNode::check_machine_code() const {
+    return vm_->facts().jit
+               ? Result<void>()
+               : fail(ErrorCode::kUnsupported,
+                      "the emulator is the interpreter, whose functions have no machine code");
+}
+
 Result<void> ObservedNode::refresh_code() {
     RETURN_IF_ERROR(vm_->refresh());
     ASSIGN_OR_RETURN(auto code, beam::CodeLookup::read(*vm_));

@@ -33,6 +33,9 @@ class ObservedNode {
     /// A sentence if the layout was not made for the node's release.
     [[nodiscard]] const std::optional<std::string>& doubt() const { return doubt_; }
 
+    /// kUnsupported of the interpreter: its functions have no machine code.
+    [[nodiscard]] Result<void> check_machine_code() const;
+
     /// Whether an address is in Erlang code or in the emulator's shared code.
     [[nodiscard]] bool in_code(Address pc) const { return code_->in_code(pc) || shared_.holds(pc); }
     /// Reads again which modules are loaded: a node loads code while it is observed.

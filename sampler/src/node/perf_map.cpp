@@ -47,10 +47,7 @@ Result<void> map_module(ObservedNode& node, beam::ModuleReader& reader,
 }  // namespace
 
 Result<void> perf_map(ObservedNode& node, Output& output) {
-    if (!node.vm().facts().jit) {
-        return fail(ErrorCode::kUnsupported,
-                    "the emulator is the interpreter, whose functions have no machine code");
-    }
+    RETURN_IF_ERROR(node.check_machine_code());
     ASSIGN_OR_RETURN(auto reader, beam::ModuleReader::open(node.vm()));
     for (const auto& fragment : node.shared().fragments()) {
         print(output, {fragment.begin, fragment.name}, fragment.end);

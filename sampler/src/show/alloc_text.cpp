@@ -91,9 +91,8 @@ void alloc_text(Output& output, const AllocReport& report, std::size_t most) {
         "function seen in the interval, and the process not scheduled out.\n");
     if (report.collections_seen) {
         output.print(
-            "COLLECTIONS counts those that began in Erlang code, or after a BIF that it called: {} "
-            "in "
-            "all.\n",
+            "COLLECTIONS counts those that began in Erlang code, or after a BIF that it called: "
+            "{} in all.\n",
             all.collections);
     }
     output.write("Not seen: large binaries, and messages and terms that arrive in fragments.\n");
