@@ -120,6 +120,13 @@ class CrashDumpBounds(unittest.TestCase):
         self.bounded("convert", ended)
         listed = tools.analyze_json("processes", converted)
         self.assertEqual(listed["processes"][0]["registered_name"], "monster")
+        # Its lines are read lazily from the text.
+        of_text = json.loads(self.ask("heap", "monster", "--json"))
+        of_converted = tools.analyze_json("heap", converted, "monster")
+        self.assertNotEqual(of_text.pop("dump"), of_converted.pop("dump"))
+        self.assertEqual(of_text, of_converted)
+        tag = of_text["tags"][0]
+        self.assertEqual((tag["name"], tag["objects"]), ("{user,_,_,_}", self.plan["users"]))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,10 @@ class HeapCommand final : public Command {
     }
 
     Result<Outcome> run(Invocation& invocation) override {
-        ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, heap_of(process_)));
+        // The list of all terms goes over the heap's regions.
+        ASSIGN_OR_RETURN(auto dump,
+                         invocation.open(dump_, options_.terms ? heap_of(process_)
+                                                               : large_heap_lazily_of(process_)));
         RETURN_IF_ERROR(terms_.apply(invocation, *dump));
         options_.limits = invocation.limits();
         ASSIGN_OR_RETURN(auto report, query::heap_report(*dump, dump_, process_, options_));

@@ -158,7 +158,7 @@ Result<void> fill(HeapReading& reading, HeapReport& report) {
     if (reading.options().retained) {
         ASSIGN_OR_RETURN(report.retained, retained_terms(reading));
     }
-    return {};
+    return reading.process().context().read_rest();
 }
 
 }  // namespace

@@ -74,9 +74,9 @@ void add_rest(std::vector<KindCount>& counts, const ObjectCount& rest) {
     }
 }
 
-std::string tag_text(Dump& dump, const HeapCensus::Tag& tag) {
+std::string tag_text(TermContext& context, const HeapCensus::Tag& tag) {
     constexpr std::uint32_t kMaxPlaces = 16;
-    std::string text = "{" + atom_text(dump, tag.first);
+    std::string text = "{" + atom_text(context, tag.first);
     for (std::uint32_t i = 1; i < std::min(tag.second, kMaxPlaces); ++i) {
         text += ",_";
     }
@@ -113,7 +113,8 @@ void list_counts(HeapReading& reading, const HeapCensus& census, HeapReport& rep
     }
     sort_by_words(report.kinds, kAllKinds);
     for (const auto& [tag, count] : census.tags()) {
-        report.tags.push_back({tag_text(reading.dump(), tag), count.objects, count.words});
+        report.tags.push_back(
+            {tag_text(reading.process().context(), tag), count.objects, count.words});
     }
     add_rest(report.tags, census.other_tags());
     sort_by_words(report.tags, limit);

@@ -1,9 +1,14 @@
 // What a crash dump tells of a heap, and what it does not.
+#include "input/opened_dump.h"
 #include "program.h"
+#include "query/heap/heap.h"
+#include "render/heap.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <regex>
 
 namespace beamdump::test {
 namespace {
@@ -91,6 +96,54 @@ TEST_F(HeapOfCrashDump, TermsAreThoseOfTheTextAndNoneIsDead) {
                                    "  ADDRESS         AREA  WORDS    TERM\n"
                                    "  0x7fca00000000  heap     11    {{1,2,[7]},{ok}}\n"));
     EXPECT_THAT(ran.out, Not(HasSubstr("invalid term")));
+}
+
+/// The report, and what it does not count, of the process's heap read as `choice` says.
+std::pair<std::string, std::vector<std::string>> report_of(const std::string& text,
+                                                           const crash::ConvertChoice& choice) {
+    const TemporaryDirectory folder;
+    const auto path = folder.path() / "erl_crash.dump";
+    std::ofstream(path, std::ios::binary) << text;
+    auto opened = input::open_dump(path, choice, {}, {}, {});
+    EXPECT_TRUE(opened) << opened.error().message;
+    auto report = query::heap_report(opened->dump(), "erl_crash.dump", "<0.9.1>",
+                                     {.limit = 0, .retained = true, .limits = {}});
+    EXPECT_TRUE(report) << report.error().message;
+    KeptOutput out;
+    render::heap_json(out, *report);
+    out.flush();
+    // Of the temporary dump.
+    const std::regex file_bytes(" *\"file_bytes\": [^\n]*\n");
+    return {std::regex_replace(out.text(), file_bytes, ""), opened->missing()};
+}
+
+TEST(LazyHeapOfCrashDump, HasTheSameReport) {
+    const crash::ConvertChoice whole{.heaps = crash::ConvertChoice::Heaps::kOne,
+                                     .process = "<0.9.1>"};
+    auto lazily = whole;
+    lazily.lazily_from = 0;
+    const auto text = text_of({.old_heap = 100});
+    const auto at = text.find("=literals");
+    struct Case {
+        std::string lines;    ///< further ones of the heap
+        std::string element;  ///< in place of the list's element, 7
+        std::size_t missing;  ///< sentences
+    };
+    for (const auto& [lines, element, missing] :
+         {Case{"", "I7", 0}, Case{"7FCA10000100:t1:A5:other\n", "H7FCA10000100", 0},
+          // A malformed line of an object that a term leads to; of one that none does; of none.
+          Case{"7FCA10000100:t2:I1\n", "H7FCA10000100", 1}, Case{"7FCA10000100:t2:I1\n", "I7", 1},
+          Case{"nonsense\n7FCA10000100:t2:I1\n", "H7FCA10000100", 1},
+          // Overlapping objects, and a malformed line.
+          Case{"7FCA10000100:t3:I1,I2,I3\n7FCA10000110:t1:I1\nnonsense\n", "H7FCA10000110", 2}}) {
+        auto changed = text;
+        changed.insert(at, lines);
+        changed.replace(changed.find("lI7"), 3, "l" + element);
+        const auto expected = report_of(changed, whole);
+        EXPECT_THAT(expected.first, HasSubstr("\"retained\""));
+        EXPECT_EQ(expected.second.size(), missing) << lines;
+        EXPECT_EQ(report_of(changed, lazily), expected) << lines;
+    }
 }
 
 }  // namespace

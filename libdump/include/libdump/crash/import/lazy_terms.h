@@ -9,6 +9,9 @@ namespace beamdump::crash {
 /// all that terms refer to, except code.
 class LazyTerms : public TermContext {
   public:
+    /// Reads the heap's lines that were not read yet, so that met() has what is unusable of them
+    /// all.
+    virtual Result<void> read_rest() = 0;
     /// Objects that terms referred to so far and whose lines could not be used.
     [[nodiscard]] virtual TextCounts met() const = 0;
 };

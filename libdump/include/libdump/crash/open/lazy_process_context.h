@@ -20,6 +20,7 @@ class LazyProcessContext final : public ProcessContext {
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;
     [[nodiscard]] std::uint64_t region_bytes_bound() const override;
     void missed(std::uint64_t address) override;
+    Result<void> read_rest() override { return terms_.read_rest(); }
     AtomText atom(std::uint32_t index) override;
     std::optional<FunctionName> export_at(std::uint64_t address) override;
     std::optional<FunInfo> fun_entry_at(std::uint64_t address) override;

@@ -22,6 +22,10 @@ void LazyContext::missed(std::uint64_t address) {
     }
 }
 
+Result<void> LazyContext::read_rest() {
+    return heap_ ? heap_->read_rest() : Result<void>();
+}
+
 Result<std::size_t> LazyContext::words(std::uint64_t address, std::span<std::uint64_t> into) {
     return heap_ ? heap_->words(address, into)
                  : fail(ErrorCode::kUnmapped, "the process has no heap in the crash dump");

@@ -17,6 +17,7 @@ class LazyContext final : public LazyTerms {
         : dump_(dump), node_(std::move(node)), heap_(std::move(heap)) {}
 
     [[nodiscard]] TextCounts met() const override { return heap_ ? heap_->met() : TextCounts(); }
+    Result<void> read_rest() override;
     void missed(std::uint64_t address) override;
 
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace beamdump::crash {
 
@@ -34,7 +35,21 @@ Result<void> LazyHeap::read_part(std::uint64_t number) {
             object.count(met_);
         }
     }
+    lines_met_.add(counts.lines);
     parts_read_[number] = true;
+    return {};
+}
+
+Result<void> LazyHeap::read_rest() {
+    for (std::uint64_t number = 0; number < parts_read_.size(); ++number) {
+        if (!parts_read_[number]) {
+            RETURN_IF_ERROR(read_part(number));
+        }
+    }
+    for (const auto& [address, object] : std::exchange(left_out_, {})) {
+        object.count(met_);
+    }
+    met_.add(std::exchange(lines_met_, {}));
     return {};
 }
 

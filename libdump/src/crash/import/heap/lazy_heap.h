@@ -26,7 +26,10 @@ class LazyHeap {
     [[nodiscard]] std::uint64_t most_words() const { return lines_ ? lines_->most_words() : 0; }
     /// Counts the object at an address that a term refers to if it was left out; once.
     void missed(std::uint64_t address);
-    /// Objects so counted.
+    /// Reads the lines that were not read yet, and counts all objects that were left out and all
+    /// malformed lines.
+    Result<void> read_rest();
+    /// What was counted.
     [[nodiscard]] const TextCounts& met() const { return met_; }
 
   private:
@@ -40,6 +43,7 @@ class LazyHeap {
     std::vector<bool> parts_read_;
     std::uint64_t last_page_ = ~std::uint64_t{0};
     std::unordered_map<std::uint64_t, LeftOut> left_out_;
+    TextCounts lines_met_;  // malformed, of no object
     TextCounts met_;
     std::vector<WordImage::Word> part_;
 };

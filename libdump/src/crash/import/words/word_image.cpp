@@ -8,33 +8,64 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace beamdump::crash {
 
-Result<void> WordImage::transfer(Place& place, bool store) {
+std::unexpected<Error> WordImage::file_error(bool store, ssize_t result) const {
+    const bool full = result < 0 && (errno == ENOSPC || errno == EDQUOT);
+    return fail(full ? ErrorCode::kNoSpace : ErrorCode::kIo,
+                fmt::format("cannot {} a temporary file of {} MiB: {}; set TMPDIR to a directory "
+                            "with more room",
+                            store ? "write" : "read", file_blocks_ * sizeof(Block) >> 20U,
+                            result == 0 ? "it is cut short" : system_error_text(errno)));
+}
+
+/// Writes blocks whose places in the file are consecutive.
+Result<void> WordImage::store(std::span<Place* const> places) {
     static_assert(std::is_trivially_copyable_v<Block>);
-    auto* const bytes = reinterpret_cast<char*>(place.block);
-    for (std::size_t done = 0; done < sizeof(Block);) {
-        const auto at = static_cast<off_t>(place.in_file * sizeof(Block) + done);
-        const auto count = store ? ::pwrite(file_.get(), bytes + done, sizeof(Block) - done, at)
-                                 : ::pread(file_.get(), bytes + done, sizeof(Block) - done, at);
-        if (count > 0) {
-            done += static_cast<std::size_t>(count);
-        } else if (count == 0 || errno != EINTR) {
-            const bool full = count < 0 && (errno == ENOSPC || errno == EDQUOT);
-            return fail(full ? ErrorCode::kNoSpace : ErrorCode::kIo,
-                        fmt::format("cannot {} a temporary file of {} MiB: {}; set TMPDIR to a "
-                                    "directory with more room",
-                                    store ? "write" : "read", file_blocks_ * sizeof(Block) >> 20U,
-                                    count == 0 ? "it is cut short" : system_error_text(errno)));
+    std::array<iovec, kEvictedAtOnce> parts{};
+    auto left = std::span(parts).first(places.size());
+    for (std::size_t index = 0; index < places.size(); ++index) {
+        places[index]->block->stored = true;
+        left[index] = {places[index]->block, sizeof(Block)};
+    }
+    auto at = static_cast<off_t>(places.front()->in_file * sizeof(Block));
+    while (!left.empty()) {
+        const auto count = ::pwritev(file_.get(), left.data(), static_cast<int>(left.size()), at);
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            return file_error(true, count);
+        }
+        at += std::max<ssize_t>(count, 0);
+        auto written = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+        while (!left.empty() && written >= left.front().iov_len) {
+            written -= left.front().iov_len;
+            left = left.subspan(1);
+        }
+        if (!left.empty()) {
+            left.front().iov_base = static_cast<char*>(left.front().iov_base) + written;
+            left.front().iov_len -= written;
         }
     }
     return {};
 }
 
-/// Makes room for one block.
-Result<void> WordImage::evict() {
+Result<void> WordImage::load(const Place& place) {
+    auto* const bytes = reinterpret_cast<char*>(place.block);
+    for (std::size_t done = 0; done < sizeof(Block);) {
+        const auto count = ::pread(file_.get(), bytes + done, sizeof(Block) - done,
+                                   static_cast<off_t>(place.in_file * sizeof(Block) + done));
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            return file_error(false, count);
+        }
+        done += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+    }
+    return {};
+}
+
+/// Frees one block or more.
+Result<void> WordImage::make_room() {
     if (pool_.size() < kBlocksHeld) {
         free_.push_back(pool_.emplace_back(std::make_unique<Block>()).get());
         return {};
@@ -43,18 +74,30 @@ Result<void> WordImage::evict() {
         ASSIGN_OR_RETURN(auto file, open_temporary_file());
         file_ = std::move(file);
     }
-    auto& place = blocks_.at(recent_.back());
-    if (!place.has_file_place) {
-        if (budget_ != nullptr) {
-            RETURN_IF_ERROR(budget_->take_temporary(sizeof(Block)));
+    std::vector<Place*> evicted;
+    std::vector<Place*> fresh;
+    for (auto oldest = recent_.rbegin(); evicted.size() < kEvictedAtOnce; ++oldest) {
+        auto& place = blocks_.at(*oldest);
+        evicted.push_back(&place);
+        if (!place.has_file_place) {
+            if (budget_ != nullptr) {
+                RETURN_IF_ERROR(budget_->take_temporary(sizeof(Block)));
+            }
+            place.in_file = file_blocks_++;
+            place.has_file_place = true;
+            fresh.push_back(&place);
+        } else if (!place.block->stored) {
+            RETURN_IF_ERROR(store(std::array{&place}));
         }
-        place.in_file = file_blocks_++;
-        place.has_file_place = true;
     }
-    RETURN_IF_ERROR(transfer(place, true));
-    recent_.pop_back();
-    free_.push_back(place.block);
-    place.block = nullptr;
+    if (!fresh.empty()) {
+        RETURN_IF_ERROR(store(fresh));
+    }
+    for (auto* const place : evicted) {
+        recent_.pop_back();
+        free_.push_back(place->block);
+        place->block = nullptr;
+    }
     return {};
 }
 
@@ -102,17 +145,18 @@ Result<WordImage::Block*> WordImage::block(std::uint64_t number, bool make) {
     auto& place = *known;
     if (place.block == nullptr) {
         if (free_.empty()) {
-            RETURN_IF_ERROR(evict());
+            RETURN_IF_ERROR(make_room());
         }
         place.block = free_.back();
         if (place.has_file_place) {
-            if (auto done = transfer(place, false); !done) {
+            if (auto done = load(place); !done) {
                 place.block = nullptr;
                 return std::unexpected(done.error());
             }
         } else {
             place.block->present.reset();
             place.block->pointers.reset();
+            place.block->stored = false;
         }
         free_.pop_back();
         recent_.push_front(number);
@@ -134,6 +178,7 @@ Result<void> WordImage::put(std::uint64_t address, Word word) {
     here.words[slot] = word.value;
     here.pointers[slot] = word.is_pointer;
     here.present[slot] = true;
+    here.stored = false;
     return {};
 }
 

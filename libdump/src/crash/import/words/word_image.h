@@ -10,6 +10,7 @@
 #include <list>
 #include <memory>
 #include <span>
+#include <sys/types.h>
 #include <unordered_map>
 #include <vector>
 
@@ -73,12 +74,14 @@ class WordImage {
 
   private:
     static constexpr std::size_t kBlocksHeld = 8192;
+    static constexpr std::size_t kEvictedAtOnce = 64;
     static constexpr std::size_t kRecentPlaces = 64;
 
     struct Block {
         std::array<std::uint64_t, kBlockWords> words{};
         std::bitset<kBlockWords> pointers;
         std::bitset<kBlockWords> present;
+        bool stored = false;  // the file has these words
     };
     struct Place {
         Block* block = nullptr;  // null: in the file only
@@ -95,8 +98,10 @@ class WordImage {
     void give_back();
     Place* place_of(std::uint64_t number);
     Result<Block*> block(std::uint64_t number, bool make);
-    Result<void> evict();
-    Result<void> transfer(Place& place, bool store);
+    Result<void> make_room();
+    Result<void> store(std::span<Place* const> places);
+    Result<void> load(const Place& place);
+    [[nodiscard]] std::unexpected<Error> file_error(bool store, ssize_t result) const;
 
     Budget* budget_;
     std::unordered_map<std::uint64_t, Place> blocks_;
