@@ -1,0 +1,27 @@
+// Looks in arbitrary machine code for the branch to the collection after a BIF: what is found is in
+// the code, and moves with it.
+
+#include "alloc/collection_places.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto input = std::as_bytes(std::span(data, size));
+    const auto found = beamdump::sampler::collection_branch(input);
+    if (found && *found >= size) {
+        std::abort();
+    }
+    constexpr std::byte kNop{0x90};
+    constexpr std::size_t kBefore = 16;
+    std::vector<std::byte> code(kBefore, kNop);
+    code.insert(code.end(), input.begin(), input.end());
+    const auto moved = beamdump::sampler::collection_branch(code);
+    if (moved.has_value() != found.has_value() || (found && *moved != *found + kBefore)) {
+        std::abort();
+    }
+    return 0;
+}
