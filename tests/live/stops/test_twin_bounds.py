@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -124,6 +125,55 @@ class SlowFork(unittest.TestCase):
                 # The kernel is still working on it.
                 self.assertTrue(eventually(lambda: entries(node.pid) == before, 10),
                                 f"{before}\n{entries(node.pid)}")
+
+
+class BusyMachine(unittest.TestCase):
+    """A thread that gets no processor does not stop in time: it is tried again."""
+
+    # Keeps all others from its processor until the process has been traced for so long (s). Beyond
+    # 0.95 s the kernel lets others run.
+    HOG = """if True:
+        import os, sys, time
+        pid, lasts = int(sys.argv[1]), float(sys.argv[2])
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        def traced():
+            with open(f"/proc/{pid}/status") as status:
+                return "\\nTracerPid:\\t0\\n" not in status.read()
+        while not traced():
+            pass
+        end = time.monotonic() + lasts
+        while time.monotonic() < end:
+            pass
+        """
+
+    def capture(self, node):
+        """What the capture says of itself."""
+        theirs, *ours = sorted(os.sched_getaffinity(0))
+        for thread in entries(node.pid)[0]:
+            os.sched_setaffinity(int(thread), {theirs})
+        dump = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "dump"
+        with subprocess.Popen(["taskset", "-c", str(theirs), sys.executable, "-c", self.HOG,
+                               str(node.pid), "0.13"]) as hog:
+            self.addCleanup(hog.kill)
+            tools.expect(tools.run_measured(
+                ["taskset", "-c", ",".join(map(str, ours)), CAPTURE, "--quiet", "-o", dump,
+                 "--mode", "snapshot", node.pid]), 0, 3)
+        self.assertEqual(hog.returncode, 0)
+        return tools.analyze_json("summary", dump)["capture"]
+
+    def test_it_is_tried_again(self):
+        node = start_workload("restless", 0.05)
+        self.addCleanup(node.stop)
+        for _ in range(5):
+            told = self.capture(node)
+            print(f"{told['stops']} stops, the longest of {told['longest_stop_ns'] / 1e6:.1f} ms",
+                  flush=True)
+            # If the stop begins late, others run meanwhile.
+            if told["stops"] > 1:
+                break
+        self.assertGreater(told["stops"], 1)
+        self.assertGreater(told["longest_stop_ns"], 90e6)
+        self.assertEqual(node.ask("ping"), "pong")
 
 
 class EndsWithItsNode(unittest.TestCase):

@@ -178,20 +178,24 @@ TEST_F(TwinTest, TheProcessMayDieBeforeIt) {
 
 TEST_F(TwinTest, IsRefusedWhereItsForkAloneTakesTooLong) {
     limits_.longest_stop = std::chrono::nanoseconds(1);
-    StopCost cost;
-    const auto twin = Twin::make(child_->pid(), limits_, std::nullopt, &cost);
+    StopTracker stops;
+    limits_.stops = &stops;
+    const auto twin = Twin::make(child_->pid(), limits_);
     ASSERT_FALSE(twin);
     EXPECT_EQ(twin.error().code, ErrorCode::kLimit);
     EXPECT_THAT(twin.error().message, HasSubstr("use mode snapshot"));
-    EXPECT_EQ(cost.threads, 0U);
+    EXPECT_TRUE(stops.costs().empty());
 }
 
 TEST_F(TwinTest, WhatItsStopCostIsTold) {
-    StopCost cost;
-    const auto twin = Twin::make(child_->pid(), limits_, std::nullopt, &cost);
+    StopTracker stops;
+    limits_.stops = &stops;
+    const auto twin = Twin::make(child_->pid(), limits_);
     ASSERT_TRUE(twin) << twin.error().message;
-    EXPECT_EQ(cost.threads, 3U);
-    EXPECT_EQ(cost.length_ns, twin->stop_cost().length_ns);
+    const auto costs = stops.costs();
+    ASSERT_EQ(costs.size(), 1U);
+    EXPECT_EQ(costs.front().threads, 3U);
+    EXPECT_EQ(costs.front().length_ns, twin->stop_cost().length_ns);
 }
 
 TEST_F(TwinTest, WhatRemainsOfAStoppedProcessIsLeftToIt) {

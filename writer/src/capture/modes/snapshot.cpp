@@ -1,6 +1,8 @@
 #include "capture/modes/snapshot.h"
 
 #include "capture/modes/at_rest.h"
+#include "target/stop/thread_stop.h"
+#include "target/stop/timed_stop.h"
 #include "target/stop/tracer_thread.h"
 
 #include <libdump/base/return_if_error.h>
@@ -18,11 +20,20 @@ namespace {
 /// The twin does not change; this interval only decides how often the node's health is examined.
 constexpr std::chrono::milliseconds kBetweenLooks{2};
 
-/// On a busy machine a stop may take many times as long as usual.
-constexpr int kTriesInTime = 3;
 constexpr std::chrono::milliseconds kAfterLate{50};
 
-/// Makes a twin with its own `tracer`. Tries again if a short limit passed before the twin existed.
+/// Whether all that is wrong is that an attempt took too long, as on a busy machine, and the node
+/// may be stopped for another one. `stops`: of the node before the attempt.
+bool is_worth_another(const Error& error, const target::TwinLimits& limits, std::size_t stops,
+                      pid_t node) {
+    const auto costs = limits.stops->costs();
+    return error.code == ErrorCode::kLimit && costs.size() > stops &&
+           (limits.longest_stop ||
+            costs.back().length_ns <= std::chrono::nanoseconds(kShortAttempt).count()) &&
+           !target::has_hanging_thread(node);
+}
+
+/// Makes a twin with its own `tracer`. Tries again if it was not there in time.
 Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
                                target::TwinLimits limits,
                                std::unique_ptr<target::TracerThread>& tracer) {
@@ -31,11 +42,10 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
         ASSIGN_OR_RETURN(auto started, target::TracerThread::start());
         tracer = std::move(started);
         session.stopper().await_quota();
-        target::StopCost cost;
+        const auto stops = limits.stops->costs().size();
         std::optional<Result<target::Twin>> made;
         tracer->run([&] {
-            made.emplace(
-                target::Twin::make(target.pid(), limits, session.stopper().settling(), &cost));
+            made.emplace(target::Twin::make(target.pid(), limits, session.stopper().settling()));
         });
         if (*made) {
             return std::move(*made);
@@ -43,9 +53,8 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
         // A thread that hangs in the kernel is resumed when its tracer ends.
         tracer.reset();
         session.stopper().stops().end();
-        const bool late = made->error().code == ErrorCode::kLimit && limits.longest_stop &&
-                          cost.length_ns >= limits.longest_stop->count();
-        if (!late || attempt == kTriesInTime) {
+        if (attempt == target::kStopAttempts ||
+            !is_worth_another(made->error(), limits, stops, target.pid())) {
             return std::unexpected(made->error());
         }
         std::this_thread::sleep_for(kAfterLate);

@@ -4,7 +4,13 @@
 #include "target/live_target.h"
 #include "target/twin/twin.h"
 
+#include <chrono>
+
 namespace beamdump::capture {
+
+/// If making a twin for a snapshot failed within this time of a stop, it is tried again, three
+/// times in all: a busy machine may be all that was wrong.
+inline constexpr std::chrono::milliseconds kShortAttempt{250};
 
 /// What the twin of a snapshot may cost, by the options.
 target::TwinLimits snapshot_limits(const CaptureOptions& options);

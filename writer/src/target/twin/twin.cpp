@@ -191,7 +191,7 @@ std::chrono::nanoseconds Twin::longest_stop(const TwinNeeds& needs, const TwinLi
 }
 
 Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
-                        const std::optional<Settling>& settling, StopCost* cost) {
+                        const std::optional<Settling>& settling) {
     ASSIGN_OR_RETURN(auto preparation, prepare(node, limits));
     Twin twin;
     twin.node_ = std::move(preparation.node);
@@ -199,9 +199,6 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     TwinStop stop;
     const auto longest = longest_stop(preparation.needs, limits);
     const auto born = inject(node, preparation.injection, settling, longest, limits.stops, stop);
-    if (cost != nullptr) {
-        *cost = stop.cost;
-    }
     if (!born) {
         return std::unexpected(born.error());
     }

@@ -63,14 +63,12 @@ class Twin {
 
     /// Offers this process and the twin to the kernel for when memory runs out (oom_score_adj).
     /// kLimit: too little memory or too few processes left (the sentence says which limit, how much
-    /// there is and how much is needed), or it was not there in time (`cost` is the limit then, or
-    /// more). kUnsupported: it hangs in the kernel; see Injection,
-    /// or the process is stopped. kExists: it has a twin already. kPermission, kNotFound,
-    /// kTargetDied as ThreadStop. `settling`: see settle(); its time is part of the stop. `cost`
-    /// gets what the stop cost, also where no twin came of it.
+    /// there is and how much is needed), or it was not there in time (limits.stops has the stop
+    /// then). kUnsupported: it hangs in the kernel; see Injection, or the process is stopped.
+    /// kExists: it has a twin already. kPermission, kNotFound, kTargetDied as ThreadStop.
+    /// `settling`: see settle(); its time is part of the stop.
     static Result<Twin> make(pid_t node, const TwinLimits& limits = {},
-                             const std::optional<Settling>& settling = std::nullopt,
-                             StopCost* cost = nullptr);
+                             const std::optional<Settling>& settling = std::nullopt);
     Twin(Twin&& other) noexcept;
     Twin& operator=(Twin&&) = delete;
     Twin(const Twin&) = delete;
