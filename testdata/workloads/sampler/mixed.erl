@@ -193,16 +193,8 @@ decode(Times, External, Sum) -> decode(Times - 1, External, ?STEPS(?STEPS(Sum + 
 %% 200 words.
 fold_word(Word, Sum) -> ?STEPS(?STEPS(Sum + erlang:phash2(lists:reverse(Word, [])))).
 
-%% 65 words, and 33 for each change.
 make_maps(0, _, Size) -> Size;
-make_maps(Times, Pairs, Size) ->
-    Made = maps:from_list(Pairs),
-    One = Made#{1 := Size},
-    Two = One#{2 := Size},
-    Three = Two#{3 := Size},
-    Four = Three#{4 := Size},
-    Five = Four#{5 := Size},
-    make_maps(Times - 1, Pairs, Size + map_size(Five)).
+make_maps(Times, Pairs, Size) -> make_maps(Times - 1, Pairs, Size + map_size(maps:from_list(Pairs))).
 
 %% The server: a function for each kind of call.
 init([]) -> {ok, {binary:copy(<<"mixed">>, 2000), lists:seq(1, 45000), 0}}.
