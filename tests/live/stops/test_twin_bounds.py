@@ -162,6 +162,9 @@ class BusyMachine(unittest.TestCase):
         return tools.analyze_json("summary", dump)["capture"]
 
     def test_it_is_tried_again(self):
+        allowed = subprocess.run(["chrt", "--fifo", "1", "true"], stderr=subprocess.DEVNULL)
+        if allowed.returncode != 0:
+            self.skipTest("no real-time priority is to be had here: not tested on a busy machine")
         node = start_workload("restless", 0.05)
         self.addCleanup(node.stop)
         for _ in range(5):
