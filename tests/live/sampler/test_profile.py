@@ -225,7 +225,7 @@ class Mixed(unittest.TestCase):
     def test_comparisons(self):
         """A function without a frame of its own that compares terms is innermost, not its caller."""
         caller, compares = "mixed:merge_sort/1", "mixed:pairs/2"
-        # pairs/2 does one comparison of a hundred.
+        # pairs/2 has about one in a hundred of these samples.
         counts = self.samples_of("mixed", RATE, "2s", 300, caller, compares, "mixed:merge/3",
                                  rare=(compares,))
         self.assertLess(counts[caller], 0.02 * sum(counts.values()))

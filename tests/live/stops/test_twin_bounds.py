@@ -26,7 +26,7 @@ MODES = ("auto", "snapshot")
 MAX_PAUSE_MS = 50
 # A test machine may be busy; waiting for the flush would take eight seconds and more.
 FELT_BESIDE_US = 1_000_000
-CLOSED_SECONDS = 1
+CLOSED_SECONDS = 0.1
 
 
 class SlowFlush(unittest.TestCase):
@@ -152,26 +152,27 @@ class BusyMachine(unittest.TestCase):
         for thread in entries(node.pid)[0]:
             os.sched_setaffinity(int(thread), {theirs})
         dump = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "dump"
-        with subprocess.Popen(["taskset", "-c", str(theirs), sys.executable, "-c", self.HOG,
-                               str(node.pid), "0.13"]) as hog:
-            self.addCleanup(hog.kill)
-            tools.expect(tools.run_measured(
-                ["taskset", "-c", ",".join(map(str, ours)), CAPTURE, "--quiet", "-o", dump,
-                 "--mode", "snapshot", node.pid]), 0, 3)
-        self.assertEqual(hog.returncode, 0)
+        hog = subprocess.Popen(["taskset", "-c", str(theirs), sys.executable, "-c", self.HOG,
+                                str(node.pid), "0.13"])
+        self.addCleanup(hog.wait)
+        self.addCleanup(hog.kill)
+        tools.expect(tools.run_measured(
+            ["taskset", "-c", ",".join(map(str, ours)), CAPTURE, "--quiet", "-o", dump,
+             "--mode", "snapshot", node.pid]), 0, 3)
+        self.assertEqual(hog.wait(timeout=10), 0)
         return tools.analyze_json("summary", dump)["capture"]
 
     def test_it_is_tried_again(self):
         allowed = subprocess.run(["chrt", "--fifo", "1", "true"], stderr=subprocess.DEVNULL)
         if allowed.returncode != 0:
-            self.skipTest("no real-time priority is to be had here: not tested on a busy machine")
+            self.skipTest("real-time priority is not permitted here: not tested on a busy machine")
         node = start_workload("restless", 0.05)
         self.addCleanup(node.stop)
         for _ in range(5):
             told = self.capture(node)
             print(f"{told['stops']} stops, the longest of {told['longest_stop_ns'] / 1e6:.1f} ms",
                   flush=True)
-            # If the stop begins late, others run meanwhile.
+            # If the stop begins more than 0.95 s after the hog, the kernel lets the node's threads run.
             if told["stops"] > 1:
                 break
         self.assertGreater(told["stops"], 1)
