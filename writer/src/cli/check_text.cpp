@@ -72,8 +72,8 @@ std::string stop_lines(const check::NodeCheck& check) {
             kStopMilliseconds + gibibytes * kForkMillisecondsPerGib,
             kBusyStopMilliseconds + gibibytes * kBusyForkMillisecondsPerGib,
             std::chrono::duration_cast<std::chrono::milliseconds>(check.longest_twin_stop).count());
-        text += fmt::format("{}tried {} times if an attempt ends within {} ms\n", kMargin,
-                            target::kStopAttempts, capture::kShortAttempt.count());
+        text += fmt::format("{}at most {} attempts, none after one that took more than {} ms\n",
+                            kMargin, target::kStopAttempts, capture::kShortAttempt.count());
         text += fmt::format(
             "{}then, for processes that were running and did not yield within 1.2 ms, {}\n",
             kMargin, short_stops);

@@ -33,8 +33,7 @@ class ProcessContext : public TermContext {
     /// and were read at another moment.
     void set_packed_before_literals() { packed_before_literals_ = true; }
 
-    /// Where terms are read lazily: reads what no term has led to, so that all damage of the heap
-    /// is counted.
+    /// Where terms are read lazily: reads the rest of the heap, so that all its damage is counted.
     virtual Result<void> read_rest() { return {}; }
 
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;

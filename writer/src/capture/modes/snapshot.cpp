@@ -20,10 +20,8 @@ namespace {
 /// The twin does not change; this interval only decides how often the node's health is examined.
 constexpr std::chrono::milliseconds kBetweenLooks{2};
 
-constexpr std::chrono::milliseconds kAfterLate{50};
-
-/// Whether all that is wrong is that an attempt took too long, as on a busy machine, and the node
-/// may be stopped for another one. `stops`: of the node before the attempt.
+/// Whether an attempt to make a twin failed only because it took too long, as on a busy machine,
+/// and the node may be stopped again. `stops`: number of the node's stops before the attempt.
 bool is_worth_another(const Error& error, const target::TwinLimits& limits, std::size_t stops,
                       pid_t node) {
     const auto costs = limits.stops->costs();
@@ -57,7 +55,7 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
             !is_worth_another(made->error(), limits, stops, target.pid())) {
             return std::unexpected(made->error());
         }
-        std::this_thread::sleep_for(kAfterLate);
+        std::this_thread::sleep_for(target::kBetweenStopAttempts);
     }
 }
 

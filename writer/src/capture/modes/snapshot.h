@@ -8,8 +8,8 @@
 
 namespace beamdump::capture {
 
-/// If making a twin for a snapshot failed within this time of a stop, it is tried again, three
-/// times in all: a busy machine may be all that was wrong.
+/// The longest stop of a failed attempt to make a snapshot's twin after which another attempt is
+/// made.
 inline constexpr std::chrono::milliseconds kShortAttempt{250};
 
 /// What the twin of a snapshot may cost, by the options.

@@ -21,7 +21,6 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenAsking{5};
-constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
 /// A hold without a limit is said to last so long from each asking on.
 constexpr std::chrono::milliseconds kAhead{50};
 

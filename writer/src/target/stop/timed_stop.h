@@ -13,8 +13,10 @@ namespace beamdump::target {
 /// does waking up for it.
 std::chrono::nanoseconds resume_margin(std::chrono::nanoseconds longest);
 
-/// How often a stop is tried (TimedStop::begin_repeatedly()).
+/// How often a stop is tried, and the time between two attempts (TimedStop::begin_repeatedly(), and
+/// the stop for a twin).
 inline constexpr int kStopAttempts = 3;
+inline constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
 
 /// When a stop ends by itself, and what it is for.
 struct TimedStopTerms {

@@ -13,12 +13,12 @@
 
 namespace beamdump::crash {
 
-std::unexpected<Error> WordImage::file_error(bool store, ssize_t result) const {
+std::unexpected<Error> WordImage::file_error(std::string_view action, ssize_t result) const {
     const bool full = result < 0 && (errno == ENOSPC || errno == EDQUOT);
     return fail(full ? ErrorCode::kNoSpace : ErrorCode::kIo,
                 fmt::format("cannot {} a temporary file of {} MiB: {}; set TMPDIR to a directory "
                             "with more room",
-                            store ? "write" : "read", file_blocks_ * sizeof(Block) >> 20U,
+                            action, file_blocks_ * sizeof(Block) >> 20U,
                             result == 0 ? "it is cut short" : system_error_text(errno)));
 }
 
@@ -28,6 +28,7 @@ Result<void> WordImage::store(std::span<Place* const> places) {
     std::array<iovec, kEvictedAtOnce> parts{};
     auto left = std::span(parts).first(places.size());
     for (std::size_t index = 0; index < places.size(); ++index) {
+        // Also in the file, so that a block that is loaded has it.
         places[index]->block->stored = true;
         left[index] = {places[index]->block, sizeof(Block)};
     }
@@ -35,7 +36,7 @@ Result<void> WordImage::store(std::span<Place* const> places) {
     while (!left.empty()) {
         const auto count = ::pwritev(file_.get(), left.data(), static_cast<int>(left.size()), at);
         if (count == 0 || (count < 0 && errno != EINTR)) {
-            return file_error(true, count);
+            return file_error("write", count);
         }
         at += std::max<ssize_t>(count, 0);
         auto written = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
@@ -57,7 +58,7 @@ Result<void> WordImage::load(const Place& place) {
         const auto count = ::pread(file_.get(), bytes + done, sizeof(Block) - done,
                                    static_cast<off_t>(place.in_file * sizeof(Block) + done));
         if (count == 0 || (count < 0 && errno != EINTR)) {
-            return file_error(false, count);
+            return file_error("read", count);
         }
         done += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
     }

@@ -10,6 +10,7 @@
 #include <list>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <sys/types.h>
 #include <unordered_map>
 #include <vector>
@@ -101,7 +102,7 @@ class WordImage {
     Result<void> make_room();
     Result<void> store(std::span<Place* const> places);
     Result<void> load(const Place& place);
-    [[nodiscard]] std::unexpected<Error> file_error(bool store, ssize_t result) const;
+    [[nodiscard]] std::unexpected<Error> file_error(std::string_view action, ssize_t result) const;
 
     Budget* budget_;
     std::unordered_map<std::uint64_t, Place> blocks_;
