@@ -1,6 +1,6 @@
 #include "alloc/collect_alloc.h"
 
-#include "alloc/collection_places.h"
+#include "alloc/collection_events.h"
 #include "profile/node_events.h"
 #include "profile/sample_stacks.h"
 #include "target/process/clock.h"
@@ -18,9 +18,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Twelve parts in a thousand of the time are sampled: a sample costs the thread up to some 10
-/// microseconds in a virtual machine, a third of its time meanwhile.
-constexpr std::chrono::milliseconds kBurst{3};
-constexpr std::chrono::milliseconds kCycle{250};
+/// microseconds in a virtual machine, half of its time meanwhile.
+constexpr std::int64_t kCyclesOfBurst = 1000 / 12;
+/// Of a thread that runs all the time: as many as a ring has room for.
+constexpr std::uint64_t kBurstSamples = 90;
+constexpr std::chrono::nanoseconds kLongestBurst = std::chrono::milliseconds(3);
 constexpr std::chrono::milliseconds kBetweenReads{1};
 /// What is copied of a stack, at first: from most native code as far as the code that called it.
 constexpr std::uint32_t kTopBytes = 4096;
@@ -30,21 +32,32 @@ constexpr std::uint64_t kTooShort = 50;
 constexpr std::uint64_t kEnoughSamples = 200;
 constexpr std::uint32_t kMostCopiedBytes = 32768;
 constexpr std::size_t kTopFrames = 2;
-/// Samples that a ring has room for: those of a burst, with the default rate.
 constexpr std::size_t kRingSamples = 128;
 constexpr std::size_t kMostRingPages = 512;
-constexpr std::size_t kCollectionPages = 64;
 constexpr std::size_t kPageBytes = 4096;
+/// Of a sample in the ring, without the stack.
+constexpr std::size_t kHeadBytes = 512;
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 
-/// The processor time of a node's threads, as it is sampled in bursts.
+std::size_t ring_pages(std::uint32_t stack_bytes) {
+    return std::min(std::bit_floor(kRingSamples * stack_bytes / kPageBytes), kMostRingPages);
+}
+
+/// The processor time of a node's normal schedulers, as it is sampled in bursts. What dirty ones
+/// run is native code, whose heap tops are in no register.
 Result<NodeEvents> clock_events(const AllocReport& report, std::uint32_t stack_bytes) {
-    const auto ring_pages = std::bit_floor(kRingSamples * stack_bytes / kPageBytes);
     return NodeEvents::open(report.pid, {.period = kNanoseconds / report.rate,
+                                         .schedulers_only = true,
                                          .off = true,
                                          .wakes = false,
                                          .scheduler_stack_bytes = stack_bytes,
-                                         .ring_pages = std::min(ring_pages, kMostRingPages)});
+                                         .ring_pages = ring_pages(stack_bytes)});
+}
+
+std::chrono::nanoseconds burst_length(std::uint64_t rate, std::uint32_t stack_bytes) {
+    const auto samples = std::min<std::uint64_t>(
+        kBurstSamples, ring_pages(stack_bytes) * kPageBytes / (stack_bytes + kHeadBytes));
+    return std::min(kLongestBurst, std::chrono::nanoseconds(samples * kNanoseconds / rate));
 }
 
 /// Whether a sample is of a collection: by the fragment that began it, by the emulator's names, or
@@ -58,8 +71,7 @@ bool collects(const SampleStack& shown) {
 class Bursts {
   public:
     Bursts(ProcessStacks& processes, SampleStacks& stacks, std::uint32_t stack_bytes,
-           std::vector<NodeEvents> collections, const std::atomic<bool>& cancelled,
-           AllocReport& report)
+           CollectionEvents collections, const std::atomic<bool>& cancelled, AllocReport& report)
         : processes_(processes),
           stacks_(stacks),
           stack_bytes_(stack_bytes),
@@ -68,12 +80,12 @@ class Bursts {
           report_(report) {}
 
     Result<void> run(Clock::time_point end) {
-        // Bursts at equal distances could fall into step with what the node does.
         std::minstd_rand random(std::random_device{}());
-        std::uniform_int_distribution<std::int64_t> gap(
-            0, 2 * std::chrono::microseconds(kCycle - kBurst).count());
         RETURN_IF_ERROR(open_clock());
         while (Clock::now() < end && !cancelled_) {
+            // Bursts at equal distances could fall into step with what the node does.
+            std::uniform_int_distribution<std::int64_t> gap(
+                0, 2 * (kCyclesOfBurst - 1) * length_.count());
             RETURN_IF_ERROR(burst());
             RETURN_IF_ERROR(copy_more());
             if (!tops_.has_room()) {
@@ -82,13 +94,10 @@ class Bursts {
                 break;
             }
             std::this_thread::sleep_until(
-                std::min(end, Clock::now() + std::chrono::microseconds(gap(random))));
+                std::min(end, Clock::now() + std::chrono::nanoseconds(gap(random))));
         }
         report_.allocation = tops_.estimate();
-        report_.lost = lost_ + clock_->lost();
-        for (const auto& collections : collections_) {
-            report_.lost += collections.lost();
-        }
+        report_.lost = lost_ + clock_->lost() + collections_.lost();
         report_.not_sampled = clock_->not_sampled();
         return {};
     }
@@ -96,6 +105,7 @@ class Bursts {
   private:
     Result<void> open_clock() {
         ASSIGN_OR_RETURN(clock_, clock_events(report_, stack_bytes_));
+        length_ = burst_length(report_.rate, stack_bytes_);
         return {};
     }
 
@@ -116,21 +126,20 @@ class Bursts {
     Result<void> burst() {
         points_.clear();
         RETURN_IF_ERROR(clock_->refresh());
-        for (auto& collections : collections_) {
-            RETURN_IF_ERROR(collections.refresh());
-            RETURN_IF_ERROR(collections.switch_on());
-        }
-        RETURN_IF_ERROR(clock_->switch_on());
-        const auto began = Clock::now();
-        while (Clock::now() < began + kBurst) {
-            std::this_thread::sleep_for(kBetweenReads);
+        RETURN_IF_ERROR(collections_.refresh());
+        RETURN_IF_ERROR(collections_.switch_on());
+        end_ = Clock::now() + length_;
+        // On a machine whose processors are all busy this thread can be late by milliseconds: the
+        // kernel ends the burst.
+        RETURN_IF_ERROR(clock_->switch_on_for(
+            static_cast<std::uint64_t>(length_.count()) * report_.rate / kNanoseconds + 1));
+        while (Clock::now() < end_) {
+            std::this_thread::sleep_until(std::min(end_, Clock::now() + kBetweenReads));
             RETURN_IF_ERROR(take());
         }
         RETURN_IF_ERROR(clock_->switch_off());
-        for (auto& collections : collections_) {
-            RETURN_IF_ERROR(collections.switch_off());
-        }
-        report_.sampled_ns += std::chrono::nanoseconds(Clock::now() - began).count();
+        RETURN_IF_ERROR(collections_.switch_off());
+        report_.sampled_ns += length_.count();
         RETURN_IF_ERROR(take());
         ++report_.bursts;
         tops_.add_burst(std::move(points_));
@@ -138,24 +147,24 @@ class Bursts {
     }
 
     Result<void> take() {
-        RETURN_IF_ERROR(read(*clock_, false));
-        for (auto& collections : collections_) {
-            RETURN_IF_ERROR(read(collections, true));
-        }
-        return {};
-    }
-
-    Result<void> read(NodeEvents& events, bool collection) {
         Result<void> outcome;
-        auto done = events.read([&](const Sample& sample, const std::string&) {
-            if (outcome) {
-                outcome = add(sample, collection);
-            }
-        });
-        return outcome ? done : outcome;
+        const auto visit = [&](bool collection) {
+            return [this, &outcome, collection](const Sample& sample, const std::string&) {
+                if (outcome) {
+                    outcome = add(sample, collection);
+                }
+            };
+        };
+        RETURN_IF_ERROR(clock_->read(visit(false)));
+        RETURN_IF_ERROR(collections_.read(visit(true)));
+        return outcome;
     }
 
     Result<void> add(const Sample& sample, bool collection) {
+        // Those of a thread that did not run all the time, until it was switched off.
+        if (sample.time_ns >= static_cast<std::uint64_t>(end_.time_since_epoch().count())) {
+            return {};
+        }
         ++report_.samples;
         ASSIGN_OR_RETURN(auto shown, stacks_.of(sample));
         ++counted_;
@@ -163,12 +172,14 @@ class Bursts {
             ++too_short_;
             longest_wanted_ = std::max(longest_wanted_, shown.stack_wanted);
         }
+        const bool held_up = !collection && collections_.holds_up(sample);
+        report_.held_up += held_up ? 1 : 0;
         HeapPoint point{.time_ns = sample.time_ns,
                         .thread = sample.thread,
                         .process = shown.structure,
                         .pid = shown.process ? shown.process->owner_id : 0,
                         .collection = collection,
-                        .collects = collects(shown),
+                        .collects = held_up || collects(shown),
                         .after_loss = sample.after_loss};
         if (!shown.frames.empty()) {
             point.function = std::move(shown.frames.front());
@@ -211,41 +222,16 @@ class Bursts {
     SampleStacks& stacks_;
     std::uint32_t stack_bytes_;
     std::optional<NodeEvents> clock_;
-    std::vector<NodeEvents> collections_;  // by place
+    CollectionEvents collections_;
     const std::atomic<bool>& cancelled_;
     AllocReport& report_;
+    std::chrono::nanoseconds length_{};  // of a burst
+    Clock::time_point end_;              // of this one
     std::vector<HeapPoint> points_;
     HeapTops tops_{kNanoseconds / report_.rate};
     std::uint64_t lost_ = 0;  // by clocks before this one
     std::uint64_t counted_ = 0, too_short_ = 0, longest_wanted_ = 0;
 };
-
-/// Breakpoints where a process begins to collect its heap; fewer if other breakpoints are set.
-std::vector<NodeEvents> collection_events(ObservedNode& node, std::uint32_t stack_bytes,
-                                          AllocReport& report) {
-    std::vector<NodeEvents> all;
-    const auto places = collection_places(node);
-    if (!places.complete) {
-        report.remarks.emplace_back(
-            "not all collections are seen: the JIT's code that begins them was not found");
-    }
-    for (const auto place : places.addresses) {
-        auto events = NodeEvents::open(report.pid, {.period = 1,
-                                                    .breakpoint = place,
-                                                    .schedulers_only = true,
-                                                    .off = true,
-                                                    .wakes = false,
-                                                    .scheduler_stack_bytes = stack_bytes,
-                                                    .ring_pages = kCollectionPages});
-        if (!events) {
-            report.remarks.push_back("not all collections are seen: " + events.error().message);
-            break;
-        }
-        all.push_back(std::move(*events));
-    }
-    report.collections_seen = !all.empty();
-    return all;
-}
 
 }  // namespace
 
@@ -268,8 +254,9 @@ Result<AllocReport> collect_alloc(ObservedNode& node, const AllocOptions& option
     ASSIGN_OR_RETURN(auto threads, NodeThreads::open(node, stacks));
     ASSIGN_OR_RETURN(auto samples, SampleStacks::open(node, stacks, threads, frames));
     const auto stack_bytes = options.frames ? kStackBytes : kTopBytes;
-    Bursts bursts(stacks, samples, stack_bytes, collection_events(node, stack_bytes, report),
-                  cancelled, report);
+    auto collections = CollectionEvents::open(node, stack_bytes, report.remarks);
+    report.collections_seen = collections.any();
+    Bursts bursts(stacks, samples, stack_bytes, std::move(collections), cancelled, report);
     report.began_us = target::clock_ns(CLOCK_REALTIME) / 1000;
     const auto began = target::clock_ns(CLOCK_MONOTONIC);
     RETURN_IF_ERROR(bursts.run(Clock::now() + options.duration));

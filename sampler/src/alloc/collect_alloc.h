@@ -33,7 +33,8 @@ struct AllocReport {
     bool by_stack = false;          ///< callers were looked at
     bool collections_seen = false;  ///< there were breakpoints where collections begin
     std::uint64_t samples = 0;
-    std::uint64_t lost = 0;                              ///< samples that the kernel dropped
+    std::uint64_t held_up = 0;  ///< of these: while a breakpoint of a collection held the thread up
+    std::uint64_t lost = 0;     ///< samples that the kernel dropped
     std::map<std::string, std::uint64_t> not_sampled{};  ///< threads, by reason
     std::vector<std::string> remarks{};
     bool cut_short = false;
@@ -41,9 +42,9 @@ struct AllocReport {
     [[nodiscard]] bool complete() const { return !cut_short && not_sampled.empty(); }
 };
 
-/// Samples a node's processor time in short bursts at random moments, and by breakpoints where
-/// collections begin. Nothing of the node is stopped or changed. Memory: bounded. kUnsupported: the
-/// interpreter. kPermission: perf events are forbidden.
+/// Samples the processor time of a node's normal schedulers in short bursts at random moments, and
+/// by breakpoints where collections begin. Nothing of the node is stopped or changed. Memory:
+/// bounded. kUnsupported: the interpreter. kPermission: perf events are forbidden.
 Result<AllocReport> collect_alloc(ObservedNode& node, const AllocOptions& options,
                                   const std::atomic<bool>& cancelled);
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -145,6 +146,14 @@ Result<void> ThreadEvent::switch_on() {
     return control(PERF_EVENT_IOC_ENABLE, nullptr, "switch on");
 }
 
+Result<void> ThreadEvent::switch_on_for(std::uint64_t samples) {
+    if (allowed_ >= samples) {
+        return switch_on();
+    }
+    const auto more = samples - std::exchange(allowed_, samples);
+    return control(PERF_EVENT_IOC_REFRESH, reinterpret_cast<void*>(more), "switch on");
+}
+
 Result<void> ThreadEvent::switch_off() {
     return control(PERF_EVENT_IOC_DISABLE, nullptr, "switch off");
 }
@@ -193,6 +202,7 @@ Result<void> ThreadEvent::read(const std::function<void(const Sample&)>& visit) 
         }
         const auto body = bytes_at(tail, header.size).subspan(sizeof(header));
         if (header.type == PERF_RECORD_SAMPLE) {
+            allowed_ -= allowed_ != 0 ? 1 : 0;
             auto sample = parse_sample(body, header.misc);
             if (sample && *sample) {
                 (*sample)->after_loss = std::exchange(has_lost_, false);
@@ -210,6 +220,7 @@ Result<void> ThreadEvent::read(const std::function<void(const Sample&)>& visit) 
         } else if (header.type == PERF_RECORD_LOST && body.size() >= 2 * sizeof(std::uint64_t)) {
             std::uint64_t lost = 0;
             std::memcpy(&lost, body.data() + sizeof(std::uint64_t), sizeof(lost));
+            allowed_ -= std::min(allowed_, lost);
             lost_ += lost;
             has_lost_ = true;
         }

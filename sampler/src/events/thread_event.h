@@ -53,6 +53,9 @@ class ThreadEvent {
     /// Whether it counts and samples.
     Result<void> switch_on();
     Result<void> switch_off();
+    /// As switch_on(), but the kernel switches it off after so many samples. To be called when it
+    /// is off and all samples have been read.
+    Result<void> switch_on_for(std::uint64_t samples);
     /// As EventTerms::period; that of processor time begins anew.
     Result<void> set_period(std::uint64_t period);
     /// Calls while it was switched on.
@@ -85,6 +88,7 @@ class ThreadEvent {
     std::unique_ptr<std::byte, Unmap> ring_;  // a page of positions, then the data
     std::size_t data_bytes_ = 0;
     std::vector<std::byte> joined_;
+    std::uint64_t allowed_ = 0;  // samples by switch_on_for() that were not taken yet
     std::uint64_t lost_ = 0;
     bool has_lost_ = false;  // since the last sample
     std::uint64_t held_back_ = 0;

@@ -149,6 +149,13 @@ Result<void> NodeEvents::switch_on() {
     return {};
 }
 
+Result<void> NodeEvents::switch_on_for(std::uint64_t samples) {
+    for (auto& [id, thread] : threads_) {
+        RETURN_IF_ERROR(thread.event.switch_on_for(samples));
+    }
+    return {};
+}
+
 Result<void> NodeEvents::switch_off() {
     for (auto& [id, thread] : threads_) {
         RETURN_IF_ERROR(thread.event.switch_off());

@@ -48,6 +48,7 @@ class NodeEvents {
 
     /// As ThreadEvent's, for all threads.
     Result<void> switch_on();
+    Result<void> switch_on_for(std::uint64_t samples);
     Result<void> switch_off();
     Result<void> set_period(std::uint64_t calls);
     [[nodiscard]] Result<std::uint64_t> counted() const;

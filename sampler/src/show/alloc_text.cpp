@@ -117,6 +117,7 @@ void alloc_json(Output& output, const AllocReport& report) {
     json.member("bursts", report.bursts);
     json.member("sampled_ns", report.sampled_ns);
     json.member("samples", report.samples);
+    json.member("held_up_samples", report.held_up);
     json.member("lost", report.lost);
     json.member("intervals", all.intervals);
     json.member("unusable_intervals", all.unusable);

@@ -93,7 +93,7 @@ mixed_round(#data{table = Table, keys = Keys, some = Some, words = Words, server
     Listed = fields(100, Data#data.tuple, 0),
     Decoded = decode(40, Data#data.external, 0),
     Folded = lists:foldl(fun fold_word/2, 0, Words),
-    Made = make_maps(100, Data#data.pairs, 0),
+    Made = make_maps(300, Data#data.pairs, 0),
     Searched = gen_server:call(Server, {search, Sum}),
     {Rows, Sorted, Again, Objects, Recorded, Found, Stored, Read, Binary, Rendered, Listed,
      Decoded, Folded, Made, Searched}.
@@ -193,6 +193,7 @@ decode(Times, External, Sum) -> decode(Times - 1, External, ?STEPS(?STEPS(Sum + 
 %% 200 words.
 fold_word(Word, Sum) -> ?STEPS(?STEPS(Sum + erlang:phash2(lists:reverse(Word, [])))).
 
+%% 65 words a call.
 make_maps(0, _, Size) -> Size;
 make_maps(Times, Pairs, Size) -> make_maps(Times - 1, Pairs, Size + map_size(maps:from_list(Pairs))).
 
