@@ -133,7 +133,8 @@ Result<void> ThreadEvent::map(std::size_t pages) {
     return {};
 }
 
-Result<void> ThreadEvent::control(unsigned long request, void* argument, std::string_view what) {
+Result<void> ThreadEvent::control(unsigned long request, unsigned long argument,
+                                  std::string_view what) {
     // A thread that ends meanwhile is no error: its event stays, and counts nothing.
     if (::ioctl(event_.get(), request, argument) != 0 && errno != ESRCH) {
         return fail(ErrorCode::kIo, fmt::format("cannot {} a perf event of thread {}: {}", what,
@@ -143,7 +144,7 @@ Result<void> ThreadEvent::control(unsigned long request, void* argument, std::st
 }
 
 Result<void> ThreadEvent::switch_on() {
-    return control(PERF_EVENT_IOC_ENABLE, nullptr, "switch on");
+    return control(PERF_EVENT_IOC_ENABLE, 0, "switch on");
 }
 
 Result<void> ThreadEvent::switch_on_for(std::uint64_t samples) {
@@ -151,15 +152,16 @@ Result<void> ThreadEvent::switch_on_for(std::uint64_t samples) {
         return switch_on();
     }
     const auto more = samples - std::exchange(allowed_, samples);
-    return control(PERF_EVENT_IOC_REFRESH, reinterpret_cast<void*>(more), "switch on");
+    return control(PERF_EVENT_IOC_REFRESH, more, "switch on");
 }
 
 Result<void> ThreadEvent::switch_off() {
-    return control(PERF_EVENT_IOC_DISABLE, nullptr, "switch off");
+    return control(PERF_EVENT_IOC_DISABLE, 0, "switch off");
 }
 
 Result<void> ThreadEvent::set_period(std::uint64_t period) {
-    return control(PERF_EVENT_IOC_PERIOD, &period, "set the period of");
+    return control(PERF_EVENT_IOC_PERIOD, reinterpret_cast<std::uintptr_t>(&period),
+                   "set the period of");
 }
 
 Result<std::uint64_t> ThreadEvent::counted() const {

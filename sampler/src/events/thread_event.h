@@ -79,7 +79,7 @@ class ThreadEvent {
     };
     ThreadEvent() = default;
     Result<void> map(std::size_t pages);
-    Result<void> control(unsigned long request, void* argument, std::string_view what);
+    Result<void> control(unsigned long request, unsigned long argument, std::string_view what);
     /// Bytes of the ring, whose end continues at its beginning.
     std::span<const std::byte> bytes_at(std::uint64_t position, std::size_t count);
 
