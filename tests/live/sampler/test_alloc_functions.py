@@ -2,6 +2,7 @@
 those that the functions are known to build, also by caller; calls during which the heap is collected,
 by BIFs too, are left out; what cannot be counted is refused."""
 
+import json
 import subprocess
 import time
 import unittest
@@ -9,6 +10,7 @@ import unittest
 from support import schemas, tools
 from support.node import start_workload
 from support.paths import SAMPLE
+from support.refused_events import run_without_breakpoints
 
 DONE, FAILED, USAGE, INCOMPLETE = 0, 1, 2, 3
 BUILT, TWICE, BY_BIFS = "allocating:built/2", "allocating:twice/1", "allocating:by_bifs/1"
@@ -116,6 +118,26 @@ class Functions(unittest.TestCase):
         refused(USAGE, "excludes", "--function", BUILT, "--stacks")
         refused(FAILED, "the kernel forbids sampling", "--function", BUILT,
                 preexec_fn=tools.without_perf_events)
+
+    def test_no_breakpoints(self):
+        """On a processor, or in a virtual machine, without them."""
+        for command in (["alloc", "--function", BUILT], ["blame", "--exact", "--native", "<garbage_collect>"]):
+            ended, refused = run_without_breakpoints([SAMPLE, *command, "--duration", "1s", self.node.pid])
+            self.assertEqual((ended.returncode, ended.stdout), (FAILED, ""), ended.stderr)
+            self.assertRegex(ended.stderr, r"\Abeamdump-sample: this kernel, or the virtual machine that it "
+                                           r"runs in, has no breakpoints of the processor[^\n]*\n\Z")
+            self.assertGreater(refused, 0)
+        # Shares of words need none.
+        ended, refused = run_without_breakpoints(
+            [SAMPLE, "alloc", "--json", "--duration", "3s", self.node.pid])
+        self.assertIn(ended.returncode, (DONE, INCOMPLETE), ended.stderr)
+        self.assertGreater(refused, 0)
+        answer = json.loads(ended.stdout)
+        schemas.validate(answer, "alloc")
+        self.assertNotIn("collections", answer)
+        self.assertEqual(answer["held_up_samples"], 0)
+        self.assertGreater(answer["words"], 0)
+        self.assertIn("not all collections are seen: this kernel", " ".join(answer["remarks"]))
 
     def test_no_breakpoint_left(self):
         """While another one has all of the processor's breakpoints; they are free when it is killed."""
