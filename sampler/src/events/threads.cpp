@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sys/stat.h>
 
 namespace beamdump::sampler {
 namespace {
@@ -47,6 +48,15 @@ Result<std::vector<NodeThread>> threads_of_node(pid_t pid) {
         }
     }
     return threads;
+}
+
+Result<std::uint64_t> thread_count(pid_t pid) {
+    struct stat of_tasks{};
+    if (::stat(fmt::format("/proc/{}/task", pid).c_str(), &of_tasks) != 0) {
+        return fail(ErrorCode::kTargetDied, fmt::format("process {} has ended", pid));
+    }
+    // One link for each thread, and two for the directory (fs/proc/base.c, proc_task_getattr()).
+    return of_tasks.st_nlink;
 }
 
 std::optional<std::uint32_t> scheduler_number(std::string_view name) {

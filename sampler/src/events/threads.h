@@ -24,6 +24,9 @@ struct NodeThread {
 /// The threads that the node has now. Errors as target::threads_of().
 Result<std::vector<NodeThread>> threads_of_node(pid_t pid);
 
+/// How many there are, without their names. kTargetDied: the process has ended.
+Result<std::uint64_t> thread_count(pid_t pid);
+
 /// The number of the scheduler that a thread is, by its name: "1_scheduler" (OTP 25),
 /// "erts_sched_1" (from 26 on; erl_process.c). Nothing for all other threads, dirty schedulers too.
 std::optional<std::uint32_t> scheduler_number(std::string_view name);

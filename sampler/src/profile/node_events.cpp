@@ -6,17 +6,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <poll.h>
-#include <vector>
+#include <span>
+#include <sys/epoll.h>
 
 namespace beamdump::sampler {
 namespace {
 
 constexpr std::uint32_t kOtherStackBytes = 8192;
 constexpr std::size_t kLeastRingPages = 16;
+/// Threads with samples that one wait() tells of.
+constexpr std::size_t kMostAtOnce = 64;
 /// Setting a period interrupts the thread: at high rates some samples have the same one.
 constexpr std::chrono::milliseconds kBetweenPeriods{5};
+/// Names of all threads are read so often, if there are as many as before.
+constexpr std::chrono::seconds kBetweenNames{1};
 
 }  // namespace
 
@@ -60,7 +65,23 @@ Result<ThreadEvent> NodeEvents::open_event(const NodeThread& thread) const {
     return event;
 }
 
+/// Whether there may be other threads, or other names, than at the last time that this was so.
+Result<bool> NodeEvents::threads_changed() {
+    ASSIGN_OR_RETURN(const auto count, thread_count(pid_));
+    const auto now = std::chrono::steady_clock::now();
+    if (count == thread_count_ && now - threads_listed_ < kBetweenNames) {
+        return false;
+    }
+    thread_count_ = count;
+    threads_listed_ = now;
+    return true;
+}
+
 Result<void> NodeEvents::refresh() {
+    ASSIGN_OR_RETURN(const bool changed, threads_changed());
+    if (!changed) {
+        return {};
+    }
     ASSIGN_OR_RETURN(const auto threads, threads_of_node(pid_));
     for (const auto& thread : threads) {
         if (const auto known = threads_.find(thread.id); known != threads_.end()) {
@@ -73,6 +94,9 @@ Result<void> NodeEvents::refresh() {
         }
         auto event = open_event(thread);
         if (event) {
+            if (waited_.valid()) {
+                RETURN_IF_ERROR(wait_for(thread.id, *event));
+            }
             threads_.emplace(thread.id, Sampled{thread.name, std::move(*event)});
         } else if (event.error().code != ErrorCode::kTargetDied) {
             ++not_sampled_[event.error().message];
@@ -83,19 +107,34 @@ Result<void> NodeEvents::refresh() {
 }
 
 Result<void> NodeEvents::wait(std::chrono::milliseconds longest) {
-    std::vector<pollfd> waited;
-    std::vector<Sampled*> sampled;
-    for (auto& [id, thread] : threads_) {
-        waited.push_back({.fd = thread.event.descriptor(), .events = POLLIN, .revents = 0});
-        sampled.push_back(&thread);
+    if (!waited_.valid()) {
+        waited_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+        for (const auto& [id, thread] : threads_) {
+            RETURN_IF_ERROR(wait_for(id, thread.event));
+        }
     }
-    const int ready = ::poll(waited.data(), waited.size(), static_cast<int>(longest.count()));
-    if (ready < 0 && errno != EINTR) {
+    std::array<epoll_event, kMostAtOnce> ready{};
+    const int count = ::epoll_wait(waited_.get(), ready.data(), static_cast<int>(ready.size()),
+                                   static_cast<int>(longest.count()));
+    if (count < 0 && errno != EINTR) {
         return fail(ErrorCode::kIo,
                     fmt::format("waiting for samples: {}", system_error_text(errno)));
     }
-    for (std::size_t at = 0; at < waited.size(); ++at) {
-        sampled[at]->ended = (waited[at].revents & (POLLHUP | POLLERR)) != 0;
+    for (const auto& event : std::span(ready).first(static_cast<std::size_t>(std::max(count, 0)))) {
+        const auto thread = threads_.find(event.data.fd);
+        if (thread != threads_.end()) {
+            thread->second.ended = (event.events & (EPOLLHUP | EPOLLERR)) != 0;
+        }
+    }
+    return {};
+}
+
+/// From now on wait() waits for a thread's samples too; until its event is closed.
+Result<void> NodeEvents::wait_for(pid_t thread, const ThreadEvent& event) const {
+    epoll_event wanted{.events = EPOLLIN, .data = {.fd = thread}};
+    if (::epoll_ctl(waited_.get(), EPOLL_CTL_ADD, event.descriptor(), &wanted) != 0) {
+        return fail(ErrorCode::kIo, fmt::format("cannot wait for samples of thread {}: {}", thread,
+                                                system_error_text(errno)));
     }
     return {};
 }

@@ -39,7 +39,8 @@ class NodeEvents {
     /// sampled.
     static Result<NodeEvents> open(pid_t pid, const NodeEventTerms& terms);
 
-    /// Opens events of threads that are new since. Of those that cannot be, not_sampled() tells.
+    /// Opens events of threads that are new since; of those that have taken the place of others,
+    /// within a second. Of those that cannot be, not_sampled() tells.
     Result<void> refresh();
     /// Waits for the next sample, at most that long.
     Result<void> wait(std::chrono::milliseconds longest);
@@ -75,6 +76,8 @@ class NodeEvents {
         std::chrono::steady_clock::time_point period_set{};
     };
     NodeEvents(pid_t pid, const NodeEventTerms& terms) : pid_(pid), terms_(terms) {}
+    Result<bool> threads_changed();
+    [[nodiscard]] Result<void> wait_for(pid_t thread, const ThreadEvent& event) const;
     [[nodiscard]] bool wants(const NodeThread& thread) const;
     [[nodiscard]] Result<ThreadEvent> open_event(const NodeThread& thread) const;
     Result<void> set_random_period(Sampled& thread);
@@ -82,6 +85,9 @@ class NodeEvents {
     pid_t pid_;
     NodeEventTerms terms_;
     std::map<pid_t, Sampled> threads_;
+    Descriptor waited_;  // an epoll of their events, from the first wait() on
+    std::uint64_t thread_count_ = 0;
+    std::chrono::steady_clock::time_point threads_listed_{};
     std::set<pid_t> refused_;
     std::map<std::string, std::uint64_t> not_sampled_;
     std::uint64_t lost_of_ended_ = 0;

@@ -86,14 +86,14 @@ void SampleStacks::refresh_code() {
 }
 
 Result<std::optional<ProcessIdentity>> SampleStacks::identity(Address process) {
-    const auto slot = stacks_->slot_of(process);
-    const auto owner = slot ? stacks_->owner_of(process) : std::nullopt;
-    if (!owner) {
-        return std::nullopt;
-    }
+    const auto owner = stacks_->owner_of(process);
     const auto known = known_.find(process);
-    if (known != known_.end() && known->second.owner_id == *owner) {
+    if (owner && known != known_.end() && known->second.owner_id == *owner) {
         return known->second;
+    }
+    const auto slot = owner ? stacks_->slot_of(process) : std::nullopt;
+    if (!slot) {
+        return std::nullopt;
     }
     ASSIGN_OR_RETURN(auto found, stacks_->identify(*slot));
     if (found) {

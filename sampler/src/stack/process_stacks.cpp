@@ -78,11 +78,12 @@ std::optional<std::uint64_t> ProcessStacks::owner_of(Address process) {
 }
 
 std::optional<StackBounds> ProcessStacks::bounds_of(Address process) {
-    auto& memory = parts_.node.vm().bulk();
-    const auto heap = memory.word(process + parts_.heap.offset);
-    const auto hend = memory.word(process + parts_.hend.offset);
-    const auto stop = memory.word(process + parts_.stop.offset);
-    return heap && hend && stop ? std::optional(StackBounds{*heap, *hend, *stop}) : std::nullopt;
+    head_.resize(beam::end_of({parts_.heap, parts_.hend, parts_.stop}));
+    if (!parts_.node.vm().bulk().read(process, head_)) {
+        return std::nullopt;
+    }
+    const beam::StructView view(head_);
+    return StackBounds{view.get(parts_.heap), view.get(parts_.hend), view.get(parts_.stop)};
 }
 
 std::optional<std::string> ProcessStacks::noted_function(Address process) {

@@ -159,6 +159,7 @@ class ProcessStacks {
     Parts parts_;
     beam::ProcessReading before_, after_;
     std::vector<std::uint64_t> words_;
+    std::vector<std::byte> head_;  // of a structure
 };
 
 /// Whether the error ends the whole observation, not only one try.
