@@ -2,7 +2,7 @@
 `alloc` beside the VM's own profilers and `perf record`, and what they cost the node, on OTP 25, 27
 and 29.
 
-    profiles.py [--seconds N] [--turns N] [--pairs N] [--releases 25,27,29] [--record]
+    profiles.py [--seconds N] [--turns N] [--pairs N] [--window N] [--releases 25,27,29] [--record]
 
 Prints tables. --record also writes them, with date and machine, into docs/benchmarks.md.
 """
@@ -178,14 +178,14 @@ def started(workload, release, flags="", scale=1):
             pathlib.Path(file).unlink(missing_ok=True)
 
 
-def costs(release, pairs):
+def costs(release, pairs, window):
     # Schedulers without work would take processor time too, more or less of it.
     with started("profiled", release, "+sbwt none +sbwtdcpu none +sbwtdio none") as node:
         rows = []
         for name, command in (("`profile --rate 99`", ["profile", "--rate", "99"]),
                               ("`alloc`", ["alloc"])):
             cost = Cost(node, lambda: int(node.ask("profiled rounds")),
-                        [SAMPLE, *command, "--duration", "10m"], 1, pairs)
+                        [SAMPLE, *command, "--duration", "10m"], window, pairs)
             rows.append([name, *cost.cells()])
     return [table(["", "less a second", "less a second of the node's processor time",
                    "the program's own processor time"], rows)]
@@ -205,7 +205,7 @@ def measure(release, arguments):
     with started("mixed", release, "+JPperf true") as node:
         parts.append(("beside perf", compare_perf(node, seconds, turns)))
     if arguments.pairs > 0:
-        parts.append((f"cost, {arguments.pairs} pairs of windows", costs(release, arguments.pairs)))
+        parts.append((f"cost, {arguments.pairs} pairs of windows", costs(release, arguments.pairs, arguments.window)))
     text = "\n\n".join(f"**OTP {release}, {name}.**\n\n" + "\n".join(lines) for name, lines in parts)
     print(text, flush=True)
     return text
@@ -216,6 +216,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=10, help="of a profile in each turn")
     parser.add_argument("--turns", type=int, default=6)
     parser.add_argument("--pairs", type=int, default=40, help="of windows, for the cost; 0: not measured")
+    parser.add_argument("--window", type=int, default=1, help="seconds of each of these windows")
     parser.add_argument("--releases", default="25,27,29")
     parser.add_argument("--record", action="store_true")
     arguments = parser.parse_args()
