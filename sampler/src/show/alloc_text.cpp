@@ -62,7 +62,7 @@ void alloc_text(Output& output, const AllocReport& report, std::size_t most) {
     const auto& all = report.allocation;
     node_line(output, report);
     output.print(
-        "{} bursts, {:.2f} s in all, {} samples a second of each thread's processor time "
+        "{} bursts, {:.2f} s in all, {} samples a second of each scheduler's processor time "
         "in them\n",
         report.bursts, static_cast<double>(report.sampled_ns) / 1e9, report.rate);
     output.print(

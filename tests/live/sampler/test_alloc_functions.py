@@ -7,10 +7,10 @@ import subprocess
 import time
 import unittest
 
+from refused_events import run_without_breakpoints
 from support import schemas, tools
 from support.node import start_workload
 from support.paths import SAMPLE
-from support.refused_events import run_without_breakpoints
 
 DONE, FAILED, USAGE, INCOMPLETE = 0, 1, 2, 3
 BUILT, TWICE, BY_BIFS = "allocating:built/2", "allocating:twice/1", "allocating:by_bifs/1"
