@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Twelve parts in a thousand of the time are sampled: a sample costs the thread up to some 10
 /// microseconds in a virtual machine, half of its time meanwhile.
-constexpr std::int64_t kCyclesOfBurst = 1000 / 12;
+constexpr std::int64_t kBurstsPerCycle = 1000 / 12;
 /// Of a thread that runs all the time: as many as a ring has room for.
 constexpr std::uint64_t kBurstSamples = 90;
 constexpr std::chrono::nanoseconds kLongestBurst = std::chrono::milliseconds(3);
@@ -85,7 +85,7 @@ class Bursts {
         while (Clock::now() < end && !cancelled_) {
             // Bursts at equal distances could fall into step with what the node does.
             std::uniform_int_distribution<std::int64_t> gap(
-                0, 2 * (kCyclesOfBurst - 1) * length_.count());
+                0, 2 * (kBurstsPerCycle - 1) * length_.count());
             RETURN_IF_ERROR(burst());
             RETURN_IF_ERROR(copy_more());
             if (!tops_.has_room()) {

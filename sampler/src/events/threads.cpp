@@ -56,7 +56,7 @@ Result<std::uint64_t> thread_count(pid_t pid) {
         return fail(ErrorCode::kTargetDied, fmt::format("process {} has ended", pid));
     }
     // One link for each thread, and two for the directory (fs/proc/base.c, proc_task_getattr()).
-    return of_tasks.st_nlink;
+    return of_tasks.st_nlink - 2;
 }
 
 std::optional<std::uint32_t> scheduler_number(std::string_view name) {

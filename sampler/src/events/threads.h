@@ -24,7 +24,7 @@ struct NodeThread {
 /// The threads that the node has now. Errors as target::threads_of().
 Result<std::vector<NodeThread>> threads_of_node(pid_t pid);
 
-/// How many there are, without their names. kTargetDied: the process has ended.
+/// How many threads the node has now. kTargetDied: the process has ended.
 Result<std::uint64_t> thread_count(pid_t pid);
 
 /// The number of the scheduler that a thread is, by its name: "1_scheduler" (OTP 25),

@@ -10,11 +10,13 @@ import struct
 import subprocess
 import tempfile
 
+from support.tools import perf_event_filter
+
 LISTENER = 1000  # the child's number of it
 LIBC = ctypes.CDLL(None, use_errno=True)
-SECCOMP, PIDFD_OPEN, PIDFD_GETFD, PERF_EVENT_OPEN = 317, 434, 438, 298
+SECCOMP, PIDFD_OPEN, PIDFD_GETFD = 317, 434, 438
 SET_FILTER, NEW_LISTENER, NO_NEW_PRIVILEGES = 1, 8, 38
-ALLOWED, NOTIFIED = 0x7fff0000, 0x7fc00000
+NOTIFIED = 0x7fc00000
 RECEIVE, SEND, GO_ON = 0xc0502100, 0xc0182101, 1
 NOTIFICATION, ANSWER = struct.Struct("QII iIQ6Q"), struct.Struct("QqiI")
 BREAKPOINT = 5  # perf_event_attr.type
@@ -29,13 +31,10 @@ def called(number, *arguments):
 
 def ask_before_events():
     """For preexec_fn."""
-    program = b"".join(struct.pack("HBBI", *one) for one in (
-        (0x20, 0, 0, 0), (0x15, 0, 1, PERF_EVENT_OPEN), (6, 0, 0, NOTIFIED), (6, 0, 0, ALLOWED)))
-    code = ctypes.create_string_buffer(program)
-    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program) // 8,
-                                                      ctypes.addressof(code)))
+    filters, code = perf_event_filter(NOTIFIED)
     LIBC.prctl(*(ctypes.c_ulong(one) for one in (NO_NEW_PRIVILEGES, 1, 0, 0, 0)))
     os.dup2(called(SECCOMP, SET_FILTER, NEW_LISTENER, ctypes.addressof(filters)), LISTENER)
+    del code  # until here the filter points to it
 
 
 def answered(listener):

@@ -123,19 +123,25 @@ def file_bytes(path):
     return pathlib.Path(path).stat().st_size
 
 
+def perf_event_filter(action):
+    """A filter for seccomp(2) with this action for perf_event_open, and the code that it points to."""
+    load, equal, give = 0x20, 0x15, 0x06
+    perf_event_open, allowed = 298, 0x7fff0000
+    program = b"".join(struct.pack("HBBI", *one) for one in (
+        (load, 0, 0, 0), (equal, 0, 1, perf_event_open), (give, 0, 0, action), (give, 0, 0, allowed)))
+    code = ctypes.create_string_buffer(program)
+    return ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program) // 8,
+                                                   ctypes.addressof(code))), code
+
+
 def without_perf_events():
     """For preexec_fn: perf_event_open fails with EPERM from here on, as in containers (seccomp(2))."""
-    load, equal, give = 0x20, 0x15, 0x06
-    perf_event_open, allowed, refused = 298, 0x7fff0000, 0x00050001
-    program = b"".join(struct.pack("HBBI", *one) for one in (
-        (load, 0, 0, 0), (equal, 0, 1, perf_event_open), (give, 0, 0, refused), (give, 0, 0, allowed)))
-    code = ctypes.create_string_buffer(program)
-    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program) // 8,
-                                                      ctypes.addressof(code)))
+    filters, code = perf_event_filter(0x00050001)
     libc = ctypes.CDLL(None, use_errno=True)
     for call in ((38, 1, 0, 0, 0), (22, 2, ctypes.addressof(filters), 0, 0)):
         if libc.prctl(*map(ctypes.c_ulong, call)) != 0:
             os._exit(1)
+    del code  # until here the filter points to it
 
 
 def wait_for_perf_events(test, running, count):
