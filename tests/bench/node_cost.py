@@ -28,41 +28,56 @@ class Window:
 
 
 class Cost:
-    """Throughput while command runs as parts of that without."""
+    """Throughput of a node while a command watches it, as parts of that without."""
 
-    def __init__(self, node, rounds, command, seconds, pairs):
-        """command: without the node's pid. rounds: how many the node has done."""
+    def __init__(self):
         self.wall, self.processor, self.own = [], [], []
-        for pair in range(pairs):
-            # What changes steadily meanwhile cancels out over two pairs.
-            with_first = pair % 2 == 0
-            windows = [self._measured(node, rounds, command if watched else None, seconds)
-                       for watched in (with_first, not with_first)]
-            watched, alone = windows if with_first else reversed(windows)
-            self.wall.append(watched.a_wall_second / alone.a_wall_second)
-            self.processor.append(watched.a_processor_second / alone.a_processor_second)
 
-    def _measured(self, node, rounds, command, seconds):
-        if command is None:
-            # As long after another window as the other kind.
-            time.sleep(1)
-            return Window(node, rounds, seconds)
-        running = subprocess.Popen([*command, str(node.pid)], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            _wait_for_events(running)
-            began, spent = time.monotonic(), on_processor(running.pid)
-            window = Window(node, rounds, seconds)
-            self.own.append((on_processor(running.pid) - spent) / (time.monotonic() - began))
-            if running.poll() is not None:
-                raise RuntimeError(f"{command} ended")
-            return window
-        finally:
-            running.kill()
-            running.wait()
+    def add(self, watched, own, alone):
+        self.wall.append(watched.a_wall_second / alone.a_wall_second)
+        self.processor.append(watched.a_processor_second / alone.a_processor_second)
+        self.own.append(own)
 
     def cells(self):
         return [_told(self.wall), _told(self.processor), f"{100 * statistics.median(self.own):.2f}%"]
+
+
+def costs_of(node, rounds, commands, seconds, turns):
+    """A Cost for each command, which get the node's pid behind them. rounds: how many the node has
+    done. The first two are measured right before and after a window without any."""
+    order = [*commands[:1], None, *commands[1:]]
+    costs = [Cost() for _ in commands]
+    for turn in range(turns):
+        # What changes steadily meanwhile cancels out over two turns.
+        measured = [_measured(node, rounds, command, seconds)
+                    for command in (order if turn % 2 == 0 else reversed(order))]
+        if turn % 2 == 1:
+            measured.reverse()
+        (alone, _), watched = measured[1], [*measured[:1], *measured[2:]]
+        for cost, (window, own) in zip(costs, watched):
+            cost.add(window, own, alone)
+    return costs
+
+
+def _measured(node, rounds, command, seconds):
+    """A window, and the part of a processor that the command took itself."""
+    if command is None:
+        # As long after another window as the other kind.
+        time.sleep(1)
+        return Window(node, rounds, seconds), None
+    running = subprocess.Popen([*command, str(node.pid)], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for_events(running)
+        began, spent = time.monotonic(), on_processor(running.pid)
+        window = Window(node, rounds, seconds)
+        own = (on_processor(running.pid) - spent) / (time.monotonic() - began)
+        if running.poll() is not None:
+            raise RuntimeError(f"{command} ended")
+        return window, own
+    finally:
+        running.kill()
+        running.wait()
 
 
 def _target(link):

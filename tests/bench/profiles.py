@@ -4,6 +4,8 @@ and 29.
 
     profiles.py [--seconds N] [--turns N] [--pairs N] [--window N] [--releases 25,27,29] [--record]
 
+--turns 0: what they cost alone.
+
 Prints tables. --record also writes them, with date and machine, into docs/benchmarks.md.
 """
 
@@ -22,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "live"))
 
 from benchmark import machine, record, table  # noqa: E402
-from node_cost import Cost  # noqa: E402
+from node_cost import costs_of  # noqa: E402
 from support.node import start_workload  # noqa: E402
 from support.paths import SAMPLE  # noqa: E402
 from top_ten import Shares, compared  # noqa: E402
@@ -178,21 +180,29 @@ def started(workload, release, flags="", scale=1):
             pathlib.Path(file).unlink(missing_ok=True)
 
 
-def costs(release, pairs, window):
+def costs(release, turns, window):
+    commands = (["profile", "--rate", "99"], ["alloc"], ["profile", "--rate", "990"])
     # Schedulers without work would take processor time too, more or less of it.
     with started("profiled", release, "+sbwt none +sbwtdcpu none +sbwtdio none") as node:
-        rows = []
-        for name, command in (("`profile --rate 99`", ["profile", "--rate", "99"]),
-                              ("`alloc`", ["alloc"])):
-            cost = Cost(node, lambda: int(node.ask("profiled rounds")),
-                        [SAMPLE, *command, "--duration", "10m"], window, pairs)
-            rows.append([name, *cost.cells()])
+        found = costs_of(node, lambda: int(node.ask("profiled rounds")),
+                         [[SAMPLE, *command, "--duration", "10m"] for command in commands], window, turns)
+    rows = [[f"`{' '.join(command)}`", *cost.cells()] for command, cost in zip(commands, found)]
     return [table(["", "less a second", "less a second of the node's processor time",
                    "the program's own processor time"], rows)]
 
 
 def measure(release, arguments):
     seconds, turns = arguments.seconds, arguments.turns
+    parts = shares(release, seconds, turns) if turns > 0 else []
+    if arguments.pairs > 0:
+        parts.append((f"cost, {arguments.pairs} pairs of windows of {arguments.window} s",
+                      costs(release, arguments.pairs, arguments.window)))
+    text = "\n\n".join(f"**OTP {release}, {name}.**\n\n" + "\n".join(lines) for name, lines in parts)
+    print(text, flush=True)
+    return text
+
+
+def shares(release, seconds, turns):
     parts = []
     with started("mixed", release) as node:
         parts.append(("time", compare_time(node, seconds, turns)))
@@ -204,11 +214,7 @@ def measure(release, arguments):
             parts.append(("words, heaps of 1,000,000", compare_words(node, seconds, turns)))
     with started("mixed", release, "+JPperf true") as node:
         parts.append(("beside perf", compare_perf(node, seconds, turns)))
-    if arguments.pairs > 0:
-        parts.append((f"cost, {arguments.pairs} pairs of windows", costs(release, arguments.pairs, arguments.window)))
-    text = "\n\n".join(f"**OTP {release}, {name}.**\n\n" + "\n".join(lines) for name, lines in parts)
-    print(text, flush=True)
-    return text
+    return parts
 
 
 def main():
@@ -216,7 +222,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=10, help="of a profile in each turn")
     parser.add_argument("--turns", type=int, default=6)
     parser.add_argument("--pairs", type=int, default=40, help="of windows, for the cost; 0: not measured")
-    parser.add_argument("--window", type=int, default=1, help="seconds of each of these windows")
+    parser.add_argument("--window", type=int, default=2, help="seconds of each of these windows")
     parser.add_argument("--releases", default="25,27,29")
     parser.add_argument("--record", action="store_true")
     arguments = parser.parse_args()

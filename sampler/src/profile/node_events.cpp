@@ -18,8 +18,8 @@ constexpr std::uint32_t kOtherStackBytes = 8192;
 constexpr std::size_t kLeastRingPages = 16;
 /// Threads with samples that one wait() tells of.
 constexpr std::size_t kMostAtOnce = 64;
-/// Setting a period interrupts the thread: at high rates some samples have the same one.
-constexpr std::chrono::milliseconds kBetweenPeriods{5};
+/// Samples with the same period: setting one interrupts the thread.
+constexpr std::uint32_t kSamplesOfPeriod = 8;
 /// Names of all threads are read so often, if there are as many as before.
 constexpr std::chrono::seconds kBetweenNames{1};
 
@@ -141,12 +141,11 @@ Result<void> NodeEvents::wait_for(pid_t thread, const ThreadEvent& event) const 
 
 Result<void> NodeEvents::read(const std::function<void(const Sample&, const std::string&)>& visit) {
     for (auto& [id, thread] : threads_) {
-        bool sampled = false;
         RETURN_IF_ERROR(thread.event.read([&](const Sample& sample) {
-            sampled = true;
+            ++thread.of_period;
             visit(sample, thread.name);
         }));
-        if (sampled && terms_.random_period) {
+        if (terms_.random_period && thread.of_period >= kSamplesOfPeriod) {
             RETURN_IF_ERROR(set_random_period(thread));
         }
     }
@@ -163,11 +162,7 @@ Result<void> NodeEvents::read(const std::function<void(const Sample&, const std:
 }
 
 Result<void> NodeEvents::set_random_period(Sampled& thread) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - thread.period_set < kBetweenPeriods) {
-        return {};
-    }
-    thread.period_set = now;
+    thread.of_period = 0;
     std::uniform_int_distribution<std::uint64_t> period(terms_.period / 2,
                                                         terms_.period + terms_.period / 2);
     return thread.event.set_period(period(random_));

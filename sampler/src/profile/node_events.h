@@ -21,8 +21,9 @@ struct NodeEventTerms {
     /// sampled. Threads without one have no event.
     std::function<std::optional<std::uint64_t>(pid_t thread)> written{};
     bool schedulers_only = false;  ///< of normal schedulers, which alone run Erlang code
-    /// Each period is a random one, from half of `period` to one and a half: work that repeats with
-    /// exactly that period would always be seen in the same phase. Of processor time alone.
+    /// After each eight samples of a thread its period is a random one, from half of `period` to
+    /// one and a half: work that repeats with exactly that period would always be seen in the same
+    /// phase. Of processor time alone.
     bool random_period = false;
     bool off = false;
     bool wakes = true;
@@ -73,7 +74,7 @@ class NodeEvents {
         std::string name;
         ThreadEvent event;
         bool ended = false;
-        std::chrono::steady_clock::time_point period_set{};
+        std::uint32_t of_period = 0;  // samples since its period was set
     };
     NodeEvents(pid_t pid, const NodeEventTerms& terms) : pid_(pid), terms_(terms) {}
     Result<bool> threads_changed();
