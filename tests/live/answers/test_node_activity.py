@@ -22,6 +22,7 @@ CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "1"))
 MOST_ROUNDS = CAPTURES + 9
 MANY_BUSY = 1000
 MOST_OF_A_RULE = 3
+READY = ("runnable", "running", "garbage_collecting", "exiting")
 PARTS = ("max", "high", "normal", "low", "ports")
 COUNTS = ("input", "output", "queue", "os_pid", "left", "in", "out")
 CHANGING_WORDS = 3 + 2 * 3
@@ -246,13 +247,28 @@ class Schedulers(Activity):
                 for row in waiting:
                     self.assertEqual(row["queue"], sum(row[part] for part in PARTS))
                 if mode != "auto":
-                    # A scheduler may be between two processes, or another process may be runnable.
+                    # A scheduler may be between two processes, which is then in no queue.
+                    between = len(found["normal"])
                     self.assertEqual(len(waiting), len(found["normal"]))
                     busy = len(running) + sum(row["queue"] for row in waiting)
                     spinning = len(found["normal"]) + 5
-                    self.assertIn(busy, range(spinning - len(found["normal"]), spinning + 2))
+                    self.assertGreaterEqual(busy, spinning - between)
+                    ready = self.ready_processes(self.scratch / f"{mode}.beamdump")
+                    placed = self.placed_processes(found)
+                    self.assertIn(ready - placed, range(between + 1))
+                    print(f"{mode}: {ready} processes ready, {placed} of them run or are queued",
+                          flush=True)
         node.ask(f"start run_queues {MANY_BUSY}.0")
         self.long_queues_are_findings(self.capture(node, "freeze"))
+
+    def ready_processes(self, dump):
+        """How many the dump says are ready to run, or run, in the moment of their schedulers."""
+        return sum(process["status"] in READY for process in self.listed(dump, "processes"))
+
+    def placed_processes(self, found):
+        """How many processes the dump's schedulers run, and its run queues hold."""
+        return sum(row.get("queue", 0) - row.get("ports", 0) + (row.get("state") == "running")
+                   for rows in found.values() for row in rows)
 
     def long_queues_are_findings(self, dump):
         waiting = {row["scheduler"]: row for row in self.rows(dump)["normal"] if row["queue"] >= 200}
