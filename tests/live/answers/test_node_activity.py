@@ -247,28 +247,20 @@ class Schedulers(Activity):
                 for row in waiting:
                     self.assertEqual(row["queue"], sum(row[part] for part in PARTS))
                 if mode != "auto":
-                    # A scheduler may be between two processes, which is then in no queue.
-                    between = len(found["normal"])
-                    self.assertEqual(len(waiting), len(found["normal"]))
-                    busy = len(running) + sum(row["queue"] for row in waiting)
-                    spinning = len(found["normal"]) + 5
-                    self.assertGreaterEqual(busy, spinning - between)
-                    ready = self.ready_processes(self.scratch / f"{mode}.beamdump")
-                    placed = self.placed_processes(found)
-                    self.assertIn(ready - placed, range(between + 1))
-                    print(f"{mode}: {ready} processes ready, {placed} of them run or are queued",
-                          flush=True)
+                    # A scheduler may be between two processes: the next is in no queue.
+                    schedulers = len(found["normal"])
+                    self.assertEqual(len(waiting), schedulers)
+                    self.assertGreaterEqual(len(running) + sum(row["queue"] for row in waiting), 5)
+                    self.assertIn(self.not_placed(mode, found), range(schedulers + 1))
         node.ask(f"start run_queues {MANY_BUSY}.0")
         self.long_queues_are_findings(self.capture(node, "freeze"))
 
-    def ready_processes(self, dump):
-        """How many the dump says are ready to run, or run, in the moment of their schedulers."""
-        return sum(process["status"] in READY for process in self.listed(dump, "processes"))
-
-    def placed_processes(self, found):
-        """How many processes the dump's schedulers run, and its run queues hold."""
-        return sum(row.get("queue", 0) - row.get("ports", 0) + (row.get("state") == "running")
-                   for rows in found.values() for row in rows)
+    def not_placed(self, mode, found):
+        """Processes of the dump that are ready to run, less those that run or are in a queue."""
+        listed = self.listed(self.scratch / f"{mode}.beamdump", "processes")
+        return (sum(process["status"] in READY for process in listed) -
+                sum(row.get("queue", 0) - row.get("ports", 0) + (row.get("state") == "running")
+                    for rows in found.values() for row in rows))
 
     def long_queues_are_findings(self, dump):
         waiting = {row["scheduler"]: row for row in self.rows(dump)["normal"] if row["queue"] >= 200}
