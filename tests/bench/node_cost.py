@@ -43,24 +43,23 @@ class Cost:
 
 
 def costs_of(node, rounds, commands, seconds, turns):
-    """A Cost for each command, which get the node's pid behind them. rounds: how many the node has
-    done. The first two are measured right before and after a window without any."""
-    order = [*commands[:1], None, *commands[1:]]
+    """A Cost for each command; the node's pid is appended to it. rounds: a function that returns how
+    many rounds the node has done. The window without a command is between the first two."""
     costs = [Cost() for _ in commands]
+    order = [*zip(costs, commands)]
+    order.insert(1, (None, None))
     for turn in range(turns):
         # What changes steadily meanwhile cancels out over two turns.
-        measured = [_measured(node, rounds, command, seconds)
-                    for command in (order if turn % 2 == 0 else reversed(order))]
-        if turn % 2 == 1:
-            measured.reverse()
-        (alone, _), watched = measured[1], [*measured[:1], *measured[2:]]
-        for cost, (window, own) in zip(costs, watched):
+        measured = {cost: _measured(node, rounds, command, seconds)
+                    for cost, command in (order if turn % 2 == 0 else reversed(order))}
+        alone, _ = measured.pop(None)
+        for cost, (window, own) in measured.items():
             cost.add(window, own, alone)
     return costs
 
 
 def _measured(node, rounds, command, seconds):
-    """A window, and the part of a processor that the command took itself."""
+    """A window, and the command's own processor time in each second."""
     if command is None:
         # As long after another window as the other kind.
         time.sleep(1)

@@ -4,8 +4,6 @@ and 29.
 
     profiles.py [--seconds N] [--turns N] [--pairs N] [--window N] [--releases 25,27,29] [--record]
 
---turns 0: what they cost alone.
-
 Prints tables. --record also writes them, with date and machine, into docs/benchmarks.md.
 """
 
@@ -180,20 +178,19 @@ def started(workload, release, flags="", scale=1):
             pathlib.Path(file).unlink(missing_ok=True)
 
 
-def costs(release, turns, window):
+def costs(release, pairs, window):
     commands = (["profile", "--rate", "99"], ["alloc"], ["profile", "--rate", "990"])
     # Schedulers without work would take processor time too, more or less of it.
     with started("profiled", release, "+sbwt none +sbwtdcpu none +sbwtdio none") as node:
         found = costs_of(node, lambda: int(node.ask("profiled rounds")),
-                         [[SAMPLE, *command, "--duration", "10m"] for command in commands], window, turns)
+                         [[SAMPLE, *command, "--duration", "10m"] for command in commands], window, pairs)
     rows = [[f"`{' '.join(command)}`", *cost.cells()] for command, cost in zip(commands, found)]
     return [table(["", "less a second", "less a second of the node's processor time",
                    "the program's own processor time"], rows)]
 
 
 def measure(release, arguments):
-    seconds, turns = arguments.seconds, arguments.turns
-    parts = shares(release, seconds, turns) if turns > 0 else []
+    parts = shares(release, arguments.seconds, arguments.turns) if arguments.turns > 0 else []
     if arguments.pairs > 0:
         parts.append((f"cost, {arguments.pairs} pairs of windows of {arguments.window} s",
                       costs(release, arguments.pairs, arguments.window)))
@@ -220,7 +217,7 @@ def shares(release, seconds, turns):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=10, help="of a profile in each turn")
-    parser.add_argument("--turns", type=int, default=6)
+    parser.add_argument("--turns", type=int, default=6, help="of each comparison; 0: none")
     parser.add_argument("--pairs", type=int, default=40, help="of windows, for the cost; 0: not measured")
     parser.add_argument("--window", type=int, default=2, help="seconds of each of these windows")
     parser.add_argument("--releases", default="25,27,29")

@@ -18,7 +18,7 @@ constexpr std::uint32_t kOtherStackBytes = 8192;
 constexpr std::size_t kLeastRingPages = 16;
 /// Threads with samples that one wait() tells of.
 constexpr std::size_t kMostAtOnce = 64;
-/// Samples with the same period: setting one interrupts the thread.
+/// As many samples, or more, have the same period: setting one interrupts the thread.
 constexpr std::uint32_t kSamplesOfPeriod = 8;
 /// Names of all threads are read so often, if there are as many as before.
 constexpr std::chrono::seconds kBetweenNames{1};

@@ -21,9 +21,9 @@ struct NodeEventTerms {
     /// sampled. Threads without one have no event.
     std::function<std::optional<std::uint64_t>(pid_t thread)> written{};
     bool schedulers_only = false;  ///< of normal schedulers, which alone run Erlang code
-    /// After each eight samples of a thread its period is a random one, from half of `period` to
-    /// one and a half: work that repeats with exactly that period would always be seen in the same
-    /// phase. Of processor time alone.
+    /// After every eight samples of a thread its period is set to a random one, from half of
+    /// `period` to one and a half: work that repeats with exactly that period would always be seen
+    /// in the same phase. Of processor time alone.
     bool random_period = false;
     bool off = false;
     bool wakes = true;
