@@ -28,8 +28,10 @@ Result<ProcessCapture> ProcessCapture::open(Parts parts) {
     ASSIGN_OR_RETURN(auto fragments, beam::FragmentReader::open(parts.vm));
     ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(parts.vm));
     ASSIGN_OR_RETURN(auto calls, beam::TranslatedCalls::open(parts.vm, parts.initial_call_atom));
+    ASSIGN_OR_RETURN(auto collections, beam::CollectionReader::open(parts.vm));
     return ProcessCapture(std::move(parts), std::move(reader), std::move(relations),
-                          std::move(messages), std::move(fragments), std::move(off_heap), calls);
+                          std::move(messages), std::move(fragments), std::move(off_heap), calls,
+                          std::move(collections));
 }
 
 Result<void> ProcessCapture::still(const Try& request) {
@@ -78,6 +80,7 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
         unrecognised_ += request.last ? 1 : 0;
         return TryOutcome{records::VOID_REASON_NONE, true};
     }
+    RETURN_IF_ERROR(find_collection(request, *process));
     const bool held = process->void_reason == records::VOID_REASON_NONE;
     if (held && request.skip_reason != records::VOID_REASON_NONE) {
         process->void_reason = request.skip_reason;
@@ -164,7 +167,7 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
     outcome.memory_bytes += walked.bytes;
     outcome.end.set_links(walked.links);
     outcome.end.set_monitors(walked.monitors);
-    RETURN_IF_ERROR(heaps(process, run));
+    RETURN_IF_ERROR(collecting_ ? collected_heaps(process, run, outcome) : heaps(process, run));
     auto queues =
         messages_.walk(process, parts_.chain_limit, [&](beam::QueueEntry& entry) -> Result<void> {
             if (run.queue_entries() % kMessagesBetweenWatches == kMessagesBetweenWatches - 1) {
@@ -218,6 +221,11 @@ Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& 
           std::pair{RegionKind::kDictionary, process.dictionary}}) {
         RETURN_IF_ERROR(run.region(kind, span));
     }
+    return fragments(process, run);
+}
+
+Result<void> ProcessCapture::fragments(const beam::ProcessView& process, RunWriter& run) {
+    using format::RegionKind;
     const auto with_binaries = [&](RegionKind kind,
                                    const beam::Fragment& fragment) -> Result<void> {
         RETURN_IF_ERROR(list(fragment.off_heap, fragment.used_words));
@@ -225,13 +233,15 @@ Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& 
     };
     auto chained =
         fragments_.chain(process.mbuf, parts_.chain_limit, [&](const beam::Fragment& fragment) {
-            return with_binaries(RegionKind::kHeapFragment, fragment);
+            return with_binaries(
+                collecting_ ? RegionKind::kCollectedHeap : RegionKind::kHeapFragment, fragment);
         });
     if (!chained) {
         return chained;
     }
     return messages_.received(process, parts_.chain_limit, [&](const beam::Fragment& fragment) {
-        return with_binaries(RegionKind::kReceivedFragment, fragment);
+        return with_binaries(
+            collecting_ ? RegionKind::kCollectedHeap : RegionKind::kReceivedFragment, fragment);
     });
 }
 
@@ -243,8 +253,15 @@ Result<void> ProcessCapture::list(beam::Address first, std::uint64_t limit) {
 Result<void> ProcessCapture::off_heap(const beam::ProcessView& process, const RunWriter& run) {
     // A member of an off-heap list has at least three words, all of them in the captured regions.
     const auto limit = run.words() / 3 + 1;
-    RETURN_IF_ERROR(list(process.off_heap, limit));
-    return list(process.writable_binaries, limit);
+    for (const auto first : {process.off_heap, process.writable_binaries}) {
+        auto listed = list(first, limit);
+        // A collection that has copied all links these lists anew.
+        const bool may_fail = collecting_ && collecting_->from.empty();
+        if (!listed && !(may_fail && is_about_the_process(listed.error()))) {
+            return listed;
+        }
+    }
+    return {};
 }
 
 Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView& process,

@@ -18,6 +18,7 @@ struct Span {
     Address begin = 0;
     Address end = 0;
     [[nodiscard]] std::uint64_t words() const { return end > begin ? (end - begin) / 8 : 0; }
+    [[nodiscard]] bool holds(Address address) const { return begin <= address && address < end; }
 };
 
 /// The decoded facts of a process's structure, and the addresses of its memory.

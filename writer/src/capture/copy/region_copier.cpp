@@ -260,6 +260,9 @@ Result<void> RegionCopier::copy_part(
     Scrubber scrubber(*this, request, {begin, begin + units * width});
     const auto fill = [&](std::uint64_t first, std::span<std::byte> into) -> Result<std::uint64_t> {
         ASSIGN_OR_RETURN(auto have, read(begin + first * width, into));
+        if (request.observer != nullptr) {
+            (*request.observer)(begin + first * width, into.first(have));
+        }
         RETURN_IF_ERROR(scrubber.scrub(begin + first * width, into.first(have)));
         RETURN_IF_ERROR(watch(have));
         return have / width;

@@ -25,14 +25,18 @@ class RegionCopier {
                  format::TermScheme scheme, const SecretTexts& secrets)
         : writer_(writer), source_(source), pages_(pages), scheme_(scheme), secrets_(secrets) {}
 
+    /// Given the words or bytes as they were read, in ascending order.
+    using Observer = std::function<void(Address, std::span<const std::byte>)>;
+
     struct Request {
         format::OwnerKind owner_kind = format::OwnerKind::kUnknown;
         std::uint64_t owner_id = 0;
         format::RegionKind kind = format::RegionKind::kUnknown;
         format::RegionUnit unit = format::RegionUnit::kWords;
         Address address = 0;
-        std::uint64_t total = 0;  ///< units
-        bool is_part = false;     ///< what is around it may be the rest of a text inside
+        std::uint64_t total = 0;             ///< units
+        bool is_part = false;                ///< what is around it may be the rest of a text inside
+        const Observer* observer = nullptr;  ///< null: nobody
     };
 
     /// Writes the region; hands a reference to each part: one where all is present, else one for

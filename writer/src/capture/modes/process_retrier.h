@@ -51,7 +51,7 @@ class ProcessRetrier {
         : session_(&session), proof_(std::move(proof)), sizer_(sizer) {}
     Result<bool> look_at(Pending& pending);
     Result<bool> capture(Pending& pending, const std::vector<memory::HeldPart>* contents,
-                         const Watch* watch);
+                         const Watch* watch, bool standing);
     Result<records::VoidReason> changed(const Pending& pending);
 
     Session* session_;

@@ -66,11 +66,12 @@ class TwinReading {
                                                       const target::TwinLimits& limits) {
         std::unique_ptr<target::TracerThread> tracer;
         ASSIGN_OR_RETURN(auto twin, make_twin(session, target, limits, tracer));
-        session.stopper().threads_stopped(twin.registers());
+        const auto registers = twin.registers();
         std::unique_ptr<TwinReading> reading(
             new TwinReading(session, target, std::move(tracer), std::move(twin)));
         RETURN_IF_ERROR(target.read_twin(reading->twin_.pid()));
         session.vm().forget();
+        session.stopper().threads_stopped(registers);
         return reading;
     }
     TwinReading(const TwinReading&) = delete;
