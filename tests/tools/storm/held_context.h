@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace beamdump::storm {
@@ -17,13 +19,24 @@ class HeldContext final : public ProcessContext {
     HeldContext(Dump& dump, const ProcessRun& run);
 
     Result<std::size_t> words(std::uint64_t address, std::span<std::uint64_t> into) override;
+    Result<BinaryInfo> binary_at(std::uint64_t address) override;
+    Result<std::size_t> binary_bytes(std::uint64_t binary_address, std::uint64_t from,
+                                     std::span<std::byte> into) override;
 
   private:
     struct Held {
         std::uint64_t begin = 0, end = 0;  // addresses
         std::unique_ptr<std::uint64_t[]> words;
     };
+    struct HeldBinary {
+        BinaryInfo info;
+        std::string bytes;
+    };
+    void hold_regions(const ProcessRun& run);
+    void hold_binaries(const ProcessRun& run);
+
     std::vector<Held> held_;  // by address
+    std::unordered_map<std::uint64_t, HeldBinary> binaries_;
 };
 
 }  // namespace beamdump::storm
