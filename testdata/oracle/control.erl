@@ -28,6 +28,7 @@
 %%   later spin    later:tell/1
 %%   topped mailbox|heap|info|pid  topped:tell/1
 %%   leaking load|KIND|COUNT  leaking:tell/1
+%%   storm start KIND ITEMS PROCESSES|rounds|memory|end  storm:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
 -module(control).
@@ -139,6 +140,8 @@ reply([<<"topped">> | What]) ->
     topped:tell(What);
 reply([<<"later">>, What]) ->
     later:tell(What);
+reply([<<"storm">> | What]) ->
+    storm:tell(What);
 reply([<<"silent">>]) ->
     pid_to_list(far:silent());
 reply([<<"running">>, Application]) ->
