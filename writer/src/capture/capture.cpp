@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <new>
+#include <span>
 #include <system_error>
 #include <thread>
 
@@ -26,6 +27,10 @@ constexpr int kRoundsLive = 9;         // half a second in all
 constexpr int kRoundsBeforeAStop = 4;  // 15 ms
 /// Captures in one stop that lasts as long as copying everything.
 constexpr std::chrono::milliseconds kLongestSettling{50};
+/// Twins that are made for processes which no twin before has captured.
+constexpr int kMostTwins = 4;
+/// Stops of mode freeze after the first.
+constexpr int kMostFurtherStops = 3;
 
 /// Whether the node has ended. A dying process loses its memory shortly before it becomes a zombie.
 bool has_ended(const target::Target& node, const Error& error) {
@@ -38,19 +43,56 @@ bool has_ended(const target::Target& node, const Error& error) {
     return !node.alive();
 }
 
+/// Captures in further stops what stood where it could not be captured, as a process in native code
+/// does.
+Result<void> freeze_again(Session& session, std::span<const beam::IdSlot> left) {
+    if (left.empty()) {
+        return {};
+    }
+    session.processes().binaries().set_moving(true);
+    ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
+    std::vector<Pending> pending;
+    for (const auto& slot : left) {
+        pending.push_back({slot, 1, records::VOID_REASON_CHANGED});
+    }
+    for (int stops = 0; stops < kMostFurtherStops && !pending.empty() && !session.used_up();
+         ++stops) {
+        RETURN_IF_ERROR(session.checkpoint("restless processes", 0, pending.size()));
+        RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
+        session.stopper().await_good_moment();
+        ASSIGN_OR_RETURN(auto stop,
+                         session.stop(std::nullopt, session.stopper().settling(kLongestSettling)));
+        session.vm().forget();
+        session.count_retries(pending.size());
+        const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
+        std::vector<Pending> still;
+        for (auto& process : pending) {
+            ASSIGN_OR_RETURN(const bool done, retrier.attempt(process, &watch));
+            if (!done) {
+                still.push_back(process);
+            }
+        }
+        stop.end();
+        pending = std::move(still);
+    }
+    return retrier.list(pending);
+}
+
 /// Captures everything, tables included, in one stop: the node as of one moment. If the stop ends
 /// by itself the rest is read as in freeze_for().
 Result<void> freeze(Session& session) {
     RETURN_IF_ERROR(session.find_cookies(Session::always));
+    session.stopper().await_good_moment();
     ASSIGN_OR_RETURN(auto stop,
                      session.stop(std::nullopt, session.stopper().settling(kLongestSettling)));
     RETURN_IF_ERROR(
         session.node_facts(records::MEMORY_SOURCE_STOPPED, [&stop] { return stop.expired(); }));
     const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
-    RETURN_IF_ERROR(capture_at_rest(session, true, &watch));
+    ASSIGN_OR_RETURN(auto left, capture_at_rest(session, false, &watch));
     RETURN_IF_ERROR(session.ets_rows(false, &watch));
-    const bool whole = !stop.expired() && !session.ets_rows_left();
+    const bool whole = !stop.expired() && !session.ets_rows_left() && left.empty();
     stop.end();
+    RETURN_IF_ERROR(freeze_again(session, left));
     RETURN_IF_ERROR(session.ets_rows(true, nullptr));
     return whole ? Result<void>() : session.node_growth();
 }
@@ -78,8 +120,14 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
     std::vector<Pending> too_large;
     ASSIGN_OR_RETURN(const auto stoppable,
                      capture_in_stops(session, retrier, pending, too_large, longest));
-    if (stoppable && with_twin && !too_large.empty()) {
-        RETURN_IF_ERROR(capture_from_twin(session, retrier, target, too_large, longest));
+    // A process may have stood where it could not be captured.
+    for (int twins = 0; stoppable && with_twin && !too_large.empty() && twins < kMostTwins;
+         ++twins) {
+        ASSIGN_OR_RETURN(const bool made,
+                         capture_from_twin(session, retrier, target, too_large, longest));
+        if (!made || session.used_up()) {
+            break;
+        }
     }
     pending.insert(pending.end(), too_large.begin(), too_large.end());
     return retrier.list(pending);
@@ -87,12 +135,12 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
 
 Result<void> snapshot(Session& session, target::LiveTarget& target) {
     RETURN_IF_ERROR(session.find_cookies(Session::always));
-    ASSIGN_OR_RETURN(auto pending, capture_snapshot(session, target));
-    if (!pending.empty()) {
+    ASSIGN_OR_RETURN(auto left, capture_snapshot(session, target));
+    if (!left.pending.empty()) {
         RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_LIVE));
     }
     ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
-    RETURN_IF_ERROR(restless(session, retrier, target, std::move(pending), false));
+    RETURN_IF_ERROR(restless(session, retrier, target, std::move(left.pending), !left.abandoned));
     RETURN_IF_ERROR(session.ets_rows(true, nullptr));
     return session.node_growth();
 }

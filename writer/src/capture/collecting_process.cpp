@@ -71,7 +71,7 @@ Result<void> ProcessCapture::collected_heaps(const beam::ProcessView& process, R
                                      std::pair{RegionKind::kDictionary, process.dictionary}}) {
         RETURN_IF_ERROR(run.region(kind, span));
     }
-    if (spaces.from.empty()) {
+    if (spaces.whole) {
         RETURN_IF_ERROR(run.region(RegionKind::kHeap, spaces.block));
         return run.region(RegionKind::kOldHeap, spaces.old_heap);
     }

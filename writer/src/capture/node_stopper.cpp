@@ -15,6 +15,9 @@ namespace {
 
 /// How long the output may accept nothing while the node is stopped.
 constexpr std::chrono::milliseconds kMaxWaiting{50};
+/// How long a good moment for a stop is waited for, and how often is looked.
+constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::microseconds kBetweenLooks{200};
 
 }  // namespace
 
@@ -41,6 +44,14 @@ target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
 void NodeStopper::threads_stopped(std::span<const target::ThreadRegisters> threads) {
     yield_state_.record(threads, parts_.vm.target().memory());
     collectors_.record(threads);
+}
+
+void NodeStopper::await_good_moment() {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!collectors_.is_good_moment() && !parts_.cancelled() &&
+           std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(kBetweenLooks);
+    }
 }
 
 std::optional<std::chrono::nanoseconds> NodeStopper::await_quota() {

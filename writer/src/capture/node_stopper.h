@@ -48,6 +48,10 @@ class NodeStopper {
     /// node can then be stopped within it; nullopt: there is no such quota.
     std::optional<std::chrono::nanoseconds> await_quota();
 
+    /// Before a stop: waits, up to a second, until it is likely to find large processes where they
+    /// can be captured (beam::Collectors::is_good_moment()).
+    void await_good_moment();
+
     /// The registers of the stopped threads, valid until threads_resumed(): running processes whose
     /// state is certain can be copied like others.
     void threads_stopped(std::span<const target::ThreadRegisters> threads);

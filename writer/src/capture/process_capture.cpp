@@ -85,6 +85,9 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
     if (held && request.skip_reason != records::VOID_REASON_NONE) {
         process->void_reason = request.skip_reason;
     }
+    if (!request.skip_detail.empty() && process->void_reason == request.skip_reason) {
+        process->void_detail = request.skip_detail;
+    }
     if (process->void_reason == records::VOID_REASON_NONE) {
         auto ahead = read_ahead(request, *process);
         translate_call(*process);
@@ -111,7 +114,7 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
         RETURN_IF_ERROR(write(request, *process));
     }
     parts_.vm.prefetched().drop();
-    return TryOutcome{process->void_reason, false};
+    return TryOutcome{process->void_reason, false, process->void_detail};
 }
 
 Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& process) {
@@ -256,7 +259,7 @@ Result<void> ProcessCapture::off_heap(const beam::ProcessView& process, const Ru
     for (const auto first : {process.off_heap, process.writable_binaries}) {
         auto listed = list(first, limit);
         // A collection that has copied all links these lists anew.
-        const bool may_fail = collecting_ && collecting_->from.empty();
+        const bool may_fail = collecting_ && collecting_->whole;
         if (!listed && !(may_fail && is_about_the_process(listed.error()))) {
             return listed;
         }

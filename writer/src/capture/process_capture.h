@@ -33,6 +33,8 @@ struct Try {
     const std::vector<memory::HeldPart>* contents = nullptr;
     /// NONE: all of it. Else only what the structure says, void for that reason.
     records::VoidReason skip_reason = records::VOID_REASON_NONE;
+    /// More about `skip_reason`; may be empty.
+    std::string skip_detail = {};
     /// Whether a process that cannot be copied is listed as void; else it is as if there had been
     /// no try.
     bool last = true;
@@ -42,6 +44,7 @@ struct TryOutcome {
     /// NONE: it was copied.
     records::VoidReason reason = records::VOID_REASON_NONE;
     bool no_process = false;  ///< the structure is not a process's
+    std::string detail = {};  ///< more about `reason`; may be empty
 };
 
 /// Writes processes' runs: structure, regions, queues, relations, end.

@@ -90,6 +90,7 @@ Result<CollectionSpaces> CollectionReader::swept(const StructView& structure, He
         return elsewhere("its new heap is in no block");
     }
     CollectionSpaces spaces;
+    spaces.whole = true;
     spaces.stack = {structure.get(stop_), structure.get(hend_)};
     spaces.old_heap = {structure.get(old_heap_), structure.get(old_htop_)};
     spaces.block = {block->begin, top};
@@ -107,6 +108,7 @@ Result<CollectionSpaces> CollectionReader::stack_moved(const StructView& structu
     }
     const Span below{block->begin, stop + 1};
     CollectionSpaces spaces;
+    spaces.whole = true;
     ASSIGN_OR_RETURN(const auto end, stack_end(stop, block->end));
     spaces.stack = {stop, end};
     spaces.old_heap = {structure.get(old_heap_), structure.get(old_htop_)};

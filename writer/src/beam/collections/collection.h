@@ -15,15 +15,14 @@ namespace beamdump::beam {
 /// do_minor(), minor_collection(), major_collection(); OTP 25 to 29).
 struct CollectionSpaces {
     Span stack;
-    /// Heap, abandoned heap and old heap: an object there may have been copied. Empty once every
-    /// object that is in use has been.
-    std::vector<Span> from;
-    /// With `from`: the fragments' words, of which the same is true.
-    std::vector<Span> fragments;
+    /// Every object in use has been copied: the new block is whole, up to its top.
+    bool whole = false;
+    /// Else heap, abandoned heap and old heap, and the fragments' words: an object there may have
+    /// been copied.
+    std::vector<Span> from, fragments;
     /// The old heap, where its objects stay.
     Span old_heap;
-    /// The unused part of the old heap, to which objects are copied, and the new block. Without
-    /// `from` the new block is whole, up to its top.
+    /// The unused part of the old heap, to which objects are copied, and the new block.
     Span promoted, block;
     /// The highest address in each of these two to which a root leads; 0: none does.
     Address highest_promoted = 0, highest_in_block = 0;

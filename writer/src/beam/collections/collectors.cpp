@@ -11,6 +11,9 @@
 namespace beamdump::beam {
 namespace {
 
+/// From here on a collection runs on a dirty scheduler (erl_gc.c,
+/// ERTS_POTENTIALLY_LONG_GC_HSIZE; OTP 25 to 29).
+constexpr std::uint64_t kLargeWords = 128 * 1024;
 constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHEDULERS
 
 }  // namespace
@@ -23,6 +26,10 @@ Result<Collectors> Collectors::open(Vm& vm) {
     collectors.stride_ = names.bytes("ErtsAlignedSchedulerData");
     collectors.heap_ = process("heap");
     collectors.htop_ = process("htop");
+    collectors.hend_ = process("hend");
+    collectors.stop_ = process("stop");
+    collectors.high_water_ = process("high_water");
+    collectors.old_hend_ = process("old_hend");
     collectors.abandoned_heap_ = process("abandoned_heap");
     collectors.heap_sz_ = process("heap_sz");
     collectors.old_heap_ = process("old_heap");
@@ -30,13 +37,14 @@ Result<Collectors> Collectors::open(Vm& vm) {
     collectors.state_ = process("state");
     collectors.bytes_ = names.bytes("Process");
     collectors.gc_ = names.constant("state_gc");
+    collectors.running_ = names.constant("state_running");
     RETURN_IF_ERROR(names.outcome());
     return collectors;
 }
 
-/// Those that a scheduler has, at this moment.
-std::vector<Collectors::Collected> Collectors::collected() {
-    std::vector<Collected> found;
+/// Calls `visit` for the process that each scheduler has at this moment, with its structure.
+template <typename Visit>
+void Collectors::each_current(const Visit& visit) {
     auto& memory = vm_->target().memory();
     const auto& tables = vm_->tables();
     const auto& facts = vm_->facts();
@@ -50,22 +58,50 @@ std::vector<Collectors::Collected> Collectors::collected() {
             if (!process || *process == 0 || *process % sizeof(std::uint64_t) != 0) {
                 continue;
             }
-            const auto structure = OwnedStruct::read(memory, *process, bytes_);
-            if (!structure || (structure->view().get(state_) & gc_) == 0) {
-                continue;
+            if (const auto structure = OwnedStruct::read(memory, *process, bytes_)) {
+                visit(*process, structure->view());
             }
-            const auto view = structure->view();
-            const auto abandoned = view.get(abandoned_heap_);
-            Collected one{
-                *process,
-                {{view.get(heap_), view.get(htop_)}, {view.get(old_heap_), view.get(old_htop_)}}};
-            if (abandoned != 0) {
-                one.from.push_back({abandoned, abandoned + view.get(heap_sz_) * sizeof(std::uint64_t)});
-            }
-            found.push_back(std::move(one));
         }
     }
+}
+
+std::vector<Collectors::Collected> Collectors::collected() {
+    std::vector<Collected> found;
+    each_current([&](Address process, const StructView& view) {
+        if ((view.get(state_) & gc_) == 0) {
+            return;
+        }
+        Collected one{
+            process,
+            {{view.get(heap_), view.get(htop_)}, {view.get(old_heap_), view.get(old_htop_)}}};
+        if (const auto abandoned = view.get(abandoned_heap_); abandoned != 0) {
+            one.from.push_back({abandoned, abandoned + view.get(heap_sz_) * sizeof(std::uint64_t)});
+        }
+        found.push_back(std::move(one));
+    });
     return found;
+}
+
+bool Collectors::is_good_moment() {
+    bool good = true;
+    each_current([&](Address /*process*/, const StructView& view) {
+        const auto old_bytes = view.get(old_hend_) - view.get(old_heap_);
+        if (view.get(heap_sz_) < kLargeWords && old_bytes / sizeof(std::uint64_t) < kLargeWords) {
+            return;
+        }
+        const auto state = view.get(state_);
+        if ((state & gc_) == 0) {
+            good = good && (state & running_) == 0;
+            return;
+        }
+        const Span block{view.get(heap_), view.get(hend_) + 1};
+        const auto begin = view.get(abandoned_heap_);
+        const Span abandoned{begin, begin + view.get(heap_sz_) * sizeof(std::uint64_t) + 1};
+        const auto mark = view.get(high_water_);
+        good = good && block.holds(view.get(stop_)) &&
+               (block.holds(mark) || (begin != 0 && abandoned.holds(mark)));
+    });
+    return good;
 }
 
 /// Whether a cell's second word is the address of its copy: its own tail leads to collected words

@@ -43,6 +43,7 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
     request.skip_reason = session_->skip_reason(before_.structure);
     request.last = request.skip_reason != records::VOID_REASON_NONE;
     if (!request.last) {
+        pending.detail.clear();
         pending.reason = request.yielded ? records::VOID_REASON_NONE : proof_.busy(before_);
         const bool collecting = pending.reason == records::VOID_REASON_COLLECTING;
         if (!(collecting && request.standing) && pending.reason != records::VOID_REASON_NONE) {
@@ -52,6 +53,7 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
     request.watch = watch;
     ASSIGN_OR_RETURN(auto outcome, session_->processes().capture(request));
     pending.reason = outcome.reason;
+    pending.detail = outcome.detail;
     return request.last || outcome.no_process || outcome.reason == records::VOID_REASON_NONE;
 }
 
@@ -100,6 +102,7 @@ Result<void> ProcessRetrier::list(std::span<Pending> pending) {
         }
         Try request{process.slot, before_.structure, session_->epoch_number(), process.tries};
         request.skip_reason = process.reason;
+        request.skip_detail = process.detail;
         RETURN_IF_ERROR(session_->processes().capture(request));
     }
     return {};

@@ -14,6 +14,7 @@ struct Pending {
     beam::IdSlot slot;
     std::uint32_t tries = 0;
     records::VoidReason reason = records::VOID_REASON_NONE;  ///< of the last try
+    std::string detail = {};                                 ///< more about it
 };
 
 /// A process whose structure and contents were read together with those of others (LiveBatch).
