@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace beamdump::storm {
 
-HeldContext::HeldContext(Dump& dump, const ProcessRun& run) : ProcessContext(dump, run) {
+namespace {
+constexpr std::uint64_t kSmallBytes = 256;
+}  // namespace
+
+HeldContext::HeldContext(Dump& dump, const ProcessRun& run)
+    : ProcessContext(dump, run), end_offset_(run.row.end_offset()) {
     hold_regions(run);
-    hold_binaries(run);
 }
 
 void HeldContext::hold_regions(const ProcessRun& run) {
@@ -33,36 +38,64 @@ void HeldContext::hold_regions(const ProcessRun& run) {
     std::ranges::sort(held_, {}, &Held::begin);
 }
 
-/// Those with bytes of their own, not in a region.
-void HeldContext::hold_binaries(const ProcessRun& run) {
-    for (const Pack& pack : run.directory.binaries) {
-        const auto record = dump().reader().message_at<records::Binaries>(
-            pack.offset, format::RecordKind::kBinaries);
+void HeldContext::hold_binaries() {
+    binaries_.emplace();
+    std::set<std::uint64_t> packs;
+    for (const auto& ref : dump().trailer().binary_pages()) {
+        const auto page = dump().reader().message_at<records::BinaryIndexPage>(
+            ref.offset(), format::RecordKind::kBinaryIndexPage);
+        if (page) {
+            packs.insert(page->record_offset().begin(), page->record_offset().end());
+        }
+    }
+    for (const auto offset : packs) {
+        const auto record =
+            dump().reader().message_at<records::Binaries>(offset, format::RecordKind::kBinaries);
         if (!record) {
             continue;  // what is not there is asked for again
         }
         for (const auto& binary : record->binary()) {
-            if (!binary.has_content_offset()) {
-                binaries_[binary.address()] = {
-                    {binary.data_address(), binary.size_bytes(), captured_bytes(binary), {}},
-                    std::string(binary.prefix())};
+            if (binary.size_bytes() > kSmallBytes) {
+                continue;
+            }
+            HeldBinary held{
+                {binary.data_address(), binary.size_bytes(), captured_bytes(binary), {}},
+                std::string(captured_bytes(binary), '\0')};
+            const auto got =
+                dump().binaries().bytes(binary, 0, std::as_writable_bytes(std::span(held.bytes)));
+            if (!got || *got != held.bytes.size()) {
+                continue;
+            }
+            // Where an address was used again: the last one before the run's end counts.
+            if (offset < end_offset_) {
+                binaries_->insert_or_assign(binary.address(), std::move(held));
+            } else {
+                binaries_->try_emplace(binary.address(), std::move(held));
             }
         }
     }
 }
 
+const HeldContext::HeldBinary* HeldContext::held_binary(std::uint64_t address) {
+    if (!binaries_) {
+        hold_binaries();
+    }
+    const auto held = binaries_->find(address);
+    return held == binaries_->end() ? nullptr : &held->second;
+}
+
 Result<BinaryInfo> HeldContext::binary_at(std::uint64_t address) {
-    const auto held = binaries_.find(address);
-    return held == binaries_.end() ? ProcessContext::binary_at(address) : held->second.info;
+    const auto* held = held_binary(address);
+    return held == nullptr ? ProcessContext::binary_at(address) : held->info;
 }
 
 Result<std::size_t> HeldContext::binary_bytes(std::uint64_t binary_address, std::uint64_t from,
                                               std::span<std::byte> into) {
-    const auto held = binaries_.find(binary_address);
-    if (held == binaries_.end()) {
+    const auto* held = held_binary(binary_address);
+    if (held == nullptr) {
         return ProcessContext::binary_bytes(binary_address, from, into);
     }
-    const std::string& bytes = held->second.bytes;
+    const std::string& bytes = held->bytes;
     const std::size_t count =
         from < bytes.size() ? std::min<std::size_t>(into.size(), bytes.size() - from) : 0;
     if (count != 0) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -32,11 +33,14 @@ class HeldContext final : public ProcessContext {
         BinaryInfo info;
         std::string bytes;
     };
+    const HeldBinary* held_binary(std::uint64_t address);
     void hold_regions(const ProcessRun& run);
-    void hold_binaries(const ProcessRun& run);
+    void hold_binaries();
 
-    std::vector<Held> held_;  // by address
-    std::unordered_map<std::uint64_t, HeldBinary> binaries_;
+    std::uint64_t end_offset_;  // of the run
+    std::vector<Held> held_;    // by address
+    /// Of the dump; read when the first is asked for.
+    std::optional<std::unordered_map<std::uint64_t, HeldBinary>> binaries_;
 };
 
 }  // namespace beamdump::storm
