@@ -5,7 +5,6 @@
 #include <libdump/base/error.h>
 
 #include <cstdint>
-#include <optional>
 
 namespace beamdump::program {
 
@@ -15,6 +14,10 @@ inline constexpr std::uint64_t kStartBytes = std::uint64_t{4} << 20U;
 /// kLimit: less than `needed` is left, with what to do about it. `left`: HeadRoom::memory() of this
 /// process.
 Result<void> check_own_memory(const target::Room& left, std::uint64_t needed);
+
+/// From here on an allocation fails that makes this process larger than `bytes`, all of it counted,
+/// page tables too; each thread gets a small stack. kLimit: the limit could not be set.
+Result<void> limit_own_memory(std::uint64_t bytes);
 
 /// Sees to it that what must be first in this process happens before main(), and before the
 /// constructors of its libraries: be_first_to_go(), and the end of this process, with a sentence
