@@ -75,20 +75,28 @@ class FileSink final : public ByteSink {
     }
 
   private:
-    /// Best effort: what is not dropped is only larger.
+    /// Best effort: what is not dropped only takes memory. Waits for the disk only for what is much
+    /// older than the newest: the node may be stopped meanwhile.
     void drop_pages() {
-        constexpr std::uint64_t kDropBytes = 256U << 10U;
-        if (pages_ == WrittenPages::kStay || written_ - dropped_ < kDropBytes) {
+        constexpr std::uint64_t kStartBytes = 256U << 10U;
+        constexpr std::uint64_t kMostBytes = 2U << 20U;
+        if (pages_ == WrittenPages::kStay || written_ - started_ < kStartBytes) {
             return;
         }
-        const auto from = static_cast<off_t>(dropped_);
-        const auto bytes = static_cast<off_t>(written_ - dropped_);
-        ::sync_file_range(
-            file_.get(), from, bytes,
-            SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-        ::posix_fadvise(file_.get(), from, bytes, POSIX_FADV_DONTNEED);
-        // The page at the end may be half full, and stay.
-        dropped_ = written_ / kPageBytes * kPageBytes;
+        flush(started_, written_, SYNC_FILE_RANGE_WRITE);
+        started_ = written_;
+        if (written_ - dropped_ >= kMostBytes) {
+            const auto until = (dropped_ + kMostBytes / 2) / kPageBytes * kPageBytes;
+            flush(dropped_, until,
+                  SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+            ::posix_fadvise(file_.get(), static_cast<off_t>(dropped_),
+                            static_cast<off_t>(until - dropped_), POSIX_FADV_DONTNEED);
+            dropped_ = until;
+        }
+    }
+    void flush(std::uint64_t from, std::uint64_t until, unsigned how) const {
+        ::sync_file_range(file_.get(), static_cast<off_t>(from), static_cast<off_t>(until - from),
+                          how);
     }
 
     [[nodiscard]] Error failed_write(int error_number) const {
@@ -151,6 +159,7 @@ class FileSink final : public ByteSink {
     WrittenPages pages_;
     Descriptor file_;
     std::uint64_t written_ = 0;
+    std::uint64_t started_ = 0;  // on their way to the disk
     std::uint64_t dropped_ = 0;
 };
 

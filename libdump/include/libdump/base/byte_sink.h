@@ -29,7 +29,7 @@ class ByteSink {
 /// What happens to the pages of a written file in the page cache, which count as this process's.
 enum class WrittenPages {
     kStay,
-    kDropped,  ///< they are written to disk and dropped every few hundred KiB
+    kDropped,  ///< they go to the disk as they are written, and at most 2 MiB of them stay
 };
 
 /// A file that is called `path`.partial until commit() renames it. Mode 0600. Fails with kExists
