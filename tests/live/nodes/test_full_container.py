@@ -13,7 +13,7 @@ import time
 import unittest
 
 from support import tools
-from support.memory_cgroup import MIB, MemoryCgroup, parent
+from support.memory.cgroup import MIB, MemoryCgroup, parent
 from support.node import Node, base_environment, compile_testdata, temporary_directory
 from support.paths import CAPTURE, PROGRAMS
 from support.release import of_release
