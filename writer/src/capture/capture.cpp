@@ -285,7 +285,11 @@ Result<CaptureReport> capture_live_node(const Request& request) {
 }  // namespace
 
 Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
-    return nodes::locate_options(options.layout, options.no_symbols);
+    auto how = nodes::locate_options(options.layout, options.no_symbols);
+    if (how) {
+        how->sizes = options.sizes;
+    }
+    return how;
 }
 
 Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,

@@ -10,7 +10,6 @@
 namespace beamdump::capture {
 namespace {
 
-constexpr std::uint64_t kReadAheadBytes = 1U << 20U;
 constexpr std::uint64_t kMessagesBetweenWatches = 1024;
 
 /// Errors that mean "this process's memory is inconsistent", not "the capture cannot continue".
@@ -58,7 +57,7 @@ Result<void> ProcessCapture::read_ahead(const Try& request, const beam::ProcessV
     for (const auto& range : ranges) {
         bytes += range.bytes();
     }
-    if (!parts_.read_ahead || bytes > kReadAheadBytes) {
+    if (!parts_.read_ahead || bytes > parts_.vm.sizes().contents_bytes) {
         return {};
     }
     return parts_.vm.prefetched().read(parts_.vm.target().memory(), ranges);

@@ -63,7 +63,7 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
                std::move(yield_state), std::move(collectors)),
       copier_(writer_, vm_->bulk(),
               vm_->target().has_swapped_pages() ? &vm_->target().pages() : nullptr, scheme,
-              cookies_.cookies().texts()),
+              cookies_.cookies().texts(), vm_->sizes().list_blocks),
       node_(*vm_, copier_, cookies_.cookies(), trailer_),
       ets_(*vm_, copier_, trailer_),
       index_(writer_),

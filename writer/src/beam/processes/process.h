@@ -55,6 +55,9 @@ class ProcessReader {
     /// Non-owning: `code` must outlive the reader.
     static Result<ProcessReader> open(Vm& vm, CodeLookup& code);
 
+    /// The VM's.
+    [[nodiscard]] const memory::HeldSizes& sizes() const { return vm_->sizes(); }
+
     /// Bytes of a process structure.
     [[nodiscard]] std::uint32_t bytes() const { return bytes_; }
 

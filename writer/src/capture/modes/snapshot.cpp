@@ -163,6 +163,7 @@ bool is_refusal(const Error& error) {
 target::TwinLimits snapshot_limits(const CaptureOptions& options) {
     target::TwinLimits limits;
     limits.filtered_too = options.force_twin;
+    limits.own_bytes = options.own_bytes.value_or(limits.own_bytes);
     return limits;
 }
 
