@@ -27,9 +27,7 @@ constexpr int kRoundsLive = 9;         // half a second in all
 constexpr int kRoundsBeforeAStop = 4;  // 15 ms
 /// Captures in one stop that lasts as long as copying everything.
 constexpr std::chrono::milliseconds kLongestSettling{50};
-/// Twins that are made for processes which no twin before has captured.
-constexpr int kMostTwins = 4;
-/// Stops of mode freeze after the first.
+/// Stops of mode freeze after the first, for large processes.
 constexpr int kMostFurtherStops = 3;
 
 /// Whether the node has ended. A dying process loses its memory shortly before it becomes a zombie.
@@ -43,8 +41,8 @@ bool has_ended(const target::Target& node, const Error& error) {
     return !node.alive();
 }
 
-/// Captures in further stops what stood where it could not be captured, as a process in native code
-/// does.
+/// Captures in further stops large processes that stood where they could not be captured, as one in
+/// native code does.
 Result<void> freeze_again(Session& session, std::span<const beam::IdSlot> left) {
     if (left.empty()) {
         return {};
@@ -60,11 +58,16 @@ Result<void> freeze_again(Session& session, std::span<const beam::IdSlot> left) 
         RETURN_IF_ERROR(session.checkpoint("restless processes", 0, pending.size()));
         RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
         session.stopper().await_good_moment();
-        ASSIGN_OR_RETURN(auto stop,
-                         session.stop(std::nullopt, session.stopper().settling(kLongestSettling)));
+        auto stop = session.stop(std::nullopt, session.stopper().settling(kLongestSettling));
+        if (!stop && session.can_continue_without_stops(stop.error(), pending.size())) {
+            break;
+        }
+        if (!stop) {
+            return std::unexpected(stop.error());
+        }
         session.vm().forget();
         session.count_retries(pending.size());
-        const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
+        const ProcessRetrier::Watch watch = [&stop] { return stop->watch(); };
         std::vector<Pending> still;
         for (auto& process : pending) {
             ASSIGN_OR_RETURN(const bool done, retrier.attempt(process, &watch));
@@ -72,7 +75,7 @@ Result<void> freeze_again(Session& session, std::span<const beam::IdSlot> left) 
                 still.push_back(process);
             }
         }
-        stop.end();
+        stop->end();
         pending = std::move(still);
     }
     return retrier.list(pending);
@@ -88,7 +91,7 @@ Result<void> freeze(Session& session) {
     RETURN_IF_ERROR(
         session.node_facts(records::MEMORY_SOURCE_STOPPED, [&stop] { return stop.expired(); }));
     const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
-    ASSIGN_OR_RETURN(auto left, capture_at_rest(session, false, &watch));
+    ASSIGN_OR_RETURN(auto left, capture_at_rest(session, LeftOver::kLargeAreReturned, &watch));
     RETURN_IF_ERROR(session.ets_rows(false, &watch));
     const bool whole = !stop.expired() && !session.ets_rows_left() && left.empty();
     stop.end();
@@ -104,7 +107,7 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     ASSIGN_OR_RETURN(auto stop, session.stop(longest, session.stopper().settling(longest / 4)));
     session.vm().forget();
     const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
-    RETURN_IF_ERROR(capture_at_rest(session, true, &watch));
+    RETURN_IF_ERROR(capture_at_rest(session, LeftOver::kListed, &watch));
     RETURN_IF_ERROR(session.ets_rows(false, &watch));
     stop.end();
     RETURN_IF_ERROR(session.ets_rows(true, nullptr));
@@ -120,14 +123,22 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
     std::vector<Pending> too_large;
     ASSIGN_OR_RETURN(const auto stoppable,
                      capture_in_stops(session, retrier, pending, too_large, longest));
-    // A process may have stood where it could not be captured.
-    for (int twins = 0; stoppable && with_twin && !too_large.empty() && twins < kMostTwins;
-         ++twins) {
-        ASSIGN_OR_RETURN(const bool made,
-                         capture_from_twin(session, retrier, target, too_large, longest));
-        if (!made || session.used_up()) {
+    // A process may have stood where it could not be captured. All twins together stop the node for
+    // `longest` at most.
+    const auto stopped = [&session] {
+        std::chrono::nanoseconds sum{};
+        for (const auto& cost : session.stopper().stops().costs()) {
+            sum += std::chrono::nanoseconds(cost.length_ns);
+        }
+        return sum;
+    };
+    const auto before = stopped();
+    for (bool again = stoppable && with_twin; again && !too_large.empty();) {
+        const auto left = longest - (stopped() - before);
+        if (left < longest / 4 || session.used_up()) {
             break;
         }
+        ASSIGN_OR_RETURN(again, capture_from_twin(session, retrier, target, too_large, left));
     }
     pending.insert(pending.end(), too_large.begin(), too_large.end());
     return retrier.list(pending);
@@ -246,7 +257,7 @@ Result<CaptureReport> capture_core(const Request& request) {
     if (auto done = (*session)->node_facts(records::MEMORY_SOURCE_CORE, Session::never); !done) {
         return explained(incomplete, done.error());
     }
-    if (auto copied = capture_at_rest(**session, true, nullptr); !copied) {
+    if (auto copied = capture_at_rest(**session, LeftOver::kListed, nullptr); !copied) {
         return explained(incomplete, copied.error());
     }
     if (auto copied = (*session)->ets_rows(false, nullptr); !copied) {

@@ -178,7 +178,7 @@ Result<SnapshotLeft> capture_snapshot(Session& session, target::LiveTarget& targ
                      TwinReading::begin(session, target, snapshot_limits(session.options())));
     RETURN_IF_ERROR(session.node_facts(records::MEMORY_SOURCE_TWIN, Session::never));
     const std::function<Result<records::VoidReason>()> watch = [&] { return twin->watch(); };
-    ASSIGN_OR_RETURN(auto left, capture_at_rest(session, false, &watch));
+    ASSIGN_OR_RETURN(auto left, capture_at_rest(session, LeftOver::kReturned, &watch));
     RETURN_IF_ERROR(session.ets_rows(false, &watch));
     SnapshotLeft rest;
     rest.abandoned = twin->abandoned();
