@@ -128,6 +128,7 @@ check(writer/src/beam/locate    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/
 check(writer/src/beam/processes "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/)
 check(writer/src/beam/activity  "beam/" beam/layout/ beam/vm/ beam/tables/ beam/ets/ beam/activity/)
 check(writer/src/beam/allocators "beam/" beam/layout/ beam/vm/ beam/tables/ beam/allocators/)
+check(writer/src/beam/collections "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/allocators/ beam/activity/ beam/collections/)
 check(writer/src/beam/ets       "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/ets/)
 check(writer/src/beam/checks    "beam/" beam/layout/ beam/vm/ beam/tables/ beam/processes/ beam/checks/)
 

@@ -2,6 +2,8 @@
 #include "cli/terminal/pager.h"
 #include "render/shared/output.h"
 
+#include <libdump/base/first_to_go.h>
+
 #include <csignal>
 #include <string>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 
 int main(int count, char** arguments) {
     using beamdump::render::DescriptorOutput;
+    beamdump::be_first_to_go();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     beamdump::cli::PagedOutput out;

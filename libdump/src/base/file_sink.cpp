@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace beamdump {
@@ -20,6 +22,7 @@ namespace {
 
 /// Read and write for the owner only: a dump has the node's data.
 constexpr mode_t kOwnerOnly = 0600;
+constexpr std::uint64_t kPageBytes = 4096;
 
 Error error_about(const std::string& doing, const std::string& path, int error_number) {
     const ErrorCode code = is_no_space(error_number) ? ErrorCode::kNoSpace
@@ -46,16 +49,18 @@ std::filesystem::path directory_of(const std::filesystem::path& path) {
 
 class FileSink final : public ByteSink {
   public:
-    FileSink(std::string path, std::string partial, bool force, Descriptor file)
+    FileSink(std::string path, std::string partial, bool force, WrittenPages pages, Descriptor file)
         : path_(std::move(path)),
           partial_(std::move(partial)),
           force_(force),
+          pages_(pages),
           file_(std::move(file)) {}
 
     Result<void> write(std::span<const std::byte> bytes) override {
         const WriteOutcome outcome = write_all(file_.get(), bytes);
         written_ += outcome.written;
         if (outcome.error_number == 0) {
+            drop_pages();
             return {};
         }
         return std::unexpected(failed_write(outcome.error_number));
@@ -70,6 +75,30 @@ class FileSink final : public ByteSink {
     }
 
   private:
+    /// Best effort: what is not dropped only takes memory. Waits for the disk only for what is much
+    /// older than the newest: the node may be stopped meanwhile.
+    void drop_pages() {
+        constexpr std::uint64_t kStartBytes = 256U << 10U;
+        constexpr std::uint64_t kMostBytes = 2U << 20U;
+        if (pages_ == WrittenPages::kStay || written_ - started_ < kStartBytes) {
+            return;
+        }
+        flush(started_, written_, SYNC_FILE_RANGE_WRITE);
+        started_ = written_;
+        if (written_ - dropped_ >= kMostBytes) {
+            const auto until = (dropped_ + kMostBytes / 2) / kPageBytes * kPageBytes;
+            flush(dropped_, until,
+                  SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+            ::posix_fadvise(file_.get(), static_cast<off_t>(dropped_),
+                            static_cast<off_t>(until - dropped_), POSIX_FADV_DONTNEED);
+            dropped_ = until;
+        }
+    }
+    void flush(std::uint64_t from, std::uint64_t until, unsigned how) const {
+        ::sync_file_range(file_.get(), static_cast<off_t>(from), static_cast<off_t>(until - from),
+                          how);
+    }
+
     [[nodiscard]] Error failed_write(int error_number) const {
         Error error = error_about("write to", partial_, error_number);
         error.message += fmt::format("; {} bytes were written and can be opened there", written_);
@@ -127,8 +156,11 @@ class FileSink final : public ByteSink {
     std::string path_;
     std::string partial_;
     bool force_;
+    WrittenPages pages_;
     Descriptor file_;
     std::uint64_t written_ = 0;
+    std::uint64_t started_ = 0;  // on their way to the disk
+    std::uint64_t dropped_ = 0;
 };
 
 /// Removes the partial file of an earlier capture. One that is being written is locked and stays.
@@ -173,6 +205,13 @@ Result<void> check_name(const std::string& name, bool force) {
     return {};
 }
 
+/// Whether what is written there counts as memory.
+bool is_in_memory(const std::filesystem::path& directory) {
+    struct statfs system{};
+    return ::statfs(directory.c_str(), &system) == 0 &&
+           (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
+}
+
 }  // namespace
 
 Result<void> check_file_sink(const std::filesystem::path& path, bool force) {
@@ -183,10 +222,17 @@ Result<void> check_file_sink(const std::filesystem::path& path, bool force) {
     return {};
 }
 
-Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force) {
+Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force,
+                                                 WrittenPages pages) {
     const std::string name = path.string();
     const std::string partial = partial_of(name);
     RETURN_IF_ERROR(check_name(name, force));
+    if (pages == WrittenPages::kDropped && is_in_memory(directory_of(path))) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("the file system of {} is in memory, of which little is left: "
+                                "write to a disk, or to standard output (-o -)",
+                                name));
+    }
     RETURN_IF_ERROR(remove_leftover(partial));
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     Descriptor file(::open(partial.c_str(), kFlags, kOwnerOnly));
@@ -198,7 +244,7 @@ Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& pa
         return std::unexpected(error_about("set the mode of", partial, errno));
     }
     ::flock(file.get(), LOCK_EX | LOCK_NB);
-    return std::make_unique<FileSink>(name, partial, force, std::move(file));
+    return std::make_unique<FileSink>(name, partial, force, pages, std::move(file));
 }
 
 }  // namespace beamdump

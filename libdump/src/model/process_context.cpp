@@ -46,12 +46,27 @@ std::optional<Result<std::size_t>> words_of(const records::PackedRegion& region,
 
 }  // namespace
 
-ProcessContext::ProcessContext(Dump& dump, const ProcessRun& run)
+/// The process's words as they are in the dump, and how they are shown.
+struct ProcessContext::Collecting {
+    explicit Collecting(const records::Collection& collection) : forwarding(collection) {}
+
+    Forwarding forwarding;
+    std::optional<Result<void>> read;  // once it was
+};
+
+ProcessContext::ProcessContext(Dump& dump, const ProcessRun& run, Plain /*unused*/)
     : dump_(dump),
       run_(run),
       regions_(dump.reader(), run.directory.regions, dump.gaps()),
       packs_(kRegionPacksHeld),
       binaries_(kBinariesHeld) {}
+
+ProcessContext::ProcessContext(Dump& dump, const ProcessRun& run)
+    : ProcessContext(dump, run, Plain()) {
+    if (run.end.has_collection()) {
+        collecting_ = std::make_shared<Collecting>(run.end.collection());
+    }
+}
 
 void ProcessContext::set_message(const records::Message* message) {
     message_ = message;
@@ -199,6 +214,23 @@ std::optional<Result<std::size_t>> ProcessContext::region_words(std::uint64_t ad
 }
 
 Result<std::size_t> ProcessContext::words(std::uint64_t address, std::span<std::uint64_t> into) {
+    if (!collecting_) {
+        return plain_words(address, into);
+    }
+    if (!collecting_->read) {
+        ProcessContext plain(dump_, run_, Plain());
+        collecting_->read = collecting_->forwarding.read(plain);
+    }
+    RETURN_IF_ERROR(*collecting_->read);
+    auto got = plain_words(address, into);
+    if (got) {
+        collecting_->forwarding.show(address, into.first(*got));
+    }
+    return got;
+}
+
+Result<std::size_t> ProcessContext::plain_words(std::uint64_t address,
+                                                std::span<std::uint64_t> into) {
     if (into.empty() || address % kWordBytes != 0) {
         return fail(ErrorCode::kUnmapped,
                     fmt::format("address {:#x} is not word-aligned", address));

@@ -115,6 +115,16 @@ constexpr MessageRules kRunDirectory{"RunDirectory", kDirectoryFields};
 
 namespace {
 
+constexpr ProcessFields kAddressSpanFields = std::to_array<FieldDecision>({{1, 2, kKeep}});
+constexpr MessageRules kAddressSpan{"AddressSpan", kAddressSpanFields};
+constexpr ProcessFields kLastMovedFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
+constexpr MessageRules kLastMoved{"LastMoved", kLastMovedFields};
+constexpr ProcessFields kCollectionFields = std::to_array<FieldDecision>({
+    {1, 2, kMessage, &kAddressSpan},
+    {3, 3, kMessage, &kLastMoved},
+});
+constexpr MessageRules kCollection{"Collection", kCollectionFields};
+
 constexpr ProcessFields kProcessEndFields = std::to_array<FieldDecision>({
     {1, 2, kKeep},
     {3, 3, kSentence},  // detail
@@ -123,6 +133,7 @@ constexpr ProcessFields kProcessEndFields = std::to_array<FieldDecision>({
     {6, 12, kKeep},
     {13, 15, kMessage, &kCrashTextCounts},
     {16, 18, kKeep},
+    {19, 19, kMessage, &kCollection},
 });
 
 }  // namespace

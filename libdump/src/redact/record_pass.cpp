@@ -40,6 +40,7 @@ WordLayout layout_of(format::RegionKind kind) {
         case RegionKind::kSignalData:
         case RegionKind::kRemoteIdentifiers:
         case RegionKind::kPersistentTerm:
+        case RegionKind::kCopiedHeap:
         case RegionKind::kLiterals:  // but see LiteralPass
             return WordLayout::kObjects;
         case RegionKind::kEtsRow:
@@ -52,6 +53,7 @@ WordLayout layout_of(format::RegionKind kind) {
         case RegionKind::kExternalData:
         case RegionKind::kSpecificData:
         case RegionKind::kUnplaced:
+        case RegionKind::kCollectedHeap:  // its objects have lost their headers
             return WordLayout::kBlank;
     }
     return WordLayout::kBlank;

@@ -176,8 +176,9 @@ Result<void> read_in_a_stop(ObservedNode& node, ProcessStacks& stacks, const Sta
     target::TimedStopTerms terms{.longest = options.max_pause};
     if (node.vm().facts().jit) {
         terms.settling = target::Settling{
-            [&node](const target::ThreadRegisters& thread) { return node.in_code(thread.rip); },
-            kSettling};
+            .certain =
+                [&node](const target::ThreadRegisters& thread) { return node.in_code(thread.rip); },
+            .longest = kSettling};
     }
     terms.cut_short = [&cancelled] { return cancelled.load(); };
     terms.stops = &stops;

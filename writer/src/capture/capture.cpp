@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <new>
+#include <span>
 #include <system_error>
 #include <thread>
 
@@ -26,6 +27,8 @@ constexpr int kRoundsLive = 9;         // half a second in all
 constexpr int kRoundsBeforeAStop = 4;  // 15 ms
 /// Captures in one stop that lasts as long as copying everything.
 constexpr std::chrono::milliseconds kLongestSettling{50};
+/// Stops of mode freeze after the first, for large processes.
+constexpr int kMostFurtherStops = 3;
 
 /// Whether the node has ended. A dying process loses its memory shortly before it becomes a zombie.
 bool has_ended(const target::Target& node, const Error& error) {
@@ -38,19 +41,61 @@ bool has_ended(const target::Target& node, const Error& error) {
     return !node.alive();
 }
 
+/// Captures in further stops large processes that stood where they could not be captured, as one in
+/// native code does.
+Result<void> freeze_again(Session& session, std::span<const beam::IdSlot> left) {
+    if (left.empty()) {
+        return {};
+    }
+    session.processes().binaries().set_moving(true);
+    ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
+    std::vector<Pending> pending;
+    for (const auto& slot : left) {
+        pending.push_back({slot, 1, records::VOID_REASON_CHANGED});
+    }
+    for (int stops = 0; stops < kMostFurtherStops && !pending.empty() && !session.used_up();
+         ++stops) {
+        RETURN_IF_ERROR(session.checkpoint("restless processes", 0, pending.size()));
+        RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_STOPPED));
+        session.stopper().await_good_moment();
+        auto stop = session.stop(std::nullopt, session.stopper().settling(kLongestSettling));
+        if (!stop && session.can_continue_without_stops(stop.error(), pending.size())) {
+            break;
+        }
+        if (!stop) {
+            return std::unexpected(stop.error());
+        }
+        session.vm().forget();
+        session.count_retries(pending.size());
+        const ProcessRetrier::Watch watch = [&stop] { return stop->watch(); };
+        std::vector<Pending> still;
+        for (auto& process : pending) {
+            ASSIGN_OR_RETURN(const bool done, retrier.attempt(process, &watch));
+            if (!done) {
+                still.push_back(process);
+            }
+        }
+        stop->end();
+        pending = std::move(still);
+    }
+    return retrier.list(pending);
+}
+
 /// Captures everything, tables included, in one stop: the node as of one moment. If the stop ends
 /// by itself the rest is read as in freeze_for().
 Result<void> freeze(Session& session) {
     RETURN_IF_ERROR(session.find_cookies(Session::always));
+    session.stopper().await_good_moment();
     ASSIGN_OR_RETURN(auto stop,
                      session.stop(std::nullopt, session.stopper().settling(kLongestSettling)));
     RETURN_IF_ERROR(
         session.node_facts(records::MEMORY_SOURCE_STOPPED, [&stop] { return stop.expired(); }));
     const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
-    RETURN_IF_ERROR(capture_at_rest(session, true, &watch));
+    ASSIGN_OR_RETURN(auto left, capture_at_rest(session, LeftOver::kLargeAreReturned, &watch));
     RETURN_IF_ERROR(session.ets_rows(false, &watch));
-    const bool whole = !stop.expired() && !session.ets_rows_left();
+    const bool whole = !stop.expired() && !session.ets_rows_left() && left.empty();
     stop.end();
+    RETURN_IF_ERROR(freeze_again(session, left));
     RETURN_IF_ERROR(session.ets_rows(true, nullptr));
     return whole ? Result<void>() : session.node_growth();
 }
@@ -62,7 +107,7 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     ASSIGN_OR_RETURN(auto stop, session.stop(longest, session.stopper().settling(longest / 4)));
     session.vm().forget();
     const ProcessRetrier::Watch watch = [&stop] { return stop.watch(); };
-    RETURN_IF_ERROR(capture_at_rest(session, true, &watch));
+    RETURN_IF_ERROR(capture_at_rest(session, LeftOver::kListed, &watch));
     RETURN_IF_ERROR(session.ets_rows(false, &watch));
     stop.end();
     RETURN_IF_ERROR(session.ets_rows(true, nullptr));
@@ -78,8 +123,22 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
     std::vector<Pending> too_large;
     ASSIGN_OR_RETURN(const auto stoppable,
                      capture_in_stops(session, retrier, pending, too_large, longest));
-    if (stoppable && with_twin && !too_large.empty()) {
-        RETURN_IF_ERROR(capture_from_twin(session, retrier, target, too_large, longest));
+    // A process may have stood where it could not be captured. All twins together stop the node for
+    // `longest` at most.
+    const auto stopped = [&session] {
+        std::chrono::nanoseconds sum{};
+        for (const auto& cost : session.stopper().stops().costs()) {
+            sum += std::chrono::nanoseconds(cost.length_ns);
+        }
+        return sum;
+    };
+    const auto before = stopped();
+    for (bool again = stoppable && with_twin; again && !too_large.empty();) {
+        const auto left = longest - (stopped() - before);
+        if (left < longest / 4 || session.used_up()) {
+            break;
+        }
+        ASSIGN_OR_RETURN(again, capture_from_twin(session, retrier, target, too_large, left));
     }
     pending.insert(pending.end(), too_large.begin(), too_large.end());
     return retrier.list(pending);
@@ -87,12 +146,12 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
 
 Result<void> snapshot(Session& session, target::LiveTarget& target) {
     RETURN_IF_ERROR(session.find_cookies(Session::always));
-    ASSIGN_OR_RETURN(auto pending, capture_snapshot(session, target));
-    if (!pending.empty()) {
+    ASSIGN_OR_RETURN(auto left, capture_snapshot(session, target));
+    if (!left.pending.empty()) {
         RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_LIVE));
     }
     ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
-    RETURN_IF_ERROR(restless(session, retrier, target, std::move(pending), false));
+    RETURN_IF_ERROR(restless(session, retrier, target, std::move(left.pending), !left.abandoned));
     RETURN_IF_ERROR(session.ets_rows(true, nullptr));
     return session.node_growth();
 }
@@ -198,7 +257,7 @@ Result<CaptureReport> capture_core(const Request& request) {
     if (auto done = (*session)->node_facts(records::MEMORY_SOURCE_CORE, Session::never); !done) {
         return explained(incomplete, done.error());
     }
-    if (auto copied = capture_at_rest(**session, true, nullptr); !copied) {
+    if (auto copied = capture_at_rest(**session, LeftOver::kListed, nullptr); !copied) {
         return explained(incomplete, copied.error());
     }
     if (auto copied = (*session)->ets_rows(false, nullptr); !copied) {
@@ -237,7 +296,11 @@ Result<CaptureReport> capture_live_node(const Request& request) {
 }  // namespace
 
 Result<beam::LocateOptions> locate_options(const CaptureOptions& options) {
-    return nodes::locate_options(options.layout, options.no_symbols);
+    auto how = nodes::locate_options(options.layout, options.no_symbols);
+    if (how) {
+        how->sizes = options.sizes;
+    }
+    return how;
 }
 
 Result<CaptureReport> capture_node(const CaptureOptions& options, const MakeWriter& make_writer,

@@ -76,6 +76,10 @@ struct CaptureOptions {
     std::shared_ptr<redact::Redactor> redactor;
     /// As if the executable had no symbols and no debug file.
     bool no_symbols = false;
+    /// How much is held at a time.
+    memory::HeldSizes sizes;
+    /// What this program may take at most, for the twin's needs beside it; nothing: as usual.
+    std::optional<std::uint64_t> own_bytes;
     /// Notified of every stop of the node. Non-owning; null: the capture's own.
     target::StopTracker* stops = nullptr;
 };

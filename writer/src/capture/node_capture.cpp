@@ -239,27 +239,6 @@ Result<void> NodeCapture::module(const beam::ModuleCode& code, beam::ModuleReade
     return {};
 }
 
-template <typename Page>
-Result<void> NodeCapture::pages(const Result<std::vector<Page>>& pages, format::RecordKind kind,
-                                google::protobuf::RepeatedField<std::uint64_t>& offsets) {
-    if (!pages) {
-        return std::unexpected(pages.error());
-    }
-    std::size_t print = 0;
-    for (const auto& page : *pages) {
-        print = print * 31 + std::hash<std::string>()(page.SerializeAsString());
-    }
-    const auto [written, first] = table_prints_.emplace(kind, print);
-    if (!first && written->second == print) {
-        return {};
-    }
-    written->second = print;
-    for (const auto& page : *pages) {
-        RETURN_IF_ERROR(append_noted(copier_.writer(), kind, page, offsets));
-    }
-    return {};
-}
-
 Result<void> NodeCapture::exports() {
     ASSIGN_OR_RETURN(auto exports, beam::ExportReader::open(vm_));
     while (exports_ < exports.count()) {
@@ -273,15 +252,25 @@ Result<void> NodeCapture::exports() {
 
 Result<void> NodeCapture::tables() {
     RETURN_IF_ERROR(exports());
-    RETURN_IF_ERROR(pages(beam::read_fun_entries(vm_, limits::kEntriesOfAPage),
-                          format::RecordKind::kFunEntries, *trailer_.mutable_fun_entries_offset()));
-    RETURN_IF_ERROR(pages(beam::read_node_entries(vm_, limits::kEntriesOfAPage),
-                          format::RecordKind::kNodeEntries,
-                          *trailer_.mutable_node_entries_offset()));
-    RETURN_IF_ERROR(pages(beam::read_catches(vm_, limits::kFunctionsOfAPage),
-                          format::RecordKind::kCatches, *trailer_.mutable_catches_offset()));
-    const Result<std::vector<records::CodePoints>> points(std::in_place, 1, beam::code_points(vm_));
-    return pages(points, format::RecordKind::kCodePoints, *trailer_.mutable_code_points_offset());
+    auto& writer = copier_.writer();
+    RETURN_IF_ERROR(tables_.write<records::FunEntries>(
+        writer, format::RecordKind::kFunEntries,
+        [this](const auto& take) {
+            return beam::read_fun_entries(vm_, limits::kEntriesOfAPage, take);
+        },
+        *trailer_.mutable_fun_entries_offset()));
+    RETURN_IF_ERROR(tables_.write<records::NodeEntries>(
+        writer, format::RecordKind::kNodeEntries,
+        TablePages::held(beam::read_node_entries(vm_, limits::kEntriesOfAPage)),
+        *trailer_.mutable_node_entries_offset()));
+    RETURN_IF_ERROR(tables_.write<records::Catches>(
+        writer, format::RecordKind::kCatches,
+        TablePages::held(beam::read_catches(vm_, limits::kFunctionsOfAPage)),
+        *trailer_.mutable_catches_offset()));
+    Result<std::vector<records::CodePoints>> points(std::in_place, 1, beam::code_points(vm_));
+    return tables_.write<records::CodePoints>(writer, format::RecordKind::kCodePoints,
+                                              TablePages::held(std::move(points)),
+                                              *trailer_.mutable_code_points_offset());
 }
 
 Result<void> NodeCapture::ports() {

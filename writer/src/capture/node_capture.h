@@ -6,6 +6,7 @@
 #include "capture/copy/run_writer.h"
 #include "capture/layout_doubts.h"
 #include "capture/secrets/cookie.h"
+#include "capture/tables/table_pages.h"
 
 #include <map>
 #include <set>
@@ -56,9 +57,6 @@ class NodeCapture {
         return copier_.writer().append(kind, message);
     }
     Result<void> exports();
-    template <typename Page>
-    Result<void> pages(const Result<std::vector<Page>>& pages, format::RecordKind kind,
-                       google::protobuf::RepeatedField<std::uint64_t>& offsets);
     Result<void> literals_directory(RunWriter& run);
     Result<std::vector<memory::AddressRange>> changed_pages(
         std::span<const memory::AddressRange> parts);
@@ -73,7 +71,7 @@ class NodeCapture {
     std::optional<std::uint32_t> initial_call_atom_;
     std::uint32_t exports_ = 0;  // written
     std::set<std::pair<memory::Address, records::ModuleInstance>> modules_;
-    std::map<format::RecordKind, std::size_t> table_prints_;
+    TablePages tables_;
     std::unordered_map<memory::Address, std::size_t> literal_prints_;
 };
 

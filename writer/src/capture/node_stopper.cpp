@@ -15,11 +15,16 @@ namespace {
 
 /// How long the output may accept nothing while the node is stopped.
 constexpr std::chrono::milliseconds kMaxWaiting{50};
+/// How long a good moment for a stop is waited for, and how often is looked.
+constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::microseconds kBetweenLooks{200};
 
 }  // namespace
 
-NodeStopper::NodeStopper(Parts parts, beam::YieldState yield_state)
-    : parts_(std::move(parts)), yield_state_(std::move(yield_state)) {
+NodeStopper::NodeStopper(Parts parts, beam::YieldState yield_state, beam::Collectors collectors)
+    : parts_(std::move(parts)),
+      yield_state_(std::move(yield_state)),
+      collectors_(std::move(collectors)) {
     // No quota of processor time applies to a thread with real-time priority.
     if (!target::RaisedPriority().real_time()) {
         quota_ = target::CpuQuota::of_this_process();
@@ -30,11 +35,23 @@ target::Settling NodeStopper::settling(std::chrono::nanoseconds longest) {
     return {[this](const target::ThreadRegisters& thread) {
                 return yield_state_.at_yield_point(thread, parts_.vm.target().memory());
             },
+            [this](std::span<const target::ThreadRegisters> threads) {
+                return collectors_.between_stores(threads);
+            },
             longest};
 }
 
 void NodeStopper::threads_stopped(std::span<const target::ThreadRegisters> threads) {
     yield_state_.record(threads, parts_.vm.target().memory());
+    collectors_.record(threads);
+}
+
+void NodeStopper::await_good_moment() {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!collectors_.is_good_moment() && !parts_.cancelled() &&
+           std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(kBetweenLooks);
+    }
 }
 
 std::optional<std::chrono::nanoseconds> NodeStopper::await_quota() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/collections/collectors.h"
 #include "beam/processes/yield_state.h"
 #include "capture/node_stop.h"
 #include "target/process/cpu_quota.h"
@@ -31,7 +32,7 @@ class NodeStopper {
         /// True ends a stop before its time.
         std::function<bool()> cancelled;
     };
-    NodeStopper(Parts parts, beam::YieldState yield_state);
+    NodeStopper(Parts parts, beam::YieldState yield_state, beam::Collectors collectors);
 
     /// How to bring running processes to a yield point in a stop: schedulers are resumed briefly,
     /// for at most `longest` in total; a millisecond is a dozen tries.
@@ -47,12 +48,20 @@ class NodeStopper {
     /// node can then be stopped within it; nullopt: there is no such quota.
     std::optional<std::chrono::nanoseconds> await_quota();
 
+    /// Before a stop: waits, up to a second, until it is likely to find large processes where they
+    /// can be captured (beam::Collectors::is_good_moment()).
+    void await_good_moment();
+
     /// The registers of the stopped threads, valid until threads_resumed(): running processes whose
     /// state is certain can be copied like others.
     void threads_stopped(std::span<const target::ThreadRegisters> threads);
-    void threads_resumed() { yield_state_.forget(); }
+    void threads_resumed() {
+        yield_state_.forget();
+        collectors_.forget();
+    }
 
     [[nodiscard]] const beam::YieldState& yield_state() const { return yield_state_; }
+    [[nodiscard]] const beam::Collectors& collectors() const { return collectors_; }
     [[nodiscard]] target::StopTracker& stops() {
         return parts_.stops != nullptr ? *parts_.stops : own_stops_;
     }
@@ -64,6 +73,7 @@ class NodeStopper {
 
     Parts parts_;
     beam::YieldState yield_state_;
+    beam::Collectors collectors_;
     target::StopTracker own_stops_;
     std::atomic<bool> output_stalled_ = false;
     std::optional<target::CpuQuota> quota_;  // that holds back the threads that hold the node

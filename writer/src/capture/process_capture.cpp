@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace beamdump::capture {
 namespace {
 
-constexpr std::uint64_t kReadAheadBytes = 1U << 20U;
 constexpr std::uint64_t kMessagesBetweenWatches = 1024;
+/// Fragments of a process that is in the middle of a collection: more are not looked through.
+constexpr std::size_t kMostCollectedFragments = 65536;
 
 /// Errors that mean "this process's memory is inconsistent", not "the capture cannot continue".
 bool is_about_the_process(const Error& error) {
@@ -28,8 +30,10 @@ Result<ProcessCapture> ProcessCapture::open(Parts parts) {
     ASSIGN_OR_RETURN(auto fragments, beam::FragmentReader::open(parts.vm));
     ASSIGN_OR_RETURN(auto off_heap, beam::OffHeapWalker::open(parts.vm));
     ASSIGN_OR_RETURN(auto calls, beam::TranslatedCalls::open(parts.vm, parts.initial_call_atom));
+    ASSIGN_OR_RETURN(auto collections, beam::CollectionReader::open(parts.vm));
     return ProcessCapture(std::move(parts), std::move(reader), std::move(relations),
-                          std::move(messages), std::move(fragments), std::move(off_heap), calls);
+                          std::move(messages), std::move(fragments), std::move(off_heap), calls,
+                          std::move(collections));
 }
 
 Result<void> ProcessCapture::still(const Try& request) {
@@ -56,7 +60,7 @@ Result<void> ProcessCapture::read_ahead(const Try& request, const beam::ProcessV
     for (const auto& range : ranges) {
         bytes += range.bytes();
     }
-    if (!parts_.read_ahead || bytes > kReadAheadBytes) {
+    if (!parts_.read_ahead || bytes > parts_.vm.sizes().contents_bytes) {
         return {};
     }
     return parts_.vm.prefetched().read(parts_.vm.target().memory(), ranges);
@@ -78,9 +82,13 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
         unrecognised_ += request.last ? 1 : 0;
         return TryOutcome{records::VOID_REASON_NONE, true};
     }
+    RETURN_IF_ERROR(find_collection(request, *process));
     const bool held = process->void_reason == records::VOID_REASON_NONE;
     if (held && request.skip_reason != records::VOID_REASON_NONE) {
         process->void_reason = request.skip_reason;
+    }
+    if (!request.skip_detail.empty() && process->void_reason == request.skip_reason) {
+        process->void_detail = request.skip_detail;
     }
     if (process->void_reason == records::VOID_REASON_NONE) {
         auto ahead = read_ahead(request, *process);
@@ -108,7 +116,7 @@ Result<TryOutcome> ProcessCapture::capture(const Try& request) {
         RETURN_IF_ERROR(write(request, *process));
     }
     parts_.vm.prefetched().drop();
-    return TryOutcome{process->void_reason, false};
+    return TryOutcome{process->void_reason, false, process->void_detail};
 }
 
 Result<void> ProcessCapture::write(const Try& request, beam::ProcessView& process) {
@@ -164,7 +172,7 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
     outcome.memory_bytes += walked.bytes;
     outcome.end.set_links(walked.links);
     outcome.end.set_monitors(walked.monitors);
-    RETURN_IF_ERROR(heaps(process, run));
+    RETURN_IF_ERROR(collecting_ ? collected_heaps(process, run, outcome) : heaps(process, run));
     auto queues =
         messages_.walk(process, parts_.chain_limit, [&](beam::QueueEntry& entry) -> Result<void> {
             if (run.queue_entries() % kMessagesBetweenWatches == kMessagesBetweenWatches - 1) {
@@ -207,6 +215,95 @@ Result<void> ProcessCapture::relations(const records::Relations& page, RunWriter
     return run.relations(page);
 }
 
+/// Where the words are of a process in the middle of a collection.
+Result<void> ProcessCapture::find_collection(const Try& request, beam::ProcessView& process) {
+    collecting_.reset();
+    if (process.void_reason != records::VOID_REASON_COLLECTING || !request.standing) {
+        return {};
+    }
+    auto spaces = collections_.read(beam::StructView(request.structure), process,
+                                    [&] { return fragment_spans(process); });
+    if (!spaces && spaces.error().code == ErrorCode::kTargetDied) {
+        return std::unexpected(spaces.error());
+    }
+    if (!spaces) {
+        process.void_detail = spaces.error().message;
+        return {};
+    }
+    process.void_reason = records::VOID_REASON_NONE;
+    process.stack = spaces->stack;
+    process.facts.set_stack_words(spaces->stack.words());
+    process.facts.set_stack_top_address(spaces->stack.begin);
+    process.facts.set_heap_end_address(spaces->stack.end);
+    // As a region, in which words that lead to objects that were copied are shown as such.
+    const auto count = process.facts.argument_words_size();
+    if (count != 0 && process.facts.argument_array_address() != 0) {
+        const auto begin = process.facts.argument_array_address();
+        process.arguments = {begin, begin + static_cast<std::uint64_t>(count) * 8};
+        process.facts.clear_argument_words();
+    }
+    collecting_ = std::move(*spaces);
+    return {};
+}
+
+Result<std::vector<beam::Span>> ProcessCapture::fragment_spans(const beam::ProcessView& process) {
+    std::vector<beam::Span> spans;
+    const auto add = [&](const beam::Fragment& fragment) -> Result<void> {
+        if (spans.size() == kMostCollectedFragments) {
+            return fail(ErrorCode::kChanged, "it has too many heap fragments for a collection");
+        }
+        spans.push_back({fragment.words_begin, fragment.words_begin + fragment.used_words * 8});
+        return {};
+    };
+    RETURN_IF_ERROR(fragments_.chain(process.mbuf, parts_.chain_limit, add));
+    RETURN_IF_ERROR(messages_.received(process, parts_.chain_limit, add));
+    return spans;
+}
+
+/// All that is collected, then what it was copied to: how far that goes is known from the former.
+Result<void> ProcessCapture::collected_heaps(const beam::ProcessView& process, RunWriter& run,
+                                             Outcome& outcome) {
+    using format::RegionKind;
+    const auto& spaces = *collecting_;
+    for (const auto& [kind, span] : {std::pair{RegionKind::kStack, process.stack},
+                                     std::pair{RegionKind::kArguments, process.arguments},
+                                     std::pair{RegionKind::kArguments, process.native_arguments},
+                                     std::pair{RegionKind::kDictionary, process.dictionary}}) {
+        RETURN_IF_ERROR(run.region(kind, span));
+    }
+    if (spaces.whole) {
+        RETURN_IF_ERROR(run.region(RegionKind::kHeap, spaces.block));
+        return run.region(RegionKind::kOldHeap, spaces.old_heap);
+    }
+    beam::MovedObjects moved(spaces);
+    const RegionCopier::Observer look = [&](Address begin, std::span<const std::byte> words) {
+        moved.look(begin, words);
+    };
+    run.observe(&look);
+    const auto collected = [&]() -> Result<void> {
+        for (const auto& span : spaces.from) {
+            RETURN_IF_ERROR(run.region(RegionKind::kCollectedHeap, span));
+        }
+        return fragments(process, run);
+    }();
+    run.observe(nullptr);
+    RETURN_IF_ERROR(collected);
+    records::Collection collection;
+    RETURN_IF_ERROR(moved.finish(parts_.vm, collection));
+    for (const auto& target : collection.target()) {
+        RETURN_IF_ERROR(run.region(RegionKind::kCopiedHeap, {target.begin(), target.end()}));
+    }
+    for (const auto& spans : {spaces.from, spaces.fragments}) {
+        for (const auto& span : spans) {
+            auto& from = *collection.add_from();
+            from.set_begin(span.begin);
+            from.set_end(span.end);
+        }
+    }
+    *outcome.end.mutable_collection() = std::move(collection);
+    return {};
+}
+
 Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& run) {
     using format::RegionKind;
     for (const auto& [kind, span] :
@@ -218,6 +315,11 @@ Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& 
           std::pair{RegionKind::kDictionary, process.dictionary}}) {
         RETURN_IF_ERROR(run.region(kind, span));
     }
+    return fragments(process, run);
+}
+
+Result<void> ProcessCapture::fragments(const beam::ProcessView& process, RunWriter& run) {
+    using format::RegionKind;
     const auto with_binaries = [&](RegionKind kind,
                                    const beam::Fragment& fragment) -> Result<void> {
         RETURN_IF_ERROR(list(fragment.off_heap, fragment.used_words));
@@ -225,13 +327,15 @@ Result<void> ProcessCapture::heaps(const beam::ProcessView& process, RunWriter& 
     };
     auto chained =
         fragments_.chain(process.mbuf, parts_.chain_limit, [&](const beam::Fragment& fragment) {
-            return with_binaries(RegionKind::kHeapFragment, fragment);
+            return with_binaries(
+                collecting_ ? RegionKind::kCollectedHeap : RegionKind::kHeapFragment, fragment);
         });
     if (!chained) {
         return chained;
     }
     return messages_.received(process, parts_.chain_limit, [&](const beam::Fragment& fragment) {
-        return with_binaries(RegionKind::kReceivedFragment, fragment);
+        return with_binaries(
+            collecting_ ? RegionKind::kCollectedHeap : RegionKind::kReceivedFragment, fragment);
     });
 }
 
@@ -243,8 +347,15 @@ Result<void> ProcessCapture::list(beam::Address first, std::uint64_t limit) {
 Result<void> ProcessCapture::off_heap(const beam::ProcessView& process, const RunWriter& run) {
     // A member of an off-heap list has at least three words, all of them in the captured regions.
     const auto limit = run.words() / 3 + 1;
-    RETURN_IF_ERROR(list(process.off_heap, limit));
-    return list(process.writable_binaries, limit);
+    for (const auto first : {process.off_heap, process.writable_binaries}) {
+        auto listed = list(first, limit);
+        // A collection that has copied all links these lists anew.
+        const bool may_fail = collecting_ && collecting_->whole;
+        if (!listed && !(may_fail && is_about_the_process(listed.error()))) {
+            return listed;
+        }
+    }
+    return {};
 }
 
 Result<void> ProcessCapture::finish(const Try& request, const beam::ProcessView& process,

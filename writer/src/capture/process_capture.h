@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/collections/collection.h"
 #include "beam/processes/messages.h"
 #include "beam/processes/off_heap.h"
 #include "beam/processes/relations.h"
@@ -22,6 +23,9 @@ struct Try {
     /// Why the copy is no longer consistent with the structure, NONE while it is. Asked after
     /// reading ahead, now and then, and at the end. Null: nothing can change.
     const std::function<Result<records::VoidReason>()>* watch = nullptr;
+    /// Nothing in memory changes while `watch` says so: a process in the middle of a collection can
+    /// be captured.
+    bool standing = false;
     /// The structure of a process that runs was completed from registers (beam::YieldState).
     bool yielded = false;
     /// Stack, heaps and more, if they were read together with others'; null: they are still to be
@@ -29,6 +33,8 @@ struct Try {
     const std::vector<memory::HeldPart>* contents = nullptr;
     /// NONE: all of it. Else only what the structure says, void for that reason.
     records::VoidReason skip_reason = records::VOID_REASON_NONE;
+    /// More about `skip_reason`; may be empty.
+    std::string skip_detail = {};
     /// Whether a process that cannot be copied is listed as void; else it is as if there had been
     /// no try.
     bool last = true;
@@ -38,6 +44,7 @@ struct TryOutcome {
     /// NONE: it was copied.
     records::VoidReason reason = records::VOID_REASON_NONE;
     bool no_process = false;  ///< the structure is not a process's
+    std::string detail = {};  ///< more about `reason`; may be empty
 };
 
 /// Writes processes' runs: structure, regions, queues, relations, end.
@@ -75,7 +82,8 @@ class ProcessCapture {
   private:
     ProcessCapture(Parts parts, beam::ProcessReader reader, beam::RelationWalker relations,
                    beam::MessageWalker messages, beam::FragmentReader fragments,
-                   beam::OffHeapWalker off_heap, beam::TranslatedCalls calls)
+                   beam::OffHeapWalker off_heap, beam::TranslatedCalls calls,
+                   beam::CollectionReader collections)
         : parts_(std::move(parts)),
           reader_(std::move(reader)),
           relations_(std::move(relations)),
@@ -83,6 +91,7 @@ class ProcessCapture {
           fragments_(std::move(fragments)),
           off_heap_(std::move(off_heap)),
           calls_(calls),
+          collections_(std::move(collections)),
           run_(parts_.copier, parts_.vm, format::OwnerKind::kProcess, 0) {}
 
     struct Outcome {
@@ -94,6 +103,11 @@ class ProcessCapture {
                           Outcome& outcome);
     Result<void> relations(const records::Relations& page, RunWriter& run);
     Result<void> heaps(const beam::ProcessView& process, RunWriter& run);
+    Result<void> find_collection(const Try& request, beam::ProcessView& process);
+    Result<std::vector<beam::Span>> fragment_spans(const beam::ProcessView& process);
+    Result<void> collected_heaps(const beam::ProcessView& process, RunWriter& run,
+                                 Outcome& outcome);
+    Result<void> fragments(const beam::ProcessView& process, RunWriter& run);
     Result<void> off_heap(const beam::ProcessView& process, const RunWriter& run);
     Result<void> list(beam::Address first, std::uint64_t limit);
     Result<void> write(const Try& request, beam::ProcessView& process);
@@ -112,8 +126,10 @@ class ProcessCapture {
     beam::FragmentReader fragments_;
     beam::OffHeapWalker off_heap_;
     beam::TranslatedCalls calls_;
+    beam::CollectionReader collections_;
     // Of the process at hand; kept for their memory.
     beam::ProcessView process_;
+    std::optional<beam::CollectionSpaces> collecting_;  // it is in the middle of a collection
     RunWriter run_;
     Outcome outcome_;
     records::ProcessRow row_;

@@ -50,7 +50,8 @@ void add_stops(const std::vector<target::StopCost>& stops, records::CaptureCost&
 
 Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
                  DumpWriter writer, ProgressListener& listener, const std::atomic<bool>& cancelled,
-                 format::TermScheme scheme, beam::YieldState yield_state)
+                 format::TermScheme scheme, beam::YieldState yield_state,
+                 beam::Collectors collectors)
     : options_(options),
       vm_(std::move(vm)),
       choice_(std::move(choice)),
@@ -59,10 +60,10 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
       cancelled_(cancelled),
       stopper_({*vm_, writer_, options.stops, [this](std::string text) { warn(std::move(text)); },
                 [this] { return cancelled_ || out_of_time(); }},
-               std::move(yield_state)),
+               std::move(yield_state), std::move(collectors)),
       copier_(writer_, vm_->bulk(),
               vm_->target().has_swapped_pages() ? &vm_->target().pages() : nullptr, scheme,
-              cookies_.cookies().texts()),
+              cookies_.cookies().texts(), vm_->sizes().list_blocks),
       node_(*vm_, copier_, cookies_.cookies(), trailer_),
       ets_(*vm_, copier_, trailer_),
       index_(writer_),
@@ -75,9 +76,10 @@ Result<std::unique_ptr<Session>> Session::begin(const CaptureOptions& options,
                                                 const std::atomic<bool>& cancelled) {
     ASSIGN_OR_RETURN(auto scheme, vm->layout().constant("term_scheme"));
     ASSIGN_OR_RETURN(auto yield_state, beam::YieldState::open(vm->layout()));
-    std::unique_ptr<Session> session(
-        new Session(options, std::move(vm), std::move(choice), std::move(writer), listener,
-                    cancelled, static_cast<format::TermScheme>(scheme), std::move(yield_state)));
+    ASSIGN_OR_RETURN(auto collectors, beam::Collectors::open(*vm));
+    std::unique_ptr<Session> session(new Session(
+        options, std::move(vm), std::move(choice), std::move(writer), listener, cancelled,
+        static_cast<format::TermScheme>(scheme), std::move(yield_state), std::move(collectors)));
     auto& self = *session;
     note_memory(*self.vm_, options.redactor.get());
     RETURN_IF_ERROR(self.node_.capture_record(

@@ -63,6 +63,11 @@ class Session {
                             std::optional<std::uint64_t> total);
     /// Whether a process's memory is selected, by its structure. Also for other threads.
     [[nodiscard]] bool wants(std::span<const std::byte> structure) const;
+    /// Whether it has 1 MiB or more, by its structure: more than one stop is made for it.
+    [[nodiscard]] bool is_large(std::span<const std::byte> structure) const {
+        constexpr std::uint64_t kLargeBytes = std::uint64_t{1} << 20U;
+        return choice_.bytes(structure) >= kLargeBytes;
+    }
     /// Why a process's memory is not captured, by its structure: not selected, or used_up().
     [[nodiscard]] records::VoidReason skip_reason(std::span<const std::byte> structure) const;
     /// Whether the time or size limit is reached: the remaining processes are listed without
@@ -94,7 +99,7 @@ class Session {
   private:
     Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Choice choice,
             DumpWriter writer, ProgressListener& listener, const std::atomic<bool>& cancelled,
-            format::TermScheme scheme, beam::YieldState yield_state);
+            format::TermScheme scheme, beam::YieldState yield_state, beam::Collectors collectors);
     Result<std::unique_ptr<beam::CodeLookup>> find_code(const beam::Moving& moving);
     Result<void> literals(BinaryStore& binaries);
     Result<void> persistent_terms(BinaryStore& binaries, const beam::Moving& moving);

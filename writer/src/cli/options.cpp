@@ -48,6 +48,7 @@ struct RawOptions {
     std::string ets;
     std::string redact;
     std::string profile;
+    std::string memory;
     Options options;
 };
 
@@ -156,6 +157,10 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->capture_default_str()
         ->type_name("N")
         ->check(at_most(kMaxThreads), "");
+    app.add_option("--memory", raw.memory,
+                   "Take at most SIZE (24M) of memory, 12M or more; with little,\none thread and "
+                   "level 1 (also chosen if little is left)")
+        ->type_name("SIZE");
     app.add_option("--layout", raw.layout,
                    "A layout to use for any release, or a folder of\nlayouts to use instead of the "
                    "built-in ones")
@@ -317,6 +322,20 @@ Result<void> set_binary_bytes(const RawOptions& raw, Options& options) {
     return {};
 }
 
+Result<void> set_memory(const RawOptions& raw, Options& options) {
+    if (raw.memory.empty()) {
+        return {};
+    }
+    options.memory = parse_bytes(raw.memory);
+    if (!options.memory || *options.memory < kLeastMemory) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("--memory takes a number of bytes such as 12M or 64M, at least "
+                                "{}M, not \"{}\"",
+                                kLeastMemory >> 20U, raw.memory));
+    }
+    return {};
+}
+
 void set_output(const RawOptions& raw, Options& options) {
     options.to_stdout = raw.output == "-";
     options.output_named = !raw.output.empty();
@@ -329,6 +348,7 @@ Result<Options> checked(RawOptions raw) {
     RETURN_IF_ERROR(set_mode(raw, options));
     RETURN_IF_ERROR(set_choice(raw, options));
     RETURN_IF_ERROR(set_binary_bytes(raw, options));
+    RETURN_IF_ERROR(set_memory(raw, options));
     if (!raw.ets.empty()) {
         options.capture.ets = raw.ets == "full"   ? capture::EtsRowsWanted::kFull
                               : raw.ets == "none" ? capture::EtsRowsWanted::kNone

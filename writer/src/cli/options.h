@@ -11,6 +11,9 @@
 
 namespace beamdump::cli {
 
+/// The least that --memory can be, and that a capture takes.
+inline constexpr std::uint64_t kLeastMemory = std::uint64_t{12} << 20U;
+
 struct Options {
     capture::CaptureOptions capture;
     /// The name of the node, or empty for the only one that runs here, where no pid and no core was
@@ -25,6 +28,10 @@ struct Options {
     std::optional<std::chrono::milliseconds> profile;
     bool check = false;  ///< say what a capture would find and cost, and capture nothing
     DumpWriterOptions writer;
+    /// What this program may take at most: as given, or by plan_memory().
+    std::optional<std::uint64_t> memory;
+    bool small = false;       ///< by plan_memory(): the form that takes least
+    std::string memory_plan;  ///< by plan_memory(), for a sentence: "at most 12.0 MiB, ..."
 };
 
 /// Requested text (--help, --version) instead of a capture.

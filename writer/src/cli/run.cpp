@@ -2,18 +2,21 @@
 
 #include "check/node_check.h"
 #include "cli/check_text.h"
+#include "cli/memory_plan.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "program/process.h"
 #include "program/start.h"
 
+#include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/terminal_text.h>
 
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <unistd.h>
 
 namespace beamdump::cli {
 namespace {
@@ -31,7 +34,9 @@ Result<DumpWriter> make_writer(const Options& options, const program::Streams& s
         return DumpWriter::create(streams.watched(descriptor_sink(streams.out_descriptor)),
                                   options.writer);
     }
-    ASSIGN_OR_RETURN(auto sink, open_file_sink(options.output, options.force));
+    ASSIGN_OR_RETURN(auto sink,
+                     open_file_sink(options.output, options.force,
+                                    options.small ? WrittenPages::kDropped : WrittenPages::kStay));
     return DumpWriter::create(streams.watched(std::move(sink)), options.writer);
 }
 
@@ -43,6 +48,18 @@ Error with_partial(Error error, const Options& options) {
     if (error.message.find(partial.native()) == std::string::npos &&
         std::filesystem::exists(partial, ignored)) {
         error.message += fmt::format("; the partial dump is {}", partial.native());
+    }
+    return error;
+}
+
+/// Where an allocation failed: by the limit that this program has set itself?
+Error with_memory(Error error, const Options& options) {
+    if (options.memory && error.code == ErrorCode::kLimit &&
+        error.message.starts_with("not enough memory")) {
+        error.message = fmt::format(
+            "this node's capture needs more than {} of memory: give "
+            "--memory with more, or run it where more is left",
+            mebibytes_text(*options.memory));
     }
     return error;
 }
@@ -67,8 +84,9 @@ int capture_and_report(const Options& options, program::Streams& streams,
     streams.finishing();
     printer.clear();
     if (!report) {
+        const auto error = with_memory(report.error(), options);
         const bool partial = writer_made && !options.to_stdout;
-        return give_up(streams, partial ? with_partial(report.error(), options) : report.error());
+        return give_up(streams, partial ? with_partial(error, options) : error);
     }
     for (const auto& warning : report->warnings) {
         streams.err << fmt::format("beamdump-capture: warning: {}\n", one_line(warning));
@@ -125,6 +143,20 @@ Result<void> sample(Options& options, program::Streams& streams, const TakeSampl
     return {};
 }
 
+/// Looks at what is left to this program before anything of it grows.
+Result<void> plan(Options& options, const program::Streams& streams) {
+    if (const auto own = target::HeadRoom::of(::getpid())) {
+        const bool asked_for = options.memory.has_value();
+        RETURN_IF_ERROR(plan_memory(options, *own));
+        if (options.small && !asked_for && !options.quiet && !options.check &&
+            streams.err_ready()) {
+            streams.err << fmt::format("the capture takes {}\n", one_line(options.memory_plan))
+                        << std::flush;
+        }
+    }
+    return keep_to_plan(options);
+}
+
 int check_and_tell(const Options& options, program::Streams& streams,
                    const std::atomic<bool>& cancelled) {
     ProgressPrinter printer(streams);
@@ -138,7 +170,7 @@ int check_and_tell(const Options& options, program::Streams& streams,
     if (!check) {
         return give_up(streams, check.error());
     }
-    streams.out << check_text(*check) << std::flush;
+    streams.out << check_text(*check) << plan_text(options) << std::flush;
     return streams.out ? kDone : kFailed;
 }
 
@@ -159,6 +191,9 @@ int run(const std::vector<std::string>& arguments, program::Streams& streams,
     options.capture.stops = stops;
     if (auto enough = program::ensure_descriptors(); !enough) {
         return give_up(streams, enough.error());
+    }
+    if (auto planned = plan(options, streams); !planned) {
+        return give_up(streams, planned.error());
     }
     if (auto completed = complete(options, streams, find_node); !completed) {
         return give_up(streams, completed.error());

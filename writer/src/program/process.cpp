@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <fstream>
 #include <sys/resource.h>
 
 namespace beamdump::program {
@@ -11,8 +10,6 @@ namespace beamdump::program {
 void prepare_process() {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
-    // A failure here does not prevent anything.
-    std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
 Result<void> ensure_descriptors() {

@@ -5,7 +5,7 @@
 namespace beamdump::program {
 
 /// To be called once at the start of the process: a closed output becomes an error instead of a
-/// signal, and the kernel ends this process before the node when memory runs out.
+/// signal.
 void prepare_process();
 
 /// Makes sure that enough descriptors are allowed: without them a file that cannot be opened would

@@ -1,6 +1,7 @@
 #include "program/start.h"
 
 #include "program/cancel.h"
+#include "program/own_memory.h"
 #include "program/process.h"
 
 #include <libdump/base/last_words.h>
@@ -15,7 +16,6 @@
 #include <malloc.h>
 
 namespace beamdump::program {
-
 int give_up(Streams& streams, std::string_view program, const Error& error) {
     auto sentence = error.message;
     std::ranges::replace(sentence, '\n', ' ');
@@ -28,7 +28,8 @@ int run_as_main(std::string_view program, const Run& run) try {
     // allocate little here.
     mallopt(M_ARENA_MAX, 1);
     end_with_a_sentence_on_terminate();
-    // Before any thread is made, and before this process offers itself when memory runs out.
+    keep_before_all();
+    // Before any thread is made.
     const auto guardian = target::Guardian::start();
     // Without the guardian nothing may stop the node; reading it while it runs remains possible.
     auto stops =

@@ -54,6 +54,10 @@ std::string region_kind_text(format::RegionKind kind) {
             return "external_data";
         case format::RegionKind::kUnplaced:
             return "unplaced";
+        case format::RegionKind::kCollectedHeap:
+            return "collected_heap";
+        case format::RegionKind::kCopiedHeap:
+            return "copied_heap";
         default:
             return fmt::format("kind_{}", static_cast<int>(kind));
     }

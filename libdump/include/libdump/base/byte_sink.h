@@ -26,10 +26,18 @@ class ByteSink {
     virtual Result<void> commit() = 0;
 };
 
+/// What happens to the pages of a written file in the page cache, which count as this process's.
+enum class WrittenPages {
+    kStay,
+    kDropped,  ///< they go to the disk as they are written, and at most 2 MiB of them stay
+};
+
 /// A file that is called `path`.partial until commit() renames it. Mode 0600. Fails with kExists
 /// when `path` is there and `force` is not set; a leftover .partial is replaced. Without commit()
-/// the partial file stays and can be opened as a truncated dump.
-Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force);
+/// the partial file stays and can be opened as a truncated dump. With kDropped kUnsupported where
+/// the file system is in memory (tmpfs).
+Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force,
+                                                 WrittenPages pages = WrittenPages::kStay);
 
 /// Whether a file sink could be opened as far as is known without making a file: what is at the
 /// path, and whether its directory is there and takes new files. Errors as open_file_sink().

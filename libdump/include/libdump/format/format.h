@@ -192,6 +192,9 @@ enum class RegionKind : std::uint8_t {
     kUnplaced = 17,           ///< of a crash dump: heap, old heap or fragments, unknown which
     kEtsRow = 18,             ///< the words of a row, from its tuple on
     kPersistentTerm = 19,     ///< the words of a persistent term, from {Key, Value} on
+    kCollectedHeap =
+        20,            ///< heap, old heap or fragment that a collection is moving: see Collection
+    kCopiedHeap = 21,  ///< what that collection has copied so far
 };
 
 /// In the regions of a converted crash dump: a word that the text lacks, between others that it

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <libdump/model/dump.h>
+#include <libdump/model/forwarding.h>
 #include <libdump/model/process_run.h>
 #include <libdump/model/recent_cache.h>
 #include <libdump/model/region_map.h>
 #include <libdump/term/term_context.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -16,7 +18,8 @@ namespace beamdump {
 
 /// The words that one process's terms lead to: its regions, its packed regions, the fragments of
 /// the message at hand, the literals; and the node's tables. Memory is bounded by its caches and,
-/// if the addresses of packs overlap, 24 bytes a packed region.
+/// if the addresses of packs overlap, 24 bytes a packed region. Words of a process that was
+/// captured in the middle of a collection are as Forwarding shows them.
 ///
 /// The dump, the run and any message given must outlive the context. Failures to read the file
 /// (not: words that the dump lacks) go to the dump's Faults too.
@@ -60,6 +63,10 @@ class ProcessContext : public TermContext {
                                                     std::span<std::uint64_t> into);
 
   private:
+    struct Collecting;
+    struct Plain {};
+    ProcessContext(Dump& dump, const ProcessRun& run, Plain unused);
+    Result<std::size_t> plain_words(std::uint64_t address, std::span<std::uint64_t> into);
     struct Fragments {
         records::PackedRegions record;
         std::vector<int> by_address;
@@ -88,6 +95,7 @@ class ProcessContext : public TermContext {
     std::vector<std::pair<std::size_t, Error>> lost_packs_;
     const records::Message* message_ = nullptr;
     bool packed_before_literals_ = false;
+    std::shared_ptr<Collecting> collecting_;  // null: no collection was in progress
 };
 
 }  // namespace beamdump

@@ -51,6 +51,13 @@ TEST(Options, AllOfThem) {
     EXPECT_EQ(options.writer.threads, 7U);
 }
 
+TEST(Options, Memory) {
+    EXPECT_FALSE(parsed({"1"}).memory);
+    EXPECT_EQ(parsed({"--memory", "24M", "1"}).memory, std::uint64_t{24} << 20U);
+    EXPECT_THAT(refused({"--memory", "11M", "1"}).message, HasSubstr("at least 12M"));
+    EXPECT_EQ(refused({"--memory", "much", "1"}).code, ErrorCode::kUsage);
+}
+
 TEST(Options, AllBinariesAndStandardOutput) {
     const auto options = parsed({"1", "--binary-bytes=all", "--output", "-"});
     EXPECT_FALSE(options.capture.binary_bytes);

@@ -176,7 +176,7 @@ Result<PersistentTermReader::Outcome> PersistentTermReader::term(Address at, std
     }
     Term term;
     term.words = (end - tuple) / kWord;
-    const bool whole = term.words * kWord <= kMaxPersistentTermBytes;
+    const bool whole = term.words * kWord <= vm_->sizes().row_bytes;
     const auto taken = whole ? term.words : kFirstWords;
     const EtsQuiet quiet{[] { return Result<bool>(true); }, [] { return Result<bool>(true); }};
     EtsGroupReader::How how;

@@ -9,10 +9,8 @@
 
 namespace beamdump::beam {
 
-/// A term of more bytes is read as far as its first words only.
-inline constexpr std::uint64_t kMaxPersistentTermBytes = std::uint64_t{8} << 20U;
-
-/// Reads the node's persistent terms (erl_bif_persistent.c). Each is a tuple {Key, Value} at the
+/// Reads the node's persistent terms (erl_bif_persistent.c); one of more than HeldSizes::row_bytes
+/// as far as its first words only. Each is a tuple {Key, Value} at the
 /// beginning of a literal area of its own, which holds all that is in it and never changes; a slot
 /// of the hash table leads there until the term is replaced or erased, and only then the area may
 /// be freed.

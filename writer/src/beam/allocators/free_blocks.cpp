@@ -1,5 +1,7 @@
 #include "beam/allocators/free_blocks.h"
 
+#include "beam/allocators/block_header.h"
+
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
@@ -14,17 +16,7 @@ namespace {
 
 constexpr std::size_t kWindowBytes = 64U << 10U;
 
-// erl_alloc_util.h (OTP 25 to 29, 64 bits): a block's header.
-constexpr std::uint64_t kThisFree = 1;
-constexpr std::uint64_t kPreviousFree = 2;
-constexpr std::uint64_t kLast = 4;
-constexpr std::uint64_t kFlags = 7;
-constexpr std::uint64_t kTagged = std::uint64_t{1} << 63U;
-constexpr unsigned kOffsetShift = 40;  // of a used block: bits 40 to 62, its carrier's distance
-constexpr std::uint64_t kOffsetMask = ((std::uint64_t{1} << 23U) - 1) << kOffsetShift;
-constexpr unsigned kOffsetUnitShift = 14;
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
-constexpr std::uint64_t kLeastBlockBytes = 2 * kWordBytes;
 
 std::unexpected<Error> contradiction(Address block, std::string_view what, std::uint64_t found) {
     return fail(
@@ -90,22 +82,23 @@ class FreeBlockReader::Walk {
     Result<FreeBlocks> run() {
         auto block = carrier_.range.begin + carrier_.header_bytes;
         for (bool last = false; !last;) {
-            ASSIGN_OR_RETURN(const auto header, reader_.word(block));
-            const bool is_free = (header & kThisFree) != 0;
-            const auto size = header & ~(kFlags | kTagged | (is_free ? 0 : kOffsetMask));
-            if (size < kLeastBlockBytes || size > carrier_.range.end - block) {
-                return contradiction(block, "a size inside of the carrier", header);
+            ASSIGN_OR_RETURN(const auto word, reader_.word(block));
+            const BlockHeader header{word};
+            const bool is_free = header.is_free();
+            const auto size = header.bytes();
+            if (size < BlockHeader::kLeastBlockBytes || size > carrier_.range.end - block) {
+                return contradiction(block, "a size inside of the carrier", word);
             }
-            if (((header & kPreviousFree) != 0) != previous_free_ || (is_free && previous_free_)) {
-                return contradiction(block, "a header that fits the block before it", header);
+            if (header.previous_is_free() != previous_free_ || (is_free && previous_free_)) {
+                return contradiction(block, "a header that fits the block before it", word);
             }
-            last = (header & kLast) != 0;
+            last = header.is_last();
             RETURN_IF_ERROR(is_free ? free_block(block, size, last)
                                     : used_block(block, size, header));
             block += size;
             previous_free_ = is_free;
         }
-        if (carrier_.range.end - block >= kLeastBlockBytes) {
+        if (carrier_.range.end - block >= BlockHeader::kLeastBlockBytes) {
             return contradiction(block, "the carrier's end behind its last block",
                                  carrier_.range.end);
         }
@@ -136,10 +129,10 @@ class FreeBlockReader::Walk {
         return {};
     }
 
-    Result<void> used_block(Address block, std::uint64_t size, std::uint64_t header) {
-        const auto distance = (header & kOffsetMask) >> kOffsetShift;
-        if ((block >> kOffsetUnitShift) - (carrier_.range.begin >> kOffsetUnitShift) != distance) {
-            return contradiction(block, "its carrier's distance in a used block", header);
+    Result<void> used_block(Address block, std::uint64_t size, BlockHeader header) {
+        const auto unit = [](Address address) { return address >> BlockHeader::kOffsetUnitShift; };
+        if (unit(block) - unit(carrier_.range.begin) != header.carrier_distance()) {
+            return contradiction(block, "its carrier's distance in a used block", header.word);
         }
         used_ += 1;
         used_bytes_ += size;

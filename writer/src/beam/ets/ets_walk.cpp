@@ -14,8 +14,6 @@
 namespace beamdump::beam {
 namespace {
 
-/// Larger rows are skipped: a row is read twice into memory.
-constexpr std::uint64_t kMaxRowBytes = std::uint64_t{8} << 20U;
 constexpr std::uint64_t kMaxArity = (std::uint64_t{1} << 24U) - 1;  // erl_limits.h: MAX_ARITYVAL
 constexpr std::uint32_t kArityShift = 6;
 
@@ -98,6 +96,8 @@ std::optional<std::uint32_t> EtsWalk::row_bytes(Address address, const Field& ro
         *header >> kArityShift > kMaxArity) {
         return std::nullopt;
     }
+    // Larger rows are skipped: a row is read twice into memory.
+    const auto most = vm_->sizes().row_bytes;
     const auto arity = *header >> kArityShift;
     const auto before = std::uint64_t{row.offset} + fields_.tuple.offset;
     std::uint64_t bytes = 0;
@@ -108,12 +108,12 @@ std::optional<std::uint32_t> EtsWalk::row_bytes(Address address, const Field& ro
             return std::nullopt;
         }
     } else {
-        if (*words < arity + 1 || *words > kMaxRowBytes / kEtsWord) {
+        if (*words < arity + 1 || *words > most / kEtsWord) {
             return std::nullopt;
         }
         bytes = before + *words * kEtsWord;
     }
-    return bytes <= kMaxRowBytes ? std::optional(static_cast<std::uint32_t>(bytes)) : std::nullopt;
+    return bytes <= most ? std::optional(static_cast<std::uint32_t>(bytes)) : std::nullopt;
 }
 
 /// What was read may have been another row by then: its own words must say the same as before.

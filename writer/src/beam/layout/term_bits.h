@@ -10,6 +10,8 @@ inline constexpr std::uint64_t kPrimaryMask = 0x3;
 inline constexpr std::uint64_t kPrimaryHeader = 0x0;
 inline constexpr std::uint64_t kPrimaryList = 0x1;
 inline constexpr std::uint64_t kPrimaryBoxed = 0x2;
+/// Primary tag, and the bit that marks pointers to literals in OTP 25 to 28.
+inline constexpr std::uint64_t kPointerMask = 0x7;
 /// Primary tag and subtag of a header word.
 inline constexpr std::uint64_t kHeaderTagMask = 0x3f;
 /// Of an immediate pid or port: the bits that are its tag.

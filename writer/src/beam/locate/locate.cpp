@@ -58,7 +58,7 @@ Result<std::unique_ptr<Vm>> locate_vm(std::unique_ptr<target::Target> target,
     ASSIGN_OR_RETURN(const auto search, ImageSearch::read(*target));
     ASSIGN_OR_RETURN(const auto version, find_version(*target, symbols, search));
     ASSIGN_OR_RETURN(auto layout, choose_layout(version.otp_release, options));
-    auto vm = std::make_unique<Vm>(std::move(target), std::move(layout));
+    auto vm = std::make_unique<Vm>(std::move(target), std::move(layout), options.sizes);
     VmFinder finder(*vm, symbols, search);
     RETURN_IF_ERROR(finder.find(version));
     return vm;

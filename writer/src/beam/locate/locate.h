@@ -14,6 +14,7 @@ struct LocateOptions {
     std::optional<Layout> layout;  ///< use this one, whatever the release
     std::vector<Layout> layouts;   ///< to choose from instead of the built-in ones
     bool no_symbols = false;       ///< ignore the executable's symbols
+    memory::HeldSizes sizes;       ///< of the VM
 };
 
 /// The layouts to choose from.

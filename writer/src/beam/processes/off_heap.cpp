@@ -30,7 +30,16 @@ Result<void> OffHeapWalker::binaries(Address first, std::uint64_t limit,
         if (!head) {
             return wrap("an off-heap list", head.error());
         }
-        const auto tag = head->view().get(thing_word_) & kHeaderTagMask;
+        auto header = head->view().get(thing_word_);
+        if (is_boxed(header)) {
+            // A collection has copied it; all but its header is still there.
+            auto copied = vm_->memory().word(boxed_address(header));
+            if (!copied) {
+                return wrap("an off-heap list", copied.error());
+            }
+            header = *copied;
+        }
+        const auto tag = header & kHeaderTagMask;
         if (tag == reference_.subtag || tag == reference_.magic_subtag) {
             const auto field =
                 tag == reference_.subtag ? reference_.binary : reference_.magic_binary;

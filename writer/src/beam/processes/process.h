@@ -18,6 +18,7 @@ struct Span {
     Address begin = 0;
     Address end = 0;
     [[nodiscard]] std::uint64_t words() const { return end > begin ? (end - begin) / 8 : 0; }
+    [[nodiscard]] bool holds(Address address) const { return begin <= address && address < end; }
 };
 
 /// The decoded facts of a process's structure, and the addresses of its memory.
@@ -53,6 +54,9 @@ class ProcessReader {
   public:
     /// Non-owning: `code` must outlive the reader.
     static Result<ProcessReader> open(Vm& vm, CodeLookup& code);
+
+    /// The VM's.
+    [[nodiscard]] const memory::HeldSizes& sizes() const { return vm_->sizes(); }
 
     /// Bytes of a process structure.
     [[nodiscard]] std::uint32_t bytes() const { return bytes_; }

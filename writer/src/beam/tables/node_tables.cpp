@@ -106,7 +106,7 @@ Result<records::Exports> ExportReader::page(std::uint32_t first, std::uint32_t m
     return page;
 }
 
-Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t most) {
+Result<void> read_fun_entries(Vm& vm, std::size_t most, const TakePage<records::FunEntries>& take) {
     LayoutNames names(vm.layout());
     const FunEntryFields fields(names);
     auto atoms = AtomWords::resolve(vm.layout());
@@ -115,8 +115,12 @@ Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t mo
     if (!known || !atoms || !entries) {
         return wrap("fun table", !known ? known.error() : !atoms ? atoms.error() : entries.error());
     }
-    std::vector<records::FunEntries> pages;
+    records::FunEntries page;
     for (const auto address : *entries) {
+        if (static_cast<std::size_t>(page.entry_size()) >= most) {
+            RETURN_IF_ERROR(take(page));
+            page.Clear();
+        }
         auto read = OwnedStruct::read(vm.memory(), address, fields.bytes);
         if (!read) {
             return wrap("fun table", read.error());
@@ -128,7 +132,6 @@ Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t mo
                         fmt::format("fun entry at {:#x}: expected a module's atom, found {:#x}",
                                     address, view.get(fields.module)));
         }
-        auto& page = page_for(pages, pages.empty() ? 0 : pages.back().entry_size(), most);
         auto& entry = *page.add_entry();
         entry.set_address(address);
         entry.set_module_atom(*name);
@@ -143,6 +146,15 @@ Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t mo
         }
         entry.set_code_address(view.word(fields.dispatch, vm.facts().active_code_index));
     }
+    return page.entry_size() == 0 ? Result<void>() : take(page);
+}
+
+Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t most) {
+    std::vector<records::FunEntries> pages;
+    RETURN_IF_ERROR(read_fun_entries(vm, most, [&](const records::FunEntries& page) {
+        pages.push_back(page);
+        return Result<void>();
+    }));
     return pages;
 }
 

@@ -4,6 +4,8 @@
 #include "beam/tables/atoms.h"
 #include "beam/tables/modules.h"
 
+#include <functional>
+
 namespace beamdump::beam {
 
 /// Export entries of the active code index (export.c), paged.
@@ -23,7 +25,13 @@ class ExportReader {
     std::optional<ExportFields> export_;  ///< set once the names are resolved
 };
 
-/// All fun entries (erl_fun.c) as pages of at most `most`.
+/// Takes a page of a table; an error ends the reading.
+template <typename Page>
+using TakePage = std::function<Result<void>(const Page&)>;
+
+/// All fun entries (erl_fun.c) as pages of at most `most`, one at a time: there may be many.
+Result<void> read_fun_entries(Vm& vm, std::size_t most, const TakePage<records::FunEntries>& take);
+/// The same, held together.
 Result<std::vector<records::FunEntries>> read_fun_entries(Vm& vm, std::size_t most);
 
 /// All node entries (erl_node_tables.c), the node itself among them.

@@ -10,16 +10,16 @@ namespace beamdump::beam {
 namespace {
 
 /// Small blocks, since many chains have one member on each process's heap and need nothing else of
-/// the block. 4 MiB in all.
+/// the block.
 constexpr std::size_t kCacheBlockBytes = 16U << 10U;
-constexpr std::size_t kCacheBlocks = 256;
 
 }  // namespace
 
-Vm::Vm(std::unique_ptr<target::Target> target, Layout layout)
+Vm::Vm(std::unique_ptr<target::Target> target, Layout layout, const memory::HeldSizes& sizes)
     : target_(std::move(target)),
       layout_(std::move(layout)),
-      cache_(target_->memory(), &target_->pages(), kCacheBlockBytes, kCacheBlocks),
+      sizes_(sizes),
+      cache_(target_->memory(), &target_->pages(), kCacheBlockBytes, sizes_.cache_blocks),
       memory_(cache_, prefetched_),
       bulk_(target_->memory(), prefetched_) {}
 

@@ -2,6 +2,7 @@
 
 #include "beam/layout/layout.h"
 #include "memory/block_cache.h"
+#include "memory/held_sizes.h"
 #include "memory/prefetched.h"
 #include "target/target.h"
 
@@ -83,7 +84,7 @@ struct VmTables {
 /// locate_vm(). After a stop call refresh().
 class Vm {
   public:
-    Vm(std::unique_ptr<target::Target> target, Layout layout);
+    Vm(std::unique_ptr<target::Target> target, Layout layout, const memory::HeldSizes& sizes = {});
 
     /// Sets the facts known so far; facts and tables are found one by one, each with the help of
     /// others.
@@ -94,6 +95,8 @@ class Vm {
     [[nodiscard]] const VmFacts& facts() const { return facts_; }
     [[nodiscard]] const VmTables& tables() const { return tables_; }
     [[nodiscard]] const std::vector<Found>& found() const { return found_; }
+    /// How much is to be held at a time of what is read.
+    [[nodiscard]] const memory::HeldSizes& sizes() const { return sizes_; }
 
     /// Cached memory, for following pointers; as old as the last refresh() or forget().
     [[nodiscard]] memory::MemorySource& memory() { return memory_; }
@@ -121,6 +124,7 @@ class Vm {
   private:
     std::unique_ptr<target::Target> target_;
     Layout layout_;
+    memory::HeldSizes sizes_;
     memory::BlockCache cache_;
     memory::Prefetched prefetched_;
     memory::PrefetchedMemory memory_;

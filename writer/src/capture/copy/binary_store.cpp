@@ -12,7 +12,8 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::size_t kContentBatch = 1024;
-constexpr std::size_t kMaxReplaced = 64U << 10U;  // held until they are written: 16 bytes each
+/// Replaced binaries that are held until they are written, 16 bytes each: one for so many slots.
+constexpr std::size_t kSlotsOfAReplaced = 8;
 
 /// A fingerprint of size, flags, inline bytes and the numbers of a reference; never 0.
 std::uint64_t fingerprint_of_record(const beam::BinaryView& binary) {
@@ -33,7 +34,7 @@ std::uint64_t fingerprint_of_record(const beam::BinaryView& binary) {
 Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
                                       std::optional<std::uint64_t> keep) {
     ASSIGN_OR_RETURN(auto reader, beam::BinaryReader::open(vm, keep, limits::kInlineBytes));
-    return BinaryStore(std::move(reader), copier);
+    return BinaryStore(std::move(reader), copier, vm.sizes().binary_slots);
 }
 
 Result<void> BinaryStore::add(Address binary) {
@@ -127,7 +128,7 @@ Result<void> BinaryStore::write_waiting() {
         }
     }
     RETURN_IF_ERROR(flush_page());
-    return replaced_.size() >= kMaxReplaced ? write_replaced() : Result<void>();
+    return replaced_.size() >= slots_ / kSlotsOfAReplaced ? write_replaced() : Result<void>();
 }
 
 void BinaryStore::scrub_prefix(beam::BinaryView& binary) const {
@@ -142,7 +143,7 @@ void BinaryStore::scrub_prefix(beam::BinaryView& binary) const {
 void BinaryStore::set_moving(bool moving) {
     moving_ = moving;
     if (moving && !fingerprints_) {
-        fingerprints_.emplace(kSlots);
+        fingerprints_.emplace(slots_);
     }
 }
 

@@ -10,13 +10,11 @@ namespace beamdump::capture {
 /// that finds it again. While the node runs (moving()), memory that one process's binary left may
 /// hold another's by the time it is named again: then each is examined again wherever it is named,
 /// and written again if it is another. Of several at one address the one that counts for a process
-/// is the last before the end of its run. Memory: a table of 8 MiB, two while the node runs. When
-/// it has taken in 393,216 binaries, a sorted run of the index is written and the table starts
-/// anew: a binary that is named again after that stands twice.
+/// is the last before the end of its run. Memory: a table of HeldSizes::binary_slots, two while the
+/// node runs. When three quarters are used, a sorted run of the index is written and the table
+/// starts anew: a binary that is named again after that stands twice.
 class BinaryStore {
   public:
-    static constexpr std::size_t kSlots = 512U << 10U;
-
     static Result<BinaryStore> open(beam::Vm& vm, RegionCopier& copier,
                                     std::optional<std::uint64_t> keep);
 
@@ -44,8 +42,8 @@ class BinaryStore {
     [[nodiscard]] std::uint64_t unreadable() const { return reader_.unreadable(); }
 
   private:
-    BinaryStore(beam::BinaryReader reader, RegionCopier& copier)
-        : reader_(std::move(reader)), copier_(&copier) {}
+    BinaryStore(beam::BinaryReader reader, RegionCopier& copier, std::size_t slots)
+        : reader_(std::move(reader)), copier_(&copier), slots_(slots), known_(slots) {}
     void scrub_prefix(beam::BinaryView& binary) const;
     Result<void> write_waiting();
     [[nodiscard]] RegionCopier::Request content_of(const beam::BinaryView& binary) const;
@@ -61,7 +59,8 @@ class BinaryStore {
     beam::BinaryReader reader_;
     RegionCopier* copier_;
     std::vector<Address> waiting_;
-    AddressMap known_{kSlots};                // to the record's offset, 0 while waiting
+    std::size_t slots_;
+    AddressMap known_;                        // to the record's offset, 0 while waiting
     std::optional<AddressMap> fingerprints_;  // while the node runs: to what the binary looked like
     std::vector<AddressMap::Entry> replaced_;  // records whose place in known_ was taken
     bool moving_ = false;

@@ -10,7 +10,6 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::size_t kLargestContents = 64U << 10U;
-constexpr std::size_t kMostContents = 1U << 20U;
 
 }  // namespace
 
@@ -41,7 +40,7 @@ void ContentsAhead::plan(std::span<const std::byte> structure, const beam::Proce
     for (const auto& head : heads) {
         total += head.words() * 8;
     }
-    if (total > kLargestContents || total > kMostContents - used_) {
+    if (total > kLargestContents || total > bytes_.size() - used_) {
         return;
     }
     contents.here = true;
@@ -57,7 +56,7 @@ void ContentsAhead::plan(std::span<const std::byte> structure, const beam::Proce
 
 Result<void> ContentsAhead::read(memory::MemorySource& source, const beam::ProcessReader& reader,
                                  std::span<const std::span<const std::byte>> structures) {
-    bytes_.resize(kMostContents);
+    bytes_.resize(reader.sizes().contents_bytes);
     used_ = 0;
     reads_.clear();
     contents_.resize(std::max(contents_.size(), structures.size()));

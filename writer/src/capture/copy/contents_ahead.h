@@ -18,9 +18,10 @@ class ContentsAhead {
     static constexpr std::span<const std::byte> kNone = {};
 
     /// Reads the contents of processes by their structures, as `reader` finds them there. Left out:
-    /// those with kNone, those of more than 64 KiB, those behind the first MiB in all, and those of
-    /// which stack or heaps cannot be read. Replaces what was read before. Memory: 1 MiB, what
-    /// MergedReads needs to read that, and some 500 bytes a process.
+    /// those with kNone, those of more than 64 KiB, those behind the first
+    /// HeldSizes::contents_bytes in all, and those of which stack or heaps cannot be read. Replaces
+    /// what was read before. Memory: those bytes, what MergedReads needs to read them, and some 500
+    /// bytes a process.
     Result<void> read(memory::MemorySource& source, const beam::ProcessReader& reader,
                       std::span<const std::span<const std::byte>> structures);
 

@@ -34,8 +34,8 @@ class RegionCopier::Around final : public SecretTexts::Beyond {
             return std::nullopt;
         }
         const auto begin = address / kBlockBytes * kBlockBytes;
-        blocks_.resize(kBlocks);
-        auto& block = blocks_[begin / kBlockBytes * kSpread >> kSpreadShift];
+        blocks_.resize(copier_.list_blocks_);
+        auto& block = blocks_[(begin / kBlockBytes * kSpread >> kSpreadShift) % blocks_.size()];
         if (!block.read || block.begin != begin) {
             block = read_block(begin);
         }
@@ -53,9 +53,8 @@ class RegionCopier::Around final : public SecretTexts::Beyond {
 
   private:
     static constexpr std::size_t kBlockBytes = memory::kPageBytes;
-    static constexpr std::size_t kBlocks = 256;
     static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
-    static constexpr unsigned kSpreadShift = 56;  // leaves a number below kBlocks
+    static constexpr unsigned kSpreadShift = 48;
     struct Block {
         bool read = false;
         Address begin = 0;
@@ -260,6 +259,9 @@ Result<void> RegionCopier::copy_part(
     Scrubber scrubber(*this, request, {begin, begin + units * width});
     const auto fill = [&](std::uint64_t first, std::span<std::byte> into) -> Result<std::uint64_t> {
         ASSIGN_OR_RETURN(auto have, read(begin + first * width, into));
+        if (request.observer != nullptr) {
+            (*request.observer)(begin + first * width, into.first(have));
+        }
         RETURN_IF_ERROR(scrubber.scrub(begin + first * width, into.first(have)));
         RETURN_IF_ERROR(watch(have));
         return have / width;

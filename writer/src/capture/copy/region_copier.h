@@ -1,6 +1,7 @@
 #pragma once
 
 #include "capture/secrets/secret_texts.h"
+#include "memory/held_sizes.h"
 #include "memory/memory_source.h"
 #include "memory/present_pages.h"
 
@@ -22,8 +23,17 @@ class RegionCopier {
     /// Non-owning. `pages` may be null: then every page counts as present (nothing is swapped out).
     /// `secrets` are overwritten in all that is copied.
     RegionCopier(DumpWriter& writer, memory::MemorySource& source, memory::PresentPages* pages,
-                 format::TermScheme scheme, const SecretTexts& secrets)
-        : writer_(writer), source_(source), pages_(pages), scheme_(scheme), secrets_(secrets) {}
+                 format::TermScheme scheme, const SecretTexts& secrets,
+                 std::size_t list_blocks = memory::HeldSizes{}.list_blocks)
+        : writer_(writer),
+          source_(source),
+          pages_(pages),
+          scheme_(scheme),
+          secrets_(secrets),
+          list_blocks_(list_blocks) {}
+
+    /// Given the words or bytes as they were read, in ascending order.
+    using Observer = std::function<void(Address, std::span<const std::byte>)>;
 
     struct Request {
         format::OwnerKind owner_kind = format::OwnerKind::kUnknown;
@@ -31,8 +41,9 @@ class RegionCopier {
         format::RegionKind kind = format::RegionKind::kUnknown;
         format::RegionUnit unit = format::RegionUnit::kWords;
         Address address = 0;
-        std::uint64_t total = 0;  ///< units
-        bool is_part = false;     ///< what is around it may be the rest of a text inside
+        std::uint64_t total = 0;             ///< units
+        bool is_part = false;                ///< what is around it may be the rest of a text inside
+        const Observer* observer = nullptr;  ///< null: nobody
     };
 
     /// Writes the region; hands a reference to each part: one where all is present, else one for
@@ -67,6 +78,7 @@ class RegionCopier {
     memory::PresentPages* pages_;
     format::TermScheme scheme_;
     const SecretTexts& secrets_;
+    std::size_t list_blocks_;
     /// Words of the present owner that are still to be overwritten: from what to what.
     std::map<Address, std::pair<std::uint64_t, std::uint64_t>> to_overwrite_;
     std::uint64_t owner_id_ = 0;

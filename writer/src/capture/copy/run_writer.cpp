@@ -19,6 +19,7 @@ Result<void> RunWriter::region(format::RegionKind kind, const beam::Span& span, 
     request.kind = kind;
     request.address = span.begin;
     request.total = span.words();
+    request.observer = observer_;
     return copier_.copy(request, [&](records::RegionRef& ref) {
         words_ += ref.here();
         unreadable_ |= ref.state() == static_cast<std::uint32_t>(format::RegionState::kUnreadable);
@@ -52,6 +53,9 @@ Result<void> RunWriter::pack_words(const beam::Fragment& fragment, format::Regio
     const auto bytes = std::as_writable_bytes(
         std::span(words.mutable_data(), static_cast<std::size_t>(words.size())));
     RETURN_IF_ERROR(vm_.memory().read(fragment.words_begin, bytes));
+    if (observer_ != nullptr) {
+        (*observer_)(fragment.words_begin, bytes);
+    }
     copier_.secrets().scrub(bytes, fragment.words_begin);
     words_ += fragment.used_words;
     return {};

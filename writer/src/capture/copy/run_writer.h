@@ -32,6 +32,9 @@ class RunWriter {
     /// it.
     void follow(std::uint64_t directory_offset) { records_.follow(directory_offset); }
 
+    /// Shows the words of regions and fragments to `observer` from here on; null: to nobody.
+    void observe(const RegionCopier::Observer* observer) { observer_ = observer; }
+
     /// A region that is there, but not wanted.
     Result<void> left_out(format::RegionKind kind, const beam::Span& span);
 
@@ -63,6 +66,7 @@ class RunWriter {
 
     RunRecordWriter records_;
     records::PackedRegion packed_;  // filled for each small fragment
+    const RegionCopier::Observer* observer_ = nullptr;
     std::uint64_t words_ = 0;
     bool unreadable_ = false;
 };

@@ -61,8 +61,9 @@ class RestBatch {
 /// Tries the processes of batches one by one.
 class AtRest {
   public:
-    AtRest(Session& session, bool last, const std::function<Result<records::VoidReason>()>* watch)
-        : session_(session), last_(last), watch_(watch) {}
+    AtRest(Session& session, LeftOver left_over,
+           const std::function<Result<records::VoidReason>()>* watch)
+        : session_(session), left_over_(left_over), watch_(watch) {}
 
     Result<void> capture(RestBatch& batch) {
         for (std::size_t index = 0; index < batch.slots().size(); ++index) {
@@ -75,8 +76,10 @@ class AtRest {
             request.yielded = session_.stopper().yield_state().apply(slot.address, structure);
             request.contents = batch.contents(index);
             request.watch = watch_;
+            request.standing = session_.options().redactor == nullptr &&
+                               !session_.stopper().collectors().is_unclear(slot.address);
             request.skip_reason = session_.skip_reason(structure);
-            request.last = last_ || request.skip_reason != records::VOID_REASON_NONE;
+            request.last = is_last(structure) || request.skip_reason != records::VOID_REASON_NONE;
             ASSIGN_OR_RETURN(auto outcome, session_.processes().capture(request));
             if (!request.last && outcome.reason != records::VOID_REASON_NONE) {
                 left_.push_back(slot);
@@ -88,8 +91,13 @@ class AtRest {
     std::vector<beam::IdSlot> left() { return std::move(left_); }
 
   private:
+    [[nodiscard]] bool is_last(std::span<const std::byte> structure) const {
+        return left_over_ == LeftOver::kListed ||
+               (left_over_ == LeftOver::kLargeAreReturned && !session_.is_large(structure));
+    }
+
     Session& session_;
-    bool last_;
+    LeftOver left_over_;
     const std::function<Result<records::VoidReason>()>* watch_;
     std::vector<beam::IdSlot> left_;
 };
@@ -97,8 +105,9 @@ class AtRest {
 }  // namespace
 
 Result<std::vector<beam::IdSlot>> capture_at_rest(
-    Session& session, bool last, const std::function<Result<records::VoidReason>()>* watch) {
-    AtRest at_rest(session, last, watch);
+    Session& session, LeftOver left_over,
+    const std::function<Result<records::VoidReason>()>* watch) {
+    AtRest at_rest(session, left_over, watch);
     const auto& capture = session.processes();
     const RestBatch empty(capture.reader(), capture.reads_ahead());
     BatchesAhead<RestBatch> batches(session, empty,

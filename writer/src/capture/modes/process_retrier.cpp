@@ -32,23 +32,28 @@ Result<records::VoidReason> ProcessRetrier::changed(const Pending& pending) {
 /// With the structure in before_.
 Result<bool> ProcessRetrier::capture(Pending& pending,
                                      const std::vector<memory::HeldPart>* contents,
-                                     const Watch* watch) {
+                                     const Watch* watch, bool standing) {
     ++pending.tries;
     Try request{pending.slot, before_.structure, session_->epoch_number(), pending.tries};
     request.yielded =
         session_->stopper().yield_state().apply(pending.slot.address, before_.structure);
     request.contents = contents;
+    request.standing = standing && session_->options().redactor == nullptr &&
+                       !session_->stopper().collectors().is_unclear(pending.slot.address);
     request.skip_reason = session_->skip_reason(before_.structure);
     request.last = request.skip_reason != records::VOID_REASON_NONE;
     if (!request.last) {
+        pending.detail.clear();
         pending.reason = request.yielded ? records::VOID_REASON_NONE : proof_.busy(before_);
-        if (pending.reason != records::VOID_REASON_NONE) {
+        const bool collecting = pending.reason == records::VOID_REASON_COLLECTING;
+        if (!(collecting && request.standing) && pending.reason != records::VOID_REASON_NONE) {
             return false;
         }
     }
     request.watch = watch;
     ASSIGN_OR_RETURN(auto outcome, session_->processes().capture(request));
     pending.reason = outcome.reason;
+    pending.detail = outcome.detail;
     return request.last || outcome.no_process || outcome.reason == records::VOID_REASON_NONE;
 }
 
@@ -62,10 +67,11 @@ Result<bool> ProcessRetrier::attempt(Pending& pending, const Watch* watch) {
     const Watch same = [&]() -> Result<records::VoidReason> {
         return session_->used_up() ? records::VOID_REASON_LIMIT : changed(pending);
     };
+    const bool standing = watch != nullptr;
     if (watch == nullptr && session_->options().validate) {
         watch = &same;
     }
-    return capture(pending, nullptr, watch);
+    return capture(pending, nullptr, watch, standing);
 }
 
 Result<bool> ProcessRetrier::attempt(Pending& pending, const ReadTogether& read) {
@@ -79,7 +85,7 @@ Result<bool> ProcessRetrier::attempt(Pending& pending, const ReadTogether& read)
         // What was read together is known to be consistent; anything else is newer.
         return vm.reads_beyond_prefetched() == reads ? records::VOID_REASON_NONE : changed(pending);
     };
-    return capture(pending, read.contents, &same);
+    return capture(pending, read.contents, &same, false);
 }
 
 Result<std::optional<beam::ProcessSize>> ProcessRetrier::size(const Pending& pending) {
@@ -96,6 +102,7 @@ Result<void> ProcessRetrier::list(std::span<Pending> pending) {
         }
         Try request{process.slot, before_.structure, session_->epoch_number(), process.tries};
         request.skip_reason = process.reason;
+        request.skip_detail = process.detail;
         RETURN_IF_ERROR(session_->processes().capture(request));
     }
     return {};

@@ -14,6 +14,7 @@ struct Pending {
     beam::IdSlot slot;
     std::uint32_t tries = 0;
     records::VoidReason reason = records::VOID_REASON_NONE;  ///< of the last try
+    std::string detail = {};                                 ///< more about it
 };
 
 /// A process whose structure and contents were read together with those of others (LiveBatch).
@@ -51,7 +52,7 @@ class ProcessRetrier {
         : session_(&session), proof_(std::move(proof)), sizer_(sizer) {}
     Result<bool> look_at(Pending& pending);
     Result<bool> capture(Pending& pending, const std::vector<memory::HeldPart>* contents,
-                         const Watch* watch);
+                         const Watch* watch, bool standing);
     Result<records::VoidReason> changed(const Pending& pending);
 
     Session* session_;

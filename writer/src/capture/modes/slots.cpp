@@ -10,7 +10,6 @@ namespace beamdump::capture {
 namespace {
 
 constexpr std::uint32_t kSlotsAtOnce = 1024;
-constexpr std::size_t kSlotBatch = 128;
 
 using VisitSlots = std::function<Result<void>(std::span<const beam::IdSlot>)>;
 
@@ -25,8 +24,9 @@ class Batches {
     Batches(Session& session, const VisitSlots& visit) : session_(session), visit_(visit) {}
 
     Result<void> hand_over(std::span<const beam::IdSlot> slots) {
-        for (std::size_t at = 0; at < slots.size(); at += kSlotBatch) {
-            const auto batch = slots.subspan(at, std::min(kSlotBatch, slots.size() - at));
+        const auto most = session_.vm().sizes().processes;
+        for (std::size_t at = 0; at < slots.size(); at += most) {
+            const auto batch = slots.subspan(at, std::min(most, slots.size() - at));
             seen_ += batch.size();
             RETURN_IF_ERROR(
                 session_.checkpoint("processes", seen_, std::max<std::uint64_t>(seen_, total())));

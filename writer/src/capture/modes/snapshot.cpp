@@ -19,6 +19,9 @@ namespace {
 
 /// The twin does not change; this interval only decides how often the node's health is examined.
 constexpr std::chrono::milliseconds kBetweenLooks{2};
+/// How long processes are brought to a place where they can be captured, where the stop for a twin
+/// has no limit.
+constexpr std::chrono::milliseconds kSettlingForATwin{6};
 
 /// Whether an attempt to make a twin failed only because it took too long, as on a busy machine,
 /// and the node may be stopped again. `stops`: number of the node's stops before the attempt.
@@ -40,10 +43,14 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
         ASSIGN_OR_RETURN(auto started, target::TracerThread::start());
         tracer = std::move(started);
         session.stopper().await_quota();
+        session.stopper().await_good_moment();
         const auto stops = limits.stops->costs().size();
         std::optional<Result<target::Twin>> made;
         tracer->run([&] {
-            made.emplace(target::Twin::make(target.pid(), limits, session.stopper().settling()));
+            made.emplace(target::Twin::make(
+                target.pid(), limits,
+                session.stopper().settling(limits.longest_stop ? *limits.longest_stop / 8
+                                                               : kSettlingForATwin)));
         });
         if (*made) {
             return std::move(*made);
@@ -66,11 +73,12 @@ class TwinReading {
                                                       const target::TwinLimits& limits) {
         std::unique_ptr<target::TracerThread> tracer;
         ASSIGN_OR_RETURN(auto twin, make_twin(session, target, limits, tracer));
-        session.stopper().threads_stopped(twin.registers());
+        const auto registers = twin.registers();
         std::unique_ptr<TwinReading> reading(
             new TwinReading(session, target, std::move(tracer), std::move(twin)));
         RETURN_IF_ERROR(target.read_twin(reading->twin_.pid()));
         session.vm().forget();
+        session.stopper().threads_stopped(registers);
         return reading;
     }
     TwinReading(const TwinReading&) = delete;
@@ -96,6 +104,8 @@ class TwinReading {
         }
         return records::VOID_REASON_LIMIT;
     }
+
+    [[nodiscard]] bool abandoned() const { return abandoned_; }
 
     /// Whether reading can continue on the node itself after this error of its twin.
     bool give_up(const Error& error) {
@@ -153,6 +163,7 @@ bool is_refusal(const Error& error) {
 target::TwinLimits snapshot_limits(const CaptureOptions& options) {
     target::TwinLimits limits;
     limits.filtered_too = options.force_twin;
+    limits.own_bytes = options.own_bytes.value_or(limits.own_bytes);
     return limits;
 }
 
@@ -162,33 +173,36 @@ target::TwinLimits short_twin_limits(std::chrono::nanoseconds longest_stop) {
     return limits;
 }
 
-Result<std::vector<Pending>> capture_snapshot(Session& session, target::LiveTarget& target) {
+Result<SnapshotLeft> capture_snapshot(Session& session, target::LiveTarget& target) {
     ASSIGN_OR_RETURN(auto twin,
                      TwinReading::begin(session, target, snapshot_limits(session.options())));
     RETURN_IF_ERROR(session.node_facts(records::MEMORY_SOURCE_TWIN, Session::never));
     const std::function<Result<records::VoidReason>()> watch = [&] { return twin->watch(); };
-    ASSIGN_OR_RETURN(auto left, capture_at_rest(session, false, &watch));
+    ASSIGN_OR_RETURN(auto left, capture_at_rest(session, LeftOver::kReturned, &watch));
     RETURN_IF_ERROR(session.ets_rows(false, &watch));
+    SnapshotLeft rest;
+    rest.abandoned = twin->abandoned();
     twin->end();
     // The rest is read from the node while it runs.
     session.processes().binaries().set_moving(true);
-    std::vector<Pending> pending;
-    pending.reserve(left.size());
+    rest.pending.reserve(left.size());
     for (const auto& slot : left) {
-        pending.push_back({slot, 1, records::VOID_REASON_CHANGED});
+        rest.pending.push_back({slot, 1, records::VOID_REASON_CHANGED});
     }
-    return pending;
+    return rest;
 }
 
-Result<void> capture_from_twin(Session& session, ProcessRetrier& retrier,
+Result<bool> capture_from_twin(Session& session, ProcessRetrier& retrier,
                                target::LiveTarget& target, std::vector<Pending>& pending,
                                std::chrono::nanoseconds longest) {
-    auto twin = TwinReading::begin(session, target, short_twin_limits(longest));
+    auto limits = short_twin_limits(longest);
+    limits.filtered_too = session.options().force_twin;
+    auto twin = TwinReading::begin(session, target, limits);
     if (!twin && is_refusal(twin.error())) {
         session.warn(fmt::format(
             "{} processes are too large for a stop of the node, and no twin was made: {}",
             pending.size(), twin.error().message));
-        return {};
+        return false;
     }
     if (!twin) {
         return std::unexpected(twin.error());
@@ -210,8 +224,9 @@ Result<void> capture_from_twin(Session& session, ProcessRetrier& retrier,
         }
     }
     pending = std::move(left);
+    const bool abandoned = (*twin)->abandoned();
     (*twin)->end();
-    return {};
+    return !abandoned;
 }
 
 }  // namespace beamdump::capture

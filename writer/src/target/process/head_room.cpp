@@ -2,29 +2,40 @@
 
 #include "target/process/cgroup_paths.h"
 
+#include <libdump/base/descriptor.h>
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <fstream>
+#include <fcntl.h>
 #include <iterator>
-#include <sstream>
 #include <string_view>
+#include <unistd.h>
 
 namespace beamdump::target {
 namespace {
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
+/// No stream: this is called before the C++ library's streams are initialised, too.
 std::optional<std::string> read_text(const std::filesystem::path& file) {
-    const std::ifstream stream(file);
-    std::ostringstream text;
-    if (!stream || !(text << stream.rdbuf())) {
-        return std::nullopt;
+    const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    std::array<char, 4096> part{};
+    while (opened.valid()) {
+        const auto got = ::read(opened.get(), part.data(), part.size());
+        if (got < 0) {
+            return std::nullopt;
+        }
+        if (got == 0) {
+            return text;
+        }
+        text.append(part.data(), static_cast<std::size_t>(got));
     }
-    return text.str();
+    return std::nullopt;
 }
 
 std::unexpected<Error> not_understood(const std::filesystem::path& file, std::string_view text) {

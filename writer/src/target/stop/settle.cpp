@@ -43,6 +43,13 @@ std::vector<pid_t> uncertain(const ThreadStop& stop, const Settling& settling,
             found.push_back(thread);
         }
     }
+    if (settling.restless) {
+        for (const auto thread : settling.restless(all)) {
+            if (std::ranges::find(found, thread) == found.end()) {
+                found.push_back(thread);
+            }
+        }
+    }
     return found;
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -15,12 +16,15 @@ struct Settling {
     /// Whether the state of the process that a thread runs is certain there. Called on the thread
     /// that stopped them.
     std::function<bool(const ThreadRegisters&)> certain;
+    /// Other threads, of those at work, that should not stay where they are; empty: none.
+    std::function<std::vector<pid_t>(std::span<const ThreadRegisters>)> restless = {};
     /// How long uncertain ones are let run on and stopped again, in all.
     std::chrono::nanoseconds longest;
 };
 
 /// Lets the schedulers among the stopped threads run on, each a few microseconds at a time and as
-/// long as it is not where `certain` holds nor in a system call, and stops them again. Gives the
+/// long as it is not where `certain` holds nor in a system call, and those that are `restless`, and
+/// stops them again. Gives the
 /// registers of all that are not in a system call. Errors as ThreadStop::stop().
 Result<std::vector<ThreadRegisters>> settle(ThreadStop& stop, const Settling& settling);
 

@@ -246,25 +246,32 @@ Error ThreadStop::hangs(pid_t thread) const {
 }
 
 /// Detaches from every thread, and reaps those that were killed meanwhile, so that their parent
-/// sees their end.
-void ThreadStop::detach_all() {
+/// sees their end. Gives when all that stood at first were let go.
+std::int64_t ThreadStop::detach_all(const BeforeRelease& before) {
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kDetachDeadlineNs;
     Patience patience;
+    std::int64_t run_ns = 0;
     while (true) {
         forget_if([&](std::size_t i) {
+            states_[i].stopped = states_[i].stopped && !before;
             if (!states_[i].stopped) {
                 look_at(i);
             }
             if (!states_[i].stopped || states_[i].ended) {
                 return states_[i].ended;
             }
+            if (before) {
+                before(threads_[i], states_[i].look);
+            }
             const bool detached = detach(threads_[i], states_[i].look);
             states_[i].stopped = detached;  // where it failed the thread was killed: it ends soon
             return detached;
         });
+        const auto now = clock_ns(CLOCK_MONOTONIC);
+        run_ns = run_ns == 0 ? now : run_ns;
         // After a failure some never stopped, and only a stopped thread can be detached from.
-        if (threads_.empty() || !complete_ || clock_ns(CLOCK_MONOTONIC) > deadline) {
-            return;
+        if (threads_.empty() || !complete_ || now > deadline) {
+            return run_ns;
         }
         patience.wait();
     }
@@ -295,15 +302,15 @@ std::size_t ThreadStop::index_of(pid_t thread) const {
     return static_cast<std::size_t>(std::ranges::find(threads_, thread) - threads_.begin());
 }
 
-StopCost ThreadStop::resume() {
+StopCost ThreadStop::resume(const BeforeRelease& before) {
     if (!std::exchange(stopped_, false)) {
         return {};
     }
     StopCost cost;
     cost.begin_monotonic_ns = begin_ns_;
     cost.threads = static_cast<std::uint32_t>(threads_.size());
-    detach_all();
-    cost.length_ns = begin_ns_ == 0 ? 0 : clock_ns(CLOCK_MONOTONIC) - begin_ns_;
+    const auto run_ns = detach_all(before);
+    cost.length_ns = begin_ns_ == 0 ? 0 : run_ns - begin_ns_;
     if (terms_.stops != nullptr) {
         terms_.stops->add(cost);
         if (threads_.empty() || complete_) {

@@ -44,8 +44,12 @@ class ThreadStop {
 
     /// Lets all threads go after an error of theirs, and says in it what the attempt cost.
     std::unexpected<Error> give_up(Error error);
-    /// Lets all threads go; gives what the stop cost. Safe to call once; later calls do nothing.
-    StopCost resume();
+    /// Called for each thread, which stands, right before it is let go.
+    using BeforeRelease = std::function<void(pid_t, const ThreadStatus&)>;
+    /// Lets all threads go; gives what the stop cost: it ends when all that stood run. With
+    /// `before` some may have been made to run and stop since. Safe to call once; later calls do
+    /// nothing.
+    StopCost resume(const BeforeRelease& before = {});
 
     [[nodiscard]] const std::vector<pid_t>& threads() const { return threads_; }
     /// Whether a thread is one of those stopped and was not on its way to handling a signal.
@@ -72,7 +76,7 @@ class ThreadStop {
     [[nodiscard]] std::size_t index_of(pid_t thread) const;
     void forget_if(const std::function<bool(std::size_t)>& done);
     [[nodiscard]] Error hangs(pid_t thread) const;
-    void detach_all();
+    std::int64_t detach_all(const BeforeRelease& before);
 
     pid_t pid_ = 0;
     StopTerms terms_;

@@ -36,7 +36,10 @@ constexpr std::uint64_t kStackBetween = std::uint64_t{64} << 10U;
 // A guard is searched for no further below a stack pointer: no stack of the runtime is as large.
 constexpr std::uint64_t kMaxThreadStackBytes = std::uint64_t{256} << 20U;
 constexpr std::uint64_t kChainAlignment = 64;
-constexpr std::uint64_t kUserCode64 = 0x33;  // Linux' __USER_CS
+// Frames of the reaper before its last, which ends it.
+constexpr std::uint64_t kReaperFrames = 2;
+constexpr std::uint64_t kSigreturnBytes = 9;  // of the longest form of Gadgets::sigreturn
+constexpr std::uint64_t kUserCode64 = 0x33;   // Linux' __USER_CS
 constexpr std::uint64_t kThreadFlags =
     CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 
@@ -101,6 +104,7 @@ Result<Injection> Injection::prepare(pid_t pid, std::span<const std::string> thr
                                 "the filter allows these calls, mode snapshot with --force-twin",
                                 pid));
     }
+    RETURN_IF_ERROR(await_no_twin(pid, threads));
     RETURN_IF_ERROR(injection.find_threads(threads));
     ASSIGN_OR_RETURN(const auto maps, process.read("maps", std::size_t{256} << 20U));
     ASSIGN_OR_RETURN(auto mappings, Mappings::parse(maps));
@@ -190,7 +194,8 @@ Result<void> Injection::write(const FrameChain& chain) {
 bool Injection::reaps_a_twin(const user_regs_struct& registers) const {
     const auto stack = own_stack(registers.rsp);
     return stack && registers.rsp - *stack < memory::kPageBytes &&
-           registers.rip >= gadgets_.syscall_return && registers.rip <= gadgets_.syscall_return + 2;
+           registers.rip >= gadgets_.syscall_return &&
+           registers.rip <= gadgets_.syscall_return + kSyscallBytes;
 }
 
 /// A reaper has the name of the thread that made it, and was perhaps made since prepare().
@@ -201,10 +206,7 @@ Result<void> Injection::refuse_second_twin(const ThreadStop& stop) {
         }
         ASSIGN_OR_RETURN(const auto registers, read_registers(thread));
         if (reaps_a_twin(registers)) {
-            return fail(
-                ErrorCode::kExists,
-                fmt::format("process {} already has a twin: wait until the other capture has ended",
-                            pid_));
+            return twin_of(pid_, thread);
         }
     }
     return {};
@@ -246,6 +248,8 @@ Result<void> Injection::write_frames_to(pid_t thread) {
     start.rip = gadgets_.sigreturn;
     start.rsp = borrowed.sigreturn_entry();
     borrowed_ = thread;
+    borrowed_begin_ = borrowed.begin();
+    reaper_entry_ = reaper.back().entry();
     return set_running_point(thread, start);
 }
 
@@ -285,9 +289,55 @@ Result<NewTwin> Injection::run(std::int64_t deadline_ns) {
     return born;
 }
 
+/// Whether the borrowed thread stands before the system call that makes the reaper.
+bool Injection::before_reaper(const user_regs_struct& registers, const ThreadStatus& look) const {
+    if (registers.rsp == borrowed_begin_ + sizeof(std::uint64_t)) {
+        return registers.rip >= gadgets_.sigreturn &&
+               registers.rip <= gadgets_.sigreturn + kSigreturnBytes;
+    }
+    if (registers.rsp != borrowed_begin_ + kFrameBytes) {
+        return false;
+    }
+    const auto result = static_cast<std::int64_t>(registers.rax);
+    const bool entered = look.at_system_call() && result == -ENOSYS;
+    return registers.rip == gadgets_.syscall_return ||
+           (registers.orig_rax == SYS_clone && (entered || begins_anew(result)));
+}
+
+void Injection::call_off(pid_t thread, const ThreadStatus& look) const {
+    auto registers = read_registers(thread);
+    if (!registers) {
+        return;  // it was killed
+    }
+    if (thread == borrowed_ && before_reaper(*registers, look)) {
+        // To the frame behind that of the system call, which restores the thread.
+        registers->rip = gadgets_.sigreturn;
+        registers->rsp = borrowed_begin_ + kFrameBytes + sizeof(std::uint64_t);
+    } else if (registers->rsp == reaper_entry_ &&
+               registers->rip == gadgets_.syscall_return + kSyscallBytes) {
+        registers->rsp = reaper_entry_ + kReaperFrames * kFrameBytes;
+    } else {
+        return;
+    }
+    registers->orig_rax = ~std::uint64_t{0};
+    // A thread that cannot be changed was killed.
+    ::ptrace(PTRACE_SETREGS, thread, nullptr, &*registers);
+}
+
 bool Injection::let_go() const {
     // Where nothing was made, what we trace is another twin.
-    return borrowed_ == 0 || release_traced(pid_);
+    if (borrowed_ == 0) {
+        return true;
+    }
+    std::vector<ProcDirectory> made;
+    const bool released = release_traced(pid_, [&](pid_t thread, const ThreadStatus& look) {
+        call_off(thread, look);
+        auto directory = ProcDirectory::open(thread);
+        if (directory && thread != borrowed_) {
+            made.push_back(std::move(*directory));
+        }
+    });
+    return released && await_gone(made);
 }
 
 }  // namespace beamdump::target

@@ -44,23 +44,28 @@ class Injection {
   public:
     /// Checks what can be known while the process runs. Changes nothing. kUnsupported: a shadow
     /// stack, strict seccomp, a seccomp filter on any thread unless `filtered_too`, no thread of
-    /// these names, no code to borrow. kPermission.
+    /// these names, no code to borrow. kExists: a twin exists (await_no_twin()). kPermission.
     static Result<Injection> prepare(pid_t pid, std::span<const std::string> threads,
                                      bool filtered_too = false);
 
     /// Writes the frames to unused stack memory and points a borrowed thread to them. Nothing runs
     /// before it is resumed; if this process dies, it runs by itself. kUnsupported: no suitable
     /// thread (handling a signal, sleeping with a time-out, too little stack). kExists: a twin
-    /// already exists.
+    /// already exists. kLimit: an earlier one is about to end.
     Result<void> write_frames(const ThreadStop& stop);
 
     /// Runs the borrowed thread until the twin exists. kLimit: the kernel refused a thread or a
     /// process (with its reason), or the deadline (CLOCK_MONOTONIC) passed. After a failure resume
-    /// `stop` first, then call let_go().
+    /// `stop` first, with call_off() for the borrowed thread, then call let_go().
     Result<NewTwin> run(std::int64_t deadline_ns);
 
-    /// After a failure of run(): detaches the threads and processes made so far, so that they exit.
-    /// The node is then as before. False: one still hangs in the kernel after two seconds.
+    /// After a failure of run(), to be called before `thread` is detached, as it stands: if it has
+    /// not yet made its thread or process, it will not. Otherwise the node would make a twin while
+    /// it runs, for nothing.
+    void call_off(pid_t thread, const ThreadStatus& look) const;
+    /// After a failure of run(): detaches the threads and processes made so far, so that they exit,
+    /// and waits for that. The node is then as before. False: one still hangs in the kernel after
+    /// some seconds.
     [[nodiscard]] bool let_go() const;
 
     /// Whether the process's system calls are filtered: whether a twin of it does not end with it
@@ -73,6 +78,8 @@ class Injection {
     Result<void> write_frames_to(pid_t thread);
     Result<void> refuse_second_twin(const ThreadStop& stop);
     [[nodiscard]] bool reaps_a_twin(const user_regs_struct& registers) const;
+    [[nodiscard]] bool before_reaper(const user_regs_struct& registers,
+                                     const ThreadStatus& look) const;
     Result<void> find_threads(std::span<const std::string> names);
     Result<void> write(const FrameChain& chain);
     Result<memory::Address> own_stack(memory::Address stack_pointer) const;
@@ -89,6 +96,8 @@ class Injection {
     std::unique_ptr<memory::Pagemap> pages_;
     Descriptor writable_memory_;
     pid_t borrowed_ = 0;
+    memory::Address borrowed_begin_ = 0;  // of its frames
+    memory::Address reaper_entry_ = 0;
 };
 
 }  // namespace beamdump::target

@@ -73,7 +73,6 @@ constexpr std::int64_t kRestartSys = -512;
 constexpr std::int64_t kRestartNoInterrupt = -513;
 constexpr std::int64_t kRestartNoHandler = -514;
 constexpr std::int64_t kRestartBlock = -516;
-constexpr std::uint64_t kSyscallBytes = 2;
 
 }  // namespace
 

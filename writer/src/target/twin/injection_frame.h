@@ -36,6 +36,9 @@ struct ThreadState {
 /// All of a signal mask's bits; the kernel leaves SIGKILL and SIGSTOP out.
 inline constexpr std::uint64_t kAllSignals = ~std::uint64_t{0};
 
+/// The instruction of a system call. Bytes.
+inline constexpr std::uint64_t kSyscallBytes = 2;
+
 /// Of a frame on the stack: the address that returns to rt_sigreturn, and a ucontext. Bytes.
 inline constexpr std::size_t kFrameBytes = 312;
 

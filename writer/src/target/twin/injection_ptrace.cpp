@@ -49,14 +49,6 @@ Result<ThreadStatus> await_change(pid_t thread, std::int64_t deadline_ns) {
     }
 }
 
-/// Whether a system call gave up for a signal, to be restarted by the kernel: no refusal
-/// (ERESTARTSYS and the like; Linux' include/linux/errno.h). fork does so for SIGSTOP.
-bool begins_anew(std::int64_t result) {
-    constexpr std::int64_t kFirst = -512;
-    constexpr std::int64_t kLast = -516;
-    return result <= kFirst && result >= kLast;
-}
-
 /// Resumes a stopped thread with the signal that is on its way to it. Only SIGSTOP can be, where
 /// all others are blocked: the node is under it from then on, and the thread can still be resumed.
 bool resume(pid_t thread, __ptrace_request request, const ThreadStatus& look) {
@@ -66,6 +58,13 @@ bool resume(pid_t thread, __ptrace_request request, const ThreadStatus& look) {
 }
 
 }  // namespace
+
+// ERESTARTSYS and the like (Linux' include/linux/errno.h).
+bool begins_anew(std::int64_t result) {
+    constexpr std::int64_t kFirst = -512;
+    constexpr std::int64_t kLast = -516;
+    return result <= kFirst && result >= kLast;
+}
 
 Result<ThreadState> read_thread_state(pid_t thread) {
     ASSIGN_OR_RETURN(const auto registers, read_registers(thread));

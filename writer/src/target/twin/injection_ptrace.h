@@ -16,6 +16,10 @@ Result<ThreadState> read_thread_state(pid_t thread);
 /// once resumed by run_to_clone().
 Result<void> follow_clones(pid_t thread);
 
+/// Whether a system call gave up for a signal, to be restarted by the kernel: no refusal. fork does
+/// so for SIGSTOP.
+bool begins_anew(std::int64_t result);
+
 /// Points a stopped thread to `registers`, with all signals blocked.
 Result<void> set_running_point(pid_t thread, const user_regs_struct& registers);
 

@@ -3,6 +3,7 @@
 #include "target/process/clock.h"
 #include "target/process/thread_status.h"
 #include "target/process/threads_of.h"
+#include "target/stop/patience.h"
 
 #include <libdump/base/return_if_error.h>
 
@@ -19,10 +20,36 @@ namespace {
 
 constexpr std::int64_t kLetGoDeadlineNs = 2'000'000'000;
 constexpr long kLetGoPauseNs = 1'000'000;
+// The kernel frees a twin's page tables before it is gone; on a busy machine that takes its time.
+constexpr std::int64_t kMadeGoneDeadlineNs = 10'000'000'000;
 
 std::string status_of(pid_t id) {
     std::ifstream file(fmt::format("/proc/{}/status", id));
     return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The first child of a process's thread; 0: it has none.
+pid_t child_of(pid_t pid, pid_t thread) {
+    std::ifstream children(fmt::format("/proc/{}/task/{}/children", pid, thread));
+    pid_t child = 0;
+    return children >> child ? child : 0;
+}
+
+/// The process that holds a twin; 0: nobody does, so that it ends by itself.
+pid_t holder_of(pid_t twin) {
+    const auto facts = process_facts(twin);
+    if (!facts || facts->dead() || facts->tracer == 0) {
+        return 0;
+    }
+    const auto tracer = process_facts(facts->tracer);
+    return tracer ? tracer->thread_group : facts->tracer;
+}
+
+std::unexpected<Error> held_twin(pid_t pid, pid_t twin, pid_t holder) {
+    return fail(ErrorCode::kExists,
+                fmt::format("process {} already has a twin (process {}, held by process {}): wait "
+                            "until that capture has ended",
+                            pid, twin, holder));
 }
 
 /// A process's threads and their children that are traced by this thread.
@@ -76,7 +103,7 @@ Result<Seccomp> strictest_seccomp(pid_t pid) {
     return strictest;
 }
 
-bool release_traced(pid_t pid) {
+bool release_traced(pid_t pid, const std::function<void(pid_t, const ThreadStatus&)>& before) {
     const auto deadline = clock_ns(CLOCK_MONOTONIC) + kLetGoDeadlineNs;
     while (true) {
         const auto traced = traced_by_us(pid);
@@ -85,6 +112,9 @@ bool release_traced(pid_t pid) {
                    traced.error().code == ErrorCode::kTargetDied;
         for (const auto made : traced.value_or(std::vector<pid_t>())) {
             const auto look = thread_status(made);
+            if (look.stopped()) {
+                before(made, look);
+            }
             all = (look.ended() || (look.stopped() && detach(made, look))) && all;
         }
         if (all || clock_ns(CLOCK_MONOTONIC) > deadline) {
@@ -93,6 +123,69 @@ bool release_traced(pid_t pid) {
         const timespec time{0, kLetGoPauseNs};
         ::nanosleep(&time, nullptr);
     }
+}
+
+bool listed(const ProcDirectory& process) {
+    return process.pid() != 0 && process.read("stat").has_value();
+}
+
+bool await_gone(std::span<const ProcDirectory> made) {
+    const auto deadline = clock_ns(CLOCK_MONOTONIC) + kMadeGoneDeadlineNs;
+    Patience patience;
+    while (std::ranges::any_of(made, listed)) {
+        const bool stopped = std::ranges::any_of(made, [](const ProcDirectory& thread) {
+            const auto facts = thread.facts();
+            return facts && facts->state == 'T';
+        });
+        if (stopped) {
+            return true;
+        }
+        if (clock_ns(CLOCK_MONOTONIC) > deadline) {
+            return false;
+        }
+        patience.wait();
+    }
+    return true;
+}
+
+Result<void> await_no_twin(pid_t pid, std::span<const std::string> threads) {
+    const auto deadline = clock_ns(CLOCK_MONOTONIC) + kMadeGoneDeadlineNs;
+    Patience patience;
+    while (true) {
+        pid_t twin = 0;
+        ASSIGN_OR_RETURN(const auto all, threads_of(pid));
+        for (const auto thread : all) {
+            const auto facts = process_facts(thread);
+            if (facts && std::ranges::find(threads, facts->name) != threads.end()) {
+                twin = std::max(twin, child_of(pid, thread));
+            }
+        }
+        if (twin == 0) {
+            return {};
+        }
+        if (const auto holder = holder_of(twin); holder != 0) {
+            return held_twin(pid, twin, holder);
+        }
+        if (clock_ns(CLOCK_MONOTONIC) > deadline) {
+            return fail(ErrorCode::kExists,
+                        fmt::format("process {} still has the twin {} of an earlier capture, which "
+                                    "has not ended within {} seconds: look at /proc/{}/stack",
+                                    pid, twin, kMadeGoneDeadlineNs / 1'000'000'000, twin));
+        }
+        patience.wait();
+    }
+}
+
+std::unexpected<Error> twin_of(pid_t pid, pid_t reaper) {
+    const auto twin = child_of(pid, reaper);
+    const auto holder = twin == 0 ? 0 : holder_of(twin);
+    if (holder != 0) {
+        return held_twin(pid, twin, holder);
+    }
+    return fail(ErrorCode::kLimit,
+                fmt::format("the twin of an earlier capture of process {} has not ended yet (its "
+                            "thread {} waits for that): try again",
+                            pid, reaper));
 }
 
 }  // namespace beamdump::target

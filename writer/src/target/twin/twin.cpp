@@ -6,6 +6,7 @@
 #include "target/stop/timed_stop.h"
 #include "target/twin/injection.h"
 #include "target/twin/injection_ptrace.h"
+#include "target/twin/injection_threads.h"
 #include "target/twin/twin_needs.h"
 
 #include <libdump/base/descriptor.h>
@@ -49,11 +50,6 @@ void be_first_to_go(std::string_view process) {
     [[maybe_unused]] const auto done = ::write(file.get(), kFirst.data(), kFirst.size());
 }
 
-/// Whether a process or thread is still in the process table; a zombie is.
-bool listed(const ProcDirectory& process) {
-    return process.pid() != 0 && process.read("stat").has_value();
-}
-
 /// What is known of the one stop in which a twin was made.
 struct TwinStop {
     StopCost cost;
@@ -83,7 +79,11 @@ Result<NewTwin> inject(pid_t node, Injection& injection, const std::optional<Set
     if (born) {
         detach(born->reaper, thread_status(born->reaper));
     }
-    known.cost = stop.resume();
+    known.cost = stop.resume([&](pid_t thread, const ThreadStatus& look) {
+        if (!born && thread == injection.borrowed()) {
+            injection.call_off(thread, look);
+        }
+    });
     if (born) {
         return born;
     }

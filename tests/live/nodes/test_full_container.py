@@ -1,0 +1,103 @@
+"""A node and a capture in one memory cgroup of which little is left, as with `docker exec`: the
+capture completes in what is left, or ends with a sentence; the node lives in any case.
+
+BEAMDUMP_CAPTURES: how often each (2; soak: 20)."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import tools
+from support.memory.cgroup import MIB, MemoryCgroup, parent
+from support.node import Node, base_environment, compile_testdata, temporary_directory
+from support.paths import CAPTURE, PROGRAMS
+from support.release import of_release
+
+CAPTURES = int(os.environ.get("BEAMDUMP_CAPTURES", "2"))
+READY_SECONDS = 120
+MOST_MIB = 12
+STATIC = PROGRAMS.parent / "static" / "beamdump-capture"
+
+
+def programs():
+    return [CAPTURE, STATIC] if STATIC.exists() else [CAPTURE]
+
+
+@unittest.skipUnless(os.geteuid() == 0 and parent(), "no memory cgroup of version 1 can be made: "
+                                                     "NOT TESTED here: full containers")
+class FullContainer(unittest.TestCase):
+    def setUp(self):
+        belongings = self.enterContext(contextlib.ExitStack())
+        self.scratch = pathlib.Path(belongings.enter_context(tempfile.TemporaryDirectory()))
+        self.cgroup = MemoryCgroup(self.id().rsplit(".", 1)[-1])
+        belongings.callback(self.cgroup.remove)
+        directory = temporary_directory(belongings)
+        ebin = compile_testdata(directory)
+        process = subprocess.Popen(
+            of_release("erl", "-noinput", "-start_epmd", "false", "-pa", ebin, "-run", "workload",
+                       "start", "sample", "0.1", directory),
+            env=base_environment(directory), cwd=directory, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=self.cgroup.join)
+        belongings.callback(process.wait)
+        belongings.callback(process.kill)
+        deadline = time.monotonic() + READY_SECONDS
+        ready = directory / "ready"
+        while not (ready.exists() and ready.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.process = process
+        self.node = Node(int(ready.read_text()), directory, contextlib.ExitStack())
+        self.node.wait_until_quiet()
+
+    def run_with(self, mebibytes, program, *options):
+        """A run with so much left, and the most that was used beyond what the node had."""
+        before = self.cgroup.leave(mebibytes)
+        ended = subprocess.run([program, *options, str(self.node.pid)], stdin=subprocess.DEVNULL,
+                               capture_output=True, text=True, preexec_fn=self.cgroup.join)
+        peak = self.cgroup.number("memory.max_usage_in_bytes") - before
+        self.assertIsNone(self.process.poll(), f"the node was killed; {ended.stderr}")
+        self.assertEqual(self.node.ask("ping"), "pong")
+        return ended, peak / MIB
+
+    def test_completes_in_what_is_left(self):
+        for program in programs():
+            for left in 24, 16:
+                peaks = []
+                for number in range(CAPTURES):
+                    with self.subTest(program=program.parent.name, left=left, number=number):
+                        dump = self.scratch / "node.beamdump"
+                        ended, peak = self.run_with(left, program, "--force", "-o", dump)
+                        self.assertIn(ended.returncode, (0, 3), ended.stderr)
+                        self.assertIn("one thread and level 1", ended.stderr)
+                        tools.expect(tools.analyze("summary", dump), 0, 3)
+                        peaks.append(peak)
+                        # The node's own may grow a little meanwhile.
+                        self.assertLess(peak, MOST_MIB + 1)
+                print(f"{program.parent.name}, {left} MiB left: peaks of "
+                      f"{', '.join(f'{peak:.1f}' for peak in peaks)} MiB", flush=True)
+
+    def test_check_says_the_same(self):
+        ended, _ = self.run_with(8, CAPTURE, "--check")
+        self.assertEqual(ended.returncode, 1, ended.stdout)
+        self.assertRegex(ended.stderr, r"\Abeamdump-capture: [^\n]*needs 12.0 MiB of memory, and "
+                                       r"[^\n]* are left: [^\n]*the container's host[^\n]*\n\Z")
+
+    def test_next_to_nothing_is_left(self):
+        for program in programs():
+            for left in 1, 2, 5:
+                for number in range(CAPTURES):
+                    with self.subTest(program=program.parent.name, left=left, number=number):
+                        dump = self.scratch / "node.beamdump"
+                        ended, _ = self.run_with(left, program, "--force", "-o", dump)
+                        self.assertIn(ended.returncode, (1, -signal.SIGKILL))
+                        if ended.returncode == 1:
+                            self.assertRegex(ended.stderr, "MiB of memory, and .* are left: ")
+                        self.assertFalse(dump.exists())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

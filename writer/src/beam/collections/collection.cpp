@@ -1,0 +1,283 @@
+#include "beam/collections/collection.h"
+
+#include "beam/layout/term_bits.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace beamdump::beam {
+namespace {
+
+constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
+/// Words of a stack that are read at a time.
+constexpr std::size_t kStackWords = 1U << 15U;
+/// How far the end of a stack is searched before that of its block: sizes are rounded up to the
+/// pages of a carrier, at most eight here (erl_alloc_util.c, CARRIER_ALIGNMENT; erl_mseg.c).
+constexpr std::uint64_t kMaxRounding = std::uint64_t{8} << 12U;
+
+bool any_holds(std::span<const Span> spans, Address address) {
+    return std::ranges::any_of(spans, [&](const Span& span) { return span.holds(address); });
+}
+
+bool is_pointer(std::uint64_t word) {
+    const auto tag = word & kPointerMask;
+    return tag == kPrimaryList || tag == kPrimaryBoxed;
+}
+
+std::unexpected<Error> elsewhere(std::string_view why) {
+    return fail(ErrorCode::kChanged, fmt::format("its collection stands where {}", why));
+}
+
+}  // namespace
+
+Result<CollectionReader> CollectionReader::open(Vm& vm) {
+    CollectionReader reader(vm);
+    LayoutNames names(vm.layout());
+    const auto process = [&](std::string_view name) { return names.field("Process", name); };
+    reader.heap_ = process("heap");
+    reader.htop_ = process("htop");
+    reader.hend_ = process("hend");
+    reader.stop_ = process("stop");
+    reader.high_water_ = process("high_water");
+    reader.heap_sz_ = process("heap_sz");
+    reader.abandoned_heap_ = process("abandoned_heap");
+    reader.old_heap_ = process("old_heap");
+    reader.old_htop_ = process("old_htop");
+    reader.old_hend_ = process("old_hend");
+    reader.state_ = process("state");
+    reader.running_ = names.constant("state_running");
+    reader.running_sys_ = names.constant("state_running_sys");
+    reader.dirty_running_sys_ = names.constant("state_dirty_running_sys");
+    RETURN_IF_ERROR(names.outcome());
+    return reader;
+}
+
+Result<CollectionSpaces> CollectionReader::read(const StructView& structure,
+                                                const ProcessView& process,
+                                                const Fragments& fragments) {
+    const auto state = structure.get(state_);
+    if ((state & (running_sys_ | dirty_running_sys_)) == 0) {
+        return elsewhere("the arguments of the running function are not known");
+    }
+    ASSIGN_OR_RETURN(auto blocks, HeapBlocks::find(*vm_));
+    const auto heap = structure.get(heap_);
+    const auto stop = structure.get(stop_);
+    const auto hend = structure.get(hend_);
+    const auto high_water = structure.get(high_water_);
+    const bool stack_in_place = heap <= stop && stop <= hend;
+    if (!stack_in_place) {
+        return stack_moved(structure, blocks);
+    }
+    const auto whole_abandoned =
+        Span{structure.get(abandoned_heap_),
+             structure.get(abandoned_heap_) + structure.get(heap_sz_) * kWordBytes};
+    const bool mark_in_place = (heap <= high_water && high_water <= hend) ||
+                               (whole_abandoned.begin != 0 && whole_abandoned.begin <= high_water &&
+                                high_water <= whole_abandoned.end);
+    return mark_in_place ? moving(structure, process, fragments, blocks) : swept(structure, blocks);
+}
+
+/// A minor collection has copied all; the new mark is the top of the new block.
+Result<CollectionSpaces> CollectionReader::swept(const StructView& structure, HeapBlocks& blocks) {
+    const auto top = structure.get(high_water_);
+    ASSIGN_OR_RETURN(const auto block, blocks.block_at(top));
+    if (!block) {
+        return elsewhere("its new heap is in no block");
+    }
+    CollectionSpaces spaces;
+    spaces.whole = true;
+    spaces.stack = {structure.get(stop_), structure.get(hend_)};
+    spaces.old_heap = {structure.get(old_heap_), structure.get(old_htop_)};
+    spaces.block = {block->begin, top};
+    return spaces;
+}
+
+/// The stack is in the new block. From here on former blocks are freed, then the structure is
+/// changed field by field.
+Result<CollectionSpaces> CollectionReader::stack_moved(const StructView& structure,
+                                                       HeapBlocks& blocks) {
+    const auto stop = structure.get(stop_);
+    ASSIGN_OR_RETURN(const auto block, blocks.block_at(stop));
+    if (!block) {
+        return elsewhere("its stack is in no block");
+    }
+    const Span below{block->begin, stop + 1};
+    CollectionSpaces spaces;
+    spaces.whole = true;
+    ASSIGN_OR_RETURN(const auto end, stack_end(stop, block->end));
+    spaces.stack = {stop, end};
+    spaces.old_heap = {structure.get(old_heap_), structure.get(old_htop_)};
+    // Words between the top and the stack are read as part of the heap where the top is not known:
+    // nothing leads there.
+    const auto top = structure.get(high_water_);
+    spaces.block = {block->begin, below.holds(top) ? top : stop};
+    return spaces;
+}
+
+/// The stack ends with the return address of its first frame, behind which the block may go on.
+Result<Address> CollectionReader::stack_end(Address stop, Address block_end) {
+    const auto& points = vm_->tables().code_points;
+    const auto lowest = std::max(stop, block_end - std::min(block_end, kMaxRounding));
+    for (auto at = block_end; at >= lowest + kWordBytes; at -= kWordBytes) {
+        ASSIGN_OR_RETURN(const auto word, vm_->memory().word(at - kWordBytes));
+        if (std::ranges::find(points, word, &Found::address) != points.end()) {
+            return at;
+        }
+    }
+    return elsewhere("the end of its stack is not known");
+}
+
+Span CollectionReader::abandoned(const StructView& structure) const {
+    const auto begin = structure.get(abandoned_heap_);
+    return begin == 0 ? Span{} : Span{begin, begin + structure.get(heap_sz_) * kWordBytes};
+}
+
+/// Finds the new block: what roots lead to that is no other part of the process.
+class CollectionReader::Roots {
+  public:
+    Roots(Vm& vm, const Fragments& fragments, HeapBlocks& blocks, CollectionSpaces& spaces)
+        : vm_(vm), fragments_(fragments), blocks_(blocks), spaces_(spaces) {
+        const auto& facts = vm.facts();
+        literals_ = {facts.literals_start, facts.literals_start + facts.literals_bytes};
+    }
+
+    Result<void> words(const Span& span) {
+        std::vector<std::uint64_t> words(std::min<std::uint64_t>(span.words(), kStackWords));
+        for (auto at = span.begin; at < span.end;) {
+            const auto part = std::span(words).first(
+                std::min<std::uint64_t>(words.size(), (span.end - at) / kWordBytes));
+            RETURN_IF_ERROR(vm_.bulk().read(at, std::as_writable_bytes(part)));
+            for (const auto word : part) {
+                RETURN_IF_ERROR(this->word(word));
+            }
+            at += part.size_bytes();
+        }
+        return {};
+    }
+
+    Result<void> word(std::uint64_t word) {
+        const auto address = word & ~kPointerMask;
+        if (!is_pointer(word) || any_holds(spaces_.from, address) || literals_.holds(address)) {
+            return {};
+        }
+        if (spaces_.promoted.holds(address)) {
+            spaces_.highest_promoted = std::max(spaces_.highest_promoted, address);
+            return {};
+        }
+        if (!spaces_.block.holds(address)) {
+            if (!fragments_read_) {
+                ASSIGN_OR_RETURN(auto found, fragments_());
+                fragment_spans_ = std::move(found);
+                fragments_read_ = true;
+            }
+            if (any_holds(fragment_spans_, address)) {
+                return {};
+            }
+            ASSIGN_OR_RETURN(const auto block, blocks_.block_at(address));
+            if (!block || spaces_.block.begin != 0) {
+                return elsewhere(
+                    fmt::format("a root leads to {:#x}, which is in no block of its "
+                                "heap",
+                                address));
+            }
+            spaces_.block = {block->begin, block->end};
+        }
+        spaces_.highest_in_block = std::max(spaces_.highest_in_block, address);
+        return {};
+    }
+
+  private:
+    Vm& vm_;
+    const Fragments& fragments_;
+    HeapBlocks& blocks_;
+    CollectionSpaces& spaces_;
+    Span literals_;
+    bool fragments_read_ = false;
+    std::vector<Span> fragment_spans_;
+};
+
+/// Roots are being moved, or the new space is being swept.
+Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
+                                                  const ProcessView& process,
+                                                  const Fragments& fragments, HeapBlocks& blocks) {
+    CollectionSpaces spaces;
+    spaces.stack = {structure.get(stop_), structure.get(hend_)};
+    spaces.promoted = {structure.get(old_htop_), structure.get(old_hend_)};
+    for (const auto& span :
+         {Span{structure.get(heap_), structure.get(htop_)},
+          process.abandoned_heap.begin != 0 ? process.abandoned_heap : abandoned(structure),
+          Span{structure.get(old_heap_), structure.get(old_htop_)}}) {
+        if (span.words() != 0) {
+            spaces.from.push_back(span);
+        }
+    }
+    Roots roots(*vm_, fragments, blocks, spaces);
+    RETURN_IF_ERROR(roots.words(spaces.stack));
+    RETURN_IF_ERROR(roots.words(process.dictionary));
+    RETURN_IF_ERROR(roots.words(process.arguments));
+    RETURN_IF_ERROR(roots.words(process.native_arguments));
+    for (const auto word : process.facts.argument_words()) {
+        RETURN_IF_ERROR(roots.word(word));
+    }
+    ASSIGN_OR_RETURN(auto found, fragments());
+    spaces.fragments = std::move(found);
+    return spaces;
+}
+
+void MovedObjects::note(Address original, std::uint64_t word, bool is_cell) {
+    const auto copy = word & ~kPointerMask;
+    for (auto& target : targets_) {
+        if (target.room.holds(copy) && (!target.last || target.last->copy < copy)) {
+            target.last = {original, copy, is_cell};
+        }
+    }
+}
+
+void MovedObjects::look(Address begin, std::span<const std::byte> bytes) {
+    bool follows = begin == next_;
+    for (std::size_t at = 0; at + kWordBytes <= bytes.size(); at += kWordBytes) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + at, kWordBytes);
+        const auto tag = word & kPointerMask;
+        if (tag == kPrimaryBoxed) {
+            note(begin + at, word, false);
+        } else if (tag == kPrimaryList && follows && previous_ == 0) {
+            note(begin + at - kWordBytes, word, true);
+        }
+        previous_ = word;
+        follows = true;
+    }
+    next_ = begin + bytes.size();
+}
+
+Result<void> MovedObjects::finish(Vm& vm, records::Collection& into) const {
+    constexpr std::uint64_t kCellBytes = 2 * kWordBytes;
+    for (const auto& target : targets_) {
+        if (!target.last && target.highest_root == 0) {
+            continue;
+        }
+        if (!target.last || target.last->copy < target.highest_root) {
+            return elsewhere(fmt::format("a root leads to {:#x}, behind all copies that were met",
+                                         target.highest_root));
+        }
+        const auto& last = *target.last;
+        auto& span = *into.add_target();
+        span.set_begin(target.room.begin);
+        span.set_end(last.copy + (last.is_cell ? kCellBytes : 0));
+        if (!last.is_cell) {
+            ASSIGN_OR_RETURN(const auto header, vm.memory().word(last.copy));
+            auto& moved = *into.add_last_moved();
+            moved.set_original_address(last.original);
+            moved.set_copy_address(last.copy);
+            moved.set_header_word(header);
+        }
+    }
+    return {};
+}
+
+}  // namespace beamdump::beam

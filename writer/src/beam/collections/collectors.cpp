@@ -1,0 +1,166 @@
+#include "beam/collections/collectors.h"
+
+#include "beam/layout/term_bits.h"
+
+#include <libdump/base/return_if_error.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace beamdump::beam {
+namespace {
+
+/// From here on a collection runs on a dirty scheduler (erl_gc.c,
+/// ERTS_POTENTIALLY_LONG_GC_HSIZE; OTP 25 to 29).
+constexpr std::uint64_t kLargeWords = 128 * 1024;
+constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHEDULERS
+
+}  // namespace
+
+Result<Collectors> Collectors::open(Vm& vm) {
+    Collectors collectors(vm);
+    LayoutNames names(vm.layout());
+    const auto process = [&](std::string_view name) { return names.field("Process", name); };
+    collectors.current_process_ = names.field("ErtsSchedulerData", "current_process");
+    collectors.stride_ = names.bytes("ErtsAlignedSchedulerData");
+    collectors.heap_ = process("heap");
+    collectors.htop_ = process("htop");
+    collectors.hend_ = process("hend");
+    collectors.stop_ = process("stop");
+    collectors.high_water_ = process("high_water");
+    collectors.old_hend_ = process("old_hend");
+    collectors.abandoned_heap_ = process("abandoned_heap");
+    collectors.heap_sz_ = process("heap_sz");
+    collectors.old_heap_ = process("old_heap");
+    collectors.old_htop_ = process("old_htop");
+    collectors.state_ = process("state");
+    collectors.bytes_ = names.bytes("Process");
+    collectors.gc_ = names.constant("state_gc");
+    collectors.running_ = names.constant("state_running");
+    RETURN_IF_ERROR(names.outcome());
+    return collectors;
+}
+
+/// Calls `visit` for the process that each scheduler has at this moment, with its structure.
+template <typename Visit>
+void Collectors::each_current(const Visit& visit) {
+    auto& memory = vm_->target().memory();
+    const auto& tables = vm_->tables();
+    const auto& facts = vm_->facts();
+    for (const auto& [array, count] :
+         {std::pair{tables.schedulers, facts.schedulers},
+          std::pair{tables.dirty_cpu_schedulers, facts.dirty_cpu_schedulers}}) {
+        for (std::uint32_t number = 0; array != 0 && number < std::min(count, kMaxSchedulers);
+             ++number) {
+            const auto process =
+                memory.word(array + std::uint64_t{number} * stride_ + current_process_.offset);
+            if (!process || *process == 0 || *process % sizeof(std::uint64_t) != 0) {
+                continue;
+            }
+            if (const auto structure = OwnedStruct::read(memory, *process, bytes_)) {
+                visit(*process, structure->view());
+            }
+        }
+    }
+}
+
+std::vector<Collectors::Collected> Collectors::collected() {
+    std::vector<Collected> found;
+    each_current([&](Address process, const StructView& view) {
+        if ((view.get(state_) & gc_) == 0) {
+            return;
+        }
+        Collected one{
+            process,
+            {{view.get(heap_), view.get(htop_)}, {view.get(old_heap_), view.get(old_htop_)}}};
+        if (const auto abandoned = view.get(abandoned_heap_); abandoned != 0) {
+            one.from.push_back({abandoned, abandoned + view.get(heap_sz_) * sizeof(std::uint64_t)});
+        }
+        found.push_back(std::move(one));
+    });
+    return found;
+}
+
+bool Collectors::is_good_moment() {
+    bool good = true;
+    each_current([&](Address /*process*/, const StructView& view) {
+        const auto old_bytes = view.get(old_hend_) - view.get(old_heap_);
+        if (view.get(heap_sz_) < kLargeWords && old_bytes / sizeof(std::uint64_t) < kLargeWords) {
+            return;
+        }
+        const auto state = view.get(state_);
+        if ((state & gc_) == 0) {
+            good = good && (state & running_) == 0;
+            return;
+        }
+        const Span block{view.get(heap_), view.get(hend_) + 1};
+        const auto begin = view.get(abandoned_heap_);
+        const Span abandoned{begin, begin + view.get(heap_sz_) * sizeof(std::uint64_t) + 1};
+        const auto mark = view.get(high_water_);
+        good = good && block.holds(view.get(stop_)) &&
+               (block.holds(mark) || (begin != 0 && abandoned.holds(mark)));
+    });
+    return good;
+}
+
+/// Whether a cell's second word is the address of its copy: its own tail leads to collected words
+/// or to a literal, or is no pointer to a cell.
+bool Collectors::leads_to_copy(std::uint64_t word, const Collected& collected) const {
+    const auto& facts = vm_->facts();
+    const Span literals{facts.literals_start, facts.literals_start + facts.literals_bytes};
+    const auto address = word & ~kPointerMask;
+    return (word & kPointerMask) == kPrimaryList && !literals.holds(address) &&
+           std::ranges::none_of(collected.from,
+                                [&](const Span& span) { return span.holds(address); });
+}
+
+bool Collectors::is_between_stores(const target::ThreadRegisters& thread,
+                                   const Collected& collected) {
+    for (const auto value : thread.general) {
+        const auto address = value & ~kPointerMask;
+        if (std::ranges::none_of(collected.from,
+                                 [&](const Span& span) { return span.holds(address); })) {
+            continue;
+        }
+        std::array<std::uint64_t, 2> words{};
+        if (!vm_->target().memory().read(address, std::as_writable_bytes(std::span(words)))) {
+            continue;
+        }
+        const auto first = words[0];
+        const bool half_moved_cell = first == 0 && !leads_to_copy(words[1], collected);
+        const bool header_in_hand =
+            first != 0 && (first & kPrimaryMask) == kPrimaryHeader &&
+            std::ranges::find(thread.general, first) != thread.general.end();
+        if (half_moved_cell || header_in_hand) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<pid_t> Collectors::between_stores(std::span<const target::ThreadRegisters> threads) {
+    std::vector<pid_t> found;
+    const auto collected = this->collected();
+    for (const auto& thread : threads) {
+        if (!thread.in_system_call && std::ranges::any_of(collected, [&](const Collected& one) {
+                return is_between_stores(thread, one);
+            })) {
+            found.push_back(thread.thread);
+        }
+    }
+    return found;
+}
+
+void Collectors::record(std::span<const target::ThreadRegisters> threads) {
+    unclear_.clear();
+    for (const auto& one : collected()) {
+        if (std::ranges::any_of(threads, [&](const target::ThreadRegisters& thread) {
+                return is_between_stores(thread, one);
+            })) {
+            unclear_.insert(one.process);
+        }
+    }
+}
+
+}  // namespace beamdump::beam

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "beam/processes/process.h"
+#include "target/process/thread_registers.h"
+
+#include <set>
+#include <span>
+#include <vector>
+
+namespace beamdump::beam {
+
+/// Threads that collect processes' heaps, in memory that stands still. An object is moved by
+/// several stores (erl_gc.h, move_boxed() and move_cons(); OTP 25 to 29), between which its only
+/// reference may lead to a copy that is not there yet, or a cell has lost its first word and not
+/// yet its address. The thread then has the object's address in a register.
+class Collectors {
+  public:
+    static Result<Collectors> open(Vm& vm);
+
+    /// Those of the stopped threads that stand in such a place.
+    std::vector<pid_t> between_stores(std::span<const target::ThreadRegisters> threads);
+
+    /// Whether a stop that begins now is likely to find all large processes (of 1 MiB and more,
+    /// which collect on dirty schedulers) where they can be captured: none runs on a normal
+    /// scheduler, and none is in the last steps of a collection. Of a node that runs. Reads one
+    /// structure for each scheduler at work.
+    bool is_good_moment();
+
+    /// Notes the processes whose collection stands in such a place.
+    void record(std::span<const target::ThreadRegisters> threads);
+    void forget() { unclear_.clear(); }
+    [[nodiscard]] bool is_unclear(Address process) const { return unclear_.contains(process); }
+
+  private:
+    explicit Collectors(Vm& vm) : vm_(&vm) {}
+    struct Collected {
+        Address process = 0;
+        std::vector<Span> from;
+    };
+    template <typename Visit>
+    void each_current(const Visit& visit);
+    std::vector<Collected> collected();
+    [[nodiscard]] bool is_between_stores(const target::ThreadRegisters& thread,
+                                         const Collected& collected);
+    [[nodiscard]] bool leads_to_copy(std::uint64_t word, const Collected& collected) const;
+
+    Vm* vm_;
+    Field current_process_, heap_, htop_, hend_, stop_, high_water_, abandoned_heap_, heap_sz_,
+        old_heap_, old_htop_, old_hend_, state_;
+    std::uint32_t stride_ = 0, bytes_ = 0;
+    std::uint64_t gc_ = 0, running_ = 0;
+    std::set<Address> unclear_;
+};
+
+}  // namespace beamdump::beam
