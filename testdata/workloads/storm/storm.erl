@@ -83,7 +83,7 @@ raise(Kind, Name, Items, Rounds, Owner) ->
     kind(Kind, Items, Rounds, Owner).
 
 kind(waiting, Items, _, Owner) ->
-    State = map_of(Items),
+    State = {map_of(Items), appended(<<>>, 0, Items)},
     ready(Owner),
     receive never -> ?MODULE:keep(State) end;
 kind(map, Items, Rounds, Owner) ->
@@ -162,6 +162,9 @@ append(State, _, N, N, Rounds) ->
     append(State, <<>>, 0, N, Rounds);
 append(State, Bytes, N, End, Rounds) ->
     append(State, <<Bytes/binary, N:32, (bnot N):32>>, N + 1, End, Rounds).
+
+appended(Bytes, End, End) -> Bytes;
+appended(Bytes, N, End) -> appended(<<Bytes/binary, N:32, (bnot N):32>>, N + 1, End).
 
 %% The items are in the frames, then in the list that is made on the way up.
 recursion(Old, Items, V, Rounds) ->
