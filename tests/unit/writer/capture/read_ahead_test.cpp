@@ -64,7 +64,7 @@ class ReadAhead : public EachLayout {
             auto retrier = ProcessRetrier::open(session).value();
             EXPECT_THAT(capture_live(session, retrier).value(), ::testing::IsEmpty());
         } else {
-            EXPECT_TRUE(capture_at_rest(session, true, nullptr));
+            EXPECT_TRUE(capture_at_rest(session, LeftOver::kListed, nullptr));
         }
         const auto report = session.finish().value();
         std::map<std::uint64_t, std::uint64_t> words;

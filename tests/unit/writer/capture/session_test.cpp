@@ -28,7 +28,7 @@ class SessionTest : public EachLayout {
         if (auto done = session.node_facts(records::MEMORY_SOURCE_CORE, Session::never); !done) {
             return std::unexpected(done.error());
         }
-        if (auto done = capture_at_rest(session, true, nullptr); !done) {
+        if (auto done = capture_at_rest(session, LeftOver::kListed, nullptr); !done) {
             return std::unexpected(done.error());
         }
         return session.finish();
@@ -158,7 +158,7 @@ TEST_P(SessionTest, SaysWhereCookiesAreUnknown) {
     FakeCapture again(other.vm);
     ASSERT_TRUE(again.begin());
     ASSERT_TRUE(again.session().node_facts(records::MEMORY_SOURCE_CORE, Session::never));
-    ASSERT_TRUE(capture_at_rest(again.session(), true, nullptr));
+    ASSERT_TRUE(capture_at_rest(again.session(), LeftOver::kListed, nullptr));
     EXPECT_THAT(again.session().finish()->warnings,
                 Contains(HasSubstr("references no table of its own")));
 }
