@@ -27,6 +27,8 @@ constexpr int kRoundsLive = 9;         // half a second in all
 constexpr int kRoundsBeforeAStop = 4;  // 15 ms
 /// Captures in one stop that lasts as long as copying everything.
 constexpr std::chrono::milliseconds kLongestSettling{50};
+/// The part of a stop's time in which a process may be copied where a twin can be made instead.
+constexpr int kPartForACopy = 4;
 /// Stops of mode freeze after the first, for large processes.
 constexpr int kMostFurtherStops = 3;
 
@@ -120,9 +122,11 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
                       std::vector<Pending> pending, bool with_twin) {
     RETURN_IF_ERROR(try_again(session, retrier, pending, kRoundsBeforeAStop));
     const auto longest = session.options().max_pause.value_or(kDefaultPause);
+    // A twin of a large process costs a shorter stop than its copy.
     std::vector<Pending> too_large;
-    ASSIGN_OR_RETURN(const auto stoppable,
-                     capture_in_stops(session, retrier, pending, too_large, longest));
+    ASSIGN_OR_RETURN(bool stoppable,
+                     capture_in_stops(session, retrier, pending, too_large, longest,
+                                      with_twin ? longest / kPartForACopy : longest));
     // A process may have stood where it could not be captured. All twins together stop the node for
     // `longest` at most.
     const auto stopped = [&session] {
@@ -133,12 +137,20 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
         return sum;
     };
     const auto before = stopped();
+    bool made = false;
     for (bool again = stoppable && with_twin; again && !too_large.empty();) {
         const auto left = longest - (stopped() - before);
         if (left < longest / 4 || session.used_up()) {
             break;
         }
         ASSIGN_OR_RETURN(again, capture_from_twin(session, retrier, target, too_large, left));
+        made = made || again;
+    }
+    if (stoppable && with_twin && !made && !too_large.empty()) {
+        std::vector<Pending> larger;
+        ASSIGN_OR_RETURN(stoppable,
+                         capture_in_stops(session, retrier, too_large, larger, longest, longest));
+        too_large.insert(too_large.end(), larger.begin(), larger.end());
     }
     pending.insert(pending.end(), too_large.begin(), too_large.end());
     return retrier.list(pending);

@@ -28,13 +28,13 @@ struct SizedProcess {
     nanoseconds estimate;
 };
 
-/// Sorted by size, smallest first. Processes too large for a stop go to `too_large`.
+/// Sorted by size, smallest first. Processes that take longer than `most` go to `too_large`.
 Result<std::vector<SizedProcess>> by_size(ProcessRetrier& retrier, std::vector<Pending>& pending,
-                                          nanoseconds longest, std::vector<Pending>& too_large) {
+                                          nanoseconds most, std::vector<Pending>& too_large) {
     std::vector<SizedProcess> sized;
     for (const auto& process : pending) {
         ASSIGN_OR_RETURN(auto size, retrier.size(process));
-        if (size && estimate(*size) > longest) {
+        if (size && estimate(*size) > most) {
             too_large.push_back(process);
         } else if (size) {
             sized.push_back({process, estimate(*size)});
@@ -71,12 +71,12 @@ Result<std::vector<Pending>> one_stop(ProcessRetrier& retrier, std::vector<Sized
 
 Result<bool> capture_in_stops(Session& session, ProcessRetrier& retrier,
                               std::vector<Pending>& pending, std::vector<Pending>& too_large,
-                              std::chrono::nanoseconds longest) {
+                              std::chrono::nanoseconds longest, std::chrono::nanoseconds most) {
     std::chrono::milliseconds wait = kFirstStopWait;
     int vain = 0;
     for (int stops = 0; stops < kMaxStops && vain < kVainStops && !pending.empty(); ++stops) {
         RETURN_IF_ERROR(session.checkpoint("restless processes", 0, pending.size()));
-        ASSIGN_OR_RETURN(auto sized, by_size(retrier, pending, longest, too_large));
+        ASSIGN_OR_RETURN(auto sized, by_size(retrier, pending, most, too_large));
         if (sized.empty()) {
             pending.clear();
             break;
