@@ -124,11 +124,11 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
     const auto longest = session.options().max_pause.value_or(kDefaultPause);
     // A twin of a large process costs a shorter stop than its copy.
     std::vector<Pending> too_large;
-    ASSIGN_OR_RETURN(bool stoppable,
+    ASSIGN_OR_RETURN(const bool stoppable,
                      capture_in_stops(session, retrier, pending, too_large, longest,
                                       with_twin ? longest / kPartForACopy : longest));
-    // A process may have stood where it could not be captured. All twins together stop the node for
-    // `longest` at most.
+    // A process may have stood where it could not be captured: another twin is made while the stops
+    // of those before have left time. One twin's attempts may take up to kStopAttempts times that.
     const auto stopped = [&session] {
         std::chrono::nanoseconds sum{};
         for (const auto& cost : session.stopper().stops().costs()) {
@@ -148,8 +148,7 @@ Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTar
     }
     if (stoppable && with_twin && !made && !too_large.empty()) {
         std::vector<Pending> larger;
-        ASSIGN_OR_RETURN(stoppable,
-                         capture_in_stops(session, retrier, too_large, larger, longest, longest));
+        RETURN_IF_ERROR(capture_in_stops(session, retrier, too_large, larger, longest, longest));
         too_large.insert(too_large.end(), larger.begin(), larger.end());
     }
     pending.insert(pending.end(), too_large.begin(), too_large.end());

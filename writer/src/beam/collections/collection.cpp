@@ -16,8 +16,8 @@ namespace {
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 /// Words of a stack that are read at a time.
 constexpr std::size_t kStackWords = 1U << 15U;
-/// How far the end of a stack is searched before that of its block: sizes are rounded up to the
-/// pages of a carrier, at most eight here (erl_alloc_util.c, CARRIER_ALIGNMENT; erl_mseg.c).
+/// How far before the end of its block the end of a stack is searched: the allocator rounds sizes
+/// up. One that is farther away is not found.
 constexpr std::uint64_t kMaxRounding = std::uint64_t{8} << 12U;
 
 bool any_holds(std::span<const Span> spans, Address address) {
@@ -36,21 +36,8 @@ std::unexpected<Error> elsewhere(std::string_view why) {
 }  // namespace
 
 Result<CollectionReader> CollectionReader::open(Vm& vm) {
-    CollectionReader reader(vm);
     LayoutNames names(vm.layout());
-    const auto process = [&](std::string_view name) { return names.field("Process", name); };
-    reader.heap_ = process("heap");
-    reader.htop_ = process("htop");
-    reader.hend_ = process("hend");
-    reader.stop_ = process("stop");
-    reader.high_water_ = process("high_water");
-    reader.heap_sz_ = process("heap_sz");
-    reader.abandoned_heap_ = process("abandoned_heap");
-    reader.old_heap_ = process("old_heap");
-    reader.old_htop_ = process("old_htop");
-    reader.old_hend_ = process("old_hend");
-    reader.state_ = process("state");
-    reader.running_ = names.constant("state_running");
+    CollectionReader reader(vm, names);
     reader.running_sys_ = names.constant("state_running_sys");
     reader.dirty_running_sys_ = names.constant("state_dirty_running_sys");
     RETURN_IF_ERROR(names.outcome());
@@ -60,39 +47,29 @@ Result<CollectionReader> CollectionReader::open(Vm& vm) {
 Result<CollectionSpaces> CollectionReader::read(const StructView& structure,
                                                 const ProcessView& process,
                                                 const Fragments& fragments) {
-    const auto state = structure.get(state_);
+    const auto state = structure.get(f_.state);
     if ((state & (running_sys_ | dirty_running_sys_)) == 0) {
         return elsewhere("the arguments of the running function are not known");
     }
     ASSIGN_OR_RETURN(auto blocks, HeapBlocks::find(*vm_));
-    const auto heap = structure.get(heap_);
-    const auto stop = structure.get(stop_);
-    const auto hend = structure.get(hend_);
-    const auto high_water = structure.get(high_water_);
-    const bool stack_in_place = heap <= stop && stop <= hend;
-    if (!stack_in_place) {
+    if (!f_.stack_is_in_place(structure)) {
         return stack_moved(structure, blocks);
     }
-    const auto whole_abandoned =
-        Span{structure.get(abandoned_heap_),
-             structure.get(abandoned_heap_) + structure.get(heap_sz_) * kWordBytes};
-    const bool mark_in_place = (heap <= high_water && high_water <= hend) ||
-                               (whole_abandoned.begin != 0 && whole_abandoned.begin <= high_water &&
-                                high_water <= whole_abandoned.end);
-    return mark_in_place ? moving(structure, process, fragments, blocks) : swept(structure, blocks);
+    return f_.mark_is_in_place(structure) ? moving(structure, process, fragments, blocks)
+                                          : swept(structure, blocks);
 }
 
 /// A minor collection has copied all; the new mark is the top of the new block.
 Result<CollectionSpaces> CollectionReader::swept(const StructView& structure, HeapBlocks& blocks) {
-    const auto top = structure.get(high_water_);
+    const auto top = structure.get(f_.high_water);
     ASSIGN_OR_RETURN(const auto block, blocks.block_at(top));
     if (!block) {
         return elsewhere("its new heap is in no block");
     }
     CollectionSpaces spaces;
     spaces.whole = true;
-    spaces.stack = {structure.get(stop_), structure.get(hend_)};
-    spaces.old_heap = {structure.get(old_heap_), structure.get(old_htop_)};
+    spaces.stack = {structure.get(f_.stop), structure.get(f_.hend)};
+    spaces.old_heap = {structure.get(f_.old_heap), structure.get(f_.old_htop)};
     spaces.block = {block->begin, top};
     return spaces;
 }
@@ -101,7 +78,7 @@ Result<CollectionSpaces> CollectionReader::swept(const StructView& structure, He
 /// changed field by field.
 Result<CollectionSpaces> CollectionReader::stack_moved(const StructView& structure,
                                                        HeapBlocks& blocks) {
-    const auto stop = structure.get(stop_);
+    const auto stop = structure.get(f_.stop);
     ASSIGN_OR_RETURN(const auto block, blocks.block_at(stop));
     if (!block) {
         return elsewhere("its stack is in no block");
@@ -111,10 +88,10 @@ Result<CollectionSpaces> CollectionReader::stack_moved(const StructView& structu
     spaces.whole = true;
     ASSIGN_OR_RETURN(const auto end, stack_end(stop, block->end));
     spaces.stack = {stop, end};
-    spaces.old_heap = {structure.get(old_heap_), structure.get(old_htop_)};
+    spaces.old_heap = {structure.get(f_.old_heap), structure.get(f_.old_htop)};
     // Words between the top and the stack are read as part of the heap where the top is not known:
     // nothing leads there.
-    const auto top = structure.get(high_water_);
+    const auto top = structure.get(f_.high_water);
     spaces.block = {block->begin, below.holds(top) ? top : stop};
     return spaces;
 }
@@ -132,16 +109,11 @@ Result<Address> CollectionReader::stack_end(Address stop, Address block_end) {
     return elsewhere("the end of its stack is not known");
 }
 
-Span CollectionReader::abandoned(const StructView& structure) const {
-    const auto begin = structure.get(abandoned_heap_);
-    return begin == 0 ? Span{} : Span{begin, begin + structure.get(heap_sz_) * kWordBytes};
-}
-
 /// Finds the new block: what roots lead to that is no other part of the process.
 class CollectionReader::Roots {
   public:
-    Roots(Vm& vm, const Fragments& fragments, HeapBlocks& blocks, CollectionSpaces& spaces)
-        : vm_(vm), fragments_(fragments), blocks_(blocks), spaces_(spaces) {
+    Roots(Vm& vm, HeapBlocks& blocks, CollectionSpaces& spaces)
+        : vm_(vm), blocks_(blocks), spaces_(spaces) {
         const auto& facts = vm.facts();
         literals_ = {facts.literals_start, facts.literals_start + facts.literals_bytes};
     }
@@ -170,20 +142,13 @@ class CollectionReader::Roots {
             return {};
         }
         if (!spaces_.block.holds(address)) {
-            if (!fragments_read_) {
-                ASSIGN_OR_RETURN(auto found, fragments_());
-                fragment_spans_ = std::move(found);
-                fragments_read_ = true;
-            }
-            if (any_holds(fragment_spans_, address)) {
+            if (any_holds(spaces_.fragments, address)) {
                 return {};
             }
             ASSIGN_OR_RETURN(const auto block, blocks_.block_at(address));
             if (!block || spaces_.block.begin != 0) {
-                return elsewhere(
-                    fmt::format("a root leads to {:#x}, which is in no block of its "
-                                "heap",
-                                address));
+                return elsewhere(fmt::format(
+                    "a root leads to {:#x}, which is in no block of its heap", address));
             }
             spaces_.block = {block->begin, block->end};
         }
@@ -193,12 +158,9 @@ class CollectionReader::Roots {
 
   private:
     Vm& vm_;
-    const Fragments& fragments_;
     HeapBlocks& blocks_;
     CollectionSpaces& spaces_;
     Span literals_;
-    bool fragments_read_ = false;
-    std::vector<Span> fragment_spans_;
 };
 
 /// Roots are being moved, or the new space is being swept.
@@ -206,17 +168,19 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
                                                   const ProcessView& process,
                                                   const Fragments& fragments, HeapBlocks& blocks) {
     CollectionSpaces spaces;
-    spaces.stack = {structure.get(stop_), structure.get(hend_)};
-    spaces.promoted = {structure.get(old_htop_), structure.get(old_hend_)};
+    spaces.stack = {structure.get(f_.stop), structure.get(f_.hend)};
+    spaces.promoted = {structure.get(f_.old_htop), structure.get(f_.old_hend)};
     for (const auto& span :
-         {Span{structure.get(heap_), structure.get(htop_)},
-          process.abandoned_heap.begin != 0 ? process.abandoned_heap : abandoned(structure),
-          Span{structure.get(old_heap_), structure.get(old_htop_)}}) {
+         {Span{structure.get(f_.heap), structure.get(f_.htop)},
+          process.abandoned_heap.begin != 0 ? process.abandoned_heap : f_.abandoned(structure),
+          Span{structure.get(f_.old_heap), structure.get(f_.old_htop)}}) {
         if (span.words() != 0) {
             spaces.from.push_back(span);
         }
     }
-    Roots roots(*vm_, fragments, blocks, spaces);
+    ASSIGN_OR_RETURN(auto found, fragments());
+    spaces.fragments = std::move(found);
+    Roots roots(*vm_, blocks, spaces);
     RETURN_IF_ERROR(roots.words(spaces.stack));
     RETURN_IF_ERROR(roots.words(process.dictionary));
     RETURN_IF_ERROR(roots.words(process.arguments));
@@ -224,8 +188,6 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     for (const auto word : process.facts.argument_words()) {
         RETURN_IF_ERROR(roots.word(word));
     }
-    ASSIGN_OR_RETURN(auto found, fragments());
-    spaces.fragments = std::move(found);
     return spaces;
 }
 

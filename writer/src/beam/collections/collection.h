@@ -1,7 +1,7 @@
 #pragma once
 
 #include "beam/allocators/heap_blocks.h"
-#include "beam/processes/process.h"
+#include "beam/collections/collection_fields.h"
 
 #include <array>
 #include <functional>
@@ -42,19 +42,17 @@ class CollectionReader {
                                   const Fragments& fragments);
 
   private:
-    explicit CollectionReader(Vm& vm) : vm_(&vm) {}
+    CollectionReader(Vm& vm, LayoutNames& names) : vm_(&vm), f_(names) {}
     class Roots;
     Result<CollectionSpaces> stack_moved(const StructView& structure, HeapBlocks& blocks);
     Result<CollectionSpaces> swept(const StructView& structure, HeapBlocks& blocks);
     Result<CollectionSpaces> moving(const StructView& structure, const ProcessView& process,
                                     const Fragments& fragments, HeapBlocks& blocks);
-    [[nodiscard]] Span abandoned(const StructView& structure) const;
     Result<Address> stack_end(Address stop, Address block_end);
 
     Vm* vm_;
-    Field heap_, htop_, hend_, stop_, high_water_, heap_sz_, abandoned_heap_, old_heap_, old_htop_,
-        old_hend_, state_;
-    std::uint64_t running_ = 0, running_sys_ = 0, dirty_running_sys_ = 0;
+    CollectionFields f_;
+    std::uint64_t running_sys_ = 0, dirty_running_sys_ = 0;
 };
 
 /// Notes the copies to which words of the collected spaces lead.

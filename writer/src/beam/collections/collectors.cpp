@@ -19,23 +19,10 @@ constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHE
 }  // namespace
 
 Result<Collectors> Collectors::open(Vm& vm) {
-    Collectors collectors(vm);
     LayoutNames names(vm.layout());
-    const auto process = [&](std::string_view name) { return names.field("Process", name); };
+    Collectors collectors(vm, names);
     collectors.current_process_ = names.field("ErtsSchedulerData", "current_process");
     collectors.stride_ = names.bytes("ErtsAlignedSchedulerData");
-    collectors.heap_ = process("heap");
-    collectors.htop_ = process("htop");
-    collectors.hend_ = process("hend");
-    collectors.stop_ = process("stop");
-    collectors.high_water_ = process("high_water");
-    collectors.old_hend_ = process("old_hend");
-    collectors.abandoned_heap_ = process("abandoned_heap");
-    collectors.heap_sz_ = process("heap_sz");
-    collectors.old_heap_ = process("old_heap");
-    collectors.old_htop_ = process("old_htop");
-    collectors.state_ = process("state");
-    collectors.bytes_ = names.bytes("Process");
     collectors.gc_ = names.constant("state_gc");
     collectors.running_ = names.constant("state_running");
     RETURN_IF_ERROR(names.outcome());
@@ -58,7 +45,7 @@ void Collectors::each_current(const Visit& visit) {
             if (!process || *process == 0 || *process % sizeof(std::uint64_t) != 0) {
                 continue;
             }
-            if (const auto structure = OwnedStruct::read(memory, *process, bytes_)) {
+            if (const auto structure = OwnedStruct::read(memory, *process, f_.bytes)) {
                 visit(*process, structure->view());
             }
         }
@@ -68,14 +55,14 @@ void Collectors::each_current(const Visit& visit) {
 std::vector<Collectors::Collected> Collectors::collected() {
     std::vector<Collected> found;
     each_current([&](Address process, const StructView& view) {
-        if ((view.get(state_) & gc_) == 0) {
+        if ((view.get(f_.state) & gc_) == 0) {
             return;
         }
-        Collected one{
-            process,
-            {{view.get(heap_), view.get(htop_)}, {view.get(old_heap_), view.get(old_htop_)}}};
-        if (const auto abandoned = view.get(abandoned_heap_); abandoned != 0) {
-            one.from.push_back({abandoned, abandoned + view.get(heap_sz_) * sizeof(std::uint64_t)});
+        Collected one{process,
+                      {{view.get(f_.heap), view.get(f_.htop)},
+                       {view.get(f_.old_heap), view.get(f_.old_htop)}}};
+        if (const auto abandoned = f_.abandoned(view); abandoned.begin != 0) {
+            one.from.push_back(abandoned);
         }
         found.push_back(std::move(one));
     });
@@ -85,21 +72,16 @@ std::vector<Collectors::Collected> Collectors::collected() {
 bool Collectors::is_good_moment() {
     bool good = true;
     each_current([&](Address /*process*/, const StructView& view) {
-        const auto old_bytes = view.get(old_hend_) - view.get(old_heap_);
-        if (view.get(heap_sz_) < kLargeWords && old_bytes / sizeof(std::uint64_t) < kLargeWords) {
+        const auto old_bytes = view.get(f_.old_hend) - view.get(f_.old_heap);
+        if (view.get(f_.heap_sz) < kLargeWords && old_bytes / sizeof(std::uint64_t) < kLargeWords) {
             return;
         }
-        const auto state = view.get(state_);
+        const auto state = view.get(f_.state);
         if ((state & gc_) == 0) {
             good = good && (state & running_) == 0;
             return;
         }
-        const Span block{view.get(heap_), view.get(hend_) + 1};
-        const auto begin = view.get(abandoned_heap_);
-        const Span abandoned{begin, begin + view.get(heap_sz_) * sizeof(std::uint64_t) + 1};
-        const auto mark = view.get(high_water_);
-        good = good && block.holds(view.get(stop_)) &&
-               (block.holds(mark) || (begin != 0 && abandoned.holds(mark)));
+        good = good && f_.stack_is_in_place(view) && f_.mark_is_in_place(view);
     });
     return good;
 }

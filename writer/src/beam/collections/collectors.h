@@ -1,6 +1,6 @@
 #pragma once
 
-#include "beam/processes/process.h"
+#include "beam/collections/collection_fields.h"
 #include "target/process/thread_registers.h"
 
 #include <set>
@@ -20,19 +20,19 @@ class Collectors {
     /// Those of the stopped threads that stand in such a place.
     std::vector<pid_t> between_stores(std::span<const target::ThreadRegisters> threads);
 
-    /// Whether a stop that begins now is likely to find all large processes (of 1 MiB and more,
-    /// which collect on dirty schedulers) where they can be captured: none runs on a normal
-    /// scheduler, and none is in the last steps of a collection. Of a node that runs. Reads one
-    /// structure for each scheduler at work.
-    bool is_good_moment();
-
     /// Notes the processes whose collection stands in such a place.
     void record(std::span<const target::ThreadRegisters> threads);
     void forget() { unclear_.clear(); }
     [[nodiscard]] bool is_unclear(Address process) const { return unclear_.contains(process); }
 
+    /// Of a node that runs: whether a stop that begins now is likely to find all large processes
+    /// (of 1 MiB and more, which collect on dirty schedulers) where they can be captured: none runs
+    /// on a normal scheduler, and none is in the last steps of a collection. Reads one structure
+    /// for each scheduler at work.
+    bool is_good_moment();
+
   private:
-    explicit Collectors(Vm& vm) : vm_(&vm) {}
+    Collectors(Vm& vm, LayoutNames& names) : vm_(&vm), f_(names) {}
     struct Collected {
         Address process = 0;
         std::vector<Span> from;
@@ -45,9 +45,9 @@ class Collectors {
     [[nodiscard]] bool leads_to_copy(std::uint64_t word, const Collected& collected) const;
 
     Vm* vm_;
-    Field current_process_, heap_, htop_, hend_, stop_, high_water_, abandoned_heap_, heap_sz_,
-        old_heap_, old_htop_, old_hend_, state_;
-    std::uint32_t stride_ = 0, bytes_ = 0;
+    CollectionFields f_;
+    Field current_process_;
+    std::uint32_t stride_ = 0;
     std::uint64_t gc_ = 0, running_ = 0;
     std::set<Address> unclear_;
 };

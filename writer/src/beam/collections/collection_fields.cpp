@@ -1,0 +1,37 @@
+#include "beam/collections/collection_fields.h"
+
+namespace beamdump::beam {
+
+CollectionFields::CollectionFields(LayoutNames& names)
+    : heap(names.field("Process", "heap")),
+      htop(names.field("Process", "htop")),
+      hend(names.field("Process", "hend")),
+      stop(names.field("Process", "stop")),
+      high_water(names.field("Process", "high_water")),
+      heap_sz(names.field("Process", "heap_sz")),
+      abandoned_heap(names.field("Process", "abandoned_heap")),
+      old_heap(names.field("Process", "old_heap")),
+      old_htop(names.field("Process", "old_htop")),
+      old_hend(names.field("Process", "old_hend")),
+      state(names.field("Process", "state")),
+      bytes(names.bytes("Process")) {}
+
+Span CollectionFields::abandoned(const StructView& structure) const {
+    const auto begin = structure.get(abandoned_heap);
+    return begin == 0 ? Span{}
+                      : Span{begin, begin + structure.get(heap_sz) * sizeof(std::uint64_t)};
+}
+
+bool CollectionFields::stack_is_in_place(const StructView& structure) const {
+    const auto top = structure.get(stop);
+    return structure.get(heap) <= top && top <= structure.get(hend);
+}
+
+bool CollectionFields::mark_is_in_place(const StructView& structure) const {
+    const auto mark = structure.get(high_water);
+    const auto former = abandoned(structure);
+    return (structure.get(heap) <= mark && mark <= structure.get(hend)) ||
+           (former.begin != 0 && former.begin <= mark && mark <= former.end);
+}
+
+}  // namespace beamdump::beam
