@@ -176,11 +176,15 @@ bool ItemReader::is_map(std::uint64_t word, std::uint64_t seed) {
            is_sequence(word_of(*map, otp25::kFlatMapValues + 1), seed + 1, 1);
 }
 
-/// Its environment is {S, S + 1}.
+/// Its environment is {S, S + 1}. In OTP 27 and 28 a FunRef follows it (erl_fun.h), in 25 the
+/// process that made the fun.
 bool ItemReader::is_fun(std::uint64_t word, std::uint64_t seed) {
     const auto fun = boxed(word, BoxedKind::kFun);
-    return fun && fun->terms.count > 0 &&
-           is_tuple(word_of(*fun, fun->terms.first + fun->terms.count - 1), seed, 2);
+    bool found = false;
+    for (std::uint64_t i = 0; fun && !found && i < fun->terms.count; ++i) {
+        found = is_tuple(word_of(*fun, fun->terms.first + i), seed, 2);
+    }
+    return found;
 }
 
 bool ItemReader::is_tuple(std::uint64_t word, std::uint64_t first, std::uint64_t count) {

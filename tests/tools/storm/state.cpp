@@ -115,9 +115,11 @@ void State::met(std::uint64_t index) {
 
 /// A binary that is not of an item: numbers and their complements, if it begins as these do.
 void State::check_bytes(const HeapObject& object) {
-    if (object.is_cell ||
-        (object.kind != BoxedKind::kRefcBinary && object.kind != BoxedKind::kSubBinary &&
-         object.kind != BoxedKind::kSubBits)) {
+    // From OTP 27 on a reference to a binary is no term by itself: only parts lead to it.
+    const bool has_bytes = object.kind == BoxedKind::kSubBinary ||
+                           object.kind == BoxedKind::kSubBits ||
+                           (object.kind == BoxedKind::kRefcBinary && !scheme_.heap_binary_in_bits);
+    if (object.is_cell || !has_bytes) {
         return;
     }
     constexpr std::size_t kNumberBytes = 8;

@@ -21,8 +21,11 @@ constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHE
 Result<Collectors> Collectors::open(Vm& vm) {
     LayoutNames names(vm.layout());
     Collectors collectors(vm, names);
-    collectors.current_process_ = names.field("ErtsSchedulerData", "current_process");
-    collectors.stride_ = names.bytes("ErtsAlignedSchedulerData");
+    // An inferred layout may lack them.
+    const auto current = names.field_if_any("ErtsSchedulerData", "current_process");
+    if (current && names.has_structure("ErtsAlignedSchedulerData")) {
+        collectors.schedulers_ = {*current, names.bytes("ErtsAlignedSchedulerData")};
+    }
     collectors.gc_ = names.constant("state_gc");
     collectors.running_ = names.constant("state_running");
     RETURN_IF_ERROR(names.outcome());
@@ -32,6 +35,9 @@ Result<Collectors> Collectors::open(Vm& vm) {
 /// Calls `visit` for the process that each scheduler has at this moment, with its structure.
 template <typename Visit>
 void Collectors::each_current(const Visit& visit) {
+    if (!schedulers_) {
+        return;
+    }
     auto& memory = vm_->target().memory();
     const auto& tables = vm_->tables();
     const auto& facts = vm_->facts();
@@ -40,8 +46,8 @@ void Collectors::each_current(const Visit& visit) {
           std::pair{tables.dirty_cpu_schedulers, facts.dirty_cpu_schedulers}}) {
         for (std::uint32_t number = 0; array != 0 && number < std::min(count, kMaxSchedulers);
              ++number) {
-            const auto process =
-                memory.word(array + std::uint64_t{number} * stride_ + current_process_.offset);
+            const auto process = memory.word(array + std::uint64_t{number} * schedulers_->stride +
+                                             schedulers_->current_process.offset);
             if (!process || *process == 0 || *process % sizeof(std::uint64_t) != 0) {
                 continue;
             }

@@ -3,6 +3,7 @@
 #include "beam/collections/collection_fields.h"
 #include "target/process/thread_registers.h"
 
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -23,7 +24,10 @@ class Collectors {
     /// Notes the processes whose collection stands in such a place.
     void record(std::span<const target::ThreadRegisters> threads);
     void forget() { unclear_.clear(); }
-    [[nodiscard]] bool is_unclear(Address process) const { return unclear_.contains(process); }
+    /// Whether it does, or no layout tells which processes the threads collect.
+    [[nodiscard]] bool is_unclear(Address process) const {
+        return !schedulers_ || unclear_.contains(process);
+    }
 
     /// Of a node that runs: whether a stop that begins now is likely to find all large processes
     /// (of 1 MiB and more, which collect on dirty schedulers) where they can be captured: none runs
@@ -46,8 +50,11 @@ class Collectors {
 
     Vm* vm_;
     CollectionFields f_;
-    Field current_process_;
-    std::uint32_t stride_ = 0;
+    struct Schedulers {
+        Field current_process;
+        std::uint32_t stride = 0;  ///< in bytes, from one structure to the next
+    };
+    std::optional<Schedulers> schedulers_;
     std::uint64_t gc_ = 0, running_ = 0;
     std::set<Address> unclear_;
 };
