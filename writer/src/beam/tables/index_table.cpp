@@ -57,6 +57,22 @@ Result<std::vector<Address>> IndexTableWalker::objects(std::uint32_t first, std:
     return result;
 }
 
+Result<Address> index_object(Vm& vm, Address table, std::uint32_t index) {
+    LayoutNames names(vm.layout());
+    const IndexTableFields fields(names);
+    const auto page_shift = names.constant("index_page_shift");
+    RETURN_IF_ERROR(names.outcome());
+    ASSIGN_OR_RETURN(const auto read, OwnedStruct::read(vm.bulk(), table, fields.bytes));
+    if (index >= read.view().u32(fields.entries)) {
+        return fail(ErrorCode::kAbsent,
+                    fmt::format("index table at {:#x}: it has no entry {}", table, index));
+    }
+    const auto within = index & ((1U << page_shift) - 1);
+    ASSIGN_OR_RETURN(const auto segment, vm.bulk().word(read.view().get(fields.segments) +
+                                                        (index >> page_shift) * sizeof(Address)));
+    return vm.bulk().word(segment + within * sizeof(Address));
+}
+
 Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
     LayoutNames names(vm.layout());
     const HashFields fields(names);

@@ -25,6 +25,9 @@ class IndexTableWalker {
     std::uint32_t page_shift_ = 0;
 };
 
+/// The address of one object of an index table. Not cached.
+Result<Address> index_object(Vm& vm, Address table, std::uint32_t index);
+
 /// Addresses of all objects in a runtime hash table (hash.h), bucket by bucket. Bounded by the
 /// table's own object count, so that a torn chain ends; kImplausible if there are more.
 Result<std::vector<Address>> hash_objects(Vm& vm, Address table);

@@ -12,7 +12,6 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint64_t kMaxCodeBytes = std::uint64_t{1} << 31U;  // code_length is an int
 constexpr std::uint64_t kMaxFunctions = 1U << 24U;
 constexpr std::uint64_t kMaxLines = 1U << 26U;
 constexpr std::uint64_t kMaxFiles = 255;  // beam_code.h: a file number has 8 bits
@@ -20,72 +19,6 @@ constexpr std::uint64_t kMaxArity = 255;
 constexpr std::uint64_t kMaxAttributeBytes = 128U << 10U;  // erl_parse of OTP 29: 73 KiB
 
 }  // namespace
-
-Result<std::vector<ModuleCode>> read_modules(Vm& vm) {
-    LayoutNames names(vm.layout());
-    const auto table_bytes = names.bytes("IndexTable");
-    const auto module_bytes = names.bytes("Module");
-    const auto module = names.field("Module", "module");
-    const auto curr = names.field("Module", "curr");
-    const auto old = names.field("Module", "old");
-    const auto on_load = names.field("Module", "on_load");
-    const auto instance_bytes = names.bytes("ModuleInstance");
-    const auto header = names.field("ModuleInstance", "code_hdr");
-    const auto length = names.field("ModuleInstance", "code_length");
-    const auto catches = names.field("ModuleInstance", "catches");
-    RETURN_IF_ERROR(names.outcome());
-    // An inferred layout has the two structures from different releases.
-    for (const auto field : {curr, old}) {
-        if (std::uint64_t{field.offset} + instance_bytes > module_bytes) {
-            return fail(ErrorCode::kImplausible,
-                        fmt::format("layout: expected ModuleInstance ({} bytes) inside of Module "
-                                    "({} bytes), found it at {}",
-                                    instance_bytes, module_bytes, field.offset));
-        }
-    }
-    auto table = IndexTableWalker::open(
-        vm, vm.tables().modules + std::uint64_t{vm.facts().active_code_index} * table_bytes);
-    auto objects = table ? table->objects(0, table->entries())
-                         : Result<std::vector<Address>>(std::unexpected(table.error()));
-    if (!objects) {
-        return wrap("module table", objects.error());
-    }
-    std::vector<ModuleCode> result;
-    std::size_t without_length = 0;
-    const auto add = [&](StructView instance, std::uint64_t name, records::ModuleInstance kind) {
-        const ModuleCode code{static_cast<std::uint32_t>(name), kind, instance.get(header),
-                              instance.get(length), instance.u32(catches)};
-        if (code.header != 0 && code.bytes != 0 && code.bytes < kMaxCodeBytes) {
-            result.push_back(code);
-        } else if (code.header != 0) {
-            ++without_length;
-        }
-    };
-    for (const auto object : *objects) {
-        auto read = OwnedStruct::read(vm.memory(), object, module_bytes);
-        if (!read) {
-            return wrap("module table", read.error());
-        }
-        const auto view = read->view();
-        add(StructView(view.bytes().subspan(curr.offset, instance_bytes)), view.get(module),
-            records::MODULE_INSTANCE_CURRENT);
-        add(StructView(view.bytes().subspan(old.offset, instance_bytes)), view.get(module),
-            records::MODULE_INSTANCE_OLD);
-        if (const auto pending = view.get(on_load); pending != 0) {
-            if (auto loading = OwnedStruct::read(vm.memory(), pending, instance_bytes)) {
-                add(loading->view(), view.get(module), records::MODULE_INSTANCE_ON_LOAD);
-            }
-        }
-    }
-    // In a running node a module may be in the middle of being loaded.
-    if (without_length * 10 > result.size()) {
-        return fail(ErrorCode::kImplausible,
-                    fmt::format("module table: expected code of some length, found none for {} of "
-                                "{} instances",
-                                without_length, without_length + result.size()));
-    }
-    return result;
-}
 
 Result<ModuleReader> ModuleReader::open(Vm& vm) {
     ASSIGN_OR_RETURN(auto atoms, AtomWords::resolve(vm.layout()));

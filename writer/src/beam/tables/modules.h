@@ -3,22 +3,9 @@
 #include "beam/layout/struct_view.h"
 #include "beam/layout/structs.h"
 #include "beam/tables/atoms.h"
+#include "beam/tables/module_table.h"
 
 namespace beamdump::beam {
-
-/// One instance of a loaded module: its code range and the address of its header.
-struct ModuleCode {
-    std::uint32_t name_atom = 0;
-    records::ModuleInstance instance = records::MODULE_INSTANCE_UNKNOWN;
-    Address header = 0;  ///< BeamCodeHeader; also where the code range starts
-    std::uint64_t bytes = 0;
-    std::uint32_t first_catch = 0;
-    [[nodiscard]] Address end() const { return header + bytes; }
-};
-
-/// Reads the module table of the active code index (module.c): current and old instances, and an
-/// instance whose on_load function has not finished.
-Result<std::vector<ModuleCode>> read_modules(Vm& vm);
 
 /// Module, function and arity from an ErtsCodeMFA.
 struct CodeMfa {

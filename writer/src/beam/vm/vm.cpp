@@ -37,7 +37,11 @@ void Vm::forget() {
 Result<void> Vm::refresh() {
     forget();
     RETURN_IF_ERROR(target_->refresh_mappings());
-    auto active = memory_.value<std::uint32_t>(tables_.active_code_index);
+    return refresh_code_index();
+}
+
+Result<void> Vm::refresh_code_index() {
+    auto active = bulk_.value<std::uint32_t>(tables_.active_code_index);
     if (!active || *active >= kCodeIndexes) {
         return fail(
             ErrorCode::kImplausible,

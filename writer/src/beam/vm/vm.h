@@ -115,6 +115,9 @@ class Vm {
     /// Drops cached memory, and reads mappings and the active code index again.
     Result<void> refresh();
 
+    /// Reads the active code index again.
+    Result<void> refresh_code_index();
+
     /// Replaces the layout; the tables stay.
     void assume(Layout layout) { layout_ = std::move(layout); }
 
