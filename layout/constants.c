@@ -117,6 +117,7 @@ CONSTANT(link_dist_process, ERTS_LNK_TYPE_DIST_PROC)
 CONSTANT(link_dist_port, ERTS_LNK_TYPE_DIST_PORT)
 #endif
 CONSTANT(relation_flag_target, ERTS_ML_FLG_TARGET)
+CONSTANT(relation_flag_in_table, ERTS_ML_FLG_IN_TABLE)
 CONSTANT(relation_flag_name, ERTS_ML_FLG_NAME)
 CONSTANT(relation_flag_extended, ERTS_ML_FLG_EXTENDED)
 CONSTANT(relation_flag_spawn_pending, ERTS_ML_FLG_SPAWN_PENDING)

@@ -193,26 +193,104 @@ TEST_P(VmCheck, ListsThatDoNotEndAreFollowedOnce) {
 
 TEST_P(VmCheck, SamplesAtMostWhatIsAskedFor) {
     auto lookup = code();
-    int seen = 0;
-    const auto count = [&](Result<ProcessView>&, const StructView&) {
-        ++seen;
-        return true;
+    const auto count = [&](const ProcessSample& sample) {
+        Checks checks;
+        return check_processes_at_rest(
+                   *vm, lookup, sample,
+                   [](const ProcessView&, const StructView&, Checks&) { return true; }, checks)
+            .value();
     };
-    EXPECT_EQ(sample_processes(*vm, lookup, {2, 100}, count).value(), 2U);
-    EXPECT_EQ(seen, 2);
-    EXPECT_EQ(sample_processes(*vm, lookup, {100, 1}, count).value(), 1U);
-    // One that cannot be read is handed over with the reason.
-    node.vm.put_slot(60, kNowhere);
-    int unreadable = 0;
-    const auto note = [&](Result<ProcessView>& process, const StructView&) {
-        unreadable += process ? 0 : 1;
-        return process.has_value();
-    };
-    EXPECT_EQ(sample_processes(*vm, lookup, {}, note).value(), 3U);
-    EXPECT_EQ(unreadable, 1);
-    node.vm.put_slot(60, 0);
+    EXPECT_EQ(count({2, 100}), 2U);
+    EXPECT_EQ(count({100, 1}), 1U);
+    EXPECT_EQ(count({}), 3U);
 }
 
+/// What the checks find of processes that change between two reads.
+class MovingProcesses : public VmCheck {
+  protected:
+    /// Calls `change` with a number, from 1 on, when a look at the process ends: before its
+    /// structure alone is read, to see whether it is the same.
+    void at_each_look(const FakeProcess& process, const std::function<void(int)>& change) {
+        const auto address = process.address();
+        node.vm.memory.before_read([address, change, looks = 0](memory::AddressRange read) mutable {
+            if (read.begin == address) {
+                change(++looks);
+            }
+        });
+    }
+    void TearDown() override {
+        node.vm.memory.before_read({});
+        VmCheck::TearDown();
+    }
+};
+
+TEST_P(MovingProcesses, AMonitorWhoseTargetHasEndedIsOnItsWay) {
+    auto monitor = relation("common.monitors");
+    auto target = node.vm.at("ErtsMonLnkNode", node.init.structure().get("common.lt_monitors"));
+    const auto flags = target.get("flags");
+    const auto other = target.get("other");
+    // It is taken out of the list of targets, and its `other` holds the reason.
+    target.set("flags", flags & ~node.vm.constant("relation_flag_in_table"))
+        .set("other", node.vm.atom("normal"));
+    const auto list = node.init.structure().get("common.lt_monitors");
+    node.init.structure().set("common.lt_monitors", 0);
+    EXPECT_EQ(verdict(), "no error");
+    // A word that leads somewhere is no reason.
+    target.set("other", std::uint64_t{kNowhere} | kBoxed);
+    EXPECT_THAT(verdict(), HasSubstr("parties of monitors"));
+    target.set("other", node.vm.atom("normal"));
+    // In a list it must name the process.
+    target.set("flags", flags);
+    EXPECT_THAT(verdict(), HasSubstr("parties of monitors"));
+    target.set("other", other);
+    node.init.structure().set("common.lt_monitors", list);
+    EXPECT_EQ(monitor.get("other"), node.init.pid());
+}
+
+TEST_P(MovingProcesses, AMisfitMustBeFoundTwice) {
+    auto data = node.vm.at("ErtsMonitorData", relation("common.monitors").address());
+    const auto count = data.get("refc");
+    // Whoever holds the other half changes it: the monitored process, which is looked at first,
+    // does not run.
+    data.set("refc", 0);
+    int seen = 0;
+    at_each_look(node.init, [&](int looks) {
+        // The first look is that of the check of processes.
+        data.set("refc", looks < 2 ? 0 : count);
+        seen = looks;
+    });
+    EXPECT_EQ(verdict(), "no error");
+    EXPECT_EQ(seen, 4);  // relations are looked at twice, terms once
+    node.vm.memory.before_read({});
+    data.set("refc", 0);
+    EXPECT_THAT(verdict(), HasSubstr("parties of monitors"));
+    data.set("refc", count);
+}
+
+TEST_P(MovingProcesses, AMisfitOfAProcessThatRanProvesNothing) {
+    const auto heap_words = worker().get("heap_sz");
+    const auto runs = worker().get("reds");
+    worker().set("heap_sz", 7);
+    at_each_look(node.worker, [&](int) { worker().set("reds", worker().get("reds") + 1); });
+    EXPECT_EQ(verdict(), "no error");
+    node.vm.memory.before_read({});
+    EXPECT_THAT(verdict(), HasSubstr("heap size"));
+    worker().set("heap_sz", heap_words).set("reds", runs);
+}
+
+TEST_P(MovingProcesses, OneThatEndsMeanwhileProvesNothing) {
+    // Its memory is another's by the time that it is read; later its slot is empty.
+    const auto pid = worker().get("common.id");
+    worker().set("common.id", 0);
+    EXPECT_THAT(verdict(), HasSubstr("lead back to their slots"));
+    at_each_look(node.worker, [&](int) { node.vm.put_slot(node.worker.slot(), 0); });
+    EXPECT_EQ(verdict(), "no error");
+    node.vm.memory.before_read({});
+    worker().set("common.id", pid);
+    node.vm.put_slot(node.worker.slot(), worker().address());
+}
+
+BEAMDUMP_FOR_EACH_LAYOUT(MovingProcesses);
 BEAMDUMP_FOR_EACH_LAYOUT(VmCheck);
 
 }  // namespace

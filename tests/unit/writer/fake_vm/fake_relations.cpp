@@ -98,6 +98,8 @@ FakeMonitor add_monitor(FakeVm& vm, FakeProcess& origin, FakeProcess& target,
     set_type(vm, monitor.origin, vm.constant("monitor_process"));
     set_type(vm, monitor.target, vm.constant("monitor_process"));
     add_flag(vm, monitor.target, "relation_flag_target");
+    add_flag(vm, monitor.origin, "relation_flag_in_table");
+    add_flag(vm, monitor.target, "relation_flag_in_table");
     monitor.origin.set("other", target.pid());
     monitor.target.set("other", origin.pid()).set("offset", node_bytes);
     data.set("refc", 2);

@@ -15,6 +15,16 @@ void Checks::add(const Checks& other) {
     }
 }
 
+std::vector<std::string> Checks::failed() const {
+    std::vector<std::string> names;
+    for (const auto& [name, tally] : tallies_) {
+        if (tally.failed != 0) {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
 std::optional<std::string> Checks::verdict() const {
     for (const auto& [name, tally] : tallies_) {
         if (tally.failed * 10 > tally.made) {

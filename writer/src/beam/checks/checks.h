@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace beamdump::beam {
 
@@ -32,9 +33,11 @@ class Checks {
     /// Adds what another one counted.
     void add(const Checks& other);
 
-    /// The first check that failed for more than one in ten objects. In a running node a few
-    /// objects always change while they are read.
+    /// The first check that failed for more than one in ten objects. Of few objects each counts: a
+    /// misfit is added only if the object did not change meanwhile (docs/layouts.md).
     [[nodiscard]] std::optional<std::string> verdict() const;
+    /// The names of the checks that failed, ascending.
+    [[nodiscard]] std::vector<std::string> failed() const;
     /// How often a check was made.
     [[nodiscard]] std::uint64_t made(const std::string& name) const {
         const auto found = tallies_.find(name);

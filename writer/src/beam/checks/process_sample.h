@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/checks/checks.h"
 #include "beam/processes/process.h"
 
 #include <functional>
@@ -13,11 +14,15 @@ struct ProcessSample {
     std::uint32_t slots = 4000;
 };
 
-/// Calls `visit` with processes in the order of slots until the sample is full: decoded, or with
-/// the reason why not. `visit` returns whether the process counts. Fails if the table or a
-/// process's structure cannot be read at the layout's place.
-Result<std::uint32_t> sample_processes(
-    Vm& vm, CodeLookup& code, const ProcessSample& sample,
-    const std::function<bool(Result<ProcessView>& process, const StructView& structure)>& visit);
+/// Looks at one process and adds what it finds; false if the process cannot be judged now.
+using LookAtProcess =
+    std::function<bool(const ProcessView& process, const StructView& structure, Checks& found)>;
+
+/// Adds to `checks` what `look` finds of a sample of processes that did not change while they were
+/// looked at. A misfit is added only if the same one is found twice, read anew, of a process whose
+/// structure was the same before, between and after. Returns how many processes count. Fails if the
+/// table cannot be read at the layout's place.
+Result<std::uint32_t> check_processes_at_rest(Vm& vm, CodeLookup& code, const ProcessSample& sample,
+                                              const LookAtProcess& look, Checks& checks);
 
 }  // namespace beamdump::beam

@@ -137,6 +137,19 @@ bool RelationCheck::party(std::uint64_t word) const {
     return pids_.owner_id(word).has_value() || (word & kPortMask) == port_tag_ || is_boxed(word);
 }
 
+/// Whether the target's half names the process that monitors. A half that is on its way as a signal
+/// is in no table, and may hold the reason why the target ended (erl_proc_sig_queue.c,
+/// erts_proc_sig_send_monitor_down()): a word that points nowhere.
+bool RelationCheck::monitoring(const StructView& data) const {
+    const auto other = data.get(monitor_.target_other);
+    if (pids_.owner_id(other)) {
+        return true;
+    }
+    const Field flags{node_.bytes + node_.flags.offset, node_.flags.bytes};
+    const bool in_table = node_.flag_in_table && (data.get(flags) & *node_.flag_in_table) != 0;
+    return !in_table && (other & kPrimaryMask) == kPrimaryImmediate;
+}
+
 void RelationCheck::link(const StructView& node, Checks& checks) {
     const auto type = type_.of(node);
     const auto other = node.get(node_.other);
@@ -189,8 +202,8 @@ void RelationCheck::halves(Address data, const StructView& node, Checks& checks)
     const auto monitors = whole.get(monitor_.target_other);
     const auto count = whole.get(monitor_.references);
     checks.expect("parties of monitors",
-                  pids_.owner_id(monitors).has_value() && pids_.owner_id(monitored).has_value() &&
-                      count >= 1 && count <= kMaxRelationReferences,
+                  monitoring(whole) && pids_.owner_id(monitored).has_value() && count >= 1 &&
+                      count <= kMaxRelationReferences,
                   [&] {
                       return fmt::format(
                           "expected two pids and a few references, found {:#x}, "

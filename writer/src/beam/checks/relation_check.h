@@ -32,6 +32,7 @@ class RelationCheck {
     void monitor(Address address, const StructView& node, Kind kind, Checks& checks);
     void halves(Address data, const StructView& node, Checks& checks);
     [[nodiscard]] bool party(std::uint64_t word) const;
+    [[nodiscard]] bool monitoring(const StructView& data) const;
 
     Vm* vm_;
     PidWords pids_;

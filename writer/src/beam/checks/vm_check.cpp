@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint32_t kSample = 200;  // of a table's entries
 constexpr std::uint32_t kFunctionsEach = 4;
+constexpr int kLooksAtAModule = 4;
 constexpr std::chrono::milliseconds kBetweenTries{3};
 
 /// erts/emulator/beam/atom.names begins with these: atom n is the n-th of them.
@@ -65,6 +66,49 @@ Result<void> check_atoms(Vm& vm, CheckReport& report) {
     return {};
 }
 
+/// Examines one module and adds what it has. Errors: what does not fit.
+Result<void> check_module(ModuleReader& reader, const ModuleCode& module, CheckReport& report) {
+    ASSIGN_OR_RETURN(const auto functions, reader.functions(module, 0, kFunctionsEach));
+    ASSIGN_OR_RETURN(const auto parts, reader.check_header(module));
+    for (const auto start : functions.start_address()) {
+        if (start < module.header || start >= module.end()) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("module at {:#x}: expected functions inside {} bytes, found "
+                                    "one at {:#x}",
+                                    module.header, module.bytes, start));
+        }
+    }
+    report.functions += static_cast<std::uint64_t>(functions.start_address_size());
+    report.with_md5 += parts.md5 ? 1 : 0;
+    report.with_lines += parts.lines ? 1 : 0;
+    report.with_literals += parts.literals ? 1 : 0;
+    ++report.modules;
+    return {};
+}
+
+/// The same of a module that may be purged meanwhile: only what does not fit twice, while it is
+/// loaded and no other code index becomes active, is an error. True if the module counts.
+Result<bool> check_moving_module(Vm& vm, ModuleReader& reader, const ModuleCode& module,
+                                 CheckReport& report) {
+    std::optional<std::uint32_t> before;
+    for (int looks = 0; looks < kLooksAtAModule; ++looks) {
+        auto checked = check_module(reader, module, report);
+        if (checked) {
+            return true;
+        }
+        const auto after = loaded_now(vm, module);
+        if (before && before == after) {
+            return std::unexpected(checked.error());
+        }
+        if (!after) {
+            return false;
+        }
+        before = after;
+        vm.forget();
+    }
+    return false;
+}
+
 Result<void> check_modules(Vm& vm, const CodeLookup& code, CheckReport& report) {
     ASSIGN_OR_RETURN(auto reader, ModuleReader::open(vm));
     if (code.modules().empty()) {
@@ -73,30 +117,15 @@ Result<void> check_modules(Vm& vm, const CodeLookup& code, CheckReport& report) 
     const auto& modules = code.modules();
     const std::size_t step = std::max<std::size_t>(modules.size() / kSample, 1);
     for (std::size_t index = 0; index < modules.size(); index += step) {
-        const auto& module = modules[index];
-        auto functions = reader.functions(module, 0, kFunctionsEach);
-        if (!functions) {
-            return refuse(vm, functions.error());
+        const auto counts = check_moving_module(vm, reader, modules[index], report);
+        if (!counts) {
+            return refuse(vm, counts.error());
         }
-        auto parts = reader.check_header(module);
-        if (!parts) {
-            return refuse(vm, parts.error());
-        }
-        report.with_md5 += parts->md5 ? 1 : 0;
-        report.with_lines += parts->lines ? 1 : 0;
-        report.with_literals += parts->literals ? 1 : 0;
-        for (const auto start : functions->start_address()) {
-            if (start < module.header || start >= module.end()) {
-                return refuse(vm,
-                              fmt::format("module at {:#x}: expected functions inside {} bytes, "
-                                          "found one at {:#x}",
-                                          module.header, module.bytes, start));
-            }
-            ++report.functions;
-        }
-        ++report.modules;
     }
-    return {};
+    return report.modules != 0
+               ? Result<void>()
+               : refuse(vm, fmt::format("none of {} modules could be checked: each was unloaded",
+                                        modules.size()));
 }
 
 Result<void> check_exports(Vm& vm) {
@@ -113,42 +142,18 @@ Result<void> check_entries(Vm& vm, const Result<Entries>& entries) {
     return entries ? Result<void>() : refuse(vm, entries.error());
 }
 
-/// Counts what `look` finds of a process if its structure is the same afterwards: a process that
-/// ran meanwhile may have moved its terms. Returns whether it counts.
-template <typename Look>
-bool count_unchanged(Vm& vm, const ProcessView& process, const StructView& structure,
-                     Checks& checks, Look&& look) {
-    Checks own;
-    if (!look(own)) {
-        return false;
-    }
-    std::vector<std::byte> now(structure.bytes().size());
-    if (!vm.bulk().read(process.address, now) || !std::ranges::equal(now, structure.bytes())) {
-        return false;
-    }
-    checks.add(own);
-    return true;
-}
-
 Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
     auto check = ProcessCheck::open(vm, code);
     if (!check) {
         return refuse(vm, check.error());
     }
     Checks checks;
-    std::uint64_t registered = 0;
-    const auto judge = [&](Result<ProcessView>& process, const StructView& structure) {
-        checks.expect("pids lead back to their slots", process.has_value(),
-                      [&] { return process.error().message; });
-        if (!process || !count_unchanged(vm, *process, structure, checks, [&](Checks& own) {
-                return check->check(*process, structure, own);
-            })) {
-            return false;
-        }
-        registered += process->facts.has_registered_name_atom() ? 1 : 0;
-        return true;
-    };
-    const auto judged = sample_processes(vm, code, {}, judge);
+    const auto judged = check_processes_at_rest(
+        vm, code, {},
+        [&](const ProcessView& process, const StructView& structure, Checks& found) {
+            return check->check(process, structure, found);
+        },
+        checks);
     if (!judged) {
         return refuse(vm, judged.error());
     }
@@ -160,6 +165,7 @@ Result<void> check_processes(Vm& vm, CodeLookup& code, CheckReport& report) {
         return refuse(vm, "no process could be checked");
     }
     // init, the first process of every node, is registered and lives as long as the node.
+    const auto registered = checks.made("registered name");
     if (registered == 0) {
         return refuse(vm,
                       fmt::format("none of {} processes has a registered name", report.processes));
@@ -214,11 +220,13 @@ Result<Checks> check_beside(Vm& vm, CodeLookup& code) {
         return refuse(vm, check.error());
     }
     Checks checks;
-    const auto judge = [&](Result<ProcessView>& process, const StructView& structure) {
-        return process && count_unchanged(vm, *process, structure, checks,
-                                          [&](Checks& own) { return check->check(*process, own); });
-    };
-    if (const auto judged = sample_processes(vm, code, {}, judge); !judged) {
+    const auto judged = check_processes_at_rest(
+        vm, code, {},
+        [&](const ProcessView& process, const StructView& /*structure*/, Checks& found) {
+            return check->check(process, found);
+        },
+        checks);
+    if (!judged) {
         return refuse(vm, judged.error());
     }
     if (const auto verdict = checks.verdict()) {

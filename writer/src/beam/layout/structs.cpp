@@ -119,6 +119,7 @@ RelationNodeFields::RelationNodeFields(LayoutNames& names)
       flag_target(names.constant("relation_flag_target")),
       flag_name(names.constant("relation_flag_name")),
       flag_extended(names.constant("relation_flag_extended")),
+      flag_in_table(names.constant_if_any("relation_flag_in_table")),
       bytes(names.bytes("ErtsMonLnkNode")) {}
 
 MonitorFields::MonitorFields(LayoutNames& names)

@@ -123,6 +123,8 @@ struct RelationNodeFields {
     explicit RelationNodeFields(LayoutNames& names);
     Field right, left, next, other, offset, flags;
     std::uint64_t flag_target, flag_name, flag_extended;
+    std::optional<std::uint64_t>
+        flag_in_table;  ///< no layout lacks it but older ones that are given
     std::uint32_t bytes;
 };
 

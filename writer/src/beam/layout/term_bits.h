@@ -10,6 +10,7 @@ inline constexpr std::uint64_t kPrimaryMask = 0x3;
 inline constexpr std::uint64_t kPrimaryHeader = 0x0;
 inline constexpr std::uint64_t kPrimaryList = 0x1;
 inline constexpr std::uint64_t kPrimaryBoxed = 0x2;
+inline constexpr std::uint64_t kPrimaryImmediate = 0x3;
 /// Primary tag, and the bit that marks pointers to literals in OTP 25 to 28.
 inline constexpr std::uint64_t kPointerMask = 0x7;
 /// Primary tag and subtag of a header word.
