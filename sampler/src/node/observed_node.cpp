@@ -2,6 +2,7 @@
 
 #include "beam/search/image_search.h"
 #include "beam/tables/node_tables.h"
+#include "beam/vm/steady_read.h"
 #include "fit/layout_check.h"
 #include "target/live_target.h"
 
@@ -60,8 +61,11 @@ Result<void> ObservedNode::check_machine_code() const {
 }
 
 Result<void> ObservedNode::refresh_code() {
-    RETURN_IF_ERROR(vm_->refresh());
-    ASSIGN_OR_RETURN(auto code, beam::CodeLookup::read(*vm_));
+    const auto read = [this]() -> Result<beam::CodeLookup> {
+        RETURN_IF_ERROR(vm_->refresh());
+        return beam::CodeLookup::read(*vm_);
+    };
+    ASSIGN_OR_RETURN(auto code, beam::read_steadily([] { return true; }, *vm_, read));
     if (code_) {
         *code_ = std::move(code);
     } else {

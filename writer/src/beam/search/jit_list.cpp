@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxEntries = 1'000'000;
 constexpr std::uint64_t kMaxEntryBytes = 64U << 20U;
-constexpr int kTries = 8;
-constexpr std::chrono::milliseconds kBetweenTries{2};
+constexpr int kListReadings = 16;
+constexpr std::chrono::milliseconds kBetweenReadings{2};
 
 // gdb's interface (GDB manual, "JIT Interface"): struct jit_descriptor and jit_code_entry.
 constexpr Field kVersion{0, 4};
@@ -59,8 +59,9 @@ struct Entry {
     std::uint64_t bytes = 0;
 };
 
+/// Not cached: a module's entry is freed when it is purged.
 Result<Entry> read_entry(Vm& vm, Address address) {
-    ASSIGN_OR_RETURN(auto read, OwnedStruct::read(vm.memory(), address, kEntryBytes));
+    ASSIGN_OR_RETURN(auto read, OwnedStruct::read(vm.bulk(), address, kEntryBytes));
     const auto view = read.view();
     const Entry entry{view.get(kNext), view.get(kPrevious), view.get(kContents), view.get(kBytes)};
     if (entry.bytes < kEmulatorBytes || entry.bytes > kMaxEntryBytes ||
@@ -73,6 +74,8 @@ Result<Entry> read_entry(Vm& vm, Address address) {
     return entry;
 }
 
+/// Whether the list's beginning hangs together. In OTP 25 the first entry's pointer to the one
+/// before it is not set (beam_jit_metadata.cpp): it is what malloc left there.
 bool is_descriptor(Vm& vm, StructView view) {
     if (view.get(kVersion) != 1 || view.get(kAction) > kMaxAction ||
         !vm.plausible(view.get(kFirst), kEntryBytes)) {
@@ -82,11 +85,32 @@ bool is_descriptor(Vm& vm, StructView view) {
         return false;
     }
     const auto first = read_entry(vm, view.get(kFirst));
-    if (!first || first->previous != 0) {
-        return false;
+    if (!first || first->next == 0) {
+        return first && first->previous == 0;
     }
-    const auto second = first->next == 0 ? Result<Entry>(Entry{}) : read_entry(vm, first->next);
-    return second && (first->next == 0 || second->previous == view.get(kFirst));
+    const auto second = read_entry(vm, first->next);
+    return second && second->previous == view.get(kFirst);
+}
+
+/// Whether a descriptor is there now. Its first entry is that of the module that was loaded last:
+/// what does not hang together is read again, and is none if the first entry is still the same.
+bool is_descriptor_at(Vm& vm, Address address) {
+    std::optional<Address> before;
+    for (int tries = 0; tries < kListReadings; ++tries) {
+        const auto read = OwnedStruct::read(vm.bulk(), address, kDescriptorBytes);
+        if (!read) {
+            return false;
+        }
+        if (is_descriptor(vm, read->view())) {
+            return true;
+        }
+        const auto first = read->view().get(kFirst);
+        if (before == first) {
+            return false;
+        }
+        before = first;
+    }
+    return false;
 }
 
 std::string text_of(std::span<const std::byte> bytes) {
@@ -101,12 +125,12 @@ std::unexpected<Error> cut_off(std::string_view what) {
 
 /// All entries, from the first on: the oldest is the last. Their contents are not read.
 Result<std::vector<Entry>> read_list(Vm& vm, Address descriptor) {
-    ASSIGN_OR_RETURN(auto first, vm.memory().word(descriptor + kFirst.offset));
+    ASSIGN_OR_RETURN(auto first, vm.bulk().word(descriptor + kFirst.offset));
     std::vector<Entry> entries;
     Address previous = 0;
     for (Address address = first; address != 0;) {
         ASSIGN_OR_RETURN(auto entry, read_entry(vm, address));
-        if (entry.previous != previous || entries.size() >= kMaxEntries) {
+        if ((previous != 0 && entry.previous != previous) || entries.size() >= kMaxEntries) {
             return fail(ErrorCode::kImplausible,
                         fmt::format("the JIT's list: entry at {:#x} does not lead back to {:#x}",
                                     address, previous));
@@ -120,7 +144,7 @@ Result<std::vector<Entry>> read_list(Vm& vm, Address descriptor) {
 
 Result<std::vector<std::byte>> contents_of(Vm& vm, const Entry& entry) {
     std::vector<std::byte> bytes(entry.bytes);
-    RETURN_IF_ERROR(vm.memory().read(entry.contents, bytes));
+    RETURN_IF_ERROR(vm.bulk().read(entry.contents, bytes));
     return bytes;
 }
 
@@ -196,19 +220,28 @@ Result<JitModule> parse_jit_module(std::span<const std::byte> entry) {
 }
 
 Result<JitSelf> find_jit_self(Vm& vm, const ImageSearch& search) {
-    const auto candidates =
-        search.matching(kDescriptorBytes, [&](Address, std::span<const std::byte> bytes) {
-            return is_descriptor(vm, StructView(bytes));
+    // The copy of the data is older than the list: it only tells where a descriptor can be.
+    const auto find = [&](bool first_time) {
+        return search.matching(kDescriptorBytes, [&](Address at, std::span<const std::byte> bytes) {
+            const StructView view(bytes);
+            return view.get(kVersion) == 1 && view.get(kAction) <= kMaxAction &&
+                   view.get(kFirst) != 0 && view.get(kFirst) % sizeof(Address) == 0 &&
+                   (!first_time || vm.plausible(view.get(kFirst), kEntryBytes)) &&
+                   is_descriptor_at(vm, at);
         });
-    ASSIGN_OR_RETURN(const auto descriptor,
-                     only_one("__jit_debug_descriptor", "one place with its shape", candidates));
+    };
     // The list changes while modules are loaded and purged.
     for (int attempt = 1;; ++attempt) {
-        auto self = read_self(vm, descriptor);
-        if (self || attempt == kTries) {
+        const auto descriptor =
+            only_one("__jit_debug_descriptor", "one place with its shape", find(attempt == 1));
+        auto self = descriptor ? read_self(vm, *descriptor)
+                               : Result<JitSelf>(std::unexpected(descriptor.error()));
+        if (self || attempt == kListReadings) {
             return self;
         }
-        std::this_thread::sleep_for(kBetweenTries);
+        std::this_thread::sleep_for(kBetweenReadings);
+        // An entry may be where nothing was mapped before.
+        RETURN_IF_ERROR(vm.target().refresh_mappings());
         vm.forget();
     }
 }

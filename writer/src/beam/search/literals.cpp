@@ -16,6 +16,28 @@ namespace {
 constexpr std::uint64_t kFewestBytes = 1U << 20U;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40U;
 
+/// A module's literal area; nothing if it has none, if it lies inside of what is known, or if the
+/// module is purged meanwhile.
+Result<std::optional<memory::AddressRange>> literal_area(Vm& vm, const ModuleCode& module,
+                                                         const CodeHeaderFields& header,
+                                                         const LiteralAreaFields& area,
+                                                         const memory::AddressRange& known) {
+    const auto address = vm.memory().word(module.header + header.literal_area.offset);
+    if (address && *address == 0) {
+        return std::nullopt;
+    }
+    const auto last = address ? vm.memory().word(*address + area.end.offset) : address;
+    // What lies between those of other modules tells nothing.
+    const bool inside = last && known.begin <= *address && *last <= known.end;
+    if (inside || !loaded_now(vm, module)) {
+        return std::nullopt;
+    }
+    if (!last) {
+        return std::unexpected(last.error());
+    }
+    return memory::AddressRange{*address + area.start.offset, *last};
+}
+
 /// From the first module's literal area to the end of the last.
 Result<memory::AddressRange> literal_areas(Vm& vm) {
     LayoutNames names(vm.layout());
@@ -25,14 +47,11 @@ Result<memory::AddressRange> literal_areas(Vm& vm) {
     ASSIGN_OR_RETURN(auto modules, read_modules(vm));
     memory::AddressRange all{~Address{0}, 0};
     for (const auto& module : modules) {
-        ASSIGN_OR_RETURN(const auto address,
-                         vm.memory().word(module.header + header.literal_area.offset));
-        if (address == 0) {
-            continue;
+        ASSIGN_OR_RETURN(const auto literals, literal_area(vm, module, header, area, all));
+        if (literals) {
+            all.begin = std::min(all.begin, literals->begin);
+            all.end = std::max(all.end, literals->end);
         }
-        ASSIGN_OR_RETURN(const auto last, vm.memory().word(address + area.end.offset));
-        all.begin = std::min(all.begin, address + area.start.offset);
-        all.end = std::max(all.end, last);
     }
     if (all.end <= all.begin) {
         return fail(ErrorCode::kImplausible,

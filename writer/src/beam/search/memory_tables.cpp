@@ -15,6 +15,8 @@ namespace {
 /// At least this many of a node's allocators have one instance a scheduler.
 constexpr int kFewestAllocators = 5;
 constexpr std::uint64_t kMostInstances = 4096;
+constexpr std::size_t kOfTen = 10;
+constexpr int kReadingsAtMost = 8;  // of what changes while it is read
 constexpr std::uint64_t kInstanceAlignment = 64;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 47U;
 
@@ -154,7 +156,7 @@ Result<Address> find_default_mapper(Vm& vm, const ImageSearch& search, Address l
     const auto os = names.field("ErtsMemMapper", "size.os.used");
     const auto bytes = names.bytes("ErtsMemMapper");
     RETURN_IF_ERROR(names.outcome());
-    const auto matches = [&](Address at, std::span<const std::byte> content) {
+    const auto is_mapper = [&](Address at, std::span<const std::byte> content) {
         const StructView mapper(content);
         const auto sizes = mapper.get(total) | mapper.get(used) | mapper.get(os);
         const bool has_memory = mapper.get(total) != 0 || mapper.get(os) != 0;
@@ -164,6 +166,20 @@ Result<Address> find_default_mapper(Vm& vm, const ImageSearch& search, Address l
                mapper.get(used) == mapper.get(aligned) + mapper.get(unaligned) &&
                (mapper.get(super_carrier) == 1) == (mapper.get(total) != 0) &&
                is_code(vm, mapper.word({}, 0)) && is_code(vm, mapper.word({}, 1));
+    };
+    // Its sizes may have changed while they were copied.
+    const auto matches = [&](Address at, std::span<const std::byte> content) {
+        const StructView copied(content);
+        if (!is_code(vm, copied.word({}, 0)) || !is_code(vm, copied.word({}, 1))) {
+            return false;
+        }
+        for (int tries = 0; tries < kReadingsAtMost; ++tries) {
+            const auto now = OwnedStruct::read(vm.bulk(), at, bytes);
+            if (now && is_mapper(at, now->view().bytes())) {
+                return true;
+            }
+        }
+        return false;
     };
     return only_one("erts_dflt_mmapper", "one memory mapper beside that of literals",
                     search.matching(bytes, matches));
@@ -181,29 +197,50 @@ Result<Address> find_code_ranges(Vm& vm, const ImageSearch& search) {
     for (const auto& module : loaded) {
         headers.insert(module.header);
     }
-    const auto matches = [&](Address, std::span<const std::byte> bytes) {
+    const auto has_shape = [&](StructView ranges) {
+        const auto size = ranges.get(allocated);
+        // beam_ranges.c: until the boot loads code through an index it has no array.
+        if (size == 0 && ranges.get(count) == 0 && ranges.get(modules) == 0) {
+            return true;
+        }
+        return size != 0 && ranges.get(count) <= size &&
+               size <= 2 * headers.size() + kMostInstances &&
+               vm.plausible(ranges.get(modules), size * 2 * sizeof(Address));
+    };
+    // Of the ranges that are active now nearly all are those of modules, which were read earlier.
+    const auto leads_to_modules = [&](StructView active) {
+        const auto words = read_words(vm.bulk(), active.get(modules), active.get(count) * 2)
+                               .value_or(std::vector<std::uint64_t>());
+        std::size_t known = 0;
+        for (std::size_t index = 0; index + 1 < words.size(); index += 2) {
+            known += headers.contains(words[index]) ? 1 : 0;
+        }
+        return !words.empty() && known * 2 * kOfTen >= words.size() * (kOfTen - 1);
+    };
+    const auto matches = [&](Address at, std::span<const std::byte> bytes) {
         for (std::size_t index = 0; index < kCodeIndexes; ++index) {
-            const StructView ranges(bytes.subspan(index * each, each));
-            const auto size = ranges.get(allocated);
-            // beam_ranges.c: until the boot loads code through an index it has no array.
-            if (size == 0 && ranges.get(count) == 0 && ranges.get(modules) == 0) {
-                continue;
-            }
-            if (size == 0 || ranges.get(count) > size ||
-                size > 2 * headers.size() + kMostInstances ||
-                !vm.plausible(ranges.get(modules), size * 2 * sizeof(Address))) {
+            if (!has_shape(StructView(bytes.subspan(index * each, each)))) {
                 return false;
             }
         }
-        const StructView active(
-            bytes.subspan(std::size_t{vm.facts().active_code_index} * each, each));
-        if (active.get(count) == 0) {
-            return false;
+        for (int tries = 0; tries < kReadingsAtMost; ++tries) {
+            const auto active = vm.bulk().value<std::uint32_t>(vm.tables().active_code_index);
+            const auto ranges =
+                active && *active < kCodeIndexes
+                    ? OwnedStruct::read(vm.bulk(), at + std::uint64_t{*active} * each, each)
+                    : fail(ErrorCode::kImplausible, "no code index");
+            if (!ranges) {
+                return false;
+            }
+            if (has_shape(ranges->view()) && leads_to_modules(ranges->view())) {
+                return true;
+            }
+            const auto after = vm.bulk().value<std::uint32_t>(vm.tables().active_code_index);
+            if (after && *after == *active) {
+                return false;
+            }
         }
-        const auto first = vm.memory().word(active.get(modules));
-        const auto last =
-            vm.memory().word(active.get(modules) + (active.get(count) - 1) * 2 * sizeof(Address));
-        return first && headers.contains(*first) && last && headers.contains(*last);
+        return false;
     };
     return only_one("r", "one row of arrays of code ranges",
                     search.matching(kCodeIndexes * std::size_t{each}, matches));
