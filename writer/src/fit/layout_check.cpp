@@ -3,6 +3,8 @@
 #include <libdump/base/return_if_error.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace beamdump::fit {
 
@@ -12,10 +14,30 @@ namespace {
 /// as a detected change.
 constexpr int kProbeTries = 2;
 
+constexpr std::chrono::milliseconds kBetweenTries{3};
+
 Result<std::unique_ptr<beam::Vm>> locate(const OpenTarget& open, const beam::LocateOptions& how) {
     auto target = open();
     return target ? beam::locate_vm(std::move(*target), how)
                   : Result<std::unique_ptr<beam::Vm>>(std::unexpected(target.error()));
+}
+
+/// The same, at most `tries` times: a table that changes while it is looked for may not be found
+/// once. What is not found twice for the same reason is not there.
+Result<std::unique_ptr<beam::Vm>> locate_steadily(const OpenTarget& open,
+                                                  const beam::LocateOptions& how, int tries) {
+    std::string before;
+    for (int attempt = 1;; ++attempt) {
+        auto vm = locate(open, how);
+        const bool again =
+            !vm && attempt < tries && vm.error().message != before &&
+            (vm.error().code == ErrorCode::kImplausible || vm.error().code == ErrorCode::kUnmapped);
+        if (!again) {
+            return vm;
+        }
+        before = vm.error().message;
+        std::this_thread::sleep_for(kBetweenTries * attempt);
+    }
 }
 
 /// Checks the node with an inferred layout, since its release has none.
@@ -53,7 +75,7 @@ bool has_all_kinds(const beam::CheckReport& report) {
 
 Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how, int tries,
                                  const std::atomic<bool>& cancelled) {
-    auto vm = locate(open, how);
+    auto vm = locate_steadily(open, how, tries);
     if (!vm && vm.error().code == ErrorCode::kNoLayout) {
         return infer(open, how, tries, cancelled);
     }

@@ -145,6 +145,8 @@ void FakeVm::make_schedulers() {
         globals_.schedulers = type == 0 ? array : globals_.schedulers;
         // Not in a stripped executable's data, where the arrays are searched for.
         symbols_[numbers.at(type)] = heap.place_words({count});
+        globals_.scheduler_count =
+            type == 0 ? symbols_[numbers.at(type)] : globals_.scheduler_count;
     }
 }
 

@@ -107,7 +107,8 @@ class FakeVm {
         Address active_code_index, this_node, literals_start, literals_bytes, jit_descriptor;
         Address allocators, thread_allocators, segment_allocators, default_mapper, literal_mapper;
         Address code_ranges;
-        Address schedulers;  ///< the normal ones' array
+        Address schedulers;       ///< the normal ones' array
+        Address scheduler_count;  ///< of the normal ones
         Address persistent_terms;
         Address distribution;
     };

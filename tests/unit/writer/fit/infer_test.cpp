@@ -131,6 +131,29 @@ TEST_F(Infer, EndsWhereItIsCancelled) {
     EXPECT_THAT(infer(node, "27", {"otp-25", "otp-29"}).error().message, HasSubstr("interrupted"));
 }
 
+TEST_F(Infer, LooksForTablesAgainThatAreNotFound) {
+    StandardNode node(layout_of("otp-27"));
+    auto nodes = node.vm.at("Hash", node.vm.globals().nodes);
+    const auto name = nodes.get("name");
+    int opened = 0;
+    int mended_at = 0;
+    const auto open = [&]() -> Result<std::unique_ptr<target::Target>> {
+        nodes.set("name", ++opened == mended_at ? name : 0);
+        return node.vm.open(FakeVm::Symbols::kNone);
+    };
+    const auto located = [&](int tries, int at) {
+        opened = 0;
+        mended_at = at;
+        return locate_checked(open, {}, tries, cancelled).has_value();
+    };
+    EXPECT_FALSE(located(1, 2));
+    EXPECT_TRUE(located(5, 2));
+    EXPECT_EQ(opened, 2);
+    // What is not found twice for the same reason is not there.
+    EXPECT_FALSE(located(5, 0));
+    EXPECT_EQ(opened, 2);
+}
+
 TEST_F(Infer, ProbesWhichFieldsAreNoticed) {
     StandardNode node(layout_of("otp-29"));
     const auto open = [&]() -> Result<std::unique_ptr<target::Target>> { return node.vm.open(); };

@@ -204,17 +204,34 @@ Result<void> VmFinder::count_schedulers() {
         all_named = all_named && symbol;
         if (symbol) {
             ASSIGN_OR_RETURN(auto value, word(count.name, symbol->address));
+            if (value > kMaxSchedulers || (value == 0 && count.into == &facts_.schedulers)) {
+                return fail(ErrorCode::kImplausible,
+                            fmt::format("{} at {:#x}: expected at most {} schedulers, found {}",
+                                        count.name, symbol->address, kMaxSchedulers, value));
+            }
             *count.into = static_cast<std::uint32_t>(value);
             note(count.name, symbol->address, symbol->table);
         }
     }
     if (all_named) {
-        for (const auto& [name, into] : {std::pair{kSchedulers, &tables_.schedulers},
-                                         {kDirtyCpuSchedulers, &tables_.dirty_cpu_schedulers},
-                                         {kDirtyIoSchedulers, &tables_.dirty_io_schedulers}}) {
-            if (const auto pointer = symbols_.find(name)) {
-                ASSIGN_OR_RETURN(*into, word(name, pointer->address));
-                note(name, *into, pointer->table);
+        struct Array {
+            std::string_view name;
+            SchedulerKind kind;
+            Address* into;
+            std::uint32_t count;
+        };
+        const std::array named = {
+            Array{kSchedulers, SchedulerKind::kNormal, &tables_.schedulers, facts_.schedulers},
+            Array{kDirtyCpuSchedulers, SchedulerKind::kDirtyCpu, &tables_.dirty_cpu_schedulers,
+                  facts_.dirty_cpu_schedulers},
+            Array{kDirtyIoSchedulers, SchedulerKind::kDirtyIo, &tables_.dirty_io_schedulers,
+                  facts_.dirty_io_schedulers}};
+        for (const auto& array : named) {
+            if (const auto pointer = symbols_.find(array.name)) {
+                ASSIGN_OR_RETURN(*array.into, word(array.name, pointer->address));
+                RETURN_IF_ERROR(
+                    check_scheduler_array(vm_, array.name, {*array.into, array.count}, array.kind));
+                note(array.name, *array.into, pointer->table);
             }
         }
         return {};

@@ -17,8 +17,9 @@ constexpr std::uint32_t kFewestSlots = 1024;      // erl_process.h: ERTS_MIN_PRO
 constexpr std::uint32_t kMaxSlots = 1U << 27U;    // erl_ptab.h: ERTS_PTAB_MAX_SIZE
 constexpr std::uint32_t kSlotsLookedInto = 4096;  // used slots are scattered over the table
 constexpr std::size_t kMaxMembers = 16;
-// A slot may be emptied or filled between two reads.
-constexpr std::size_t kMaxSlotsInMotion = 2;
+// A slot may be filled before its element is complete.
+constexpr std::size_t kMaxOthers = 2;
+constexpr int kLooksAtASlot = 4;
 
 struct TableFields : IdTableFields {
     explicit TableFields(LayoutNames& names) : IdTableFields(names) {}
@@ -45,6 +46,33 @@ bool has_shape(const Vm& vm, const TableFields& fields, StructView table) {
            vm.plausible(table.get(fields.invalid), fields.id.offset + fields.id.bytes);
 }
 
+/// What is known of a slot.
+enum class Member : std::uint8_t { kNone, kFits, kOther };
+
+/// Whether the member in a slot has an identifier of that kind, and for processes of that slot. One
+/// that ends meanwhile is none: only what does not fit twice, in the same slot, is something else.
+Member member_at(Vm& vm, const TableFields& fields, const PidWords& words, StructView table,
+                 std::size_t slot, std::uint64_t tag) {
+    const auto at = table.get(fields.tab) + slot * sizeof(Address);
+    std::optional<Address> before;
+    for (int looks = 0; looks < kLooksAtASlot; ++looks) {
+        const auto pointer = vm.bulk().word(at);
+        if (!pointer || *pointer == 0 || *pointer == table.get(fields.invalid)) {
+            return Member::kNone;
+        }
+        const auto id = vm.bulk().word(*pointer + fields.id.offset);
+        if (id && (*id & fields.tag_mask) == tag &&
+            (tag != fields.pid_tag || words.slot(*id) == slot)) {
+            return Member::kFits;
+        }
+        if (before == *pointer) {
+            return Member::kOther;
+        }
+        before = *pointer;
+    }
+    return Member::kNone;
+}
+
 /// Whether the members' identifiers have a tag and fit their slots.
 Result<bool> members_fit(Vm& vm, const TableFields& fields, StructView table, std::uint64_t tag) {
     ASSIGN_OR_RETURN(const auto words, PidWords::resolve(vm.layout(), table.u32(fields.max)));
@@ -56,21 +84,19 @@ Result<bool> members_fit(Vm& vm, const TableFields& fields, StructView table, st
     std::size_t others = 0;
     for (const auto& part : present) {
         ASSIGN_OR_RETURN(const auto pointers,
-                         read_words(vm.memory(), part.begin, part.bytes() / sizeof(Address)));
+                         read_words(vm.bulk(), part.begin, part.bytes() / sizeof(Address)));
         auto slot = (part.begin - first) / sizeof(Address);
         for (std::size_t index = 0; index < pointers.size() && members < kMaxMembers;
              ++index, ++slot) {
-            const auto pointer = (pointers)[index];
-            if (pointer == 0 || pointer == table.get(fields.invalid)) {
+            if (pointers[index] == 0 || pointers[index] == table.get(fields.invalid)) {
                 continue;
             }
-            const auto id = vm.memory().word(pointer + fields.id.offset);
-            const bool fits = id && (*id & fields.tag_mask) == tag &&
-                              (tag != fields.pid_tag || words.slot(*id) == slot);
-            fits ? ++members : ++others;
+            const auto member = member_at(vm, fields, words, table, slot, tag);
+            members += member == Member::kFits ? 1 : 0;
+            others += member == Member::kOther ? 1 : 0;
         }
     }
-    return others <= kMaxSlotsInMotion && (members != 0 || tag != fields.pid_tag);
+    return others <= kMaxOthers && (members != 0 || tag != fields.pid_tag);
 }
 
 }  // namespace

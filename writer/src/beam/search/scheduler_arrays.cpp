@@ -13,8 +13,7 @@
 namespace beamdump::beam {
 namespace {
 
-constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h: ERTS_MAX_NO_OF_SCHEDULERS
-constexpr std::uint64_t kCacheLine = 64;        // where members begin
+constexpr std::uint64_t kCacheLine = 64;  // where members begin
 
 struct SchedulerFields {
     Field type, number, dirty_number, sleep_info, of_sleep_info;
@@ -100,6 +99,21 @@ Result<SchedulerArrays> find_scheduler_arrays(Vm& vm, const ImageSearch& search)
         *into.at(type) = {array, count_members(vm, fields, array, type)};
     }
     return arrays;
+}
+
+Result<void> check_scheduler_array(Vm& vm, std::string_view name, const SchedulerArray& array,
+                                   SchedulerKind kind) {
+    ASSIGN_OR_RETURN(const auto fields, SchedulerFields::resolve(vm.layout()));
+    for (std::uint32_t member = 0; member < array.count; ++member) {
+        if (!is_scheduler(vm, fields, array.address + member * fields.stride,
+                          static_cast<std::uint64_t>(kind), member + 1)) {
+            return fail(ErrorCode::kImplausible,
+                        fmt::format("{} at {:#x}: expected {} schedulers that number themselves, "
+                                    "found {}",
+                                    name, array.address, array.count, member));
+        }
+    }
+    return {};
 }
 
 }  // namespace beamdump::beam
