@@ -28,6 +28,7 @@
 %%   later spin    later:tell/1
 %%   topped mailbox|heap|info|pid  topped:tell/1
 %%   leaking load|KIND|COUNT  leaking:tell/1
+%%   churn KIND    churn:tell/1
 %%   storm start KIND ITEMS PROCESSES|rounds|memory|end  storm:tell/1
 %%   silent        starts a process of far:silent/0
 %%   running APP   true if the application is started
@@ -122,6 +123,8 @@ reply([<<"planted">>, File]) ->
     planted:write(File);
 reply([<<"leaking">>, What]) ->
     leaking:tell(What);
+reply([<<"churn">>, Kind]) ->
+    churn:tell(Kind);
 reply([<<"ailing">>, File]) ->
     ailing:write(File);
 reply([<<"parked">>, Kind]) ->
