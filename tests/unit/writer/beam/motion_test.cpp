@@ -135,6 +135,7 @@ TEST_P(Motion, AModuleIsPurgedWhileItIsExamined) {
     const auto vm = node.vm.located();
     auto code = CodeLookup::read(*vm).value();
     damage(churned);
+    vm->forget();
     CheckReport report;
     EXPECT_FALSE(check_stage(*vm, code, CheckStage::kModules, report));
     vm->forget();
@@ -163,6 +164,7 @@ TEST_P(Motion, AnotherCodeIndexBecomesActiveWhileAModuleIsExamined) {
 
 TEST_P(Motion, ModulesAreThoseOfTheIndexThatIsActive) {
     const auto vm = node.vm.located();
+    vm->forget();
     const auto active = node.vm.globals().active_code_index;
     at_reads_of(node.code.record,
                 [&](memory::AddressRange) { node.vm.memory.put(active, std::uint32_t{2}); });
