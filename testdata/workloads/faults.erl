@@ -24,6 +24,11 @@ tell([<<"let_go">>]) ->
     Monitor = monitor(process, faults_holding),
     faults_holding ! let_go,
     receive {'DOWN', Monitor, process, _, _} -> <<"ok">> end;
+%% restless COUNT: a process with so many cells of heap wakes every millisecond.
+tell([<<"restless">>, Count]) ->
+    register(restless, spawn(restless, wake, [lists:seq(1, binary_to_integer(Count)), 0])),
+    true = erlang:garbage_collect(),
+    <<"ok">>;
 %% filter: from here on making a process kills the node.
 tell([<<"filter">>]) ->
     ok = filtered:filter(),

@@ -19,6 +19,8 @@ namespace {
 
 /// The twin does not change; this interval only decides how often the node's health is examined.
 constexpr std::chrono::milliseconds kBetweenLooks{2};
+/// In a shorter stop no twin can be made.
+constexpr std::chrono::milliseconds kShortestTwinStop{5};
 /// How long processes are brought to a place where they can be captured, where the stop for a twin
 /// has no limit.
 constexpr std::chrono::milliseconds kSettlingForATwin{6};
@@ -29,16 +31,19 @@ bool is_worth_another(const Error& error, const target::TwinLimits& limits, std:
                       pid_t node) {
     const auto costs = limits.stops->costs();
     return error.code == ErrorCode::kLimit && costs.size() > stops &&
-           (limits.longest_stop ||
-            costs.back().length_ns <= std::chrono::nanoseconds(kShortAttempt).count()) &&
+           (limits.longest_stop
+                ? *limits.longest_stop >= kShortestTwinStop
+                : costs.back().length_ns <= std::chrono::nanoseconds(kShortAttempt).count()) &&
            !target::has_hanging_thread(node);
 }
 
-/// Makes a twin with its own `tracer`. Tries again if it was not there in time.
+/// Makes a twin with its own `tracer`. Tries again if it was not there in time; where the stop is
+/// limited, all attempts together are.
 Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
                                target::TwinLimits limits,
                                std::unique_ptr<target::TracerThread>& tracer) {
     limits.stops = &session.stopper().stops();
+    std::optional<Error> stopped_for;  // the last attempt that stopped the node
     for (int attempt = 1;; ++attempt) {
         ASSIGN_OR_RETURN(auto started, target::TracerThread::start());
         tracer = std::move(started);
@@ -58,9 +63,16 @@ Result<target::Twin> make_twin(Session& session, target::LiveTarget& target,
         // A thread that hangs in the kernel is resumed when its tracer ends.
         tracer.reset();
         session.stopper().stops().end();
+        const auto costs = limits.stops->costs();
+        if (limits.longest_stop && costs.size() > stops) {
+            *limits.longest_stop -= std::chrono::nanoseconds(costs.back().length_ns);
+        }
+        if (costs.size() > stops || !stopped_for) {
+            stopped_for = made->error();
+        }
         if (attempt == target::kStopAttempts ||
             !is_worth_another(made->error(), limits, stops, target.pid())) {
-            return std::unexpected(made->error());
+            return std::unexpected(*stopped_for);
         }
         std::this_thread::sleep_for(target::kBetweenStopAttempts);
     }

@@ -72,6 +72,7 @@ Result<ThreadStop> ThreadStop::stop(pid_t pid, const StopTerms& terms) {
     auto done = stop.stop_all();
     if (done) {
         stop.complete_ = true;
+        stop.deadline_ns_ += (terms.again_within - terms.within).count();
         return stop;
     }
     return stop.give_up(done.error());

@@ -5,6 +5,7 @@
 
 #include <libdump/base/error.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +16,21 @@
 
 namespace beamdump::target {
 
+/// By when all threads must stand where nothing else limits a stop.
+inline constexpr std::chrono::milliseconds kStandWithin{100};
+
+/// By when all threads must stand in a stop that may last so long: where they take half of it, too
+/// little is left to do anything in it, and so another attempt fits into the rest.
+constexpr std::chrono::nanoseconds stand_within(std::chrono::nanoseconds longest) {
+    return std::min<std::chrono::nanoseconds>(kStandWithin, longest / 2);
+}
+
 /// How a stop is bounded, and who is notified of it.
 struct StopTerms {
     /// By when all threads must stand, since the call.
-    std::chrono::nanoseconds within = std::chrono::milliseconds(100);
+    std::chrono::nanoseconds within = kStandWithin;
+    /// By when those that were let run on (run_on()) must stand again, since the call.
+    std::chrono::nanoseconds again_within = within;
     /// How long the node will be held at the longest, since the call. May be extended.
     std::chrono::nanoseconds lasts = within;
     /// Non-owning; null: nobody.

@@ -21,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenAsking{5};
+/// Nothing can be done in a shorter stop.
+constexpr std::chrono::milliseconds kShortestStop{2};
 /// A hold without a limit is said to last so long from each asking on.
 constexpr std::chrono::milliseconds kAhead{50};
 
@@ -46,8 +48,10 @@ struct TimedStop::Keeper {
 
     Result<ThreadStop> stop_and_settle(pid_t pid) {
         StopTerms how{.stops = terms.stops};
-        how.within = terms.longest.value_or(how.within);
+        how.within = terms.longest ? stand_within(*terms.longest) : how.within;
         how.lasts = terms.longest.value_or(how.within + kAhead);
+        how.again_within =
+            terms.longest ? *terms.longest - resume_margin(*terms.longest) : how.within;
         auto stop = ThreadStop::stop(pid, how);
         if (stop && terms.settling) {
             auto settled = settle(*stop, *terms.settling);
@@ -141,9 +145,13 @@ Result<TimedStop> TimedStop::begin(pid_t pid, TimedStopTerms terms) {
 Result<TimedStop> TimedStop::begin_repeatedly(pid_t pid, TimedStopTerms terms,
                                               const std::function<void()>& again) {
     for (int attempt = 1;; ++attempt) {
+        const auto first = Clock::now();
         auto stop = begin(pid, terms);
+        if (terms.longest) {
+            *terms.longest -= Clock::now() - first;
+        }
         if (stop || stop.error().code != ErrorCode::kLimit || attempt == kStopAttempts ||
-            has_hanging_thread(pid)) {
+            (terms.longest && *terms.longest < kShortestStop) || has_hanging_thread(pid)) {
             return stop;
         }
         terms.settling.reset();

@@ -21,8 +21,8 @@ inline constexpr std::chrono::milliseconds kBetweenStopAttempts{50};
 /// When a stop ends by itself, and what it is for.
 struct TimedStopTerms {
     /// How long the node may be held, stopping and resuming its threads included (see
-    /// resume_margin()). Nothing: until end(),
-    /// but for all threads to stand StopTerms::within.
+    /// resume_margin()), in all attempts together; all threads must stand within stand_within() it.
+    /// Nothing: until end(), but for all threads to stand StopTerms::within.
     std::optional<std::chrono::nanoseconds> longest = std::nullopt;
     /// Its time is part of the stop.
     std::optional<Settling> settling = std::nullopt;
@@ -40,8 +40,9 @@ class TimedStop {
     static Result<TimedStop> begin(pid_t pid, TimedStopTerms terms = {});
 
     /// The same, at the third attempt at the latest where a busy machine is all that keeps the
-    /// threads from standing in time. The later attempts do not settle: threads that are resumed
-    /// for it may take long. `again`, if any, is called before each of these.
+    /// threads from standing in time, and if `longest` leaves time for it. The later attempts do
+    /// not settle: threads that are resumed for it may take long. `again`, if any, is called before
+    /// each of these.
     static Result<TimedStop> begin_repeatedly(pid_t pid, TimedStopTerms terms,
                                               const std::function<void()>& again = {});
 

@@ -3,6 +3,7 @@
 #include "target/process/clock.h"
 #include "target/process/thread_status.h"
 #include "target/stop/patience.h"
+#include "target/stop/raised_priority.h"
 #include "target/stop/timed_stop.h"
 #include "target/twin/injection.h"
 #include "target/twin/injection_ptrace.h"
@@ -71,10 +72,12 @@ Result<NewTwin> make_in(ThreadStop& stop, Injection& injection,
     return injection.run(deadline_ns);
 }
 
-Result<NewTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
-                       std::chrono::nanoseconds longest, StopTracker* stops, TwinStop& known) {
-    const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + (longest - resume_margin(longest)).count();
-    ASSIGN_OR_RETURN(auto stop, ThreadStop::stop(node, {.lasts = longest, .stops = stops}));
+/// All that a node waits for: stops it, has it make a twin, and resumes it.
+Result<NewTwin> make_in_stop(pid_t node, Injection& injection,
+                             const std::optional<Settling>& settling, const StopTerms& terms,
+                             std::int64_t deadline_ns, TwinStop& known) {
+    const RaisedPriority raised;
+    ASSIGN_OR_RETURN(auto stop, ThreadStop::stop(node, terms));
     auto born = make_in(stop, injection, settling, deadline_ns, known);
     if (born) {
         detach(born->reaper, thread_status(born->reaper));
@@ -84,6 +87,14 @@ Result<NewTwin> inject(pid_t node, Injection& injection, const std::optional<Set
             injection.call_off(thread, look);
         }
     });
+    return born;
+}
+
+/// `terms`: how the node is stopped; all of it ends when StopTerms::lasts does.
+Result<NewTwin> inject(pid_t node, Injection& injection, const std::optional<Settling>& settling,
+                       const StopTerms& terms, TwinStop& known) {
+    const auto deadline_ns = clock_ns(CLOCK_MONOTONIC) + terms.again_within.count();
+    auto born = make_in_stop(node, injection, settling, terms, deadline_ns, known);
     if (born) {
         return born;
     }
@@ -95,7 +106,7 @@ Result<NewTwin> inject(pid_t node, Injection& injection, const std::optional<Set
         hangs ? ErrorCode::kUnsupported : born.error().code,
         fmt::format(
             "making a twin of process {} was abandoned after {} ms, the limit for that stop: {}{}",
-            node, longest.count() / 1'000'000, born.error().message,
+            node, terms.lasts.count() / 1'000'000, born.error().message,
             hangs ? ", and it still hangs in it" : ""));
 }
 
@@ -198,7 +209,12 @@ Result<Twin> Twin::make(pid_t node, const TwinLimits& limits,
     be_first_to_go("self");
     TwinStop stop;
     const auto longest = longest_stop(preparation.needs, limits);
-    const auto born = inject(node, preparation.injection, settling, longest, limits.stops, stop);
+    const StopTerms terms{
+        .within = limits.longest_stop ? stand_within(longest) : StopTerms().within,
+        .again_within = longest - resume_margin(longest),
+        .lasts = longest,
+        .stops = limits.stops};
+    const auto born = inject(node, preparation.injection, settling, terms, stop);
     if (!born) {
         return std::unexpected(born.error());
     }
