@@ -43,12 +43,14 @@ class MemoryCapture {
         allocators();
         RETURN_IF_ERROR(append_allocators());
         amounts(atoms);
-        RETURN_IF_ERROR(carriers());
+        carriers();
         segments();
-        mappers();
+        // Next to the carriers: what the node maps in between is in no carrier.
         for (auto& sentence : add_mapping_groups(vm_, parts_, system_)) {
             warn(sentence);
         }
+        mappers();
+        RETURN_IF_ERROR(write_carriers());
         ASSIGN_OR_RETURN(const auto offset,
                          writer_.append(format::RecordKind::kSystemMemory, system_));
         trailer_.set_system_memory_offset(offset);
@@ -126,8 +128,7 @@ class MemoryCapture {
     }
 
     /// Reads the carriers allocator by allocator: an unreadable list does not affect the others.
-    Result<void> carriers() {
-        std::vector<std::vector<CarrierPlace>> all;
+    void carriers() {
         for (auto first = states_.begin(); first != states_.end();) {
             const auto number = first->place.number;
             const auto last = std::find_if(first, states_.end(), [&](const AllocatorState& state) {
@@ -137,7 +138,7 @@ class MemoryCapture {
                 beam::read_steadily(moving_, vm_, [&] { return carriers_of(first, last); });
             if (found) {
                 add_carriers(number, *found);
-                all.push_back(std::move(*found));
+                carriers_.push_back(std::move(*found));
             } else {
                 warn(fmt::format("the carriers of {} are not known: {}", first->record.name(),
                                  found.error().message));
@@ -145,9 +146,12 @@ class MemoryCapture {
             first = last;
         }
         std::ranges::sort(parts_, {}, [](const MappedPart& part) { return part.range.begin; });
+    }
+
+    Result<void> write_carriers() {
         CarrierCapture capture(vm_, writer_, trailer_, system_, moving_);
-        capture.limit(free_block_bytes_, all);
-        for (auto& found : all) {
+        capture.limit(free_block_bytes_, carriers_);
+        for (auto& found : carriers_) {
             RETURN_IF_ERROR(capture.write(found));
         }
         return {};
@@ -223,6 +227,7 @@ class MemoryCapture {
     std::vector<AllocatorState> states_;
     std::vector<records::AllocatorInstance> records_;
     records::SystemMemory system_;
+    std::vector<std::vector<CarrierPlace>> carriers_;  // of each allocator
     std::vector<MappedPart> parts_;
 };
 

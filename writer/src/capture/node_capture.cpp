@@ -155,7 +155,6 @@ Result<void> NodeCapture::node(const std::vector<beam::ModuleCode>& modules) {
         code_bytes += module.bytes;
     }
     node.set_code_bytes(code_bytes);
-    trailer_.mutable_totals()->set_code_bytes(code_bytes);
     ASSIGN_OR_RETURN(auto offset, append(format::RecordKind::kNode, node));
     trailer_.set_node_offset(offset);
     return {};
@@ -206,7 +205,6 @@ Result<void> NodeCapture::modules(const std::vector<beam::ModuleCode>& modules) 
             RETURN_IF_ERROR(flush());
         }
     }
-    trailer_.mutable_totals()->set_modules(modules_.size());
     return flush();
 }
 
@@ -219,6 +217,9 @@ Result<void> NodeCapture::module(const beam::ModuleCode& code, beam::ModuleReade
         return {};
     }
     RETURN_IF_ERROR(append_module(copier_.writer(), *record, index));
+    auto& totals = *trailer_.mutable_totals();
+    totals.set_modules(totals.modules() + 1);
+    totals.set_code_bytes(totals.code_bytes() + record->code_bytes());
     for (std::uint32_t first = 0; first < record->function_count();
          first += limits::kFunctionsOfAPage) {
         auto page = reader.functions(code, first, limits::kFunctionsOfAPage);

@@ -98,6 +98,19 @@ std::vector<ResidentPart> divide_resident(const NodeMemory& memory,
     return parts.largest_first();
 }
 
+/// Whether the node stood still at the beginning of the capture, when its memory is read. Resident
+/// pages are always the node's own, also while a twin is read.
+std::optional<bool> stood_still(Dump& dump) {
+    if (dump.trailer().epoch_offset().empty()) {
+        return std::nullopt;
+    }
+    const auto first = dump.reader().message_at<records::Epoch>(dump.trailer().epoch_offset(0),
+                                                                format::RecordKind::kEpoch);
+    return first && first->has_source()
+               ? std::optional(first->source() == records::MEMORY_SOURCE_STOPPED)
+               : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<ResidentPart> resident_parts(const NodeMemory& node) {
@@ -123,6 +136,7 @@ Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& 
         answer.resident = divide_resident(node, lines, unexplained);
         answer.resident_bytes = system.resident_bytes();
         answer.unexplained_bytes = unexplained;
+        answer.of_one_moment = stood_still(dump);
         answer.swapped_bytes = 0;
         for (const auto& group : system.group()) {
             *answer.swapped_bytes += group.swapped_bytes();

@@ -33,6 +33,10 @@ struct Memory {
     std::vector<ResidentPart> resident;
     /// Of resident_bytes: anonymous memory that nothing which is known of holds.
     std::optional<std::uint64_t> unexplained_bytes;
+    /// Whether the node stood still while this was read. Else what it allocated and freed between
+    /// the readings of carriers and of resident pages is unexplained, or counts with something
+    /// else.
+    std::optional<bool> of_one_moment;
     /// Carriers less their blocks, in memory or not.
     std::optional<std::uint64_t> allocator_free_bytes;
     std::optional<std::uint64_t> cached_segment_bytes;

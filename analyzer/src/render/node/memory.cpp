@@ -89,6 +89,11 @@ void print_resident(Output& output, const query::Memory& answer, const Marks& ma
     if (answer.swapped_bytes.value_or(0) != 0) {
         output.print("  and {} swapped out\n", bytes_text(*answer.swapped_bytes));
     }
+    if (!answer.of_one_moment.value_or(true)) {
+        output.write(
+            "  The node ran meanwhile: allocators, carriers and resident pages are of different "
+            "moments.\n");
+    }
 }
 
 void print_held(Output& output, const query::Memory& answer, const Marks& marks) {
@@ -212,6 +217,7 @@ void memory_json(Output& output, const query::Memory& answer) {
         });
     }
     json.member("unexplained_bytes", answer.unexplained_bytes);
+    json.member("of_one_moment", answer.of_one_moment);
     json.member("allocator_free_bytes", answer.allocator_free_bytes);
     json.member("cached_segment_bytes", answer.cached_segment_bytes);
     json.member("binary_bytes", answer.binary_bytes);

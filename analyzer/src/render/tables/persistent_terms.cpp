@@ -17,7 +17,7 @@ constexpr RowListTexts kTexts = {"beamdump.persistent-terms/1", "terms", "persis
 
 void print_counts(Output& output, const query::PersistentTermCounts& counts, const Marks& marks) {
     output.print("\n{}", counted(counts.captured, "persistent term"));
-    if (counts.count && *counts.count != counts.captured) {
+    if (counts.count && *counts.count != counts.captured && !counts.is_whole()) {
         output.print(" of {}", marks("terms.count", count_text(*counts.count)));
     }
     if (counts.memory) {
@@ -34,6 +34,10 @@ void print_counts(Output& output, const query::PersistentTermCounts& counts, con
     say(counts.unreadable, "not captured: they could not be read");
     if (counts.replaced) {
         output.print("more terms may be missing: their table was replaced while it was read\n");
+    }
+    if (counts.is_whole() && counts.count && *counts.count != counts.captured) {
+        output.print("the node counted {} at another moment: it ran while they were read\n",
+                     count_text(*counts.count));
     }
     if (counts.cut_off) {
         output.print("more terms are missing: the limit of time or size was reached\n");

@@ -114,6 +114,29 @@ TEST_F(MemoryAnswers, TheResidentPartsAddUp) {
     EXPECT_THAT(out({"memory", "memory.beamdump", "--json"}), HasSubstr("\"unexplained_bytes\""));
 }
 
+TEST_F(MemoryAnswers, PartsOfDifferentMomentsAreSaidToBe) {
+    const auto of = [&](records::MemorySourceKind source) {
+        SampleDump dump;
+        dump.add(alpha_process());
+        records::Epoch epoch;
+        epoch.set_number(1);
+        epoch.set_source(source);
+        add_node_memory(dump, true);
+        dump.builder().trailer().add_epoch_offset(
+            dump.builder().append(format::RecordKind::kEpoch, epoch));
+        program_.put("moments.beamdump", dump.finish());
+    };
+    const auto* const said = "allocators, carriers and resident pages are of different moments";
+    of(records::MEMORY_SOURCE_LIVE);
+    EXPECT_THAT(out({"memory", "moments.beamdump"}), HasSubstr(said));
+    EXPECT_THAT(out({"memory", "moments.beamdump", "--json"}),
+                HasSubstr("\"of_one_moment\": false"));
+    of(records::MEMORY_SOURCE_STOPPED);
+    EXPECT_THAT(out({"memory", "moments.beamdump"}), Not(HasSubstr(said)));
+    EXPECT_THAT(out({"memory", "moments.beamdump", "--json"}),
+                HasSubstr("\"of_one_moment\": true"));
+}
+
 TEST_F(MemoryAnswers, ACoreHasNoResidentParts) {
     program_.put("core.beamdump", memory_dump(false));
     const auto text = out({"memory", "core.beamdump"});

@@ -41,6 +41,22 @@ TEST_F(PersistentTermsTest, AMemoryThatIsNotWholeIsLeftOut) {
     EXPECT_THAT(ran.out, Not(HasSubstr("memory_bytes")));
 }
 
+TEST_F(PersistentTermsTest, ACountOfAnotherMomentIsSaidToBe) {
+    SampleDump dump;
+    records::PersistentTerms page;
+    page.add_term()->set_words(4);
+    page.set_last(true);
+    page.set_counted(2);
+    page.set_table_bytes(160);
+    dump.builder().trailer().add_persistent_terms_offset(
+        dump.builder().append(format::RecordKind::kPersistentTerms, page));
+    program_.put("moments.beamdump", dump.finish());
+    const auto ran = program_.run({"persistent-terms", "moments.beamdump"});
+    EXPECT_THAT(ran.out,
+                HasSubstr("\n1 persistent term\n"
+                          "the node counted 2 at another moment: it ran while they were read\n"));
+}
+
 TEST_F(PersistentTermsTest, ShowsOne) {
     const auto ran = program_.run({"persistent-terms", "tables.beamdump", "alpha"});
     EXPECT_EQ(ran.status, 0) << ran.err;

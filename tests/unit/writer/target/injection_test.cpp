@@ -81,11 +81,14 @@ class InjectionTest : public ::testing::Test {
     /// and let go.
     [[nodiscard]] bool attempt(std::chrono::nanoseconds time) const {
         auto injection = Injection::prepare(child_.pid(), std::vector<std::string>{"reader"});
-        EXPECT_TRUE(injection) << injection.error().message;
-        auto stop = ThreadStop::stop(child_.pid());
-        EXPECT_TRUE(stop) << stop.error().message;
-        const auto written = injection->write_frames(*stop);
-        EXPECT_TRUE(written) << written.error().message;
+        // As long as a busy machine needs.
+        auto stop = ThreadStop::stop(child_.pid(), {.within = std::chrono::seconds(30)});
+        const auto written = injection && stop ? injection->write_frames(*stop)
+                                               : fail(ErrorCode::kChanged, "it was not stopped");
+        if (!written) {
+            ADD_FAILURE() << written.error().message;
+            return false;
+        }
         const auto born = injection->run(clock_ns(CLOCK_MONOTONIC) + time.count());
         stop->resume([&](pid_t thread, const ThreadStatus& look) {
             if (!born && thread == injection->borrowed()) {

@@ -34,9 +34,11 @@ class AddressMap {
     std::span<const Entry> sort();
     void clear();
 
-  private:
+    /// Where a known address is among the slots, until sort() or clear(): for what else is kept of
+    /// it.
     [[nodiscard]] std::size_t slot_of(memory::Address address) const;
 
+  private:
     std::vector<Entry> entries_;
     std::size_t size_ = 0;
 };

@@ -34,7 +34,7 @@ std::uint64_t fingerprint_of_record(const beam::BinaryView& binary) {
 Result<BinaryStore> BinaryStore::open(beam::Vm& vm, RegionCopier& copier,
                                       std::optional<std::uint64_t> keep) {
     ASSIGN_OR_RETURN(auto reader, beam::BinaryReader::open(vm, keep, limits::kInlineBytes));
-    return BinaryStore(std::move(reader), copier, vm.sizes().binary_slots);
+    return BinaryStore(std::move(reader), copier, vm.sizes().binary_slots, keep);
 }
 
 Result<void> BinaryStore::add(Address binary) {
@@ -142,14 +142,23 @@ void BinaryStore::scrub_prefix(beam::BinaryView& binary) const {
 
 void BinaryStore::set_moving(bool moving) {
     moving_ = moving;
-    if (moving && !fingerprints_) {
-        fingerprints_.emplace(slots_);
+    if (moving && looks_.empty()) {
+        looks_.resize(slots_);
     }
 }
 
 /// Whether the binary is in the dump unchanged; otherwise its address held another one before.
 bool BinaryStore::is_written(Address binary, std::uint64_t fingerprint) const {
-    return known_.get(binary) != 0 && fingerprints_->get(binary) == fingerprint;
+    return known_.get(binary) != 0 && looks_[known_.slot_of(binary)].fingerprint == fingerprint;
+}
+
+/// Takes the binary that an address held `before` out of the sums; `size` of the one that it holds.
+void BinaryStore::replace(const Look& before, std::uint64_t size) {
+    // Where nothing was noted of it, it is nearly always the same one.
+    const auto bytes = before.fingerprint != 0 || before.bytes != 0 ? before.bytes : size;
+    --count_;
+    bytes_ -= bytes;
+    captured_bytes_ -= std::min({bytes, keep_.value_or(bytes), captured_bytes_});
 }
 
 /// Only binaries in the dump are known: none is recorded before its page is written.
@@ -159,15 +168,18 @@ Result<void> BinaryStore::flush_page() {
     }
     ASSIGN_OR_RETURN(auto offset, copier_->writer().append(format::RecordKind::kBinaries, page_));
     for (int index = 0; index < page_.binary_size(); ++index) {
-        const auto address = page_.binary(index).address();
+        const auto& binary = page_.binary(index);
+        const auto address = binary.address();
+        const auto slot = known_.slot_of(address);
         if (const auto before = known_.get(address); before != 0) {
             replaced_.emplace_back(address, before);
             ++times_replaced_;
+            replace(looks_.empty() ? Look{} : looks_[slot], binary.size_bytes());
         }
         known_.set(address, offset);
-        if (fingerprints_) {
-            fingerprints_->insert(address);
-            fingerprints_->set(address, page_fingerprints_[static_cast<std::size_t>(index)]);
+        if (!looks_.empty()) {
+            looks_[slot] = {page_fingerprints_[static_cast<std::size_t>(index)],
+                            binary.size_bytes()};
         }
     }
     clear_page();
@@ -185,9 +197,7 @@ Result<void> BinaryStore::write_index() {
     // From here on the former content of a binary that is referenced again is not known.
     ++times_replaced_;
     known_.clear();
-    if (fingerprints_) {
-        fingerprints_->clear();
-    }
+    std::ranges::fill(looks_, Look{});
     return {};
 }
 

@@ -34,6 +34,7 @@ class BinaryStore {
     /// Writes what waits and the rest of the index.
     Result<void> finish(records::Trailer& trailer);
 
+    /// Of several binaries at one address the last counts, as for a reader of all.
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
     [[nodiscard]] std::uint64_t captured_bytes() const { return captured_bytes_; }
@@ -42,13 +43,20 @@ class BinaryStore {
     [[nodiscard]] std::uint64_t unreadable() const { return reader_.unreadable(); }
 
   private:
-    BinaryStore(beam::BinaryReader reader, RegionCopier& copier, std::size_t slots)
-        : reader_(std::move(reader)), copier_(&copier), slots_(slots), known_(slots) {}
+    /// What a binary looked like when it was written.
+    struct Look {
+        std::uint64_t fingerprint = 0;  ///< 0: not known, the node did not run
+        std::uint64_t bytes = 0;
+    };
+    BinaryStore(beam::BinaryReader reader, RegionCopier& copier, std::size_t slots,
+                std::optional<std::uint64_t> keep)
+        : reader_(std::move(reader)), copier_(&copier), slots_(slots), keep_(keep), known_(slots) {}
     void scrub_prefix(beam::BinaryView& binary) const;
     Result<void> write_waiting();
     [[nodiscard]] RegionCopier::Request content_of(const beam::BinaryView& binary) const;
     Result<std::uint64_t> fingerprint_of(const beam::BinaryView& binary);
     Result<void> write_content(beam::BinaryView& binary);
+    void replace(const Look& before, std::uint64_t size);
     [[nodiscard]] bool is_written(Address binary, std::uint64_t fingerprint) const;
     Result<void> flush_page();
     void clear_page();
@@ -60,8 +68,9 @@ class BinaryStore {
     RegionCopier* copier_;
     std::vector<Address> waiting_;
     std::size_t slots_;
-    AddressMap known_;                        // to the record's offset, 0 while waiting
-    std::optional<AddressMap> fingerprints_;  // while the node runs: to what the binary looked like
+    std::optional<std::uint64_t> keep_;        // of each, in bytes
+    AddressMap known_;                         // to the record's offset, 0 while waiting
+    std::vector<Look> looks_;                  // by slot of known_, while the node runs
     std::vector<AddressMap::Entry> replaced_;  // records whose place in known_ was taken
     bool moving_ = false;
     records::Binaries page_;
