@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint64_t kMessagesBetweenWatches = 1024;
 /// Fragments of a process that is in the middle of a collection: more are not looked through.
-constexpr std::size_t kMostCollectedFragments = 65536;
 
 /// Errors that mean "this process's memory is inconsistent", not "the capture cannot continue".
 bool is_about_the_process(const Error& error) {
@@ -221,8 +220,7 @@ Result<void> ProcessCapture::find_collection(const Try& request, beam::ProcessVi
     if (process.void_reason != records::VOID_REASON_COLLECTING || !request.standing) {
         return {};
     }
-    auto spaces = collections_.read(beam::StructView(request.structure), process,
-                                    [&] { return fragment_spans(process); });
+    auto spaces = collections_.read(beam::StructView(request.structure), process);
     if (!spaces && spaces.error().code == ErrorCode::kTargetDied) {
         return std::unexpected(spaces.error());
     }
@@ -244,20 +242,6 @@ Result<void> ProcessCapture::find_collection(const Try& request, beam::ProcessVi
     }
     collecting_ = std::move(*spaces);
     return {};
-}
-
-Result<std::vector<beam::Span>> ProcessCapture::fragment_spans(const beam::ProcessView& process) {
-    std::vector<beam::Span> spans;
-    const auto add = [&](const beam::Fragment& fragment) -> Result<void> {
-        if (spans.size() == kMostCollectedFragments) {
-            return fail(ErrorCode::kChanged, "it has too many heap fragments for a collection");
-        }
-        spans.push_back({fragment.words_begin, fragment.words_begin + fragment.used_words * 8});
-        return {};
-    };
-    RETURN_IF_ERROR(fragments_.chain(process.mbuf, parts_.chain_limit, add));
-    RETURN_IF_ERROR(messages_.received(process, parts_.chain_limit, add));
-    return spans;
 }
 
 /// All that is collected, then what it was copied to: how far that goes is known from the former.
@@ -333,10 +317,11 @@ Result<void> ProcessCapture::fragments(const beam::ProcessView& process, RunWrit
     if (!chained) {
         return chained;
     }
-    return messages_.received(process, parts_.chain_limit, [&](const beam::Fragment& fragment) {
-        return with_binaries(
-            collecting_ ? RegionKind::kCollectedHeap : RegionKind::kReceivedFragment, fragment);
-    });
+    return messages_.received(
+        process.msg_frag, parts_.chain_limit, [&](const beam::Fragment& fragment) {
+            return with_binaries(
+                collecting_ ? RegionKind::kCollectedHeap : RegionKind::kReceivedFragment, fragment);
+        });
 }
 
 Result<void> ProcessCapture::list(beam::Address first, std::uint64_t limit) {

@@ -104,7 +104,6 @@ class ProcessCapture {
     Result<void> relations(const records::Relations& page, RunWriter& run);
     Result<void> heaps(const beam::ProcessView& process, RunWriter& run);
     Result<void> find_collection(const Try& request, beam::ProcessView& process);
-    Result<std::vector<beam::Span>> fragment_spans(const beam::ProcessView& process);
     Result<void> collected_heaps(const beam::ProcessView& process, RunWriter& run,
                                  Outcome& outcome);
     Result<void> fragments(const beam::ProcessView& process, RunWriter& run);

@@ -14,6 +14,11 @@ namespace beamdump::beam {
 namespace {
 
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
+constexpr std::uint64_t kCellWords = 2;
+/// Of the highest copies in a space: so many words of data may look like copies behind the last
+/// one.
+constexpr std::size_t kCopiesKept = 8;
+constexpr std::size_t kMostFragmentsMoved = 65536;
 /// Words of a stack that are read at a time.
 constexpr std::size_t kStackWords = 1U << 15U;
 /// How far before the end of its block the end of a stack is searched: the allocator rounds sizes
@@ -36,8 +41,9 @@ std::unexpected<Error> elsewhere(std::string_view why) {
 }  // namespace
 
 Result<CollectionReader> CollectionReader::open(Vm& vm) {
+    ASSIGN_OR_RETURN(auto fragments, CollectedFragments::open(vm));
     LayoutNames names(vm.layout());
-    CollectionReader reader(vm, names);
+    CollectionReader reader(vm, std::move(fragments), names);
     reader.running_sys_ = names.constant("state_running_sys");
     reader.dirty_running_sys_ = names.constant("state_dirty_running_sys");
     RETURN_IF_ERROR(names.outcome());
@@ -45,8 +51,7 @@ Result<CollectionReader> CollectionReader::open(Vm& vm) {
 }
 
 Result<CollectionSpaces> CollectionReader::read(const StructView& structure,
-                                                const ProcessView& process,
-                                                const Fragments& fragments) {
+                                                const ProcessView& process) {
     const auto state = structure.get(f_.state);
     if ((state & (running_sys_ | dirty_running_sys_)) == 0) {
         return elsewhere("the arguments of the running function are not known");
@@ -55,7 +60,7 @@ Result<CollectionSpaces> CollectionReader::read(const StructView& structure,
     if (!f_.stack_is_in_place(structure)) {
         return stack_moved(structure, blocks);
     }
-    return f_.mark_is_in_place(structure) ? moving(structure, process, fragments, blocks)
+    return f_.mark_is_in_place(structure) ? moving(structure, process, blocks)
                                           : swept(structure, blocks);
 }
 
@@ -165,8 +170,7 @@ class CollectionReader::Roots {
 
 /// Roots are being moved, or the new space is being swept.
 Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
-                                                  const ProcessView& process,
-                                                  const Fragments& fragments, HeapBlocks& blocks) {
+                                                  const ProcessView& process, HeapBlocks& blocks) {
     CollectionSpaces spaces;
     spaces.stack = {structure.get(f_.stop), structure.get(f_.hend)};
     spaces.promoted = {structure.get(f_.old_htop), structure.get(f_.old_hend)};
@@ -178,8 +182,7 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
             spaces.from.push_back(span);
         }
     }
-    ASSIGN_OR_RETURN(auto found, fragments());
-    spaces.fragments = std::move(found);
+    ASSIGN_OR_RETURN(spaces.fragments, fragments_.read(structure, kMostFragmentsMoved));
     Roots roots(*vm_, blocks, spaces);
     RETURN_IF_ERROR(roots.words(spaces.stack));
     RETURN_IF_ERROR(roots.words(process.dictionary));
@@ -194,9 +197,16 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
 void MovedObjects::note(Address original, std::uint64_t word, bool is_cell) {
     const auto copy = word & ~kPointerMask;
     for (auto& target : targets_) {
-        if (target.room.holds(copy) && (!target.last || target.last->copy < copy)) {
-            target.last = {original, copy, is_cell};
+        auto& highest = target.highest;
+        const bool full = highest.size() == kCopiesKept;
+        if (!target.room.holds(copy) || (full && copy <= highest.front().copy)) {
+            continue;
         }
+        if (full) {
+            highest.erase(highest.begin());
+        }
+        highest.insert(std::ranges::upper_bound(highest, copy, {}, &Moved::copy),
+                       {original, copy, is_cell});
     }
 }
 
@@ -217,20 +227,46 @@ void MovedObjects::look(Address begin, std::span<const std::byte> bytes) {
     next_ = begin + bytes.size();
 }
 
-Result<void> MovedObjects::finish(Vm& vm, records::Collection& into) const {
-    constexpr std::uint64_t kCellBytes = 2 * kWordBytes;
-    for (const auto& target : targets_) {
-        if (!target.last && target.highest_root == 0) {
+/// Leaves the last copy that follows another one, or is the first of all, as the highest.
+Result<void> MovedObjects::drop_what_is_no_copy(Vm& vm, const TagScheme& scheme, Target& target) {
+    auto& highest = target.highest;
+    for (; !highest.empty(); highest.pop_back()) {
+        const auto& last = highest.back();
+        if (last.copy == target.room.begin) {
+            return {};
+        }
+        if (highest.size() == 1) {
+            break;
+        }
+        const auto& before = highest[highest.size() - 2];
+        std::array<std::uint64_t, 4> words{};
+        RETURN_IF_ERROR(vm.memory().read(before.copy, std::as_writable_bytes(std::span(words))));
+        const auto size = before.is_cell ? kCellWords : boxed_words(scheme, words).value_or(0);
+        if (before.copy + size * kWordBytes == last.copy) {
+            return {};
+        }
+    }
+    return elsewhere("no copy that was met follows another one");
+}
+
+Result<void> MovedObjects::finish(Vm& vm, records::Collection& into) {
+    ASSIGN_OR_RETURN(const auto id, vm.layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(const auto scheme, scheme_of(static_cast<format::TermScheme>(id)));
+    for (auto& target : targets_) {
+        if (target.highest.empty() && target.highest_root == 0) {
             continue;
         }
-        if (!target.last || target.last->copy < target.highest_root) {
+        if (!target.highest.empty()) {
+            RETURN_IF_ERROR(drop_what_is_no_copy(vm, scheme, target));
+        }
+        if (target.highest.empty() || target.highest.back().copy < target.highest_root) {
             return elsewhere(fmt::format("a root leads to {:#x}, behind all copies that were met",
                                          target.highest_root));
         }
-        const auto& last = *target.last;
+        const auto& last = target.highest.back();
         auto& span = *into.add_target();
         span.set_begin(target.room.begin);
-        span.set_end(last.copy + (last.is_cell ? kCellBytes : 0));
+        span.set_end(last.copy + (last.is_cell ? kCellWords * kWordBytes : 0));
         if (!last.is_cell) {
             ASSIGN_OR_RETURN(const auto header, vm.memory().word(last.copy));
             auto& moved = *into.add_last_moved();

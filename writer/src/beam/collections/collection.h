@@ -1,11 +1,12 @@
 #pragma once
 
 #include "beam/allocators/heap_blocks.h"
+#include "beam/collections/collected_fragments.h"
 #include "beam/collections/collection_fields.h"
 
+#include <libdump/term/term_scheme.h>
+
 #include <array>
-#include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,24 +34,23 @@ class CollectionReader {
   public:
     static Result<CollectionReader> open(Vm& vm);
 
-    /// `process` was decoded from `structure`. `fragments` gives its heap fragments and those of
-    /// messages received. kChanged: the collection is where its words cannot be followed: blocks
-    /// are being freed, moved or renamed, or it runs where its roots are not known. A moment later
-    /// it is elsewhere.
-    using Fragments = std::function<Result<std::vector<Span>>()>;
-    Result<CollectionSpaces> read(const StructView& structure, const ProcessView& process,
-                                  const Fragments& fragments);
+    /// `process` was decoded from `structure`. kChanged: the collection is where its words cannot
+    /// be followed: blocks are being freed, moved or renamed, or it runs where its roots are not
+    /// known. A moment later it is elsewhere.
+    Result<CollectionSpaces> read(const StructView& structure, const ProcessView& process);
 
   private:
-    CollectionReader(Vm& vm, LayoutNames& names) : vm_(&vm), f_(names) {}
+    CollectionReader(Vm& vm, CollectedFragments fragments, LayoutNames& names)
+        : vm_(&vm), fragments_(std::move(fragments)), f_(names) {}
     class Roots;
     Result<CollectionSpaces> stack_moved(const StructView& structure, HeapBlocks& blocks);
     Result<CollectionSpaces> swept(const StructView& structure, HeapBlocks& blocks);
     Result<CollectionSpaces> moving(const StructView& structure, const ProcessView& process,
-                                    const Fragments& fragments, HeapBlocks& blocks);
+                                    HeapBlocks& blocks);
     Result<Address> stack_end(Address stop, Address block_end);
 
     Vm* vm_;
+    CollectedFragments fragments_;
     CollectionFields f_;
     std::uint64_t running_sys_ = 0, dirty_running_sys_ = 0;
 };
@@ -66,11 +66,13 @@ class MovedObjects {
     void look(Address begin, std::span<const std::byte> bytes);
 
     /// What has been copied completely, and to where: an object's copy, unless it is the last one
-    /// and more than a cell. kChanged: a root leads behind the last copy that was met.
-    Result<void> finish(Vm& vm, records::Collection& into) const;
+    /// and more than a cell. Copies follow each other without a gap; what seems to be a copy behind
+    /// a gap is a word of data. kChanged: a root leads behind the last copy that was met, or no
+    /// copy follows another.
+    Result<void> finish(Vm& vm, records::Collection& into);
 
   private:
-    struct Last {
+    struct Moved {
         Address original = 0;
         Address copy = 0;
         bool is_cell = false;
@@ -78,9 +80,10 @@ class MovedObjects {
     struct Target {
         Span room;
         Address highest_root = 0;
-        std::optional<Last> last;
+        std::vector<Moved> highest;  // of the copies met, ascending
     };
     void note(Address original, std::uint64_t word, bool is_cell);
+    static Result<void> drop_what_is_no_copy(Vm& vm, const TagScheme& scheme, Target& target);
 
     std::array<Target, 2> targets_;
     Address next_ = 0;  // behind the words seen last

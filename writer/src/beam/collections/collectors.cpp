@@ -14,13 +14,16 @@ namespace {
 /// From here on a collection runs on a dirty scheduler (erl_gc.c,
 /// ERTS_POTENTIALLY_LONG_GC_HSIZE; OTP 25 to 29).
 constexpr std::uint64_t kLargeWords = 128 * 1024;
+/// Each is a read while the node stands still.
+constexpr std::size_t kMostFragmentsInAStop = 4096;
 constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHEDULERS
 
 }  // namespace
 
 Result<Collectors> Collectors::open(Vm& vm) {
+    ASSIGN_OR_RETURN(auto fragments, CollectedFragments::open(vm));
     LayoutNames names(vm.layout());
-    Collectors collectors(vm, names);
+    Collectors collectors(vm, std::move(fragments), names);
     // An inferred layout may lack them.
     const auto current = names.field_if_any("ErtsSchedulerData", "current_process");
     if (current && names.has_structure("ErtsAlignedSchedulerData")) {
@@ -69,6 +72,15 @@ std::vector<Collectors::Collected> Collectors::collected() {
                        {view.get(f_.old_heap), view.get(f_.old_htop)}}};
         if (const auto abandoned = f_.abandoned(view); abandoned.begin != 0) {
             one.from.push_back(abandoned);
+        }
+        if (fragments_.any(view)) {
+            // Memory that was cached may be older than this moment.
+            vm_->forget();
+            auto fragments = fragments_.read(view, kMostFragmentsInAStop);
+            one.known = fragments.has_value();
+            if (fragments) {
+                one.from.insert(one.from.end(), fragments->begin(), fragments->end());
+            }
         }
         found.push_back(std::move(one));
     });
@@ -143,7 +155,7 @@ std::vector<pid_t> Collectors::between_stores(std::span<const target::ThreadRegi
 void Collectors::record(std::span<const target::ThreadRegisters> threads) {
     unclear_.clear();
     for (const auto& one : collected()) {
-        if (std::ranges::any_of(threads, [&](const target::ThreadRegisters& thread) {
+        if (!one.known || std::ranges::any_of(threads, [&](const target::ThreadRegisters& thread) {
                 return is_between_stores(thread, one);
             })) {
             unclear_.insert(one.process);

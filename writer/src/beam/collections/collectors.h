@@ -1,5 +1,6 @@
 #pragma once
 
+#include "beam/collections/collected_fragments.h"
 #include "beam/collections/collection_fields.h"
 #include "target/process/thread_registers.h"
 
@@ -36,10 +37,12 @@ class Collectors {
     bool is_good_moment();
 
   private:
-    Collectors(Vm& vm, LayoutNames& names) : vm_(&vm), f_(names) {}
+    Collectors(Vm& vm, CollectedFragments fragments, LayoutNames& names)
+        : vm_(&vm), fragments_(std::move(fragments)), f_(names) {}
     struct Collected {
         Address process = 0;
         std::vector<Span> from;
+        bool known = true;  ///< all places from which objects are moved
     };
     template <typename Visit>
     void each_current(const Visit& visit);
@@ -49,6 +52,7 @@ class Collectors {
     [[nodiscard]] bool leads_to_copy(std::uint64_t word, const Collected& collected) const;
 
     Vm* vm_;
+    CollectedFragments fragments_;
     CollectionFields f_;
     struct Schedulers {
         Field current_process;

@@ -238,14 +238,13 @@ Result<void> MessageWalker::external(const Fragment& fragment, QueueEntry& into)
     return {};
 }
 
-Result<void> MessageWalker::received(const ProcessView& process, std::uint64_t limit,
+Result<void> MessageWalker::received(Address first, std::uint64_t limit,
                                      const std::function<Result<void>(const Fragment&)>& visit) {
     std::uint64_t seen = 0;
-    for (auto address = process.msg_frag; address != 0;) {
+    for (auto address = first; address != 0;) {
         if (++seen > limit) {
             return fail(ErrorCode::kImplausible,
-                        fmt::format("the chain of received messages at {:#x} does not end",
-                                    process.msg_frag));
+                        fmt::format("the chain of received messages at {:#x} does not end", first));
         }
         const auto attached = vm_->memory().word(address + data_.offset);
         const auto next = vm_->memory().word(address + next_.offset);

@@ -27,8 +27,8 @@ class MessageWalker {
     Result<void> walk(const ProcessView& process, std::uint64_t limit, const Visit& visit);
 
     /// Received messages whose fragments are part of the process's heap until the next collection
-    /// (msg_frag).
-    Result<void> received(const ProcessView& process, std::uint64_t limit,
+    /// (msg_frag, whose address is `first`; 0: none).
+    Result<void> received(Address first, std::uint64_t limit,
                           const std::function<Result<void>(const Fragment&)>& visit);
 
   private:

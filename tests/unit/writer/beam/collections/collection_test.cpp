@@ -45,8 +45,7 @@ class Collections : public OnStandardNode {
         const auto where = view(process());
         const auto bytes = process().bytes();
         auto reader = CollectionReader::open(fresh()).value();
-        return reader.read(StructView(bytes), where,
-                           [] { return Result<std::vector<Span>>(std::vector<Span>()); });
+        return reader.read(StructView(bytes), where);
     }
     records::Collection finished(const CollectionSpaces& spaces) {
         MovedObjects moved(spaces);
@@ -111,6 +110,38 @@ TEST_P(Collections, ACellThatWasCopiedLastIsComplete) {
     ASSERT_EQ(collection.target_size(), 1);
     EXPECT_EQ(collection.target(0).end(), block_.begin + 16);
     EXPECT_EQ(collection.last_moved_size(), 0);
+}
+
+TEST_P(Collections, AWordOfDataThatLooksLikeACopyIsNone) {
+    process().build({block_.begin | kBoxed, node.vm.small(1), node.vm.small(2)});
+    process().build({0, (block_.begin + 24) | kList});
+    process().build({(block_.begin + 40) | kBoxed, node.vm.small(3), node.vm.small(4)});
+    // Between the last copy and this one is a gap.
+    process().build({(block_.begin + 160) | kBoxed});
+    put(block_.begin, kPair);
+    put(block_.begin + 40, kPair);
+    process().push(block_.begin | kBoxed);
+    const auto collection = finished(read().value());
+    ASSERT_EQ(collection.target_size(), 1);
+    EXPECT_EQ(collection.target(0).end(), block_.begin + 40);
+    ASSERT_EQ(collection.last_moved_size(), 1);
+    EXPECT_EQ(collection.last_moved(0).copy_address(), block_.begin + 40);
+}
+
+TEST_P(Collections, CopiesOfWhichNoneFollowsAnotherAreNoMomentForACopy) {
+    process().build({(block_.begin + 40) | kBoxed, (block_.begin + 160) | kBoxed});
+    process().push((block_.begin + 40) | kBoxed);
+    const auto spaces = read();
+    ASSERT_TRUE(spaces) << spaces.error().message;
+    MovedObjects moved(*spaces);
+    std::vector<std::byte> bytes(spaces->from.front().end - spaces->from.front().begin);
+    ASSERT_TRUE(fresh().memory().read(spaces->from.front().begin, bytes));
+    moved.look(spaces->from.front().begin, bytes);
+    records::Collection collection;
+    const auto done = moved.finish(*vm, collection);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kChanged);
+    EXPECT_THAT(done.error().message, HasSubstr("no copy that was met follows another"));
 }
 
 TEST_P(Collections, BeforeAnythingMovedThereIsNoTarget) {

@@ -1,0 +1,92 @@
+#include "beam/collections/collectors.h"
+
+#include "beam/layout/term_bits.h"
+#include "fake_vm/each_layout.h"
+
+#include <gmock/gmock.h>
+
+namespace beamdump::beam {
+namespace {
+
+using namespace beamdump::test;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr pid_t kThread = 77;
+constexpr std::uint64_t kCopy = 0x7000'0000;
+constexpr std::uint64_t kTupleOfTwo = 2U << 6U;  // header of a tuple of two
+
+/// A process that a dirty scheduler collects, and a stopped thread with one register in use.
+class CollectorsTest : public OnStandardNode {
+  protected:
+    CollectorsTest() {
+        process().structure().set(
+            "state", node.vm.constant("state_gc") | node.vm.constant("state_dirty_running_sys"));
+        node.vm.at("ErtsSchedulerData", node.vm.located()->tables().dirty_cpu_schedulers)
+            .set("current_process", process().address());
+    }
+    FakeProcess& process() { return node.init; }
+
+    static target::ThreadRegisters with(std::initializer_list<std::uint64_t> values) {
+        target::ThreadRegisters thread{.thread = kThread};
+        std::ranges::copy(values, thread.general.begin());
+        return thread;
+    }
+    std::vector<pid_t> between(const target::ThreadRegisters& thread) {
+        return Collectors::open(fresh()).value().between_stores({&thread, 1});
+    }
+};
+
+TEST_P(CollectorsTest, AHeaderInHandIsNotYetInTheCopy) {
+    const auto object = process().build({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
+    EXPECT_THAT(between(with({object, kTupleOfTwo})), ElementsAre(kThread));
+    EXPECT_THAT(between(with({object | kPrimaryBoxed, kTupleOfTwo})), ElementsAre(kThread));
+    // It only looks at the object, or at one that is elsewhere.
+    EXPECT_THAT(between(with({object})), IsEmpty());
+    EXPECT_THAT(between(with({node.worker.build({kTupleOfTwo, 0, 0}), kTupleOfTwo})), IsEmpty());
+    auto waiting = with({object, kTupleOfTwo});
+    waiting.in_system_call = true;
+    EXPECT_THAT(between(waiting), IsEmpty());
+}
+
+TEST_P(CollectorsTest, ACellWithoutItsHeadAndItsNewAddressIsHalfMoved) {
+    const auto cell = process().build({0, node.vm.small(3)});
+    EXPECT_THAT(between(with({cell})), ElementsAre(kThread));
+    node.vm.memory.put(cell + 8, kCopy | kPrimaryList);
+    EXPECT_THAT(between(with({cell})), IsEmpty());
+    // Its tail leads to words that are collected: it is no new address.
+    node.vm.memory.put(cell + 8, process().structure().get("heap") | kPrimaryList);
+    EXPECT_THAT(between(with({cell})), ElementsAre(kThread));
+}
+
+TEST_P(CollectorsTest, ObjectsInFragmentsAreMovedToo) {
+    auto fragment = process().fragment({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
+    const auto object = fragment.at("mem");
+    EXPECT_THAT(between(with({object, kTupleOfTwo})), ElementsAre(kThread));
+    const auto thread = with({object, kTupleOfTwo});
+    auto collectors = Collectors::open(fresh()).value();
+    EXPECT_FALSE(collectors.is_unclear(process().address()));
+    collectors.record({&thread, 1});
+    EXPECT_TRUE(collectors.is_unclear(process().address()));
+    EXPECT_FALSE(collectors.is_unclear(node.worker.address()));
+    collectors.forget();
+    EXPECT_FALSE(collectors.is_unclear(process().address()));
+}
+
+TEST_P(CollectorsTest, FragmentsThatCannotBeReadMakeAProcessUnclear) {
+    process().structure().set("mbuf", 0x7777770);
+    auto collectors = Collectors::open(fresh()).value();
+    collectors.record({});
+    EXPECT_TRUE(collectors.is_unclear(process().address()));
+}
+
+TEST_P(CollectorsTest, OfAProcessThatDoesNotCollectNothingIsMoved) {
+    process().structure().set("state", node.vm.constant("state_dirty_running_sys"));
+    const auto object = process().build({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
+    EXPECT_THAT(between(with({object, kTupleOfTwo})), IsEmpty());
+}
+
+BEAMDUMP_FOR_EACH_LAYOUT(CollectorsTest);
+
+}  // namespace
+}  // namespace beamdump::beam
