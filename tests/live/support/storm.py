@@ -18,7 +18,8 @@ ITEM_BYTES = {
     "concat": 120, "reverse": 135, "binary_to_term": 290, "tab2list": 1090, "hibernate": 190,
     "dirty_nif": 280,
 }
-KINDS = tuple(ITEM_BYTES)
+# Of those at work.
+KINDS = tuple(kind for kind in ITEM_BYTES if kind != "waiting")
 # How many versions the items that a process holds can be apart.
 VERSIONS = {"map": 1, "list": 1, "recursion": 1, "hibernate": 1, "waiting": 0}
 

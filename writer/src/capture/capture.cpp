@@ -116,30 +116,33 @@ Result<void> freeze_for(Session& session, std::chrono::milliseconds longest) {
     return session.node_growth();
 }
 
+/// How long the node was stopped, in all.
+std::chrono::nanoseconds stopped(Session& session) {
+    std::chrono::nanoseconds sum{};
+    for (const auto& cost : session.stopper().stops().costs()) {
+        sum += std::chrono::nanoseconds(cost.length_ns);
+    }
+    return sum;
+}
+
 /// Retries processes that kept changing: once more live, then in stops, then, if too large for a
 /// stop, from a twin. Those that remain are listed without memory.
+/// `longest`: of a stop, and of all stops for twins together.
 Result<void> restless(Session& session, ProcessRetrier& retrier, target::LiveTarget& target,
-                      std::vector<Pending> pending, bool with_twin) {
+                      std::vector<Pending> pending, bool with_twin,
+                      std::chrono::nanoseconds longest) {
     RETURN_IF_ERROR(try_again(session, retrier, pending, kRoundsBeforeAStop));
-    const auto longest = session.options().max_pause.value_or(kDefaultPause);
     // A twin of a large process costs a shorter stop than its copy.
     std::vector<Pending> too_large;
     ASSIGN_OR_RETURN(const bool stoppable,
                      capture_in_stops(session, retrier, pending, too_large, longest,
                                       with_twin ? longest / kPartForACopy : longest));
     // A process may have stood where it could not be captured: another twin is made while the stops
-    // of those before have left time. One twin's attempts may take up to kStopAttempts times that.
-    const auto stopped = [&session] {
-        std::chrono::nanoseconds sum{};
-        for (const auto& cost : session.stopper().stops().costs()) {
-            sum += std::chrono::nanoseconds(cost.length_ns);
-        }
-        return sum;
-    };
-    const auto before = stopped();
+    // of those before have left time.
+    const auto before = stopped(session);
     bool made = false;
     for (bool again = stoppable && with_twin; again && !too_large.empty();) {
-        const auto left = longest - (stopped() - before);
+        const auto left = longest - (stopped(session) - before);
         if (left < longest / 4 || session.used_up()) {
             break;
         }
@@ -162,7 +165,10 @@ Result<void> snapshot(Session& session, target::LiveTarget& target) {
         RETURN_IF_ERROR(session.epoch(records::MEMORY_SOURCE_LIVE));
     }
     ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
-    RETURN_IF_ERROR(restless(session, retrier, target, std::move(left.pending), !left.abandoned));
+    // As the stop for its twin was, so may those for two more be.
+    const auto longest = std::max<std::chrono::nanoseconds>(kDefaultPause, 2 * stopped(session));
+    RETURN_IF_ERROR(
+        restless(session, retrier, target, std::move(left.pending), !left.abandoned, longest));
     RETURN_IF_ERROR(session.ets_rows(true, nullptr));
     return session.node_growth();
 }
@@ -172,7 +178,8 @@ Result<void> live(Session& session, target::LiveTarget& target, bool with_stops)
     ASSIGN_OR_RETURN(auto retrier, ProcessRetrier::open(session));
     ASSIGN_OR_RETURN(auto pending, capture_live(session, retrier));
     if (with_stops) {
-        RETURN_IF_ERROR(restless(session, retrier, target, std::move(pending), true));
+        RETURN_IF_ERROR(restless(session, retrier, target, std::move(pending), true,
+                                 session.options().max_pause.value_or(kDefaultPause)));
     } else {
         RETURN_IF_ERROR(try_again(session, retrier, pending, kRoundsLive));
         RETURN_IF_ERROR(retrier.list(pending));

@@ -220,6 +220,10 @@ Result<void> ProcessCapture::find_collection(const Try& request, beam::ProcessVi
     if (process.void_reason != records::VOID_REASON_COLLECTING || !request.standing) {
         return {};
     }
+    if (!request.unclear.empty()) {
+        process.void_detail = request.unclear;
+        return {};
+    }
     auto spaces = collections_.read(beam::StructView(request.structure), process);
     if (!spaces && spaces.error().code == ErrorCode::kTargetDied) {
         return std::unexpected(spaces.error());
@@ -259,7 +263,7 @@ Result<void> ProcessCapture::collected_heaps(const beam::ProcessView& process, R
         RETURN_IF_ERROR(run.region(RegionKind::kHeap, spaces.block));
         return run.region(RegionKind::kOldHeap, spaces.old_heap);
     }
-    beam::MovedObjects moved(spaces);
+    ASSIGN_OR_RETURN(auto moved, beam::MovedObjects::open(parts_.vm, spaces));
     const RegionCopier::Observer look = [&](Address begin, std::span<const std::byte> words) {
         moved.look(begin, words);
     };
@@ -273,7 +277,7 @@ Result<void> ProcessCapture::collected_heaps(const beam::ProcessView& process, R
     run.observe(nullptr);
     RETURN_IF_ERROR(collected);
     records::Collection collection;
-    RETURN_IF_ERROR(moved.finish(parts_.vm, collection));
+    RETURN_IF_ERROR(moved.finish(collection));
     for (const auto& target : collection.target()) {
         RETURN_IF_ERROR(run.region(RegionKind::kCopiedHeap, {target.begin(), target.end()}));
     }

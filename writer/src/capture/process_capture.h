@@ -26,6 +26,8 @@ struct Try {
     /// Nothing in memory changes while `watch` says so: a process in the middle of a collection can
     /// be captured.
     bool standing = false;
+    /// Why a collection cannot be followed at this moment; empty if it can.
+    std::string_view unclear = {};
     /// The structure of a process that runs was completed from registers (beam::YieldState).
     bool yielded = false;
     /// Stack, heaps and more, if they were read together with others'; null: they are still to be

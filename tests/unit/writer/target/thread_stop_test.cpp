@@ -174,6 +174,7 @@ TEST_F(ThreadStopTest, WhatAThreadMakesWhileItRunsOnIsStoppedToo) {
     const auto all = stop->threads();
     ASSERT_TRUE(eventually([&] {
         EXPECT_TRUE(stop->run_on(all, std::chrono::microseconds(300)));
+        EXPECT_TRUE(stop->stop_new());
         return shared_->born > 0 || stop->threads().size() > all.size();
     }));
     EXPECT_TRUE(stands());

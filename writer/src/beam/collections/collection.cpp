@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 namespace beamdump::beam {
@@ -15,9 +16,11 @@ namespace {
 
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 constexpr std::uint64_t kCellWords = 2;
-/// Of the highest copies in a space: so many words of data may look like copies behind the last
-/// one.
-constexpr std::size_t kCopiesKept = 8;
+/// So many possible copies are examined together, the highest first: reading each would take longer
+/// than copying the heap.
+constexpr std::size_t kWaiting = 4096;
+/// Bounds the memory for words of data that look like the address of a copy.
+constexpr std::size_t kMostRefused = 65536;
 constexpr std::size_t kMostFragmentsMoved = 65536;
 /// Words of a stack that are read at a time.
 constexpr std::size_t kStackWords = 1U << 15U;
@@ -194,20 +197,92 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     return spaces;
 }
 
-void MovedObjects::note(Address original, std::uint64_t word, bool is_cell) {
-    const auto copy = word & ~kPointerMask;
+Result<MovedObjects> MovedObjects::open(Vm& vm, const CollectionSpaces& spaces) {
+    ASSIGN_OR_RETURN(const auto id, vm.layout().constant("term_scheme"));
+    ASSIGN_OR_RETURN(const auto scheme, scheme_of(static_cast<format::TermScheme>(id)));
+    return MovedObjects(vm, scheme, spaces);
+}
+
+void MovedObjects::note(const Moved& moved) {
     for (auto& target : targets_) {
-        auto& highest = target.highest;
-        const bool full = highest.size() == kCopiesKept;
-        if (!target.room.holds(copy) || (full && copy <= highest.front().copy)) {
-            continue;
+        if (target.room.holds(moved.copy) && (!target.last || moved.copy > target.last->copy)) {
+            target.waiting.push_back(moved);
+            if (target.waiting.size() == kWaiting) {
+                examine(target);
+            }
         }
-        if (full) {
-            highest.erase(highest.begin());
-        }
-        highest.insert(std::ranges::upper_bound(highest, copy, {}, &Moved::copy),
-                       {original, copy, is_cell});
     }
+}
+
+/// Of those that wait, the highest that is a copy becomes the last one.
+void MovedObjects::examine(Target& target) {
+    std::ranges::sort(target.waiting, std::greater(), &Moved::copy);
+    for (const auto& moved : target.waiting) {
+        if (target.last && moved.copy <= target.last->copy) {
+            break;
+        }
+        if (is_copy(moved)) {
+            target.last = moved;
+            break;
+        }
+        refuse(target, moved);
+    }
+    target.waiting.clear();
+}
+
+void MovedObjects::refuse(Target& target, const Moved& moved) {
+    if (target.refused.size() == kMostRefused && target.last) {
+        std::erase_if(target.refused,
+                      [&](const Moved& one) { return one.copy < target.last->copy; });
+    }
+    if (target.refused.size() == kMostRefused) {
+        target.knows_all_refused = false;
+        return;
+    }
+    target.refused.push_back(moved);
+}
+
+/// Whether a boxed object's first words are those of its original, which leads to it: a pointer may
+/// have been replaced by one to a copy. A cell's original has nothing left to compare: it is told
+/// by its empty first word.
+bool MovedObjects::is_copy(const Moved& moved) {
+    if (moved.is_cell) {
+        return true;
+    }
+    std::array<std::uint64_t, 4> copy{};
+    std::array<std::uint64_t, 4> original{};
+    if (!vm_->memory().read(moved.copy, std::as_writable_bytes(std::span(copy))) ||
+        !vm_->memory().read(moved.original, std::as_writable_bytes(std::span(original)))) {
+        return false;
+    }
+    const auto words = boxed_words(scheme_, copy).value_or(0);
+    for (std::size_t index = 1; index < std::min<std::uint64_t>(words, copy.size()); ++index) {
+        const bool swept = is_pointer(original.at(index)) && is_pointer(copy.at(index));
+        if (copy.at(index) != original.at(index) && !swept) {
+            return false;
+        }
+    }
+    return words > 1;
+}
+
+Address MovedObjects::end_of(const Moved& moved) {
+    if (moved.is_cell) {
+        return moved.copy + kCellWords * kWordBytes;
+    }
+    std::array<std::uint64_t, 4> words{};
+    const bool read =
+        vm_->memory().read(moved.copy, std::as_writable_bytes(std::span(words))).has_value();
+    return moved.copy + (read ? boxed_words(scheme_, words).value_or(0) * kWordBytes : 0);
+}
+
+/// Up to OTP 26 a short sub binary becomes a heap binary when it is moved (erl_gc.c,
+/// erts_sub_binary_to_heap_binary()): its original has other words than a heap binary.
+bool MovedObjects::may_be_converted(const Moved& moved) {
+    constexpr std::uint64_t kMostConverted = 3 * kWordBytes;
+    std::array<std::uint64_t, 2> words{};
+    return !scheme_.heap_binary_in_bits &&
+           vm_->memory().read(moved.copy, std::as_writable_bytes(std::span(words))) &&
+           boxed_kind(scheme_, words[0]) == BoxedKind::kHeapBinary && words[1] <= kMostConverted;
 }
 
 void MovedObjects::look(Address begin, std::span<const std::byte> bytes) {
@@ -217,9 +292,9 @@ void MovedObjects::look(Address begin, std::span<const std::byte> bytes) {
         std::memcpy(&word, bytes.data() + at, kWordBytes);
         const auto tag = word & kPointerMask;
         if (tag == kPrimaryBoxed) {
-            note(begin + at, word, false);
+            note({begin + at, word & ~kPointerMask, false});
         } else if (tag == kPrimaryList && follows && previous_ == 0) {
-            note(begin + at - kWordBytes, word, true);
+            note({begin + at - kWordBytes, word & ~kPointerMask, true});
         }
         previous_ = word;
         follows = true;
@@ -227,53 +302,44 @@ void MovedObjects::look(Address begin, std::span<const std::byte> bytes) {
     next_ = begin + bytes.size();
 }
 
-/// Leaves the last copy that follows another one, or is the first of all, as the highest.
-Result<void> MovedObjects::drop_what_is_no_copy(Vm& vm, const TagScheme& scheme, Target& target) {
-    auto& highest = target.highest;
-    for (; !highest.empty(); highest.pop_back()) {
-        const auto& last = highest.back();
-        if (last.copy == target.room.begin) {
-            return {};
-        }
-        if (highest.size() == 1) {
-            break;
-        }
-        const auto& before = highest[highest.size() - 2];
-        std::array<std::uint64_t, 4> words{};
-        RETURN_IF_ERROR(vm.memory().read(before.copy, std::as_writable_bytes(std::span(words))));
-        const auto size = before.is_cell ? kCellWords : boxed_words(scheme, words).value_or(0);
-        if (before.copy + size * kWordBytes == last.copy) {
-            return {};
-        }
+/// Copies follow each other without a gap: behind the last complete one may be the one that is
+/// being copied.
+Result<void> MovedObjects::finish(Target& target, records::Collection& into) {
+    examine(target);
+    const auto end = target.last ? end_of(*target.last) : target.room.begin;
+    const auto unfinished = std::ranges::find(target.refused, end, &Moved::copy);
+    const bool found = unfinished != target.refused.end();
+    if (!found && !target.knows_all_refused) {
+        return elsewhere("too many words of data look like the addresses of copies");
     }
-    return elsewhere("no copy that was met follows another one");
+    if (!found && !target.last && target.highest_root == 0) {
+        return {};
+    }
+    if ((!found && !target.last) ||
+        (found ? *unfinished : *target.last).copy < target.highest_root) {
+        return elsewhere(fmt::format("a root leads to {:#x}, behind all copies that were met",
+                                     target.highest_root));
+    }
+    if (found && may_be_converted(*unfinished)) {
+        return elsewhere("its last copy may be a converted binary");
+    }
+    const auto& last = found ? *unfinished : *target.last;
+    auto& span = *into.add_target();
+    span.set_begin(target.room.begin);
+    span.set_end(last.is_cell ? end : last.copy);
+    if (!last.is_cell) {
+        ASSIGN_OR_RETURN(const auto header, vm_->memory().word(last.copy));
+        auto& moved = *into.add_last_moved();
+        moved.set_original_address(last.original);
+        moved.set_copy_address(last.copy);
+        moved.set_header_word(header);
+    }
+    return {};
 }
 
-Result<void> MovedObjects::finish(Vm& vm, records::Collection& into) {
-    ASSIGN_OR_RETURN(const auto id, vm.layout().constant("term_scheme"));
-    ASSIGN_OR_RETURN(const auto scheme, scheme_of(static_cast<format::TermScheme>(id)));
+Result<void> MovedObjects::finish(records::Collection& into) {
     for (auto& target : targets_) {
-        if (target.highest.empty() && target.highest_root == 0) {
-            continue;
-        }
-        if (!target.highest.empty()) {
-            RETURN_IF_ERROR(drop_what_is_no_copy(vm, scheme, target));
-        }
-        if (target.highest.empty() || target.highest.back().copy < target.highest_root) {
-            return elsewhere(fmt::format("a root leads to {:#x}, behind all copies that were met",
-                                         target.highest_root));
-        }
-        const auto& last = target.highest.back();
-        auto& span = *into.add_target();
-        span.set_begin(target.room.begin);
-        span.set_end(last.copy + (last.is_cell ? kCellWords * kWordBytes : 0));
-        if (!last.is_cell) {
-            ASSIGN_OR_RETURN(const auto header, vm.memory().word(last.copy));
-            auto& moved = *into.add_last_moved();
-            moved.set_original_address(last.original);
-            moved.set_copy_address(last.copy);
-            moved.set_header_word(header);
-        }
+        RETURN_IF_ERROR(finish(target, into));
     }
     return {};
 }

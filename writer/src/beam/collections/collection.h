@@ -7,6 +7,7 @@
 #include <libdump/term/term_scheme.h>
 
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -55,21 +56,19 @@ class CollectionReader {
     std::uint64_t running_sys_ = 0, dirty_running_sys_ = 0;
 };
 
-/// Notes the copies to which words of the collected spaces lead.
+/// Finds the copies to which words of the collected spaces lead.
 class MovedObjects {
   public:
-    explicit MovedObjects(const CollectionSpaces& spaces)
-        : targets_{Target{spaces.promoted, spaces.highest_promoted, {}},
-                   Target{spaces.block, spaces.highest_in_block, {}}} {}
+    static Result<MovedObjects> open(Vm& vm, const CollectionSpaces& spaces);
 
     /// Words of a collected space, in ascending order.
     void look(Address begin, std::span<const std::byte> bytes);
 
     /// What has been copied completely, and to where: an object's copy, unless it is the last one
-    /// and more than a cell. Copies follow each other without a gap; what seems to be a copy behind
-    /// a gap is a word of data. kChanged: a root leads behind the last copy that was met, or no
-    /// copy follows another.
-    Result<void> finish(Vm& vm, records::Collection& into);
+    /// and more than a cell. Words of data that look like the address of a copy are told from one
+    /// by what is there. kChanged: a root leads behind the last copy that was met, or the last copy
+    /// cannot be told.
+    Result<void> finish(records::Collection& into);
 
   private:
     struct Moved {
@@ -80,11 +79,31 @@ class MovedObjects {
     struct Target {
         Span room;
         Address highest_root = 0;
-        std::vector<Moved> highest;  // of the copies met, ascending
+        std::optional<Moved> last;   // the highest of those that are copies
+        std::vector<Moved> waiting;  // higher ones that were not examined
+        /// Boxed ones that have not what their original has: words of data, or the one that is
+        /// being copied.
+        std::vector<Moved> refused;
+        bool knows_all_refused = true;
     };
-    void note(Address original, std::uint64_t word, bool is_cell);
-    static Result<void> drop_what_is_no_copy(Vm& vm, const TagScheme& scheme, Target& target);
 
+    MovedObjects(Vm& vm, const TagScheme& scheme, const CollectionSpaces& spaces)
+        : vm_(&vm), scheme_(scheme) {
+        targets_[0].room = spaces.promoted;
+        targets_[0].highest_root = spaces.highest_promoted;
+        targets_[1].room = spaces.block;
+        targets_[1].highest_root = spaces.highest_in_block;
+    }
+    void note(const Moved& moved);
+    void examine(Target& target);
+    void refuse(Target& target, const Moved& moved);
+    [[nodiscard]] bool is_copy(const Moved& moved);
+    [[nodiscard]] Address end_of(const Moved& moved);
+    [[nodiscard]] bool may_be_converted(const Moved& moved);
+    Result<void> finish(Target& target, records::Collection& into);
+
+    Vm* vm_;
+    TagScheme scheme_;
     std::array<Target, 2> targets_;
     Address next_ = 0;  // behind the words seen last
     std::uint64_t previous_ = 0;

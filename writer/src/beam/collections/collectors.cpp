@@ -155,12 +155,22 @@ std::vector<pid_t> Collectors::between_stores(std::span<const target::ThreadRegi
 void Collectors::record(std::span<const target::ThreadRegisters> threads) {
     unclear_.clear();
     for (const auto& one : collected()) {
-        if (!one.known || std::ranges::any_of(threads, [&](const target::ThreadRegisters& thread) {
-                return is_between_stores(thread, one);
-            })) {
-            unclear_.insert(one.process);
+        if (!one.known) {
+            unclear_.emplace(one.process, "its heap fragments could not be read");
+        } else if (std::ranges::any_of(threads, [&](const target::ThreadRegisters& thread) {
+                       return is_between_stores(thread, one);
+                   })) {
+            unclear_.emplace(one.process, "one of its objects was between two places");
         }
     }
+}
+
+std::string_view Collectors::unclear(Address process) const {
+    if (!schedulers_) {
+        return "the layout does not tell which thread collects it";
+    }
+    const auto found = unclear_.find(process);
+    return found == unclear_.end() ? std::string_view() : found->second;
 }
 
 }  // namespace beamdump::beam

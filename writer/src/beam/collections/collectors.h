@@ -4,9 +4,10 @@
 #include "beam/collections/collection_fields.h"
 #include "target/process/thread_registers.h"
 
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace beamdump::beam {
@@ -25,10 +26,9 @@ class Collectors {
     /// Notes the processes whose collection stands in such a place.
     void record(std::span<const target::ThreadRegisters> threads);
     void forget() { unclear_.clear(); }
-    /// Whether it does, or no layout tells which processes the threads collect.
-    [[nodiscard]] bool is_unclear(Address process) const {
-        return !schedulers_ || unclear_.contains(process);
-    }
+    /// Why the collection of that process cannot be followed from where its thread stands; empty if
+    /// it can.
+    [[nodiscard]] std::string_view unclear(Address process) const;
 
     /// Of a node that runs: whether a stop that begins now is likely to find all large processes
     /// (of 1 MiB and more, which collect on dirty schedulers) where they can be captured: none runs
@@ -60,7 +60,7 @@ class Collectors {
     };
     std::optional<Schedulers> schedulers_;
     std::uint64_t gc_ = 0, running_ = 0;
-    std::set<Address> unclear_;
+    std::map<Address, std::string_view> unclear_;
 };
 
 }  // namespace beamdump::beam

@@ -76,8 +76,8 @@ class AtRest {
             request.yielded = session_.stopper().yield_state().apply(slot.address, structure);
             request.contents = batch.contents(index);
             request.watch = watch_;
-            request.standing = session_.options().redactor == nullptr &&
-                               !session_.stopper().collectors().is_unclear(slot.address);
+            request.standing = session_.options().redactor == nullptr;
+            request.unclear = session_.stopper().collectors().unclear(slot.address);
             request.skip_reason = session_.skip_reason(structure);
             request.last = is_last(structure) || request.skip_reason != records::VOID_REASON_NONE;
             ASSIGN_OR_RETURN(auto outcome, session_.processes().capture(request));

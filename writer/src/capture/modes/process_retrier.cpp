@@ -38,8 +38,8 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
     request.yielded =
         session_->stopper().yield_state().apply(pending.slot.address, before_.structure);
     request.contents = contents;
-    request.standing = standing && session_->options().redactor == nullptr &&
-                       !session_->stopper().collectors().is_unclear(pending.slot.address);
+    request.standing = standing && session_->options().redactor == nullptr;
+    request.unclear = session_->stopper().collectors().unclear(pending.slot.address);
     request.skip_reason = session_->skip_reason(before_.structure);
     request.last = request.skip_reason != records::VOID_REASON_NONE;
     if (!request.last) {

@@ -23,9 +23,9 @@ struct Settling {
 };
 
 /// Lets the schedulers among the stopped threads run on, each a few microseconds at a time and as
-/// long as it is not where `certain` holds nor in a system call, and those that are `restless`, and
-/// stops them again. Gives the
-/// registers of all that are not in a system call. Errors as ThreadStop::stop().
+/// long as it is not where `certain` holds nor in a system call, then those that are `restless`,
+/// and stops them again. Gives the registers of all that are not in a system call. Errors as
+/// ThreadStop::stop().
 Result<std::vector<ThreadRegisters>> settle(ThreadStop& stop, const Settling& settling);
 
 /// Whether a thread of that name runs Erlang code: "1_scheduler" (OTP 25), "erts_sched_1" (from 26

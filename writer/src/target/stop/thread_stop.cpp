@@ -23,16 +23,13 @@ namespace beamdump::target {
 namespace {
 
 constexpr std::int64_t kDetachDeadlineNs = 500'000'000;
-/// A running thread that is interrupted stops within this if a processor is free for it.
-constexpr std::int64_t kSoonNs = 50'000;
 // Threads that are stopped make no others, so a few passes are enough for any sane target.
 constexpr int kMaxPasses = 100;
 
-/// Without giving up the processor: until the time is up, or what is waited for.
-void busy_for(std::int64_t ns, const std::function<bool()>& done) {
-    const auto end = clock_ns(CLOCK_MONOTONIC) + ns;
-    while (!done() && clock_ns(CLOCK_MONOTONIC) < end) {
-    }
+/// With real-time priority, or SCHED_OTHER's slack of timers (prctl(2)) of 50 us more.
+void sleep_for(std::chrono::nanoseconds time) {
+    const timespec how_long{0, time.count()};
+    ::nanosleep(&how_long, nullptr);
 }
 
 /// Whether a thread exists that could still run.
@@ -128,24 +125,18 @@ Result<void> ThreadStop::run_on(std::span<const pid_t> threads, std::chrono::nan
     if (running.empty()) {
         return {};
     }
-    // Shorter than any sleep.
-    busy_for(moment.count(), [] { return false; });
+    // This thread may stand on the processor that one of them is to have, with priority over it.
+    sleep_for(moment);
     for (const auto thread : running) {
         ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
     }
-    busy_for(kSoonNs, [&] {
-        return std::ranges::all_of(running, [&](pid_t thread) {
-            const auto index = index_of(thread);
-            if (!states_[index].stopped && !states_[index].ended) {
-                look_at(index);
-            }
-            return states_[index].stopped;
-        });
-    });
     auto stopped = await_stops();
-    if (stopped) {
-        stopped = stop_all();
-    }
+    complete_ = stopped.has_value();
+    return stopped;
+}
+
+Result<void> ThreadStop::stop_new() {
+    auto stopped = stop_all();
     complete_ = stopped.has_value();
     return stopped;
 }

@@ -67,10 +67,12 @@ class ThreadStop {
     /// Whether a thread is one of those stopped and was not on its way to handling a signal.
     [[nodiscard]] bool at_rest(pid_t thread) const;
 
-    /// Lets some of the threads run on for a moment and stops them again, with those that they made
-    /// meanwhile. Left alone are those not at_rest(), and all if the process is under SIGSTOP.
-    /// Errors as stop().
+    /// Lets some of the threads run on for a moment and stops them again. Left alone are those not
+    /// at_rest(), and all if the process is under SIGSTOP. Threads that they made meanwhile run
+    /// until stop_new(). Errors as stop().
     Result<void> run_on(std::span<const pid_t> threads, std::chrono::nanoseconds moment);
+    /// Stops the threads that those which ran on have made. Errors as stop().
+    Result<void> stop_new();
 
   private:
     struct State {

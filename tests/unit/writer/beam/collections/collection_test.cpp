@@ -47,17 +47,21 @@ class Collections : public OnStandardNode {
         auto reader = CollectionReader::open(fresh()).value();
         return reader.read(StructView(bytes), where);
     }
-    records::Collection finished(const CollectionSpaces& spaces) {
-        MovedObjects moved(spaces);
+    Result<records::Collection> moved(const CollectionSpaces& spaces) {
+        auto moved = MovedObjects::open(*vm, spaces).value();
         for (const auto& span : spaces.from) {
             std::vector<std::byte> bytes(span.end - span.begin);
             EXPECT_TRUE(fresh().memory().read(span.begin, bytes));
             moved.look(span.begin, bytes);
         }
         records::Collection collection;
-        const auto done = moved.finish(*vm, collection);
-        EXPECT_TRUE(done) << done.error().message;
-        return collection;
+        const auto done = moved.finish(collection);
+        return done ? Result<records::Collection>(collection) : std::unexpected(done.error());
+    }
+    records::Collection finished(const CollectionSpaces& spaces) {
+        auto collection = moved(spaces);
+        EXPECT_TRUE(collection) << collection.error().message;
+        return collection.value_or(records::Collection());
     }
 
     memory::AddressRange block_;
@@ -82,6 +86,8 @@ TEST_P(Collections, WhileObjectsMoveTheNewBlockIsWhereARootLeads) {
         process().build({(block_.begin + 24) | kBoxed, node.vm.small(3), node.vm.small(4)});
     const auto left = process().build({kPair, copied | kBoxed, last | kBoxed});
     put(block_.begin, kPair);
+    put(block_.begin + 8, node.vm.small(1));
+    put(block_.begin + 16, node.vm.small(2));
     put(block_.begin + 24, kPair);
     process().push(block_.begin | kBoxed);
     process().push(left | kBoxed);
@@ -115,33 +121,59 @@ TEST_P(Collections, ACellThatWasCopiedLastIsComplete) {
 TEST_P(Collections, AWordOfDataThatLooksLikeACopyIsNone) {
     process().build({block_.begin | kBoxed, node.vm.small(1), node.vm.small(2)});
     process().build({0, (block_.begin + 24) | kList});
-    process().build({(block_.begin + 40) | kBoxed, node.vm.small(3), node.vm.small(4)});
-    // Between the last copy and this one is a gap.
-    process().build({(block_.begin + 160) | kBoxed});
-    put(block_.begin, kPair);
-    put(block_.begin + 40, kPair);
+    const auto last =
+        process().build({(block_.begin + 40) | kBoxed, node.vm.small(3), node.vm.small(4)});
+    // The rest of a binary's last word leads to what was there before.
+    process().build({(block_.begin + 160) | kBoxed, kPair});
+    const auto copy = [&](Address at, std::uint64_t first, std::uint64_t second) {
+        put(at, kPair);
+        put(at + 8, node.vm.small(first));
+        put(at + 16, node.vm.small(second));
+    };
+    copy(block_.begin, 1, 2);
+    copy(block_.begin + 160, 7, 8);
     process().push(block_.begin | kBoxed);
-    const auto collection = finished(read().value());
-    ASSERT_EQ(collection.target_size(), 1);
-    EXPECT_EQ(collection.target(0).end(), block_.begin + 40);
-    ASSERT_EQ(collection.last_moved_size(), 1);
-    EXPECT_EQ(collection.last_moved(0).copy_address(), block_.begin + 40);
+    // While the last one's second word is not in its copy, and when it is.
+    for (const auto second : {9, 3}) {
+        copy(block_.begin + 40, second, 4);
+        const auto collection = finished(read().value());
+        ASSERT_EQ(collection.target_size(), 1);
+        EXPECT_EQ(collection.target(0).end(), block_.begin + 40);
+        ASSERT_EQ(collection.last_moved_size(), 1);
+        EXPECT_EQ(collection.last_moved(0).copy_address(), block_.begin + 40);
+        EXPECT_EQ(collection.last_moved(0).original_address(), last);
+    }
 }
 
-TEST_P(Collections, CopiesOfWhichNoneFollowsAnotherAreNoMomentForACopy) {
+TEST_P(Collections, MoreCopiesThanAreExaminedTogether) {
+    constexpr std::uint64_t kCopies = 3;
+    for (std::uint64_t i = 0; i < kCopies; ++i) {
+        put(block_.begin + i * 24, kPair);
+        put(block_.begin + i * 24 + 8, node.vm.small(i));
+    }
+    process().push(block_.begin | kBoxed);
+    auto moved = MovedObjects::open(*vm, read().value()).value();
+    const std::vector<std::uint64_t> words = {(block_.begin + 24) | kBoxed, node.vm.small(1), 0};
+    const auto original = process().build(words);
+    for (int i = 0; i < 10000; ++i) {
+        moved.look(original, std::as_bytes(std::span(words)));
+    }
+    const auto first = process().build({block_.begin | kBoxed, node.vm.small(0), 0});
+    const std::vector<std::uint64_t> others = {block_.begin | kBoxed, node.vm.small(0), 0};
+    moved.look(first, std::as_bytes(std::span(others)));
+    records::Collection collection;
+    ASSERT_TRUE(moved.finish(collection));
+    EXPECT_EQ(collection.target(0).end(), block_.begin + 24);
+    EXPECT_EQ(collection.last_moved(0).original_address(), original);
+}
+
+TEST_P(Collections, ACopyBehindAGapIsNoMomentForACopy) {
     process().build({(block_.begin + 40) | kBoxed, (block_.begin + 160) | kBoxed});
     process().push((block_.begin + 40) | kBoxed);
-    const auto spaces = read();
-    ASSERT_TRUE(spaces) << spaces.error().message;
-    MovedObjects moved(*spaces);
-    std::vector<std::byte> bytes(spaces->from.front().end - spaces->from.front().begin);
-    ASSERT_TRUE(fresh().memory().read(spaces->from.front().begin, bytes));
-    moved.look(spaces->from.front().begin, bytes);
-    records::Collection collection;
-    const auto done = moved.finish(*vm, collection);
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, ErrorCode::kChanged);
-    EXPECT_THAT(done.error().message, HasSubstr("no copy that was met follows another"));
+    const auto collection = moved(read().value());
+    ASSERT_FALSE(collection);
+    EXPECT_EQ(collection.error().code, ErrorCode::kChanged);
+    EXPECT_THAT(collection.error().message, HasSubstr("behind all copies"));
 }
 
 TEST_P(Collections, BeforeAnythingMovedThereIsNoTarget) {
@@ -156,11 +188,10 @@ TEST_P(Collections, ARootBehindAllCopiesIsNoMomentForACopy) {
     process().push((block_.begin + 80) | kBoxed);
     const auto spaces = read();
     ASSERT_TRUE(spaces) << spaces.error().message;
-    records::Collection collection;
-    const auto done = MovedObjects(*spaces).finish(*vm, collection);
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, ErrorCode::kChanged);
-    EXPECT_THAT(done.error().message, HasSubstr("behind all copies"));
+    const auto collection = moved(*spaces);
+    ASSERT_FALSE(collection);
+    EXPECT_EQ(collection.error().code, ErrorCode::kChanged);
+    EXPECT_THAT(collection.error().message, HasSubstr("behind all copies"));
 }
 
 TEST_P(Collections, ARootThatLeadsToNoBlockIsNoMomentForACopy) {

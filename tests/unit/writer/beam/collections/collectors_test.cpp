@@ -65,19 +65,19 @@ TEST_P(CollectorsTest, ObjectsInFragmentsAreMovedToo) {
     EXPECT_THAT(between(with({object, kTupleOfTwo})), ElementsAre(kThread));
     const auto thread = with({object, kTupleOfTwo});
     auto collectors = Collectors::open(fresh()).value();
-    EXPECT_FALSE(collectors.is_unclear(process().address()));
+    EXPECT_THAT(collectors.unclear(process().address()), IsEmpty());
     collectors.record({&thread, 1});
-    EXPECT_TRUE(collectors.is_unclear(process().address()));
-    EXPECT_FALSE(collectors.is_unclear(node.worker.address()));
+    EXPECT_EQ(collectors.unclear(process().address()), "one of its objects was between two places");
+    EXPECT_THAT(collectors.unclear(node.worker.address()), IsEmpty());
     collectors.forget();
-    EXPECT_FALSE(collectors.is_unclear(process().address()));
+    EXPECT_THAT(collectors.unclear(process().address()), IsEmpty());
 }
 
 TEST_P(CollectorsTest, FragmentsThatCannotBeReadMakeAProcessUnclear) {
     process().structure().set("mbuf", 0x7777770);
     auto collectors = Collectors::open(fresh()).value();
     collectors.record({});
-    EXPECT_TRUE(collectors.is_unclear(process().address()));
+    EXPECT_EQ(collectors.unclear(process().address()), "its heap fragments could not be read");
 }
 
 TEST_P(CollectorsTest, OfAProcessThatDoesNotCollectNothingIsMoved) {
