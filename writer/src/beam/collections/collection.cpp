@@ -164,6 +164,16 @@ class CollectionReader::Roots {
         return {};
     }
 
+    /// After a BIF a collection begins with its fragments, object by object, before any root
+    /// (erl_gc.c, collect_live_heap_frags()): the first object's new address leads to the block.
+    Result<void> first_object(const Span& fragment) {
+        std::array<std::uint64_t, 2> words{};
+        const auto some = std::span(words).first(std::min<std::uint64_t>(2, fragment.words()));
+        RETURN_IF_ERROR(vm_.bulk().read(fragment.begin, std::as_writable_bytes(some)));
+        const bool is_moved_cell = words[0] == 0 && (words[1] & kPointerMask) == kPrimaryList;
+        return word(is_moved_cell ? words[1] : words[0]);
+    }
+
   private:
     Vm& vm_;
     HeapBlocks& blocks_;
@@ -193,6 +203,9 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     RETURN_IF_ERROR(roots.words(process.native_arguments));
     for (const auto word : process.facts.argument_words()) {
         RETURN_IF_ERROR(roots.word(word));
+    }
+    if (!spaces.fragments.empty()) {
+        RETURN_IF_ERROR(roots.first_object(spaces.fragments.front()));
     }
     return spaces;
 }

@@ -115,28 +115,31 @@ bool Collectors::leads_to_copy(std::uint64_t word, const Collected& collected) c
                                 [&](const Span& span) { return span.holds(address); });
 }
 
+bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& thread,
+                               const Collected& collected) {
+    std::array<std::uint64_t, 2> words{};
+    if (std::ranges::none_of(collected.from,
+                             [&](const Span& span) { return span.holds(object); }) ||
+        !vm_->target().memory().read(object, std::as_writable_bytes(std::span(words)))) {
+        return false;
+    }
+    const auto first = words[0];
+    const bool half_moved_cell = first == 0 && !leads_to_copy(words[1], collected);
+    const bool header_in_hand = first != 0 && (first & kPrimaryMask) == kPrimaryHeader &&
+                                std::ranges::find(thread.general, first) != thread.general.end();
+    return half_moved_cell || header_in_hand;
+}
+
 bool Collectors::is_between_stores(const target::ThreadRegisters& thread,
                                    const Collected& collected) {
-    for (const auto value : thread.general) {
+    // A register may have been advanced to the next word, or behind a cell, before the stores.
+    constexpr std::array<std::uint64_t, 3> kAdvanced = {0, 8, 16};
+    return std::ranges::any_of(thread.general, [&](std::uint64_t value) {
         const auto address = value & ~kPointerMask;
-        if (std::ranges::none_of(collected.from,
-                                 [&](const Span& span) { return span.holds(address); })) {
-            continue;
-        }
-        std::array<std::uint64_t, 2> words{};
-        if (!vm_->target().memory().read(address, std::as_writable_bytes(std::span(words)))) {
-            continue;
-        }
-        const auto first = words[0];
-        const bool half_moved_cell = first == 0 && !leads_to_copy(words[1], collected);
-        const bool header_in_hand =
-            first != 0 && (first & kPrimaryMask) == kPrimaryHeader &&
-            std::ranges::find(thread.general, first) != thread.general.end();
-        if (half_moved_cell || header_in_hand) {
-            return true;
-        }
-    }
-    return false;
+        return std::ranges::any_of(kAdvanced, [&](std::uint64_t bytes) {
+            return is_half_moved(address - bytes, thread, collected);
+        });
+    });
 }
 
 std::vector<pid_t> Collectors::between_stores(std::span<const target::ThreadRegisters> threads) {

@@ -47,6 +47,8 @@ class Collectors {
     template <typename Visit>
     void each_current(const Visit& visit);
     std::vector<Collected> collected();
+    [[nodiscard]] bool is_half_moved(Address object, const target::ThreadRegisters& thread,
+                                     const Collected& collected);
     [[nodiscard]] bool is_between_stores(const target::ThreadRegisters& thread,
                                          const Collected& collected);
     [[nodiscard]] bool leads_to_copy(std::uint64_t word, const Collected& collected) const;

@@ -176,6 +176,21 @@ TEST_P(Collections, ACopyBehindAGapIsNoMomentForACopy) {
     EXPECT_THAT(collection.error().message, HasSubstr("behind all copies"));
 }
 
+TEST_P(Collections, FragmentsOfABifAreMovedBeforeAnyRoot) {
+    auto fragment =
+        process().fragment({0, block_.begin | kList, node.vm.small(2), node.vm.constant("nil")});
+    process().push(fragment.at("mem") | kList);
+    const auto spaces = read();
+    ASSERT_TRUE(spaces) << spaces.error().message;
+    EXPECT_EQ(spaces->block.begin, block_.begin);
+    ASSERT_EQ(spaces->fragments.size(), 1U);
+    EXPECT_EQ(spaces->fragments.front().begin, fragment.at("mem"));
+    // One whose first object stays where it is.
+    node.vm.memory.put(fragment.at("mem"), node.vm.small(1));
+    node.vm.memory.put(fragment.at("mem") + 8, (fragment.at("mem") + 16) | kList);
+    EXPECT_EQ(read().value().block.begin, 0U);
+}
+
 TEST_P(Collections, BeforeAnythingMovedThereIsNoTarget) {
     const auto spaces = read();
     ASSERT_TRUE(spaces) << spaces.error().message;

@@ -52,6 +52,9 @@ TEST_P(CollectorsTest, AHeaderInHandIsNotYetInTheCopy) {
 TEST_P(CollectorsTest, ACellWithoutItsHeadAndItsNewAddressIsHalfMoved) {
     const auto cell = process().build({0, node.vm.small(3)});
     EXPECT_THAT(between(with({cell})), ElementsAre(kThread));
+    // The thread's register is already at the next cell.
+    EXPECT_THAT(between(with({cell + 16})), ElementsAre(kThread));
+    EXPECT_THAT(between(with({cell + 24})), IsEmpty());
     node.vm.memory.put(cell + 8, kCopy | kPrimaryList);
     EXPECT_THAT(between(with({cell})), IsEmpty());
     // Its tail leads to words that are collected: it is no new address.
