@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace beamdump::beam {
@@ -20,13 +21,14 @@ constexpr std::uint64_t kHeaderBytes = sizeof(std::uint64_t);
 Result<HeapBlocks> HeapBlocks::find(Vm& vm) {
     LayoutNames names(vm.layout());
     const CarrierFields fields(names);
-    const auto heap = names.constant("allocator_heap");
+    const std::array allocators = {names.constant("allocator_heap"),
+                                   names.constant("allocator_temporary")};
     RETURN_IF_ERROR(names.outcome());
     ASSIGN_OR_RETURN(auto reader, AllocatorReader::open(vm));
     ASSIGN_OR_RETURN(const auto places, reader.places());
     std::vector<AllocatorState> instances;
     for (const auto& place : places) {
-        if (place.number == heap) {
+        if (std::ranges::find(allocators, place.number) != allocators.end()) {
             ASSIGN_OR_RETURN(auto state, reader.state(place));
             instances.push_back(std::move(state));
         }

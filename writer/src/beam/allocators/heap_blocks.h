@@ -7,10 +7,11 @@
 
 namespace beamdump::beam {
 
-/// The blocks that eheap_alloc has given away: heaps and heap fragments.
+/// The blocks that eheap_alloc has given away, heaps and heap fragments, and those of temp_alloc,
+/// to which a heap is copied first when its process hibernates.
 class HeapBlocks {
   public:
-    /// Finds the carriers of eheap_alloc. Only of memory that stands still. Errors as
+    /// Finds the carriers of both. Only of memory that stands still. Errors as
     /// AllocatorReader's and read_carriers()'.
     static Result<HeapBlocks> find(Vm& vm);
 

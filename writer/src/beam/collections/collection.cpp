@@ -59,6 +59,9 @@ Result<CollectionSpaces> CollectionReader::read(const StructView& structure,
     if ((state & (running_sys_ | dirty_running_sys_)) == 0) {
         return elsewhere("the arguments of the running function are not known");
     }
+    if (!f_.heap_is_consistent(structure)) {
+        return elsewhere("its heap has moved and its pointers have not");
+    }
     ASSIGN_OR_RETURN(auto blocks, HeapBlocks::find(*vm_));
     if (!f_.stack_is_in_place(structure)) {
         return stack_moved(structure, blocks);
@@ -206,6 +209,13 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     }
     if (!spaces.fragments.empty()) {
         RETURN_IF_ERROR(roots.first_object(spaces.fragments.front()));
+    }
+    // Before objects move nothing tells it from the time after, when messages are copied to the
+    // heap (erl_gc.c, move_msgs_to_heap()).
+    const bool nothing_moved = spaces.block.begin == 0 && spaces.highest_promoted == 0;
+    if (nothing_moved && !process.facts.off_heap_message_queue() &&
+        (process.inner != 0 || process.middle != 0)) {
+        return elsewhere("its messages may be on their way to its heap");
     }
     return spaces;
 }

@@ -22,6 +22,13 @@ Span CollectionFields::abandoned(const StructView& structure) const {
                       : Span{begin, begin + structure.get(heap_sz) * sizeof(std::uint64_t)};
 }
 
+bool CollectionFields::heap_is_consistent(const StructView& structure) const {
+    // With an abandoned heap the size is that one's.
+    return structure.get(abandoned_heap) != 0 ||
+           structure.get(heap) + structure.get(heap_sz) * sizeof(std::uint64_t) ==
+               structure.get(hend);
+}
+
 bool CollectionFields::stack_is_in_place(const StructView& structure) const {
     const auto top = structure.get(stop);
     return structure.get(heap) <= top && top <= structure.get(hend);

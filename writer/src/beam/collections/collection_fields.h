@@ -10,6 +10,9 @@ struct CollectionFields {
 
     /// The whole abandoned heap block; empty if there is none.
     [[nodiscard]] Span abandoned(const StructView& structure) const;
+    /// Whether the heap's fields agree about its size: hibernation changes them one by one, and
+    /// meanwhile offsets all pointers.
+    [[nodiscard]] bool heap_is_consistent(const StructView& structure) const;
     /// Whether the stack has not been moved to a new block.
     [[nodiscard]] bool stack_is_in_place(const StructView& structure) const;
     /// Whether the high-water mark is not yet that of a new block.

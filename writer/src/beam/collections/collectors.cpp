@@ -115,6 +115,14 @@ bool Collectors::leads_to_copy(std::uint64_t word, const Collected& collected) c
                                 [&](const Span& span) { return span.holds(address); });
 }
 
+/// Whether a register leads to a cell's copy or behind it: it may not be there yet.
+bool Collectors::holds_copy(const target::ThreadRegisters& thread, Address copy) {
+    return std::ranges::any_of(thread.general, [&](std::uint64_t value) {
+        const auto address = value & ~kPointerMask;
+        return copy <= address && address - copy <= 2 * sizeof(std::uint64_t);
+    });
+}
+
 bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& thread,
                                const Collected& collected) {
     std::array<std::uint64_t, 2> words{};
@@ -124,7 +132,8 @@ bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& th
         return false;
     }
     const auto first = words[0];
-    const bool half_moved_cell = first == 0 && !leads_to_copy(words[1], collected);
+    const bool half_moved_cell = first == 0 && (!leads_to_copy(words[1], collected) ||
+                                                holds_copy(thread, words[1] & ~kPointerMask));
     const bool header_in_hand = first != 0 && (first & kPrimaryMask) == kPrimaryHeader &&
                                 std::ranges::find(thread.general, first) != thread.general.end();
     return half_moved_cell || header_in_hand;

@@ -47,6 +47,7 @@ class Collectors {
     template <typename Visit>
     void each_current(const Visit& visit);
     std::vector<Collected> collected();
+    [[nodiscard]] static bool holds_copy(const target::ThreadRegisters& thread, Address copy);
     [[nodiscard]] bool is_half_moved(Address object, const target::ThreadRegisters& thread,
                                      const Collected& collected);
     [[nodiscard]] bool is_between_stores(const target::ThreadRegisters& thread,

@@ -2,6 +2,7 @@
 
 #include "fake_vm/each_layout.h"
 #include "fake_vm/fake_carrier.h"
+#include "fake_vm/fake_queue.h"
 
 #include <gmock/gmock.h>
 
@@ -240,6 +241,24 @@ TEST_P(Collections, AMovedStackEndsWithTheReturnAddressOfItsFirstFrame) {
     EXPECT_EQ(spaces->block.end, block_.begin + 160);
     EXPECT_EQ(spaces->stack.begin, end - 24);
     EXPECT_EQ(spaces->stack.end, end);
+}
+
+TEST_P(Collections, AHeapThatMovesAsAWholeIsNoMomentForACopy) {
+    process().structure().set("hend", block_.end).set("stop", block_.end - 8);
+    const auto spaces = read();
+    ASSERT_FALSE(spaces);
+    EXPECT_EQ(spaces.error().code, ErrorCode::kChanged);
+    EXPECT_THAT(spaces.error().message, HasSubstr("its pointers have not"));
+}
+
+TEST_P(Collections, BeforeObjectsMoveMessagesMayBeOnTheirWayToTheHeap) {
+    add_message(node.vm, process(), FakeQueue::kInner, node.vm.small(1));
+    const auto spaces = read();
+    ASSERT_FALSE(spaces);
+    EXPECT_THAT(spaces.error().message, HasSubstr("its messages may be on their way"));
+    const auto flags = process().structure().get("sig_qs.flags");
+    process().structure().set("sig_qs.flags", flags | node.vm.constant("message_queue_off_heap"));
+    EXPECT_TRUE(read());
 }
 
 TEST_P(Collections, OnANormalSchedulerItsOwnRootsAreNotKnown) {
