@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <tuple>
 #include <utility>
 
 namespace beamdump::capture {
@@ -178,6 +179,7 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
                 RETURN_IF_ERROR(still(request));
             }
             outcome.memory_bytes += entry.bytes;
+            RETURN_IF_ERROR(resolve_roots(outcome.end.collection(), entry.message));
             for (const auto& fragment : entry.fragments) {
                 if (entry.message.kind() != records::MESSAGE_KIND_SIGNAL &&
                     !process.facts.off_heap_message_queue()) {
@@ -191,6 +193,25 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
         return queues;
     }
     return off_heap(process, run);
+}
+
+/// Of a message whose term may have been moved by a collection.
+Result<void> ProcessCapture::resolve_roots(const records::Collection& collection,
+                                           records::Message& message) {
+    if (!collecting_ || collecting_->whole) {
+        return {};
+    }
+    for (const auto& [has, set, word] :
+         {std::tuple{message.has_term_word(), &records::Message::set_term_word,
+                     message.term_word()},
+          std::tuple{message.has_token_word(), &records::Message::set_token_word,
+                     message.token_word()}}) {
+        if (has) {
+            ASSIGN_OR_RETURN(const auto shown, beam::resolved_root(parts_.vm, collection, word));
+            (message.*set)(shown);
+        }
+    }
+    return {};
 }
 
 Result<void> ProcessCapture::relations(const records::Relations& page, RunWriter& run) {

@@ -329,24 +329,35 @@ void MovedObjects::look(Address begin, std::span<const std::byte> bytes) {
 /// being copied.
 Result<void> MovedObjects::finish(Target& target, records::Collection& into) {
     examine(target);
-    const auto end = target.last ? end_of(*target.last) : target.room.begin;
-    const auto unfinished = std::ranges::find(target.refused, end, &Moved::copy);
-    const bool found = unfinished != target.refused.end();
+    auto refused = std::exchange(target.refused, {});
+    std::ranges::sort(refused, {}, &Moved::copy);
+    auto end = target.last ? end_of(*target.last) : target.room.begin;
+    // Others behind it may have been changed by the sweep, as a match context's base is.
+    bool found = false;
+    for (;;) {
+        const auto next = std::ranges::lower_bound(refused, end, {}, &Moved::copy);
+        if (next == refused.end() || next->copy != end) {
+            break;
+        }
+        target.last = *next;
+        found = true;
+        end = end_of(*next);
+        refused.erase(refused.begin(), std::next(next));
+    }
     if (!found && !target.knows_all_refused) {
         return elsewhere("too many words of data look like the addresses of copies");
     }
-    if (!found && !target.last && target.highest_root == 0) {
+    if (!target.last && target.highest_root == 0) {
         return {};
     }
-    if ((!found && !target.last) ||
-        (found ? *unfinished : *target.last).copy < target.highest_root) {
+    if (!target.last || target.last->copy < target.highest_root) {
         return elsewhere(fmt::format("a root leads to {:#x}, behind all copies that were met",
                                      target.highest_root));
     }
-    if (found && may_be_converted(*unfinished)) {
+    const auto& last = *target.last;
+    if (found && may_be_converted(last)) {
         return elsewhere("its last copy may be a converted binary");
     }
-    const auto& last = found ? *unfinished : *target.last;
     auto& span = *into.add_target();
     span.set_begin(target.room.begin);
     span.set_end(last.is_cell ? end : last.copy);
@@ -365,6 +376,35 @@ Result<void> MovedObjects::finish(records::Collection& into) {
         RETURN_IF_ERROR(finish(target, into));
     }
     return {};
+}
+
+Result<std::uint64_t> resolved_root(Vm& vm, const records::Collection& collection,
+                                    std::uint64_t word) {
+    const auto address = word & ~kPointerMask;
+    const auto in_any = [](const auto& spans, Address where) {
+        return std::ranges::any_of(spans, [&](const records::AddressSpan& span) {
+            return span.begin() <= where && where < span.end();
+        });
+    };
+    if (!is_pointer(word)) {
+        return word;
+    }
+    for (const auto& last : collection.last_moved()) {
+        if (last.copy_address() == address) {
+            return last.original_address() | (word & kPointerMask);
+        }
+    }
+    if (!in_any(collection.from(), address)) {
+        return word;
+    }
+    const bool is_cell = (word & kPointerMask) == kPrimaryList;
+    std::array<std::uint64_t, kCellWords> words{};
+    RETURN_IF_ERROR(vm.memory().read(address, std::as_writable_bytes(std::span(words))));
+    const auto moved = is_cell ? words[1] : words[0];
+    const bool is_moved = (!is_cell || words[0] == 0) &&
+                          (moved & kPointerMask) == (word & kPointerMask) &&
+                          in_any(collection.target(), moved & ~kPointerMask);
+    return is_moved ? moved : word;
 }
 
 }  // namespace beamdump::beam

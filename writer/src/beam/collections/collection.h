@@ -56,6 +56,12 @@ class CollectionReader {
     std::uint64_t running_sys_ = 0, dirty_running_sys_ = 0;
 };
 
+/// Where a root's word leads in a process that was captured in the middle of `collection`: to its
+/// object's copy if that is complete, else to the original. Roots that are captured as regions need
+/// not be resolved: their reader follows copies.
+Result<std::uint64_t> resolved_root(Vm& vm, const records::Collection& collection,
+                                    std::uint64_t word);
+
 /// Finds the copies to which words of the collected spaces lead.
 class MovedObjects {
   public:

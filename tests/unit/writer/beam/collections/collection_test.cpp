@@ -168,6 +168,48 @@ TEST_P(Collections, MoreCopiesThanAreExaminedTogether) {
     EXPECT_EQ(collection.last_moved(0).original_address(), original);
 }
 
+TEST_P(Collections, CopiesThatTheSweepHasChangedFollowEachOther) {
+    const auto copies = {std::pair{std::uint64_t{0}, std::uint64_t{1}}, {24, 77}, {48, 78}};
+    std::uint64_t number = 0;
+    for (const auto& [at, first] : copies) {
+        process().build(
+            {(block_.begin + at) | kBoxed, node.vm.small(1 + number++), node.vm.small(2)});
+        put(block_.begin + at, kPair);
+        put(block_.begin + at + 8, node.vm.small(first));
+        put(block_.begin + at + 16, node.vm.small(2));
+    }
+    process().push(block_.begin | kBoxed);
+    const auto collection = finished(read().value());
+    ASSERT_EQ(collection.target_size(), 1);
+    EXPECT_EQ(collection.target(0).end(), block_.begin + 48);
+    EXPECT_EQ(collection.last_moved(0).copy_address(), block_.begin + 48);
+}
+
+TEST_P(Collections, RootsLeadToCopiesThatAreComplete) {
+    const auto moved = process().build({block_.begin | kBoxed, 0, 0});
+    const auto cell = process().build({0, (block_.begin + 24) | kList});
+    const auto left = process().build({kPair, node.vm.small(1), node.vm.small(2)});
+    records::Collection collection;
+    auto& from = *collection.add_from();
+    from.set_begin(moved);
+    from.set_end(left + 24);
+    auto& target = *collection.add_target();
+    target.set_begin(block_.begin);
+    target.set_end(block_.begin + 40);
+    auto& last = *collection.add_last_moved();
+    last.set_original_address(left);
+    last.set_copy_address(block_.begin + 40);
+    const auto resolved = [&](std::uint64_t word) {
+        return resolved_root(fresh(), collection, word).value();
+    };
+    EXPECT_EQ(resolved(moved | kBoxed), block_.begin | kBoxed);
+    EXPECT_EQ(resolved(cell | kList), (block_.begin + 24) | kList);
+    EXPECT_EQ(resolved(left | kBoxed), left | kBoxed);
+    EXPECT_EQ(resolved((block_.begin + 40) | kBoxed), left | kBoxed);
+    EXPECT_EQ(resolved(block_.begin | kBoxed), block_.begin | kBoxed);
+    EXPECT_EQ(resolved(node.vm.small(7)), node.vm.small(7));
+}
+
 TEST_P(Collections, ACopyBehindAGapIsNoMomentForACopy) {
     process().build({(block_.begin + 40) | kBoxed, (block_.begin + 160) | kBoxed});
     process().push((block_.begin + 40) | kBoxed);
