@@ -34,4 +34,12 @@ Result<std::vector<Span>> CollectedFragments::read(const StructView& structure, 
     return spans;
 }
 
+Result<void> CollectedFragments::each_message(
+    const ProcessView& process, std::uint64_t most,
+    const std::function<Result<void>(std::uint64_t)>& visit) {
+    return messages_.walk(process, most, [&](QueueEntry& entry) -> Result<void> {
+        return entry.message.has_term_word() ? visit(entry.message.term_word()) : Result<void>();
+    });
+}
+
 }  // namespace beamdump::beam

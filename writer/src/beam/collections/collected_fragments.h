@@ -18,6 +18,10 @@ class CollectedFragments {
     /// The used words of each. kChanged: there are more than `most`.
     Result<std::vector<Span>> read(const StructView& structure, std::size_t most);
 
+    /// Calls `visit` with the terms' words of the messages in the process's queues, `most` at most.
+    Result<void> each_message(const ProcessView& process, std::uint64_t most,
+                              const std::function<Result<void>(std::uint64_t)>& visit);
+
   private:
     CollectedFragments(FragmentReader fragments, MessageWalker messages, LayoutNames& names)
         : fragments_(fragments),

@@ -21,6 +21,7 @@ constexpr std::uint64_t kCellWords = 2;
 constexpr std::size_t kWaiting = 4096;
 /// Bounds the memory for words of data that look like the address of a copy.
 constexpr std::size_t kMostRefused = 65536;
+constexpr std::uint64_t kMostMessages = 100'000'000;
 constexpr std::size_t kMostFragmentsMoved = 65536;
 /// Words of a stack that are read at a time.
 constexpr std::size_t kStackWords = 1U << 15U;
@@ -167,6 +168,21 @@ class CollectionReader::Roots {
         return {};
     }
 
+    /// A message's term is on the heap, or in a fragment of its own: eheap_alloc has both.
+    Result<void> word_of_message(std::uint64_t word) {
+        const auto address = word & ~kPointerMask;
+        if (!is_pointer(word) || any_holds(spaces_.from, address) || literals_.holds(address) ||
+            spaces_.promoted.holds(address) || any_holds(spaces_.fragments, address)) {
+            return {};
+        }
+        ASSIGN_OR_RETURN(const auto block, blocks_.block_at(address));
+        // Copies begin where the block does; a fragment has a header there.
+        if (block && address == block->begin) {
+            spaces_.block = {block->begin, block->end};
+        }
+        return {};
+    }
+
     /// After a BIF a collection begins with its fragments, object by object, before any root
     /// (erl_gc.c, collect_live_heap_frags()): the first object's new address leads to the block.
     Result<void> first_object(const Span& fragment) {
@@ -210,11 +226,25 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     if (!spaces.fragments.empty()) {
         RETURN_IF_ERROR(roots.first_object(spaces.fragments.front()));
     }
+    const bool has_messages =
+        !process.facts.off_heap_message_queue() && (process.inner != 0 || process.middle != 0);
+    // Other roots may lead to the old heap alone.
+    if (has_messages && spaces.block.begin == 0 && spaces.highest_promoted != 0) {
+        RETURN_IF_ERROR(fragments_.each_message(process, kMostMessages, [&](std::uint64_t word) {
+            return spaces.block.begin == 0 ? roots.word_of_message(word) : Result<void>();
+        }));
+    }
     // Before objects move nothing tells it from the time after, when messages are copied to the
     // heap (erl_gc.c, move_msgs_to_heap()).
     const bool nothing_moved = spaces.block.begin == 0 && spaces.highest_promoted == 0;
-    if (nothing_moved && !process.facts.off_heap_message_queue() &&
-        (process.inner != 0 || process.middle != 0)) {
+    // From OTP 29 on the mark of hibernation is there from the beginning.
+    if (nothing_moved && process.facts.hibernated()) {
+        return elsewhere("its pointers may not be those of its heap");
+    }
+    if (spaces.block.begin != 0 && f_.old_heap_may_be_freed(structure)) {
+        return elsewhere("its old heap may have been freed");
+    }
+    if (nothing_moved && has_messages) {
         return elsewhere("its messages may be on their way to its heap");
     }
     return spaces;
@@ -363,6 +393,9 @@ Result<void> MovedObjects::finish(Target& target, records::Collection& into) {
     span.set_end(last.is_cell ? end : last.copy);
     if (!last.is_cell) {
         ASSIGN_OR_RETURN(const auto header, vm_->memory().word(last.copy));
+        if (header == 0 || boxed_kind(scheme_, header) == BoxedKind::kUnknown) {
+            return elsewhere("its last copy has no header yet");
+        }
         auto& moved = *into.add_last_moved();
         moved.set_original_address(last.original);
         moved.set_copy_address(last.copy);

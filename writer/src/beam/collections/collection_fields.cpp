@@ -1,6 +1,12 @@
 #include "beam/collections/collection_fields.h"
 
 namespace beamdump::beam {
+namespace {
+
+/// F_DIRTY_GC_HIBERNATE and F_DIRTY_MAJOR_GC (erl_process.h, OTP 25 to 29).
+constexpr std::uint64_t kFullsweep = 1U << 18U | 1U << 19U;
+
+}  // namespace
 
 CollectionFields::CollectionFields(LayoutNames& names)
     : heap(names.field("Process", "heap")),
@@ -14,6 +20,7 @@ CollectionFields::CollectionFields(LayoutNames& names)
       old_htop(names.field("Process", "old_htop")),
       old_hend(names.field("Process", "old_hend")),
       state(names.field("Process", "state")),
+      flags(names.field("Process", "flags")),
       bytes(names.bytes("Process")) {}
 
 Span CollectionFields::abandoned(const StructView& structure) const {
@@ -32,6 +39,10 @@ bool CollectionFields::heap_is_consistent(const StructView& structure) const {
 bool CollectionFields::stack_is_in_place(const StructView& structure) const {
     const auto top = structure.get(stop);
     return structure.get(heap) <= top && top <= structure.get(hend);
+}
+
+bool CollectionFields::old_heap_may_be_freed(const StructView& structure) const {
+    return (structure.get(flags) & kFullsweep) != 0 && structure.get(old_heap) == 0;
 }
 
 bool CollectionFields::mark_is_in_place(const StructView& structure) const {

@@ -18,8 +18,12 @@ struct CollectionFields {
     /// Whether the high-water mark is not yet that of a new block.
     [[nodiscard]] bool mark_is_in_place(const StructView& structure) const;
 
+    /// Whether a fullsweep has no old heap. It is freed before a field names the new block
+    /// (erl_gc.c, full_sweep_heaps()): what was moved out of it is then not known.
+    [[nodiscard]] bool old_heap_may_be_freed(const StructView& structure) const;
+
     Field heap, htop, hend, stop, high_water, heap_sz, abandoned_heap, old_heap, old_htop, old_hend,
-        state;
+        state, flags;
     std::uint32_t bytes;
 };
 

@@ -123,6 +123,20 @@ bool Collectors::holds_copy(const target::ThreadRegisters& thread, Address copy)
     });
 }
 
+/// Whether `first`, the first word of a boxed object, leads to a copy whose header may not be there
+/// yet: from OTP 29 on it is stored after the copy's address.
+bool Collectors::lacks_header(const target::ThreadRegisters& thread, std::uint64_t first,
+                              const Collected& collected) const {
+    const auto copy = first & ~kPointerMask;
+    if ((first & kPointerMask) != kPrimaryBoxed || !holds_copy(thread, copy) ||
+        std::ranges::any_of(collected.from, [&](const Span& span) { return span.holds(copy); })) {
+        return false;
+    }
+    const auto header = vm_->target().memory().word(copy);
+    return header &&
+           (*header == 0 || std::ranges::find(thread.general, *header) == thread.general.end());
+}
+
 bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& thread,
                                const Collected& collected) {
     std::array<std::uint64_t, 2> words{};
@@ -136,7 +150,7 @@ bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& th
                                                 holds_copy(thread, words[1] & ~kPointerMask));
     const bool header_in_hand = first != 0 && (first & kPrimaryMask) == kPrimaryHeader &&
                                 std::ranges::find(thread.general, first) != thread.general.end();
-    return half_moved_cell || header_in_hand;
+    return half_moved_cell || header_in_hand || lacks_header(thread, first, collected);
 }
 
 bool Collectors::is_between_stores(const target::ThreadRegisters& thread,

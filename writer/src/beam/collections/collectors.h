@@ -48,6 +48,8 @@ class Collectors {
     void each_current(const Visit& visit);
     std::vector<Collected> collected();
     [[nodiscard]] static bool holds_copy(const target::ThreadRegisters& thread, Address copy);
+    [[nodiscard]] bool lacks_header(const target::ThreadRegisters& thread, std::uint64_t first,
+                                    const Collected& collected) const;
     [[nodiscard]] bool is_half_moved(Address object, const target::ThreadRegisters& thread,
                                      const Collected& collected);
     [[nodiscard]] bool is_between_stores(const target::ThreadRegisters& thread,

@@ -293,6 +293,38 @@ TEST_P(Collections, AHeapThatMovesAsAWholeIsNoMomentForACopy) {
     EXPECT_THAT(spaces.error().message, HasSubstr("its pointers have not"));
 }
 
+TEST_P(Collections, AMessageAloneMayLeadToTheNewBlock) {
+    process().old_heap({kPair, node.vm.small(1), node.vm.small(2), 0, 0, 0});
+    auto structure = process().structure();
+    const auto top = structure.get("old_heap");
+    structure.set("old_htop", top);
+    process().push(top | kBoxed);
+    add_message(node.vm, process(), FakeQueue::kInner, node.vm.small(1));
+    add_message(node.vm, process(), FakeQueue::kInner, block_.begin | kBoxed);
+    const auto spaces = read();
+    ASSERT_TRUE(spaces) << spaces.error().message;
+    EXPECT_EQ(spaces->highest_promoted, top);
+    EXPECT_EQ(spaces->block.begin, block_.begin);
+}
+
+TEST_P(Collections, AFullsweepThatHasNoOldHeapIsNoMomentForACopy) {
+    process().build({block_.begin | kBoxed, node.vm.small(1), node.vm.small(2)});
+    process().push(block_.begin | kBoxed);
+    EXPECT_TRUE(read());
+    process().structure().set("flags", 1U << 19U).set("old_heap", 0);
+    const auto spaces = read();
+    ASSERT_FALSE(spaces);
+    EXPECT_THAT(spaces.error().message, HasSubstr("its old heap may have been freed"));
+}
+
+TEST_P(Collections, ALastCopyWithoutAHeaderIsNoMomentForACopy) {
+    process().build({block_.begin | kBoxed, node.vm.small(1), node.vm.small(2)});
+    process().push(block_.begin | kBoxed);
+    const auto collection = moved(read().value());
+    ASSERT_FALSE(collection);
+    EXPECT_THAT(collection.error().message, HasSubstr("has no header yet"));
+}
+
 TEST_P(Collections, BeforeObjectsMoveMessagesMayBeOnTheirWayToTheHeap) {
     add_message(node.vm, process(), FakeQueue::kInner, node.vm.small(1));
     const auto spaces = read();

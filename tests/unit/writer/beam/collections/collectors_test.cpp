@@ -49,6 +49,16 @@ TEST_P(CollectorsTest, AHeaderInHandIsNotYetInTheCopy) {
     EXPECT_THAT(between(waiting), IsEmpty());
 }
 
+TEST_P(CollectorsTest, ACopyMayLackItsHeader) {
+    const auto copy = node.worker.build({0, 0, 0});
+    const auto object = process().build({copy | kPrimaryBoxed, node.vm.small(1), 0});
+    EXPECT_THAT(between(with({object, copy, kTupleOfTwo})), ElementsAre(kThread));
+    node.vm.memory.put(copy, kTupleOfTwo);
+    EXPECT_THAT(between(with({object, copy, kTupleOfTwo})), IsEmpty());
+    // It only follows the object's new address.
+    EXPECT_THAT(between(with({object, 0})), IsEmpty());
+}
+
 TEST_P(CollectorsTest, ACellWithoutItsHeadAndItsNewAddressIsHalfMoved) {
     const auto cell = process().build({0, node.vm.small(3)});
     EXPECT_THAT(between(with({cell})), ElementsAre(kThread));
