@@ -130,7 +130,7 @@ class Storm(unittest.TestCase):
     def test_they_are_captured(self):
         """In each mode, more than once: what is not void lacks nothing. Before processes were captured in
         the middle of a collection, none of the map's was in ten captures."""
-        for kind in ("map", "recursion"):
+        for kind in ("map", "recursion", "mailbox"):
             cells = [Cell(kind, min(SIZES), 1, mode) for mode in MODES]
             with self.storms.storm(kind, cells[0].items, 1) as names:
                 for cell in cells:

@@ -53,7 +53,7 @@ TEST_F(PersistentTermsTest, ACountOfAnotherMomentIsSaidToBe) {
     program_.put("moments.beamdump", dump.finish());
     const auto ran = program_.run({"persistent-terms", "moments.beamdump"});
     EXPECT_THAT(ran.out,
-                HasSubstr("\n1 persistent term\n"
+                HasSubstr("\n1 persistent term, 208 B\n"
                           "the node counted 2 at another moment: it ran while they were read\n"));
 }
 

@@ -109,6 +109,10 @@ class Hanging {
             std::this_thread::sleep_for(1ms);
         }
     }
+    /// The one that it waits for ends by itself, not with it.
+    ~Hanging() { wake(); }
+    Hanging(const Hanging&) = delete;
+    Hanging& operator=(const Hanging&) = delete;
     [[nodiscard]] pid_t pid() const { return child_.pid(); }
     void wake() { flags()[0] = 1; }
     [[nodiscard]] bool woke() { return flags()[2] != 0; }
