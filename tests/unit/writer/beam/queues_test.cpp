@@ -189,10 +189,11 @@ TEST_P(Queues, ReceivedMessagesKeepTheirFragments) {
     const auto received = [&](std::uint64_t limit) {
         const auto process = view(node.init);
         words.clear();
-        return MessageWalker::open(*vm)->received(process.msg_frag, limit, [&](const Fragment& fragment) {
-            words.push_back(fragment.used_words);
-            return Result<void>();
-        });
+        return MessageWalker::open(*vm)->received(process.msg_frag, limit,
+                                                  [&](const Fragment& fragment) {
+                                                      words.push_back(fragment.used_words);
+                                                      return Result<void>();
+                                                  });
     };
     EXPECT_TRUE(received(kEnough));
     EXPECT_THAT(words, ElementsAre(1U, 2U));
