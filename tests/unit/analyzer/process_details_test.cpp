@@ -83,6 +83,7 @@ TEST(ProcessDetails, VoidProcessShowsItsStructureAlone) {
     const Ran ran = program.run({"process", "sample.beamdump", "<0.4.0>"});
     EXPECT_EQ(ran.status, 3);
     EXPECT_THAT(ran.out, HasSubstr("VOID: it was running when it was captured"));
+    EXPECT_THAT(ran.out, HasSubstr("beamdump-capture --mode freeze --process '<0."));
     EXPECT_THAT(ran.out, HasSubstr("reductions           99"));
     EXPECT_THAT(ran.out, Not(HasSubstr("Regions")));
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -173,13 +174,19 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
     outcome.end.set_links(walked.links);
     outcome.end.set_monitors(walked.monitors);
     RETURN_IF_ERROR(collecting_ ? collected_heaps(process, run, outcome) : heaps(process, run));
+    std::optional<beam::RootResolver> roots;
+    if (outcome.end.has_collection()) {
+        roots.emplace(parts_.vm, outcome.end.collection());
+    }
     auto queues =
         messages_.walk(process, parts_.chain_limit, [&](beam::QueueEntry& entry) -> Result<void> {
             if (run.queue_entries() % kMessagesBetweenWatches == kMessagesBetweenWatches - 1) {
                 RETURN_IF_ERROR(still(request));
             }
             outcome.memory_bytes += entry.bytes;
-            RETURN_IF_ERROR(resolve_roots(outcome.end.collection(), entry.message));
+            if (roots) {
+                RETURN_IF_ERROR(resolve_roots(*roots, entry.message));
+            }
             for (const auto& fragment : entry.fragments) {
                 if (entry.message.kind() != records::MESSAGE_KIND_SIGNAL &&
                     !process.facts.off_heap_message_queue()) {
@@ -196,18 +203,14 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
 }
 
 /// Of a message whose term may have been moved by a collection.
-Result<void> ProcessCapture::resolve_roots(const records::Collection& collection,
-                                           records::Message& message) {
-    if (!collecting_ || collecting_->whole) {
-        return {};
-    }
+Result<void> ProcessCapture::resolve_roots(beam::RootResolver& roots, records::Message& message) {
     for (const auto& [has, set, word] :
          {std::tuple{message.has_term_word(), &records::Message::set_term_word,
                      message.term_word()},
           std::tuple{message.has_token_word(), &records::Message::set_token_word,
                      message.token_word()}}) {
         if (has) {
-            ASSIGN_OR_RETURN(const auto shown, beam::resolved_root(parts_.vm, collection, word));
+            ASSIGN_OR_RETURN(const auto shown, roots.resolved(word));
             (message.*set)(shown);
         }
     }

@@ -103,7 +103,7 @@ class ProcessCapture {
     };
     Result<void> contents(const Try& request, const beam::ProcessView& process, RunWriter& run,
                           Outcome& outcome);
-    Result<void> resolve_roots(const records::Collection& collection, records::Message& message);
+    static Result<void> resolve_roots(beam::RootResolver& roots, records::Message& message);
     Result<void> relations(const records::Relations& page, RunWriter& run);
     Result<void> heaps(const beam::ProcessView& process, RunWriter& run);
     Result<void> find_collection(const Try& request, beam::ProcessView& process);

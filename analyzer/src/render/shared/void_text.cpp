@@ -1,5 +1,7 @@
 #include "render/shared/void_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -21,6 +23,18 @@ std::string_view void_clause(std::string_view reason) {
     const auto* clause =
         std::ranges::find(kClauses, reason, [](const auto& one) { return one.first; });
     return clause == kClauses.end() ? "was not copied" : clause->second;
+}
+
+std::string void_advice(std::string_view reason, std::string_view pid) {
+    constexpr std::array<std::string_view, 4> kOfAMoment = {"running", "garbage_collecting",
+                                                            "locked", "changed"};
+    if (std::ranges::find(kOfAMoment, reason) == kOfAMoment.end()) {
+        return {};
+    }
+    return fmt::format(
+        "beamdump-capture --mode freeze --process '{}' stops the node for as long as copying it "
+        "takes, and again if it cannot be captured at that moment\n",
+        pid);
 }
 
 }  // namespace beamdump::render

@@ -59,6 +59,18 @@ TEST_F(Facts, AProcessWithMostOfTheMemoryIsNamed) {
     EXPECT_THAT(findings.found.front().command, HasSubstr("heap node.beamdump 0.1.0"));
 }
 
+TEST_F(Facts, OfAVoidProcessNoTermsArePromised) {
+    SampleDump dump;
+    SampleProcess process = alpha_process();
+    process.memory = 61 * kMebi;
+    process.void_reason = records::VOID_REASON_COLLECTING;
+    dump.add(process);
+    const auto findings = look(dump);
+    EXPECT_THAT(found(findings, "process_memory"),
+                ElementsAre(HasSubstr("alpha (<0.1.0>). The dump does not have its memory.")));
+    EXPECT_THAT(findings.found.front().command, HasSubstr("process node.beamdump 0.1.0"));
+}
+
 TEST_F(Facts, AProcessWithLessIsNot) {
     SampleDump half;
     SampleProcess process = alpha_process();

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace beamdump::beam {
@@ -411,32 +412,43 @@ Result<void> MovedObjects::finish(records::Collection& into) {
     return {};
 }
 
-Result<std::uint64_t> resolved_root(Vm& vm, const records::Collection& collection,
-                                    std::uint64_t word) {
-    const auto address = word & ~kPointerMask;
-    const auto in_any = [](const auto& spans, Address where) {
-        return std::ranges::any_of(spans, [&](const records::AddressSpan& span) {
-            return span.begin() <= where && where < span.end();
-        });
+RootResolver::RootResolver(Vm& vm, const records::Collection& collection) : vm_(&vm) {
+    for (const auto& span : collection.from()) {
+        from_.push_back({span.begin(), span.end()});
+    }
+    for (const auto& span : collection.target()) {
+        targets_.push_back({span.begin(), span.end()});
+    }
+    for (auto* spans : {&from_, &targets_}) {
+        std::ranges::sort(*spans, {}, &Span::begin);
+    }
+    for (const auto& last : collection.last_moved()) {
+        last_.emplace(last.copy_address(), last.original_address());
+    }
+}
+
+Result<std::uint64_t> RootResolver::resolved(std::uint64_t word) {
+    const auto holds = [](const std::vector<Span>& spans, Address address) {
+        const auto behind = std::ranges::upper_bound(spans, address, {}, &Span::begin);
+        return behind != spans.begin() && std::prev(behind)->holds(address);
     };
+    const auto tag = word & kPointerMask;
+    const auto address = word - tag;
     if (!is_pointer(word)) {
         return word;
     }
-    for (const auto& last : collection.last_moved()) {
-        if (last.copy_address() == address) {
-            return last.original_address() | (word & kPointerMask);
-        }
+    if (const auto last = last_.find(address); last != last_.end()) {
+        return last->second | tag;
     }
-    if (!in_any(collection.from(), address)) {
+    if (!holds(from_, address)) {
         return word;
     }
-    const bool is_cell = (word & kPointerMask) == kPrimaryList;
+    const bool is_cell = tag == kPrimaryList;
     std::array<std::uint64_t, kCellWords> words{};
-    RETURN_IF_ERROR(vm.memory().read(address, std::as_writable_bytes(std::span(words))));
+    RETURN_IF_ERROR(vm_->memory().read(address, std::as_writable_bytes(std::span(words))));
     const auto moved = is_cell ? words[1] : words[0];
-    const bool is_moved = (!is_cell || words[0] == 0) &&
-                          (moved & kPointerMask) == (word & kPointerMask) &&
-                          in_any(collection.target(), moved & ~kPointerMask);
+    const bool is_moved = (!is_cell || words[0] == 0) && (moved & kPointerMask) == tag &&
+                          holds(targets_, moved - tag);
     return is_moved ? moved : word;
 }
 

@@ -7,6 +7,7 @@
 #include <libdump/term/term_scheme.h>
 
 #include <array>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -56,11 +57,20 @@ class CollectionReader {
     std::uint64_t running_sys_ = 0, dirty_running_sys_ = 0;
 };
 
-/// Where a root's word leads in a process that was captured in the middle of `collection`: to its
-/// object's copy if that is complete, else to the original. Roots that are captured as regions need
-/// not be resolved: their reader follows copies.
-Result<std::uint64_t> resolved_root(Vm& vm, const records::Collection& collection,
-                                    std::uint64_t word);
+/// Where roots lead in a process that was captured in the middle of a collection. Those that are
+/// captured as regions need not be resolved: their reader follows copies.
+class RootResolver {
+  public:
+    RootResolver(Vm& vm, const records::Collection& collection);
+
+    /// The word that leads to the object's copy if that is complete, else to the original.
+    Result<std::uint64_t> resolved(std::uint64_t word);
+
+  private:
+    Vm* vm_;
+    std::vector<Span> from_, targets_;  // ascending
+    std::map<Address, Address> last_;   // from a copy that may be incomplete to its original
+};
 
 /// Finds the copies to which words of the collected spaces lead.
 class MovedObjects {

@@ -211,9 +211,11 @@ Result<bool> capture_from_twin(Session& session, ProcessRetrier& retrier,
     limits.filtered_too = session.options().force_twin;
     auto twin = TwinReading::begin(session, target, limits);
     if (!twin && is_refusal(twin.error())) {
-        session.warn(fmt::format(
-            "{} processes are too large for a stop of the node, and no twin was made: {}",
-            pending.size(), twin.error().message));
+        session.warn(
+            fmt::format("{} large, or not to be captured at that moment, and no twin was made: {}",
+                        pending.size() == 1 ? "1 process was"
+                                            : fmt::format("{} processes were", pending.size()),
+                        twin.error().message));
         return false;
     }
     if (!twin) {

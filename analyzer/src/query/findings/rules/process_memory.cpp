@@ -27,7 +27,11 @@ Result<RuleAnswer> process_memory_rule(NodeFacts& facts) {
     finding.sentence =
         fmt::format("{}% of the memory of processes ({} of {}) is that of one process, {}.", share,
                     bytes_text(bytes), bytes_text(scan->memory_bytes), process_with_name(line));
-    finding.command = facts.command("heap", {pid_word(line)});
+    // Of a void process the dump has only what its structure says.
+    if (line.void_reason) {
+        finding.sentence += " The dump does not have its memory.";
+    }
+    finding.command = facts.command(line.void_reason ? "process" : "heap", {pid_word(line)});
     finding.figures = {{"memory_bytes", bytes},
                        {"all_memory_bytes", scan->memory_bytes},
                        {"share_percent", share},

@@ -199,9 +199,8 @@ TEST_P(Collections, RootsLeadToCopiesThatAreComplete) {
     auto& last = *collection.add_last_moved();
     last.set_original_address(left);
     last.set_copy_address(block_.begin + 40);
-    const auto resolved = [&](std::uint64_t word) {
-        return resolved_root(fresh(), collection, word).value();
-    };
+    RootResolver roots(fresh(), collection);
+    const auto resolved = [&](std::uint64_t word) { return roots.resolved(word).value(); };
     EXPECT_EQ(resolved(moved | kBoxed), block_.begin | kBoxed);
     EXPECT_EQ(resolved(cell | kList), (block_.begin + 24) | kList);
     EXPECT_EQ(resolved(left | kBoxed), left | kBoxed);
