@@ -14,17 +14,17 @@ from support.paths import CAPTURE, PROGRAMS
 from support.release import RELEASE
 
 # Parts of OTP 27's layout that cannot be inferred from its neighbours' layouts; not read then.
-LEFT_OUT = {"distribution", "ETS tables", "ports", "run queues", "schedulers",
-            "schedulers' collections", "signals that are not messages", "timers", "undecoded messages of other nodes"}
+LEFT_OUT = {"distribution", "ETS tables", "ports", "run queues", "schedulers' collections", "signals that are not messages", "timers", "undecoded messages of other nodes"}
 # Parts that are the same in 25 and 29; with one neighbour this is unknown.
 ALIKE_IN_BOTH = {"allocators", "attributes of modules", "code ranges", "numbers of BIFs",
                  "persistent terms"}
-LEFT_OUT_STRUCTURES = {"ErtsAlignedSchedulerData", "ErtsDistExternal"}
+LEFT_OUT_STRUCTURES = {"ErtsDistExternal"}
 # In a layout file, and not used by a capture.
 UNUSED_STRUCTURES = {"FunRef"}
 UNUSED_CONSTANTS = {"fun_ref_subtag"}
-# Why the others are refused: no neighbour has 29's kind of fun table, and 25 has no lower neighbour.
-REFUSED = {"25": "modules: neither otp-27", "29": "erts_fun_table"}
+# Why the others are refused: no neighbour has 29's kind of fun table, and 25 has no lower neighbour: of
+# several schedulers only the first is found with 27's layout.
+REFUSED = {"25": "schedulers that number themselves|modules: neither otp-27", "29": "erts_fun_table"}
 
 
 def layout_of(dump):
@@ -65,7 +65,7 @@ class Inference(unittest.TestCase):
         tools.expect(ended, 1)
         self.assertEqual(len(ended.diagnostics.splitlines()), 1)
         self.assertRegex(ended.diagnostics, f"no layout for OTP {RELEASE}, and none can be inferred")
-        self.assertIn(REFUSED[RELEASE], ended.diagnostics)
+        self.assertRegex(ended.diagnostics, REFUSED[RELEASE])
         self.assertIn("from a debug build", ended.diagnostics)
         self.assertFalse(dump.exists())
         self.assertEqual(self.node.ask("ping"), "pong")
@@ -114,8 +114,8 @@ class Inference(unittest.TestCase):
         tools.expect(ended, 0)
         layout = self.answer(dump, "summary")["layout"]
         self.assertEqual(layout["inferred_from"], [f"otp-{neighbour}"])
-        self.assertLessEqual(set(layout["left_out"]), LEFT_OUT | ALIKE_IN_BOTH)
-        self.assertGreaterEqual(set(layout["left_out"]), LEFT_OUT - {"schedulers"})
+        self.assertLessEqual(set(layout["left_out"]), LEFT_OUT | ALIKE_IN_BOTH | {"schedulers"})
+        self.assertGreaterEqual(set(layout["left_out"]), LEFT_OUT)
         inferred = layout_of(dump)
         for name, body in inferred["structs"].items():
             self.assertEqual(body, alike["structs"][name])

@@ -137,8 +137,15 @@ TEST_F(InjectionTest, ATwinThatNobodyHoldsIsWaitedFor) {
         EXPECT_THAT(refused.error().message,
                     HasSubstr(fmt::format("held by process {})", holder.pid())));
         holder.kill();
-        const auto twin = Twin::make(child_.pid(), limits);
-        EXPECT_TRUE(twin) << twin.error().message;
+        // On a busy machine the former twin takes longer to end than one attempt waits.
+        bool made = false;
+        for (int attempts = 0; !made && attempts < 100; ++attempts) {
+            const auto twin = Twin::make(child_.pid(), limits);
+            made = twin.has_value();
+            ASSERT_TRUE(made || twin.error().message.contains("has not ended yet"))
+                << twin.error().message;
+        }
+        EXPECT_TRUE(made);
     }
     EXPECT_EQ(entries(), before_);
 }
