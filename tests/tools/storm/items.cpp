@@ -176,8 +176,7 @@ bool ItemReader::is_map(std::uint64_t word, std::uint64_t seed) {
            is_sequence(word_of(*map, otp25::kFlatMapValues + 1), seed + 1, 1);
 }
 
-/// Its environment is {S, S + 1}. In OTP 27 and 28 a FunRef follows it (erl_fun.h), in 25 the
-/// process that made the fun.
+/// Its environment is {S, S + 1}. In OTP 27 a FunRef follows it (erl_fun.h).
 bool ItemReader::is_fun(std::uint64_t word, std::uint64_t seed) {
     const auto fun = boxed(word, BoxedKind::kFun);
     bool found = false;

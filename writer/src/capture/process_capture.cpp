@@ -7,14 +7,12 @@
 
 #include <array>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 namespace beamdump::capture {
 namespace {
 
 constexpr std::uint64_t kMessagesBetweenWatches = 1024;
-/// Fragments of a process that is in the middle of a collection: more are not looked through.
 
 /// Errors that mean "this process's memory is inconsistent", not "the capture cannot continue".
 bool is_about_the_process(const Error& error) {
@@ -204,15 +202,13 @@ Result<void> ProcessCapture::contents(const Try& request, const beam::ProcessVie
 
 /// Of a message whose term may have been moved by a collection.
 Result<void> ProcessCapture::resolve_roots(beam::RootResolver& roots, records::Message& message) {
-    for (const auto& [has, set, word] :
-         {std::tuple{message.has_term_word(), &records::Message::set_term_word,
-                     message.term_word()},
-          std::tuple{message.has_token_word(), &records::Message::set_token_word,
-                     message.token_word()}}) {
-        if (has) {
-            ASSIGN_OR_RETURN(const auto shown, roots.resolved(word));
-            (message.*set)(shown);
-        }
+    if (message.has_term_word()) {
+        ASSIGN_OR_RETURN(const auto term, roots.resolved(message.term_word()));
+        message.set_term_word(term);
+    }
+    if (message.has_token_word()) {
+        ASSIGN_OR_RETURN(const auto token, roots.resolved(message.token_word()));
+        message.set_token_word(token);
     }
     return {};
 }

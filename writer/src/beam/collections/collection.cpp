@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 constexpr std::uint64_t kCellWords = 2;
-/// So many possible copies are examined together, the highest first: reading each would take longer
-/// than copying the heap.
+/// So many possible copies are examined together, the highest first, so that few are read.
 constexpr std::size_t kWaiting = 4096;
 /// Bounds the memory for words of data that look like the address of a copy.
 constexpr std::size_t kMostRefused = 65536;
@@ -238,7 +237,7 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     // Before objects move nothing tells it from the time after, when messages are copied to the
     // heap (erl_gc.c, move_msgs_to_heap()).
     const bool nothing_moved = spaces.block.begin == 0 && spaces.highest_promoted == 0;
-    // From OTP 29 on the mark of hibernation is there from the beginning.
+    // In OTP 29 the mark of hibernation is there from the beginning.
     if (nothing_moved && process.facts.hibernated()) {
         return elsewhere("its pointers may not be those of its heap");
     }
@@ -360,7 +359,7 @@ void MovedObjects::look(Address begin, std::span<const std::byte> bytes) {
 /// being copied.
 Result<void> MovedObjects::finish(Target& target, records::Collection& into) {
     examine(target);
-    auto refused = std::exchange(target.refused, {});
+    auto& refused = target.refused;
     std::ranges::sort(refused, {}, &Moved::copy);
     auto end = target.last ? end_of(*target.last) : target.room.begin;
     // Others behind it may have been changed by the sweep, as a match context's base is.

@@ -124,7 +124,7 @@ bool Collectors::holds_copy(const target::ThreadRegisters& thread, Address copy)
 }
 
 /// Whether `first`, the first word of a boxed object, leads to a copy whose header may not be there
-/// yet: from OTP 29 on it is stored after the copy's address.
+/// yet: OTP 29 stores it after the copy's address.
 bool Collectors::lacks_header(const target::ThreadRegisters& thread, std::uint64_t first,
                               const Collected& collected) const {
     const auto copy = first & ~kPointerMask;

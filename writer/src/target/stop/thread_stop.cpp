@@ -17,6 +17,7 @@
 #include <ctime>
 #include <span>
 #include <sys/ptrace.h>
+#include <thread>
 #include <utility>
 
 namespace beamdump::target {
@@ -25,12 +26,6 @@ namespace {
 constexpr std::int64_t kDetachDeadlineNs = 500'000'000;
 // Threads that are stopped make no others, so a few passes are enough for any sane target.
 constexpr int kMaxPasses = 100;
-
-/// With real-time priority, or SCHED_OTHER's slack of timers (prctl(2)) of 50 us more.
-void sleep_for(std::chrono::nanoseconds time) {
-    const timespec how_long{0, time.count()};
-    ::nanosleep(&how_long, nullptr);
-}
 
 /// Whether a thread exists that could still run.
 bool runnable(pid_t thread) {
@@ -126,7 +121,7 @@ Result<void> ThreadStop::run_on(std::span<const pid_t> threads, std::chrono::nan
         return {};
     }
     // This thread may stand on the processor that one of them is to have, with priority over it.
-    sleep_for(moment);
+    std::this_thread::sleep_for(moment);
     for (const auto thread : running) {
         ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
     }

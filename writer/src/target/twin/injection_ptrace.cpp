@@ -28,7 +28,7 @@ constexpr int kMaxStops = 1000;
 /// Waits until a thread stops or ends. Turns of the processor first: most stops come within
 /// microseconds, and the whole node waits.
 Result<ThreadStatus> await_change(pid_t thread, std::int64_t deadline_ns) {
-    // A thread with real-time priority gives its processor to no other by that.
+    // sched_yield() by a thread with real-time priority lets no thread without it run.
     const int turns = ::sched_getscheduler(0) == SCHED_OTHER ? 200 : 0;
     long pause_ns = 10'000;
     for (int turn = 0;; ++turn) {
