@@ -205,7 +205,7 @@ void heap_text(Output& output, const query::HeapReport& report) {
         output.print("VOID: it {}{}{}; the dump does not have its heap\n",
                      marks("void_reason", std::string(void_clause(*report.line.void_reason))),
                      report.void_detail ? ": " : "", one_line(report.void_detail.value_or("")));
-        output.write(void_advice(*report.line.void_reason, report.line.pid));
+        output.write(void_advice(report.dump, *report.line.void_reason, report.line.pid));
         return;
     }
     if (report.withheld) {

@@ -194,7 +194,7 @@ void process_details_text(Output& output, const query::ProcessDetails& details) 
         output.print("VOID: it {}{}{}; only its structure is shown\n",
                      marks("void_reason", std::string(void_clause(*details.line.void_reason))),
                      details.void_detail ? ": " : "", one_line(details.void_detail.value_or("")));
-        output.write(void_advice(*details.line.void_reason, details.line.pid));
+        output.write(void_advice(details.dump, *details.line.void_reason, details.line.pid));
     }
     if (details.withheld) {
         output.write("SENSITIVE: dictionary and messages are withheld; --sensitive shows them\n");

@@ -26,6 +26,8 @@ struct DumpFacts {
     /// A process's memory is computed as stack, heap and old heap: a crash dump of a release before
     /// R16B01.
     bool memory_of_heaps = false;
+    /// The node may still run: its memory was read while it did.
+    bool of_running_node = false;
     /// Of a crash dump: its text is whole.
     std::optional<bool> text_complete;
     /// Set of an export: how much it holds (facts, processes or stacks).

@@ -25,10 +25,11 @@ std::string_view void_clause(std::string_view reason) {
     return clause == kClauses.end() ? "was not copied" : clause->second;
 }
 
-std::string void_advice(std::string_view reason, std::string_view pid) {
+std::string void_advice(const query::DumpFacts& dump, std::string_view reason,
+                        std::string_view pid) {
     constexpr std::array<std::string_view, 4> kOfAMoment = {"running", "garbage_collecting",
                                                             "locked", "changed"};
-    if (std::ranges::find(kOfAMoment, reason) == kOfAMoment.end()) {
+    if (!dump.of_running_node || std::ranges::find(kOfAMoment, reason) == kOfAMoment.end()) {
         return {};
     }
     return fmt::format(

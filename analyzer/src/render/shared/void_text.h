@@ -1,5 +1,7 @@
 #pragma once
 
+#include "query/node/dump_facts.h"
+
 #include <string>
 #include <string_view>
 
@@ -9,8 +11,9 @@ namespace beamdump::render {
 /// captured". `reason` as query::void_reason_text() gives it.
 std::string_view void_clause(std::string_view reason);
 
-/// A line that says how the next dump gets that process's memory; empty where that is not known.
-/// `pid`: "<0.93.0>".
-std::string void_advice(std::string_view reason, std::string_view pid);
+/// A line that says how the next dump gets that process's memory; empty where that is not known, or
+/// where the node is gone. `pid`: "<0.93.0>".
+std::string void_advice(const query::DumpFacts& dump, std::string_view reason,
+                        std::string_view pid);
 
 }  // namespace beamdump::render

@@ -105,5 +105,21 @@ TEST_F(OldCrashDump, MemoryIsOfTheHeapsAndSaysSoWhereTheTextTellsNone) {
     EXPECT_THAT(newer, AllOf(Not(HasSubstr("process_memory")), Not(HasSubstr("\"memory\""))));
 }
 
+TEST(CrashDumpAdvice, OfAProcessThatCollectedGarbageNamesNoCaptureOfItsNode) {
+    const std::string text =
+        "=erl_crash_dump:0.5\nSun Nov 22 02:18:55 2025\nSlogan: boom\n"
+        "System version: Erlang/OTP 25 [erts-13.1.5] [source] [64-bit] [smp:2:4]\nAtoms: 9747\n"
+        "=proc:<0.9.1>\nState: Garbing\nName: shop\nStack+heap: 233\n=end\n";
+    Program program;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+    program.put("erl_crash.beamdump", std::vector(bytes, bytes + text.size()));
+    for (const std::string command : {"process", "heap"}) {
+        const Ran ran = program.run({command, "erl_crash.beamdump", "shop"});
+        EXPECT_EQ(ran.status, 3) << command;
+        EXPECT_THAT(ran.out, HasSubstr("VOID: it was collecting garbage"));
+        EXPECT_THAT(ran.out, Not(HasSubstr("beamdump-capture")));
+    }
+}
+
 }  // namespace
 }  // namespace beamdump::test

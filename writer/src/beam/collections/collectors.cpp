@@ -13,7 +13,7 @@ namespace {
 
 /// From here on a collection runs on a dirty scheduler (erl_gc.c,
 /// ERTS_POTENTIALLY_LONG_GC_HSIZE; OTP 25 to 29).
-constexpr std::uint64_t kLargeWords = 128 * 1024;
+constexpr std::uint64_t kLargeWords = 128ULL * 1024;
 /// Each is a read while the node stands still.
 constexpr std::size_t kMostFragmentsInAStop = 4096;
 constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHEDULERS

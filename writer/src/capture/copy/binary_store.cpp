@@ -140,25 +140,16 @@ void BinaryStore::scrub_prefix(beam::BinaryView& binary) const {
     }
 }
 
-void BinaryStore::set_moving(bool moving) {
-    moving_ = moving;
-    if (moving && looks_.empty()) {
-        looks_.resize(slots_);
-    }
-}
-
 /// Whether the binary is in the dump unchanged; otherwise its address held another one before.
 bool BinaryStore::is_written(Address binary, std::uint64_t fingerprint) const {
     return known_.get(binary) != 0 && looks_[known_.slot_of(binary)].fingerprint == fingerprint;
 }
 
-/// Takes the binary that an address held `before` out of the sums; `size` of the one that it holds.
-void BinaryStore::replace(const Look& before, std::uint64_t size) {
-    // Where nothing was noted of it, it is nearly always the same one.
-    const auto bytes = before.fingerprint != 0 || before.bytes != 0 ? before.bytes : size;
+/// Takes the binary that an address held `before` out of the sums.
+void BinaryStore::replace(const Look& before) {
     --count_;
-    bytes_ -= bytes;
-    captured_bytes_ -= std::min({bytes, keep_.value_or(bytes), captured_bytes_});
+    bytes_ -= before.bytes;
+    captured_bytes_ -= std::min({before.bytes, keep_.value_or(before.bytes), captured_bytes_});
 }
 
 /// Only binaries in the dump are known: none is recorded before its page is written.
@@ -174,13 +165,10 @@ Result<void> BinaryStore::flush_page() {
         if (const auto before = known_.get(address); before != 0) {
             replaced_.emplace_back(address, before);
             ++times_replaced_;
-            replace(looks_.empty() ? Look{} : looks_[slot], binary.size_bytes());
+            replace(looks_[slot]);
         }
         known_.set(address, offset);
-        if (!looks_.empty()) {
-            looks_[slot] = {page_fingerprints_[static_cast<std::size_t>(index)],
-                            binary.size_bytes()};
-        }
+        looks_[slot] = {page_fingerprints_[static_cast<std::size_t>(index)], binary.size_bytes()};
     }
     clear_page();
     return {};

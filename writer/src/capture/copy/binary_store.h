@@ -10,8 +10,8 @@ namespace beamdump::capture {
 /// that finds it again. While the node runs (moving()), memory that one process's binary left may
 /// hold another's by the time it is named again: then each is examined again wherever it is named,
 /// and written again if it is another. Of several at one address the one that counts for a process
-/// is the last before the end of its run. Memory: a table of HeldSizes::binary_slots, two while the
-/// node runs. When three quarters are used, a sorted run of the index is written and the table
+/// is the last before the end of its run. Memory: two tables of HeldSizes::binary_slots.
+/// When three quarters are used, a sorted run of the index is written and the table
 /// starts anew: a binary that is named again after that stands twice.
 class BinaryStore {
   public:
@@ -19,7 +19,7 @@ class BinaryStore {
                                     std::optional<std::uint64_t> keep);
 
     /// From here on the node runs while it is read, or no longer.
-    void set_moving(bool moving);
+    void set_moving(bool moving) { moving_ = moving; }
 
     /// Notes a binary; writes a batch when enough are waiting.
     Result<void> add(Address binary);
@@ -50,13 +50,18 @@ class BinaryStore {
     };
     BinaryStore(beam::BinaryReader reader, RegionCopier& copier, std::size_t slots,
                 std::optional<std::uint64_t> keep)
-        : reader_(std::move(reader)), copier_(&copier), slots_(slots), keep_(keep), known_(slots) {}
+        : reader_(std::move(reader)),
+          copier_(&copier),
+          slots_(slots),
+          keep_(keep),
+          known_(slots),
+          looks_(slots) {}
     void scrub_prefix(beam::BinaryView& binary) const;
     Result<void> write_waiting();
     [[nodiscard]] RegionCopier::Request content_of(const beam::BinaryView& binary) const;
     Result<std::uint64_t> fingerprint_of(const beam::BinaryView& binary);
     Result<void> write_content(beam::BinaryView& binary);
-    void replace(const Look& before, std::uint64_t size);
+    void replace(const Look& before);
     [[nodiscard]] bool is_written(Address binary, std::uint64_t fingerprint) const;
     Result<void> flush_page();
     void clear_page();
@@ -70,7 +75,7 @@ class BinaryStore {
     std::size_t slots_;
     std::optional<std::uint64_t> keep_;        // of each, in bytes
     AddressMap known_;                         // to the record's offset, 0 while waiting
-    std::vector<Look> looks_;                  // by slot of known_, while the node runs
+    std::vector<Look> looks_;                  // by slot of known_
     std::vector<AddressMap::Entry> replaced_;  // records whose place in known_ was taken
     bool moving_ = false;
     records::Binaries page_;
