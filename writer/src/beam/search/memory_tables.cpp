@@ -156,26 +156,27 @@ Result<Address> find_default_mapper(Vm& vm, const ImageSearch& search, Address l
     const auto os = names.field("ErtsMemMapper", "size.os.used");
     const auto bytes = names.bytes("ErtsMemMapper");
     RETURN_IF_ERROR(names.outcome());
-    const auto is_mapper = [&](Address at, std::span<const std::byte> content) {
-        const StructView mapper(content);
+    // What holds however it changes. erl_mmap.h: it begins with two functions, to reserve memory
+    // and to release it.
+    const auto can_be_mapper = [&](StructView mapper) {
         const auto sizes = mapper.get(total) | mapper.get(used) | mapper.get(os);
-        const bool has_memory = mapper.get(total) != 0 || mapper.get(os) != 0;
-        // erl_mmap.h: it begins with two functions, to reserve memory and to release it.
-        return at != literal_mapper && mapper.get(super_carrier) <= 1 && mapper.get(no_os) <= 1 &&
-               sizes % memory::kPageBytes == 0 && sizes < kLargest && has_memory &&
-               mapper.get(used) == mapper.get(aligned) + mapper.get(unaligned) &&
+        return mapper.get(super_carrier) <= 1 && mapper.get(no_os) <= 1 &&
+               sizes % memory::kPageBytes == 0 && sizes < kLargest &&
                (mapper.get(super_carrier) == 1) == (mapper.get(total) != 0) &&
                is_code(vm, mapper.word({}, 0)) && is_code(vm, mapper.word({}, 1));
     };
+    const auto sizes_fit = [&](StructView mapper) {
+        return (mapper.get(total) != 0 || mapper.get(os) != 0) &&
+               mapper.get(used) == mapper.get(aligned) + mapper.get(unaligned);
+    };
     // Its sizes may have changed while they were copied.
     const auto matches = [&](Address at, std::span<const std::byte> content) {
-        const StructView copied(content);
-        if (!is_code(vm, copied.word({}, 0)) || !is_code(vm, copied.word({}, 1))) {
+        if (at == literal_mapper || !can_be_mapper(StructView(content))) {
             return false;
         }
         for (int tries = 0; tries < kReadingsAtMost; ++tries) {
             const auto now = OwnedStruct::read(vm.bulk(), at, bytes);
-            if (now && is_mapper(at, now->view().bytes())) {
+            if (now && can_be_mapper(now->view()) && sizes_fit(now->view())) {
                 return true;
             }
         }
@@ -218,10 +219,17 @@ Result<Address> find_code_ranges(Vm& vm, const ImageSearch& search) {
         return !words.empty() && known * 2 * kOfTen >= words.size() * (kOfTen - 1);
     };
     const auto matches = [&](Address at, std::span<const std::byte> bytes) {
+        bool empty = true;
         for (std::size_t index = 0; index < kCodeIndexes; ++index) {
-            if (!has_shape(StructView(bytes.subspan(index * each, each)))) {
+            const StructView ranges(bytes.subspan(index * each, each));
+            if (!has_shape(ranges)) {
                 return false;
             }
+            empty = empty && ranges.get(allocated) == 0;
+        }
+        // One of them is active, and modules are loaded. Most words of the image are 0.
+        if (empty) {
+            return false;
         }
         for (int tries = 0; tries < kReadingsAtMost; ++tries) {
             const auto active = vm.bulk().value<std::uint32_t>(vm.tables().active_code_index);

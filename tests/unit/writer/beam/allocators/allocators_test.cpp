@@ -76,6 +76,14 @@ TEST_P(AllocatorsTest, CodeRangesAreFoundWhileTheNodeBoots) {
     EXPECT_EQ(located->tables().memory.code_ranges, node.vm.globals().code_ranges);
 }
 
+/// Most words of an image's data are 0, which is no reason to read more than the copy of it.
+TEST_P(AllocatorsTest, AreSoughtWithoutReadsForEachWordOfTheImage) {
+    const auto before = node.vm.memory.stats().reads;
+    EXPECT_NE(node.vm.located(FakeVm::Symbols::kNone)->tables().memory.code_ranges, 0U);
+    const auto reads = node.vm.memory.stats().reads - before;
+    EXPECT_LT(reads, node.vm.data.range().bytes() / sizeof(std::uint64_t) / 10);
+}
+
 TEST_P(AllocatorsTest, ANodeWithoutThemIsLocated) {
     const auto spec = node.vm.bytes("ErtsAllocatorThrSpec");
     for (std::uint32_t index = 0; index <= number("allocator_last"); ++index) {
