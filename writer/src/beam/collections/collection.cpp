@@ -250,9 +250,31 @@ Result<CollectionSpaces> CollectionReader::moving(const StructView& structure,
     return spaces;
 }
 
-Result<MovedObjects> MovedObjects::open(Vm& vm, const CollectionSpaces& spaces) {
+Result<TagScheme> term_scheme_of(Vm& vm) {
     ASSIGN_OR_RETURN(const auto id, vm.layout().constant("term_scheme"));
-    ASSIGN_OR_RETURN(const auto scheme, scheme_of(static_cast<format::TermScheme>(id)));
+    return scheme_of(static_cast<format::TermScheme>(id));
+}
+
+bool is_copy_of(memory::MemorySource& memory, const TagScheme& scheme, Address original,
+                Address copy) {
+    std::array<std::uint64_t, 4> copied{};
+    std::array<std::uint64_t, 4> collected{};
+    if (!memory.read(copy, std::as_writable_bytes(std::span(copied))) ||
+        !memory.read(original, std::as_writable_bytes(std::span(collected)))) {
+        return false;
+    }
+    const auto words = boxed_words(scheme, copied).value_or(0);
+    for (std::size_t index = 1; index < std::min<std::uint64_t>(words, copied.size()); ++index) {
+        const bool swept = is_pointer(collected.at(index)) && is_pointer(copied.at(index));
+        if (copied.at(index) != collected.at(index) && !swept) {
+            return false;
+        }
+    }
+    return words > 1;
+}
+
+Result<MovedObjects> MovedObjects::open(Vm& vm, const CollectionSpaces& spaces) {
+    ASSIGN_OR_RETURN(const auto scheme, term_scheme_of(vm));
     return MovedObjects(vm, scheme, spaces);
 }
 
@@ -295,27 +317,9 @@ void MovedObjects::refuse(Target& target, const Moved& moved) {
     target.refused.push_back(moved);
 }
 
-/// Whether a boxed object's first words are those of its original, which leads to it: a pointer may
-/// have been replaced by one to a copy. A cell's original has nothing left to compare: it is told
-/// by its empty first word.
+/// A cell's original has nothing left to compare: it is told by its empty first word.
 bool MovedObjects::is_copy(const Moved& moved) {
-    if (moved.is_cell) {
-        return true;
-    }
-    std::array<std::uint64_t, 4> copy{};
-    std::array<std::uint64_t, 4> original{};
-    if (!vm_->memory().read(moved.copy, std::as_writable_bytes(std::span(copy))) ||
-        !vm_->memory().read(moved.original, std::as_writable_bytes(std::span(original)))) {
-        return false;
-    }
-    const auto words = boxed_words(scheme_, copy).value_or(0);
-    for (std::size_t index = 1; index < std::min<std::uint64_t>(words, copy.size()); ++index) {
-        const bool swept = is_pointer(original.at(index)) && is_pointer(copy.at(index));
-        if (copy.at(index) != original.at(index) && !swept) {
-            return false;
-        }
-    }
-    return words > 1;
+    return moved.is_cell || is_copy_of(vm_->memory(), scheme_, moved.original, moved.copy);
 }
 
 Address MovedObjects::end_of(const Moved& moved) {

@@ -72,6 +72,14 @@ class RootResolver {
     std::map<Address, Address> last_;   // from a copy that may be incomplete to its original
 };
 
+/// How terms are coded in that node.
+Result<TagScheme> term_scheme_of(Vm& vm);
+
+/// Whether a boxed object's first words are those of its original, which leads to it: a pointer may
+/// have been replaced by one to a copy. False if either cannot be read.
+bool is_copy_of(memory::MemorySource& memory, const TagScheme& scheme, Address original,
+                Address copy);
+
 /// Finds the copies to which words of the collected spaces lead.
 class MovedObjects {
   public:

@@ -1,5 +1,6 @@
 #include "beam/collections/collectors.h"
 
+#include "beam/collections/collection.h"
 #include "beam/layout/term_bits.h"
 
 #include <libdump/base/return_if_error.h>
@@ -22,8 +23,9 @@ constexpr std::uint32_t kMaxSchedulers = 1024;  // erl_vm.h, ERTS_MAX_NO_OF_SCHE
 
 Result<Collectors> Collectors::open(Vm& vm) {
     ASSIGN_OR_RETURN(auto fragments, CollectedFragments::open(vm));
+    ASSIGN_OR_RETURN(const auto scheme, term_scheme_of(vm));
     LayoutNames names(vm.layout());
-    Collectors collectors(vm, std::move(fragments), names);
+    Collectors collectors(vm, std::move(fragments), scheme, names);
     // An inferred layout may lack them.
     const auto current = names.field_if_any("ErtsSchedulerData", "current_process");
     if (current && names.has_structure("ErtsAlignedSchedulerData")) {
@@ -124,9 +126,10 @@ bool Collectors::holds_copy(const target::ThreadRegisters& thread, Address copy)
 }
 
 /// Whether `first`, the first word of a boxed object, leads to a copy whose header may not be there
-/// yet: OTP 29 stores it after the copy's address.
-bool Collectors::lacks_header(const target::ThreadRegisters& thread, std::uint64_t first,
-                              const Collected& collected) const {
+/// yet: OTP 29 stores it after the copy's address. A copy is there if the words behind its header
+/// are those of its original.
+bool Collectors::lacks_header(const target::ThreadRegisters& thread, Address object,
+                              std::uint64_t first, const Collected& collected) const {
     const auto copy = first & ~kPointerMask;
     if ((first & kPointerMask) != kPrimaryBoxed || !holds_copy(thread, copy) ||
         std::ranges::any_of(collected.from, [&](const Span& span) { return span.holds(copy); })) {
@@ -134,7 +137,23 @@ bool Collectors::lacks_header(const target::ThreadRegisters& thread, std::uint64
     }
     const auto header = vm_->target().memory().word(copy);
     return header &&
-           (*header == 0 || std::ranges::find(thread.general, *header) == thread.general.end());
+           (*header == 0 || (std::ranges::find(thread.general, *header) == thread.general.end() &&
+                             !is_copy_of(vm_->target().memory(), scheme_, object, copy)));
+}
+
+/// Whether a cell that may be half moved has stayed as it is while the thread ran on several times:
+/// then its registers lead to the cell and its copy for another reason. Both may be the first of
+/// their space, whose beginning the collection remembers.
+bool Collectors::stays(const target::ThreadRegisters& thread, Address cell, std::uint64_t tail) {
+    constexpr int kLooks = 4;
+    auto& seen = seen_[{thread.thread, cell}];
+    if (seen.tail != tail) {
+        seen = {.tail = tail, .registers = thread};
+    } else if (seen.registers.rip != thread.rip || seen.registers.general != thread.general) {
+        seen.registers = thread;
+        ++seen.runs;
+    }
+    return seen.runs >= kLooks;
 }
 
 bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& thread,
@@ -145,12 +164,14 @@ bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& th
         !vm_->target().memory().read(object, std::as_writable_bytes(std::span(words)))) {
         return false;
     }
-    const auto first = words[0];
-    const bool half_moved_cell = first == 0 && (!leads_to_copy(words[1], collected) ||
-                                                holds_copy(thread, words[1] & ~kPointerMask));
-    const bool header_in_hand = first != 0 && (first & kPrimaryMask) == kPrimaryHeader &&
+    const auto [first, second] = words;
+    if (first == 0) {
+        return !leads_to_copy(second, collected) ||
+               (holds_copy(thread, second & ~kPointerMask) && !stays(thread, object, second));
+    }
+    const bool header_in_hand = (first & kPrimaryMask) == kPrimaryHeader &&
                                 std::ranges::find(thread.general, first) != thread.general.end();
-    return half_moved_cell || header_in_hand || lacks_header(thread, first, collected);
+    return header_in_hand || lacks_header(thread, object, first, collected);
 }
 
 bool Collectors::is_between_stores(const target::ThreadRegisters& thread,

@@ -4,6 +4,8 @@
 #include "beam/collections/collection_fields.h"
 #include "target/process/thread_registers.h"
 
+#include <libdump/term/term_scheme.h>
+
 #include <map>
 #include <optional>
 #include <span>
@@ -25,7 +27,11 @@ class Collectors {
 
     /// Notes the processes whose collection stands in such a place.
     void record(std::span<const target::ThreadRegisters> threads);
-    void forget() { unclear_.clear(); }
+    /// The threads were let go.
+    void forget() {
+        unclear_.clear();
+        seen_.clear();
+    }
     /// Why the collection of that process cannot be followed from where its thread stands; empty if
     /// it can.
     [[nodiscard]] std::string_view unclear(Address process) const;
@@ -37,8 +43,8 @@ class Collectors {
     bool is_good_moment();
 
   private:
-    Collectors(Vm& vm, CollectedFragments fragments, LayoutNames& names)
-        : vm_(&vm), fragments_(std::move(fragments)), f_(names) {}
+    Collectors(Vm& vm, CollectedFragments fragments, const TagScheme& scheme, LayoutNames& names)
+        : vm_(&vm), fragments_(std::move(fragments)), scheme_(scheme), f_(names) {}
     struct Collected {
         Address process = 0;
         std::vector<Span> from;
@@ -48,8 +54,10 @@ class Collectors {
     void each_current(const Visit& visit);
     std::vector<Collected> collected();
     [[nodiscard]] static bool holds_copy(const target::ThreadRegisters& thread, Address copy);
-    [[nodiscard]] bool lacks_header(const target::ThreadRegisters& thread, std::uint64_t first,
-                                    const Collected& collected) const;
+    [[nodiscard]] bool lacks_header(const target::ThreadRegisters& thread, Address object,
+                                    std::uint64_t first, const Collected& collected) const;
+    [[nodiscard]] bool stays(const target::ThreadRegisters& thread, Address cell,
+                             std::uint64_t tail);
     [[nodiscard]] bool is_half_moved(Address object, const target::ThreadRegisters& thread,
                                      const Collected& collected);
     [[nodiscard]] bool is_between_stores(const target::ThreadRegisters& thread,
@@ -58,6 +66,7 @@ class Collectors {
 
     Vm* vm_;
     CollectedFragments fragments_;
+    TagScheme scheme_;
     CollectionFields f_;
     struct Schedulers {
         Field current_process;
@@ -66,6 +75,13 @@ class Collectors {
     std::optional<Schedulers> schedulers_;
     std::uint64_t gc_ = 0, running_ = 0;
     std::map<Address, std::string_view> unclear_;
+    /// A cell that may be half moved, as it was when it was first seen in this stop.
+    struct Seen {
+        std::uint64_t tail = 0;
+        target::ThreadRegisters registers;  ///< when the thread was last elsewhere
+        int runs = 0;                       ///< of the thread since
+    };
+    std::map<std::pair<pid_t, Address>, Seen> seen_;
 };
 
 }  // namespace beamdump::beam

@@ -59,6 +59,38 @@ TEST_P(CollectorsTest, ACopyMayLackItsHeader) {
     EXPECT_THAT(between(with({object, 0})), IsEmpty());
 }
 
+/// A collection remembers where its spaces begin: both addresses are in registers all the time.
+TEST_P(CollectorsTest, ACopyThatIsThereNeedsNoHeaderInARegister) {
+    const auto copy = node.worker.build({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
+    const auto object = process().build({copy | kPrimaryBoxed, node.vm.small(1), node.vm.small(2)});
+    EXPECT_THAT(between(with({object, copy})), IsEmpty());
+    // What is there may be of a former use of that memory.
+    node.vm.memory.put(copy + 16, node.vm.small(7));
+    EXPECT_THAT(between(with({object, copy})), ElementsAre(kThread));
+}
+
+TEST_P(CollectorsTest, ACellThatStaysAsItIsWhileItsThreadRunsIsMoved) {
+    const auto cell = process().build({0, kCopy | kPrimaryList});
+    auto collectors = Collectors::open(fresh()).value();
+    const auto look = [&](std::uint64_t place) {
+        auto thread = with({cell, kCopy, place});
+        return collectors.between_stores({&thread, 1});
+    };
+    // A thread that has not run has stored nothing.
+    for (int looks = 0; looks < 10; ++looks) {
+        EXPECT_THAT(look(1), ElementsAre(kThread));
+    }
+    for (const std::uint64_t place : {2, 3, 4}) {
+        EXPECT_THAT(look(place), ElementsAre(kThread));
+    }
+    EXPECT_THAT(look(5), IsEmpty());
+    const auto stopped = with({cell, kCopy, 5});
+    collectors.record({&stopped, 1});
+    EXPECT_THAT(collectors.unclear(process().address()), IsEmpty());
+    collectors.forget();
+    EXPECT_THAT(look(6), ElementsAre(kThread));
+}
+
 TEST_P(CollectorsTest, ACellWithoutItsHeadAndItsNewAddressIsHalfMoved) {
     const auto cell = process().build({0, node.vm.small(3)});
     EXPECT_THAT(between(with({cell})), ElementsAre(kThread));
