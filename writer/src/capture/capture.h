@@ -33,6 +33,9 @@ inline constexpr std::uint64_t kEtsSampleBytes = std::uint64_t{4} << 20U;
 /// How long a stop in auto mode may last where nothing else is said.
 inline constexpr std::chrono::milliseconds kDefaultPause{50};
 
+/// How long a capture waits for good moments to stop the node, in all, where nothing else is said.
+inline constexpr std::chrono::milliseconds kDefaultPatience{3000};
+
 struct CaptureOptions {
     pid_t pid = 0;
     /// An ELF core to read instead of a process; `mode` is CAPTURE_MODE_CORE then.
@@ -44,6 +47,9 @@ struct CaptureOptions {
     std::optional<std::uint64_t> binary_bytes = 64;
     /// How long one stop may last; nothing: in freeze mode without end, in auto mode 50 ms.
     std::optional<std::chrono::milliseconds> max_pause;
+    /// How long in all is waited, before stops, for moments at which large processes are not in a
+    /// collection.
+    std::chrono::milliseconds patience = kDefaultPatience;
     /// In snapshot mode: make a twin also where a seccomp filter might end the node for it.
     bool force_twin = false;
     /// After so long what is left is listed without its memory.

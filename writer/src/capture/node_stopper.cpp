@@ -15,16 +15,18 @@ namespace {
 
 /// How long the output may accept nothing while the node is stopped.
 constexpr std::chrono::milliseconds kMaxWaiting{50};
-/// How long a good moment for a stop is waited for, and how often is looked.
-constexpr std::chrono::seconds kPatience{1};
+/// How often is looked for a good moment. Before one stop it is waited for a third of the patience
+/// at most: a process may stay where it cannot be captured, and another stop is made then.
 constexpr std::chrono::microseconds kBetweenLooks{200};
+constexpr int kStopsToWaitFor = 3;
 
 }  // namespace
 
 NodeStopper::NodeStopper(Parts parts, beam::YieldState yield_state, beam::Collectors collectors)
     : parts_(std::move(parts)),
       yield_state_(std::move(yield_state)),
-      collectors_(std::move(collectors)) {
+      collectors_(std::move(collectors)),
+      patience_left_(parts_.patience) {
     // No quota of processor time applies to a thread with real-time priority.
     if (!target::RaisedPriority().real_time()) {
         quota_ = target::CpuQuota::of_this_process();
@@ -47,11 +49,14 @@ void NodeStopper::threads_stopped(std::span<const target::ThreadRegisters> threa
 }
 
 void NodeStopper::await_good_moment() {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (!collectors_.is_good_moment() && !parts_.cancelled() &&
-           std::chrono::steady_clock::now() < end) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto end = begin + std::min(patience_left_, parts_.patience / kStopsToWaitFor);
+    while (std::chrono::steady_clock::now() < end && !collectors_.is_good_moment() &&
+           !parts_.cancelled()) {
         std::this_thread::sleep_for(kBetweenLooks);
     }
+    patience_left_ -= std::min<std::chrono::nanoseconds>(patience_left_,
+                                                         std::chrono::steady_clock::now() - begin);
 }
 
 std::optional<std::chrono::nanoseconds> NodeStopper::await_quota() {

@@ -31,6 +31,8 @@ class NodeStopper {
         std::function<void(std::string)> warn;
         /// True ends a stop before its time.
         std::function<bool()> cancelled;
+        /// How long good moments are waited for, in all.
+        std::chrono::nanoseconds patience;
     };
     NodeStopper(Parts parts, beam::YieldState yield_state, beam::Collectors collectors);
 
@@ -48,8 +50,8 @@ class NodeStopper {
     /// node can then be stopped within it; nullopt: there is no such quota.
     std::optional<std::chrono::nanoseconds> await_quota();
 
-    /// Before a stop: waits, up to a second, until it is likely to find large processes where they
-    /// can be captured (beam::Collectors::is_good_moment()).
+    /// Before a stop: waits, as long as patience is left, until it is likely to find large
+    /// processes where they can be captured (beam::Collectors::is_good_moment()).
     void await_good_moment();
 
     /// The registers of the stopped threads, valid until threads_resumed(): running processes whose
@@ -74,6 +76,7 @@ class NodeStopper {
     Parts parts_;
     beam::YieldState yield_state_;
     beam::Collectors collectors_;
+    std::chrono::nanoseconds patience_left_;
     target::StopTracker own_stops_;
     std::atomic<bool> output_stalled_ = false;
     std::optional<target::CpuQuota> quota_;  // that holds back the threads that hold the node

@@ -59,7 +59,7 @@ Session::Session(const CaptureOptions& options, std::unique_ptr<beam::Vm> vm, Ch
       listener_(listener),
       cancelled_(cancelled),
       stopper_({*vm_, writer_, options.stops, [this](std::string text) { warn(std::move(text)); },
-                [this] { return cancelled_ || out_of_time(); }},
+                [this] { return cancelled_ || out_of_time(); }, options.patience},
                std::move(yield_state), std::move(collectors)),
       copier_(writer_, vm_->bulk(),
               vm_->target().has_swapped_pages() ? &vm_->target().pages() : nullptr, scheme,

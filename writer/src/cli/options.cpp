@@ -41,6 +41,7 @@ struct RawOptions {
     std::string layout;
     std::string binary_bytes = "64";
     std::optional<int> max_pause;
+    std::string patience;
     std::optional<int> timeout;
     std::string max_size;
     std::optional<std::uint32_t> top;
@@ -98,6 +99,12 @@ void declare(CLI::App& app, RawOptions& raw) {
                    "Longest stop in milliseconds (auto: 50;\nfreeze: no limit)")
         ->type_name("MS")
         ->check(at_most(kMaxMilliseconds), "");
+    app.add_option(
+           "--patience", raw.patience,
+           "Wait so long in all (10s, 500ms) for a moment at which\nlarge processes are not "
+           "in a collection, before the\nnode is stopped; then stop it anyway (default: 3s)")
+        ->type_name("TIME")
+        ->check(program::duration_error, "");
     app.add_flag("--force-twin", raw.options.capture.force_twin,
                  "With --mode snapshot: fork even if a seccomp\nfilter might kill the node for it");
     app.add_option("--timeout", raw.timeout,
@@ -191,10 +198,12 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
         return fail(ErrorCode::kUsage,
                     "--exe needs --core: the executable of a running node is known");
     }
-    if (!raw.core.empty() && (raw.mode || raw.max_pause)) {
+    if (!raw.core.empty() && (raw.mode || raw.max_pause || !raw.patience.empty())) {
         return fail(ErrorCode::kUsage,
                     fmt::format("{} does not apply to --core: a core has nothing to stop",
-                                raw.mode ? "--mode" : "--max-pause"));
+                                raw.mode        ? "--mode"
+                                : raw.max_pause ? "--max-pause"
+                                                : "--patience"));
     }
     if (!raw.core.empty() && capture.force_twin) {
         return fail(ErrorCode::kUsage, "--force-twin does not apply to --core");
@@ -280,6 +289,13 @@ Result<void> set_choice(const RawOptions& raw, Options& options) {
                     *raw.mode));
         }
         capture.max_pause = std::chrono::milliseconds(*raw.max_pause);
+    }
+    if (!raw.patience.empty()) {
+        if (capture.mode == records::CAPTURE_MODE_LIVE) {
+            return fail(ErrorCode::kUsage,
+                        "--patience does not apply to mode live: it stops nothing");
+        }
+        capture.patience = program::duration_of(raw.patience).value_or(capture::kDefaultPatience);
     }
     if (raw.timeout) {
         capture.timeout = std::chrono::seconds(*raw.timeout);

@@ -27,6 +27,7 @@ TEST(Options, Defaults) {
     EXPECT_EQ(options.capture.mode, records::CAPTURE_MODE_AUTO);
     EXPECT_FALSE(options.capture.max_pause || options.capture.timeout || options.capture.max_bytes);
     EXPECT_FALSE(options.capture.top || options.capture.no_heaps);
+    EXPECT_EQ(options.capture.patience, std::chrono::seconds(3));
     EXPECT_TRUE(options.capture.processes.empty());
     EXPECT_EQ(options.capture.binary_bytes, 64U);
     EXPECT_FALSE(options.capture.layout);
@@ -116,11 +117,12 @@ TEST(Options, WhatACoreExcludes) {
 }
 
 TEST(Options, LimitsAndChoice) {
-    const auto options =
-        parsed({"--max-pause", "20", "--timeout", "30", "--max-size", "64M", "--process",
-                "<0.12.0>", "--process", "code_server", "--top", "7", "--by", "queue", "1"})
-            .capture;
+    const auto options = parsed({"--max-pause", "20", "--patience", "500ms", "--timeout", "30",
+                                 "--max-size", "64M", "--process", "<0.12.0>", "--process",
+                                 "code_server", "--top", "7", "--by", "queue", "1"})
+                             .capture;
     EXPECT_EQ(options.max_pause, std::chrono::milliseconds(20));
+    EXPECT_EQ(options.patience, std::chrono::milliseconds(500));
     EXPECT_EQ(options.timeout, std::chrono::seconds(30));
     EXPECT_EQ(options.max_bytes, 64U << 20U);
     EXPECT_EQ(options.processes, (std::vector<std::string>{"<0.12.0>", "code_server"}));
@@ -155,6 +157,9 @@ TEST(Options, MistakesAreUsageErrors) {
         {"1", "--max-size", "99999999999G"},
         {"1", "--max-pause", "0"},
         {"1", "--mode", "live", "--max-pause", "5"},
+        {"1", "--mode", "live", "--patience", "5s"},
+        {"--core", "c", "--patience", "5s"},
+        {"1", "--patience", "5"},
         {"1", "--force-twin"},
         {"1", "--mode", "freeze", "--force-twin"},
         {"--core", "c", "--force-twin"},
