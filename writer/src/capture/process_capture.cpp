@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -265,7 +266,17 @@ Result<void> ProcessCapture::find_collection(const Try& request, beam::ProcessVi
         process.facts.clear_argument_words();
     }
     collecting_ = std::move(*spaces);
+    mended_ = request.mended;
     return {};
+}
+
+/// Puts words where their places are among these.
+void ProcessCapture::mend(Address begin, std::span<std::byte> words) const {
+    for (const auto& [address, word] : mended_) {
+        if (begin <= address && address + sizeof(word) <= begin + words.size()) {
+            std::memcpy(words.data() + (address - begin), &word, sizeof(word));
+        }
+    }
 }
 
 /// All that is collected, then what it was copied to: how far that goes is known from the former.
@@ -284,7 +295,8 @@ Result<void> ProcessCapture::collected_heaps(const beam::ProcessView& process, R
         return run.region(RegionKind::kOldHeap, spaces.old_heap);
     }
     ASSIGN_OR_RETURN(auto moved, beam::MovedObjects::open(parts_.vm, spaces));
-    const RegionCopier::Observer look = [&](Address begin, std::span<const std::byte> words) {
+    const RegionCopier::Observer look = [&](Address begin, std::span<std::byte> words) {
+        mend(begin, words);
         moved.look(begin, words);
     };
     run.observe(&look);

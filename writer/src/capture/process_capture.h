@@ -1,6 +1,7 @@
 #pragma once
 
 #include "beam/collections/collection.h"
+#include "beam/collections/collectors.h"
 #include "beam/processes/messages.h"
 #include "beam/processes/off_heap.h"
 #include "beam/processes/relations.h"
@@ -28,6 +29,8 @@ struct Try {
     bool standing = false;
     /// Why a collection cannot be followed at this moment; empty if it can.
     std::string_view unclear = {};
+    /// Words of collected objects in place of those in memory (beam::Collectors).
+    std::span<const beam::MendedWord> mended = {};
     /// The structure of a process that runs was completed from registers (beam::YieldState).
     bool yielded = false;
     /// Stack, heaps and more, if they were read together with others'; null: they are still to be
@@ -107,6 +110,7 @@ class ProcessCapture {
     Result<void> relations(const records::Relations& page, RunWriter& run);
     Result<void> heaps(const beam::ProcessView& process, RunWriter& run);
     Result<void> find_collection(const Try& request, beam::ProcessView& process);
+    void mend(Address begin, std::span<std::byte> words) const;
     Result<void> collected_heaps(const beam::ProcessView& process, RunWriter& run,
                                  Outcome& outcome);
     Result<void> fragments(const beam::ProcessView& process, RunWriter& run);
@@ -132,6 +136,7 @@ class ProcessCapture {
     // Of the process at hand; kept for their memory.
     beam::ProcessView process_;
     std::optional<beam::CollectionSpaces> collecting_;  // it is in the middle of a collection
+    std::span<const beam::MendedWord> mended_;
     RunWriter run_;
     Outcome outcome_;
     records::ProcessRow row_;

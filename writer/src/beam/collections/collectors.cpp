@@ -156,8 +156,34 @@ bool Collectors::stays(const target::ThreadRegisters& thread, Address cell, std:
     return seen.runs >= kLooks;
 }
 
+/// A cell is moved by two registers' worth of stores (erl_gc.h, move_cons()): its first word
+/// becomes 0, both words are stored to the copy, its second becomes the copy's address; in OTP 29
+/// the copy is first. Meanwhile both are in a vector register, where the tail is what the cell
+/// still has. If the copy is there, the cell counts as moved, since its referrer may lead to the
+/// copy; else as not moved: the referrer is rewritten later.
+std::optional<MendedWord> Collectors::mended_cell(const target::ThreadRegisters& thread,
+                                                  Address cell, std::uint64_t tail,
+                                                  const Collected& collected) const {
+    const auto held = std::ranges::find_if(thread.vectors, [&](const auto& vector) {
+        return vector[0] != 0 && vector[1] == tail && tail != 0;
+    });
+    if (held == thread.vectors.end()) {
+        return std::nullopt;
+    }
+    for (const auto value : thread.general) {
+        std::array<std::uint64_t, 2> copy{};
+        if (leads_to_copy(value, collected) &&
+            vm_->target().memory().read(value & ~kPointerMask,
+                                        std::as_writable_bytes(std::span(copy))) &&
+            copy == *held) {
+            return MendedWord{cell + sizeof(std::uint64_t), value};
+        }
+    }
+    return MendedWord{cell, (*held)[0]};
+}
+
 bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& thread,
-                               const Collected& collected) {
+                               const Collected& collected, std::vector<MendedWord>& mended) {
     std::array<std::uint64_t, 2> words{};
     if (std::ranges::none_of(collected.from,
                              [&](const Span& span) { return span.holds(object); }) ||
@@ -165,9 +191,15 @@ bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& th
         return false;
     }
     const auto [first, second] = words;
+    if (first == 0 && leads_to_copy(second, collected)) {
+        return holds_copy(thread, second & ~kPointerMask) && !stays(thread, object, second);
+    }
     if (first == 0) {
-        return !leads_to_copy(second, collected) ||
-               (holds_copy(thread, second & ~kPointerMask) && !stays(thread, object, second));
+        const auto word = mended_cell(thread, object, second, collected);
+        if (word) {
+            mended.push_back(*word);
+        }
+        return !word;
     }
     const bool header_in_hand = (first & kPrimaryMask) == kPrimaryHeader &&
                                 std::ranges::find(thread.general, first) != thread.general.end();
@@ -175,23 +207,24 @@ bool Collectors::is_half_moved(Address object, const target::ThreadRegisters& th
 }
 
 bool Collectors::is_between_stores(const target::ThreadRegisters& thread,
-                                   const Collected& collected) {
+                                   const Collected& collected, std::vector<MendedWord>& mended) {
     // A register may have been advanced to the next word, or behind a cell, before the stores.
     constexpr std::array<std::uint64_t, 3> kAdvanced = {0, 8, 16};
     return std::ranges::any_of(thread.general, [&](std::uint64_t value) {
         const auto address = value & ~kPointerMask;
         return std::ranges::any_of(kAdvanced, [&](std::uint64_t bytes) {
-            return is_half_moved(address - bytes, thread, collected);
+            return is_half_moved(address - bytes, thread, collected, mended);
         });
     });
 }
 
 std::vector<pid_t> Collectors::between_stores(std::span<const target::ThreadRegisters> threads) {
     std::vector<pid_t> found;
+    std::vector<MendedWord> mended;
     const auto collected = this->collected();
     for (const auto& thread : threads) {
         if (!thread.in_system_call && std::ranges::any_of(collected, [&](const Collected& one) {
-                return is_between_stores(thread, one);
+                return is_between_stores(thread, one, mended);
             })) {
             found.push_back(thread.thread);
         }
@@ -201,15 +234,22 @@ std::vector<pid_t> Collectors::between_stores(std::span<const target::ThreadRegi
 
 void Collectors::record(std::span<const target::ThreadRegisters> threads) {
     unclear_.clear();
+    mended_.clear();
     for (const auto& one : collected()) {
+        auto& mended = mended_[one.process];
         if (!one.known) {
             unclear_.emplace(one.process, "its heap fragments could not be read");
         } else if (std::ranges::any_of(threads, [&](const target::ThreadRegisters& thread) {
-                       return is_between_stores(thread, one);
+                       return is_between_stores(thread, one, mended);
                    })) {
             unclear_.emplace(one.process, "one of its objects was between two places");
         }
     }
+}
+
+std::span<const MendedWord> Collectors::mended(Address process) const {
+    const auto found = mended_.find(process);
+    return found == mended_.end() ? std::span<const MendedWord>() : found->second;
 }
 
 std::string_view Collectors::unclear(Address process) const {

@@ -14,6 +14,13 @@
 
 namespace beamdump::beam {
 
+/// A word of a collected object that a stopped thread was about to store, or has just overwritten:
+/// with it the object is whole.
+struct MendedWord {
+    Address address = 0;
+    std::uint64_t word = 0;
+};
+
 /// Threads that collect processes' heaps, in memory that stands still. An object is moved by
 /// several stores (erl_gc.h, move_boxed() and move_cons(); OTP 25 to 29), between which its only
 /// reference may lead to a copy that is not there yet, or a cell has lost its first word and not
@@ -30,6 +37,7 @@ class Collectors {
     /// The threads were let go.
     void forget() {
         unclear_.clear();
+        mended_.clear();
         seen_.clear();
     }
     /// Why the collection of that process cannot be followed from where its thread stands; empty if
@@ -41,6 +49,10 @@ class Collectors {
     /// on a normal scheduler, and none is in the last steps of a collection. Reads one structure
     /// for each scheduler at work.
     bool is_good_moment();
+
+    /// Words of that process in place of those in memory: a cell whose first word is only in a
+    /// register counts as not moved, or as moved.
+    [[nodiscard]] std::span<const MendedWord> mended(Address process) const;
 
   private:
     Collectors(Vm& vm, CollectedFragments fragments, const TagScheme& scheme, LayoutNames& names)
@@ -59,9 +71,13 @@ class Collectors {
     [[nodiscard]] bool stays(const target::ThreadRegisters& thread, Address cell,
                              std::uint64_t tail);
     [[nodiscard]] bool is_half_moved(Address object, const target::ThreadRegisters& thread,
-                                     const Collected& collected);
+                                     const Collected& collected, std::vector<MendedWord>& mended);
     [[nodiscard]] bool is_between_stores(const target::ThreadRegisters& thread,
-                                         const Collected& collected);
+                                         const Collected& collected,
+                                         std::vector<MendedWord>& mended);
+    [[nodiscard]] std::optional<MendedWord> mended_cell(const target::ThreadRegisters& thread,
+                                                        Address cell, std::uint64_t tail,
+                                                        const Collected& collected) const;
     [[nodiscard]] bool leads_to_copy(std::uint64_t word, const Collected& collected) const;
 
     Vm* vm_;
@@ -75,6 +91,7 @@ class Collectors {
     std::optional<Schedulers> schedulers_;
     std::uint64_t gc_ = 0, running_ = 0;
     std::map<Address, std::string_view> unclear_;
+    std::map<Address, std::vector<MendedWord>> mended_;
     /// A cell that may be half moved, as it was when it was first seen in this stop.
     struct Seen {
         std::uint64_t tail = 0;

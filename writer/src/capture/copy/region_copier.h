@@ -32,8 +32,8 @@ class RegionCopier {
           secrets_(secrets),
           list_blocks_(list_blocks) {}
 
-    /// Given the words or bytes as they were read, in ascending order.
-    using Observer = std::function<void(Address, std::span<const std::byte>)>;
+    /// Given the words or bytes as they were read, in ascending order; what it changes is written.
+    using Observer = std::function<void(Address, std::span<std::byte>)>;
 
     struct Request {
         format::OwnerKind owner_kind = format::OwnerKind::kUnknown;

@@ -78,6 +78,7 @@ class AtRest {
             request.watch = watch_;
             request.standing = session_.options().redactor == nullptr;
             request.unclear = session_.stopper().collectors().unclear(slot.address);
+            request.mended = session_.stopper().collectors().mended(slot.address);
             request.skip_reason = session_.skip_reason(structure);
             request.last = is_last(structure) || request.skip_reason != records::VOID_REASON_NONE;
             ASSIGN_OR_RETURN(auto outcome, session_.processes().capture(request));

@@ -40,6 +40,7 @@ Result<bool> ProcessRetrier::capture(Pending& pending,
     request.contents = contents;
     request.standing = standing && session_->options().redactor == nullptr;
     request.unclear = session_->stopper().collectors().unclear(pending.slot.address);
+    request.mended = session_->stopper().collectors().mended(pending.slot.address);
     request.skip_reason = session_->skip_reason(before_.structure);
     request.last = request.skip_reason != records::VOID_REASON_NONE;
     if (!request.last) {

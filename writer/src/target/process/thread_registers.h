@@ -22,6 +22,8 @@ struct ThreadRegisters {
     bool in_system_call = false;
     /// All general registers, those above among them.
     std::array<std::uint64_t, 16> general{};
+    /// The lower and upper half of each SSE register; zeros where they were not read.
+    std::array<std::array<std::uint64_t, 2>, 16> vectors{};
 };
 
 /// Of what the kernel gives (ptrace(2), NT_PRSTATUS): outside of a system call it sets orig_rax to

@@ -73,8 +73,12 @@ class ThreadsAtWork {
             return std::nullopt;
         }
         const auto read = read_registers(thread);
-        const auto registers = read ? std::optional(thread_registers(thread, *read)) : std::nullopt;
-        return registers && !registers->in_system_call ? registers : std::nullopt;
+        auto registers = read ? std::optional(thread_registers(thread, *read)) : std::nullopt;
+        if (!registers || registers->in_system_call) {
+            return std::nullopt;
+        }
+        registers->vectors = read_vectors(thread).value_or(registers->vectors);
+        return registers;
     }
 
     bool runs_erlang(pid_t thread) {

@@ -107,6 +107,40 @@ TEST_P(CollectorsTest, ACellWithoutItsHeadAndItsNewAddressIsHalfMoved) {
     EXPECT_THAT(between(with({cell})), ElementsAre(kThread));
 }
 
+TEST_P(CollectorsTest, ACellWhoseWordsAreInAVectorRegisterIsMended) {
+    const auto tail = process().structure().get("heap") | kPrimaryList;
+    const auto cell = process().build({0, tail});
+    const auto copy = node.worker.build({0, 0});
+    auto thread = with({cell, copy | kPrimaryList});
+    thread.vectors[3] = {node.vm.small(7), tail};
+    EXPECT_THAT(between(thread), IsEmpty());
+    auto collectors = Collectors::open(fresh()).value();
+    const auto mended = [&] {
+        vm->forget();
+        collectors.record({&thread, 1});
+        EXPECT_THAT(collectors.unclear(process().address()), IsEmpty());
+        const auto words = collectors.mended(process().address());
+        EXPECT_EQ(words.size(), 1U);
+        return words.empty() ? std::pair<Address, std::uint64_t>()
+                             : std::pair(words[0].address, words[0].word);
+    };
+    // Not copied yet: it gets its first word back.
+    EXPECT_EQ(mended(), std::pair(cell, node.vm.small(7)));
+    // Copied: it gets the address of its copy.
+    node.vm.memory.put(copy, node.vm.small(7));
+    EXPECT_EQ(mended(), std::pair(cell, node.vm.small(7)));
+    node.vm.memory.put(copy + 8, tail);
+    EXPECT_EQ(mended(), std::pair(cell + 8, copy | kPrimaryList));
+    EXPECT_THAT(collectors.mended(node.worker.address()), IsEmpty());
+    collectors.forget();
+    EXPECT_THAT(collectors.mended(process().address()), IsEmpty());
+    // Words of another cell.
+    thread.vectors[3] = {node.vm.small(7), tail + 16};
+    EXPECT_THAT(between(thread), ElementsAre(kThread));
+    thread.vectors[3] = {0, tail};
+    EXPECT_THAT(between(thread), ElementsAre(kThread));
+}
+
 TEST_P(CollectorsTest, ObjectsInFragmentsAreMovedToo) {
     auto fragment = process().fragment({kTupleOfTwo, node.vm.small(1), node.vm.small(2)});
     const auto object = fragment.at("mem");
