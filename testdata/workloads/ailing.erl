@@ -10,7 +10,8 @@
 -define(ROWS, 60000).
 -define(ATOMS, 15000).
 -define(PROCESSES, 1100).
--define(CALLERS, 25).
+-define(CALLERS, 60).
+-define(BEHIND_SLOW, 40).
 -define(BINARIES, 3000).
 -define(BINARY_BYTES, 14000).
 
@@ -28,7 +29,10 @@ start(_Scale) ->
     Callers = [started(spawn(?MODULE, caller, [self(), ailing_inventory]))
                || _ <- lists:seq(1, ?CALLERS)],
     _ = [Name ! go || Name <- [ailing_inventory, ailing_stock]],
-    wait_for_calls([whereis(ailing_inventory), whereis(ailing_stock) | Callers]),
+    new(ailing_slow, mailbox, []),
+    Behind = [started(spawn(?MODULE, caller, [self(), ailing_slow]))
+              || _ <- lists:seq(1, ?BEHIND_SLOW)],
+    wait_for_calls([whereis(ailing_inventory), whereis(ailing_stock) | Callers ++ Behind]),
     planted:run_old_code(),
     ok.
 
@@ -114,6 +118,7 @@ write(Path) ->
                {idle, length(Idle)},
                {processes, erlang:system_info(process_count)},
                {in_calls, length(InCalls)},
+               {behind_slow, Info(ailing_slow, message_queue_len)},
                {run_old_code, length(Runs)},
                {binaries, length(Binaries)},
                {binary_bytes, lists:sum([Size || {_, Size, _} <- Binaries])}],

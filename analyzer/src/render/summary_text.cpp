@@ -208,7 +208,10 @@ constexpr std::size_t kIndent = 2;
 
 /// Each in lines of its own, which a ticket may break: nothing is cut.
 void print_findings(Output& output, const query::Findings& findings, const Marks& marks) {
-    print_title(output, findings.found.empty() ? "Findings: none" : "Findings");
+    const bool complete = findings.left_out.empty();
+    print_title(output, !complete                ? "Findings: not complete"
+                        : findings.found.empty() ? "Findings: none"
+                                                 : "Findings");
     for (const query::Finding& finding : findings.found) {
         std::string sentence = one_line(finding.sentence);
         for (const std::string_view value : finding.values) {
@@ -221,15 +224,15 @@ void print_findings(Output& output, const query::Findings& findings, const Marks
         output.write(Style::kFinding, sentence);
         output.print("\n{:{}}{}\n", "", 3 * kIndent, one_line(finding.command));
     }
-    if (findings.left_out.empty()) {
+    if (complete) {
         return;
     }
-    output.print("{:{}}not looked for, or not everywhere{}:\n", "", kIndent,
-                 findings.depth == query::FindingsDepth::kFull
-                     ? ""
-                     : " (--findings full reads the terms of all processes)");
+    output.print("{:{}}not looked for, or not everywhere:\n", "", kIndent);
     for (const query::RuleLeftOut& rule : findings.left_out) {
         output.print("{:{}}{}: {}\n", "", 2 * kIndent, rule.id, one_line(rule.reason));
+    }
+    if (!findings.full_command.empty()) {
+        output.print("{:{}}{}\n", "", 3 * kIndent, one_line(findings.full_command));
     }
 }
 

@@ -31,14 +31,15 @@ processes   4 of at most 262,144, with 3 messages queued
 busy        3 waiting, 1 running
 consistent  3 processes; 1 void: 1 running
 
-Findings: none
-  not looked for, or not everywhere (--findings full reads the terms of all processes):
+Findings: not complete
+  not looked for, or not everywhere:
     ets_table: the dump has no ETS tables: they were not captured, or the part of the file with them is missing
     binary_memory: the dump does not tell the size of all binaries
     pinned_binaries: reads the terms of all processes that hold binaries
     atom_table: the dump does not tell how many atoms the node may have
     port_limit: the dump does not tell how many ports the node may have, or has no ports
     carriers: the dump has no allocators
+      beamdump-analyze summary sample.beamdump --findings full
 
 Memory, as far as captured
   resident   40.0 MiB  as the operating system counts it

@@ -32,6 +32,8 @@ struct RuleAnswer {
     std::vector<Finding> findings;
     /// Why the rule did not look, or not at everything.
     std::optional<std::string> left_out;
+    /// Full findings look at what is left out.
+    bool left_to_full = false;
 };
 
 class NodeFacts;

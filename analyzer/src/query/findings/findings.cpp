@@ -7,11 +7,12 @@
 
 namespace beamdump::query {
 
-// A rule NAME is query/findings/rules/NAME.cpp, which defines NAME_rule(), and one line here.
+// A rule NAME is query/findings/rules/NAME.cpp, which defines NAME_rule(), and one line here,
+// causes before what follows from them: the mailbox of a process that waits in a cycle grows.
 #define BEAMDUMP_FINDING_RULES(RULE) \
-    RULE(mailbox)                    \
     RULE(call_cycle)                 \
     RULE(waiting_callers)            \
+    RULE(mailbox)                    \
     RULE(run_queue)                  \
     RULE(hot_process)                \
     RULE(process_memory)             \
@@ -54,6 +55,7 @@ std::span<const FindingRule> finding_rules() {
 Findings find_findings(NodeFacts& facts) {
     Findings findings;
     findings.depth = facts.options().depth;
+    bool left_to_full = false;
     for (const FindingRule& rule : kRules) {
         auto answer = rule.look(facts);
         if (!answer) {
@@ -67,8 +69,12 @@ Findings find_findings(NodeFacts& facts) {
             findings.found.push_back(std::move(finding));
         }
         if (answer->left_out) {
+            left_to_full = left_to_full || answer->left_to_full;
             findings.left_out.push_back({rule.id, std::move(*answer->left_out)});
         }
+    }
+    if (left_to_full) {
+        findings.full_command = facts.command("summary", {"--findings", "full"});
     }
     findings.read = facts.read();
     return findings;

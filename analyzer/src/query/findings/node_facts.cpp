@@ -1,5 +1,6 @@
 #include "query/findings/node_facts.h"
 
+#include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/node_scheme.h>
 
@@ -12,6 +13,9 @@
 namespace beamdump::query {
 
 namespace {
+
+/// Processes that others wait for, of which one that waits itself is no finding.
+constexpr std::uint64_t kMostWaitedFor = 64;
 
 /// A word that a shell takes as it is.
 std::string shell_word(std::string_view word) {
@@ -40,7 +44,7 @@ Result<const ProcessScan*> NodeFacts::processes() {
         if (auto old = old_modules()) {
             modules = *old;
         }
-        ASSIGN_OR_RETURN(processes_, scan_processes(dump_, *modules));
+        ASSIGN_OR_RETURN(processes_, scan_processes(dump_, *modules, options_.most_callers));
     }
     return &*processes_;
 }
@@ -93,7 +97,7 @@ Result<const Waits*> NodeFacts::waits() {
     if (!waits_) {
         ASSIGN_OR_RETURN(const auto* scan, processes());
         WaitsOptions query;
-        query.limit = kMostOfARule;
+        query.limit = kMostWaitedFor;
         query.sensitive = options_.sensitive;
         query.progress = options_.progress;
         query.limits = options_.limits;
@@ -104,6 +108,16 @@ Result<const Waits*> NodeFacts::waits() {
         tell_read(waits_->read);
     }
     return &*waits_;
+}
+
+std::optional<std::string> NodeFacts::callers_left_out() {
+    const auto scan = processes();
+    if (full() || !scan || (*scan)->in_call.all()) {
+        return std::nullopt;
+    }
+    const auto& callers = (*scan)->in_call;
+    return fmt::format("{} of {} processes in a call were read", count_text(callers.rows.size()),
+                       count_text(callers.count));
 }
 
 Result<ProcessLine> NodeFacts::line(std::uint64_t row) {

@@ -32,6 +32,8 @@ struct FindingsOptions {
     bool sensitive = false;  ///< also the terms of processes flagged sensitive
     InputLimits limits;
     ReadProgress progress = {};
+    /// Processes in a call that quick findings read each; so many take a second.
+    std::uint64_t most_callers = 16384;
 };
 
 /// What rules look at: each is read when the first of them asks, and then kept.
@@ -54,9 +56,11 @@ class NodeFacts {
     Result<std::uint64_t> node_bytes();
     /// Atoms of the modules that have old code. kNotFound of a crash dump.
     Result<const std::set<std::uint64_t>*> old_modules();
-    /// Of all processes; else of those in a call, which `processes()` has found, where they are
-    /// few enough to be read.
+    /// Of all processes; else of those in a call, as many as `processes()` keeps.
     Result<const Waits*> waits();
+
+    /// Of quick findings: that not all processes in a call were read; nullopt: all were.
+    std::optional<std::string> callers_left_out();
 
     Result<ProcessLine> line(std::uint64_t row);
     /// A command line of beamdump-analyze about this dump: the command, DUMP, and further words.

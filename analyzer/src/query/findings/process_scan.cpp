@@ -45,7 +45,9 @@ Ranking ranking() {
 
 class Scan {
   public:
-    Scan(Dump& dump, const std::set<std::uint64_t>& modules) : dump_(dump), modules_(modules) {
+    Scan(Dump& dump, const std::set<std::uint64_t>& modules, std::uint64_t most_in_call)
+        : dump_(dump), modules_(modules) {
+        scan_.in_call.most = most_in_call;
         memory_ = columns_.add(records::PROCESS_COLUMN_MEMORY_BYTES);
         queue_ = columns_.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
         reductions_ = columns_.add(records::PROCESS_COLUMN_REDUCTIONS);
@@ -98,7 +100,7 @@ class Scan {
 
     static void keep(ProcessScan::Rows& rows, std::uint64_t row) {
         ++rows.count;
-        if (rows.rows.size() < ProcessScan::kMostRows) {
+        if (rows.rows.size() < rows.most) {
             rows.rows.push_back(row);
         }
     }
@@ -171,8 +173,9 @@ class Scan {
 
 }  // namespace
 
-Result<ProcessScan> scan_processes(Dump& dump, const std::set<std::uint64_t>& modules) {
-    auto scan = Scan(dump, modules).run();
+Result<ProcessScan> scan_processes(Dump& dump, const std::set<std::uint64_t>& modules,
+                                   std::uint64_t most_in_call) {
+    auto scan = Scan(dump, modules, most_in_call).run();
     return scan ? std::move(scan) : wrap("reading the index of processes", std::move(scan.error()));
 }
 

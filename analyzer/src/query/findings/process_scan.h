@@ -19,12 +19,13 @@ struct ProcessScan {
     using Ranked = std::pair<std::uint64_t, std::uint64_t>;
     /// Rows that are kept of each ranking.
     static constexpr std::uint64_t kRanked = 8;
-    /// Rows that are kept of those below.
+    /// Rows that are kept of those below where nothing else is said.
     static constexpr std::uint64_t kMostRows = 32;
     /// Some rows of the index, and of how many.
     struct Rows {
+        std::uint64_t most = kMostRows;  ///< that are kept
         std::uint64_t count = 0;
-        std::vector<std::uint64_t> rows;  ///< the first kMostRows
+        std::vector<std::uint64_t> rows = {};  ///< the first of them
         [[nodiscard]] bool all() const { return rows.size() == count; }
     };
 
@@ -44,7 +45,9 @@ struct ProcessScan {
     Rows in_old_code;  ///< whose current function is in one of `modules`
 };
 
-/// `modules`: atoms of modules that have old code. Memory: the different functions.
-Result<ProcessScan> scan_processes(Dump& dump, const std::set<std::uint64_t>& modules);
+/// `modules`: atoms of modules that have old code; `most_in_call`: rows that are kept of processes
+/// in a call. Memory: the different functions, and these rows.
+Result<ProcessScan> scan_processes(Dump& dump, const std::set<std::uint64_t>& modules,
+                                   std::uint64_t most_in_call);
 
 }  // namespace beamdump::query

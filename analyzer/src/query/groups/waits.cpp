@@ -257,6 +257,10 @@ class Behind {
         const auto known = behind_.find(target);
         return known == behind_.end() ? 0 : known->second;
     }
+    /// Of all of a cycle, without its processes.
+    [[nodiscard]] std::uint64_t of_cycle(const std::vector<std::uint64_t>& cycle) const {
+        return of(node(cycle.front())) - (cycle.size() - 1);
+    }
     [[nodiscard]] bool in_cycle(const WaitGraph::Node& target) const {
         return target.owner && cycle_of_.contains(*target.owner);
     }
@@ -319,10 +323,11 @@ Result<Waits> find_waits(Dump& dump, const std::string& file, const WaitsOptions
         if (options.limit != 0 && answer.cycles.size() == options.limit) {
             break;
         }
-        auto& lines = answer.cycles.emplace_back();
+        auto& told = answer.cycles.emplace_back();
+        told.behind = behind.of_cycle(cycle);
         for (const std::uint64_t owner : cycle) {
             ASSIGN_OR_RETURN(auto line, line_of(dump, graph, owner));
-            lines.push_back(std::move(line));
+            told.processes.push_back(std::move(line));
         }
     }
     return answer;

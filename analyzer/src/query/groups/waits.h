@@ -34,14 +34,19 @@ struct WaitedFor {
     bool in_cycle = false;
 };
 
+/// Processes each of which waits for the next one, the last for the first.
+struct WaitCycle {
+    std::vector<ProcessLine> processes;
+    std::uint64_t behind = 0;  ///< others that wait for one of them, or for one that does
+};
+
 struct Waits {
     DumpFacts dump;
     std::uint64_t waiting = 0;          ///< processes that wait for an answer
     std::uint64_t targets = 0;          ///< processes that they wait for
     std::vector<WaitedFor> waited_for;  ///< most processes behind first
     std::uint64_t cycle_count = 0;
-    /// Each waits for the next one, the last for the first.
-    std::vector<std::vector<ProcessLine>> cycles;
+    std::vector<WaitCycle> cycles;
     ProcessesRead read;
 };
 

@@ -21,10 +21,10 @@ void print_cycles(Output& output, const query::Waits& answer, const Marks& marks
                  counted(answer.cycle_count, "cycle"));
     for (const auto& cycle : answer.cycles) {
         std::string text;
-        for (const auto& line : cycle) {
+        for (const auto& line : cycle.processes) {
             text += fmt::format("{} {} -> ", marks("pid", line.pid), process_name(line, marks));
         }
-        print_line(output, "  " + text + marks("pid", cycle.front().pid));
+        print_line(output, "  " + text + marks("pid", cycle.processes.front().pid));
     }
     if (answer.cycles.size() < answer.cycle_count) {
         output.print("  {}; --limit 0 shows all\n",
@@ -88,7 +88,7 @@ void waits_json(Output& output, const query::Waits& answer) {
     json.begin_array("cycles");
     for (const auto& cycle : answer.cycles) {
         json.begin_object();
-        write_objects(json, "processes", cycle, [&json](const query::ProcessLine& line) {
+        write_objects(json, "processes", cycle.processes, [&json](const query::ProcessLine& line) {
             write_process_members(json, line);
         });
         json.end_object();

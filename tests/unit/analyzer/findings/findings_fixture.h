@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,9 @@ class FindingsFixture : public ::testing::Test {
     }
     query::Findings look_again(query::FindingsDepth depth) {
         opened_ = expect_value(Dump::open(program_.path("node.beamdump")));
-        query::NodeFacts facts(*opened_, "node.beamdump", {.depth = depth, .limits = {}});
+        query::FindingsOptions options{.depth = depth, .limits = {}};
+        options.most_callers = most_callers_.value_or(options.most_callers);
+        query::NodeFacts facts(*opened_, "node.beamdump", options);
         return query::find_findings(facts);
     }
 
@@ -61,6 +64,7 @@ class FindingsFixture : public ::testing::Test {
 
     Program program_;
     std::unique_ptr<Dump> opened_;
+    std::optional<std::uint64_t> most_callers_;
 };
 
 }  // namespace beamdump::test

@@ -47,6 +47,7 @@ std::vector<std::string> about(std::vector<std::string> answer, const std::strin
 /// File names and sizes, which depend on the dump's first record, left out.
 std::string without_sizes(std::string text) {
     text = std::regex_replace(text, std::regex("(own|plain|marked)\\.beamdump, .*"), "SIZES");
+    text = std::regex_replace(text, std::regex("(own|plain|marked)\\.beamdump"), "sample.beamdump");
     text = std::regex_replace(text, std::regex("\"(file|file_bytes|stream_bytes)\": .*"), "\"\"");
     return text;
 }

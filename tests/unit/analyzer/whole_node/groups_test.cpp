@@ -225,8 +225,8 @@ TEST(Waits, ChainsAndCycles) {
     ASSERT_EQ(waits.waited_for.size(), 5);
     EXPECT_FALSE(waits.waited_for[4].process.has_value());
     ASSERT_EQ(waits.cycles.size(), 1);
-    ASSERT_EQ(waits.cycles[0].size(), 2);
-    EXPECT_EQ(waits.cycles[0][0].pid, "<0.21.0>");
+    ASSERT_EQ(waits.cycles[0].processes.size(), 2);
+    EXPECT_EQ(waits.cycles[0].processes[0].pid, "<0.21.0>");
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ Result<RuleAnswer> large_dictionary_rule(NodeFacts& facts) {
     RuleAnswer answer;
     ASSIGN_OR_RETURN(auto found, facts.full() ? look_at_all(facts)
                                               : look_at_largest(facts, *scan, answer.left_out));
+    answer.left_to_full = answer.left_out.has_value();
     std::ranges::stable_sort(found, std::greater(), &Sized::first);
     found.resize(std::min<std::size_t>(found.size(), kMostOfARule));
     for (const auto& [entries, line] : found) {

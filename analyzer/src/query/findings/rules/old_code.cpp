@@ -29,6 +29,7 @@ Result<RuleAnswer> old_code_rule(NodeFacts& facts) {
     query.progress = facts.options().progress;
     if (!facts.full()) {
         query.rows = scan->in_old_code.rows;
+        answer.left_to_full = true;
         answer.left_out =
             "looked at processes only whose current function is in a module that has "
             "old code";

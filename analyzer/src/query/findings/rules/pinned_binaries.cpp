@@ -25,6 +25,7 @@ Result<RuleAnswer> pinned_binaries_rule(NodeFacts& facts) {
         return answer;
     }
     if (!facts.full()) {
+        answer.left_to_full = true;
         answer.left_out = "reads the terms of all processes that hold binaries";
         return answer;
     }

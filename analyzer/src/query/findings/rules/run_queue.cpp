@@ -48,6 +48,7 @@ Result<RuleAnswer> run_queue_rule(NodeFacts& facts) {
     RuleAnswer answer;
     if (is_of_crash_dump(facts.dump()) && !facts.full()) {
         answer.left_out = "the sections of schedulers are read with --findings full";
+        answer.left_to_full = true;
         return answer;
     }
     ASSIGN_OR_RETURN(auto lines, scheduler_lines(facts.dump(), facts.file()));

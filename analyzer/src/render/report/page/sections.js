@@ -42,8 +42,10 @@ function showOverview({ summary, memory, ets, processes }) {
 
 function showFindings(summary, processes, open) {
   const box = body("findings");
+  const left = summary.findings_left_out || [];
   add(box, [summary.findings.length === 0
-    ? el("p", {}, "Nothing was found that deserves a look.")
+    ? el("p", {}, left.length === 0 ? "Nothing was found that deserves a look."
+      : "Nothing was found so far: not everything was looked at.")
     : el("ul.findings", {}, summary.findings.map(({ sentence, command, figures }) => {
       const row = processes.findPid(figures.process);
       return el("li", {}, el("p", {}, sentence), el("code", {}, command), row === ABSENT ? ""
@@ -53,7 +55,6 @@ function showFindings(summary, processes, open) {
     add(box, [el("p.hint", {}, "Looked for by tables and the few processes that these point at; " +
       "report --findings full reads the terms of all processes.")]);
   }
-  const left = summary.findings_left_out || [];
   if (left.length > 0) {
     add(box, [el("details", {}, el("summary", {}, "Not looked at, or not at everything: " +
       counted(left.length, "rule", "rules")),
