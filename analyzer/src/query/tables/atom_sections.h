@@ -5,21 +5,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 namespace beamdump::query {
 
-/// What the sections of a crash dump say of atoms.
-struct AtomSections {
-    std::uint64_t atoms = 0;             ///< of =atoms; 0: the text has no such section
-    std::optional<std::uint64_t> limit;  ///< of =index_table:atom_tab
-};
-
 /// Visits the atoms of a crash dump's section `=atoms`, the newest first (atom.c, dump_atoms(); OTP
 /// 25 to 29), each with its index where `count`, the number of all, is as large as their number.
-/// The last line of a text that is cut off is not read.
-Result<AtomSections> visit_atom_sections(
+/// The last line of a text that is cut off is not read. Returns how many there are; 0: the text has
+/// no such section.
+Result<std::uint64_t> visit_atom_sections(
     Dump& dump, const std::string& file, std::uint64_t count,
     const std::function<void(std::uint32_t index, const std::string& text)>& visit);
 

@@ -107,11 +107,14 @@ std::string folded_digits(std::string_view text) {
     return folded;
 }
 
-/// erlexec passes the emulator's flags as -t, before `--` (erl_init.c, OTP 25.2.3). Nothing where
-/// the command line is not known whole.
+/// A crash dump tells it. erlexec passes the emulator's flags as -t, before `--` (erl_init.c,
+/// OTP 25.2.3). Nothing where the command line is not known whole.
 AtomLimit atom_limit(const Dump& dump) {
     const auto& arguments = dump.node().arguments();
     const auto end = std::ranges::find(arguments, "--");
+    if (dump.node().has_atom_limit()) {
+        return {dump.node().atom_limit(), false};
+    }
     if (is_of_crash_dump(dump) || end == arguments.end()) {
         return {};
     }
@@ -162,8 +165,7 @@ Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsO
     if (is_of_crash_dump(dump)) {
         ASSIGN_OR_RETURN(const auto sections,
                          visit_atom_sections(dump, file, totals.atoms(), visit));
-        report.limit = sections.limit;
-        report.in_order = sections.atoms != 0 && sections.atoms <= totals.atoms();
+        report.in_order = sections != 0 && sections <= totals.atoms();
         if (totals.has_atoms()) {
             report.count = totals.atoms();
         }

@@ -219,6 +219,8 @@ void CrashDump::add(const Section& section) {
         node_name_ = argument;
     } else if (tag == "memory") {
         memory_ = lines;
+    } else if (tag == "index_table" && argument == "atom_tab") {
+        atom_table_ = lines;
     } else if (tag == "loaded_modules") {
         loaded_modules_ = lines;
     } else if (tag == "persistent_terms") {

@@ -37,6 +37,7 @@ Result<void> CrashDump::save(const std::function<Result<void>(records::CrashInde
     };
     keep(literals_, [&page] { return page.mutable_literals(); });
     keep(memory_, [&page] { return page.mutable_memory(); });
+    keep(atom_table_, [&page] { return page.mutable_atom_table(); });
     keep(loaded_modules_, [&page] { return page.mutable_loaded_modules(); });
     keep(persistent_terms_, [&page] { return page.mutable_persistent_terms(); });
     page.set_node_name(node_name_);
@@ -77,6 +78,7 @@ Result<void> CrashDump::restore_whole(const records::CrashIndex& head) {
     for (const auto& [there, span, into] :
          {Kept{head.has_literals(), head.literals(), literals_},
           Kept{head.has_memory(), head.memory(), memory_},
+          Kept{head.has_atom_table(), head.atom_table(), atom_table_},
           Kept{head.has_loaded_modules(), head.loaded_modules(), loaded_modules_},
           Kept{head.has_persistent_terms(), head.persistent_terms(), persistent_terms_}}) {
         if (there) {

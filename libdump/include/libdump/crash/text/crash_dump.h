@@ -90,6 +90,7 @@ class CrashDump {
     [[nodiscard]] const Span* binary(std::uint64_t address) const;
     [[nodiscard]] const std::optional<Span>& literals() const { return literals_; }
     [[nodiscard]] const std::optional<Span>& memory() const { return memory_; }
+    [[nodiscard]] const std::optional<Span>& atom_table() const { return atom_table_; }
     [[nodiscard]] const std::optional<Span>& loaded_modules() const { return loaded_modules_; }
     [[nodiscard]] const std::optional<Span>& persistent_terms() const { return persistent_terms_; }
     /// Sections of other nodes, each with the number that identifiers have for it.
@@ -136,6 +137,7 @@ class CrashDump {
     std::vector<Span> other_sections_;
     std::optional<Span> literals_;
     std::optional<Span> memory_;
+    std::optional<Span> atom_table_;
     std::optional<Span> loaded_modules_;
     std::optional<Span> persistent_terms_;
     std::string node_name_;

@@ -176,6 +176,14 @@ Result<ParsedNode> parse_node(const CrashDump& dump) {
             }
         });
     }
+    if (done && dump.atom_table()) {
+        done =
+            each_line(dump, *dump.atom_table(), [&](std::string_view key, std::string_view value) {
+                if (const auto limit = number_after(value, ""); limit && key == "limit") {
+                    result.node.set_atom_limit(*limit);
+                }
+            });
+    }
     if (done && dump.loaded_modules()) {
         std::uint64_t code = 0;
         done = each_line(dump, *dump.loaded_modules(),
