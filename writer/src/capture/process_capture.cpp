@@ -270,7 +270,7 @@ Result<void> ProcessCapture::find_collection(const Try& request, beam::ProcessVi
     return {};
 }
 
-/// Puts words where their places are among these.
+/// Puts the words that a stopped thread was about to store, or has overwritten, among those read.
 void ProcessCapture::mend(Address begin, std::span<std::byte> words) const {
     for (const auto& [address, word] : mended_) {
         if (begin <= address && address + sizeof(word) <= begin + words.size()) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace beamdump::beam {
@@ -156,18 +157,23 @@ bool Collectors::stays(const target::ThreadRegisters& thread, Address cell, std:
     return seen.runs >= kLooks;
 }
 
-/// A cell is moved by two registers' worth of stores (erl_gc.h, move_cons()): its first word
-/// becomes 0, both words are stored to the copy, its second becomes the copy's address; in OTP 29
-/// the copy is first. Meanwhile both are in a vector register, where the tail is what the cell
-/// still has. If the copy is there, the cell counts as moved, since its referrer may lead to the
-/// copy; else as not moved: the referrer is rewritten later.
+/// A cell is moved by several stores (erl_gc.h, move_cons(); OTP 25 and 27): its first word becomes
+/// 0, both words are stored to the copy, its second word becomes the copy's address. In OTP 29 both
+/// words are stored to the copy first. Meanwhile a vector register has both; the cell still has the
+/// second. If the copy is there, the cell counts as moved, since its referrer may lead to the copy;
+/// else as not moved: the referrer is rewritten last.
 std::optional<MendedWord> Collectors::mended_cell(const target::ThreadRegisters& thread,
                                                   Address cell, std::uint64_t tail,
                                                   const Collected& collected) const {
-    const auto held = std::ranges::find_if(thread.vectors, [&](const auto& vector) {
+    const auto has_tail = [&](const auto& vector) {
         return vector[0] != 0 && vector[1] == tail && tail != 0;
-    });
-    if (held == thread.vectors.end()) {
+    };
+    const auto held = std::ranges::find_if(thread.vectors, has_tail);
+    // Another cell may have the same tail: which of two is meant is not known.
+    if (held == thread.vectors.end() ||
+        std::ranges::any_of(std::next(held), thread.vectors.end(), [&](const auto& vector) {
+            return has_tail(vector) && vector != *held;
+        })) {
         return std::nullopt;
     }
     for (const auto value : thread.general) {

@@ -134,6 +134,10 @@ TEST_P(CollectorsTest, ACellWhoseWordsAreInAVectorRegisterIsMended) {
     EXPECT_THAT(collectors.mended(node.worker.address()), IsEmpty());
     collectors.forget();
     EXPECT_THAT(collectors.mended(process().address()), IsEmpty());
+    // Which of two that have this tail is not known.
+    thread.vectors[5] = {node.vm.small(8), tail};
+    EXPECT_THAT(between(thread), ElementsAre(kThread));
+    thread.vectors[5] = {};
     // Words of another cell.
     thread.vectors[3] = {node.vm.small(7), tail + 16};
     EXPECT_THAT(between(thread), ElementsAre(kThread));
