@@ -22,7 +22,7 @@ struct Findings {
     FindingsDepth depth = FindingsDepth::kQuick;
     std::vector<Finding> found;  ///< in the order of the rules
     std::vector<RuleLeftOut> left_out;
-    /// That looks for what was not looked for although the dump has it; empty: nothing was.
+    /// The command that looks for what was left out although the dump has it; empty: nothing was.
     std::string full_command;
     std::optional<ProcessesRead> read;  ///< where the terms of all processes were asked for
 };

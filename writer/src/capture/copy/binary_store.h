@@ -10,9 +10,9 @@ namespace beamdump::capture {
 /// that finds it again. While the node runs (moving()), memory that one process's binary left may
 /// hold another's by the time it is named again: then each is examined again wherever it is named,
 /// and written again if it is another. Of several at one address the one that counts for a process
-/// is the last before the end of its run. Memory: two tables of HeldSizes::binary_slots.
-/// When three quarters are used, a sorted run of the index is written and the table
-/// starts anew: a binary that is named again after that stands twice.
+/// is the last before the end of its run. Memory: two tables of HeldSizes::binary_slots. When three
+/// quarters are used, a sorted run of the index is written and the tables start anew: a binary that
+/// is named again after that stands twice.
 class BinaryStore {
   public:
     static Result<BinaryStore> open(beam::Vm& vm, RegionCopier& copier,

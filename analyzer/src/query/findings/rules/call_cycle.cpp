@@ -8,7 +8,8 @@
 
 namespace beamdump::query {
 
-/// Processes that wait for each other wait until their calls time out; any cycle is told.
+/// Processes that wait for each other wait until their calls time out: a cycle of any length is
+/// told.
 Result<RuleAnswer> call_cycle_rule(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     RuleAnswer answer;
