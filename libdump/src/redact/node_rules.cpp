@@ -48,6 +48,7 @@ constexpr NodeFields kNodeFields = std::to_array<FieldDecision>({
     {11, 23, kKeep},
     {24, 24, kKeepText},  // system_version
     {25, 25, kMessage, &kNamedBytes},
+    {26, 26, kKeep},  // atom_limit
 });
 constexpr NodeFields kAtomsFields = std::to_array<FieldDecision>({
     {1, 1, kKeep},
