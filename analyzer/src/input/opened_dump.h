@@ -27,6 +27,9 @@ class OpenedDump {
     /// the answer lacks, besides the dump's own damage.
     [[nodiscard]] std::vector<std::string> missing() const;
     [[nodiscard]] Dump& dump() const { return *dump_; }
+    /// Whether the terms of all processes can be read: not of a crash dump of which less was asked
+    /// for.
+    [[nodiscard]] bool has_terms() const { return !text_.text || text_.whole; }
     /// For a crash dump: bytes of its text read so far, and in all.
     struct TextStats {
         std::uint64_t bytes_read = 0;

@@ -56,6 +56,11 @@ void write_crash(JsonWriter& json, const query::CrashSummary& crash) {
     json.member("slogan", crash.slogan);
     json.member("date", crash.date);
     json.member("version", crash.version);
+    json.member("taints", crash.taints);
+    json.member("calling_thread", crash.calling_thread);
+    if (crash.calling_process) {
+        json.member("calling_process", crash.calling_process->pid);
+    }
     json.end_object();
 }
 

@@ -108,6 +108,15 @@ std::string capture_text(const query::CaptureSummary& capture) {
     return phrase.text();
 }
 
+/// The thread that wrote a crash dump, and what it ran.
+std::string calling_text(const query::CrashSummary& crash) {
+    std::string text = crash.calling_thread.value_or(std::string(kUnknown));
+    if (crash.calling_process) {
+        text += ", which ran " + query::process_with_name(*crash.calling_process);
+    }
+    return text;
+}
+
 std::string cost_text(const query::CaptureSummary& capture) {
     Phrase phrase;
     if (capture.bytes_read) {
@@ -181,11 +190,18 @@ void print_head(Output& output, const Summary& summary, const Marks& marks) {
     row("host", host_text(summary.node));
     row("schedulers", schedulers_text(summary.node, marks));
     if (summary.crash) {
-        const auto& [slogan, date, version] = *summary.crash;
+        const auto& crash = *summary.crash;
         const std::string unknown(kUnknown);
-        row("slogan", slogan.empty() ? unknown : slogan);
-        row("crashed", date.empty() ? unknown : date + " (the node's local time)");
-        row("text", "crash dump, version " + (version.empty() ? unknown : version));
+        row("slogan", crash.slogan.empty() ? unknown : crash.slogan);
+        row("crashed", crash.date.empty() ? unknown : crash.date + " (the node's local time)");
+        if (crash.calling_thread) {
+            row("written by", calling_text(crash));
+        }
+        if (crash.taints) {
+            row("taints",
+                crash.taints->empty() ? "none: no module has loaded a NIF" : *crash.taints);
+        }
+        row("text", "crash dump, version " + (crash.version.empty() ? unknown : crash.version));
     } else {
         row("capture", capture_text(summary.capture));
         row("read", cost_text(summary.capture));

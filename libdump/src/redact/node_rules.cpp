@@ -32,7 +32,8 @@ constexpr NodeFields kCaptureFields = std::to_array<FieldDecision>({
     {15, 18, kKeepText},  // of layouts
     {19, 21, kRefuse},    // of a crash dump
     {22, 22, kKeep},
-    {23, 23, kRefuse},
+    {23, 25, kRefuse},    // of a crash dump
+    {26, 26, kKeepText},  // process_state
 });
 
 constexpr NodeFields kEpochFields = std::to_array<FieldDecision>({{1, 5, kKeep}});

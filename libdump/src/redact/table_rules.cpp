@@ -133,13 +133,18 @@ constexpr TableFields kCacheFields = std::to_array<FieldDecision>({{1, 3, kKeep}
 constexpr TableFields kCarrierPagesFields = std::to_array<FieldDecision>({{1, 4, kKeep}});
 constexpr TableFields kGroupFields = std::to_array<FieldDecision>({
     {1, 1, kKeepText},
-    {2, 7, kKeep},
+    {2, 8, kKeep},
 });
 constexpr MessageRules kAmount{"MemoryAmount", kAmountFields};
 constexpr MessageRules kMapper{"MemoryMapper", kMapperFields};
 constexpr MessageRules kSegmentCache{"SegmentCache", kCacheFields};
 constexpr MessageRules kCarrierPages{"CarrierPages", kCarrierPagesFields};
 constexpr MessageRules kMappingGroup{"MappingGroup", kGroupFields};
+constexpr TableFields kMemoryCgroupFields = std::to_array<FieldDecision>({
+    {1, 1, kHide},  // name
+    {2, 8, kKeep},
+});
+constexpr MessageRules kMemoryCgroup{"MemoryCgroup", kMemoryCgroupFields};
 constexpr TableFields kSystemMemoryFields = std::to_array<FieldDecision>({
     {1, 2, kMessage, &kAmount},
     {3, 3, kKeep},
@@ -148,6 +153,7 @@ constexpr TableFields kSystemMemoryFields = std::to_array<FieldDecision>({
     {6, 6, kMessage, &kSegmentCache},
     {7, 8, kMessage, &kMapper},
     {9, 9, kMessage, &kFreeBlocks},
+    {10, 10, kMessage, &kMemoryCgroup},
 });
 
 }  // namespace

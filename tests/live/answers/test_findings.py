@@ -10,6 +10,7 @@ from unittest import mock
 
 from support import schemas, tools, whole_node
 from support.node import start_workload
+from support.zoo import crash_zoo
 
 ATOM_LIMIT = 40000
 # Large, since index, atoms and the processes with findings are a large part of this small node's dump.
@@ -22,6 +23,15 @@ QUICK = ["mailbox", "call_cycle", "waiting_callers", "process_kind", "large_dict
 FULL = QUICK + ["pinned_binaries"]
 
 
+def ask_ailing(node, scratch):
+    """The node's own numbers, and its processes by registered name."""
+    told = scratch / "told"
+    assert node.ask(f"ailing {told}") == "written"
+    words = [line.split() for line in told.read_text().splitlines()]
+    return ({name: int(value) for what, name, value in words if what == "number"},
+            {name: value for what, name, value in words if what == "name"})
+
+
 class Findings(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -31,11 +41,7 @@ class Findings(unittest.TestCase):
         cls.addClassCleanup(cls.node.stop)
         cls.dump = scratch / "ailing.beamdump"
         tools.capture(cls.node, cls.dump)
-        told = scratch / "told"
-        assert cls.node.ask(f"ailing {told}") == "written"
-        words = [line.split() for line in told.read_text().splitlines()]
-        cls.told = {name: int(value) for what, name, value in words if what == "number"}
-        cls.pids = {name: value for what, name, value in words if what == "name"}
+        cls.told, cls.pids = ask_ailing(cls.node, scratch)
         cls.full = cls.ask("summary", "--findings", "full")
 
     @classmethod
@@ -130,6 +136,35 @@ class Findings(unittest.TestCase):
             [(self.pids["ailing_sender"], "ailing_sender", "vm", count * 3 // 4),
              (self.pids["ailing_other"], "ailing_other", "vm", count // 4)])
         self.assertEqual((senders["not_told"], senders["other"]), (0, 0))
+
+
+class CrashDump(unittest.TestCase):
+    """The same node's crash dump, where its text is small enough to be read whole."""
+
+    def test_each_problem_is_named_and_no_other(self):
+        scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        dump = scratch / "erl_crash.dump"
+        flags = {"ERL_FLAGS": f"+t {ATOM_LIMIT}", "ERL_CRASH_DUMP": str(dump),
+                 "ERL_CRASH_DUMP_BYTES": str(1 << 40), "ERL_CRASH_DUMP_SECONDS": "-1"}
+        with mock.patch.dict(os.environ, flags):
+            node = start_workload("ailing")
+        self.addCleanup(node.stop)
+        told, pids = ask_ailing(node, scratch)
+        crash_zoo(node)
+        ended = tools.expect(tools.analyze("summary", dump, "--json"), 0, 3)
+        answer = tools.parse(ended)
+        schemas.validate(answer, "summary")
+        found = {finding["id"]: finding for finding in answer["findings"]}
+        print(f"crash dump of {dump.stat().st_size / 1e6:.1f} MB, summary in {ended.seconds} s")
+        for finding in answer["findings"]:
+            print(finding["sentence"])
+        self.assertEqual(sorted(found), sorted(set(QUICK) - {"large_dictionary"} | {"slogan"}))
+        self.assertIn("SIGUSR1", found["slogan"]["sentence"])
+        self.assertEqual(found["call_cycle"]["figures"]["processes"], 2)
+        self.assertEqual((found["call_cycle"]["figures"]["callers"],
+                          found["waiting_callers"]["figures"]["callers"]),
+                         (told["in_calls"] - told["behind_slow"] - 2, told["behind_slow"]))
+        self.assertEqual(found["mailbox"]["figures"]["process"], pids["ailing_mailbox"])
 
 
 class Strained(unittest.TestCase):

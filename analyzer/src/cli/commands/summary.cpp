@@ -36,7 +36,10 @@ class SummaryCommand final : public Command {
         const bool full = options_.depth == query::FindingsDepth::kFull;
         auto choice = full ? all_heaps() : no_heaps();
         choice.other_sections = true;
+        // A second's work; beyond it callers and messages are looked at by full findings only.
+        choice.whole_up_to = 64U << 20U;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
+        options_.terms = invocation.opened().back().has_terms();
         ReadingProgress progress(invocation, "looking for problems");
         options_.limits = invocation.limits();
         if (full) {

@@ -1,6 +1,6 @@
 #include "query/activity/nodes.h"
 
-#include "query/activity/registered_names.h"
+#include "query/activity/known_processes.h"
 #include "query/node/process_line.h"
 #include "query/node/sections.h"
 
@@ -179,11 +179,9 @@ std::span<const Column> node_columns() {
 
 Result<RowList> list_nodes(Dump& dump, const std::string& file, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kNodeColumns, query));
-    ASSIGN_OR_RETURN(const auto names, registered_names(dump));
+    ASSIGN_OR_RETURN(const auto known, KnownProcesses::read(dump));
     const auto add = [&](Row row) {
-        if (const auto name = names.find(cell_text(row[Node::kController])); name != names.end()) {
-            row[Node::kName] = name->second;
-        }
+        row[Node::kName] = known.name_of(cell_text(row[Node::kController]));
         list.add(std::move(row));
     };
     if (is_of_crash_dump(dump)) {

@@ -1,8 +1,9 @@
 #include "query/activity/ports.h"
 
-#include "query/activity/registered_names.h"
+#include "query/activity/known_processes.h"
 #include "query/node/process_line.h"
 #include "query/node/sections.h"
+#include "query/rows/cells.h"
 
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
@@ -31,6 +32,7 @@ enum Place : std::uint8_t {
     kBusy,
     kDistribution,
     kClosing,
+    kOrphaned,
     kPlaces
 };
 
@@ -46,7 +48,8 @@ constexpr std::array<Column, kPlaces> kColumns = {{{"port", "PORT"},
                                                    {"os_pid", "OS PID", ColumnKind::kId},
                                                    {"busy", "BUSY", ColumnKind::kFlag},
                                                    {"distribution", "", ColumnKind::kFlag},
-                                                   {"closing", "", ColumnKind::kFlag}}};
+                                                   {"closing", "", ColumnKind::kFlag},
+                                                   {"orphaned", "", ColumnKind::kFlag}}};
 
 Row row_of(Dump& dump, const records::Port& port) {
     Row row(kPlaces);
@@ -123,18 +126,19 @@ std::span<const Column> port_columns() {
     return kColumns;
 }
 
-Result<RowList> list_ports(Dump& dump, const std::string& file, const RowQuery& query) {
-    ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
-    ASSIGN_OR_RETURN(const auto names, registered_names(dump));
+namespace {
+
+Result<void> visit_rows(Dump& dump, const std::string& file,
+                        const std::function<void(Row)>& visit) {
+    ASSIGN_OR_RETURN(const auto known, KnownProcesses::read(dump));
     const auto add = [&](Row row) {
-        if (const auto owner = names.find(cell_text(row[kConnected])); owner != names.end()) {
-            row[kOwner] = owner->second;
-        }
-        list.add(std::move(row));
+        const auto connected = cell_text(row[kConnected]);
+        row[kOwner] = known.name_of(connected);
+        row[kOrphaned] = cell(known.is_missing(std::string_view(connected)));
+        visit(std::move(row));
     };
     if (is_of_crash_dump(dump)) {
-        RETURN_IF_ERROR(of_crash_dump(dump, file, add));
-        return list;
+        return of_crash_dump(dump, file, add);
     }
     if (dump.trailer().ports_offset().empty()) {
         return fail(ErrorCode::kNotFound,
@@ -148,7 +152,33 @@ Result<RowList> list_ports(Dump& dump, const std::string& file, const RowQuery& 
             add(row_of(dump, port));
         }
     }
+    return {};
+}
+
+}  // namespace
+
+Result<RowList> list_ports(Dump& dump, const std::string& file, const RowQuery& query) {
+    ASSIGN_OR_RETURN(auto list, RowList::make(kColumns, query));
+    RETURN_IF_ERROR(visit_rows(dump, file, [&](Row row) { list.add(std::move(row)); }));
     return list;
+}
+
+Result<void> visit_ports(Dump& dump, const std::string& file,
+                         const std::function<void(const PortState&)>& visit) {
+    return visit_rows(dump, file, [&](const Row& row) {
+        const auto flag = [&row](Place place) {
+            const auto* const set = std::get_if<bool>(&row[place]);
+            return set == nullptr ? std::nullopt : std::optional(*set);
+        };
+        const auto* const queued = std::get_if<std::uint64_t>(&row[kQueue]);
+        visit({.port = cell_text(row[kPort]),
+               .name = cell_text(row[kName]),
+               .connected = cell_text(row[kConnected]),
+               .queued_bytes = queued == nullptr ? 0 : *queued,
+               .busy = flag(kBusy).value_or(false),
+               .closing = flag(kClosing).value_or(false),
+               .orphaned = flag(kOrphaned)});
+    });
 }
 
 }  // namespace beamdump::query

@@ -1,6 +1,6 @@
 #include "query/activity/schedulers.h"
 
-#include "query/activity/registered_names.h"
+#include "query/activity/known_processes.h"
 #include "query/node/sections.h"
 #include "query/rows/cells.h"
 
@@ -286,14 +286,14 @@ Result<std::vector<SchedulerLine>> of_records(Dump& dump) {
     return recorded.lines();
 }
 
-Row row_of(const SchedulerLine& line, const std::unordered_map<std::string, std::string>& names) {
-    const auto name = line.process ? names.find(*line.process) : names.end();
-    return {
-        line.kind,         cell(line.scheduler), cell(line.state),
-        cell(line.online), cell(line.process),   name == names.end() ? Cell() : Cell(name->second),
-        cell(line.port),   cell(line.queue),     cell(line.max),
-        cell(line.high),   cell(line.normal),    cell(line.low),
-        cell(line.ports)};
+Row row_of(const SchedulerLine& line, const KnownProcesses& known) {
+    return {line.kind,          cell(line.scheduler),
+            cell(line.state),   cell(line.online),
+            cell(line.process), line.process ? known.name_of(*line.process) : Cell(),
+            cell(line.port),    cell(line.queue),
+            cell(line.max),     cell(line.high),
+            cell(line.normal),  cell(line.low),
+            cell(line.ports)};
 }
 
 }  // namespace
@@ -308,10 +308,10 @@ Result<std::vector<SchedulerLine>> scheduler_lines(Dump& dump, const std::string
 
 Result<RowList> list_schedulers(Dump& dump, const std::string& file, const RowQuery& query) {
     ASSIGN_OR_RETURN(auto list, RowList::make(kSchedulerColumns, query));
-    ASSIGN_OR_RETURN(const auto names, registered_names(dump));
+    ASSIGN_OR_RETURN(const auto known, KnownProcesses::read(dump));
     ASSIGN_OR_RETURN(const auto lines, scheduler_lines(dump, file));
     for (const auto& line : lines) {
-        list.add(row_of(line, names));
+        list.add(row_of(line, known));
     }
     return list;
 }

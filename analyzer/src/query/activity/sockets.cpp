@@ -1,6 +1,6 @@
 #include "query/activity/sockets.h"
 
-#include "query/activity/registered_names.h"
+#include "query/activity/known_processes.h"
 #include "query/node/process_line.h"
 
 #include <libdump/base/return_if_error.h>
@@ -95,7 +95,7 @@ Result<RowList> list_sockets(Dump& dump, const std::string& /*file*/, const RowQ
                     "the dump has no sockets: it is of a core or a crash dump, was captured by an "
                     "older version, or they could not be read (the warnings of summary tell)");
     }
-    ASSIGN_OR_RETURN(const auto names, registered_names(dump));
+    ASSIGN_OR_RETURN(const auto known, KnownProcesses::read(dump));
     ASSIGN_OR_RETURN(const auto ports, ports_with_sockets(dump));
     for (const auto offset : dump.trailer().sockets_offset()) {
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Sockets>(
@@ -108,9 +108,7 @@ Result<RowList> list_sockets(Dump& dump, const std::string& /*file*/, const RowQ
                 if (!port->second.connected.empty()) {
                     row[kSocketConnected] = port->second.connected;
                 }
-                if (const auto owner = names.find(port->second.connected); owner != names.end()) {
-                    row[kSocketOwner] = owner->second;
-                }
+                row[kSocketOwner] = known.name_of(port->second.connected);
             }
             list.add(std::move(row));
         }

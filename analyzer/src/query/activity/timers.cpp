@@ -1,8 +1,9 @@
 #include "query/activity/timers.h"
 
-#include "query/activity/registered_names.h"
+#include "query/activity/known_processes.h"
 #include "query/node/process_line.h"
 #include "query/node/sections.h"
+#include "query/rows/cells.h"
 
 #include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
@@ -49,49 +50,6 @@ constexpr std::array<Column, Timer::kPlaces> kTimerColumns = {
 
 constexpr std::array<std::string_view, 4> kTimerKinds = {"unknown", "message", "receive", "port"};
 
-/// Who receives messages: pids and registered names of the dump's processes.
-class Receivers {
-  public:
-    static Result<Receivers> read(Dump& dump) {
-        constexpr std::array kAsked = {records::PROCESS_COLUMN_OWNER_ID,
-                                       records::PROCESS_COLUMN_REGISTERED_NAME};
-        Receivers receivers;
-        RETURN_IF_ERROR(
-            dump.processes().visit(kAsked, [&](std::uint64_t, ProcessIndex::Values values) {
-                if (values[0]) {
-                    receivers.pids_.push_back(*values[0]);
-                }
-                if (values[1]) {
-                    const auto atom = static_cast<std::uint32_t>(*values[1]);
-                    receivers.names_.insert(atom_text(dump, atom));
-                    if (values[0]) {
-                        receivers.by_pid_.emplace(pid_text(*values[0]), atom_text(dump, atom));
-                    }
-                }
-                return true;
-            }));
-        std::ranges::sort(receivers.pids_);
-        return receivers;
-    }
-
-    /// A process's timers are cancelled when it exits (erl_process.c,
-    /// erts_continue_exit_process()): one that the dump lacks had not been there yet, or was
-    /// exiting, when processes were listed.
-    [[nodiscard]] Cell is_missing(std::uint64_t owner_id) const {
-        return std::ranges::binary_search(pids_, owner_id) ? Cell(false) : Cell();
-    }
-    [[nodiscard]] bool has_name(const std::string& name) const { return names_.contains(name); }
-    [[nodiscard]] Cell name_of(const std::string& pid) const {
-        const auto found = by_pid_.find(pid);
-        return found == by_pid_.end() ? Cell() : Cell(found->second);
-    }
-
-  private:
-    std::vector<std::uint64_t> pids_;  // sorted
-    std::unordered_set<std::string> names_;
-    std::unordered_map<std::string, std::string> by_pid_;
-};
-
 Result<void> visit_pages(Dump& dump, const std::function<void(const records::Timers&)>& visit) {
     for (const auto offset : dump.trailer().timers_offset()) {
         ASSIGN_OR_RETURN(const auto page, dump.reader().message_at<records::Timers>(
@@ -116,21 +74,21 @@ Result<std::optional<std::int64_t>> latest_position(Dump& dump) {
 }
 
 Row row_of(Dump& dump, const records::Timer& timer, std::optional<std::int64_t> now,
-           const Receivers& receivers) {
+           const KnownProcesses& known) {
     Row row(Timer::kPlaces);
     const auto kind = static_cast<std::size_t>(timer.kind());
     row[Timer::kKind] = std::string(kTimerKinds.at(kind < kTimerKinds.size() ? kind : 0));
     const bool has_message = timer.kind() == records::TIMER_KIND_MESSAGE;
     if (timer.has_receiver_owner_id()) {
         auto pid = pid_text(timer.receiver_owner_id());
-        row[Timer::kName] = receivers.name_of(pid);
+        row[Timer::kName] = known.name_of(pid);
         row[Timer::kReceiver] = std::move(pid);
         if (has_message) {
-            row[Timer::kOrphaned] = receivers.is_missing(timer.receiver_owner_id());
+            row[Timer::kOrphaned] = cell(known.is_missing(timer.receiver_owner_id()));
         }
     } else if (timer.has_receiver_name_atom()) {
         auto name = atom_text(dump, timer.receiver_name_atom());
-        row[Timer::kOrphaned] = !receivers.has_name(name);
+        row[Timer::kOrphaned] = !known.has_name(name);
         row[Timer::kReceiver] = std::move(name);
     } else if (timer.has_port_number()) {
         row[Timer::kReceiver] = fmt::format("#Port<0.{}>", timer.port_number());
@@ -159,11 +117,10 @@ Row row_of(Dump& dump, const records::Timer& timer, std::optional<std::int64_t> 
 }
 
 /// `=timer` sections: message timers (btm_print(), erl_hl_timer.c, OTP 25 to 29).
-Result<void> timers_of_crash_dump(Dump& dump, const std::string& file, const Receivers& receivers,
+Result<void> timers_of_crash_dump(Dump& dump, const std::string& file, const KnownProcesses& known,
                                   const std::function<void(Row)>& add) {
     static constexpr std::array<std::string_view, 1> kTags = {"timer"};
     ASSIGN_OR_RETURN(auto sections, SectionListing::open(dump, file, {}));
-    // A text that ends early may lack the receiver.
     const bool complete = !dump.capture().has_cut_off();
     Row row;
     const auto begin = [&](std::string_view, std::string_view argument) {
@@ -173,17 +130,18 @@ Result<void> timers_of_crash_dump(Dump& dump, const std::string& file, const Rec
         if (receiver.empty()) {
             return;
         }
-        row[Timer::kName] = receivers.name_of(receiver);
-        if (complete) {
-            const auto owner = parse_pid(receiver);
-            row[Timer::kOrphaned] =
-                owner ? receivers.is_missing(*owner) : Cell(!receivers.has_name(receiver));
+        row[Timer::kName] = known.name_of(receiver);
+        if (const auto owner = parse_pid(receiver)) {
+            row[Timer::kOrphaned] = cell(known.is_missing(*owner));
+        } else if (complete) {  // a text that ends early may lack the name's process
+            row[Timer::kOrphaned] = !known.has_name(receiver);
         }
         row[Timer::kReceiver] = std::move(receiver);
     };
     const auto line = [&](const SectionLine& read) {
         if (read.name && *read.name == "Time left") {
-            if (const auto left = decimal_number(read.value)) {
+            // Before R16B: "3599791 ms".
+            if (const auto left = decimal_number(read.value.substr(0, read.value.find(' ')))) {
                 row[Timer::kLeft] = *left;
             }
         }
@@ -193,9 +151,9 @@ Result<void> timers_of_crash_dump(Dump& dump, const std::string& file, const Rec
 
 Result<void> visit_timers(Dump& dump, const std::string& file,
                           const std::function<void(Row)>& add) {
-    ASSIGN_OR_RETURN(const auto receivers, Receivers::read(dump));
+    ASSIGN_OR_RETURN(const auto known, KnownProcesses::read(dump));
     if (is_of_crash_dump(dump)) {
-        return timers_of_crash_dump(dump, file, receivers, add);
+        return timers_of_crash_dump(dump, file, known, add);
     }
     if (dump.trailer().timers_offset().empty()) {
         return fail(ErrorCode::kNotFound,
@@ -205,7 +163,7 @@ Result<void> visit_timers(Dump& dump, const std::string& file,
     ASSIGN_OR_RETURN(const auto now, latest_position(dump));
     return visit_pages(dump, [&](const records::Timers& page) {
         for (const auto& timer : page.timer()) {
-            add(row_of(dump, timer, now, receivers));
+            add(row_of(dump, timer, now, known));
         }
     });
 }

@@ -15,10 +15,11 @@ std::span<const Column> timer_columns();
 
 /// The node's timers, as columns: kind (message, receive, port), receiver (a pid, a registered name
 /// or a port), name (a pid's registered name), left_ms (at most that many milliseconds until its
-/// timeout), orphaned (a message timer is for a name that no process has; absent for a pid that the
-/// dump lacks), message_words, reference, scheduler, level (low: in a timer wheel; high: in the
-/// tree of those beyond it). Of a crash dump, its message timers. Counts rows by kind. kNotFound
-/// where the dump has none: it was captured by an older version, or they could not be read.
+/// timeout), orphaned (a message timer is for a name or a pid that no process has; absent where the
+/// dump cannot tell), message_words, reference, scheduler, level (low: in a timer wheel; high: in
+/// the tree of those beyond it). Of a crash dump, its message timers. Counts rows by kind.
+/// kNotFound where the dump has none: it was captured by an older version, or they could not be
+/// read.
 Result<RowList> list_timers(Dump& dump, const std::string& file, const RowQuery& query);
 
 /// What the rules of findings look at: a message timer's receiver, and whether it is missing.

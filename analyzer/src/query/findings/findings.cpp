@@ -10,6 +10,7 @@ namespace beamdump::query {
 // A rule NAME is query/findings/rules/NAME.cpp, which defines NAME_rule(), and one line here,
 // causes before what follows from them: the mailbox of a process that waits in a cycle grows.
 #define BEAMDUMP_FINDING_RULES(RULE) \
+    RULE(slogan)                     \
     RULE(call_cycle)                 \
     RULE(waiting_callers)            \
     RULE(mailbox)                    \
@@ -25,9 +26,11 @@ namespace beamdump::query {
     RULE(process_limit)              \
     RULE(port_limit)                 \
     RULE(orphaned_timers)            \
+    RULE(orphaned_ports)             \
     RULE(busy_connection)            \
     RULE(old_code)                   \
-    RULE(carriers)
+    RULE(carriers)                   \
+    RULE(unread_log)
 
 #define BEAMDUMP_DECLARE(name) Result<RuleAnswer> name##_rule(NodeFacts& facts);
 BEAMDUMP_FINDING_RULES(BEAMDUMP_DECLARE)

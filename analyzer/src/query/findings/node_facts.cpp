@@ -1,6 +1,9 @@
 #include "query/findings/node_facts.h"
 
+#include "query/activity/schedulers.h"
+
 #include <libdump/base/amount_text.h>
+#include <libdump/base/decimal.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/node_scheme.h>
 
@@ -112,12 +115,47 @@ Result<const Waits*> NodeFacts::waits() {
 
 std::optional<std::string> NodeFacts::callers_left_out() {
     const auto scan = processes();
+    if (scan && !options_.terms && (*scan)->in_call.count != 0) {
+        return fmt::format(
+            "the stacks of {} are not read of a large crash dump",
+            counted((*scan)->in_call.count, "process in a call", "processes in a call"));
+    }
     if (full() || !scan || (*scan)->in_call.all()) {
         return std::nullopt;
     }
     const auto& callers = (*scan)->in_call;
     return fmt::format("{} of {} processes in a call were read", count_text(callers.rows.size()),
                        count_text(callers.count));
+}
+
+Result<const ProcessLine*> NodeFacts::calling_process() {
+    if (!calling_process_) {
+        calling_process_.emplace();
+        constexpr std::string_view kScheduler = "scheduler:";
+        const std::string_view thread = dump_.capture().calling_thread();
+        if (thread.starts_with(kScheduler)) {
+            const auto number = decimal_number(thread.substr(kScheduler.size()));
+            auto lines = scheduler_lines(dump_, file_);
+            if (!lines && lines.error().code != ErrorCode::kNotFound) {
+                return std::unexpected(std::move(lines.error()));
+            }
+            for (const auto& line : lines ? *lines : std::vector<SchedulerLine>()) {
+                const bool ran = number && line.scheduler == number && line.process;
+                const auto row = ran ? dump_.find_process(*line.process)
+                                     : fail(ErrorCode::kNotFound, std::string());
+                if (row) {
+                    *calling_process_ = process_line(dump_, *row);
+                }
+            }
+        }
+    }
+    return *calling_process_ ? &**calling_process_ : nullptr;
+}
+
+std::optional<std::string> NodeFacts::text_cut_off() const {
+    return dump_.capture().has_cut_off()
+               ? std::optional<std::string>("the text is truncated, and the rest is not known")
+               : std::nullopt;
 }
 
 Result<ProcessLine> NodeFacts::line(std::uint64_t row) {

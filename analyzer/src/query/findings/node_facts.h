@@ -34,6 +34,9 @@ struct FindingsOptions {
     ReadProgress progress = {};
     /// Processes in a call that quick findings read each; so many take a second.
     std::uint64_t most_callers = 16384;
+    /// Whether the dump has the terms of processes: not where only the facts of a crash dump were
+    /// read.
+    bool terms = true;
 };
 
 /// What rules look at: each is read when the first of them asks, and then kept.
@@ -59,8 +62,15 @@ class NodeFacts {
     /// Of all processes; else of those in a call, as many as `processes()` keeps.
     Result<const Waits*> waits();
 
-    /// Of quick findings: that not all processes in a call were read; nullopt: all were.
+    /// That not all processes in a call were read; nullopt: all were.
     std::optional<std::string> callers_left_out();
+
+    /// Of a crash dump: the process that the thread ran which wrote it; null where the dump does
+    /// not tell one.
+    Result<const ProcessLine*> calling_process();
+
+    /// Of a crash dump whose text is truncated: that what follows is not known.
+    [[nodiscard]] std::optional<std::string> text_cut_off() const;
 
     Result<ProcessLine> line(std::uint64_t row);
     /// A command line of beamdump-analyze about this dump: the command, DUMP, and further words.
@@ -81,6 +91,7 @@ class NodeFacts {
     std::optional<NodeMemory> memory_;
     std::optional<std::set<std::uint64_t>> old_modules_;
     std::optional<Waits> waits_;
+    std::optional<std::optional<ProcessLine>> calling_process_;
     std::optional<ProcessesRead> read_;
 };
 

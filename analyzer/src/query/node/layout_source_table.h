@@ -172,6 +172,7 @@ inline constexpr std::array kSourceValues = std::to_array<SourceEntry>({
     {"ports.busy", "@#ports Port.sched.flags"},
     {"ports.distribution", "@#ports Port.state"},
     {"ports.closing", "@#ports Port.state"},
+    {"ports.orphaned", "@ports.connected @pid"},
 
     // sockets: only these are read from the node's memory
     {"sockets.port", "@#ports Port.drv_data"},

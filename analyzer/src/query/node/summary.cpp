@@ -118,7 +118,13 @@ std::optional<CrashSummary> crash_summary(const Dump& dump) {
         return std::nullopt;
     }
     const auto& capture = dump.capture();
-    return CrashSummary{capture.slogan(), capture.crash_date(), capture.crash_dump_version()};
+    CrashSummary crash;
+    crash.slogan = capture.slogan();
+    crash.date = capture.crash_date();
+    crash.version = capture.crash_dump_version();
+    crash.taints = known(capture.has_taints(), capture.taints());
+    crash.calling_thread = known(capture.has_calling_thread(), capture.calling_thread());
+    return crash;
 }
 
 std::vector<VoidCount> void_counts(const records::Totals& totals) {
@@ -198,6 +204,9 @@ Result<Summary> summarize(Dump& dump, const std::string& file, const FindingsOpt
     if (const auto node = facts.memory()) {
         summary.memory.reported = (*node)->categories;
         summary.memory.parts = resident_parts(**node);
+    }
+    if (const auto calling = facts.calling_process(); summary.crash && calling && *calling) {
+        summary.crash->calling_process = **calling;
     }
     summary.statuses = status_counts(facts);
     summary.findings = find_findings(facts);

@@ -51,8 +51,11 @@ struct CaptureSummary {
 /// Facts that only crash dumps have.
 struct CrashSummary {
     std::string slogan;
-    std::string date;     ///< as printed: the node's local time
-    std::string version;  ///< of the text format
+    std::string date;                            ///< as printed: the node's local time
+    std::string version;                         ///< of the text format
+    std::optional<std::string> taints;           ///< modules that loaded NIFs; empty: none
+    std::optional<std::string> calling_thread;   ///< that wrote the dump
+    std::optional<ProcessLine> calling_process;  ///< that this thread ran
 };
 
 struct VoidCount {

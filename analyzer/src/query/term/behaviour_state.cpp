@@ -22,7 +22,11 @@ constexpr std::size_t kStateRegister = 3;
 class LoopFrame {
   public:
     LoopFrame(Dump& dump, OpenedProcess& process, const StackFrame& frame)
-        : dump_(dump), scheme_(process.scheme), view_(process.context(), scheme_), frame_(frame) {}
+        : dump_(dump),
+          context_(process.context()),
+          scheme_(process.scheme),
+          view_(context_, scheme_),
+          frame_(frame) {}
 
     [[nodiscard]] bool has_state() {
         if (!frame_.location || !frame_.location->function || frame_.cut_short) {
@@ -49,7 +53,7 @@ class LoopFrame {
     }
     bool names(std::uint64_t word, std::string_view name) {
         const auto atom = view_.atom(word);
-        return atom && atom_text(dump_, *atom) == name;
+        return atom && atom_text(context_, *atom) == name;
     }
     bool has_tag(std::size_t y, std::string_view tag) {
         const auto first = view_.arity(word(y)) == 0 ? std::nullopt : view_.element(word(y), 1);
@@ -57,6 +61,7 @@ class LoopFrame {
     }
 
     Dump& dump_;
+    TermContext& context_;
     const TagScheme& scheme_;
     TermView view_;
     const StackFrame& frame_;

@@ -113,9 +113,9 @@ Result<NamedRoot> find_root(Dump& dump, OpenedProcess& process, PathFinder& find
         ASSIGN_OR_RETURN(auto state, behaviour_state(dump, process));
         if (!state) {
             return fail(ErrorCode::kNotFound,
-                        fmt::format("the state of {} is unknown: it is no gen_server that waits in "
-                                    "its loop, or of another release than 25, 27 and 29; heap "
-                                    "names its roots",
+                        fmt::format("the state of {} is unknown: its top frame is not that of a "
+                                    "gen_server which waits for a message, as OTP 25 to 29 "
+                                    "compile it; heap names its roots",
                                     process.line.pid));
         }
         cut_root(path, kState.size(), false);

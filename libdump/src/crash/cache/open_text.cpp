@@ -91,6 +91,7 @@ Result<OpenedText> Opening::convert_whole(std::unique_ptr<CrashDump> dump, std::
         convert(*dump, budgeted_sink(descriptor_sink(opened.dump.get()), dump->budget()), choice_,
                 progress_));
     opened.text = std::move(dump);
+    opened.whole = choice_.heaps == ConvertChoice::Heaps::kAll;
     opened.kept = std::move(why);
     return opened;
 }
@@ -98,7 +99,11 @@ Result<OpenedText> Opening::convert_whole(std::unique_ptr<CrashDump> dump, std::
 Result<OpenedText> Opening::from_facts(std::unique_ptr<CrashDump> dump, Facts facts,
                                        std::string kept) {
     ASSIGN_OR_RETURN(auto outcome, append(*dump, facts, choice_, progress_));
-    return OpenedText{std::move(dump), std::move(outcome), std::move(facts.file), std::move(kept)};
+    return OpenedText{.text = std::move(dump),
+                      .outcome = std::move(outcome),
+                      .dump = std::move(facts.file),
+                      .whole = false,
+                      .kept = std::move(kept)};
 }
 
 Result<Facts> Opening::make_facts(const CrashDump& dump, const TextKey& key) {
@@ -160,9 +165,13 @@ Result<OpenedText> open_text(const std::filesystem::path& path, const ConvertCho
                              const CrashDump::HeaderSeen& header_seen, const InputLimits& limits) {
     auto budget = std::make_unique<Budget>(limits);
     ASSIGN_OR_RETURN(auto text, TextSource::open(path, budget.get()));
-    Opening opening(choice, progress, header_seen, limits);
+    ConvertChoice made = choice;
+    if (choice.heaps == ConvertChoice::Heaps::kNone && text.size() <= choice.whole_up_to) {
+        made.heaps = ConvertChoice::Heaps::kAll;
+    }
+    Opening opening(made, progress, header_seen, limits);
     const auto identity = text.identity();
-    const std::string_view why_not = choice.heaps == ConvertChoice::Heaps::kAll
+    const std::string_view why_not = made.heaps == ConvertChoice::Heaps::kAll
                                          ? "not for this command"
                                      : cache.directory.empty()         ? "off"
                                      : !identity                       ? "not for unpacked texts"

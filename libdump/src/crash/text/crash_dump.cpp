@@ -249,6 +249,12 @@ Result<void> CrashDump::read_header(Span lines) {
         } else if (const auto atoms = value("Atoms: ")) {
             header_.atoms = decimal(*atoms);
             last = nullptr;
+        } else if (const auto taints = value("Taints: ")) {
+            header_.taints = *taints;
+            last = nullptr;
+        } else if (const auto thread = value("Calling Thread: ")) {
+            header_.calling_thread = *thread;
+            last = nullptr;
         } else if (last != nullptr) {
             // A slogan may have more than one line.
             *last += '\n' + line;

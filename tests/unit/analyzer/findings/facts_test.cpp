@@ -8,6 +8,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 SampleProcess plain(std::uint64_t number) {
     SampleProcess process;
@@ -283,7 +284,7 @@ TEST_F(OrphanedTimers, AFewAreNot) {
 TEST_F(OrphanedTimers, ADumpWithoutTimersSaysSo) {
     SampleDump dump;
     dump.add(alpha_process());
-    EXPECT_EQ(left_out(look(dump), "orphaned_timers"), "the dump has no timers, or only as text");
+    EXPECT_THAT(left_out(look(dump), "orphaned_timers"), StartsWith("the dump has no timers: "));
 }
 
 TEST_F(OrphanedTimers, VeryManyForOneReceiverAreTold) {

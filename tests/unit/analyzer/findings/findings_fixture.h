@@ -27,6 +27,7 @@ class FindingsFixture : public ::testing::Test {
     query::Findings look_again(query::FindingsDepth depth) {
         opened_ = expect_value(Dump::open(program_.path("node.beamdump")));
         query::FindingsOptions options{.depth = depth, .limits = {}};
+        options.terms = terms_;
         options.most_callers = most_callers_.value_or(options.most_callers);
         query::NodeFacts facts(*opened_, "node.beamdump", options);
         return query::find_findings(facts);
@@ -65,6 +66,7 @@ class FindingsFixture : public ::testing::Test {
     Program program_;
     std::unique_ptr<Dump> opened_;
     std::optional<std::uint64_t> most_callers_;
+    bool terms_ = true;
 };
 
 }  // namespace beamdump::test

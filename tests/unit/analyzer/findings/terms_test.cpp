@@ -100,6 +100,16 @@ TEST_F(Terms, MoreCallersThanAreReadAreTold) {
     EXPECT_EQ(full.full_command, "");
 }
 
+TEST_F(Terms, WhereNoTermsWereReadNoneIsSaidOfCalls) {
+    terms_ = false;
+    const auto findings = with_callers(60, false);
+    const std::string left =
+        "the stacks of 61 processes in a call are not read of a large crash dump";
+    EXPECT_EQ(left_out(findings, "call_cycle"), left);
+    EXPECT_EQ(left_out(findings, "waiting_callers"), left);
+    EXPECT_EQ(findings.full_command, "beamdump-analyze summary node.beamdump --findings full");
+}
+
 TEST_F(Terms, CallersOfWhichItIsNotKnownForWhomTheyWaitAreCounted) {
     SampleDump dump;
     dump.builder().add_atoms(kGenAtom, {"gen", "do_call"});

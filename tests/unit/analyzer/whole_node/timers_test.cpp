@@ -91,14 +91,21 @@ TEST_F(TimersTest, ACrashDumpHasMessageTimers) {
     EXPECT_THAT(ran.out, HasSubstr(R"(      "receiver": "nobody",
       "orphaned": true
 )"));
-    EXPECT_THAT(ran.out, HasSubstr(R"(      "receiver": "<0.77.0>"
+    // A complete text has all processes.
+    EXPECT_THAT(ran.out, HasSubstr(R"(      "receiver": "<0.77.0>",
+      "orphaned": true
 )"));
 }
 
 TEST_F(TimersTest, ATextThatEndsEarlyDoesNotTellWhoDoesNotExist) {
     const auto ran = of_crash_dump(false, {"--json"});
     EXPECT_THAT(ran.out, HasSubstr("\"total\": 4"));
-    EXPECT_THAT(ran.out, Not(HasSubstr("orphaned")));
+    EXPECT_THAT(ran.out, Not(HasSubstr("\"orphaned\": true")));
+    EXPECT_THAT(ran.out, HasSubstr(R"(      "receiver": "<0.9.0>",
+      "name": "alpha",
+      "left_ms": 3599000,
+      "orphaned": false
+)"));
 }
 
 TEST_F(TimersTest, ADumpWithoutThemSaysSo) {

@@ -39,7 +39,7 @@ Result<RuleAnswer> atom_table_rule(NodeFacts& facts) {
     std::string of_one_group;
     if (!report.largest_groups.empty()) {
         const auto& group = report.largest_groups.front();
-        const auto share = percent_of(group.count, report.named);
+        const auto share = percent_of(group.count, totals.atoms());
         if (share >= kLargeGroup) {
             of_one_group =
                 fmt::format(", {}% of it {} ({})", share, group.name, count_text(group.count));

@@ -4,6 +4,7 @@
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
 
 #include <fmt/format.h>
 
@@ -12,9 +13,50 @@
 
 namespace beamdump::query {
 
+namespace {
+
+/// A crash dump tells the size of old code, not who runs it.
+Result<RuleAnswer> of_crash_dump(NodeFacts& facts) {
+    ModulesOptions query;
+    query.limit = 1;
+    query.old = true;
+    query.applications = false;
+    ASSIGN_OR_RETURN(const auto report, module_report(facts.dump(), facts.file(), query));
+    RuleAnswer answer;
+    answer.left_out = facts.text_cut_off();
+    if (report.named_only) {
+        return fail(ErrorCode::kNotFound, "the dump has no sections of modules");
+    }
+    if (report.modules.empty()) {
+        return answer;
+    }
+    const auto& first = report.modules.front();
+    Finding finding;
+    finding.figures = {{"modules", report.matching}, {"module", first.name}};
+    std::string bytes;
+    if (report.code_bytes) {
+        bytes = fmt::format(", {} of code", bytes_text(*report.code_bytes));
+        finding.figures.push_back({"code_bytes", *report.code_bytes});
+    }
+    finding.sentence = fmt::format(
+        "Old code of {} has not been purged{}; a crash dump does not tell which processes run it.",
+        report.matching == 1
+            ? first.name
+            : fmt::format("{} and {}", first.name, counted(report.matching - 1, "other module")),
+        bytes);
+    finding.command = facts.command("modules", {"--old"});
+    answer.findings.push_back(std::move(finding));
+    return answer;
+}
+
+}  // namespace
+
 /// Old code that nobody runs is what each upgrade leaves; code that is run cannot be purged, and
 /// loading the module once more ends its processes.
 Result<RuleAnswer> old_code_rule(NodeFacts& facts) {
+    if (is_of_crash_dump(facts.dump())) {
+        return of_crash_dump(facts);
+    }
     ASSIGN_OR_RETURN(const auto* old, facts.old_modules());
     RuleAnswer answer;
     if (old->empty()) {

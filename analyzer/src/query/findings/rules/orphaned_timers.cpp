@@ -17,7 +17,7 @@ namespace beamdump::query {
 namespace {
 
 /// A name may be unregistered for a moment, while its process is restarted.
-constexpr std::uint64_t kManyOrphaned = 1000;
+constexpr std::uint64_t kManyForName = 1000;
 /// Timers that are set again before they are cancelled; a server with a timer for each of many
 /// connections has fewer.
 constexpr std::uint64_t kManyOfOneReceiver = 100'000;
@@ -25,15 +25,19 @@ constexpr std::uint64_t kManyOfOneReceiver = 100'000;
 struct Receiver {
     std::uint64_t timers = 0;
     bool orphaned = false;
+    bool is_pid = false;
+    /// A process's timers are cancelled when it exits (erl_process.c,
+    /// erts_continue_exit_process()): one for a pid that no process has should not be there.
+    [[nodiscard]] bool deserves_a_look() const {
+        const std::uint64_t many = !orphaned ? kManyOfOneReceiver : is_pid ? 1 : kManyForName;
+        return timers >= many;
+    }
 };
 using ReceiverEntry = std::pair<std::string, Receiver>;
 
 }  // namespace
 
 Result<RuleAnswer> orphaned_timers_rule(NodeFacts& facts) {
-    if (facts.dump().trailer().timers_offset().empty()) {
-        return fail(ErrorCode::kNotFound, "the dump has no timers, or only as text");
-    }
     std::unordered_map<std::string, Receiver> receivers;
     std::uint64_t all = 0;
     RETURN_IF_ERROR(
@@ -41,12 +45,12 @@ Result<RuleAnswer> orphaned_timers_rule(NodeFacts& facts) {
             auto& receiver = receivers[std::string(timer.receiver)];
             ++receiver.timers;
             receiver.orphaned = timer.orphaned.value_or(false);
+            receiver.is_pid = timer.receiver.starts_with('<');
             ++all;
         }));
     std::vector<ReceiverEntry> worst;
     for (const auto& entry : receivers) {
-        const auto& receiver = entry.second;
-        if (receiver.timers >= (receiver.orphaned ? kManyOrphaned : kManyOfOneReceiver)) {
+        if (entry.second.deserves_a_look()) {
             worst.emplace_back(entry);
         }
     }
@@ -56,12 +60,15 @@ Result<RuleAnswer> orphaned_timers_rule(NodeFacts& facts) {
     });
     worst.resize(std::min<std::size_t>(worst.size(), kMostOfARule));
     RuleAnswer answer;
+    answer.left_out = facts.text_cut_off();
     for (const auto& [name, receiver] : worst) {
         Finding finding;
         finding.sentence =
             receiver.orphaned
-                ? fmt::format("{} of {} wait to send a message to {}, a name that no process has.",
-                              count_text(receiver.timers), counted(all, "message timer"), name)
+                ? fmt::format(
+                      "{} of {} {} to send a message to {}, {}.", count_text(receiver.timers),
+                      counted(all, "message timer"), receiver.timers == 1 ? "waits" : "wait", name,
+                      receiver.is_pid ? "which does not exist" : "a name that no process has")
                 : fmt::format("{} of {} are for one receiver, {}.", count_text(receiver.timers),
                               counted(all, "message timer"), name);
         finding.command = facts.command("timers", {"--filter", "receiver=" + name});

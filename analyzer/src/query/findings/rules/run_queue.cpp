@@ -1,7 +1,6 @@
 #include "query/activity/schedulers.h"
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
-#include "query/node/sections.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
@@ -46,11 +45,6 @@ Result<std::string> process_name(NodeFacts& facts, const std::string& pid) {
 
 Result<RuleAnswer> run_queue_rule(NodeFacts& facts) {
     RuleAnswer answer;
-    if (is_of_crash_dump(facts.dump()) && !facts.full()) {
-        answer.left_out = "the sections of schedulers are read with --findings full";
-        answer.left_to_full = true;
-        return answer;
-    }
     ASSIGN_OR_RETURN(auto lines, scheduler_lines(facts.dump(), facts.file()));
     std::ranges::stable_sort(lines, std::greater(),
                              [](const auto& line) { return line.queue.value_or(0); });

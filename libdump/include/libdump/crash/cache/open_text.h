@@ -12,8 +12,9 @@ namespace beamdump::crash {
 struct OpenedText {
     std::unique_ptr<CrashDump> text;
     ConvertOutcome outcome;
-    Descriptor dump;   ///< the converted dump: a file without a name
-    std::string kept;  ///< what the cache did, for statistics: "used", "written", or why neither
+    Descriptor dump;     ///< the converted dump: a file without a name
+    bool whole = false;  ///< the heaps of all processes were converted
+    std::string kept;    ///< what the cache did, for statistics: "used", "written", or why neither
 };
 
 /// Opens a crash dump and converts what was chosen. If its facts are in the cache, the text is not

@@ -29,6 +29,8 @@ struct ConvertChoice {
     /// For kOne: if the heap's lines have at least that many bytes, only stack, dictionary and
     /// messages are converted; the lines are read lazily, and the heap's regions are not known.
     std::uint64_t lazily_from = kNeverLazily;
+    /// For kNone, of open_text(): texts of at most that many bytes are converted as by kAll.
+    std::uint64_t whole_up_to = 0;
 };
 
 struct ConvertOutcome {

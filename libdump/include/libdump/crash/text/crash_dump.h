@@ -43,6 +43,8 @@ struct CrashHeader {
     std::string slogan;
     std::string system_version;
     std::optional<std::uint64_t> atoms;
+    std::optional<std::string> taints;  ///< modules that loaded NIFs; empty: none
+    std::string calling_thread;         ///< that wrote the dump
 };
 
 /// The places of a crash dump's sections, found in one pass over the text. Memory: about 200 bytes

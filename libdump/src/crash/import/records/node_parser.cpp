@@ -157,6 +157,12 @@ Result<ParsedNode> parse_node(const CrashDump& dump) {
     result.capture.set_crash_date(header.date);
     result.capture.set_crash_dump_version(header.version);
     result.capture.set_memory_of_heaps(erts_of(result.node).value_or(kTellsMemory) < kTellsMemory);
+    if (header.taints) {
+        result.capture.set_taints(*header.taints);
+    }
+    if (!header.calling_thread.empty()) {
+        result.capture.set_calling_thread(header.calling_thread);
+    }
     if (!dump.cut_off().empty()) {
         result.capture.set_cut_off(dump.cut_off());
     }

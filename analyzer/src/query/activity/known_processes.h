@@ -1,0 +1,38 @@
+#pragma once
+
+#include "query/rows/row_list.h"
+
+#include <libdump/model/dump.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace beamdump::query {
+
+/// The processes of a dump, and their registered names. Memory: 8 bytes each, and the names.
+class KnownProcesses {
+  public:
+    static Result<KnownProcesses> read(Dump& dump);
+
+    /// The registered name of the process with that pid, if it has one.
+    [[nodiscard]] Cell name_of(const std::string& pid) const;
+    [[nodiscard]] bool has_name(const std::string& name) const { return names_.contains(name); }
+    /// Whether no process has that pid, `<0.12.0>`. Absent: the dump does not have the process, and
+    /// cannot tell. A capture lists processes while the node runs: one that it lacks had not been
+    /// there yet, or was exiting. A crash dump's text has all, if it is complete.
+    [[nodiscard]] std::optional<bool> is_missing(std::uint64_t owner_id) const;
+    [[nodiscard]] std::optional<bool> is_missing(std::string_view pid) const;
+
+  private:
+    bool all_ = false;                // the dump has all processes of the node
+    std::vector<std::uint64_t> ids_;  // sorted
+    std::unordered_set<std::string> names_;
+    std::unordered_map<std::string, std::string> name_of_;
+};
+
+}  // namespace beamdump::query
