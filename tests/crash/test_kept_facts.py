@@ -127,7 +127,7 @@ class KeptFacts(unittest.TestCase):
         self.assertGreater(used, len(self.dumps) * len(QUESTIONS) / 2)
 
     def test_facts_of_another_question_are_used(self):
-        self.assertEqual(self.kept("summary", self.generated)[1], "written")
+        self.assertEqual(self.kept("memory", self.generated)[1], "written")
         for arguments in (["processes", self.generated], ["backtrace", self.generated, "monster"],
                           ["heap", self.generated, "<0.1000.0>"]):
             plain, off = self.kept(*arguments, "--no-cache")
@@ -144,7 +144,7 @@ class KeptFacts(unittest.TestCase):
         self.assertLess(read("processes", self.generated), size / 2)
 
     def test_private_files(self):
-        self.kept("summary", self.generated)
+        self.kept("memory", self.generated)
         self.assertEqual(stat.S_IMODE(self.cache.stat().st_mode), 0o700)
         entry, = self.entries()
         self.assertEqual(stat.S_IMODE(entry.stat().st_mode), 0o600)
@@ -152,7 +152,7 @@ class KeptFacts(unittest.TestCase):
     def test_switched_off(self):
         for value in ("off", "1000000000"):
             with environment(BEAMDUMP_CACHE=value):
-                ended = tools.expect(tools.analyze("summary", self.generated, "--stats"), 0, 3)
+                ended = tools.expect(tools.analyze("memory", self.generated, "--stats"), 0, 3)
             self.assertIn("crash_dump_cache=" + ("off" if value == "off" else "not for small texts"),
                           ended.diagnostics)
         self.assertEqual(self.entries(), [])
@@ -200,25 +200,25 @@ class KeptFacts(unittest.TestCase):
 
     def test_no_place_to_keep(self):
         """Such a cache is no error, and not used."""
-        plain = self.kept("summary", self.generated, "--no-cache")[0]
+        plain = self.kept("memory", self.generated, "--no-cache")[0]
         self.cache.parent.mkdir(exist_ok=True)
         self.cache.write_text("a file")
-        answer, kept = self.kept("summary", self.generated)
+        answer, kept = self.kept("memory", self.generated)
         self.assertEqual(answer, plain)
         self.assertIn("is not a directory of this user", kept)
         self.cache.unlink()
         self.cache.mkdir()
         self.cache.chmod(0o777)
-        answer, kept = self.kept("summary", self.generated)
+        answer, kept = self.kept("memory", self.generated)
         self.assertEqual(answer, plain)
         self.assertIn("others cannot write to", kept)
         self.assertEqual(self.entries(), [])
 
     def test_many_at_one_time(self):
-        plain = self.ask("summary", self.generated, "--no-cache")[1]
+        plain = self.ask("memory", self.generated, "--no-cache")[1]
         for _ in range(3):
             self.forget()
-            running = [subprocess.Popen([ANALYZE, "summary", self.generated],
+            running = [subprocess.Popen([ANALYZE, "memory", self.generated],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
                        for _ in range(6)]
             for process in running:
