@@ -90,15 +90,21 @@ holder(Owner, Target, Ref) ->
     rest({planted_state, 7, #{id => 7, name => <<"planted name">>, Target => key},
           Many#{planted_key => "planted text"}}).
 
-%% Owns a table, and one whose rows cannot be read.
+%% Owns a table, one whose rows cannot be read, and one whose rows show little of their binaries.
 keeper(Owner, Target, Ref, Big) ->
     planted_table = ets:new(planted_table, [named_table, public]),
     ets:insert(planted_table, [{key_one, {planted_row, [Target, Ref]}}, {key_two, Big}]),
     planted_compressed = ets:new(planted_compressed, [named_table, public, compressed]),
     ets:insert(planted_compressed, {key_three, {planted_row, lists:seq(1, 100)}}),
+    planted_parts = ets:new(planted_parts, [named_table, public]),
+    ets:insert(planted_parts, [{N, small_part(N)} || N <- [1, 2, 3]]),
+    persistent_term:put(planted_part, small_part(4)),
     erlang:garbage_collect(),
     ready(Owner),
     rest(nothing).
+
+small_part(N) ->
+    binary:part(binary:copy(<<N>>, ?BYTES div 2), 1000, 100).
 
 literal() ->
     [planted_literal, {planted_row, in_code}].

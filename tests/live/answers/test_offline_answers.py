@@ -165,12 +165,32 @@ class OfflineAnswers(unittest.TestCase):
 
     def test_leaks(self):
         leaks = {leak["process"]["pid"]: leak
-                 for leak in self.ask("binaries", "--leaks", "--limit", "0")["leaks"]}
+                 for leak in self.ask("binaries", "--leaks", "--limit", "0")["leaks"]
+                 if "process" in leak and "table" not in leak}
         part = leaks[self.pids["planted_part"]]
         self.assertEqual((part["pinned_bytes"], part["shown_bytes"]), (BYTES - 100, 100))
         garbage = leaks[self.pids["planted_garbage"]]
         self.assertEqual(garbage["releasable_bytes"], BYTES)
         self.assertNotIn(self.pids["planted_whole"], leaks)
+
+    def test_leaks_that_no_process_holds(self):
+        answer = self.ask("binaries", "--leaks", "--limit", "0")
+        half = BYTES // 2
+        (table,) = [leak for leak in answer["leaks"] if leak.get("table") == "planted_parts"]
+        self.assertEqual(
+            [table[name] for name in ("binaries", "kept_bytes", "shown_bytes", "pinned_bytes")],
+            [3, 3 * half, 300, 3 * (half - 100)])
+        self.assertEqual(table["process"]["pid"], self.pids["planted_keeper"])
+        (terms,) = [leak for leak in answer["leaks"] if leak.get("persistent_terms")]
+        self.assertEqual((terms["kept_bytes"] - terms["shown_bytes"], terms["worst"]["shown_bytes"]),
+                         (terms["pinned_bytes"], 100))
+        self.assertGreaterEqual(terms["pinned_bytes"], half - 100)
+        places = self.ask("refs", terms["worst"]["address"], "--limit", "0")
+        self.assertEqual([(holder["root"], holder.get("persistent_terms"))
+                          for holder in places["holders"]],
+                         [("persistent term planted_part", True)])
+        self.assertTrue(places["holding_persistent_terms"])
+        self.assertEqual(places["persistent_terms_without"], 0)
 
     def test_refs(self):
         target = self.pids["planted_target"]

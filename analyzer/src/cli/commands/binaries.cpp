@@ -27,8 +27,9 @@ class BinariesCommand final : public Command {
             "ADDRESS", question_.target,
             "Show every place that refers to this binary, and the part that it shows");
         app.add_flag("--leaks", leaks_,
-                     "List processes by the bytes of binaries that they keep and their terms do "
-                     "not show: pinned by parts of binaries, or garbage that a collection drops")
+                     "List processes, ETS tables, literals and persistent terms by the bytes of "
+                     "binaries that they keep and their terms do not show: pinned by parts of "
+                     "binaries, or garbage that a collection drops")
             ->excludes(address);
         app.add_option("--sort", sort_, "size (default) or references")->option_text("ORDER");
         add_size(app, "--at-least", options_.at_least,

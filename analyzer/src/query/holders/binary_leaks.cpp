@@ -64,7 +64,9 @@ class ShownParts {
 // Upper bounds of what the tables below take.
 constexpr std::uint64_t kKeptMemory = 80;  // an entry of an off-heap list
 constexpr std::uint64_t kLeakLineMemory = 2 * sizeof(BinaryLeakLine) + 256;  // and its texts
-constexpr std::uint64_t kShownMemory = 160;  // an object that refers to a binary
+// An object that refers to a binary: the part that it shows, and itself.
+constexpr std::uint64_t kPartMemory = 32;
+constexpr std::uint64_t kObjectMemory = 128;
 
 /// What the tables of one process take of the limit.
 class LeakMemory {
@@ -79,27 +81,45 @@ class LeakMemory {
         budget_.use_memory(bytes);
         return budget_.check_memory();
     }
-    void give_all() { budget_.give_memory(std::exchange(used_, 0)); }
+    void give(std::uint64_t bytes) {
+        used_ -= bytes;
+        budget_.give_memory(bytes);
+    }
+    void give_all() { give(used_); }
 
   private:
     Budget budget_;
     std::uint64_t used_ = 0;
 };
 
-/// Collects which parts of which binaries the terms of a process show.
+/// Collects which parts of which binaries the terms of an owner show.
 class PartsVisitor final : public SweepVisitor {
   public:
     /// Non-owning.
     explicit PartsVisitor(LeakMemory& memory) : memory_(memory) {}
-    void begin() {
-        parts_.clear();
-        original_of_.clear();
-        partial_.clear();
-        referring_.clear();
+    /// `separate`: nothing is reached from two roots, as from two rows of a table. What was used of
+    /// the memory has been given back.
+    void begin(bool separate) {
+        separate_ = separate;
+        binaries_.clear();
+        forget_objects();
+        objects_memory_ = 0;
+    }
+    void begin_root(const HeapRoot& root, bool in_key) override {
+        SweepVisitor::begin_root(root, in_key);
+        if (separate_) {
+            forget_objects();
+            memory_.give(std::exchange(objects_memory_, 0));
+        }
     }
     [[nodiscard]] bool wants_immediates() const override { return false; }
-    /// By the address of the binary.
-    [[nodiscard]] std::unordered_map<std::uint64_t, ShownParts>& parts() { return parts_; }
+    /// A binary of which terms show parts.
+    struct Binary {
+        ShownParts parts = {};
+        std::optional<std::uint64_t> size = {};  ///< absent: the dump does not have the binary
+    };
+    /// By its address.
+    [[nodiscard]] std::unordered_map<std::uint64_t, Binary>& binaries() { return binaries_; }
     [[nodiscard]] bool refers(std::uint64_t object) const { return referring_.contains(object); }
 
     Result<void> met(const HeapObject& object, std::span<const WalkLevel> path) override {
@@ -109,7 +129,8 @@ class PartsVisitor final : public SweepVisitor {
         if (object.is_cell || (!part && object.kind != BoxedKind::kRefcBinary)) {
             return {};
         }
-        RETURN_IF_ERROR(memory_.use(kShownMemory));
+        RETURN_IF_ERROR(memory_.use(kPartMemory + kObjectMemory));
+        objects_memory_ += kObjectMemory;
         if (binary_of(object) != 0) {
             referring_.insert(object.address);
         }
@@ -125,15 +146,15 @@ class PartsVisitor final : public SweepVisitor {
         const Part shown{content.binary(), content.first_byte(), end};
         if (part) {
             partial_.insert(object.address);
-            parts_[shown.binary].add(shown.first, shown.end);
+            binary(shown.binary).parts.add(shown.first, shown.end);
             return {};
         }
         original_of_[object.address] = shown;
         // Met through a part of it, it shows nothing more by itself.
         if (path.empty() || !partial_.contains(path.back().address)) {
-            parts_[shown.binary].add(shown.first, shown.end);
+            binary(shown.binary).parts.add(shown.first, shown.end);
         } else {
-            parts_.try_emplace(shown.binary);
+            binary(shown.binary);
         }
         return {};
     }
@@ -142,7 +163,7 @@ class PartsVisitor final : public SweepVisitor {
         const auto known = original_of_.find(address);
         if (known != original_of_.end() &&
             (path.empty() || !partial_.contains(path.back().address))) {
-            parts_[known->second.binary].add(known->second.first, known->second.end);
+            binary(known->second.binary).parts.add(known->second.first, known->second.end);
         }
         return {};
     }
@@ -153,8 +174,26 @@ class PartsVisitor final : public SweepVisitor {
         std::uint64_t first = 0;
         std::uint64_t end = 0;
     };
+    Binary& binary(std::uint64_t address) {
+        const auto [known, is_new] = binaries_.try_emplace(address);
+        if (is_new) {
+            if (const auto info = context().binary_at(address)) {
+                known->second.size = info->size_bytes;
+            }
+        }
+        return known->second;
+    }
+
+    void forget_objects() {
+        original_of_.clear();
+        partial_.clear();
+        referring_.clear();
+    }
+
     LeakMemory& memory_;
-    std::unordered_map<std::uint64_t, ShownParts> parts_;
+    std::uint64_t objects_memory_ = 0;  ///< of the three below
+    bool separate_ = false;
+    std::unordered_map<std::uint64_t, Binary> binaries_;
     std::unordered_map<std::uint64_t, Part> original_of_;  ///< by the object that refers to it
     std::unordered_set<std::uint64_t> partial_;            ///< sub binaries and match contexts
     std::unordered_set<std::uint64_t> referring_;
@@ -187,43 +226,65 @@ class LeakSearch {
         RETURN_IF_ERROR(visit_off_heap_binaries(dump_, process, OffHeapLists::kAll, visit));
         RETURN_IF_ERROR(fits);
         BinaryLeakLine line;
-        line.process = process.line;
+        line.owner.process = process.line;
         if (!of_crash_dump_) {
-            add_kept(process, kept.references, line);
+            add_kept(process.context(), kept.references, line);
             if (line.kept_bytes < kLeastKeptBytes) {
                 return {};
             }
         }
-        visitor_.begin();
+        visitor_.begin(false);
         RETURN_IF_ERROR(sweep_.run(dump_, process, visitor_));
         if (of_crash_dump_) {
             // It has what the VM's own walk from the roots met, and no lists.
-            for (const auto& [binary, parts] : visitor_.parts()) {
-                kept.references[binary] = 1;
-            }
-            add_kept(process, kept.references, line);
+            add_all_parts(line);
             if (line.kept_bytes < kLeastKeptBytes) {
                 return {};
             }
         } else {
             add_garbage(process, kept, line);
+            add_parts(line);
         }
-        add_parts(process, line);
         ++answer_.examined;
-        if (lost(line) != 0) {
-            ++answer_.total;
-            first_.add(std::move(line));
-            if (limit_ == 0 || answer_.total / 2 < limit_) {
-                return memory_.keep(kLeakLineMemory);
+        return tell(std::move(line));
+    }
+
+    /// Tables, literals and persistent terms.
+    Result<void> examine_node(const InputLimits& limits) {
+        NodeSweep node(limits);
+        BinaryLeakLine line;
+        Result<void> told;
+        const auto end = [&] {
+            add_all_parts(line);
+            if (line.kept_bytes >= kLeastKeptBytes && told) {
+                ++answer_.examined_others;
+                told = tell(std::move(line));
             }
-        }
+            memory_.give_all();
+            line = {};
+        };
+        const auto begin_next = [&](bool separate) {
+            return [&, separate](const TermOwner& owner) {
+                end();
+                visitor_.begin(separate);
+                line.owner = owner;
+            };
+        };
+        memory_.give_all();
+        visitor_.begin(false);
+        RETURN_IF_ERROR(node.rows(dump_, visitor_, begin_next(true)));
+        RETURN_IF_ERROR(node.literals(dump_, visitor_, begin_next(false)));
+        RETURN_IF_ERROR(node.persistent_terms(dump_, visitor_, begin_next(true)));
+        end();
+        RETURN_IF_ERROR(told);
+        answer_.node = node.counts();
         return {};
     }
 
     void finish() {
-        answer_.processes = first_.take();
+        answer_.owners = first_.take();
         answer_.undecoded_messages = sweep_.counts().undecoded_messages;
-        answer_.unreadable = sweep_.counts().unreadable;
+        answer_.unreadable = sweep_.counts().unreadable + answer_.node.unreadable;
     }
 
   private:
@@ -236,11 +297,21 @@ class LeakSearch {
         return line.pinned_bytes + line.garbage_bytes.value_or(0);
     }
 
-    static void add_kept(OpenedProcess& process,
+    Result<void> tell(BinaryLeakLine line) {
+        if (lost(line) == 0) {
+            return {};
+        }
+        ++answer_.total;
+        first_.add(std::move(line));
+        return limit_ == 0 || answer_.total / 2 < limit_ ? memory_.keep(kLeakLineMemory)
+                                                         : Result<void>();
+    }
+
+    static void add_kept(TermContext& context,
                          const std::unordered_map<std::uint64_t, std::uint64_t>& references,
                          BinaryLeakLine& line) {
         for (const auto& [binary, count] : references) {
-            if (const auto info = process.context().binary_at(binary)) {
+            if (const auto info = context.binary_at(binary)) {
                 ++line.binaries;
                 line.kept_bytes += info->size_bytes;
             }
@@ -264,23 +335,32 @@ class LeakSearch {
         }
     }
 
-    void add_parts(OpenedProcess& process, BinaryLeakLine& line) {
+    /// Also what is kept: of an owner without off-heap lists.
+    void add_all_parts(BinaryLeakLine& line) {
+        for (const auto& [address, binary] : visitor_.binaries()) {
+            line.binaries += binary.size ? 1 : 0;
+            line.kept_bytes += binary.size.value_or(0);
+        }
+        add_parts(line);
+    }
+
+    void add_parts(BinaryLeakLine& line) {
         std::uint64_t worst = 0;
-        for (auto& [binary, parts] : visitor_.parts()) {
-            const auto info = process.context().binary_at(binary);
-            if (!info) {
+        for (auto& [address, binary] : visitor_.binaries()) {
+            if (!binary.size) {
                 continue;
             }
-            const std::uint64_t shown = parts.bytes(info->size_bytes);
-            const std::uint64_t pinned = info->size_bytes - shown;
+            const std::uint64_t shown = binary.parts.bytes(*binary.size);
+            const std::uint64_t pinned = *binary.size - shown;
             line.shown_bytes += shown;
             line.pinned_bytes += pinned;
             line.partial_binaries += pinned == 0 ? 0 : 1;
-            line.partial_bytes += pinned == 0 ? 0 : info->size_bytes;
-            if (pinned > worst || (pinned == worst && pinned != 0 && binary < line.worst_address)) {
+            line.partial_bytes += pinned == 0 ? 0 : *binary.size;
+            if (pinned > worst ||
+                (pinned == worst && pinned != 0 && address < line.worst_address)) {
                 worst = pinned;
-                line.worst_address = binary;
-                line.worst_bytes = info->size_bytes;
+                line.worst_address = address;
+                line.worst_bytes = *binary.size;
                 line.worst_shown_bytes = shown;
             }
         }
@@ -311,6 +391,7 @@ Result<BinaryLeaks> binary_leaks(Dump& dump, const std::string& file,
         return wrap("looking at the binaries of processes", std::move(read.error()));
     }
     answer.read = *read;
+    RETURN_IF_ERROR(search.examine_node(options.limits));
     search.finish();
     return answer;
 }

@@ -1,6 +1,7 @@
 #include "query/holders/node_sweep.h"
 
 #include "query/tables/ets_row_records.h"
+#include "query/tables/persistent_terms.h"
 #include "query/term/term_text.h"
 
 #include <libdump/base/return_if_error.h>
@@ -78,6 +79,16 @@ std::string key_text(TermContext& context, const TagScheme& scheme, EtsRowPlace 
 
 }  // namespace
 
+std::string holder_name(const TermOwner& owner) {
+    if (owner.table) {
+        return "ETS table " + *owner.table;
+    }
+    if (owner.module) {
+        return "literals of module " + *owner.module;
+    }
+    return owner.persistent_terms ? "persistent terms" : "";
+}
+
 NodeSweep::NodeSweep(const InputLimits& limits)
     : space_({.max_memory_bytes = limits.memory, .max_file_bytes = limits.temporary_bytes()}),
       marks_(&space_) {}
@@ -140,7 +151,7 @@ Result<void> NodeSweep::record(Dump& dump, std::uint64_t offset, const EtsTableL
         root.name = fmt::format("row {} of ETS table {}",
                                 key_text(*record->context, scheme, place, table.keypos.value_or(1)),
                                 table_name(table));
-        visitor.begin_root(root);
+        visitor.begin_root(root, false);
         const auto outcome = walk.walk(root.word, visitor);
         if (!outcome) {
             failed = std::unexpected(outcome.error());
@@ -181,6 +192,36 @@ Result<void> NodeSweep::literals(Dump& dump, SweepVisitor& visitor, const Begin&
     return {};
 }
 
+Result<void> NodeSweep::persistent_terms(Dump& dump, SweepVisitor& visitor, const Begin& begin) {
+    if (is_of_crash_dump(dump) || dump.trailer().persistent_terms_offset().empty()) {
+        return {};
+    }
+    ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
+    TermOwner owner;
+    owner.persistent_terms = true;
+    begin(owner);
+    ASSIGN_OR_RETURN(
+        const auto terms,
+        visit_persistent_pairs(
+            dump, [&](TermContext& context, std::uint64_t address) -> Result<void> {
+                WordReader words(context);
+                marks_.clear();
+                visitor.look_through(context, scheme, words);
+                TermWalk walk(scheme, words, marks_, TermWalk::Measure::kHeap, &space_);
+                HeapRoot root;
+                root.word = word_to(scheme, address, false);
+                root.name = fmt::format("persistent term {}",
+                                        key_text(context, scheme, {.address = address}, 1));
+                visitor.begin_root(root, false);
+                ASSIGN_OR_RETURN(const auto outcome, walk.walk(root.word, visitor));
+                ++counts_.persistent_terms;
+                counts_.unreadable += outcome.unreadable;
+                return {};
+            }));
+    counts_.persistent_terms_without = terms.left_out + terms.changed + terms.unreadable;
+    return {};
+}
+
 Result<void> NodeSweep::area(Dump& dump, const records::Module& module, const HeapBlock& block,
                              SweepVisitor& visitor) {
     ASSIGN_OR_RETURN(const auto scheme, printed_scheme(dump));
@@ -195,7 +236,7 @@ Result<void> NodeSweep::area(Dump& dump, const records::Module& module, const He
     HeapRoot root;
     root.name = fmt::format("literal of module {}{}", atom_text(dump, module.name_atom()),
                             module.instance() == records::MODULE_INSTANCE_OLD ? " (old)" : "");
-    visitor.begin_root(root);
+    visitor.begin_root(root, false);
     Result<void> failed;
     RETURN_IF_ERROR(terms.visit(
         block,

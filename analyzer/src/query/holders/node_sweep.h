@@ -21,18 +21,26 @@ struct TermOwner {
     std::optional<std::string> table;
     std::optional<std::string> module;  ///< of literals
     std::optional<std::uint32_t> module_atom = {};
+    bool persistent_terms = false;
 };
+
+/// "ETS table sessions", "literals of module shop", "persistent terms"; empty of a process.
+std::string holder_name(const TermOwner& owner);
 
 /// How much was looked at.
 struct NodeSweepCounts {
-    std::uint64_t tables = 0;           ///< ETS tables whose rows were walked
-    std::uint64_t tables_without = 0;   ///< ... that have rows which the dump lacks
-    std::uint64_t compressed_rows = 0;  ///< not walked
-    std::uint64_t modules = 0;          ///< whose literals were walked
-    std::uint64_t unreadable = 0;       ///< as ProcessSweep's
+    std::uint64_t tables = 0;            ///< ETS tables whose rows were walked
+    std::uint64_t tables_without = 0;    ///< ... that have rows which the dump lacks
+    std::uint64_t compressed_rows = 0;   ///< not walked
+    std::uint64_t modules = 0;           ///< whose literals were walked
+    std::uint64_t persistent_terms = 0;  ///< that were walked
+    /// ... of which the dump does not have all: larger than is captured, changed meanwhile
+    std::uint64_t persistent_terms_without = 0;
+    std::uint64_t unreadable = 0;  ///< as ProcessSweep's
 };
 
-/// Walks what no process holds: the rows of ETS tables, and the literals of modules. Memory: as
+/// Walks what no process holds: the rows of ETS tables, the literals of modules, and persistent
+/// terms. Memory: as
 /// ProcessSweep, for one record of rows or one module; and a line for each table.
 class NodeSweep {
   public:
@@ -45,6 +53,8 @@ class NodeSweep {
     /// The terms of each module's literals that no other of them refers to; those of persistent
     /// terms are none.
     Result<void> literals(Dump& dump, SweepVisitor& visitor, const Begin& begin);
+    /// The persistent terms that the dump has; `begin` is told once. Nothing in a crash dump.
+    Result<void> persistent_terms(Dump& dump, SweepVisitor& visitor, const Begin& begin);
     [[nodiscard]] const NodeSweepCounts& counts() const { return counts_; }
 
   private:

@@ -21,6 +21,7 @@ constexpr std::size_t kLongestKey = 60;
 void SweepVisitor::look_through(TermContext& context, const TagScheme& scheme, WordReader& words) {
     scheme_ = &scheme;
     words_ = &words;
+    context_ = &context;
     printer_ = std::make_unique<TermPrinter>(context, scheme);
 }
 

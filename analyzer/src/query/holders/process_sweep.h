@@ -44,7 +44,7 @@ class SweepVisitor : public WalkObserver {
     /// Terms are read through these from here on, which must stay until the next call.
     void look_through(TermContext& context, const TagScheme& scheme, WordReader& words);
     /// What is met from here on is reached from this root, which must stay too.
-    void begin_root(const HeapRoot& root, bool in_key = false) {
+    virtual void begin_root(const HeapRoot& root, bool in_key) {
         root_ = &root;
         in_key_ = in_key;
     }
@@ -52,6 +52,7 @@ class SweepVisitor : public WalkObserver {
   protected:
     [[nodiscard]] const TagScheme& scheme() const { return *scheme_; }
     [[nodiscard]] WordReader& words() const { return *words_; }
+    [[nodiscard]] TermContext& context() const { return *context_; }
     [[nodiscard]] const HeapRoot& root() const { return *root_; }
     /// The binary that an object which refers to a reference-counted one refers to; else 0.
     [[nodiscard]] std::uint64_t binary_of(const HeapObject& object) const;
@@ -63,6 +64,7 @@ class SweepVisitor : public WalkObserver {
   private:
     const TagScheme* scheme_ = nullptr;
     WordReader* words_ = nullptr;
+    TermContext* context_ = nullptr;
     const HeapRoot* root_ = nullptr;
     bool in_key_ = false;
     std::unique_ptr<TermPrinter> printer_;

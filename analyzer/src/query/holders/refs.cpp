@@ -182,6 +182,10 @@ class HolderSearch {
             visitor_.begin(owner);
         }));
         answer_.modules += visitor_.places() != 0 ? 1 : 0;
+        visitor_.begin({});
+        RETURN_IF_ERROR(node.persistent_terms(
+            dump_, visitor_, [this](const TermOwner& owner) { visitor_.begin(owner); }));
+        answer_.persistent_terms = visitor_.places() != 0;
         answer_.node = node.counts();
         answer_.unreadable = sweep_.counts().unreadable + answer_.node.unreadable;
         return answer_;

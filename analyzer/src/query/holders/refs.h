@@ -59,10 +59,11 @@ struct RefsOptions {
 };
 
 struct RefsAnswer {
-    std::uint64_t found = 0;      ///< places
-    std::uint64_t processes = 0;  ///< that hold it
-    std::uint64_t tables = 0;     ///< ETS tables
-    std::uint64_t modules = 0;    ///< by their literals
+    std::uint64_t found = 0;        ///< places
+    std::uint64_t processes = 0;    ///< that hold it
+    std::uint64_t tables = 0;       ///< ETS tables
+    std::uint64_t modules = 0;      ///< by their literals
+    bool persistent_terms = false;  ///< ... or some of them
     /// Of a binary: entries of off-heap lists that no root leads to, which a collection removes.
     std::uint64_t garbage = 0;
     std::uint64_t undecoded_messages = 0;

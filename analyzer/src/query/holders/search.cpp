@@ -209,6 +209,10 @@ Result<SearchAnswer> search_terms(Dump& dump, const SearchOptions& options) {
     visitor.begin({});
     RETURN_IF_ERROR(node.literals(dump, visitor, begin_next(answer.modules)));
     answer.modules += visitor.found() != 0 ? 1 : 0;
+    visitor.begin({});
+    RETURN_IF_ERROR(node.persistent_terms(
+        dump, visitor, [&visitor](const TermOwner& owner) { visitor.begin(owner); }));
+    answer.persistent_terms = visitor.found() != 0;
     answer.node = node.counts();
     answer.partial_binaries = test->partial_binaries();
     answer.undecoded_messages = sweep.counts().undecoded_messages;

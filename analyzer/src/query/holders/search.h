@@ -42,6 +42,7 @@ struct SearchAnswer {
     std::uint64_t processes = 0;             ///< that they are in
     std::uint64_t tables = 0;                ///< ETS tables
     std::uint64_t modules = 0;               ///< in whose literals they are
+    bool persistent_terms = false;           ///< ... or some of them
     std::vector<std::string> unknown_atoms;  ///< of the pattern: not in the node
     std::uint64_t partial_binaries = 0;  ///< searched for text: the dump has only their beginning
     std::uint64_t undecoded_messages = 0;

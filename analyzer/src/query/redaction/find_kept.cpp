@@ -107,27 +107,9 @@ class Finder {
                                               : Choice::kNone);
             }));
             terms_.begin_stage(stage, Choice::kNone);
-            RETURN_IF_ERROR(persistent_terms());
+            RETURN_IF_ERROR(sweep.persistent_terms(dump_, terms_, [](const TermOwner&) {}));
         }
         return {};
-    }
-
-    Result<void> persistent_terms() {
-        if (dump_.trailer().persistent_terms_offset().empty()) {
-            return {};
-        }
-        ASSIGN_OR_RETURN(const auto scheme, node_scheme(dump_));
-        AddressMarks marks(&space_);
-        return visit_persistent_pairs(
-            dump_, [&](TermContext& context, std::uint64_t address) -> Result<void> {
-                WordReader words(context);
-                terms_.look_through(context, scheme, words);
-                const HeapRoot root;
-                terms_.begin_root(root);
-                TermWalk walk(scheme, words, marks, TermWalk::Measure::kHeap, &space_);
-                const auto outcome = walk.walk(word_to(scheme, address, false), terms_);
-                return outcome ? Result<void>() : std::unexpected(outcome.error());
-            });
     }
 
     Dump& dump_;

@@ -198,15 +198,17 @@ Result<std::uint64_t> show_persistent_term(
     return missing;
 }
 
-Result<void> visit_persistent_pairs(
+Result<PersistentTermCounts> visit_persistent_pairs(
     Dump& dump,
     const std::function<Result<void>(TermContext& context, std::uint64_t address)>& visit) {
     Result<void> visited;
-    RETURN_IF_ERROR(visit_terms(dump, [&](const Found& found) {
-        visited = found.pair == 0 ? Result<void>() : visit(found.context, found.pair);
-        return visited.has_value();
-    }));
-    return visited;
+    ASSIGN_OR_RETURN(const auto counts, visit_terms(dump, [&](const Found& found) {
+                         visited =
+                             found.pair == 0 ? Result<void>() : visit(found.context, found.pair);
+                         return visited.has_value();
+                     }));
+    RETURN_IF_ERROR(visited);
+    return counts;
 }
 
 }  // namespace beamdump::query

@@ -61,8 +61,8 @@ Result<std::uint64_t> show_persistent_term(
 
 /// Calls `visit` with the address of each persistent term's tuple of key and value that the dump
 /// has, and what its words are read through. Not of those that are larger than is captured, and
-/// not of a crash dump's.
-Result<void> visit_persistent_pairs(
+/// not of a crash dump's. Gives what the dump says of all.
+Result<PersistentTermCounts> visit_persistent_pairs(
     Dump& dump,
     const std::function<Result<void>(TermContext& context, std::uint64_t address)>& visit);
 

@@ -1,5 +1,6 @@
 #include "render/holders/binaries.h"
 
+#include "render/holders/holders.h"
 #include "render/process_table.h"
 #include "render/shared/json.h"
 #include "render/shared/layout.h"
@@ -60,11 +61,24 @@ void binaries_json(Output& output, const query::NodeBinaries& answer) {
 void binary_leaks_text(Output& output, const query::BinaryLeaks& answer) {
     print_layout_notice(output, answer.dump.layout);
     const Marks marks(answer.dump.layout);
-    output.print("{} {} {} of binaries or more; {} of them more than their terms show\n",
-                 counted(answer.examined, "process", "processes"),
-                 answer.examined == 1 ? "keeps" : "keep", bytes_text(query::kLeastKeptBytes),
-                 count_text(answer.total));
-    if (answer.processes.empty()) {
+    std::string owners = counted(answer.examined, "process", "processes");
+    if (answer.examined_others != 0) {
+        owners += fmt::format(" and {} (ETS tables, literals, persistent terms)",
+                              counted(answer.examined_others, "other holder"));
+    }
+    output.print("{} {} {} of binaries or more; {} of them more than their terms show\n", owners,
+                 answer.examined + answer.examined_others == 1 ? "keeps" : "keep",
+                 bytes_text(query::kLeastKeptBytes), count_text(answer.total));
+    if (answer.node.tables_without != 0) {
+        output.print(
+            "Not looked at: rows of {} that the dump lacks (beamdump-capture --ets full)\n",
+            counted(answer.node.tables_without, "ETS table"));
+    }
+    if (answer.node.persistent_terms_without != 0) {
+        output.print("Not looked at: {} that the dump lacks\n",
+                     counted(answer.node.persistent_terms_without, "persistent term"));
+    }
+    if (answer.owners.empty()) {
         return;
     }
     output.write("\n");
@@ -76,33 +90,38 @@ void binary_leaks_text(Output& output, const query::BinaryLeaks& answer) {
                  {"PINNED", Align::kRight},
                  {"GARBAGE", Align::kRight},
                  {"WORST PINNED"}});
-    for (const auto& line : answer.processes) {
+    for (const auto& line : answer.owners) {
+        const auto holder = query::holder_name(line.owner);
+        const auto& pid = line.owner.process.pid;
         table.add(
-            {marks("pid", line.process.pid), process_name(line.process, marks),
+            {pid.empty() ? "" : marks("pid", pid),
+             holder.empty() ? process_name(line.owner.process, marks) : one_line(holder),
              count_text(line.binaries), marks("binary", bytes_text(line.kept_bytes)),
              bytes_text(line.shown_bytes), bytes_text(line.pinned_bytes),
-             line.garbage_bytes ? bytes_text(*line.garbage_bytes) : "?",
+             line.garbage_bytes ? bytes_text(*line.garbage_bytes)
+             : holder.empty()   ? "?"
+                                : "",
              line.worst_address == 0
                  ? ""
                  : fmt::format("{:#x}: {} of {} shown", line.worst_address,
                                bytes_text(line.worst_shown_bytes), bytes_text(line.worst_bytes))});
     }
     table.print(output);
-    print_rest(output, answer.processes.size(), answer.total);
+    print_rest(output, answer.owners.size(), answer.total);
 }
 
 void binary_leaks_json(Output& output, const query::BinaryLeaks& answer) {
     JsonWriter json(output, "beamdump.binaries/1");
     write_dump(json, "dump", answer.dump);
     json.member("examined", answer.examined);
+    json.member("examined_others", answer.examined_others);
+    write_searched(json, answer.node);
     json.member("total", answer.total);
     json.member("undecoded_messages", answer.undecoded_messages);
     json.member("unreadable", answer.unreadable);
     write_processes_read(json, answer.read);
-    write_objects(json, "leaks", answer.processes, [&json](const query::BinaryLeakLine& line) {
-        json.begin_object("process");
-        write_process_members(json, line.process);
-        json.end_object();
+    write_objects(json, "leaks", answer.owners, [&json](const query::BinaryLeakLine& line) {
+        write_owner(json, line.owner);
         json.member("binaries", line.binaries);
         json.member("kept_bytes", line.kept_bytes);
         json.member("shown_bytes", line.shown_bytes);

@@ -7,9 +7,6 @@
 #include "render/shared/units.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <vector>
 
 namespace beamdump::render {
 
@@ -35,28 +32,18 @@ void write_owner(JsonWriter& json, const query::TermOwner& owner) {
     }
     json.member("table", owner.table);
     json.member("module", owner.module);
+    if (owner.persistent_terms) {
+        json.member("persistent_terms", true);
+    }
 }
 
-std::string owners_text(std::uint64_t processes, std::uint64_t tables, std::uint64_t modules) {
-    std::vector<std::string> parts = {counted(processes, "process", "processes")};
-    if (tables != 0) {
-        parts.push_back(counted(tables, "ETS table"));
-    }
-    if (modules != 0) {
-        parts.push_back("the literals of " + counted(modules, "module"));
-    }
-    return fmt::format("{}", fmt::join(parts, " and "));
-}
-
-void write_owner_counts(JsonWriter& json, std::uint64_t processes, std::uint64_t tables,
-                        std::uint64_t modules, const query::NodeSweepCounts& node) {
-    json.member("holding_processes", processes);
-    json.member("holding_tables", tables);
-    json.member("holding_modules", modules);
+void write_searched(JsonWriter& json, const query::NodeSweepCounts& node) {
     json.member("searched_tables", node.tables);
     json.member("tables_without_rows", node.tables_without);
     json.member("compressed_rows", node.compressed_rows);
     json.member("searched_modules", node.modules);
+    json.member("searched_persistent_terms", node.persistent_terms);
+    json.member("persistent_terms_without", node.persistent_terms_without);
 }
 
 void write_place(JsonWriter& json, const query::TermPlace& place) {
@@ -90,8 +77,7 @@ void holders_text_end(Output& output, const query::RefsAnswer& answer, std::uint
     if (shown < answer.found) {
         output.print("  {}; --limit 0 shows all\n", counted(answer.found - shown, "more place"));
     }
-    output.print("{} in {}", counted(answer.found, "place"),
-                 owners_text(answer.processes, answer.tables, answer.modules));
+    output.print("{} in {}", counted(answer.found, "place"), owners_text(answer));
     if (answer.garbage != 0) {
         output.print("; {} of garbage, which a collection removes",
                      counted(answer.garbage, "reference"));
@@ -127,7 +113,7 @@ void holders_json_end(JsonWriter& json, const query::RefsAnswer& answer,
                       const std::optional<std::uint64_t>& references) {
     json.end_array();
     json.member("found", answer.found);
-    write_owner_counts(json, answer.processes, answer.tables, answer.modules, answer.node);
+    write_owner_counts(json, answer);
     json.member("garbage", answer.garbage);
     json.member("references", references);
     json.member("undecoded_messages", answer.undecoded_messages);

@@ -6,6 +6,10 @@
 #include "render/shared/layout.h"
 #include "render/shared/output.h"
 
+#include <libdump/base/amount_text.h>
+
+#include <string>
+
 namespace beamdump::render {
 
 // Holders are written as they are found: begin, each, end.
@@ -24,12 +28,31 @@ void holders_json_end(JsonWriter& json, const query::RefsAnswer& answer,
 
 /// "<0.12.0> name", or "-" of literals and of a table whose owner is not known.
 std::string owner_text(const query::TermOwner& owner, const Marks& marks);
-/// Members process, table and module, as far as there are such.
+/// Members process, table, module and persistent_terms, as far as there are such.
 void write_owner(JsonWriter& json, const query::TermOwner& owner);
-/// "2 processes, 1 ETS table and the literals of 3 modules": the last two where there are any.
-std::string owners_text(std::uint64_t processes, std::uint64_t tables, std::uint64_t modules);
-void write_owner_counts(JsonWriter& json, std::uint64_t processes, std::uint64_t tables,
-                        std::uint64_t modules, const query::NodeSweepCounts& node);
+/// What was searched of the node besides processes, and what not.
+void write_searched(JsonWriter& json, const query::NodeSweepCounts& node);
+/// What has places of what was searched for, in an answer of `refs` or `search`: "2 processes and 1
+/// ETS table and the literals of 3 modules and persistent terms", those of which there are any.
+template <typename Answer>
+std::string owners_text(const Answer& answer) {
+    std::string text = counted(answer.processes, "process", "processes");
+    if (answer.tables != 0) {
+        text += " and " + counted(answer.tables, "ETS table");
+    }
+    if (answer.modules != 0) {
+        text += " and the literals of " + counted(answer.modules, "module");
+    }
+    return text + (answer.persistent_terms ? " and persistent terms" : "");
+}
+template <typename Answer>
+void write_owner_counts(JsonWriter& json, const Answer& answer) {
+    json.member("holding_processes", answer.processes);
+    json.member("holding_tables", answer.tables);
+    json.member("holding_modules", answer.modules);
+    json.member("holding_persistent_terms", answer.persistent_terms);
+    write_searched(json, answer.node);
+}
 
 /// "y(0) of frame 3 -> key users -> item 1".
 std::string place_text(const query::TermPlace& place);

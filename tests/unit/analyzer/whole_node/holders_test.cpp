@@ -185,8 +185,8 @@ TEST_F(HoldersTest, LeaksArePartsAndGarbage) {
     query::BinariesOptions options;
     const auto answer = expect_value(query::binary_leaks(*dump_, "holders.beamdump", options));
     EXPECT_EQ(answer.examined, 2);
-    ASSERT_EQ(answer.processes.size(), 2);
-    const auto& line = answer.processes[0];
+    ASSERT_EQ(answer.owners.size(), 2);
+    const auto& line = answer.owners[0];
     EXPECT_EQ(line.binaries, 2);
     EXPECT_EQ(line.kept_bytes, 2 * kSplitBytes);
     EXPECT_EQ(line.shown_bytes, 10);

@@ -38,7 +38,7 @@ Result<RuleAnswer> pinned_binaries_rule(NodeFacts& facts) {
     std::uint64_t binaries = 0;
     std::uint64_t kept = 0;
     std::uint64_t pinned = 0;
-    for (const auto& leak : leaks.processes) {
+    for (const auto& leak : leaks.owners) {
         binaries += leak.partial_binaries;
         kept += leak.partial_bytes;
         pinned += leak.pinned_bytes;
@@ -47,18 +47,20 @@ Result<RuleAnswer> pinned_binaries_rule(NodeFacts& facts) {
     if (pinned < kLargeBytes || shown > kLittleShown) {
         return answer;
     }
-    const auto& most = leaks.processes.front();
+    const auto& most = leaks.owners.front();
+    const auto holder = holder_name(most.owner);
     Finding finding;
-    finding.sentence =
-        fmt::format("{} ({}) {} kept by terms that show {}% of them, most by {}.",
-                    counted(binaries, "binary", "binaries"), bytes_text(kept),
-                    binaries == 1 ? "is" : "are", shown, process_with_name(most.process));
+    finding.sentence = fmt::format("{} ({}) {} kept by terms that show {}% of them, most by {}.",
+                                   counted(binaries, "binary", "binaries"), bytes_text(kept),
+                                   binaries == 1 ? "is" : "are", shown,
+                                   holder.empty() ? process_with_name(most.owner.process) : holder);
     finding.command = facts.command("binaries", {"--leaks"});
-    finding.figures = {{"binaries", binaries},
-                       {"kept_bytes", kept},
-                       {"pinned_bytes", pinned},
-                       {"shown_percent", shown},
-                       {"process", most.process.pid}};
+    finding.figures = {
+        {"binaries", binaries},
+        {"kept_bytes", kept},
+        {"pinned_bytes", pinned},
+        {"shown_percent", shown},
+        holder.empty() ? Figure{"process", most.owner.process.pid} : Figure{"holder", holder}};
     finding.values = {"pid", "binary", "size_bytes"};
     answer.findings.push_back(std::move(finding));
     return answer;
