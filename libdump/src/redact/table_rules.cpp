@@ -133,7 +133,7 @@ constexpr TableFields kCacheFields = std::to_array<FieldDecision>({{1, 3, kKeep}
 constexpr TableFields kCarrierPagesFields = std::to_array<FieldDecision>({{1, 4, kKeep}});
 constexpr TableFields kGroupFields = std::to_array<FieldDecision>({
     {1, 1, kKeepText},
-    {2, 8, kKeep},
+    {2, 7, kKeep},
 });
 constexpr MessageRules kAmount{"MemoryAmount", kAmountFields};
 constexpr MessageRules kMapper{"MemoryMapper", kMapperFields};
@@ -154,6 +154,7 @@ constexpr TableFields kSystemMemoryFields = std::to_array<FieldDecision>({
     {7, 8, kMessage, &kMapper},
     {9, 9, kMessage, &kFreeBlocks},
     {10, 10, kMessage, &kMemoryCgroup},
+    {11, 11, kKeep},
 });
 
 }  // namespace

@@ -4,7 +4,9 @@ its sentence, and nothing else. The dump is made first, then the node is asked."
 import os
 import pathlib
 import shlex
+import signal
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -193,6 +195,21 @@ class Strained(unittest.TestCase):
                                ("free_bytes", told["allocator.eheap_alloc.carriers_size"] -
                                 told["blocks.eheap_alloc.size"])):
             self.assertAlmostEqual(figures[figure], number, delta=MOST_MOVED * number, msg=figure)
+        self.stopped(node, scratch / "stopped.beamdump")
+
+    def stopped(self, node, dump):
+        """A node that a signal has stopped is captured, and the summary says that nothing runs."""
+        os.kill(node.pid, signal.SIGSTOP)
+        try:
+            deadline = time.monotonic() + 60
+            while not node.stopped_threads() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            tools.capture(node, dump)
+        finally:
+            os.kill(node.pid, signal.SIGCONT)
+        found = [finding["id"] for finding in tools.analyze_json("summary", dump)["findings"]]
+        self.assertIn("stopped_node", found)
+        self.assertEqual(node.ask("ping"), "pong")
 
 
 if __name__ == "__main__":

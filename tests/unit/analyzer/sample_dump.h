@@ -23,6 +23,7 @@ struct SampleLayout {
     std::vector<std::string> unverified_fields = {};
     std::vector<std::string> left_out = {};
     std::string erts_version = "13.1.5";
+    std::string process_state = "S";  // of /proc/PID/stat
     std::string module_name = kSampleAtoms[kModuleAtom];
     std::uint32_t frame_bytes = 4096;
     std::uint32_t process_limit = 262144;
@@ -131,6 +132,7 @@ class SampleDump {
                                                     layout_.unverified_fields.end());
         capture.mutable_left_out()->Assign(layout_.left_out.begin(), layout_.left_out.end());
         capture.set_binary_prefix_bytes(64);
+        capture.set_process_state(layout_.process_state);
         builder_.trailer().set_capture_offset(
             builder_.append(format::RecordKind::kCapture, capture));
         records::Node node;

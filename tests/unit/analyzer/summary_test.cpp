@@ -33,12 +33,14 @@ consistent  3 processes; 1 void: 1 running
 
 Findings: not complete
   not looked for, or not everywhere:
+    cgroup_memory: the dump has no memory cgroups
     ets_table: the dump has no ETS tables: they were not captured, or the part of the file with them is missing
     binary_memory: the dump does not tell the size of all binaries
     pinned_binaries: reads the terms of all processes that hold binaries
     atom_table: the dump does not tell how many atoms the node may have
     port_limit: the dump does not tell how many ports the node may have, or has no ports
     carriers: the dump has no allocators
+    lazy_free: the dump does not tell LazyFree memory
       beamdump-analyze summary sample.beamdump --findings full
 
 Memory, as far as captured

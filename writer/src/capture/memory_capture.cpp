@@ -49,6 +49,7 @@ class MemoryCapture {
         for (auto& sentence : add_mapping_groups(vm_, parts_, system_)) {
             warn(sentence);
         }
+        kernel_memory();
         mappers();
         RETURN_IF_ERROR(write_carriers());
         ASSIGN_OR_RETURN(const auto offset,
@@ -146,6 +147,34 @@ class MemoryCapture {
             first = last;
         }
         std::ranges::sort(parts_, {}, [](const MappedPart& part) { return part.range.begin; });
+    }
+
+    /// What cannot be read is absent: a core does not have it, nor does every kernel.
+    void kernel_memory() {
+        const auto memory = vm_.target().kernel_memory();
+        if (!memory) {
+            return;
+        }
+        if (memory->lazy_free_bytes) {
+            system_.set_lazy_free_bytes(*memory->lazy_free_bytes);
+        }
+        for (const auto& cgroup : memory->cgroups) {
+            auto& record = *system_.add_cgroup();
+            record.set_name(cgroup.name);
+            const auto set = [&record](void (records::MemoryCgroup::*into)(std::uint64_t),
+                                       const std::optional<std::uint64_t>& value) {
+                if (value) {
+                    (record.*into)(*value);
+                }
+            };
+            set(&records::MemoryCgroup::set_used_bytes, cgroup.used_bytes);
+            set(&records::MemoryCgroup::set_inactive_file_bytes, cgroup.inactive_file_bytes);
+            set(&records::MemoryCgroup::set_limit_bytes, cgroup.limit_bytes);
+            set(&records::MemoryCgroup::set_high_bytes, cgroup.high_bytes);
+            set(&records::MemoryCgroup::set_swap_bytes, cgroup.swap_bytes);
+            set(&records::MemoryCgroup::set_oom_kills, cgroup.oom_kills);
+            set(&records::MemoryCgroup::set_limit_reached, cgroup.limit_reached);
+        }
     }
 
     Result<void> write_carriers() {

@@ -127,8 +127,10 @@ Result<std::unique_ptr<LiveTarget>> LiveTarget::open(pid_t pid) {
     }
     RETURN_IF_ERROR(check_readable(**memory, *vm, target.process_));
     ASSIGN_OR_RETURN(auto pages, memory::Pagemap::open(pid));
+    ASSIGN_OR_RETURN(const auto facts, target.process_.facts());
     target.executable_ = std::move(vm->path);
     target.image_ = std::move(vm->image);
+    target.state_ = facts.state;
     target.memory_ = std::make_unique<memory::SwitchedMemory>(std::move(*memory), std::move(pages));
     return opened;
 }
@@ -215,6 +217,20 @@ Result<std::vector<MappingUse>> LiveTarget::mapping_use() const {
         uses.push_back({mapping, use.present, use.swapped});
     }
     return uses;
+}
+
+Result<KernelMemory> LiveTarget::kernel_memory() const {
+    KernelMemory memory;
+    if (const auto rollup = process_.read("smaps_rollup")) {
+        constexpr std::uint64_t kKibibyte = 1024;
+        if (const auto kibibytes = listed_number(*rollup, "LazyFree")) {
+            memory.lazy_free_bytes = *kibibytes * kKibibyte;
+        }
+    }
+    if (const auto room = HeadRoom::of(process_.pid())) {
+        memory.cgroups = room->memory_cgroups();
+    }
+    return memory;
 }
 
 bool LiveTarget::has_swapped_pages() const {

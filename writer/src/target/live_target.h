@@ -32,6 +32,8 @@ class LiveTarget final : public Target {
     [[nodiscard]] Result<std::uint64_t> resident_bytes() const override;
     /// Of the process itself, also while its twin is read.
     [[nodiscard]] Result<std::vector<MappingUse>> mapping_use() const override;
+    [[nodiscard]] Result<KernelMemory> kernel_memory() const override;
+    [[nodiscard]] char state() const override { return state_; }
     [[nodiscard]] bool has_swapped_pages() const override;
     /// False for a zombie.
     [[nodiscard]] bool alive() const override;
@@ -47,6 +49,7 @@ class LiveTarget final : public Target {
 
     ProcDirectory process_;
     std::string executable_;
+    char state_ = 0;
     ElfImage image_;
     Mappings mappings_;
     std::unique_ptr<memory::SwitchedMemory> memory_;

@@ -5,12 +5,20 @@
 #include "target/image/elf_image.h"
 #include "target/image/mapping_use.h"
 #include "target/image/mappings.h"
+#include "target/process/head_room.h"
 
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
 namespace beamdump::target {
+
+/// A process's memory as a whole.
+struct KernelMemory {
+    /// Of its resident bytes: given back (MADV_FREE), and still there as nobody has needed them.
+    std::optional<std::uint64_t> lazy_free_bytes;
+    std::vector<CgroupMemory> cgroups;  ///< from its own up
+};
 
 /// An operating-system process that holds an Erlang VM, running or not: who it is, what it maps and
 /// its memory.
@@ -39,6 +47,11 @@ class Target {
     [[nodiscard]] virtual Result<std::uint64_t> resident_bytes() const = 0;
     /// How much of each mapping is in memory: kUnsupported where nothing says so, as in a core.
     [[nodiscard]] virtual Result<std::vector<MappingUse>> mapping_use() const = 0;
+    /// What the kernel says of its memory as a whole: kUnsupported as above.
+    [[nodiscard]] virtual Result<KernelMemory> kernel_memory() const = 0;
+    /// Its letter of /proc/PID/stat when the target was opened: T where a signal has stopped it; 0
+    /// of a core.
+    [[nodiscard]] virtual char state() const = 0;
     /// Whether any of its memory is out of reach without bringing it back (swapped out). Unknown
     /// counts as yes: then pages are examined one by one before they are read.
     [[nodiscard]] virtual bool has_swapped_pages() const = 0;

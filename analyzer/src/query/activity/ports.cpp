@@ -177,6 +177,7 @@ Result<void> visit_ports(Dump& dump, const std::string& file,
                .queued_bytes = queued == nullptr ? 0 : *queued,
                .busy = flag(kBusy).value_or(false),
                .closing = flag(kClosing).value_or(false),
+               .distribution = flag(kDistribution).value_or(false),
                .orphaned = flag(kOrphaned)});
     });
 }

@@ -29,6 +29,7 @@ struct PortState {
     std::uint64_t queued_bytes = 0;
     bool busy = false;
     bool closing = false;
+    bool distribution = false;
     std::optional<bool> orphaned;
 };
 /// Visits all ports. kNotFound as above.

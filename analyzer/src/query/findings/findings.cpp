@@ -11,8 +11,12 @@ namespace beamdump::query {
 // causes before what follows from them: the mailbox of a process that waits in a cycle grows.
 #define BEAMDUMP_FINDING_RULES(RULE) \
     RULE(slogan)                     \
+    RULE(stopped_node)               \
+    RULE(cgroup_memory)              \
     RULE(call_cycle)                 \
     RULE(waiting_callers)            \
+    RULE(system_process)             \
+    RULE(busy_port)                  \
     RULE(mailbox)                    \
     RULE(run_queue)                  \
     RULE(hot_process)                \
@@ -28,8 +32,10 @@ namespace beamdump::query {
     RULE(orphaned_timers)            \
     RULE(orphaned_ports)             \
     RULE(busy_connection)            \
+    RULE(sockets)                    \
     RULE(old_code)                   \
     RULE(carriers)                   \
+    RULE(lazy_free)                  \
     RULE(unread_log)
 
 #define BEAMDUMP_DECLARE(name) Result<RuleAnswer> name##_rule(NodeFacts& facts);

@@ -120,6 +120,29 @@ std::vector<ResidentPart> resident_parts(const NodeMemory& node) {
                : std::vector<ResidentPart>{};
 }
 
+std::vector<CgroupLine> cgroup_lines(const records::SystemMemory& system) {
+    const auto known = [](bool has, std::uint64_t value) {
+        return has ? std::optional(value) : std::nullopt;
+    };
+    std::vector<CgroupLine> lines;
+    for (const auto& cgroup : system.cgroup()) {
+        CgroupLine line;
+        line.name = cgroup.name();
+        line.used_bytes = known(cgroup.has_used_bytes(), cgroup.used_bytes());
+        if (cgroup.has_used_bytes() && cgroup.has_inactive_file_bytes()) {
+            line.working_set_bytes =
+                cgroup.used_bytes() - std::min(cgroup.used_bytes(), cgroup.inactive_file_bytes());
+        }
+        line.limit_bytes = known(cgroup.has_limit_bytes(), cgroup.limit_bytes());
+        line.high_bytes = known(cgroup.has_high_bytes(), cgroup.high_bytes());
+        line.swap_bytes = known(cgroup.has_swap_bytes(), cgroup.swap_bytes());
+        line.oom_kills = known(cgroup.has_oom_kills(), cgroup.oom_kills());
+        line.limit_reached = known(cgroup.has_limit_reached(), cgroup.limit_reached());
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
 Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& options) {
     ASSIGN_OR_RETURN(const auto node, node_memory(dump));
     const auto& totals = dump.trailer().totals();
@@ -145,6 +168,8 @@ Result<Memory> memory(Dump& dump, const std::string& file, const MemoryOptions& 
         answer.resident_bytes =
             known(dump.node().has_resident_bytes(), dump.node().resident_bytes());
     }
+    answer.lazy_free_bytes = known(system.has_lazy_free_bytes(), system.lazy_free_bytes());
+    answer.cgroups = cgroup_lines(system);
     if (!lines.empty()) {
         answer.allocator_free_bytes = 0;
         for (const auto& line : lines) {

@@ -22,6 +22,22 @@ struct ResidentPart {
     std::optional<std::uint64_t> blocks;  ///< of an allocator: how many
 };
 
+/// A memory cgroup of the node; absent: the kernel does not tell, or there is no limit.
+struct CgroupLine {
+    std::string name;
+    std::optional<std::uint64_t> used_bytes;
+    /// Without the page cache that the kernel takes back first: what Kubernetes calls working set.
+    std::optional<std::uint64_t> working_set_bytes;
+    std::optional<std::uint64_t> limit_bytes;
+    std::optional<std::uint64_t> high_bytes;
+    std::optional<std::uint64_t> swap_bytes;
+    std::optional<std::uint64_t> oom_kills;
+    std::optional<std::uint64_t> limit_reached;
+};
+
+/// From the node's own up.
+std::vector<CgroupLine> cgroup_lines(const records::SystemMemory& system);
+
 /// Where the node's memory is: by the VM's categories, and by who holds what is resident.
 struct Memory {
     DumpFacts dump;
@@ -29,6 +45,9 @@ struct Memory {
     std::vector<std::pair<std::string, std::uint64_t>> categories;
     std::optional<std::uint64_t> resident_bytes;  ///< of the operating-system process
     std::optional<std::uint64_t> swapped_bytes;
+    /// Of resident_bytes: given back, and still there as nobody has needed them.
+    std::optional<std::uint64_t> lazy_free_bytes;
+    std::vector<CgroupLine> cgroups;
     /// Parts of resident_bytes, largest first, whose sum it is.
     std::vector<ResidentPart> resident;
     /// Of resident_bytes: anonymous memory that nothing which is known of holds.

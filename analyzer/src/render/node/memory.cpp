@@ -89,10 +89,44 @@ void print_resident(Output& output, const query::Memory& answer, const Marks& ma
     if (answer.swapped_bytes.value_or(0) != 0) {
         output.print("  and {} swapped out\n", bytes_text(*answer.swapped_bytes));
     }
+    if (answer.lazy_free_bytes.value_or(0) != 0) {
+        output.print(
+            "  {} of it were given back (MADV_FREE) and stay until the kernel needs them: "
+            "LazyFree\n",
+            bytes_text(*answer.lazy_free_bytes));
+    }
     if (!answer.of_one_moment.value_or(true)) {
         output.write(
             "  The node ran meanwhile: allocators, carriers and resident pages are of different "
             "moments.\n");
+    }
+}
+
+/// Those with a limit, else the node's own only.
+void print_cgroups(Output& output, const query::Memory& answer) {
+    Table table({{"CGROUP", Align::kLeft, true},
+                 {"USED", Align::kRight},
+                 {"WORKING SET", Align::kRight},
+                 {"LIMIT", Align::kRight},
+                 {"SWAP", Align::kRight},
+                 {"OOM KILLS", Align::kRight}});
+    const auto bytes = [](const std::optional<std::uint64_t>& value, const char* unknown = "?") {
+        return value ? bytes_text(*value) : std::string(unknown);
+    };
+    bool first = true;
+    for (const auto& cgroup : answer.cgroups) {
+        if (first || cgroup.limit_bytes || cgroup.high_bytes) {
+            const auto& limit = cgroup.limit_bytes ? cgroup.limit_bytes : cgroup.high_bytes;
+            table.add({one_line(cgroup.name), bytes(cgroup.used_bytes),
+                       bytes(cgroup.working_set_bytes), bytes(limit, "none"),
+                       bytes(cgroup.swap_bytes),
+                       cgroup.oom_kills ? count_text(*cgroup.oom_kills) : "?"});
+        }
+        first = false;
+    }
+    if (!first) {
+        print_title(output, "Memory cgroups, from the node's own up");
+        table.print(output, "  ");
     }
 }
 
@@ -183,6 +217,7 @@ void memory_text(Output& output, const query::Memory& answer) {
     print_layout_notice(output, answer.dump.layout);
     print_categories(output, answer, marks);
     print_resident(output, answer, marks);
+    print_cgroups(output, answer);
     print_held(output, answer, marks);
     if (!answer.largest.empty()) {
         print_title(output, "Largest processes");
@@ -209,6 +244,19 @@ void memory_json(Output& output, const query::Memory& answer) {
     json.end_object();
     json.member("resident_bytes", answer.resident_bytes);
     json.member("swapped_bytes", answer.swapped_bytes);
+    json.member("lazy_free_bytes", answer.lazy_free_bytes);
+    if (!answer.cgroups.empty()) {
+        write_objects(json, "cgroups", answer.cgroups, [&json](const auto& cgroup) {
+            json.member("name", cgroup.name);
+            json.member("used_bytes", cgroup.used_bytes);
+            json.member("working_set_bytes", cgroup.working_set_bytes);
+            json.member("limit_bytes", cgroup.limit_bytes);
+            json.member("high_bytes", cgroup.high_bytes);
+            json.member("swap_bytes", cgroup.swap_bytes);
+            json.member("oom_kills", cgroup.oom_kills);
+            json.member("limit_reached", cgroup.limit_reached);
+        });
+    }
     if (!answer.resident.empty()) {
         write_objects(json, "resident_parts", answer.resident, [&json](const auto& part) {
             json.member("name", part.name);

@@ -1,6 +1,7 @@
 // Small crash dumps of testdata/crash_dumps, and what is right about each.
 #include "program.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,14 +95,18 @@ std::string with_slogan(const std::string& slogan) {
            "10:t2:A5:error,A4:down\n=end\n";
 }
 
-class Slogans : public KnownAnswers {
+class Texts : public KnownAnswers {
   protected:
-    std::string summary(const std::string& slogan) {
-        const auto text = with_slogan(slogan);
+    std::string summary_of(const std::string& text) {
         const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
-        program_.put("slogan.beamdump", std::vector(bytes, bytes + text.size()));
-        return program_.run({"summary", "slogan.beamdump"}).out;
+        program_.put("text.beamdump", std::vector(bytes, bytes + text.size()));
+        return program_.run({"summary", "text.beamdump"}).out;
     }
+};
+
+class Slogans : public Texts {
+  protected:
+    std::string summary(const std::string& slogan) { return summary_of(with_slogan(slogan)); }
 };
 
 TEST_F(Slogans, OfTheRuntimeAreExplained) {
@@ -135,6 +140,45 @@ TEST_F(Slogans, OfTheRuntimeAreExplained) {
 TEST_F(Slogans, UnreadMessagesOfTheLoggerAreShown) {
     EXPECT_THAT(summary("boom"),
                 HasSubstr("2 messages are unread in logger (<0.9.0>), the first: {error,down}.\n"));
+}
+
+/// So many processes that are suspended, and a port.
+std::string with_suspended(int processes, const std::string& port) {
+    std::string text =
+        "=erl_crash_dump:0.5\nSat Nov 28 00:00:00 2026\nSlogan: boom\nSystem version: "
+        "Erlang/OTP 25 [erts-13.1.5] [64-bit]\nAtoms: 9\n=port:#Port<0.5>\n" +
+        port + "Connected: <0.100.0>\nPort controls linked-in driver: tcp_inet\nQueue: 8192\n";
+    for (int number = 100; number < 100 + processes; ++number) {
+        text += fmt::format("=proc:<0.{}.0>\nState: Suspended\nMessage queue length: 0\n", number);
+    }
+    return text + "=end\n";
+}
+
+TEST_F(Texts, WhoIsSuspendedByABusyPortIsTold) {
+    const std::string busy = "State: CONNECTED\nTask Flags: BUSY_PORT|HAVE_TASKS\n";
+    EXPECT_THAT(summary_of(with_suspended(10, busy)),
+                HasSubstr("10 processes are suspended, and 1 port is busy: who sends to such a "
+                          "port waits; most is queued in #Port<0.5> (tcp_inet), 8.0 KiB.\n"));
+    for (const auto& text :
+         {with_suspended(9, busy), with_suspended(10, "State: CONNECTED\n"),
+          with_suspended(10, "State: CONNECTED|DISTRIBUTION\nTask Flags: BUSY_PORT\n")}) {
+        EXPECT_THAT(summary_of(text), Not(HasSubstr("are suspended")));
+    }
+}
+
+TEST_F(Texts, ProcessesOfTheSystemThatAreSlowAreTold) {
+    const auto text = [](int messages) {
+        return fmt::format(
+            "=erl_crash_dump:0.5\nSat Nov 28 00:00:00 2026\nSlogan: boom\nSystem version: "
+            "Erlang/OTP 25 [erts-13.1.5] [64-bit]\nAtoms: 9\n=proc:<0.50.0>\nState: Waiting\n"
+            "Name: code_server\nMessage queue length: {}\nProgram counter: 0x00007f2000001000 "
+            "(prim_file:read_file_nif/1 + 8)\n=end\n",
+            messages);
+    };
+    EXPECT_THAT(summary_of(text(20)),
+                HasSubstr("20 messages are unread in code_server (<0.50.0>), which is in "
+                          "prim_file:read_file_nif/1: loading code waits.\n"));
+    EXPECT_THAT(summary_of(text(19)), Not(HasSubstr("are unread")));
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ class FakeTarget final : public target::Target {
         bool alive = true;
         /// None: unknown, as in a core.
         std::optional<std::vector<target::MappingUse>> mapping_use;
+        target::KernelMemory kernel_memory;
+        char state = 0;
     };
 
     FakeTarget(FakeMemory& memory, target::ElfImage image, target::Mappings mappings,
@@ -53,6 +55,10 @@ class FakeTarget final : public target::Target {
         return about_.mapping_use ? Result<std::vector<target::MappingUse>>(*about_.mapping_use)
                                   : fail(ErrorCode::kUnsupported, "nothing says it");
     }
+    [[nodiscard]] Result<target::KernelMemory> kernel_memory() const override {
+        return about_.kernel_memory;
+    }
+    [[nodiscard]] char state() const override { return about_.state; }
     [[nodiscard]] bool has_swapped_pages() const override { return about_.swapped; }
     [[nodiscard]] bool alive() const override { return about_.alive; }
 

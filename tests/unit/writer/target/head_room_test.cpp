@@ -108,6 +108,47 @@ TEST(HeadRoom, Version1IsReadBelowTheContainersMount) {
     EXPECT_EQ(tree.room().tasks()->amount, 5U);
 }
 
+TEST(HeadRoom, WhatTheKernelCountsForEachCgroup) {
+    const UnifiedTree tree;
+    const std::string service = "sys/fs/cgroup/app.slice/node.service/";
+    tree.file(service + "memory.events", "low 0\nhigh 4\nmax 3\noom 2\noom_kill 1\n");
+    tree.file(service + "memory.swap.current", "8192\n");
+    const auto cgroups = tree.room().memory_cgroups();
+    ASSERT_EQ(cgroups.size(), 2U);  // the topmost has no files
+    EXPECT_EQ(cgroups[0].name, "/app.slice/node.service");
+    EXPECT_EQ(cgroups[0].used_bytes, 1000U);
+    EXPECT_EQ(cgroups[0].inactive_file_bytes, std::nullopt);
+    EXPECT_EQ(cgroups[0].limit_bytes, std::nullopt);
+    EXPECT_EQ(cgroups[0].swap_bytes, 8192U);
+    EXPECT_EQ(cgroups[0].oom_kills, 1U);
+    EXPECT_EQ(cgroups[0].limit_reached, 3U);
+    EXPECT_EQ(cgroups[1].name, "/app.slice");
+    EXPECT_EQ(cgroups[1].used_bytes, 960 * kMebibyte);
+    EXPECT_EQ(cgroups[1].inactive_file_bytes, 32 * kMebibyte);
+    EXPECT_EQ(cgroups[1].limit_bytes, 1024 * kMebibyte);
+    EXPECT_EQ(cgroups[1].oom_kills, std::nullopt);
+}
+
+TEST(HeadRoom, WhatTheKernelCountsInVersion1) {
+    const Tree tree;
+    tree.file("proc/self/mountinfo", kVersion1);
+    tree.file("proc/7/cgroup", "4:memory:/docker/1f/node\n");
+    const std::string node = "sys/fs/cgroup/memory/node/";
+    tree.file(node + "memory.limit_in_bytes", "9223372036854771712\n");
+    tree.file(node + "memory.usage_in_bytes", "83886080\n");
+    tree.file(node + "memory.stat", "inactive_file 1\ntotal_inactive_file 1048576\ntotal_swap 5\n");
+    tree.file(node + "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+    tree.file(node + "memory.failcnt", "7\n");
+    const auto cgroups = tree.room().memory_cgroups();
+    ASSERT_EQ(cgroups.size(), 1U);
+    EXPECT_EQ(cgroups[0].used_bytes, 80 * kMebibyte);
+    EXPECT_EQ(cgroups[0].inactive_file_bytes, kMebibyte);
+    EXPECT_EQ(cgroups[0].limit_bytes, std::nullopt);
+    EXPECT_EQ(cgroups[0].swap_bytes, 5U);
+    EXPECT_EQ(cgroups[0].oom_kills, 2U);
+    EXPECT_EQ(cgroups[0].limit_reached, 7U);
+}
+
 TEST(HeadRoom, WhatIsNotUnderstoodIsAnError) {
     const UnifiedTree tree;
     tree.file("sys/fs/cgroup/app.slice/memory.max", "plenty\n");

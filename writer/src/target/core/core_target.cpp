@@ -139,6 +139,10 @@ Result<std::uint64_t> CoreTarget::resident_bytes() const {
     return fail(ErrorCode::kAbsent, "a core does not say how much memory was resident");
 }
 
+Result<KernelMemory> CoreTarget::kernel_memory() const {
+    return fail(ErrorCode::kUnsupported, "a core does not say what the kernel counted");
+}
+
 Result<std::vector<MappingUse>> CoreTarget::mapping_use() const {
     return fail(ErrorCode::kUnsupported, "a core does not say how much memory was resident");
 }

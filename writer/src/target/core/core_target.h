@@ -38,6 +38,8 @@ class CoreTarget final : public Target {
     /// kAbsent: a core does not say.
     [[nodiscard]] Result<std::uint64_t> resident_bytes() const override;
     [[nodiscard]] Result<std::vector<MappingUse>> mapping_use() const override;
+    [[nodiscard]] Result<KernelMemory> kernel_memory() const override;
+    [[nodiscard]] char state() const override { return 0; }
     [[nodiscard]] bool has_swapped_pages() const override { return false; }
     [[nodiscard]] bool alive() const override { return true; }
 

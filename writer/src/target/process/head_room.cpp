@@ -62,27 +62,6 @@ Result<std::optional<std::uint64_t>> read_number(const std::filesystem::path& fi
     return number;
 }
 
-/// The number after "name" in a file of lines such as "name number" or "Name:   number kB".
-std::optional<std::uint64_t> listed_number(std::string_view text, std::string_view name) {
-    while (!text.empty()) {
-        auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-        if (!line.starts_with(name) || line.size() == name.size()) {
-            continue;
-        }
-        line.remove_prefix(name.size());
-        const auto digits = line.find_first_not_of(": ");
-        std::uint64_t number = 0;
-        if (digits == 0 || digits == std::string_view::npos ||
-            std::from_chars(line.data() + digits, line.data() + line.size(), number).ec !=
-                std::errc()) {
-            continue;
-        }
-        return number;
-    }
-    return std::nullopt;
-}
-
 /// One limit file of a cgroup beside what is used of it.
 struct Usage {
     std::string_view limit_file;
@@ -116,6 +95,26 @@ Result<void> consider(const CgroupDirectory& cgroup, const Usage& usage, bool by
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> listed_number(std::string_view text, std::string_view name) {
+    while (!text.empty()) {
+        auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        if (!line.starts_with(name) || line.size() == name.size()) {
+            continue;
+        }
+        line.remove_prefix(name.size());
+        const auto digits = line.find_first_not_of(": ");
+        std::uint64_t number = 0;
+        if (digits == 0 || digits == std::string_view::npos ||
+            std::from_chars(line.data() + digits, line.data() + line.size(), number).ec !=
+                std::errc()) {
+            continue;
+        }
+        return number;
+    }
+    return std::nullopt;
+}
 
 Result<HeadRoom> HeadRoom::of(pid_t pid, const std::filesystem::path& root) {
     HeadRoom room;
@@ -168,6 +167,38 @@ Result<Room> HeadRoom::memory(std::uint64_t enough) const {
         least = {*available * kKibibyte, "MemAvailable is what the machine has left", false};
     }
     return least;
+}
+
+std::vector<CgroupMemory> HeadRoom::memory_cgroups() const {
+    // Version 1 has a limit of about 2^63 where there is none.
+    constexpr std::uint64_t kAboveAnyLimit = std::uint64_t{1} << 62U;
+    std::vector<CgroupMemory> found;
+    for (const auto& cgroup : memory_) {
+        const bool unified = cgroup.unified;
+        const auto number = [&cgroup](std::string_view file) -> std::optional<std::uint64_t> {
+            const auto read = read_number(cgroup.directory / file);
+            return read && *read && **read < kAboveAnyLimit ? *read : std::nullopt;
+        };
+        const auto listed = [&cgroup](std::string_view file, std::string_view name) {
+            return listed_number(read_text(cgroup.directory / file).value_or(""), name);
+        };
+        CgroupMemory memory;
+        memory.name = cgroup.name;
+        memory.used_bytes = number(unified ? "memory.current" : "memory.usage_in_bytes");
+        memory.inactive_file_bytes =
+            listed("memory.stat", unified ? "inactive_file" : "total_inactive_file");
+        memory.limit_bytes = number(unified ? "memory.max" : "memory.limit_in_bytes");
+        memory.high_bytes = unified ? number("memory.high") : std::nullopt;
+        memory.swap_bytes =
+            unified ? number("memory.swap.current") : listed("memory.stat", "total_swap");
+        memory.oom_kills = listed(unified ? "memory.events" : "memory.oom_control", "oom_kill");
+        memory.limit_reached = unified ? listed("memory.events", "max") : number("memory.failcnt");
+        // The topmost cgroup has none of these.
+        if (memory.used_bytes) {
+            found.push_back(std::move(memory));
+        }
+    }
+    return found;
 }
 
 Result<Room> HeadRoom::tasks() const {

@@ -10,16 +10,34 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
 namespace beamdump::target {
+
+/// The number after "name" in a file of lines such as "name number" or "Name:   number kB"; nothing
+/// where it has none.
+std::optional<std::uint64_t> listed_number(std::string_view text, std::string_view name);
 
 /// The remaining amount of a resource, and the limit that determines it.
 struct Room {
     std::uint64_t amount = std::numeric_limits<std::uint64_t>::max();  ///< bytes, or tasks
     std::string limit;        ///< for a sentence: "memory.max of cgroup /system.slice is 512 MiB"
     bool ends_group = false;  ///< memory.oom.group: running out ends every process of the cgroup
+};
+
+/// What the kernel counts for one memory cgroup; absent: it has no such file, or no limit.
+struct CgroupMemory {
+    std::string name;                                  ///< as /proc/PID/cgroup has it
+    std::optional<std::uint64_t> used_bytes;           ///< with page cache
+    std::optional<std::uint64_t> inactive_file_bytes;  ///< of these: page cache, taken back first
+    std::optional<std::uint64_t> limit_bytes;
+    std::optional<std::uint64_t> high_bytes;  ///< beyond it processes are slowed down
+    std::optional<std::uint64_t> swap_bytes;
+    std::optional<std::uint64_t> oom_kills;  ///< processes that the OOM killer ended in it
+    std::optional<std::uint64_t>
+        limit_reached;  ///< times that its use was about to exceed the limit
 };
 
 /// The limits under which a process allocates memory and makes tasks: its cgroups and all above
@@ -36,6 +54,8 @@ class HeadRoom {
     /// less than `enough` is left without it. kImplausible: a file is not as documented.
     [[nodiscard]] Result<Room> memory(
         std::uint64_t enough = std::numeric_limits<std::uint64_t>::max()) const;
+    /// What is counted for the process's own memory cgroup, and for those above it.
+    [[nodiscard]] std::vector<CgroupMemory> memory_cgroups() const;
     /// Threads and processes that can still be made.
     [[nodiscard]] Result<Room> tasks() const;
     /// Bytes that can still be promised where vm.overcommit_memory is 2; else no limit.

@@ -14,7 +14,7 @@ namespace {
 
 /// A server takes this many in some 10 ms; a longer queue is more than a burst. Applications that
 /// bound their queues do so far below: RabbitMQ's credit is 400 messages.
-constexpr std::uint64_t kLongQueue = 10'000;
+constexpr std::uint64_t kLongMailbox = 10'000;
 
 /// ", 98% of them {order,_,_}, 75% from <0.9.0>": what most messages are, where it is a half.
 Result<std::string> most_of_them(NodeFacts& facts, const ProcessLine& line,
@@ -54,7 +54,7 @@ Result<RuleAnswer> mailbox_rule(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto* scan, facts.processes());
     RuleAnswer answer;
     for (const auto& [messages, row] : scan->longest) {
-        if (messages < kLongQueue || answer.findings.size() == kMostOfARule) {
+        if (messages < kLongMailbox || answer.findings.size() == kMostOfARule) {
             break;
         }
         ASSIGN_OR_RETURN(const auto line, facts.line(row));
