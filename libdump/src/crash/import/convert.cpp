@@ -188,6 +188,9 @@ Result<void> Converter::finish() {
     if (!dump_.cut_off().empty()) {
         trailer_.add_warning(dump_.cut_off());
     }
+    for (const auto& note : dump_.notes()) {
+        trailer_.add_warning(note);
+    }
     if (!counts_.empty()) {
         *trailer_.mutable_crash_text() = counts_.record();
     }

@@ -16,6 +16,7 @@
 namespace beamdump::crash {
 namespace {
 
+constexpr std::string_view kFirstTag = "erl_crash_dump";
 constexpr std::size_t kLongestLine = 64U << 10U;
 // In memory, about, while tables grow: a process with its sections; a binary, a node or a kind of
 // sections.
@@ -102,7 +103,12 @@ Result<void> CrashDump::check_begin() {
 
 Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_seen) {
     SectionScanner scanner([this, &header_seen](const Section& section) {
-        if (counts_.empty() && section.tag != "erl_crash_dump") {
+        if (next_dump_ || (!counts_.empty() && section.tag == kFirstTag)) {
+            // Nothing of another dump belongs to this one.
+            next_dump_ = next_dump_.value_or(section.begin);
+            return Result<void>();
+        }
+        if (counts_.empty() && section.tag != kFirstTag) {
             return Result<void>(fail(ErrorCode::kNotADump,
                                      text_.name() + " is neither a dump of beamdump-capture nor an "
                                                     "Erlang crash dump"));
@@ -125,8 +131,8 @@ Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_
     std::ranges::sort(binaries_, {}, &std::pair<std::uint64_t, Span>::first);
     if (!ended_) {
         cut_off_ = fmt::format("the crash dump breaks off after {} bytes, in its section ={}{}{}",
-                               text_.size(), last_section_, text_.broken().empty() ? "" : ": ",
-                               text_.broken());
+                               next_dump_.value_or(text_.size()), last_section_,
+                               text_.broken().empty() ? "" : ": ", text_.broken());
     }
     return {};
 }
@@ -225,9 +231,21 @@ void CrashDump::add(const Section& section) {
         loaded_modules_ = lines;
     } else if (tag == "persistent_terms") {
         persistent_terms_ = lines;
-    } else if (tag == "erl_crash_dump") {
+    } else if (tag == kFirstTag) {
         header_.version = argument;
     }
+}
+
+std::vector<std::string> CrashDump::notes() const {
+    std::vector<std::string> notes;
+    if (next_dump_) {
+        // `tail` counts from 1.
+        notes.push_back(fmt::format(
+            "the text has another crash dump, from byte {} on, and only the first one is read; "
+            "tail -c +{} makes a file of the other",
+            *next_dump_, *next_dump_ + 1));
+    }
+    return notes;
 }
 
 Result<void> CrashDump::read_header(Span lines) {

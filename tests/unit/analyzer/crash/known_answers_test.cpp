@@ -1,11 +1,14 @@
 // Small crash dumps of testdata/crash_dumps, and what is right about each.
 #include "program.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 namespace beamdump::test {
 namespace {
@@ -15,20 +18,39 @@ using ::testing::Not;
 
 class KnownAnswers : public ::testing::Test {
   protected:
-    /// What is said of the text, and of its conversion.
-    std::vector<std::string> answers(const std::string& name, std::vector<std::string> words) {
+    static std::string text_of(const std::string& name) {
         std::ifstream file(BEAMDUMP_TESTDATA "/crash_dumps/" + name, std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        std::string text{std::istreambuf_iterator<char>(file), {}};
         EXPECT_FALSE(text.empty()) << name;
+        return text;
+    }
+
+    void put_text(const std::string& text) {
         const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
         program_.put("text.beamdump", std::vector(bytes, bytes + text.size()));
-        EXPECT_EQ(
-            program_.run({"convert", "text.beamdump", "-o", "made.beamdump", "--force"}).status, 0);
-        std::vector<std::string> said;
+    }
+
+    /// Answers to a question about the text, and about its conversion.
+    std::vector<Ran> ask(const std::string& text, const std::vector<std::string>& words) {
+        put_text(text);
+        const Ran converted =
+            program_.run({"convert", "text.beamdump", "-o", "made.beamdump", "--force"});
+        EXPECT_NE(converted.status, 1) << converted.err;
+        std::vector<Ran> all;
         for (const std::string dump : {"text.beamdump", "made.beamdump"}) {
             auto arguments = words;
             arguments.insert(arguments.begin() + 1, dump);
-            said.push_back(program_.run(arguments).out);
+            all.push_back(program_.run(arguments));
+        }
+        return all;
+    }
+
+    /// What is said of the text, and of its conversion.
+    std::vector<std::string> answers(const std::string& name,
+                                     const std::vector<std::string>& words) {
+        std::vector<std::string> said;
+        for (auto& ran : ask(text_of(name), words)) {
+            said.push_back(std::move(ran.out));
         }
         return said;
     }
@@ -43,6 +65,47 @@ TEST_F(KnownAnswers, AFullAtomTableIsAFinding) {
     }
     for (const auto& said : answers("full-atom-table.dump", {"atoms"})) {
         EXPECT_THAT(said, HasSubstr("1,048,576 atoms of at most 1,048,576, 100.0%"));
+    }
+}
+
+TEST_F(KnownAnswers, NothingOfASecondDumpInTheFileIsRead) {
+    const auto text = text_of("two-in-one.dump");
+    const std::string note =
+        "the text has another crash dump, from byte 1631 on, and only the first one is read; tail "
+        "-c +1632 makes a file of the other";
+    ASSERT_EQ(text.rfind("=erl_crash_dump"), 1631);
+    for (const auto& ran : ask(text, {"processes"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("<0.91.0>"));
+        EXPECT_THAT(ran.out, Not(HasSubstr("<0.15.0>")));
+        EXPECT_THAT(ran.err, HasSubstr(note));
+    }
+    for (const auto& ran : ask(text, {"processes", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"text_notes\""));
+        EXPECT_THAT(ran.out, HasSubstr(note));
+    }
+    for (const auto& ran : ask(text, {"timers"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("3,599,791")));
+    }
+    for (const auto& ran : ask(text, {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("version 0.5"));
+    }
+    EXPECT_THAT(program_.run({"convert", "text.beamdump", "-o", "made.beamdump", "--force"}).err,
+                HasSubstr(note));
+    // Terms are of the first one's text: base64, and sizes of objects of OTP 27.
+    for (const auto& ran : ask(text, {"backtrace", "shop_cart"})) {
+        EXPECT_THAT(ran.out, HasSubstr("{cart_state,7,[]}"));
+    }
+}
+
+TEST_F(KnownAnswers, ASecondDumpBehindACutOneIsNamedToo) {
+    const auto two = text_of("two-in-one.dump");
+    const auto cut = text_of("cut-in-process.dump") + "\n";
+    for (const auto& ran : ask(cut + two.substr(two.rfind("=erl_crash_dump")), {"processes"})) {
+        EXPECT_EQ(ran.status, 3);
+        EXPECT_THAT(ran.out, Not(HasSubstr("<0.15.0>")));
+        EXPECT_THAT(ran.err, HasSubstr(fmt::format("breaks off after {} bytes", cut.size())));
+        EXPECT_THAT(ran.err, HasSubstr(fmt::format("from byte {} on", cut.size())));
     }
 }
 

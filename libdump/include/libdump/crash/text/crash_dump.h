@@ -47,7 +47,8 @@ struct CrashHeader {
 
 /// The places of a crash dump's sections, found in one pass over the text. Memory: about 200 bytes
 /// a process, 24 a binary; counted in its budget, like the memory of conversions. Versions of the
-/// text: 0.1 to 0.5, and those without a version.
+/// text: 0.1 to 0.5, and those without a version. A file that has several dumps is read up to the
+/// second one.
 class CrashDump {
   public:
     /// Called now and then with the bytes read so far and in all.
@@ -109,6 +110,9 @@ class CrashDump {
     [[nodiscard]] bool has_returns() const { return has_returns_; }
     /// One sentence: where and why the text is truncated; empty for a complete dump.
     [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
+    /// One sentence for each thing that a reader should know of a text that lacks nothing:
+    /// another dump that follows.
+    [[nodiscard]] std::vector<std::string> notes() const;
 
     /// The owner id of the pid in a section's name, `<0.12.0>`.
     static std::optional<std::uint64_t> parse_owner(std::string_view pid);
@@ -144,6 +148,7 @@ class CrashDump {
     std::map<std::string, std::uint64_t, std::less<>> counts_;
     std::string last_section_;
     std::string cut_off_;
+    std::optional<std::uint64_t> next_dump_;  // where another dump begins in the text
     bool ended_ = false;
     bool has_returns_ = false;
 };
