@@ -17,6 +17,10 @@ namespace beamdump::crash {
 namespace {
 
 constexpr std::string_view kFirstTag = "erl_crash_dump";
+// The newest version of the text, and the newest release, whose form is known.
+constexpr std::pair<std::uint64_t, std::uint64_t> kNewestVersion = {0, 5};
+constexpr std::uint64_t kNewestRelease = 29;
+constexpr std::size_t kMostShownVersion = 16;
 constexpr std::size_t kLongestLine = 64U << 10U;
 // In memory, about, while tables grow: a process with its sections; a binary, a node or a kind of
 // sections.
@@ -49,6 +53,22 @@ std::optional<std::uint64_t> decimal(std::string_view digits) {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     return error == std::errc() && end != digits.data() ? std::optional(value) : std::nullopt;
+}
+
+/// Of "0.5"; nothing for a text without a version.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> text_version(std::string_view version) {
+    const auto major = decimal(version);
+    const auto dot = version.find('.');
+    const auto minor =
+        dot == std::string_view::npos ? std::nullopt : decimal(version.substr(dot + 1));
+    return major ? std::optional(std::pair(*major, minor.value_or(0))) : std::nullopt;
+}
+
+std::optional<std::uint64_t> otp_release(std::string_view system_version) {
+    constexpr std::string_view kKey = "Erlang/OTP ";
+    const auto at = system_version.find(kKey);
+    return at == std::string_view::npos ? std::nullopt
+                                        : decimal(system_version.substr(at + kKey.size()));
 }
 
 }  // namespace
@@ -244,6 +264,20 @@ std::vector<std::string> CrashDump::notes() const {
             "the text has another crash dump, from byte {} on, and only the first one is read; "
             "tail -c +{} makes a file of the other",
             *next_dump_, *next_dump_ + 1));
+    }
+    if (const auto version = text_version(header_.version); version && *version > kNewestVersion) {
+        notes.push_back(fmt::format(
+            "the text of the crash dump has version {}, which is newer than {}.{}, the last one "
+            "known: what it prints differently is missing or wrong in the answer",
+            header_.version.substr(0, kMostShownVersion), kNewestVersion.first,
+            kNewestVersion.second));
+    }
+    if (const auto release = otp_release(header_.system_version);
+        release && *release > kNewestRelease) {
+        notes.push_back(fmt::format(
+            "the crash dump is of Erlang/OTP {}, and {} is the last release known: sizes of "
+            "objects are taken to be those of {}",
+            *release, kNewestRelease, kNewestRelease));
     }
     return notes;
 }

@@ -109,5 +109,26 @@ TEST_F(KnownAnswers, ASecondDumpBehindACutOneIsNamedToo) {
     }
 }
 
+std::string with(std::string text, std::string_view one, std::string_view other) {
+    const auto at = text.find(one);
+    EXPECT_NE(at, std::string::npos) << one;
+    return text.replace(at, one.size(), other);
+}
+
+TEST_F(KnownAnswers, ANewerTextAndReleaseAreNamedAndRead) {
+    const auto text =
+        with(with(text_of("full-atom-table.dump"), "=erl_crash_dump:0.5", "=erl_crash_dump:0.6"),
+             "Erlang/OTP 27 [erts-15.2.7]", "Erlang/OTP 31 [erts-19.0]");
+    for (const auto& ran : ask(text, {"processes"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("<0.90.0>"));
+        EXPECT_THAT(ran.err, HasSubstr("has version 0.6, which is newer than 0.5"));
+        EXPECT_THAT(ran.err, HasSubstr("is of Erlang/OTP 31, and 29 is the last release known"));
+    }
+    for (const auto& ran : ask(text_of("full-atom-table.dump"), {"processes"})) {
+        EXPECT_EQ(ran.err, "");
+    }
+}
+
 }  // namespace
 }  // namespace beamdump::test

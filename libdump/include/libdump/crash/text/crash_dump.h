@@ -111,7 +111,8 @@ class CrashDump {
     /// One sentence: where and why the text is truncated; empty for a complete dump.
     [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
     /// One sentence for each thing that a reader should know of a text that lacks nothing:
-    /// another dump that follows.
+    /// another dump that follows, a version of the text or a release that is newer than the known
+    /// ones.
     [[nodiscard]] std::vector<std::string> notes() const;
 
     /// The owner id of the pid in a section's name, `<0.12.0>`.
