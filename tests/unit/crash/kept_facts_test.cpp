@@ -56,11 +56,11 @@ TEST(KeptFacts, HaveThePlacesOfAllSections) {
 }
 
 TEST(KeptFacts, HaveWhatBelongsToTheWholeText) {
-    const auto first = text() + "=mod:elixir\n=end\n";
+    const auto first = "log\n" + text() + "=mod:elixir\n=end\n";
     const TextFile file(first + "=erl_crash_dump:0.5\n=mod:lists\n=end\n");
     const auto whole = CrashDump::open(file.path(), {});
     ASSERT_TRUE(whole) << whole.error().message;
-    ASSERT_EQ(whole->notes().size(), 1U);
+    ASSERT_EQ(whole->notes().size(), 2U);
     EXPECT_TRUE(whole->notes().back().contains(fmt::format("from byte {} on", first.size())));
     const beamdump::test::MemoryFile kept(facts_of(file));
     const auto dump = Dump::open(kept.path());

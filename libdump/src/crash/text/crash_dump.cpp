@@ -3,13 +3,13 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/crash/text/crash_dump.h>
+#include <libdump/crash/text/dump_begin.h>
 #include <libdump/crash/text/section_scanner.h>
 #include <libdump/format/format.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <utility>
 
@@ -103,12 +103,22 @@ Result<CrashDump> CrashDump::open(TextSource text, std::unique_ptr<Budget> budge
     return dump;
 }
 
-/// Whether its sections can be told; which line ends it has.
+/// Where it begins, and whether its sections can be told; which line ends it has.
 Result<void> CrashDump::check_begin() {
-    constexpr std::size_t kLooked = 512;
-    std::array<char, kLooked> bytes{};
-    ASSIGN_OR_RETURN(const auto got, text_.read(0, bytes));
-    std::string_view start(bytes.data(), got);
+    std::string front;
+    std::optional<std::size_t> begin;
+    constexpr std::size_t kLookedFirst = 512;
+    for (const auto looked : {kLookedFirst, kMostLeadingBytes}) {
+        front.resize(looked);
+        ASSIGN_OR_RETURN(const auto got, text_.read(0, front));
+        front.resize(got);
+        begin = find_dump_begin(front);
+        if (begin || got < looked) {
+            break;
+        }
+    }
+    begin_ = begin.value_or(0);
+    std::string_view start = std::string_view(front).substr(begin_);
     start.remove_prefix(std::min(start.find_first_not_of("\r\n"), start.size()));
     if (start.starts_with("<Erlang crash dump>")) {
         return fail(ErrorCode::kUnsupported,
@@ -122,7 +132,11 @@ Result<void> CrashDump::check_begin() {
 }
 
 Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_seen) {
-    SectionScanner scanner([this, &header_seen](const Section& section) {
+    SectionScanner scanner([this, &header_seen](const Section& found) {
+        Section section = found;
+        section.begin += begin_;
+        section.body += begin_;
+        section.end += begin_;
         if (next_dump_ || (!counts_.empty() && section.tag == kFirstTag)) {
             // Nothing of another dump belongs to this one.
             next_dump_ = next_dump_.value_or(section.begin);
@@ -144,7 +158,7 @@ Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_
         }
         return done;
     });
-    RETURN_IF_ERROR(scan_sections(text_, {0, text_.size()}, scanner, progress));
+    RETURN_IF_ERROR(scan_sections(text_, {begin_, text_.size()}, scanner, progress));
     if (counts_.empty()) {
         return fail(ErrorCode::kNotADump, text_.name() + " has no section of a crash dump");
     }
@@ -258,6 +272,12 @@ void CrashDump::add(const Section& section) {
 
 std::vector<std::string> CrashDump::notes() const {
     std::vector<std::string> notes;
+    constexpr std::uint64_t kByteOrderMark = 3;
+    if (begin_ > kByteOrderMark) {
+        notes.push_back(fmt::format(
+            "the crash dump begins at byte {} of the text: what is before it is passed over",
+            begin_));
+    }
     if (next_dump_) {
         // `tail` counts from 1.
         notes.push_back(fmt::format(

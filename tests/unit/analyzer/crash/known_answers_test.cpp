@@ -130,5 +130,20 @@ TEST_F(KnownAnswers, ANewerTextAndReleaseAreNamedAndRead) {
     }
 }
 
+TEST_F(KnownAnswers, ADumpBehindLinesOfALogIsRead) {
+    const auto text = text_of("full-atom-table.dump");
+    const std::string log = "=ERROR REPORT==== 23-Nov-2026::10:00:00 ===\nSTART\n";
+    for (const auto& ran : ask(log + text, {"processes"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("<0.90.0>"));
+        EXPECT_THAT(ran.err, HasSubstr(fmt::format("begins at byte {} of the text", log.size())));
+    }
+    for (const auto& ran : ask("\xef\xbb\xbf" + text, {"processes"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("<0.90.0>"));
+        EXPECT_EQ(ran.err, "");
+    }
+}
+
 }  // namespace
 }  // namespace beamdump::test

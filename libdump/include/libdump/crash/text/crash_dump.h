@@ -110,9 +110,9 @@ class CrashDump {
     [[nodiscard]] bool has_returns() const { return has_returns_; }
     /// One sentence: where and why the text is truncated; empty for a complete dump.
     [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
-    /// One sentence for each thing that a reader should know of a text that lacks nothing:
-    /// another dump that follows, a version of the text or a release that is newer than the known
-    /// ones.
+    /// One sentence for each thing that a reader should know of a text that lacks nothing: other
+    /// text before it, another dump that follows, a version of the text or a release that is newer
+    /// than the known ones.
     [[nodiscard]] std::vector<std::string> notes() const;
 
     /// The owner id of the pid in a section's name, `<0.12.0>`.
@@ -149,6 +149,7 @@ class CrashDump {
     std::map<std::string, std::uint64_t, std::less<>> counts_;
     std::string last_section_;
     std::string cut_off_;
+    std::uint64_t begin_ = 0;                 // of the dump, in the text
     std::optional<std::uint64_t> next_dump_;  // where another dump begins in the text
     bool ended_ = false;
     bool has_returns_ = false;
