@@ -62,6 +62,7 @@ TEST(KeptFacts, HaveWhatBelongsToTheWholeText) {
     ASSERT_TRUE(whole) << whole.error().message;
     ASSERT_EQ(whole->notes().size(), 2U);
     EXPECT_TRUE(whole->notes().back().contains(fmt::format("from byte {} on", first.size())));
+    EXPECT_TRUE(whole->has_elixir());
     const beamdump::test::MemoryFile kept(facts_of(file));
     const auto dump = Dump::open(kept.path());
     ASSERT_TRUE(dump);
@@ -69,6 +70,7 @@ TEST(KeptFacts, HaveWhatBelongsToTheWholeText) {
     const auto restored = CrashDump::restore(file.source(), std::make_unique<Budget>(), index);
     ASSERT_TRUE(restored) << restored.error().message;
     EXPECT_EQ(restored->notes(), whole->notes());
+    EXPECT_TRUE(restored->has_elixir());
     index.front().set_next_dump(~std::uint64_t{0});
     EXPECT_FALSE(CrashDump::restore(file.source(), std::make_unique<Budget>(), index));
 }

@@ -43,6 +43,7 @@ Result<void> CrashDump::save(const std::function<Result<void>(records::CrashInde
     page.set_node_name(node_name_);
     page.set_cut_off(cut_off_);
     page.set_version(header_.version);
+    page.set_elixir(has_elixir_);
     if (next_dump_) {
         page.set_next_dump(*next_dump_);
     }
@@ -90,6 +91,7 @@ Result<void> CrashDump::restore_whole(const records::CrashIndex& head) {
     }
     node_name_ = head.node_name();
     cut_off_ = head.cut_off();
+    has_elixir_ = head.elixir();
     if (head.has_next_dump()) {
         if (head.next_dump() > text_.size()) {
             return bad_index("another dump begins beyond its end");

@@ -130,6 +130,23 @@ TEST_F(KnownAnswers, ANewerTextAndReleaseAreNamedAndRead) {
     }
 }
 
+TEST_F(KnownAnswers, ElixirsModulesDecideTheSyntaxOfAllTerms) {
+    const auto plain = with(text_of("two-in-one.dump"), "=end\n", "=mod:lists\nCurrent size: 9\n");
+    const auto erlang = plain.substr(0, plain.rfind("=erl_crash_dump")) + "=end\n";
+    for (const std::string module : {"elixir", "'Elixir.Shop.Cart'"}) {
+        const auto text = with(erlang, "=mod:lists\n", "=mod:" + module + "\n");
+        for (const auto& ran : ask(text, {"backtrace", "shop_cart"})) {
+            EXPECT_THAT(ran.out, HasSubstr("{:cart_state, 7, []}")) << module;
+        }
+        for (const auto& ran : ask(text, {"backtrace", "shop_cart", "--syntax", "erlang"})) {
+            EXPECT_THAT(ran.out, HasSubstr("{cart_state,7,[]}")) << module;
+        }
+    }
+    for (const auto& ran : ask(erlang, {"backtrace", "shop_cart"})) {
+        EXPECT_THAT(ran.out, HasSubstr("{cart_state,7,[]}"));
+    }
+}
+
 TEST_F(KnownAnswers, ADumpBehindLinesOfALogIsRead) {
     const auto text = text_of("full-atom-table.dump");
     const std::string log = "=ERROR REPORT==== 23-Nov-2026::10:00:00 ===\nSTART\n";

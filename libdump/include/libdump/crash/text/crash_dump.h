@@ -114,6 +114,8 @@ class CrashDump {
     /// text before it, another dump that follows, a version of the text or a release that is newer
     /// than the known ones.
     [[nodiscard]] std::vector<std::string> notes() const;
+    /// Whether a section =mod names a module of Elixir.
+    [[nodiscard]] bool has_elixir() const { return has_elixir_; }
 
     /// The owner id of the pid in a section's name, `<0.12.0>`.
     static std::optional<std::uint64_t> parse_owner(std::string_view pid);
@@ -151,6 +153,7 @@ class CrashDump {
     std::string cut_off_;
     std::uint64_t begin_ = 0;                 // of the dump, in the text
     std::optional<std::uint64_t> next_dump_;  // where another dump begins in the text
+    bool has_elixir_ = false;
     bool ended_ = false;
     bool has_returns_ = false;
 };
