@@ -162,5 +162,17 @@ TEST_F(KnownAnswers, ADumpBehindLinesOfALogIsRead) {
     }
 }
 
+TEST_F(KnownAnswers, AFullTemporaryDirectoryIsNoMatterForASmallDump) {
+    const char* const before = std::getenv("TMPDIR");
+    const std::optional<std::string> known =
+        before == nullptr ? std::nullopt : std::optional<std::string>(before);
+    ::setenv("TMPDIR", "/proc", 1);  // no byte is free there, and no file can be made
+    put_text(text_of("full-atom-table.dump"));
+    const Ran ran = program_.run({"processes", "text.beamdump"});
+    known ? ::setenv("TMPDIR", known->c_str(), 1) : ::unsetenv("TMPDIR");
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("<0.90.0>"));
+}
+
 }  // namespace
 }  // namespace beamdump::test
