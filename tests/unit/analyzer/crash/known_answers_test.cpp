@@ -147,6 +147,46 @@ TEST_F(KnownAnswers, ElixirsModulesDecideTheSyntaxOfAllTerms) {
     }
 }
 
+/// The first process with a dictionary: of two entries one's tuple is not in the text, and the
+/// value of the other is a string with a character beyond ASCII.
+std::string with_dictionary(const std::string& text) {
+    return with(with(text, "=proc_stack:<0.91.0>\n",
+                     "=proc_dictionary:<0.91.0>\nHAAAA80\nHAAAA90\n=proc_stack:<0.91.0>\n"),
+                "AAAA0:t3:",
+                "AAAA90:t2:A4:name,HAAAAB0\nAAAAB0:lI99|HAAAAC0\nAAAAC0:lI233|N\n"
+                "AAAA0:t3:");
+}
+
+TEST_F(KnownAnswers, AnEntryOfADictionaryWithoutItsTupleIsShownAsAbsent) {
+    const auto text = with_dictionary(text_of("two-in-one.dump"));
+    for (const std::string command : {"dictionary", "process"}) {
+        for (const auto& ran : ask(text, {command, "shop_cart"})) {
+            EXPECT_EQ(ran.status, 3) << ran.err;
+            EXPECT_THAT(ran.out, HasSubstr("#Absent<0x0000000000aaaa80>")) << command;
+            EXPECT_THAT(ran.out, HasSubstr("name")) << command;
+        }
+    }
+    for (const auto& ran : ask(text, {"dictionary", "shop_cart", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("#Absent<0x0000000000aaaa80>"));
+    }
+}
+
+TEST_F(KnownAnswers, CharactersOfAStringAreUtf8InEachAnswer) {
+    const auto text = with(with_dictionary(text_of("two-in-one.dump")), "y1:N\n", "y1:HAAAAB0\n");
+    for (const std::string command : {"dictionary", "process", "backtrace"}) {
+        for (const auto& ran : ask(text, {command, "shop_cart"})) {
+            EXPECT_THAT(ran.out, HasSubstr("\"c\xc3\xa9\"")) << command;
+        }
+    }
+    for (const auto& ran : ask(text, {"backtrace", "shop_cart", "--lines"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"c\xc3\xa9\""));
+    }
+    // The VM's own text has the VM's own bytes.
+    for (const auto& ran : ask(text, {"backtrace", "shop_cart", "--term-limit", "classic"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"c\xe9\""));
+    }
+}
+
 TEST_F(KnownAnswers, ADumpBehindLinesOfALogIsRead) {
     const auto text = text_of("full-atom-table.dump");
     const std::string log = "=ERROR REPORT==== 23-Nov-2026::10:00:00 ===\nSTART\n";
