@@ -66,6 +66,7 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
         first(options.limit, [sort = options.sort](const auto& a, const auto& b) {
             return binary_before(sort, a, b);
         });
+    bool references_told = false;
     RETURN_IF_ERROR(
         visit_binaries(dump, options.limits, [&](const records::Binary& binary) -> Result<void> {
             ++answer.total;
@@ -77,6 +78,7 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
                                 captured_bytes(binary), std::nullopt};
             if (binary.has_references()) {
                 line.references = binary.references();
+                references_told = true;
             }
             first.add(line);
             ++answer.matching;
@@ -85,6 +87,10 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
             }
             return budget.check_memory();
         }));
+    if (options.sort == BinarySort::kReferences && answer.matching != 0 && !references_told) {
+        return fail(ErrorCode::kNotFound,
+                    "they cannot be sorted by references: the dump does not tell them of any");
+    }
     answer.binaries = first.take();
     if (!is_of_crash_dump(dump) && !answer.binaries.empty()) {
         ASSIGN_OR_RETURN(answer.read, count_holders(dump, options, answer.binaries));

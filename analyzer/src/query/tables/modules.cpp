@@ -160,9 +160,22 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         options.limit, [sort = options.sort](const ModuleLine& a, const ModuleLine& b) {
             return module_before(sort, a, b);
         });
+    bool sort_told = options.sort == ModuleSort::kName;
+    const auto cannot_sort = [&]() -> Result<void> {
+        if (sort_told || report.matching == 0 || options.sort == ModuleSort::kCode) {
+            return {};
+        }
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("modules cannot be sorted by {}: the dump does not tell it of any "
+                                "of them",
+                                options.sort == ModuleSort::kLiterals ? "literals" : "functions"));
+    };
     const auto add = [&](ModuleLine line) {
         if (contains_all(line.name, options.filters)) {
             ++report.matching;
+            sort_told = sort_told || (options.sort == ModuleSort::kLiterals ? line.literal_bytes
+                                                                            : line.functions)
+                                         .has_value();
             add_to(report.code_bytes, line.code_bytes);
             add_to(report.literal_bytes, line.literal_bytes);
             first.add(std::move(line));
@@ -184,6 +197,7 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         }
         report.named_only = lines.empty();
         if (!report.named_only) {
+            RETURN_IF_ERROR(cannot_sort());
             report.modules = first.take();
             return report;
         }
@@ -228,6 +242,7 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         report.code_bytes.reset();
         report.literal_bytes.reset();
     }
+    RETURN_IF_ERROR(cannot_sort());
     report.modules = first.take();
     if (options.users) {
         ASSIGN_OR_RETURN(report.read, find_users(dump, options, old_code));

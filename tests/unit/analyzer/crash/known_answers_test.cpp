@@ -187,6 +187,55 @@ TEST_F(KnownAnswers, CharactersOfAStringAreUtf8InEachAnswer) {
     }
 }
 
+/// The first dump of two, with a second process, whose stack has two words, a module and a binary.
+std::string with_two_processes(const std::string& two) {
+    auto text = two.substr(0, two.rfind("=erl_crash_dump"));
+    const auto facts = text.find("=proc:<0.91.0>");
+    const auto terms = text.find("=proc_stack:<0.91.0>");
+    auto other = with(text.substr(facts, terms - facts), "=proc:<0.91.0>", "=proc:<0.92.0>");
+    other = with(with(other, "shop_cart", "shop_desk"), "Memory: 2856", "Memory: 99999");
+    text.insert(terms, other);
+    return with(text, "=end\n",
+                "=mod:lists\nCurrent size: 9\n"
+                "=proc_stack:<0.92.0>\ny0:N\n"
+                "0x00007f1000002008:SReturn addr 0x2000010 (<terminate process normally>)\n"
+                "=binary:7F0000000100\n5:aGVsbG8=\n=end\n");
+}
+
+TEST_F(KnownAnswers, WhatTheTextDoesNotTellIsNoOrder) {
+    const auto text = with_two_processes(text_of("two-in-one.dump"));
+    for (const auto& ran : ask(text, {"processes", "--sort", "binaries"})) {
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.err, HasSubstr("processes cannot be sorted by binaries"));
+        EXPECT_EQ(ran.out, "");
+    }
+    for (const auto& ran : ask(text, {"processes", "--group-by", "application"})) {
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.err, HasSubstr("cannot be grouped by application"));
+        EXPECT_EQ(ran.out, "");
+    }
+    for (const auto& ran : ask(text, {"binaries", "--sort", "references"})) {
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.err, HasSubstr("cannot be sorted by references"));
+    }
+    for (const std::string sort : {"literals", "functions"}) {
+        for (const auto& ran : ask(text, {"modules", "--sort", sort})) {
+            EXPECT_EQ(ran.status, 1);
+            EXPECT_THAT(ran.err, HasSubstr("modules cannot be sorted by " + sort));
+        }
+    }
+}
+
+TEST_F(KnownAnswers, TheSizeOfAStackIsThatOfItsLines) {
+    const auto text = with_two_processes(text_of("two-in-one.dump"));
+    for (const auto& ran : ask(text, {"processes", "--sort", "stack", "--json"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_LT(ran.out.find("<0.91.0>"), ran.out.find("<0.92.0>")) << ran.out;
+        EXPECT_THAT(ran.out, HasSubstr("\"stack_size\": 10"));
+        EXPECT_THAT(ran.out, HasSubstr("\"stack_size\": 2"));
+    }
+}
+
 TEST_F(KnownAnswers, ADumpBehindLinesOfALogIsRead) {
     const auto text = text_of("full-atom-table.dump");
     const std::string log = "=ERROR REPORT==== 23-Nov-2026::10:00:00 ===\nSTART\n";
