@@ -61,6 +61,7 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
                                    const BinariesOptions& options) {
     NodeBinaries answer;
     answer.dump = dump_facts(dump, file);
+    answer.may_lack_some = is_of_crash_dump(dump) && !dump.trailer().totals().has_binaries();
     Budget budget(options.limits);
     FirstItems<NodeBinaryLine, std::function<bool(const NodeBinaryLine&, const NodeBinaryLine&)>>
         first(options.limit, [sort = options.sort](const auto& a, const auto& b) {

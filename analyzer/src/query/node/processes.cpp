@@ -133,8 +133,7 @@ class SortKey {
             return read_.binary_bytes(value.value_or(0));
         }
         if (sort_ == ProcessSort::kEts) {
-            // A process without tables has none.
-            return read_.ets_bytes(value.value_or(0)).value_or(0);
+            return read_.ets_bytes(value.value_or(0));
         }
         if (sort_ == ProcessSort::kStack && stack_is_read_) {
             return read_.stack_words(value.value_or(0));

@@ -115,9 +115,13 @@ std::optional<std::uint64_t> ProcessColumns::stack_words(std::uint64_t owner) co
     return known == facts_.end() ? std::nullopt : known->second.stack_words;
 }
 
+std::optional<std::uint64_t> ProcessColumns::none_of_tables() const {
+    return dump_->capture().has_cut_off() ? std::nullopt : std::optional<std::uint64_t>(0);
+}
+
 std::optional<std::uint64_t> ProcessColumns::ets_bytes(std::uint64_t owner) const {
     const auto known = tables_.find(pid_text(owner));
-    return known == tables_.end() ? std::nullopt : known->second.bytes;
+    return known == tables_.end() ? none_of_tables() : known->second.bytes;
 }
 
 void ProcessColumns::fill(std::uint64_t owner, ProcessLine& line) {
@@ -138,8 +142,8 @@ void ProcessColumns::fill(std::uint64_t owner, ProcessLine& line) {
     }
     if (tables_read_) {
         const auto known = tables_.find(line.pid);
-        line.ets_tables = known == tables_.end() ? 0 : known->second.count;
-        line.ets_bytes = known == tables_.end() ? 0 : known->second.bytes;
+        line.ets_tables = known == tables_.end() ? none_of_tables() : known->second.count;
+        line.ets_bytes = known == tables_.end() ? none_of_tables() : known->second.bytes;
     }
 }
 

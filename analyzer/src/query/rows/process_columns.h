@@ -77,6 +77,8 @@ class ProcessColumns {
         std::optional<std::uint64_t> bytes = 0;  ///< where known of each
     };
     Result<void> add(OpenedProcess& process);
+    /// What is known of an owner without tables: a crash dump that breaks off may lack them.
+    [[nodiscard]] std::optional<std::uint64_t> none_of_tables() const;
 
     Dump* dump_;  // non-owning
     ColumnChoice choice_;

@@ -42,6 +42,9 @@ void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts&
     json.member("export_detail", facts.export_detail);
     json.member("node", facts.node_name);
     json.member("captured_us", facts.captured_us);
+    if (facts.text_complete == false) {
+        json.member("text_complete", false);
+    }
     if (!facts.text_notes.empty()) {
         write_texts(json, "text_notes", facts.text_notes);
     }

@@ -236,6 +236,61 @@ TEST_F(KnownAnswers, TheSizeOfAStackIsThatOfItsLines) {
     }
 }
 
+TEST_F(KnownAnswers, WhatIsBehindTheCutIsUnknownAndNotZero) {
+    const auto text = text_of("cut-in-process.dump");
+    for (const auto& ran : ask(text, {"binaries"})) {
+        EXPECT_EQ(ran.status, 3);
+        EXPECT_THAT(ran.out, HasSubstr("number of reference-counted binaries is unknown"));
+        EXPECT_THAT(ran.out, Not(HasSubstr("0 B")));
+    }
+    for (const auto& ran : ask(text, {"binaries", "--json"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("\"total\"")));
+    }
+    for (const auto& ran : ask(text, {"summary"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("0 reference-counted")));
+    }
+    for (const auto& ran : ask(text, {"timers"})) {
+        EXPECT_EQ(ran.out, "no timers before the place where the crash dump breaks off\n");
+    }
+    for (const auto& ran : ask(text, {"ets"})) {
+        EXPECT_EQ(ran.out, "no ETS tables before the place where the crash dump breaks off\n");
+    }
+    for (const auto& ran : ask(text, {"processes", "--sort", "ets"})) {
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.err, HasSubstr("processes cannot be sorted by ets"));
+    }
+    for (const auto& ran : ask(text, {"timers", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"text_complete\": false"));
+    }
+    for (const auto& ran : ask(text, {"modules"})) {
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.err, HasSubstr("the crash dump breaks off before its sections of modules"));
+    }
+    for (const auto& ran : ask(text, {"search", "{cart_state,_,_}"})) {
+        EXPECT_EQ(ran.status, 3);
+        EXPECT_THAT(ran.err, HasSubstr("no term before the place where the crash dump breaks off "
+                                       "has the atom cart_state"));
+    }
+    for (const auto& ran : ask(text, {"atoms", "--list"})) {
+        EXPECT_EQ(ran.status, 3);
+        EXPECT_EQ(ran.out,
+                  "9,000 atoms of at most 1,048,576, 0.9%; their texts are unknown: the "
+                  "crash dump breaks off before its section of atoms\n");
+    }
+}
+
+TEST_F(KnownAnswers, BinariesBeforeTheCutAreAtLeastThose) {
+    const auto two = with_two_processes(text_of("two-in-one.dump"));
+    const auto cut = two.substr(0, two.rfind("=end"));
+    for (const auto& ran : ask(cut, {"binaries"})) {
+        EXPECT_THAT(ran.out, HasSubstr("at least 1 reference-counted binary, 5 B"));
+    }
+    for (const auto& ran : ask(cut + "=atoms\nshop", {"binaries"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("at least")));
+        EXPECT_THAT(ran.out, HasSubstr("1 reference-counted binary, 5 B"));
+    }
+}
+
 TEST_F(KnownAnswers, ADumpBehindLinesOfALogIsRead) {
     const auto text = text_of("full-atom-table.dump");
     const std::string log = "=ERROR REPORT==== 23-Nov-2026::10:00:00 ===\nSTART\n";

@@ -110,6 +110,18 @@ class CrashDump {
     [[nodiscard]] bool has_returns() const { return has_returns_; }
     /// One sentence: where and why the text is truncated; empty for a complete dump.
     [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
+    /// How many modules there are; nothing where the text has none, or breaks off before the funs,
+    /// which the VM writes after them. Not of a restored dump.
+    [[nodiscard]] std::optional<std::uint64_t> modules() const {
+        const auto found = counts_.find("mod");
+        const bool all = cut_off_.empty() || counts_.contains("fun");
+        return all && found != counts_.end() ? std::optional(found->second) : std::nullopt;
+    }
+    /// Whether no binary is behind the place where the text breaks off: the VM writes them before
+    /// =atoms (erl_crash_dump_v() in break.c, OTP 25). Not of a restored dump.
+    [[nodiscard]] bool has_all_binaries() const {
+        return cut_off_.empty() || counts_.contains("atoms");
+    }
     /// One sentence for each thing that a reader should know of a text that lacks nothing: other
     /// text before it, another dump that follows, a version of the text or a release that is newer
     /// than the known ones.
