@@ -1,6 +1,7 @@
 #include "crash/text/text_cursor.h"
 #include "crash/text/text_pieces.h"
 
+#include <libdump/base/file_start.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/crash/text/crash_dump.h>
 #include <libdump/crash/text/dump_begin.h>
@@ -120,6 +121,9 @@ Result<void> CrashDump::check_begin() {
         if (begin || got < looked) {
             break;
         }
+    }
+    if (const auto packed = packed_in(front); !begin && !packed.empty()) {
+        return fail(ErrorCode::kNotADump, fmt::format("{} {}", text_.name(), packed));
     }
     begin_ = begin.value_or(0);
     std::string_view start = std::string_view(front).substr(begin_);
