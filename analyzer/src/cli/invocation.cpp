@@ -1,6 +1,7 @@
 #include "cli/invocation.h"
 
 #include "cli/progress.h"
+#include "query/node/dump_facts.h"
 #include "render/shared/table.h"
 
 #include <libdump/base/return_if_error.h>
@@ -34,6 +35,9 @@ Result<Dump*> Invocation::open(const std::string& path, const crash::ConvertChoi
     auto& dump = opened_.emplace_back(std::move(*opened)).dump();
     ASSIGN_OR_RETURN(const auto redaction, redaction_of(dump.reader()));
     report_redaction(path, redaction);
+    for (const auto& note : query::text_notes(dump)) {
+        report(fmt::format("{}: {}", path, note));
+    }
     return &dump;
 }
 

@@ -50,6 +50,7 @@ class ListCommand final : public Command {
         choice.other_sections = true;
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         ASSIGN_OR_RETURN(auto list, spec_.list(*dump, dump_, query_));
+        RETURN_IF_ERROR(list.check_asked(spec_.texts.things, spec_.sort));
         const auto render = answer_.json ? render::rows_json : render::rows_text;
         render(fitted(invocation.out(), answer_), list, query::dump_facts(*dump, dump_),
                spec_.texts);

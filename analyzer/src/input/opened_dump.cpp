@@ -2,6 +2,7 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/crash/open/lazy_process_context.h>
+#include <libdump/crash/text/dump_begin.h>
 
 #include <fmt/format.h>
 
@@ -31,17 +32,31 @@ bool is_crash_dump(const std::string& path) {
         return false;
     }
     // Crash dumps before R10 had no sections: distinguished from other files.
-    constexpr std::array kStarts = {"=erl_crash_dump"sv, "<Erlang crash dump>"sv, "\x1f\x8b"sv,
+    constexpr std::array kStarts = {"<Erlang crash dump>"sv, "\x1f\x8b"sv,
                                     "\xfd"
                                     "7zXZ\0"sv,
                                     "\x28\xb5\x2f\xfd"sv};
-    std::array<char, 32> bytes{};
+    constexpr std::size_t kLookedFirst = 512;
     std::ifstream file(path, std::ios::binary);
-    file.read(bytes.data(), bytes.size());
-    std::string_view start(bytes.data(), static_cast<std::size_t>(file.gcount()));
+    std::string front;
+    const auto look = [&](std::size_t bytes) {
+        const auto held = front.size();
+        front.resize(bytes);
+        file.read(front.data() + held, static_cast<std::streamsize>(bytes - held));
+        front.resize(held + static_cast<std::size_t>(file.gcount()));
+        return crash::find_dump_begin(front).has_value();
+    };
+    if (look(kLookedFirst)) {
+        return true;
+    }
+    std::string_view start = front;
     start.remove_prefix(std::min(start.find_first_not_of("\r\n"), start.size()));
-    return std::ranges::any_of(
-        kStarts, [start](std::string_view known) { return start.starts_with(known); });
+    if (std::ranges::any_of(kStarts,
+                            [start](std::string_view known) { return start.starts_with(known); })) {
+        return true;
+    }
+    // A dump of our own has no lines of a log before it.
+    return !front.contains('\0') && look(crash::kMostLeadingBytes);
 }
 
 std::vector<std::string> OpenedDump::missing() const {

@@ -4,6 +4,8 @@
 #include "render/shared/layout.h"
 #include "render/shared/table.h"
 
+#include <libdump/base/utf8.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +32,37 @@ class Allowance {
   private:
     std::size_t chunk_;
     std::uint64_t left_;
+};
+
+/// Text in pieces as UTF-8: a list that prints as a string has its characters as bytes of Latin-1.
+class Utf8Output {
+  public:
+    /// `exact`: the bytes as they are.
+    explicit Utf8Output(Output& output, bool exact = false) : output_(output), exact_(exact) {}
+
+    void write(std::string_view piece) {
+        if (exact_) {
+            output_.write(piece);
+            return;
+        }
+        pieces_.add(piece, text_);
+        put();
+    }
+    void end() {
+        pieces_.end(text_);
+        put();
+    }
+
+  private:
+    void put() {
+        output_.write(text_);
+        text_.clear();
+    }
+
+    Output& output_;
+    bool exact_;
+    Utf8Pieces pieces_;
+    std::string text_;
 };
 
 /// Writes what comes before a term within the allowance; returns whether it was cut.
@@ -84,12 +117,14 @@ bool put_register(Output& output, query::Backtrace& backtrace, Allowance& allowa
                                one_line(shown.catch_function.value_or("(not in the dump)"))));
     }
     backtrace.start_term(shown);
+    Utf8Output text(output);
     std::string chunk;
     while (output.ok() && backtrace.next_term(allowance.next(), chunk) > 0) {
         allowance.use(chunk.size());
-        output.write(chunk);
+        text.write(chunk);
         chunk.clear();
     }
+    text.end();
     return put(output, allowance, "\n");
 }
 
@@ -137,17 +172,20 @@ bool backtrace_text(Output& output, query::Backtrace& backtrace, const Backtrace
     static constexpr auto kOfText = of_text();
     print_layout_notice(output, backtrace.dump_facts().layout, kOfText);
     Allowance allowance(format);
+    Utf8Output text(output, format.exact);
     std::string chunk;
     while (output.ok() && allowance.next() > 0) {
         const std::size_t got = backtrace.next_text(allowance.next(), chunk);
         if (got == 0) {
+            text.end();
             return false;
         }
         allowance.use(got);
-        output.write(chunk);
+        text.write(chunk);
         output.flush();
         chunk.clear();
     }
+    text.end();
     // Requests one more byte to find out whether text is left.
     return output.ok() && backtrace.next_text(1, chunk) > 0;
 }

@@ -12,6 +12,7 @@ namespace beamdump::render {
 struct BacktraceFormat {
     std::size_t chunk_bytes = 64U << 10U;                                 ///< asked for at a time
     std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();  ///< of text, in total
+    bool exact = false;  ///< text with the VM's own bytes, whatever encoding they are in
 };
 
 /// The VM's own text. Every chunk is written at once. Returns, like the other two, whether the text

@@ -98,7 +98,9 @@ void ets_text(Output& output, const query::EtsListing& listing, const query::Dum
         table.print(output);
     }
     print_rest(output, listing.tables.size(), listing.matching);
-    if (listing.matching == 0) {
+    if (listing.total == 0 && facts.text_complete == false) {
+        output.write("no ETS tables before the place where the crash dump breaks off\n");
+    } else if (listing.matching == 0) {
         output.print("none of {} ETS tables matches\n", count_text(listing.total));
     }
     if (listing.memory_bytes && listing.total != 0) {

@@ -5,23 +5,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <sys/statvfs.h>
 
 namespace beamdump {
+namespace {
+
+/// Data that is small enough stays in memory (TemporaryFile), however full the directory is.
+constexpr std::uint64_t kLeastDefaultTemporary = std::uint64_t{16} << 20U;
+
+std::optional<std::uint64_t> free_bytes() {
+    struct statvfs there{};
+    return ::statvfs(temporary_directory().c_str(), &there) == 0
+               ? std::optional<std::uint64_t>(there.f_bavail * there.f_frsize)
+               : std::nullopt;
+}
+
+}  // namespace
+
 std::uint64_t InputLimits::temporary_bytes() const {
     if (temporary) {
         return *temporary;
     }
-    struct statvfs there{};
-    if (::statvfs(temporary_directory().c_str(), &there) != 0) {
-        return kMaxDefaultTemporary;
-    }
-    return std::min<std::uint64_t>(kMaxDefaultTemporary, there.f_bavail * there.f_frsize / 2);
+    const auto room = free_bytes();
+    return room ? std::clamp(*room / 2, kLeastDefaultTemporary, kMaxDefaultTemporary)
+                : kMaxDefaultTemporary;
 }
 
 Result<void> Budget::take_temporary(std::uint64_t bytes) {
     if (bytes > temporary_left()) {
+        if (const auto room = free_bytes(); room && *room < most_temporary_) {
+            return fail(
+                ErrorCode::kNoSpace,
+                fmt::format("it needs more than {} of temporary files, and {} has only {} "
+                            "free: free space there, or set TMPDIR to a directory with more",
+                            bytes_text(most_temporary_), temporary_directory(), bytes_text(*room)));
+        }
         return fail(
             ErrorCode::kLimit,
             fmt::format("it needs more than {} of temporary files in {}, which is the limit; raise "

@@ -11,12 +11,14 @@ namespace {
 
 /// Called with an entry's word, key and value; returns whether to continue.
 using VisitEntry = std::function<bool(std::uint64_t entry, std::uint64_t key, std::uint64_t value)>;
+using VisitLost = std::function<bool(std::uint64_t word)>;
 
 /// Walks the slots of one dictionary.
 class DictionaryWalk {
   public:
-    DictionaryWalk(ProcessContext& context, const TagScheme& scheme, const VisitEntry& visit)
-        : context_(context), scheme_(scheme), visit_(visit) {}
+    DictionaryWalk(ProcessContext& context, const TagScheme& scheme, const VisitEntry& visit,
+                   const VisitLost& lost)
+        : context_(context), scheme_(scheme), visit_(visit), lost_(lost) {}
 
     void slot(std::uint64_t word) {
         if (word == scheme_.nil || word == scheme_.non_value) {
@@ -33,18 +35,23 @@ class DictionaryWalk {
     [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
 
   private:
+    /// A word that leads to no entry.
+    void lose(std::uint64_t word) {
+        ++malformed_;
+        stopped_ = lost_ && !lost_(word);
+    }
+
     /// A {Key, Value} tuple.
-    bool pair(std::uint64_t word) {
+    void pair(std::uint64_t word) {
         std::array<std::uint64_t, 3> tuple{};
         const bool boxed = word_kind(scheme_, word) == WordKind::kBoxed;
         const auto got = boxed ? context_.words(pointer_of(word), tuple) : Result<std::size_t>(0);
         if (!got || *got != tuple.size() || boxed_kind(scheme_, tuple[0]) != BoxedKind::kTuple ||
             header_arity(tuple[0]) != 2) {
-            ++malformed_;
-            return false;
+            lose(word);
+            return;
         }
         stopped_ = !visit_(word, tuple[1], tuple[2]);
-        return !stopped_;
     }
 
     /// A hash bucket with several entries.
@@ -56,10 +63,11 @@ class DictionaryWalk {
             const bool list = word_kind(scheme_, word) == WordKind::kList && cells_left-- > 0;
             const auto got = list ? context_.words(pointer_of(word), cell) : Result<std::size_t>(0);
             if (!got || *got != cell.size()) {
-                ++malformed_;
+                lose(word);
                 return;
             }
-            if (!pair(cell[0])) {
+            pair(cell[0]);
+            if (stopped_) {
                 return;
             }
             word = cell[1];
@@ -69,14 +77,15 @@ class DictionaryWalk {
     ProcessContext& context_;
     const TagScheme& scheme_;
     const VisitEntry& visit_;
+    const VisitLost& lost_;
     std::uint64_t malformed_ = 0;
     bool stopped_ = false;
 };
 
 Result<std::uint64_t> walk(ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
-                           const VisitEntry& visit) {
+                           const VisitEntry& visit, const VisitLost& lost = {}) {
     constexpr std::uint64_t kSlotsAtOnce = 1024;
-    DictionaryWalk dictionary(context, scheme, visit);
+    DictionaryWalk dictionary(context, scheme, visit, lost);
     const Region* region = run.region(format::RegionKind::kDictionary);
     const std::uint64_t slots_here = region == nullptr ? 0 : region->here;
     std::vector<std::uint64_t> slots;
@@ -96,11 +105,14 @@ Result<std::uint64_t> walk(ProcessContext& context, const ProcessRun& run, const
 
 Result<std::uint64_t> walk_dictionary(
     ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
-    const std::function<bool(std::uint64_t key, std::uint64_t value)>& visit) {
-    return walk(context, run, scheme,
-                [&](std::uint64_t /*entry*/, std::uint64_t key, std::uint64_t value) {
-                    return visit(key, value);
-                });
+    const std::function<bool(std::uint64_t key, std::uint64_t value)>& visit,
+    const std::function<bool(std::uint64_t word)>& lost) {
+    return walk(
+        context, run, scheme,
+        [&](std::uint64_t /*entry*/, std::uint64_t key, std::uint64_t value) {
+            return visit(key, value);
+        },
+        lost);
 }
 
 Result<std::uint64_t> visit_dictionary_entries(

@@ -6,6 +6,7 @@
 #include "support/memory_file.h"
 #include "support/memory_sink.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace beamdump::crash::test {
@@ -52,6 +53,26 @@ TEST(KeptFacts, HaveThePlacesOfAllSections) {
     EXPECT_FALSE(facts->process->sections.dictionary);
     choice.process = "nobody";
     EXPECT_FALSE(read_facts(**dump, *restored, choice)->process);
+}
+
+TEST(KeptFacts, HaveWhatBelongsToTheWholeText) {
+    const auto first = "log\n" + text() + "=mod:elixir\n=end\n";
+    const TextFile file(first + "=erl_crash_dump:0.5\n=mod:lists\n=end\n");
+    const auto whole = CrashDump::open(file.path(), {});
+    ASSERT_TRUE(whole) << whole.error().message;
+    ASSERT_EQ(whole->notes().size(), 2U);
+    EXPECT_TRUE(whole->notes().back().contains(fmt::format("from byte {} on", first.size())));
+    EXPECT_TRUE(whole->has_elixir());
+    const beamdump::test::MemoryFile kept(facts_of(file));
+    const auto dump = Dump::open(kept.path());
+    ASSERT_TRUE(dump);
+    auto index = *read_index(**dump);
+    const auto restored = CrashDump::restore(file.source(), std::make_unique<Budget>(), index);
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_EQ(restored->notes(), whole->notes());
+    EXPECT_TRUE(restored->has_elixir());
+    index.front().set_next_dump(~std::uint64_t{0});
+    EXPECT_FALSE(CrashDump::restore(file.source(), std::make_unique<Budget>(), index));
 }
 
 TEST(KeptFacts, AreRefusedForAShorterText) {

@@ -1,5 +1,7 @@
 #include "crash_text.h"
 
+#include <libdump/crash/text/crash_dump.h>
+
 #include <boost/iostreams/copy.hpp>
 #include <boost/iostreams/device/array.hpp>
 #include <boost/iostreams/device/back_inserter.hpp>
@@ -67,6 +69,18 @@ TEST(TextSource, UnpacksUpToWhereAFileBreaksOff) {
     EXPECT_LT(source.size(), text.size());
     EXPECT_EQ(text_of(source), text.substr(0, source.size()));
     EXPECT_NE(source.broken(), "");
+}
+
+TEST(TextSource, ATarArchiveThatIsCompressedIsNamed) {
+    std::string tar = "erl_crash.dump" + std::string(498, '\0');
+    tar.replace(257, 5, "ustar");
+    const test::TextFile file(packed(tar + "=erl_crash_dump:0.5\n=end\n", io::gzip_compressor()));
+    const auto dump = CrashDump::open(file.path(), {});
+    ASSERT_FALSE(dump);
+    EXPECT_EQ(dump.error().code, ErrorCode::kNotADump);
+    EXPECT_TRUE(
+        dump.error().message.ends_with("is a tar archive; take the dump out of it first (tar -xf)"))
+        << dump.error().message;
 }
 
 TEST(TextSource, ReadsAPipe) {

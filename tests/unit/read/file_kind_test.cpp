@@ -35,6 +35,11 @@ TEST(FileKind, NamesWhatIsEasilyKnown) {
     EXPECT_THAT(described(elf), HasSubstr("ELF core"));
     elf[16] = 3;
     EXPECT_THAT(described(elf), HasSubstr("executable or library"));
+    EXPECT_THAT(described("\xff\xfe=\0e\0r\0"sv), HasSubstr("iconv -f UTF-16"));
+    EXPECT_THAT(described("\xfe\xff\0=\0e\0r"sv), HasSubstr("iconv -f UTF-16"));
+    std::string tar = "erl_crash.dump" + std::string(498, '\0');
+    tar.replace(257, 5, "ustar");
+    EXPECT_THAT(described(tar), HasSubstr("tar -xf"));
     EXPECT_EQ(described("hello\nworld\n"), "is a text file");
     EXPECT_EQ(described("\x01\x02\x03"), "does not begin as a dump does");
 }

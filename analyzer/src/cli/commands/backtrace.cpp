@@ -84,6 +84,7 @@ class BacktraceCommand final : public Command {
     }
 
     Result<void> check_options() override {
+        format_.exact = term_limit_ == "classic";
         options_.term_limit = term_limit_ == "classic" ? kClassicTermLimit : kNoTermLimit;
         return {};
     }

@@ -58,6 +58,9 @@ class ConvertCommand final : public Command {
         if (!outcome) {
             return std::unexpected(with_partial(outcome.error(), output_.path));
         }
+        for (const auto& note : text->notes()) {
+            invocation.report(fmt::format("{}: {}", crash_dump_, note));
+        }
         for (const auto& sentence : outcome->missing) {
             invocation.report(sentence);
         }

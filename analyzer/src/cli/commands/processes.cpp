@@ -74,7 +74,8 @@ class ProcessesCommand final : public Command {
         if (!group_by_.empty()) {
             return run_groups(invocation);
         }
-        auto choice = no_heaps();
+        // A crash dump has the size of a stack nowhere but in its lines.
+        auto choice = query_.columns.has(query::ProcessColumn::kStack) ? all_heaps() : no_heaps();
         choice.other_sections = query_.columns.has(query::ProcessColumn::kEts);
         ASSIGN_OR_RETURN(auto dump, invocation.open(dump_, choice));
         ReadingProgress progress(invocation, "reading processes");

@@ -17,6 +17,16 @@ namespace beamdump::cli {
 
 namespace {
 
+/// Of a crash dump, only the atoms are known that its terms name.
+std::string_view without_atom(const query::DumpFacts& facts) {
+    if (!facts.text_complete) {
+        return "the node has no atom";
+    }
+    return *facts.text_complete ? "no term in the crash dump has the atom"
+                                : "no term before the place where the crash dump breaks off has "
+                                  "the atom";
+}
+
 class SearchCommand final : public Command {
   public:
     [[nodiscard]] Description description() const override {
@@ -87,7 +97,7 @@ class SearchCommand final : public Command {
             render::search_text_end(out, *answer, shown);
         }
         if (!answer->unknown_atoms.empty()) {
-            invocation.report(fmt::format("nothing can match: the node has no atom {}",
+            invocation.report(fmt::format("nothing can match: {} {}", without_atom(facts),
                                           fmt::join(answer->unknown_atoms, ", ")));
         }
         if (answer->partial_binaries != 0) {

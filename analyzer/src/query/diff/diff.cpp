@@ -38,7 +38,7 @@ Result<std::optional<std::uint64_t>> memory_of(const DiffInput& input) {
         return std::optional<std::uint64_t>(dump.node().resident_bytes());
     }
     const auto& totals = dump.trailer().totals();
-    return totals.has_process_memory_bytes()
+    return totals.has_process_memory_bytes() && totals.has_binary_bytes()
                ? std::optional<std::uint64_t>(totals.process_memory_bytes() + totals.binary_bytes())
                : std::nullopt;
 }

@@ -61,11 +61,13 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
                                    const BinariesOptions& options) {
     NodeBinaries answer;
     answer.dump = dump_facts(dump, file);
+    answer.may_lack_some = is_of_crash_dump(dump) && !dump.trailer().totals().has_binaries();
     Budget budget(options.limits);
     FirstItems<NodeBinaryLine, std::function<bool(const NodeBinaryLine&, const NodeBinaryLine&)>>
         first(options.limit, [sort = options.sort](const auto& a, const auto& b) {
             return binary_before(sort, a, b);
         });
+    bool references_told = false;
     RETURN_IF_ERROR(
         visit_binaries(dump, options.limits, [&](const records::Binary& binary) -> Result<void> {
             ++answer.total;
@@ -77,6 +79,7 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
                                 captured_bytes(binary), std::nullopt};
             if (binary.has_references()) {
                 line.references = binary.references();
+                references_told = true;
             }
             first.add(line);
             ++answer.matching;
@@ -85,6 +88,10 @@ Result<NodeBinaries> list_binaries(Dump& dump, const std::string& file,
             }
             return budget.check_memory();
         }));
+    if (options.sort == BinarySort::kReferences && answer.matching != 0 && !references_told) {
+        return fail(ErrorCode::kNotFound,
+                    "they cannot be sorted by references: the dump does not tell them of any");
+    }
     answer.binaries = first.take();
     if (!is_of_crash_dump(dump) && !answer.binaries.empty()) {
         ASSIGN_OR_RETURN(answer.read, count_holders(dump, options, answer.binaries));

@@ -42,6 +42,8 @@ struct NodeBinaries {
     DumpFacts dump;
     std::uint64_t total = 0;
     std::uint64_t total_bytes = 0;
+    /// There may be more: a crash dump that breaks off before or among their sections.
+    bool may_lack_some = false;
     std::uint64_t matching = 0;  ///< of BinariesOptions::at_least
     std::vector<NodeBinaryLine> binaries;
     std::optional<ProcessesRead> read;  ///< where holders were counted

@@ -2,10 +2,24 @@
 
 #include <libdump/model/redaction.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
 namespace beamdump::query {
+
+std::vector<std::string> text_notes(Dump& dump) {
+    std::vector<std::string> notes;
+    // A truncated conversion has lost them, and has warnings about itself.
+    if (is_of_crash_dump(dump) && !dump.reader().damage()) {
+        // They are beside where the text is cut off, if it is.
+        std::ranges::copy_if(
+            dump.trailer().warning(), std::back_inserter(notes),
+            [&](const std::string& warning) { return warning != dump.capture().cut_off(); });
+    }
+    return notes;
+}
 
 DumpFacts dump_facts(Dump& dump, const std::string& file) {
     DumpFacts facts;
@@ -19,6 +33,7 @@ DumpFacts dump_facts(Dump& dump, const std::string& file) {
         mode != records::CAPTURE_MODE_CORE && mode != records::CAPTURE_MODE_CRASH_DUMP;
     // A crash dump's stream is made for the query and differs from that of `convert`.
     if (is_of_crash_dump(dump)) {
+        facts.text_notes = text_notes(dump);
         facts.text_complete = dump.capture().cut_off().empty();
     } else {
         facts.stream_bytes = dump.reader().flat_bytes();

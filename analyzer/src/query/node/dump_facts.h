@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace beamdump::query {
 
@@ -30,10 +31,16 @@ struct DumpFacts {
     bool of_running_node = false;
     /// Of a crash dump: its text is whole.
     std::optional<bool> text_complete;
+    /// Of a crash dump: one sentence for each thing that a reader should know of its text, such as
+    /// another dump that follows.
+    std::vector<std::string> text_notes;
     /// Set of an export: how much it holds (facts, processes or stacks).
     std::optional<std::string> export_detail;
     std::optional<TermSyntax> term_syntax;  ///< of the texts of terms, if the answer has any
 };
+
+/// DumpFacts::text_notes.
+std::vector<std::string> text_notes(Dump& dump);
 
 DumpFacts dump_facts(Dump& dump, const std::string& file);
 

@@ -5,7 +5,10 @@
 
 #include <libdump/base/return_if_error.h>
 #include <libdump/format/process_row.h>
+#include <libdump/model/node_scheme.h>
 #include <libdump/model/owner_id.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -63,7 +66,7 @@ class FirstRows {
 class SortKey {
   public:
     SortKey(Dump& dump, ProcessSort sort, const ProcessColumns& read, ColumnSet& columns)
-        : sort_(sort), read_(read) {
+        : sort_(sort), read_(read), stack_is_read_(is_of_crash_dump(dump)) {
         switch (sort) {
             case ProcessSort::kMemory:
                 place_ = columns.add(records::PROCESS_COLUMN_MEMORY_BYTES);
@@ -75,7 +78,8 @@ class SortKey {
                 place_ = columns.add(records::PROCESS_COLUMN_MESSAGE_QUEUE_LENGTH);
                 break;
             case ProcessSort::kStack:
-                place_ = columns.add(records::PROCESS_COLUMN_STACK_WORDS);
+                place_ = columns.add(stack_is_read_ ? records::PROCESS_COLUMN_OWNER_ID
+                                                    : records::PROCESS_COLUMN_STACK_WORDS);
                 break;
             case ProcessSort::kBinaries:
             case ProcessSort::kEts:
@@ -107,19 +111,36 @@ class SortKey {
         if (sort_ == ProcessSort::kName) {
             return names_.at(name_of(values));
         }
-        const std::uint64_t value = values[place_].value_or(0);
-        if (sort_ == ProcessSort::kBinaries) {
-            return ~read_.binary_bytes(value).value_or(0);
+        const auto value = values[place_];
+        if (sort_ == ProcessSort::kPid) {
+            is_told_ = true;
+            return value.value_or(0);
         }
-        if (sort_ == ProcessSort::kEts) {
-            return ~read_.ets_bytes(value).value_or(0);
-        }
-        return sort_ == ProcessSort::kPid ? value : ~value;
+        const auto amount = amount_of(value);
+        is_told_ = is_told_ || amount.has_value();
+        return ~amount.value_or(0);
     }
+
+    /// Whether the dump has it of a process that of() was called for.
+    [[nodiscard]] bool is_told() const { return is_told_ || sort_ == ProcessSort::kName; }
 
     [[nodiscard]] bool needs_names() const { return sort_ == ProcessSort::kName; }
 
   private:
+    [[nodiscard]] std::optional<std::uint64_t> amount_of(
+        const std::optional<std::uint64_t>& value) const {
+        if (sort_ == ProcessSort::kBinaries) {
+            return read_.binary_bytes(value.value_or(0));
+        }
+        if (sort_ == ProcessSort::kEts) {
+            return read_.ets_bytes(value.value_or(0));
+        }
+        if (sort_ == ProcessSort::kStack && stack_is_read_) {
+            return read_.stack_words(value.value_or(0));
+        }
+        return value;
+    }
+
     /// Registered processes come first, the others by initial call.
     using Name = std::pair<int, std::string>;
     Name name_of(Values values) {
@@ -133,6 +154,8 @@ class SortKey {
 
     ProcessSort sort_;
     const ProcessColumns& read_;
+    bool stack_is_read_;
+    bool is_told_ = false;
     std::size_t place_ = 0;
     std::optional<FieldText> name_;
     std::optional<FieldText> initial_call_;
@@ -233,6 +256,14 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
     if (!done) {
         return std::unexpected(done.error());
     }
+    if (listing.matching_ != 0 && !key.is_told()) {
+        const auto* const sort = std::ranges::find(kSorts, query.sort, &Named<ProcessSort>::second);
+        return fail(
+            ErrorCode::kNotFound,
+            fmt::format("processes cannot be sorted by {}: the dump does not tell it of any "
+                        "of them",
+                        sort->first));
+    }
     listing.rows_ = first.take();
     return listing;
 }
@@ -241,7 +272,7 @@ Result<std::vector<ProcessLine>> ProcessListing::next() {
     const std::size_t count = std::min(kBatchRows, rows_.size() - given_);
     const auto numbers = std::span(rows_).subspan(given_, count);
     ASSIGN_OR_RETURN(auto rows, dump_->processes().rows(numbers));
-    if (choice_.reads_processes() && !columns_are_read_) {
+    if (choice_.reads_processes(is_of_crash_dump(*dump_)) && !columns_are_read_) {
         RETURN_IF_ERROR(columns_.read_processes(numbers));
     }
     given_ += count;

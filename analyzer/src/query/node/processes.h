@@ -62,6 +62,7 @@ struct ProcessQuery {
 /// binaries 80 bytes for each.
 class ProcessListing {
   public:
+    /// kNotFound where the dump does not tell of any process what they are to be sorted by.
     static Result<ProcessListing> select(Dump& dump, const ProcessQuery& query);
 
     [[nodiscard]] std::uint64_t total() const { return total_; }  ///< in the dump
@@ -79,7 +80,8 @@ class ProcessListing {
         : dump_(&dump),
           choice_(query.columns),
           columns_(dump, query.columns, query.progress),
-          columns_are_read_(query.sort == ProcessSort::kBinaries) {}
+          columns_are_read_(query.sort == ProcessSort::kBinaries ||
+                            (query.sort == ProcessSort::kStack && is_of_crash_dump(dump))) {}
 
     Result<void> read_in_advance(const ProcessQuery& query);
 

@@ -3,6 +3,8 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/model/process_dictionary.h>
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace beamdump::query {
@@ -28,6 +30,18 @@ std::optional<std::uint64_t> DictionaryListing::entries() const {
                                             : std::nullopt;
 }
 
+LostEntry lost_entry(TermPrinter& printer, std::uint64_t word) {
+    constexpr std::size_t kLongestPlaceholder = 100;
+    const auto before = placeholders(printer.statistics());
+    auto text = term_text(printer, word, kLongestPlaceholder);
+    if (placeholders(printer.statistics()) != before) {
+        return {std::move(text), false};
+    }
+    text.text = fmt::format("#Unreadable<{:#018x}>", word);
+    text.cut = false;
+    return {std::move(text), true};
+}
+
 Result<void> DictionaryListing::each(
     const std::function<void(std::uint64_t, const DictionaryLine&)>& show) {
     // One each, as the key's text may be incomplete when the value's begins.
@@ -46,11 +60,21 @@ Result<void> DictionaryListing::each(
         show(index - 1, {text(keys, key), text(values, value)});
         return ++shown != options_.limit;
     };
-    auto malformed = walk_dictionary(process_->context(), process_->run, process_->scheme, visit);
-    if (!malformed) {
-        return wrap("reading the dictionary", std::move(malformed.error()));
+    std::uint64_t no_tuples = 0;
+    const auto lost = [&](std::uint64_t word) {
+        if (index++ < options_.from) {
+            return true;
+        }
+        const auto entry = lost_entry(keys, word);
+        no_tuples += entry.is_term ? 1 : 0;
+        show(index - 1, {entry.text, entry.text});
+        return ++shown != options_.limit;
+    };
+    auto read = walk_dictionary(process_->context(), process_->run, process_->scheme, visit, lost);
+    if (!read) {
+        return wrap("reading the dictionary", std::move(read.error()));
     }
-    placeholders_ = *malformed + query::placeholders(keys.statistics()) +
+    placeholders_ = no_tuples + query::placeholders(keys.statistics()) +
                     query::placeholders(values.statistics());
     return {};
 }

@@ -20,6 +20,14 @@ struct DictionaryOptions {
     bool sensitive = false;        ///< show the dictionary of a process flagged sensitive
 };
 
+/// An entry whose {Key, Value} tuple the dump lacks.
+struct LostEntry {
+    TermText text;  ///< the placeholder for its key and its value
+    bool is_term =
+        false;  ///< the word is a term, but no such tuple: the printer has not counted it
+};
+LostEntry lost_entry(TermPrinter& printer, std::uint64_t word);
+
 /// One process's dictionary, a page of it or all, in the order of its hash table (which is not that
 /// of process_info/2). Memory does not depend on its size.
 class DictionaryListing {

@@ -2,6 +2,7 @@
 
 #include "query/node/dump_facts.h"
 #include "query/node/process_facts.h"
+#include "query/process/dictionary.h"
 #include "query/process/opened_process.h"
 #include "query/process/process_binaries.h"
 #include "query/process/process_code.h"
@@ -151,18 +152,29 @@ class Reading {
     }
 
     Result<void> dictionary() {
-        auto malformed = visit_dictionary(
-            context_, run_, scheme_, [this](std::uint64_t key, std::uint64_t value) {
-                ++into_.dictionary.total;
-                mark(key, value);
-                if (room_for(into_.dictionary.items.size())) {
-                    into_.dictionary.items.push_back({text(key), text(value)});
-                }
-            });
-        if (!malformed) {
-            return wrap("reading the dictionary", std::move(malformed.error()));
+        const auto entry = [this](std::uint64_t key, std::uint64_t value) {
+            ++into_.dictionary.total;
+            mark(key, value);
+            if (room_for(into_.dictionary.items.size())) {
+                into_.dictionary.items.push_back({text(key), text(value)});
+            }
+            return true;
+        };
+        const auto lost = [this](std::uint64_t word) {
+            ++into_.dictionary.total;
+            if (!room_for(into_.dictionary.items.size())) {
+                ++into_.malformed;
+                return true;
+            }
+            const auto absent = lost_entry(texts_.printer(), word);
+            into_.malformed += absent.is_term ? 1 : 0;
+            into_.dictionary.items.push_back({absent.text, absent.text});
+            return true;
+        };
+        const auto read = walk_dictionary(context_, run_, scheme_, entry, lost);
+        if (!read) {
+            return wrap("reading the dictionary", read.error());
         }
-        into_.malformed += *malformed;
         return {};
     }
 

@@ -77,6 +77,9 @@ Result<void> ProcessColumns::add(OpenedProcess& process) {
     if (record.has_old_heap_words()) {
         facts.old_heap_words = record.old_heap_words();
     }
+    if (is_of_crash_dump(*dump_) && record.has_stack_words()) {
+        facts.stack_words = record.stack_words();
+    }
     // A crash dump does not tell them.
     if (choice_.has(ProcessColumn::kBinaries) && !is_of_crash_dump(*dump_)) {
         std::unordered_set<std::uint64_t> seen;
@@ -107,9 +110,18 @@ std::optional<std::uint64_t> ProcessColumns::binary_bytes(std::uint64_t owner) c
     return known == facts_.end() ? std::nullopt : known->second.binary_bytes;
 }
 
+std::optional<std::uint64_t> ProcessColumns::stack_words(std::uint64_t owner) const {
+    const auto known = facts_.find(owner);
+    return known == facts_.end() ? std::nullopt : known->second.stack_words;
+}
+
+std::optional<std::uint64_t> ProcessColumns::none_of_tables() const {
+    return dump_->capture().has_cut_off() ? std::nullopt : std::optional<std::uint64_t>(0);
+}
+
 std::optional<std::uint64_t> ProcessColumns::ets_bytes(std::uint64_t owner) const {
     const auto known = tables_.find(pid_text(owner));
-    return known == tables_.end() ? std::nullopt : known->second.bytes;
+    return known == tables_.end() ? none_of_tables() : known->second.bytes;
 }
 
 void ProcessColumns::fill(std::uint64_t owner, ProcessLine& line) {
@@ -117,6 +129,9 @@ void ProcessColumns::fill(std::uint64_t owner, ProcessLine& line) {
         const Facts& facts = known->second;
         line.binary_references = facts.binary_references;
         line.binary_bytes = facts.binary_bytes;
+        if (choice_.has(ProcessColumn::kStack) && facts.stack_words) {
+            line.stack_words = facts.stack_words;
+        }
         if (choice_.has(ProcessColumn::kHeap)) {
             line.heap_words = facts.heap_words;
         }
@@ -127,8 +142,8 @@ void ProcessColumns::fill(std::uint64_t owner, ProcessLine& line) {
     }
     if (tables_read_) {
         const auto known = tables_.find(line.pid);
-        line.ets_tables = known == tables_.end() ? 0 : known->second.count;
-        line.ets_bytes = known == tables_.end() ? 0 : known->second.bytes;
+        line.ets_tables = known == tables_.end() ? none_of_tables() : known->second.count;
+        line.ets_bytes = known == tables_.end() ? none_of_tables() : known->second.bytes;
     }
 }
 

@@ -28,10 +28,11 @@ class ColumnChoice {
     [[nodiscard]] bool has(ProcessColumn column) const {
         return chosen_.at(static_cast<std::size_t>(column));
     }
-    /// Whether something of each process is read, beside the index.
-    [[nodiscard]] bool reads_processes() const {
+    /// Whether something of each process is read, beside the index, which lacks the stack's size in
+    /// a crash dump.
+    [[nodiscard]] bool reads_processes(bool of_crash_dump) const {
         return has(ProcessColumn::kBinaries) || has(ProcessColumn::kHeap) ||
-               has(ProcessColumn::kOldHeap);
+               has(ProcessColumn::kOldHeap) || (of_crash_dump && has(ProcessColumn::kStack));
     }
 
   private:
@@ -54,6 +55,8 @@ class ProcessColumns {
     Result<void> read_processes(std::span<const std::uint64_t> numbers);
 
     [[nodiscard]] std::optional<std::uint64_t> binary_bytes(std::uint64_t owner) const;
+    /// Of a crash dump.
+    [[nodiscard]] std::optional<std::uint64_t> stack_words(std::uint64_t owner) const;
     [[nodiscard]] std::optional<std::uint64_t> ets_bytes(std::uint64_t owner) const;
 
     /// Adds what is known to the line of a process, and forgets it.
@@ -65,6 +68,7 @@ class ProcessColumns {
     struct Facts {
         std::optional<std::uint64_t> binary_references;
         std::optional<std::uint64_t> binary_bytes;
+        std::optional<std::uint64_t> stack_words;
         std::optional<std::uint64_t> heap_words;
         std::optional<std::uint64_t> old_heap_words;
     };
@@ -73,6 +77,8 @@ class ProcessColumns {
         std::optional<std::uint64_t> bytes = 0;  ///< where known of each
     };
     Result<void> add(OpenedProcess& process);
+    /// What is known of an owner without tables: a crash dump that breaks off may lack them.
+    [[nodiscard]] std::optional<std::uint64_t> none_of_tables() const;
 
     Dump* dump_;  // non-owning
     ColumnChoice choice_;

@@ -4,6 +4,8 @@
 
 #include <libdump/base/return_if_error.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <compare>
 
@@ -111,6 +113,11 @@ void RowList::cut() {
 
 void RowList::add(Row row) {
     ++total_;
+    for (std::size_t column = 0; column < row.size(); ++column) {
+        if (!std::holds_alternative<std::monostate>(row[column])) {
+            told_[column] = true;
+        }
+    }
     if (!matches(row)) {
         return;
     }
@@ -121,6 +128,29 @@ void RowList::add(Row row) {
     if (limit_ != 0 && kept_.size() / 2 >= limit_) {
         cut();
     }
+}
+
+Result<void> RowList::check_asked(std::string_view things, std::string_view default_sort) const {
+    const auto is_unknown = [this](std::size_t column) {
+        const auto kind = columns_[column].kind;
+        return total_ != 0 && !told_[column] &&
+               (kind == ColumnKind::kCount || kind == ColumnKind::kBytes ||
+                kind == ColumnKind::kFlag);
+    };
+    const auto refuse = [&](std::string_view what, std::size_t column) {
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("{} cannot be {} by {}: the dump does not tell it of any of them",
+                                things, what, columns_[column].name));
+    };
+    if (columns_[sort_].name != default_sort && is_unknown(sort_)) {
+        return refuse("sorted", sort_);
+    }
+    for (const auto& filter : filters_) {
+        if (filter.column < columns_.size() && is_unknown(filter.column)) {
+            return refuse("filtered", filter.column);
+        }
+    }
+    return {};
 }
 
 std::vector<Row> RowList::take() {

@@ -66,6 +66,11 @@ class RowList {
     /// One cell for each column.
     void add(Row row);
 
+    /// kNotFound where the dump tells of no row what they are to be sorted by, or what a filter
+    /// looks for: a number or a flag that is not known. `default_sort` is not asked for.
+    [[nodiscard]] Result<void> check_asked(std::string_view things,
+                                           std::string_view default_sort) const;
+
     [[nodiscard]] std::span<const Column> columns() const { return columns_; }
     [[nodiscard]] std::uint64_t total() const { return total_; }        ///< rows added
     [[nodiscard]] std::uint64_t matching() const { return matching_; }  ///< that pass the filters
@@ -85,7 +90,7 @@ class RowList {
     };
 
     RowList(std::span<const Column> columns, std::size_t sort, std::uint64_t limit)
-        : columns_(columns), sort_(sort), limit_(limit) {}
+        : columns_(columns), sort_(sort), limit_(limit), told_(columns.size()) {}
     [[nodiscard]] bool matches(const Row& row) const;
     [[nodiscard]] bool before(const Kept& one, const Kept& other) const;
     void cut();
@@ -94,6 +99,7 @@ class RowList {
     std::size_t sort_;
     std::uint64_t limit_;
     std::vector<Filter> filters_;
+    std::vector<bool> told_;  ///< whether a row has it, by column
     std::vector<Kept> kept_;
     std::optional<std::size_t> counted_by_;
     std::map<std::string, std::uint64_t> counts_;

@@ -169,11 +169,13 @@ Result<AtomReport> atom_report(Dump& dump, const std::string& file, const AtomsO
         if (totals.has_atoms()) {
             report.count = totals.atoms();
         }
-    }
-    if (report.named == 0) {
+        if (sections == 0) {
+            report.absent_because = dump.capture().has_cut_off()
+                                        ? "the crash dump breaks off before its section of atoms"
+                                        : "the crash dump has no section of atoms";
+        }
+    } else {
         RETURN_IF_ERROR(dump.atoms().visit_newest_first(visit));
-    }
-    if (!is_of_crash_dump(dump)) {
         report.count = report.named;
     }
     if (options.list) {

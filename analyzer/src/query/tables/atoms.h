@@ -50,8 +50,10 @@ struct AtomReport {
     bool limit_is_default = false;
     std::uint64_t named = 0;       ///< atoms whose text is in the dump
     std::uint64_t text_bytes = 0;  ///< of these
-    /// Atoms are numbered as they were created; those of a crash dump without section `=atoms` are
-    /// not.
+    /// Set where a crash dump has no section `=atoms`: why. Of the atoms, those that its terms name
+    /// are not listed: they have no numbers, and how many are met depends on what is read.
+    std::optional<std::string> absent_because;
+    /// Atoms are numbered as they were created.
     bool in_order = true;
     std::uint64_t matching = 0;
     std::uint64_t groups = 0;     ///< of the atoms that match

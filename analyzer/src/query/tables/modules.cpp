@@ -154,15 +154,27 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
                                    const ModulesOptions& options) {
     ModuleReport report;
     report.dump = dump_facts(dump, file);
-    const bool of_crash_dump = is_of_crash_dump(dump);
     report.code_bytes = report.literal_bytes = 0;
     FirstItems<ModuleLine, std::function<bool(const ModuleLine&, const ModuleLine&)>> first(
         options.limit, [sort = options.sort](const ModuleLine& a, const ModuleLine& b) {
             return module_before(sort, a, b);
         });
+    bool sort_told = options.sort == ModuleSort::kName;
+    const auto cannot_sort = [&]() -> Result<void> {
+        if (sort_told || report.matching == 0 || options.sort == ModuleSort::kCode) {
+            return {};
+        }
+        return fail(ErrorCode::kNotFound,
+                    fmt::format("modules cannot be sorted by {}: the dump does not tell it of any "
+                                "of them",
+                                options.sort == ModuleSort::kLiterals ? "literals" : "functions"));
+    };
     const auto add = [&](ModuleLine line) {
         if (contains_all(line.name, options.filters)) {
             ++report.matching;
+            sort_told = sort_told || (options.sort == ModuleSort::kLiterals ? line.literal_bytes
+                                                                            : line.functions)
+                                         .has_value();
             add_to(report.code_bytes, line.code_bytes);
             add_to(report.literal_bytes, line.literal_bytes);
             first.add(std::move(line));
@@ -171,22 +183,27 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         return false;
     };
     const auto versions = ModuleVersions::open(dump);
-    if (of_crash_dump) {
+    if (is_of_crash_dump(dump)) {
         ASSIGN_OR_RETURN(auto lines,
                          modules_of_sections(dump, file, versions ? versions->get() : nullptr));
         for (ModuleLine& line : lines) {
             const bool is_old = line.instance == "old";
             ++report.total;
-            *report.old += is_old ? 1 : 0;
+            report.old += is_old ? 1 : 0;
             if (is_old || !options.old) {
                 add(std::move(line));
             }
         }
-        report.named_only = lines.empty();
-        if (!report.named_only) {
-            report.modules = first.take();
-            return report;
+        // Those that stacks name are no list: how many are met depends on what is read.
+        if (lines.empty()) {
+            return fail(ErrorCode::kNotFound,
+                        dump.capture().has_cut_off()
+                            ? "the crash dump breaks off before its sections of modules"
+                            : "the crash dump has no sections of modules");
         }
+        RETURN_IF_ERROR(cannot_sort());
+        report.modules = first.take();
+        return report;
     }
     ASSIGN_OR_RETURN(const auto* instances, dump.code().instances());
     // Of several records of one instance the last is valid.
@@ -196,8 +213,7 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
         known = known == nullptr || known->offset < instance.offset ? &instance : known;
     }
     ModuleApplications applications;
-    // The text of a crash dump has no rows of tables.
-    if (options.applications && !of_crash_dump) {
+    if (options.applications) {
         if (auto found = module_applications(dump)) {
             applications = std::move(*found);
         } else if (found.error().code != ErrorCode::kNotFound) {
@@ -208,7 +224,7 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
     for (const auto& [key, instance] : valid) {
         const bool is_old = instance->instance == records::MODULE_INSTANCE_OLD;
         ++report.total;
-        *report.old += is_old ? 1 : 0;
+        report.old += is_old ? 1 : 0;
         if (options.old && !is_old) {
             continue;
         }
@@ -223,11 +239,7 @@ Result<ModuleReport> module_report(Dump& dump, const std::string& file,
             old_code[instance->code_start] = {instance->code_start, instance->code_end, 0, {}};
         }
     }
-    if (report.named_only) {
-        report.old.reset();
-        report.code_bytes.reset();
-        report.literal_bytes.reset();
-    }
+    RETURN_IF_ERROR(cannot_sort());
     report.modules = first.take();
     if (options.users) {
         ASSIGN_OR_RETURN(report.read, find_users(dump, options, old_code));

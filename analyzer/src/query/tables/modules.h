@@ -57,10 +57,7 @@ struct ModuleReport {
     DumpFacts dump;
     std::uint64_t total = 0;
     std::uint64_t matching = 0;
-    /// Old instances; nothing where `named_only`.
-    std::optional<std::uint64_t> old = 0;
-    /// A crash dump without sections of modules: only those that its processes name.
-    bool named_only = false;
+    std::uint64_t old = 0;  ///< instances
     /// Sums over the instances that match; nothing where one of them is not known.
     std::optional<std::uint64_t> code_bytes;
     std::optional<std::uint64_t> literal_bytes;
@@ -71,7 +68,7 @@ struct ModuleReport {
 };
 
 /// Reads the record of each module instance (some hundred bytes each), the rows of ac_tab, and, for
-/// users, all stacks.
+/// users, all stacks. kNotFound of a crash dump without sections of modules.
 Result<ModuleReport> module_report(Dump& dump, const std::string& file,
                                    const ModulesOptions& options);
 

@@ -1,6 +1,7 @@
 #include "query/term/node_syntax.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
 
 #include <algorithm>
 #include <vector>
@@ -8,6 +9,11 @@
 namespace beamdump::query {
 
 Result<TermSyntax> syntax_of_node(Dump& dump) {
+    // Of a crash dump whose sections of modules are missing, stacks alone would tell, so that each
+    // process had its own syntax.
+    if (is_of_crash_dump(dump) && !dump.trailer().totals().has_modules()) {
+        return TermSyntax::kErlang;
+    }
     ASSIGN_OR_RETURN(const auto* instances, dump.code().instances());
     std::vector<std::uint32_t> names;
     for (const auto& instance : *instances) {
@@ -16,7 +22,7 @@ Result<TermSyntax> syntax_of_node(Dump& dump) {
     std::ranges::sort(names);  // so that each page of atoms is read once
     for (const std::uint32_t name : names) {
         ASSIGN_OR_RETURN(const auto text, dump.atoms().find(name));
-        if (text == "elixir") {
+        if (text && (*text == "elixir" || text->starts_with("Elixir."))) {
             return TermSyntax::kElixir;
         }
     }

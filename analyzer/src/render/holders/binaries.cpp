@@ -15,7 +15,15 @@ namespace beamdump::render {
 void binaries_text(Output& output, const query::NodeBinaries& answer) {
     print_layout_notice(output, answer.dump.layout);
     const Marks marks(answer.dump.layout);
-    output.print("{}, {}\n\n",
+    if (answer.may_lack_some) {
+        output.write(
+            "the number of reference-counted binaries is unknown: the crash dump breaks "
+            "off before the end of their sections\n");
+        if (answer.total == 0) {
+            return;
+        }
+    }
+    output.print("{}{}, {}\n\n", answer.may_lack_some ? "at least " : "",
                  counted(answer.total, "reference-counted binary", "reference-counted binaries"),
                  bytes_text(answer.total_bytes));
     if (answer.binaries.empty()) {
@@ -42,8 +50,10 @@ void binaries_text(Output& output, const query::NodeBinaries& answer) {
 void binaries_json(Output& output, const query::NodeBinaries& answer) {
     JsonWriter json(output, "beamdump.binaries/1");
     write_dump(json, "dump", answer.dump);
-    json.member("total", answer.total);
-    json.member("total_bytes", answer.total_bytes);
+    if (!answer.may_lack_some) {
+        json.member("total", answer.total);
+        json.member("total_bytes", answer.total_bytes);
+    }
     json.member("matching", answer.matching);
     if (answer.read) {
         write_processes_read(json, *answer.read);

@@ -42,6 +42,12 @@ void write_dump(JsonWriter& json, std::string_view name, const query::DumpFacts&
     json.member("export_detail", facts.export_detail);
     json.member("node", facts.node_name);
     json.member("captured_us", facts.captured_us);
+    if (facts.text_complete == false) {
+        json.member("text_complete", false);
+    }
+    if (!facts.text_notes.empty()) {
+        write_texts(json, "text_notes", facts.text_notes);
+    }
     if (facts.memory_of_heaps) {
         json.member("process_memory", "stack, heap and old heap");
     }

@@ -85,7 +85,9 @@ void rows_text(Output& output, query::RowList& list, const query::DumpFacts& fac
         output.print("{}\n", one_line(counts));
     }
     print_rest(output, rows.size(), list.matching());
-    if (list.matching() == 0) {
+    if (list.total() == 0 && facts.text_complete == false) {
+        output.print("no {} before the place where the crash dump breaks off\n", texts.things);
+    } else if (list.matching() == 0) {
         output.print("none of {} {} matches\n", count_text(list.total()), texts.things);
     }
 }

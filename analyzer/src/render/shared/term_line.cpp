@@ -1,16 +1,19 @@
 #include "render/shared/term_line.h"
 
-namespace beamdump::render {
+#include <libdump/base/utf8.h>
 
-std::string term_line(const query::TermText& term) {
-    return one_line(term.text) + (term.cut ? "..." : "");
-}
+namespace beamdump::render {
 
 namespace {
 
+/// Strings that are lists have their characters as bytes of Latin-1.
+std::string shown(std::string_view text) {
+    return one_line(valid_utf8(text));
+}
+
 void put_rest(Output& output, const query::TermText& term) {
     const bool cut = term.more([&output](std::string_view piece) {
-        output.write(one_line(piece));
+        output.write(shown(piece));
         return output.ok();
     });
     output.write(cut ? "..." : "");
@@ -18,11 +21,15 @@ void put_rest(Output& output, const query::TermText& term) {
 
 }  // namespace
 
+std::string term_line(const query::TermText& term) {
+    return shown(term.text) + (term.cut ? "..." : "");
+}
+
 Table::Cell term_cell(const query::TermText& term, std::string_view mark) {
     if (!term.more) {
         return {std::string(mark) + term_line(term)};
     }
-    return {std::string(mark) + one_line(term.text),
+    return {std::string(mark) + shown(term.text),
             [&term](Output& output) { put_rest(output, term); }};
 }
 
@@ -31,7 +38,7 @@ void put_term_line(Output& output, const query::TermText& term) {
         output.write(term_line(term));
         return;
     }
-    output.write(one_line(term.text));
+    output.write(shown(term.text));
     put_rest(output, term);
 }
 

@@ -26,6 +26,10 @@ void print_count(Output& output, const query::AtomReport& report, const Marks& m
                             report.limit_is_default ? " (the default)" : "");
         line += report.count ? fmt::format(", {}", share_text(*report.count, *report.limit)) : "";
     }
+    if (report.absent_because) {
+        output.print("{}; their texts are unknown: {}\n", line, *report.absent_because);
+        return;
+    }
     if (report.count.value_or(0) != report.named) {
         line += fmt::format("; the dump has the text of {}", count_text(report.named));
     }
@@ -76,6 +80,9 @@ void atoms_text(Output& output, const query::AtomReport& report, bool list) {
     print_layout_notice(output, report.dump.layout);
     const Marks marks(report.dump.layout);
     print_count(output, report, marks);
+    if (report.absent_because) {
+        return;
+    }
     if (report.matching == 0) {
         output.write("no atom matches\n");
     } else if (list) {
@@ -95,6 +102,7 @@ void atoms_json(Output& output, const query::AtomReport& report, bool list) {
     }
     json.member("named", report.named);
     json.member("text_bytes", report.text_bytes);
+    json.member("absent_because", report.absent_because);
     json.member("in_order_of_creation", report.in_order);
     json.member("matching", report.matching);
     if (list) {

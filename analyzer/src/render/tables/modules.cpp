@@ -53,16 +53,13 @@ void modules_text(Output& output, const query::ModuleReport& report) {
     if (report.matching != report.total) {
         head += fmt::format(", {} selected", count_text(report.matching));
     }
-    head += report.old ? fmt::format(", {} old", count_text(*report.old)) : "";
+    head += fmt::format(", {} old", count_text(report.old));
     if (report.code_bytes) {
         head += fmt::format("; code {}", marks("code_bytes", bytes_text(*report.code_bytes)));
     }
     if (report.literal_bytes) {
         head +=
             fmt::format(", literals {}", marks("literal_bytes", bytes_text(*report.literal_bytes)));
-    }
-    if (report.named_only) {
-        head += "; only those that processes name";
     }
     output.print("{}\n\n", head);
     if (report.matching == 0) {

@@ -16,7 +16,7 @@ struct InputLimits {
     /// Bytes of tables that grow with the input, without buffers and caches of a fixed size.
     std::uint64_t memory = kDefaultMemory;
     /// Bytes in temporary files; default: half of the free space of their directory, at most 64
-    /// GiB.
+    /// GiB, and 16 MiB where it is full.
     std::optional<std::uint64_t> temporary = std::nullopt;
 
     /// `temporary`, or the default now.

@@ -11,10 +11,12 @@
 namespace beamdump {
 
 /// Calls `visit` with the key and value words of each entry of a process's dictionary, in the order
-/// of its hash table, until it returns false. Returns how many malformed words were skipped.
+/// of its hash table, until it returns false. Returns how many words led to no entry, as its tuple
+/// is absent or malformed; `lost`, if set, is called with each of them in its place, and likewise.
 Result<std::uint64_t> walk_dictionary(
     ProcessContext& context, const ProcessRun& run, const TagScheme& scheme,
-    const std::function<bool(std::uint64_t key, std::uint64_t value)>& visit);
+    const std::function<bool(std::uint64_t key, std::uint64_t value)>& visit,
+    const std::function<bool(std::uint64_t word)>& lost = {});
 
 /// The same, to the end.
 Result<std::uint64_t> visit_dictionary(

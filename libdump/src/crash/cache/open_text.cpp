@@ -85,11 +85,11 @@ class Opening {
 
 Result<OpenedText> Opening::convert_whole(std::unique_ptr<CrashDump> dump, std::string why) {
     OpenedText opened;
-    ASSIGN_OR_RETURN(opened.dump, open_temporary_file());
+    ASSIGN_OR_RETURN(auto file, TemporaryFile::create());
     ASSIGN_OR_RETURN(
         opened.outcome,
-        convert(*dump, budgeted_sink(descriptor_sink(opened.dump.get()), dump->budget()), choice_,
-                progress_));
+        convert(*dump, budgeted_sink(temporary_sink(file), dump->budget()), choice_, progress_));
+    opened.dump = std::move(file).take();
     opened.text = std::move(dump);
     opened.whole = choice_.heaps == ConvertChoice::Heaps::kAll;
     opened.kept = std::move(why);

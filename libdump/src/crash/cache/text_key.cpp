@@ -16,7 +16,7 @@ namespace beamdump::crash {
 namespace {
 
 /// Incremented with each change of the format of kept facts.
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 
 constexpr std::uint64_t kSamples = 16;
 constexpr std::uint64_t kSampleBytes = 4096;

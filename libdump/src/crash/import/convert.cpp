@@ -172,6 +172,15 @@ Result<void> Converter::processes(const ConvertChoice& choice,
     return index.finish(trailer_);
 }
 
+/// The names that were met. Elixir's own module is among the loaded ones, whether a stack has it or
+/// not: it tells the syntax of terms, which must not depend on what is converted.
+Result<void> Converter::write_all_names() {
+    if (dump_.has_elixir()) {
+        terms_->names.loaded_module("elixir");
+    }
+    return write_names(terms_->names, terms_->format.node_name, writer_, trailer_);
+}
+
 Result<void> Converter::finish() {
     if (!dump_.node_name().empty()) {
         node_.node.set_name_atom(terms_->names.atom(terms_->format.node_name));
@@ -181,12 +190,15 @@ Result<void> Converter::finish() {
     if (!key_.empty()) {
         RETURN_IF_ERROR(save_names(terms_->names, writer_));
     }
-    RETURN_IF_ERROR(write_names(terms_->names, terms_->format.node_name, writer_, trailer_));
+    RETURN_IF_ERROR(write_all_names());
     auto& totals = *trailer_.mutable_totals();
     totals.MergeFrom(node_.totals);
     totals.set_words_captured(words_);
     if (!dump_.cut_off().empty()) {
         trailer_.add_warning(dump_.cut_off());
+    }
+    for (const auto& note : dump_.notes()) {
+        trailer_.add_warning(note);
     }
     if (!counts_.empty()) {
         *trailer_.mutable_crash_text() = counts_.record();

@@ -45,6 +45,7 @@ class Converter {
     Result<void> replace_row(const FactsDump::Process& process, const records::ProcessRow& row);
     Result<void> extend(const FactsDump& facts, const ConvertChoice& choice,
                         const CrashDump::Progress& on_progress);
+    Result<void> write_all_names();
     Result<void> finish();
     Result<ConvertOutcome> outcome(const Result<void>& done);
     /// Of the chosen process.

@@ -90,7 +90,7 @@ Result<void> Converter::extend(const FactsDump& facts, const ConvertChoice& choi
     trailer_.clear_node_entries_offset();
     trailer_.clear_catches_offset();
     trailer_.clear_code_points_offset();
-    RETURN_IF_ERROR(write_names(terms_->names, terms_->format.node_name, writer_, trailer_));
+    RETURN_IF_ERROR(write_all_names());
     RETURN_IF_ERROR(writer_.finish(trailer_));
     return {};
 }

@@ -1,21 +1,27 @@
 #include "crash/text/text_cursor.h"
 #include "crash/text/text_pieces.h"
 
+#include <libdump/base/file_start.h>
 #include <libdump/base/return_if_error.h>
 #include <libdump/crash/text/crash_dump.h>
+#include <libdump/crash/text/dump_begin.h>
 #include <libdump/crash/text/section_scanner.h>
 #include <libdump/format/format.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <utility>
 
 namespace beamdump::crash {
 namespace {
 
+constexpr std::string_view kFirstTag = "erl_crash_dump";
+// The newest version of the text, and the newest release, whose form is known.
+constexpr std::pair<std::uint64_t, std::uint64_t> kNewestVersion = {0, 5};
+constexpr std::uint64_t kNewestRelease = 29;
+constexpr std::size_t kMostShownVersion = 16;
 constexpr std::size_t kLongestLine = 64U << 10U;
 // In memory, about, while tables grow: a process with its sections; a binary, a node or a kind of
 // sections.
@@ -50,6 +56,26 @@ std::optional<std::uint64_t> decimal(std::string_view digits) {
     return error == std::errc() && end != digits.data() ? std::optional(value) : std::nullopt;
 }
 
+/// Of "0.5"; nothing for a text without a version.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> text_version(std::string_view version) {
+    const auto major = decimal(version);
+    const auto dot = version.find('.');
+    const auto minor =
+        dot == std::string_view::npos ? std::nullopt : decimal(version.substr(dot + 1));
+    return major ? std::optional(std::pair(*major, minor.value_or(0))) : std::nullopt;
+}
+
+std::optional<std::uint64_t> otp_release(std::string_view system_version) {
+    constexpr std::string_view kKey = "Erlang/OTP ";
+    const auto at = system_version.find(kKey);
+    return at == std::string_view::npos ? std::nullopt
+                                        : decimal(system_version.substr(at + kKey.size()));
+}
+
+bool names_elixir(std::string_view module) {
+    return module == "elixir" || module.starts_with("'Elixir.") || module.starts_with("Elixir.");
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
@@ -82,12 +108,25 @@ Result<CrashDump> CrashDump::open(TextSource text, std::unique_ptr<Budget> budge
     return dump;
 }
 
-/// Whether its sections can be told; which line ends it has.
+/// Where it begins, and whether its sections can be told; which line ends it has.
 Result<void> CrashDump::check_begin() {
-    constexpr std::size_t kLooked = 512;
-    std::array<char, kLooked> bytes{};
-    ASSIGN_OR_RETURN(const auto got, text_.read(0, bytes));
-    std::string_view start(bytes.data(), got);
+    std::string front;
+    std::optional<std::size_t> begin;
+    constexpr std::size_t kLookedFirst = 512;
+    for (const auto looked : {kLookedFirst, kMostLeadingBytes}) {
+        front.resize(looked);
+        ASSIGN_OR_RETURN(const auto got, text_.read(0, front));
+        front.resize(got);
+        begin = find_dump_begin(front);
+        if (begin || got < looked) {
+            break;
+        }
+    }
+    if (const auto packed = packed_in(front); !begin && !packed.empty()) {
+        return fail(ErrorCode::kNotADump, fmt::format("{} {}", text_.name(), packed));
+    }
+    begin_ = begin.value_or(0);
+    std::string_view start = std::string_view(front).substr(begin_);
     start.remove_prefix(std::min(start.find_first_not_of("\r\n"), start.size()));
     if (start.starts_with("<Erlang crash dump>")) {
         return fail(ErrorCode::kUnsupported,
@@ -101,8 +140,17 @@ Result<void> CrashDump::check_begin() {
 }
 
 Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_seen) {
-    SectionScanner scanner([this, &header_seen](const Section& section) {
-        if (counts_.empty() && section.tag != "erl_crash_dump") {
+    SectionScanner scanner([this, &header_seen](const Section& found) {
+        Section section = found;
+        section.begin += begin_;
+        section.body += begin_;
+        section.end += begin_;
+        if (next_dump_ || (!counts_.empty() && section.tag == kFirstTag)) {
+            // Nothing of another dump belongs to this one.
+            next_dump_ = next_dump_.value_or(section.begin);
+            return Result<void>();
+        }
+        if (counts_.empty() && section.tag != kFirstTag) {
             return Result<void>(fail(ErrorCode::kNotADump,
                                      text_.name() + " is neither a dump of beamdump-capture nor an "
                                                     "Erlang crash dump"));
@@ -118,15 +166,15 @@ Result<void> CrashDump::scan(const Progress& progress, const HeaderSeen& header_
         }
         return done;
     });
-    RETURN_IF_ERROR(scan_sections(text_, {0, text_.size()}, scanner, progress));
+    RETURN_IF_ERROR(scan_sections(text_, {begin_, text_.size()}, scanner, progress));
     if (counts_.empty()) {
         return fail(ErrorCode::kNotADump, text_.name() + " has no section of a crash dump");
     }
     std::ranges::sort(binaries_, {}, &std::pair<std::uint64_t, Span>::first);
     if (!ended_) {
         cut_off_ = fmt::format("the crash dump breaks off after {} bytes, in its section ={}{}{}",
-                               text_.size(), last_section_, text_.broken().empty() ? "" : ": ",
-                               text_.broken());
+                               next_dump_.value_or(text_.size()), last_section_,
+                               text_.broken().empty() ? "" : ": ", text_.broken());
     }
     return {};
 }
@@ -225,9 +273,43 @@ void CrashDump::add(const Section& section) {
         loaded_modules_ = lines;
     } else if (tag == "persistent_terms") {
         persistent_terms_ = lines;
-    } else if (tag == "erl_crash_dump") {
+    } else if (tag == "mod") {
+        has_elixir_ = has_elixir_ || names_elixir(argument);
+    } else if (tag == kFirstTag) {
         header_.version = argument;
     }
+}
+
+std::vector<std::string> CrashDump::notes() const {
+    std::vector<std::string> notes;
+    constexpr std::uint64_t kByteOrderMark = 3;
+    if (begin_ > kByteOrderMark) {
+        notes.push_back(fmt::format(
+            "the crash dump begins at byte {} of the text: what is before it is passed over",
+            begin_));
+    }
+    if (next_dump_) {
+        // `tail` counts from 1.
+        notes.push_back(fmt::format(
+            "the text has another crash dump, from byte {} on, and only the first one is read; "
+            "tail -c +{} makes a file of the other",
+            *next_dump_, *next_dump_ + 1));
+    }
+    if (const auto version = text_version(header_.version); version && *version > kNewestVersion) {
+        notes.push_back(fmt::format(
+            "the text of the crash dump has version {}, which is newer than {}.{}, the last one "
+            "known: what it prints differently is missing or wrong in the answer",
+            header_.version.substr(0, kMostShownVersion), kNewestVersion.first,
+            kNewestVersion.second));
+    }
+    if (const auto release = otp_release(header_.system_version);
+        release && *release > kNewestRelease) {
+        notes.push_back(fmt::format(
+            "the crash dump is of Erlang/OTP {}, and {} is the last release known: sizes of "
+            "objects are taken to be those of {}",
+            *release, kNewestRelease, kNewestRelease));
+    }
+    return notes;
 }
 
 Result<void> CrashDump::read_header(Span lines) {

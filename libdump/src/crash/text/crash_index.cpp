@@ -43,6 +43,10 @@ Result<void> CrashDump::save(const std::function<Result<void>(records::CrashInde
     page.set_node_name(node_name_);
     page.set_cut_off(cut_off_);
     page.set_version(header_.version);
+    page.set_elixir(has_elixir_);
+    if (next_dump_) {
+        page.set_next_dump(*next_dump_);
+    }
     if (const auto modules = counts_.find("mod"); modules != counts_.end()) {
         page.set_modules(modules->second);
     }
@@ -87,6 +91,13 @@ Result<void> CrashDump::restore_whole(const records::CrashIndex& head) {
     }
     node_name_ = head.node_name();
     cut_off_ = head.cut_off();
+    has_elixir_ = head.elixir();
+    if (head.has_next_dump()) {
+        if (head.next_dump() > text_.size()) {
+            return bad_index("another dump begins beyond its end");
+        }
+        next_dump_ = head.next_dump();
+    }
     if (head.has_modules()) {
         counts_.emplace("mod", head.modules());
     }

@@ -1,7 +1,6 @@
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/temporary_file.h>
-#include <libdump/base/write_all.h>
 #include <libdump/crash/text/text_source.h>
 
 #include <boost/iostreams/concepts.hpp>
@@ -85,25 +84,14 @@ std::string first_bytes(int descriptor) {
     return {bytes.data(), held};
 }
 
-Result<void> keep_unpacked(int descriptor, std::span<const char> bytes) {
-    const int refused = write_all(descriptor, std::as_bytes(bytes)).error_number;
-    return refused == 0
-               ? Result<void>()
-               : fail(is_no_space(refused) ? ErrorCode::kNoSpace : ErrorCode::kIo,
-                      fmt::format("cannot write the unpacked text to a temporary file: {}; set "
-                                  "TMPDIR to a directory with room for it",
-                                  system_error_text(refused)));
-}
-
 struct Unpacked {
-    Descriptor file;
-    std::uint64_t bytes = 0;
+    TemporaryFile file;
     std::string broken;
 };
 
 Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, Budget* budget) {
-    ASSIGN_OR_RETURN(auto file, open_temporary_file());
-    Unpacked result{std::move(file), 0, {}};
+    ASSIGN_OR_RETURN(auto file, TemporaryFile::create());
+    Unpacked result{std::move(file), {}};
     std::vector<char> piece(1U << 20U);
     try {
         io::filtering_istream stream;
@@ -124,8 +112,7 @@ Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, Budg
             if (budget != nullptr) {
                 RETURN_IF_ERROR(budget->take_temporary(got));
             }
-            RETURN_IF_ERROR(keep_unpacked(result.file.get(), std::span(piece).first(got)));
-            result.bytes += got;
+            RETURN_IF_ERROR(result.file.append(std::as_bytes(std::span(piece).first(got))));
         }
     } catch (const std::exception& error) {
         // Of the device, or of a decompressor that finds its input damaged.
@@ -157,11 +144,12 @@ Result<TextSource> TextSource::open(const std::filesystem::path& path, Budget* b
     if (!unpacked) {
         return wrap("unpacking " + name, std::move(unpacked.error()));
     }
-    if (unpacked->bytes == 0 && !unpacked->broken.empty()) {
+    const auto bytes = unpacked->file.size();
+    if (bytes == 0 && !unpacked->broken.empty()) {
         return fail(ErrorCode::kCorrupt,
                     fmt::format("cannot unpack {}: {}", name, unpacked->broken));
     }
-    TextSource text(std::move(name), std::move(unpacked->file), unpacked->bytes);
+    TextSource text(std::move(name), std::move(unpacked->file).take(), bytes);
     text.unpacked_ = true;
     text.broken_ = std::move(unpacked->broken);
     return text;

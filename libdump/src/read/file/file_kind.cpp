@@ -1,6 +1,7 @@
 #include "read/file/file_kind.h"
 
 #include <libdump/base/bytes.h>
+#include <libdump/base/file_start.h>
 
 #include <algorithm>
 #include <array>
@@ -58,6 +59,9 @@ std::string describe_other_file(std::span<const std::byte> first_bytes) {
         std::ranges::find_if(kKnown, [&](const Known& k) { return start.starts_with(k.start); });
     if (known != kKnown.end()) {
         return std::string(known->description);
+    }
+    if (const auto packed = packed_in(start); !packed.empty()) {
+        return std::string(packed);
     }
     return is_text(first_bytes) ? "is a text file" : "does not begin as a dump does";
 }

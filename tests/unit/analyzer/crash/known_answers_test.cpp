@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 namespace beamdump::test {
 namespace {
@@ -16,20 +18,39 @@ using ::testing::Not;
 
 class KnownAnswers : public ::testing::Test {
   protected:
-    /// What is said of the text, and of its conversion.
-    std::vector<std::string> answers(const std::string& name, std::vector<std::string> words) {
+    static std::string text_of(const std::string& name) {
         std::ifstream file(BEAMDUMP_TESTDATA "/crash_dumps/" + name, std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        std::string text{std::istreambuf_iterator<char>(file), {}};
         EXPECT_FALSE(text.empty()) << name;
+        return text;
+    }
+
+    void put_text(const std::string& text) {
         const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
         program_.put("text.beamdump", std::vector(bytes, bytes + text.size()));
-        EXPECT_EQ(
-            program_.run({"convert", "text.beamdump", "-o", "made.beamdump", "--force"}).status, 0);
-        std::vector<std::string> said;
+    }
+
+    /// Answers to a question about the text, and about its conversion.
+    std::vector<Ran> ask(const std::string& text, const std::vector<std::string>& words) {
+        put_text(text);
+        const Ran converted =
+            program_.run({"convert", "text.beamdump", "-o", "made.beamdump", "--force"});
+        EXPECT_NE(converted.status, 1) << converted.err;
+        std::vector<Ran> all;
         for (const std::string dump : {"text.beamdump", "made.beamdump"}) {
             auto arguments = words;
             arguments.insert(arguments.begin() + 1, dump);
-            said.push_back(program_.run(arguments).out);
+            all.push_back(program_.run(arguments));
+        }
+        return all;
+    }
+
+    /// What is said of the text, and of its conversion.
+    std::vector<std::string> answers(const std::string& name,
+                                     const std::vector<std::string>& words) {
+        std::vector<std::string> said;
+        for (auto& ran : ask(text_of(name), words)) {
+            said.push_back(std::move(ran.out));
         }
         return said;
     }
@@ -98,8 +119,7 @@ std::string with_slogan(const std::string& slogan) {
 class Texts : public KnownAnswers {
   protected:
     std::string summary_of(const std::string& text) {
-        const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
-        program_.put("text.beamdump", std::vector(bytes, bytes + text.size()));
+        put_text(text);
         return program_.run({"summary", "text.beamdump"}).out;
     }
 };
@@ -179,6 +199,256 @@ TEST_F(Texts, ProcessesOfTheSystemThatAreSlowAreTold) {
                 HasSubstr("20 messages are unread in code_server (<0.50.0>), which is in "
                           "prim_file:read_file_nif/1: loading code waits.\n"));
     EXPECT_THAT(summary_of(text(19)), Not(HasSubstr("are unread")));
+}
+
+TEST_F(KnownAnswers, NothingOfASecondDumpInTheFileIsRead) {
+    const auto text = text_of("two-in-one.dump");
+    const std::string note =
+        "the text has another crash dump, from byte 1631 on, and only the first one is read; tail "
+        "-c +1632 makes a file of the other";
+    ASSERT_EQ(text.rfind("=erl_crash_dump"), 1631);
+    for (const auto& ran : ask(text, {"processes"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("<0.91.0>"));
+        EXPECT_THAT(ran.out, Not(HasSubstr("<0.15.0>")));
+        EXPECT_THAT(ran.err, HasSubstr(note));
+    }
+    for (const auto& ran : ask(text, {"processes", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"text_notes\""));
+        EXPECT_THAT(ran.out, HasSubstr(note));
+    }
+    for (const auto& ran : ask(text, {"timers"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("3,599,791")));
+    }
+    for (const auto& ran : ask(text, {"summary"})) {
+        EXPECT_THAT(ran.out, HasSubstr("version 0.5"));
+    }
+    EXPECT_THAT(program_.run({"convert", "text.beamdump", "-o", "made.beamdump", "--force"}).err,
+                HasSubstr(note));
+    // Terms are of the first one's text: base64, and sizes of objects of OTP 27.
+    for (const auto& ran : ask(text, {"backtrace", "shop_cart"})) {
+        EXPECT_THAT(ran.out, HasSubstr("{cart_state,7,[]}"));
+    }
+}
+
+TEST_F(KnownAnswers, ASecondDumpBehindACutOneIsNamedToo) {
+    const auto two = text_of("two-in-one.dump");
+    const auto cut = text_of("cut-in-process.dump") + "\n";
+    for (const auto& ran : ask(cut + two.substr(two.rfind("=erl_crash_dump")), {"processes"})) {
+        EXPECT_EQ(ran.status, 3);
+        EXPECT_THAT(ran.out, Not(HasSubstr("<0.15.0>")));
+        EXPECT_THAT(ran.err, HasSubstr(fmt::format("breaks off after {} bytes", cut.size())));
+        EXPECT_THAT(ran.err, HasSubstr(fmt::format("from byte {} on", cut.size())));
+    }
+}
+
+std::string with(std::string text, std::string_view one, std::string_view other) {
+    const auto at = text.find(one);
+    EXPECT_NE(at, std::string::npos) << one;
+    return text.replace(at, one.size(), other);
+}
+
+TEST_F(KnownAnswers, ANewerTextAndReleaseAreNamedAndRead) {
+    const auto text =
+        with(with(text_of("full-atom-table.dump"), "=erl_crash_dump:0.5", "=erl_crash_dump:0.6"),
+             "Erlang/OTP 27 [erts-15.2.7]", "Erlang/OTP 31 [erts-19.0]");
+    for (const auto& ran : ask(text, {"processes"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("<0.90.0>"));
+        EXPECT_THAT(ran.err, HasSubstr("has version 0.6, which is newer than 0.5"));
+        EXPECT_THAT(ran.err, HasSubstr("is of Erlang/OTP 31, and 29 is the last release known"));
+    }
+    for (const auto& ran : ask(text_of("full-atom-table.dump"), {"processes"})) {
+        EXPECT_EQ(ran.err, "");
+    }
+}
+
+TEST_F(KnownAnswers, ElixirsModulesDecideTheSyntaxOfAllTerms) {
+    const auto plain = with(text_of("two-in-one.dump"), "=end\n", "=mod:lists\nCurrent size: 9\n");
+    const auto erlang = plain.substr(0, plain.rfind("=erl_crash_dump")) + "=end\n";
+    for (const std::string module : {"elixir", "'Elixir.Shop.Cart'"}) {
+        const auto text = with(erlang, "=mod:lists\n", "=mod:" + module + "\n");
+        for (const auto& ran : ask(text, {"backtrace", "shop_cart"})) {
+            EXPECT_THAT(ran.out, HasSubstr("{:cart_state, 7, []}")) << module;
+        }
+        for (const auto& ran : ask(text, {"backtrace", "shop_cart", "--syntax", "erlang"})) {
+            EXPECT_THAT(ran.out, HasSubstr("{cart_state,7,[]}")) << module;
+        }
+    }
+    for (const auto& ran : ask(erlang, {"backtrace", "shop_cart"})) {
+        EXPECT_THAT(ran.out, HasSubstr("{cart_state,7,[]}"));
+    }
+}
+
+/// The first process with a dictionary: of two entries one's tuple is not in the text, and the
+/// value of the other is a string with a character beyond ASCII.
+std::string with_dictionary(const std::string& text) {
+    return with(with(text, "=proc_stack:<0.91.0>\n",
+                     "=proc_dictionary:<0.91.0>\nHAAAA80\nHAAAA90\n=proc_stack:<0.91.0>\n"),
+                "AAAA0:t3:",
+                "AAAA90:t2:A4:name,HAAAAB0\nAAAAB0:lI99|HAAAAC0\nAAAAC0:lI233|N\n"
+                "AAAA0:t3:");
+}
+
+TEST_F(KnownAnswers, AnEntryOfADictionaryWithoutItsTupleIsShownAsAbsent) {
+    const auto text = with_dictionary(text_of("two-in-one.dump"));
+    for (const std::string command : {"dictionary", "process"}) {
+        for (const auto& ran : ask(text, {command, "shop_cart"})) {
+            EXPECT_EQ(ran.status, 3) << ran.err;
+            EXPECT_THAT(ran.out, HasSubstr("#Absent<0x0000000000aaaa80>")) << command;
+            EXPECT_THAT(ran.out, HasSubstr("name")) << command;
+        }
+    }
+    for (const auto& ran : ask(text, {"dictionary", "shop_cart", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("#Absent<0x0000000000aaaa80>"));
+    }
+}
+
+TEST_F(KnownAnswers, CharactersOfAStringAreUtf8InEachAnswer) {
+    const auto text = with(with_dictionary(text_of("two-in-one.dump")), "y1:N\n", "y1:HAAAAB0\n");
+    for (const std::string command : {"dictionary", "process", "backtrace"}) {
+        for (const auto& ran : ask(text, {command, "shop_cart"})) {
+            EXPECT_THAT(ran.out, HasSubstr("\"c\xc3\xa9\"")) << command;
+        }
+    }
+    for (const auto& ran : ask(text, {"backtrace", "shop_cart", "--lines"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"c\xc3\xa9\""));
+    }
+    // The VM's own text has the VM's own bytes.
+    for (const auto& ran : ask(text, {"backtrace", "shop_cart", "--term-limit", "classic"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"c\xe9\""));
+    }
+}
+
+/// The first dump of two, with a second process, whose stack has two words, a module and a binary.
+std::string with_two_processes(const std::string& two) {
+    auto text = two.substr(0, two.rfind("=erl_crash_dump"));
+    const auto facts = text.find("=proc:<0.91.0>");
+    const auto terms = text.find("=proc_stack:<0.91.0>");
+    auto other = with(text.substr(facts, terms - facts), "=proc:<0.91.0>", "=proc:<0.92.0>");
+    other = with(with(other, "shop_cart", "shop_desk"), "Memory: 2856", "Memory: 99999");
+    text.insert(terms, other);
+    return with(text, "=end\n",
+                "=mod:lists\nCurrent size: 9\n"
+                "=proc_stack:<0.92.0>\ny0:N\n"
+                "0x00007f1000002008:SReturn addr 0x2000010 (<terminate process normally>)\n"
+                "=binary:7F0000000100\n5:aGVsbG8=\n=end\n");
+}
+
+TEST_F(KnownAnswers, WhatTheTextDoesNotTellIsNoOrder) {
+    const auto text = with_two_processes(text_of("two-in-one.dump"));
+    for (const auto& ran : ask(text, {"processes", "--sort", "binaries"})) {
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.err, HasSubstr("processes cannot be sorted by binaries"));
+        EXPECT_EQ(ran.out, "");
+    }
+    for (const auto& ran : ask(text, {"processes", "--group-by", "application"})) {
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.err, HasSubstr("cannot be grouped by application"));
+        EXPECT_EQ(ran.out, "");
+    }
+    for (const auto& ran : ask(text, {"binaries", "--sort", "references"})) {
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.err, HasSubstr("cannot be sorted by references"));
+    }
+    for (const std::string sort : {"literals", "functions"}) {
+        for (const auto& ran : ask(text, {"modules", "--sort", sort})) {
+            EXPECT_EQ(ran.status, 1);
+            EXPECT_THAT(ran.err, HasSubstr("modules cannot be sorted by " + sort));
+        }
+    }
+}
+
+TEST_F(KnownAnswers, TheSizeOfAStackIsThatOfItsLines) {
+    const auto text = with_two_processes(text_of("two-in-one.dump"));
+    for (const auto& ran : ask(text, {"processes", "--sort", "stack", "--json"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_LT(ran.out.find("<0.91.0>"), ran.out.find("<0.92.0>")) << ran.out;
+        EXPECT_THAT(ran.out, HasSubstr("\"stack_size\": 10"));
+        EXPECT_THAT(ran.out, HasSubstr("\"stack_size\": 2"));
+    }
+}
+
+TEST_F(KnownAnswers, WhatIsBehindTheCutIsUnknownAndNotZero) {
+    const auto text = text_of("cut-in-process.dump");
+    for (const auto& ran : ask(text, {"binaries"})) {
+        EXPECT_EQ(ran.status, 3);
+        EXPECT_THAT(ran.out, HasSubstr("number of reference-counted binaries is unknown"));
+        EXPECT_THAT(ran.out, Not(HasSubstr("0 B")));
+    }
+    for (const auto& ran : ask(text, {"binaries", "--json"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("\"total\"")));
+    }
+    for (const auto& ran : ask(text, {"summary"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("0 reference-counted")));
+    }
+    for (const auto& ran : ask(text, {"timers"})) {
+        EXPECT_EQ(ran.out, "no timers before the place where the crash dump breaks off\n");
+    }
+    for (const auto& ran : ask(text, {"ets"})) {
+        EXPECT_EQ(ran.out, "no ETS tables before the place where the crash dump breaks off\n");
+    }
+    for (const auto& ran : ask(text, {"processes", "--sort", "ets"})) {
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.err, HasSubstr("processes cannot be sorted by ets"));
+    }
+    for (const auto& ran : ask(text, {"timers", "--json"})) {
+        EXPECT_THAT(ran.out, HasSubstr("\"text_complete\": false"));
+    }
+    for (const auto& ran : ask(text, {"modules"})) {
+        EXPECT_EQ(ran.status, 1);
+        EXPECT_THAT(ran.err, HasSubstr("the crash dump breaks off before its sections of modules"));
+    }
+    for (const auto& ran : ask(text, {"search", "{cart_state,_,_}"})) {
+        EXPECT_EQ(ran.status, 3);
+        EXPECT_THAT(ran.err, HasSubstr("no term before the place where the crash dump breaks off "
+                                       "has the atom cart_state"));
+    }
+    for (const auto& ran : ask(text, {"atoms", "--list"})) {
+        EXPECT_EQ(ran.status, 3);
+        EXPECT_EQ(ran.out,
+                  "9,000 atoms of at most 1,048,576, 0.9%; their texts are unknown: the "
+                  "crash dump breaks off before its section of atoms\n");
+    }
+}
+
+TEST_F(KnownAnswers, BinariesBeforeTheCutAreAtLeastThose) {
+    const auto two = with_two_processes(text_of("two-in-one.dump"));
+    const auto cut = two.substr(0, two.rfind("=end"));
+    for (const auto& ran : ask(cut, {"binaries"})) {
+        EXPECT_THAT(ran.out, HasSubstr("at least 1 reference-counted binary, 5 B"));
+    }
+    for (const auto& ran : ask(cut + "=atoms\nshop", {"binaries"})) {
+        EXPECT_THAT(ran.out, Not(HasSubstr("at least")));
+        EXPECT_THAT(ran.out, HasSubstr("1 reference-counted binary, 5 B"));
+    }
+}
+
+TEST_F(KnownAnswers, ADumpBehindLinesOfALogIsRead) {
+    const auto text = text_of("full-atom-table.dump");
+    const std::string log = "=ERROR REPORT==== 23-Nov-2026::10:00:00 ===\nSTART\n";
+    for (const auto& ran : ask(log + text, {"processes"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("<0.90.0>"));
+        EXPECT_THAT(ran.err, HasSubstr(fmt::format("begins at byte {} of the text", log.size())));
+    }
+    for (const auto& ran : ask("\xef\xbb\xbf" + text, {"processes"})) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr("<0.90.0>"));
+        EXPECT_EQ(ran.err, "");
+    }
+}
+
+TEST_F(KnownAnswers, AFullTemporaryDirectoryIsNoMatterForASmallDump) {
+    const char* const before = std::getenv("TMPDIR");
+    const std::optional<std::string> known =
+        before == nullptr ? std::nullopt : std::optional<std::string>(before);
+    ::setenv("TMPDIR", "/proc", 1);  // no byte is free there, and no file can be made
+    put_text(text_of("full-atom-table.dump"));
+    const Ran ran = program_.run({"processes", "text.beamdump"});
+    known ? ::setenv("TMPDIR", known->c_str(), 1) : ::unsetenv("TMPDIR");
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("<0.90.0>"));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ Result<std::optional<std::vector<ModuleLine>>> modules_of(const ComparedDump& du
     options.limit = 0;
     options.applications = false;
     auto report = module_report(*dump.dump, dump.facts.file, options);
-    if (report ? report->named_only : report.error().code == ErrorCode::kNotFound) {
+    if (!report && report.error().code == ErrorCode::kNotFound) {
         return std::optional<std::vector<ModuleLine>>();
     }
     if (!report) {

@@ -49,7 +49,8 @@ struct CrashHeader {
 
 /// The places of a crash dump's sections, found in one pass over the text. Memory: about 200 bytes
 /// a process, 24 a binary; counted in its budget, like the memory of conversions. Versions of the
-/// text: 0.1 to 0.5, and those without a version.
+/// text: 0.1 to 0.5, and those without a version. A file that has several dumps is read up to the
+/// second one.
 class CrashDump {
   public:
     /// Called now and then with the bytes read so far and in all.
@@ -111,6 +112,24 @@ class CrashDump {
     [[nodiscard]] bool has_returns() const { return has_returns_; }
     /// One sentence: where and why the text is truncated; empty for a complete dump.
     [[nodiscard]] const std::string& cut_off() const { return cut_off_; }
+    /// How many modules there are; nothing where the text has none, or breaks off before the funs,
+    /// which the VM writes after them. Not of a restored dump.
+    [[nodiscard]] std::optional<std::uint64_t> modules() const {
+        const auto found = counts_.find("mod");
+        const bool all = cut_off_.empty() || counts_.contains("fun");
+        return all && found != counts_.end() ? std::optional(found->second) : std::nullopt;
+    }
+    /// Whether no binary is behind the place where the text breaks off: the VM writes them before
+    /// =atoms (erl_crash_dump_v() in break.c, OTP 25). Not of a restored dump.
+    [[nodiscard]] bool has_all_binaries() const {
+        return cut_off_.empty() || counts_.contains("atoms");
+    }
+    /// One sentence for each thing that a reader should know of a text that lacks nothing: other
+    /// text before it, another dump that follows, a version of the text or a release that is newer
+    /// than the known ones.
+    [[nodiscard]] std::vector<std::string> notes() const;
+    /// Whether a section =mod names a module of Elixir.
+    [[nodiscard]] bool has_elixir() const { return has_elixir_; }
 
     /// The owner id of the pid in a section's name, `<0.12.0>`.
     static std::optional<std::uint64_t> parse_owner(std::string_view pid);
@@ -146,6 +165,9 @@ class CrashDump {
     std::map<std::string, std::uint64_t, std::less<>> counts_;
     std::string last_section_;
     std::string cut_off_;
+    std::uint64_t begin_ = 0;                 // of the dump, in the text
+    std::optional<std::uint64_t> next_dump_;  // where another dump begins in the text
+    bool has_elixir_ = false;
     bool ended_ = false;
     bool has_returns_ = false;
 };

@@ -98,8 +98,10 @@ Result<void> BinaryWriter::finish(records::Trailer& trailer, Requested requested
         RETURN_IF_ERROR(count(requested == Requested::kNone));
     }
     auto& totals = *trailer.mutable_totals();
-    totals.set_binaries(dump_.binaries().size());
-    totals.set_binary_bytes(bytes_);
+    if (dump_.has_all_binaries()) {
+        totals.set_binaries(dump_.binaries().size());
+        totals.set_binary_bytes(bytes_);
+    }
     if (requested != Requested::kSome) {
         totals.set_binary_bytes_captured(captured_bytes_);
     }

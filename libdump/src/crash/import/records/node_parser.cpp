@@ -169,8 +169,8 @@ Result<ParsedNode> parse_node(const CrashDump& dump) {
     if (header.atoms) {
         result.totals.set_atoms(*header.atoms);
     }
-    if (const auto modules = dump.counts().find("mod"); modules != dump.counts().end()) {
-        result.totals.set_modules(modules->second);
+    if (const auto modules = dump.modules()) {
+        result.totals.set_modules(*modules);
     }
     Result<void> done;
     if (dump.memory()) {

@@ -111,13 +111,19 @@ Result<void> Writer::code() {
         Names::Code code;
     };
     std::vector<Entry> all;
+    records::ModuleIndexPage index;
     for (const auto& [module, functions] : names_.code()) {
+        if (functions.empty()) {
+            records::Module named;
+            named.set_name_atom(module);
+            named.set_instance(records::MODULE_INSTANCE_UNKNOWN);
+            RETURN_IF_ERROR(append_module(writer_, named, index));
+        }
         for (const auto& [start, code] : functions) {
             all.push_back({module, start, code});
         }
     }
     std::ranges::sort(all, {}, &Entry::start);
-    records::ModuleIndexPage index;
     std::map<std::uint64_t, Names::Code> part;
     for (std::size_t next = 0; next < all.size(); ++next) {
         part.emplace(all[next].start, all[next].code);

@@ -104,7 +104,10 @@ class Names {
 
     /// `offset`: distance of `address` from the function's ErtsCodeMFA, in bytes.
     void code(const Function& function, std::uint64_t address, std::uint64_t offset);
-    /// By module, then by the address of the function's ErtsCodeInfo.
+    /// A module that is loaded, also where no address in its code was met.
+    void loaded_module(std::string_view name) { code_.try_emplace(atom(name)); }
+    /// By module, then by the address of the function's ErtsCodeInfo. Without functions: a module
+    /// of which only the name is known.
     [[nodiscard]] const auto& code() const { return code_; }
     /// Code that all modules share, by what the VM prints for it.
     void code_point(std::string_view shown, std::uint64_t address);
