@@ -1,3 +1,4 @@
+#include <libdump/base/decimal.h>
 #include <libdump/profile/native_filter.h>
 #include <libdump/profile/samples.h>
 
@@ -67,6 +68,24 @@ bool NativeFilter::matches(const SampleStack& sample) const {
     return matches(sample.fragment) ||
            std::ranges::any_of(sample.native,
                                [this](const std::string& name) { return matches(name); });
+}
+
+std::vector<std::string> native_names_of_bif(std::string_view text) {
+    const auto colon = text.find(':');
+    const auto slash = text.rfind('/');
+    if (colon == std::string_view::npos || slash == std::string_view::npos || slash < colon + 2 ||
+        colon == 0 || !decimal_number(text.substr(slash + 1))) {
+        return {};
+    }
+    const auto module = text.substr(0, colon);
+    const auto function = text.substr(colon + 1, slash - colon - 1);
+    const auto arity = text.substr(slash + 1);
+    std::vector<std::string> names;
+    if (module == "erlang") {
+        names.push_back(fmt::format("{}_{}", function, arity));
+    }
+    names.push_back(fmt::format("{}_{}_{}", module, function, arity));
+    return names;
 }
 
 }  // namespace beamdump

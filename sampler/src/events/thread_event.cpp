@@ -1,5 +1,7 @@
 #include "events/thread_event.h"
 
+#include "events/perf_access.h"
+
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 
@@ -9,7 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -59,24 +60,14 @@ int open_event(pid_t thread, const perf_event_attr& attr) {
         ::syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-std::string paranoid() {
-    std::ifstream file("/proc/sys/kernel/perf_event_paranoid");
-    std::string value;
-    return file >> value ? fmt::format("kernel.perf_event_paranoid is {}", value)
-                         : std::string("kernel.perf_event_paranoid cannot be read");
-}
-
 Error cannot_open(pid_t thread, bool breakpoint, int error) {
     switch (error) {
         case EACCES:
         case EPERM:
-            return {ErrorCode::kPermission,
-                    fmt::format("the kernel forbids sampling by perf events ({}; it needs "
-                                "CAP_PERFMON, or the node's own user and a value of at most 2)",
-                                paranoid())};
+        case ENOSYS:
+            return perf_refused(perf_access(), error);
         case ESRCH:
             return {ErrorCode::kTargetDied, fmt::format("thread {} has ended", thread)};
-        case ENOSYS:
         case ENOENT:
         case EOPNOTSUPP:
             return {ErrorCode::kUnsupported,

@@ -1,6 +1,9 @@
 #include "node/perf_map.h"
 
 #include <libdump/base/return_if_error.h>
+#include <libdump/base/terminal_text.h>
+
+#include <fmt/format.h>
 
 namespace beamdump::sampler {
 namespace {
@@ -14,7 +17,7 @@ struct MappedFunction {
 
 void print(Output& output, const MappedFunction& function, Address end) {
     if (end > function.start) {
-        output.print("{:x} {:x} ${}\n", function.start, end - function.start, function.name);
+        output.write(perf_map_line(function.start, end, function.name));
     }
 }
 
@@ -45,6 +48,10 @@ Result<void> map_module(ObservedNode& node, beam::ModuleReader& reader,
 }
 
 }  // namespace
+
+std::string perf_map_line(Address begin, Address end, std::string_view function) {
+    return fmt::format("{:x} {:x} ${}\n", begin, end - begin, one_line(function));
+}
 
 Result<void> perf_map(ObservedNode& node, Output& output) {
     RETURN_IF_ERROR(node.check_machine_code());

@@ -6,6 +6,7 @@
 #include "profile/sample_stacks.h"
 #include "target/process/clock.h"
 
+#include <libdump/base/nearest.h>
 #include <libdump/base/return_if_error.h>
 
 #include <fmt/format.h>
@@ -188,16 +189,54 @@ Result<std::optional<NodeEvents>> open_events(ObservedNode& node, const ProfileO
     return std::unexpected(events.error());
 }
 
+/// The functions of a name, at most one more than there are breakpoints. A BIF's is the emulator's.
+Result<std::vector<NamedFunction>> named_functions(SampleStacks& stacks,
+                                                   const NativeFilter& wanted) {
+    constexpr auto kMost = kMostBreakpoints + 1;
+    auto functions = stacks.functions(wanted, kMost);
+    for (const auto& name : native_names_of_bif(wanted.text())) {
+        if (functions.empty()) {
+            ASSIGN_OR_RETURN(const auto native, NativeFilter::parse(name));
+            functions = stacks.functions(native, kMost);
+        }
+    }
+    return functions;
+}
+
+/// Why there is no function of a name.
+Result<std::string> why_unknown(SampleStacks& stacks, const NativeFilter& wanted) {
+    // Each emulator has this function, and no file exports it: its name is a symbol.
+    ASSIGN_OR_RETURN(const auto of_every_emulator, NativeFilter::parse("erts_schedule"));
+    if (stacks.functions(of_every_emulator, 1).empty()) {
+        return fmt::format(
+            "no function named {} is known: the emulator's file has no names of its own functions; "
+            "install its debug file, or name a fragment of the JIT such as <garbage_collect>",
+            wanted.text());
+    }
+    constexpr std::size_t kMostNames = 200'000;
+    ASSIGN_OR_RETURN(const auto any, NativeFilter::parse("*"));
+    const auto names = native_names_of_bif(wanted.text());
+    Nearest nearest(names.empty() ? wanted.text() : names.front());
+    for (const auto& function : stacks.functions(any, kMostNames)) {
+        nearest.add(function.name);
+    }
+    const auto meant =
+        nearest.best().empty() ? std::string() : fmt::format("; did you mean {}?", nearest.best());
+    return names.empty()
+               ? fmt::format("no function named {} is in the emulator{}", wanted.text(), meant)
+               : fmt::format(
+                     "no BIF {} is in the emulator (calls of Erlang code are counted by "
+                     "alloc --function){}",
+                     wanted.text(), meant);
+}
+
 /// Breakpoints at the functions whose calls are asked for.
 Result<CallWindows> open_windows(SampleStacks& stacks, const NativeFilter& wanted,
                                  ProfileReport& report) {
-    const auto functions = stacks.functions(wanted, kMostBreakpoints + 1);
+    ASSIGN_OR_RETURN(const auto functions, named_functions(stacks, wanted));
     if (functions.empty()) {
-        return fail(ErrorCode::kNotFound,
-                    fmt::format("no function named {} is known: the emulator's own functions have "
-                                "names only where its file has symbols, or its debug file is "
-                                "installed",
-                                wanted.text()));
+        ASSIGN_OR_RETURN(auto why, why_unknown(stacks, wanted));
+        return fail(ErrorCode::kNotFound, std::move(why));
     }
     if (functions.size() > kMostBreakpoints) {
         std::vector<std::string> names;

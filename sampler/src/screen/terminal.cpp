@@ -7,13 +7,47 @@
 #include <cstring>
 #include <langinfo.h>
 #include <ncurses.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <utility>
 
 namespace beamdump::sampler {
+
+namespace {
+
+/// More of a terminal stays unused. A terminal may claim any size up to 65,535, of which ncurses
+/// takes no more than 32,767, and has several cells of memory for each.
+constexpr int kMostRows = 500;
+constexpr int kMostColumns = 1000;
+
+/// The terminal's size, bounded. Zero: it is not known.
+std::pair<int, int> terminal_size() {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+        return {};
+    }
+    return {std::min<int>(size.ws_row, kMostRows), std::min<int>(size.ws_col, kMostColumns)};
+}
+
+}  // namespace
 
 struct Terminal::State {
     SCREEN* screen = nullptr;  // ncurses' own, given back in the destructor
     bool utf8 = false;
-    struct sigaction stop{};  // of SIGTSTP, before
+    struct sigaction stop{};     // of SIGTSTP, before
+    struct sigaction resize{};   // of SIGWINCH, before
+    std::pair<int, int> size{};  // as terminal_size() gave it last
+
+    /// Whether the size is another one than before; ncurses has it then.
+    bool take_size() {
+        const auto now = terminal_size();
+        if (now == std::exchange(size, now)) {
+            return false;
+        }
+        const auto [rows, columns] = now;
+        ::resizeterm(rows > 0 ? rows : getmaxy(stdscr), columns > 0 ? columns : getmaxx(stdscr));
+        return true;
+    }
 };
 
 Terminal::Terminal(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -26,9 +60,13 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
     struct sigaction ignored{};
     ignored.sa_handler = SIG_IGN;
     ::sigaction(SIGTSTP, &ignored, &state->stop);
+    // ncurses would take any size from the terminal, at the start and in a handler of its own.
+    ::sigaction(SIGWINCH, &ignored, &state->resize);
+    ::use_env(FALSE);
     state->screen = ::newterm(nullptr, stdout, stdin);
     if (state->screen == nullptr) {
         ::sigaction(SIGTSTP, &state->stop, nullptr);
+        ::sigaction(SIGWINCH, &state->resize, nullptr);
         return fail(ErrorCode::kUsage,
                     "this terminal's type (TERM) is not known: use --once or --count");
     }
@@ -38,6 +76,7 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
     ::nonl();
     ::keypad(stdscr, TRUE);
     ::curs_set(0);
+    state->take_size();
     return std::unique_ptr<Terminal>(new Terminal(std::move(state)));
 }
 
@@ -45,6 +84,7 @@ Terminal::~Terminal() {
     ::endwin();
     ::delscreen(state_->screen);
     ::sigaction(SIGTSTP, &state_->stop, nullptr);
+    ::sigaction(SIGWINCH, &state_->resize, nullptr);
 }
 
 std::size_t Terminal::rows() const {
@@ -95,6 +135,9 @@ void Terminal::show() {
 }
 
 Key Terminal::key(int milliseconds) {
+    if (state_->take_size()) {
+        return {KeyKind::kResized};
+    }
     ::wtimeout(stdscr, milliseconds);
     const int code = ::wgetch(stdscr);
     constexpr int kControlC = 3;

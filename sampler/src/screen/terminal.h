@@ -37,6 +37,7 @@ class Terminal {
     Terminal& operator=(const Terminal&) = delete;
     ~Terminal();
 
+    /// At most 500 rows and 1,000 columns of the terminal are used.
     [[nodiscard]] std::size_t rows() const;
     [[nodiscard]] std::size_t columns() const;
     void clear();

@@ -91,7 +91,7 @@ std::string_view miss_name(StackMiss miss) {
 
 void StacksText::frames(const ProcessStack& stack) {
     for (const auto& frame : stack.frames) {
-        output_.print("    {}\n", frame);
+        output_.print("    {}\n", one_line(frame));
     }
     if (stack.more) {
         output_.write("    ... further frames\n");
@@ -157,7 +157,7 @@ void StacksText::process(const ProcessStack& stack) {
 void StacksText::end(const StacksReport& report) {
     tell_idle();
     output_.print("{} (process {}, OTP {}), {:%Y-%m-%d %H:%M:%S} UTC: {} stacks in {:.0f} ms, ",
-                  report.node, report.pid, report.otp_release,
+                  one_line(report.node), report.pid, one_line(report.otp_release),
                   fmt::gmtime(static_cast<std::time_t>(report.read_us / 1'000'000)), report.shown,
                   static_cast<double>(report.took_ns) / 1e6);
     if (report.stopped_ns) {

@@ -201,7 +201,7 @@ class Alloc(unittest.TestCase):
         ended = subprocess.run([SAMPLE, "alloc", str(self.node.pid)], stdin=subprocess.DEVNULL,
                                capture_output=True, text=True, preexec_fn=tools.without_perf_events)
         self.assertEqual(ended.returncode, FAILED)
-        self.assertRegex(ended.stderr, r"\Abeamdump-sample: the kernel forbids sampling [^\n]*\n\Z")
+        self.assertRegex(ended.stderr, r"\Abeamdump-sample: sampling by perf events is forbidden: a seccomp filter [^\n]*\n\Z")
 
     def test_ended(self):
         """By Ctrl-C it shows what it has; killed, it leaves no breakpoint."""

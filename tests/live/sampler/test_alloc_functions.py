@@ -116,7 +116,7 @@ class Functions(unittest.TestCase):
         refused(USAGE, "4 functions, not for 5",
                 *(word for at in range(5) for word in ("--function", f"lists:map/{at}")))
         refused(USAGE, "excludes", "--function", BUILT, "--stacks")
-        refused(FAILED, "the kernel forbids sampling", "--function", BUILT,
+        refused(FAILED, "sampling by perf events is forbidden", "--function", BUILT,
                 preexec_fn=tools.without_perf_events)
 
     def test_no_breakpoints(self):

@@ -95,6 +95,12 @@ class Blame(unittest.TestCase):
         counts = {one["function"]: one["self"] for one in answer["functions"] if one["self"]}
         self.assertGreater(counts["blamed:copying/2"], 0.95 * answer["samples"])
 
+    @unittest.skipUnless(NAMES, "of such executables fragments alone have names, see below")
+    def test_exact_of_a_bif(self):
+        """A BIF is named as Erlang does, or as the emulator does."""
+        answer = self.blame("erlang:monotonic_time/0", "--exact")
+        self.assertEqual(answer["calls"]["functions"], ["monotonic_time_0"])
+
     def test_exact_of_shared_code(self):
         """The JIT's fragments have names in every executable, and the place that calls them."""
         answer = self.blame("<garbage_collect>", "--exact")
@@ -113,6 +119,10 @@ class Blame(unittest.TestCase):
         status, text = said("--native", "no_such_function", "--exact")
         self.assertEqual(status, FAILED)
         self.assertIn("no function named no_such_function", text)
+        self.assertEqual("names of its own functions" in text, not NAMES)
+        status, text = said("--native", "erlang:list_to_atmo/1", "--exact")
+        self.assertEqual(status, FAILED)
+        self.assertIn("did you mean list_to_atom_1?" if NAMES else "names of its own functions", text)
         status, text = said("--native", "<*>", "--exact")
         self.assertEqual(status, USAGE)
         self.assertIn("more than 4 functions", text)

@@ -1,6 +1,7 @@
 #include <libdump/profile/native_filter.h>
 #include <libdump/profile/profile.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace beamdump::sampler {
@@ -56,6 +57,17 @@ TEST(NativeFilter, AProfileCountsWhatItLeavesOut) {
     EXPECT_EQ(profile.all_samples(), 3U);
     EXPECT_EQ(profile.unnamed(), 1U) << "it may be a copy";
     EXPECT_EQ(profile.functions().at("m:f/1").self, 1U);
+}
+
+TEST(NativeFilter, ABifsFunctionHasItsNameAndArity) {
+    using ::testing::ElementsAre;
+    using ::testing::IsEmpty;
+    EXPECT_THAT(native_names_of_bif("erlang:list_to_atom/1"),
+                ElementsAre("list_to_atom_1", "erlang_list_to_atom_1"));
+    EXPECT_THAT(native_names_of_bif("ets:lookup/2"), ElementsAre("ets_lookup_2"));
+    for (const auto* other : {"copy_struct_x", "gc", ":f/1", "m:/1", "m:f/x", "m:f", "m/f:1"}) {
+        EXPECT_THAT(native_names_of_bif(other), IsEmpty()) << other;
+    }
 }
 
 }  // namespace

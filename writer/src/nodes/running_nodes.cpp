@@ -4,6 +4,7 @@
 #include "beam/tables/node_tables.h"
 #include "target/image/vm_image.h"
 #include "target/live_target.h"
+#include "target/process/proc_directory.h"
 #include "target/process/relatives.h"
 
 #include <libdump/base/return_if_error.h>
@@ -22,6 +23,7 @@ bool may_run_vm(pid_t pid) {
 }  // namespace
 
 Result<std::vector<pid_t>> running_vms() {
+    RETURN_IF_ERROR(target::check_proc());
     const auto parents = target::running_processes();
     if (parents.empty()) {
         return fail(ErrorCode::kIo, "cannot list the processes in /proc");

@@ -52,14 +52,19 @@ Result<void> check_kind(const ProcDirectory& process) {
 }
 
 /// Says what the process is, and where the VM may be.
-std::string describe_other_program(const ProcDirectory& process) {
+Error describe_other_program(const ProcDirectory& process) {
     const auto program = process.link("exe");
+    if (!program && program.error().code == ErrorCode::kPermission) {
+        // Who may read its mappings alone (CAP_PERFMON) does not see its files.
+        return access_denied(process);
+    }
     const auto sentence = fmt::format("process {} is {}, not an Erlang VM (beam.smp)",
                                       process.pid(), program.value_or("another program"));
     const auto relative = find_relative(process.pid(), running_processes(), runs_vm);
-    return relative ? fmt::format("{}; its {}, process {}, is one: use that", sentence,
-                                  relative->relation, relative->pid)
-                    : sentence;
+    return {ErrorCode::kNotABeam, relative
+                                      ? fmt::format("{}; its {}, process {}, is one: use that",
+                                                    sentence, relative->relation, relative->pid)
+                                      : sentence};
 }
 
 /// A process that maps and unmaps while its mappings are read, piece by piece, may give some that
@@ -119,7 +124,7 @@ Result<std::unique_ptr<LiveTarget>> LiveTarget::open(pid_t pid) {
     ASSIGN_OR_RETURN(auto found, find_vm_image(target.process_, target.mappings_));
     std::optional<VmImage> vm = std::move(found);
     if (!vm) {
-        return not_a_beam(describe_other_program(target.process_));
+        return std::unexpected(describe_other_program(target.process_));
     }
     auto memory = memory::ProcessMemory::open(pid);
     if (!memory) {

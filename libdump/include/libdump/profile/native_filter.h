@@ -29,4 +29,8 @@ class NativeFilter {
     std::vector<std::string> patterns_;
 };
 
+/// Names that the emulator's function for the BIF "m:f/a" may have (make_tables, OTP 25 to 29):
+/// erlang:list_to_atom/1 is list_to_atom_1, ets:lookup/2 is ets_lookup_2. None for other texts.
+std::vector<std::string> native_names_of_bif(std::string_view text);
+
 }  // namespace beamdump

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <libdump/base/terminal_text.h>
 #include <libdump/profile/stack_tree.h>
 #include <libdump/text/json_writer.h>
 #include <libdump/text/output.h>
@@ -21,8 +22,8 @@ namespace beamdump {
 /// "rabbit@host (process 1234, OTP 27), 2026-11-25 02:10:43 UTC, 5.0 s"
 template <typename Report>
 void node_line(Output& output, const Report& report) {
-    output.print("{} (process {}, OTP {}), {:%Y-%m-%d %H:%M:%S} UTC, {:.1f} s\n", report.node,
-                 report.pid, report.otp_release,
+    output.print("{} (process {}, OTP {}), {:%Y-%m-%d %H:%M:%S} UTC, {:.1f} s\n",
+                 one_line(report.node), report.pid, one_line(report.otp_release),
                  fmt::gmtime(static_cast<std::time_t>(report.began_us / 1'000'000)),
                  static_cast<double>(report.took_ns) / 1e9);
 }

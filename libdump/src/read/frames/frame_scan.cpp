@@ -16,6 +16,8 @@ namespace {
 /// Limits of a search behind damage: this much for candidates that are not frames, and twice the
 /// file. Real dumps stay far below.
 constexpr std::uint64_t kSearchBudgetBytes = 64U << 20U;
+/// What looking at a candidate costs besides its bytes, in the time that bytes take: two reads.
+constexpr std::uint64_t kCandidateBytes = 1024;
 
 constexpr std::uint64_t kSearchWindowBytes = 256U << 10U;
 constexpr std::uint64_t kMagicBytes = 4;
@@ -112,11 +114,17 @@ Result<std::uint64_t> FrameScanner::search(std::uint64_t position, Candidate& ca
             if (magic != format::kZstdMagic && magic != format::kTailSkippableMagic) {
                 continue;
             }
+            const auto header = part.subspan(i);
+            if (magic == format::kZstdMagic && header.size() >= kZstdHeaderBytes &&
+                !FrameLoader::content_bytes(header.first(kZstdHeaderBytes))) {
+                continue;
+            }
             ASSIGN_OR_RETURN(auto here, candidate_at(position + i));
             if (here.any()) {
                 candidate = std::move(here);
                 return position + i;
             }
+            wasted_bytes_ += kCandidateBytes;
             if (wasted_bytes_ > budget) {
                 result_.gave_up = true;
                 return file_.size();

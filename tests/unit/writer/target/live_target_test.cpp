@@ -6,8 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <functional>
+#include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace beamdump::target {
@@ -16,6 +20,7 @@ namespace {
 using beamdump::test::ChildProcess;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Error refusal(pid_t pid) {
     auto target = LiveTarget::open(pid);
@@ -24,13 +29,13 @@ Error refusal(pid_t pid) {
 
 constexpr uid_t kNobody = 65534;
 
-/// The error for user nobody when opening `pid`; runs in a child that becomes that user.
-Error refusal_as_nobody(pid_t pid) {
+/// The error when opening `pid` in a child that loses rights before.
+Error refusal_without(const std::function<bool()>& lose_rights, pid_t pid) {
     auto* shared = static_cast<char*>(
         ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     auto* code = reinterpret_cast<ErrorCode*>(shared + 4000);
     ChildProcess child([&] {
-        if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) {
+        if (!lose_rights()) {
             ::_exit(1);
         }
         const auto error = refusal(pid);
@@ -40,6 +45,21 @@ Error refusal_as_nobody(pid_t pid) {
     Error error{*code, shared};
     ::munmap(shared, 4096);
     return error;
+}
+
+Error refusal_as_nobody(pid_t pid) {
+    return refusal_without([] { return ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0; }, pid);
+}
+
+bool lose_ptrace_capability() {
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    std::array<__user_cap_data_struct, 2> capabilities{};
+    if (::syscall(SYS_capget, &header, capabilities.data()) != 0) {
+        return false;
+    }
+    capabilities[0].effective &= ~(1U << CAP_SYS_PTRACE);
+    capabilities[0].permitted &= ~(1U << CAP_SYS_PTRACE);
+    return ::syscall(SYS_capset, &header, capabilities.data()) == 0;
 }
 
 TEST(LiveTarget, NoSuchProcess) {
@@ -100,6 +120,18 @@ TEST(LiveTarget, AnotherUsersProcess) {
     const auto error = refusal_as_nobody(child.pid());
     EXPECT_EQ(error.code, ErrorCode::kPermission);
     EXPECT_THAT(error.message, AllOf(HasSubstr("belongs to user root"), HasSubstr("run as root")));
+}
+
+/// With CAP_PERFMON it reads mappings (since Linux 6.13), but not which program they are of.
+TEST(LiveTarget, ForRootWithoutTheCapabilityToTrace) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "needs root, to lose a capability";
+    }
+    ChildProcess child([] {});
+    const auto error = refusal_without(lose_ptrace_capability, child.pid());
+    EXPECT_EQ(error.code, ErrorCode::kPermission);
+    EXPECT_THAT(error.message, AllOf(HasSubstr("without the capability CAP_SYS_PTRACE"),
+                                     Not(HasSubstr("another program"))));
 }
 
 TEST(LiveTarget, AProcessThatIsNotDumpable) {

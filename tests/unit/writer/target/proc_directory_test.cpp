@@ -1,9 +1,16 @@
 #include "target/process/proc_directory.h"
 
 #include "support/child_process.h"
+#include "support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <functional>
+#include <sched.h>
+#include <string_view>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace beamdump::target {
 namespace {
@@ -60,6 +67,58 @@ TEST(ProcDirectory, StaysWithItsProcess) {
     child.kill();
     EXPECT_EQ(process.facts().error().code, ErrorCode::kTargetDied);
     EXPECT_EQ(ProcDirectory::open(process.pid()).error().code, ErrorCode::kNotFound);
+}
+
+/// How a child ends that asks for the error of check_proc() after `enter`: 0 if it has `part`.
+int checked_after(const std::function<bool()>& enter, std::string_view part) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (!enter()) {
+            ::_exit(2);
+        }
+        const auto checked = check_proc();
+        ::_exit(!checked && checked.error().message.contains(part) &&
+                        ProcDirectory::open(::getpid()).error().code == ErrorCode::kUnsupported
+                    ? 0
+                    : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(CheckProc, OfThisNamespace) {
+    EXPECT_TRUE(check_proc());
+}
+
+TEST(CheckProc, AnotherPidNamespacesIsNotUsed) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "needs root, to make a PID namespace";
+    }
+    const auto enter = [] {
+        if (::unshare(CLONE_NEWPID) != 0) {
+            return false;
+        }
+        // The next child is in it.
+        const pid_t inside = ::fork();
+        if (inside == 0) {
+            return true;
+        }
+        int status = -1;
+        ::waitpid(inside, &status, 0);
+        ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
+    };
+    EXPECT_EQ(checked_after(enter, "/proc is that of another PID namespace"), 0);
+}
+
+TEST(CheckProc, ThatItIsMissingIsSaid) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "needs root, to change the root directory";
+    }
+    const beamdump::test::TemporaryDirectory empty;
+    EXPECT_EQ(checked_after([&] { return ::chroot(empty.path().c_str()) == 0; },
+                            "/proc is not mounted here"),
+              0);
 }
 
 }  // namespace

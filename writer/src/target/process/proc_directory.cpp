@@ -6,6 +6,7 @@
 #include <climits>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -111,7 +112,29 @@ Result<ProcessFacts> process_facts(pid_t pid) {
     return process.facts();
 }
 
+Result<void> check_proc() {
+    std::array<char, 32> text{};
+    const ssize_t got = ::readlink("/proc/self", text.data(), text.size());
+    const std::string_view self(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    pid_t own = 0;
+    if (!number(self, own)) {
+        return fail(ErrorCode::kUnsupported,
+                    "/proc is not mounted here, from which processes are read: mount it (mount -t "
+                    "proc proc /proc), or run this program outside the chroot or container");
+    }
+    if (own != ::getpid()) {
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("/proc is that of another PID namespace: this program is process "
+                                "{} there and {} here, so a number may mean another process; mount "
+                                "this namespace's own (mount -t proc proc /proc), or run this "
+                                "program in the namespace of /proc",
+                                own, ::getpid()));
+    }
+    return {};
+}
+
 Result<ProcDirectory> ProcDirectory::open(pid_t pid) {
+    RETURN_IF_ERROR(check_proc());
     ProcDirectory proc;
     proc.pid_ = pid;
     proc.directory_ = Descriptor(
@@ -119,10 +142,13 @@ Result<ProcDirectory> ProcDirectory::open(pid_t pid) {
     if (!proc.directory_.valid()) {
         const int error_number = errno;
         if (pid > 0 && error_number == ENOENT && (::kill(pid, 0) == 0 || errno == EPERM)) {
-            return fail(ErrorCode::kPermission,
-                        fmt::format("process {} is there, but /proc does not show it to this user "
-                                    "(mounted with hidepid?): run as root",
-                                    pid));
+            return fail(
+                ErrorCode::kPermission,
+                fmt::format("process {} is there, but /proc does not show it to this user "
+                            "(mounted with hidepid?): {}",
+                            pid,
+                            ::geteuid() == 0 ? "mount it without, or run outside the container"
+                                             : "run as root"));
         }
         if (error_number != ENOENT) {
             return fail(ErrorCode::kIo, fmt::format("cannot open /proc/{}: {}", pid,

@@ -37,11 +37,16 @@ Result<ProcessFacts> parse_process_facts(std::string_view stat, std::string_view
 /// The facts of a process or thread by its id. kNotFound, kTargetDied, kPermission (hidepid).
 Result<ProcessFacts> process_facts(pid_t pid);
 
+/// Whether /proc shows the processes by the numbers that this program knows them by. kUnsupported:
+/// it is not mounted, or it is another PID namespace's, where a number may be another process.
+Result<void> check_proc();
+
 /// /proc/PID, held open: what it gives is of this process even if its pid is used again.
 class ProcDirectory {
   public:
     ProcDirectory() = default;
     /// kNotFound: no such process. kPermission: it is there, but /proc does not show it (hidepid).
+    /// Errors as check_proc().
     static Result<ProcDirectory> open(pid_t pid);
 
     /// A whole file of it, at most `most_bytes` (kLimit). kTargetDied: the process has exited.
