@@ -256,7 +256,8 @@ Result<ProcessListing> ProcessListing::select(Dump& dump, const ProcessQuery& qu
     if (!done) {
         return std::unexpected(done.error());
     }
-    if (listing.matching_ != 0 && !key.is_told()) {
+    // By memory unless another order is asked for.
+    if (query.sort != ProcessSort::kMemory && listing.matching_ != 0 && !key.is_told()) {
         const auto* const sort = std::ranges::find(kSorts, query.sort, &Named<ProcessSort>::second);
         return fail(
             ErrorCode::kNotFound,

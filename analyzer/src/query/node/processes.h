@@ -62,7 +62,8 @@ struct ProcessQuery {
 /// binaries 80 bytes for each.
 class ProcessListing {
   public:
-    /// kNotFound where the dump does not tell of any process what they are to be sorted by.
+    /// kNotFound where the dump does not tell of any process what they are to be sorted by; memory,
+    /// by which they are sorted where nothing is asked for, is no error.
     static Result<ProcessListing> select(Dump& dump, const ProcessQuery& query);
 
     [[nodiscard]] std::uint64_t total() const { return total_; }  ///< in the dump

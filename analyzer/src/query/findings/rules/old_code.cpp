@@ -24,9 +24,6 @@ Result<RuleAnswer> of_crash_dump(NodeFacts& facts) {
     ASSIGN_OR_RETURN(const auto report, module_report(facts.dump(), facts.file(), query));
     RuleAnswer answer;
     answer.left_out = facts.text_cut_off();
-    if (report.named_only) {
-        return fail(ErrorCode::kNotFound, "the dump has no sections of modules");
-    }
     if (report.modules.empty()) {
         return answer;
     }
