@@ -22,7 +22,7 @@ Result<TermSyntax> syntax_of_node(Dump& dump) {
     std::ranges::sort(names);  // so that each page of atoms is read once
     for (const std::uint32_t name : names) {
         ASSIGN_OR_RETURN(const auto text, dump.atoms().find(name));
-        if (text && (*text == "elixir" || text->starts_with("Elixir."))) {
+        if (text == "elixir") {
             return TermSyntax::kElixir;
         }
     }

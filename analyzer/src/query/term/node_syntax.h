@@ -7,9 +7,9 @@
 namespace beamdump::query {
 
 /// Elixir's where the node has Elixir's own module `elixir` loaded, as every node that runs an
-/// application in Elixir has, or a module that is written in Elixir (`Elixir.Shop.Cart`); else
-/// Erlang's, also where the dump has no modules. Reads the index
-/// of modules, and the pages of atoms with their names.
+/// application in Elixir has; else Erlang's, also where the dump has no modules. Modules `Elixir.*`
+/// decide nothing: RabbitMQ's plugins bring some for its command line. Reads the index of modules,
+/// and the pages of atoms with their names.
 Result<TermSyntax> syntax_of_node(Dump& dump);
 
 }  // namespace beamdump::query

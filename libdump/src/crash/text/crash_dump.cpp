@@ -72,10 +72,6 @@ std::optional<std::uint64_t> otp_release(std::string_view system_version) {
                                         : decimal(system_version.substr(at + kKey.size()));
 }
 
-bool names_elixir(std::string_view module) {
-    return module == "elixir" || module.starts_with("'Elixir.") || module.starts_with("Elixir.");
-}
-
 }  // namespace
 
 std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
@@ -274,7 +270,7 @@ void CrashDump::add(const Section& section) {
     } else if (tag == "persistent_terms") {
         persistent_terms_ = lines;
     } else if (tag == "mod") {
-        has_elixir_ = has_elixir_ || names_elixir(argument);
+        has_elixir_ = has_elixir_ || argument == "elixir";
     } else if (tag == kFirstTag) {
         header_.version = argument;
     }
