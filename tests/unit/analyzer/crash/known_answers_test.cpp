@@ -133,12 +133,12 @@ TEST_F(Slogans, OfTheRuntimeAreExplained) {
     const std::string asked = " The thread that asked for it ran logger (<0.9.0>).\n";
     EXPECT_THAT(summary("eheap_alloc: Cannot allocate 6801972448 bytes of memory (of type "
                         "\"heap\")."),
-                HasSubstr("The node ended as the operating system refused 6.3 GiB for the heap of "
-                          "a process." +
+                HasSubstr("The node ended as it could not get 6.3 GiB of memory for the heap of a "
+                          "process." +
                           asked));
     EXPECT_THAT(summary("binary_alloc: Cannot reallocate 1048576 bytes of memory (of type "
                         "\"binary\")."),
-                HasSubstr("refused 1.0 MiB for \"binary\"." + asked));
+                HasSubstr("could not get 1.0 MiB of memory for \"binary\"." + asked));
     EXPECT_THAT(summary("eheap_alloc: Cannot allocate 18446744071692551144 bytes of memory (of "
                         "type \"old_heap\")."),
                 HasSubstr("a size that had become negative or overflowed: not for lack of "

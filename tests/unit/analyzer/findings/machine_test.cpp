@@ -42,7 +42,7 @@ TEST_F(Machine, ACgroupThatIsFullIsTold) {
     *system.add_cgroup() = cgroup(100, 0);
     EXPECT_THAT(found(with(system), "cgroup_memory"),
                 ElementsAre("The memory cgroup /shop is 90% full (working set 90.0 MiB of 100.0 "
-                            "MiB): the OOM killer comes next."));
+                            "MiB); when it is full, the OOM killer ends a process."));
     *system.mutable_cgroup(0) = cgroup(99, 0);
     EXPECT_THAT(found(with(system), "cgroup_memory"), IsEmpty());
     EXPECT_EQ(left_out(with(system), "cgroup_memory"), "");

@@ -38,8 +38,8 @@ Result<RuleAnswer> cgroup_memory_rule(NodeFacts& facts) {
         if (cgroup.limit_bytes && percent_of(used, *cgroup.limit_bytes) >= kNearLimit) {
             Finding finding;
             finding.sentence = fmt::format(
-                "The memory cgroup {} is {}% full (working set {} of {}): the OOM killer comes "
-                "next.",
+                "The memory cgroup {} is {}% full (working set {} of {}); when it is full, the OOM "
+                "killer ends a process.",
                 cgroup.name, percent_of(used, *cgroup.limit_bytes), bytes_text(used),
                 bytes_text(*cgroup.limit_bytes));
             finding.command = facts.command("memory");

@@ -59,7 +59,7 @@ Result<std::optional<Finding>> out_of_memory(NodeFacts& facts, std::string_view 
     }
     const bool heap = type == "heap" || type == "old_heap" || type == "heap_frag";
     finding.sentence = fmt::format(
-        "The node ended as the operating system refused {} for {}.{}", bytes_text(*bytes),
+        "The node ended as it could not get {} of memory for {}.{}", bytes_text(*bytes),
         heap ? std::string("the heap of a process") : fmt::format("\"{}\"", type), asked);
     return finding;
 }
