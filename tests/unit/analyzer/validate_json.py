@@ -70,6 +70,8 @@ A5:hello:N
 =proc_stack:<0.9.0>
 0x00007f9c4d31c708:SReturn addr 0x97C011F8 (<terminate process normally>)
 =proc_heap:<0.9.0>
+=mod:shop
+Current size: 1700
 =end
 """
 

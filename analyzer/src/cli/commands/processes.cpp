@@ -122,6 +122,11 @@ class ProcessesCommand final : public Command {
         if (!answer) {
             return std::unexpected(answer.error());
         }
+        if (groups_.by == query::GroupBy::kApplication && !answer->told && answer->matching != 0) {
+            return fail(ErrorCode::kNotFound,
+                        "processes cannot be grouped by application: the dump does not tell the "
+                        "group leader of any of them");
+        }
         const auto render =
             answer_.json ? render::process_groups_json : render::process_groups_text;
         render(fitted(invocation.out(), answer_), *answer);

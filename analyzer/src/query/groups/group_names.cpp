@@ -11,8 +11,6 @@
 #include <libdump/term/term_printer.h>
 #include <libdump/term/word_reader.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <ranges>
 
@@ -202,18 +200,6 @@ Result<GroupNames> GroupNames::read(Dump& dump, const GroupsOptions& options) {
         names.counts_,
         visit_processes(dump, {.sensitive = options.sensitive, .progress = options.progress},
                         visit));
-    if (names.counts_.read == 0 && dump.processes().size() != 0) {
-        return fail(
-            ErrorCode::kNotFound,
-            fmt::format("processes cannot be grouped by {}: the dump has no terms of any of "
-                        "them",
-                        group_by_text(options.by)));
-    }
-    if (options.by == GroupBy::kApplication && leaders.empty() && names.counts_.read != 0) {
-        return fail(ErrorCode::kNotFound,
-                    "processes cannot be grouped by application: the dump does not tell the group "
-                    "leader of any of them");
-    }
     for (const auto& [owner, leader] : leaders) {
         // A master is its own leader's child: it belongs to its own application.
         const auto own = applications.find(owner);

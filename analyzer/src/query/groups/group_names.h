@@ -16,6 +16,8 @@ namespace beamdump::query {
 class GroupNames {
   public:
     static Result<GroupNames> read(Dump& dump, const GroupsOptions& options);
+    /// Whether no process has a name.
+    [[nodiscard]] bool empty() const { return by_owner_.empty(); }
 
     /// Null: none, or none that is known.
     [[nodiscard]] const std::string* of(std::uint64_t owner_id) const;

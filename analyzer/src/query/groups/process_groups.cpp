@@ -145,6 +145,7 @@ Result<ProcessGroups> process_groups(Dump& dump, const std::string& file,
         ASSIGN_OR_RETURN(names, GroupNames::read(dump, options));
         name_of.use(&*names);
         answer.read = names->counts();
+        answer.told = !names->empty();
     }
     std::unordered_map<std::string, Sums> groups;
     const auto visit = [&](std::uint64_t row, ProcessIndex::Values values) {

@@ -64,6 +64,7 @@ struct ProcessGroups {
     std::uint64_t group_count = 0;
     std::vector<GroupLine> groups;
     std::optional<ProcessesRead> read;  ///< where processes were read
+    bool told = true;                   ///< the dump tells of some process what they are grouped by
 };
 
 /// Memory: the groups, and 50 bytes a process where processes are read.
