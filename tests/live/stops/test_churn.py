@@ -25,9 +25,6 @@ MODES = ("live", "auto", "snapshot", "freeze")
 KNOWN = ("monitors", "code", "persistent")
 SAMPLES = {"stacks": ("--all",), "top": ("--json", "--interval", "200ms", "--once"),
            "profile": ("--duration", "300ms", "--format", "folded")}
-# Of a machine that has no processor for a thread that is to stop: tried again.
-NO_PROCESSOR = "no processor was free for it"
-MOST_TRIES = 20
 DONE, INCOMPLETE = 0, 3
 # All that is resident is read at most so many times, and besides so many bytes of tables.
 MOST_TIMES_RESIDENT = 4
@@ -73,10 +70,10 @@ class Churn(unittest.TestCase):
         for mode in self.captures(kind):
             made += 1
             dump = self.scratch / "churned.beamdump"
-            for _ in range(MOST_TRIES):
+            for _ in range(tools.MOST_TRIES):
                 ended = tools.run_measured([CAPTURE, "--quiet", "--force", "--mode", mode, "-o", dump,
                                             self.node.pid])
-                if NO_PROCESSOR not in ended.diagnostics:
+                if tools.NO_PROCESSOR not in ended.diagnostics:
                     break
             if ended.status not in (DONE, INCOMPLETE):
                 refused.append(f"{mode} ({ended.status}): {ended.diagnostics.strip()}")

@@ -48,9 +48,19 @@ def expect(ended, *statuses):
     return ended
 
 
+# Of a machine that has no processor for a thread that is to stop: tried again.
+NO_PROCESSOR = "no processor was free for it"
+MOST_TRIES = 20
+
+
 def capture(node, dump, *options):
     """A successful capture, perhaps with processes that could not be copied (status 3)."""
-    return expect(run_measured([CAPTURE, "--quiet", "-o", dump, *options, node.pid]), 0, 3)
+    for _ in range(MOST_TRIES):
+        ended = run_measured([CAPTURE, "--quiet", "-o", dump, *options, node.pid])
+        if ended.status in (0, 3) or NO_PROCESSOR not in ended.diagnostics:
+            break
+        pathlib.Path(f"{dump}.partial").unlink(missing_ok=True)
+    return expect(ended, 0, 3)
 
 
 def analyze(*arguments):
