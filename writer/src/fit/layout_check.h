@@ -44,7 +44,8 @@ struct LayoutFit {
 
 /// Locates the VM and checks the layout, at most `tries` times on a running node. If the release
 /// has no layout, one is inferred, which takes some seconds and ends when `cancelled` is set. Reads
-/// only; nothing is stopped. Errors are those of `open`, locate_vm(), infer_layout(), check_vm().
+/// only; nothing is stopped. Errors are those of `open`, locate_vm(), infer_layout(),
+/// check_steadily().
 Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptions& how, int tries,
                                  const std::atomic<bool>& cancelled);
 

@@ -301,25 +301,27 @@ std::optional<std::string_view> missing_kind(CheckStage stage, const CheckReport
     return missing == kinds.end() ? std::nullopt : std::optional(missing->name);
 }
 
-Result<CheckReport> check_vm(Vm& vm, CodeLookup& code) {
+Result<CheckReport> check_steadily(Vm& vm, int tries) {
     CheckReport report;
+    auto code = CodeLookup::read(vm);
     for (const auto stage : kCheckStages) {
-        RETURN_IF_ERROR(check_stage(vm, code, stage, report));
+        for (int attempt = 1;; ++attempt) {
+            auto examined = report;
+            const auto checked = code ? check_stage(vm, *code, stage, examined)
+                                      : Result<void>(std::unexpected(code.error()));
+            if (checked) {
+                report = examined;
+                break;
+            }
+            if (attempt == tries) {
+                return std::unexpected(checked.error());
+            }
+            std::this_thread::sleep_for(kBetweenTries * attempt);
+            RETURN_IF_ERROR(vm.refresh());
+            code = CodeLookup::read(vm);
+        }
     }
     return report;
-}
-
-Result<CheckReport> check_steadily(Vm& vm, int tries) {
-    for (int attempt = 1;; ++attempt) {
-        auto code = CodeLookup::read(vm);
-        auto checked =
-            code ? check_vm(vm, *code) : Result<CheckReport>(std::unexpected(code.error()));
-        if (checked || attempt == tries) {
-            return checked;
-        }
-        std::this_thread::sleep_for(kBetweenTries * attempt);
-        RETURN_IF_ERROR(vm.refresh());
-    }
 }
 
 }  // namespace beamdump::beam

@@ -50,14 +50,12 @@ Result<void> check_stage(Vm& vm, CodeLookup& code, CheckStage stage, CheckReport
 /// node's may miss it. Not required of the node's own layout.
 std::optional<std::string_view> missing_kind(CheckStage stage, const CheckReport& report);
 
-/// Runs all stages, before anything of the node is trusted.
-Result<CheckReport> check_vm(Vm& vm, CodeLookup& code);
-
-/// How often a running node is examined before it is refused.
+/// How often a stage is run on a running node before it is refused.
 inline constexpr int kCheckTries = 5;
 
-/// check_vm() over the modules loaded at the time, at most `tries` times: a change meanwhile may
-/// look like a wrong layout once; a wrong layout does so every time.
+/// Runs all stages, before anything of the node is trusted. Each is run at most `tries` times, over
+/// the modules loaded at the time: a change meanwhile may look like a wrong layout once; a wrong
+/// layout does so every time.
 Result<CheckReport> check_steadily(Vm& vm, int tries);
 
 }  // namespace beamdump::beam

@@ -22,7 +22,7 @@ Result<std::vector<Layout>> known_layouts(const LocateOptions& options);
 
 /// Finds the VM in a target: the layout of its release, and its tables. Stops nothing. kNoLayout:
 /// no layout for the release. kImplausible: a table was not found or has several candidates, which
-/// the error lists. The result is not verified: see check_vm().
+/// the error lists. The result is not verified: see check_steadily().
 Result<std::unique_ptr<Vm>> locate_vm(std::unique_ptr<target::Target> target,
                                       const LocateOptions& options);
 

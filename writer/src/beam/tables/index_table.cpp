@@ -15,6 +15,13 @@ namespace {
 /// A larger count is considered garbage: atoms are limited to 2^20 by default, to 2^31 at most.
 constexpr std::uint32_t kMaxEntries = 1U << 28U;
 
+/// The part of a hash table's count that a running node may add or remove between the reads of the
+/// count and of the chains.
+constexpr std::uint32_t kMovingPart = 8;
+/// The objects that threads may have linked and not counted, or counted and not linked.
+constexpr std::uint32_t kMoreThanCounted = 1;
+constexpr std::uint32_t kFewerThanCounted = 64;
+
 }  // namespace
 
 Result<IndexTableWalker> IndexTableWalker::open(Vm& vm, Address table) {
@@ -92,10 +99,11 @@ Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
     }
     const std::uint64_t slots = std::uint64_t{1} << (64 - shift_bits);
     ASSIGN_OR_RETURN(auto heads, read_words(vm.memory(), read->view().get(fields.bucket), slots));
+    const std::size_t most = std::size_t{objects} + kMoreThanCounted + objects / kMovingPart;
     std::vector<Address> result;
     for (auto object : heads) {
         while (object != 0) {
-            if (result.size() >= objects) {
+            if (result.size() >= most) {
                 return fail(ErrorCode::kImplausible,
                             fmt::format("hash table at {:#x}: expected {} objects, found more",
                                         table, objects));
@@ -105,9 +113,7 @@ Result<std::vector<Address>> hash_objects(Vm& vm, Address table) {
             object = following;
         }
     }
-    // A thread may have been stopped between linking an object and counting it.
-    constexpr std::uint64_t kUncounted = 64;
-    if (objects > result.size() + kUncounted) {
+    if (objects > result.size() + std::max(kFewerThanCounted, objects / kMovingPart)) {
         return fail(ErrorCode::kImplausible,
                     fmt::format("hash table at {:#x}: expected {} objects, found {}", table,
                                 objects, result.size()));

@@ -28,8 +28,10 @@ class IndexTableWalker {
 /// The address of one object of an index table. Not cached.
 Result<Address> index_object(Vm& vm, Address table, std::uint32_t index);
 
-/// Addresses of all objects in a runtime hash table (hash.h), bucket by bucket. Bounded by the
-/// table's own object count, so that a torn chain ends; kImplausible if there are more.
+/// Addresses of all objects in a runtime hash table (hash.h), bucket by bucket. A running node
+/// changes the table while it is read: the number may differ from the table's own count by an
+/// eighth of it, be one more, or 64 fewer; kImplausible if it differs by more, so that a torn chain
+/// ends.
 Result<std::vector<Address>> hash_objects(Vm& vm, Address table);
 
 }  // namespace beamdump::beam
