@@ -29,7 +29,7 @@ int main(int count, char** arguments) {
     options.binary_bytes = std::nullopt;
     options.validate = false;
     const auto make = [&]() -> Result<DumpWriter> {
-        auto sink = open_file_sink(arguments[2], true);
+        auto sink = open_file_sink(arguments[2], {.force = true});
         return sink ? DumpWriter::create(std::move(*sink), {}) : std::unexpected(sink.error());
     };
     Silence silence;

@@ -7,8 +7,10 @@ enum class ExitStatus : int {
     kDone = 0,
     kFailed = 1,
     kUsage = 2,
-    kIncomplete = 3,  ///< done, but with a truncated dump, a void process, or placeholders
-    kFound = 4,       ///< beamdump-analyze only: a check found what it looks for
+    /// Done, but data was lost: a truncated dump, a void process, placeholders. Not what the
+    /// capture was not to copy (--binary-bytes).
+    kIncomplete = 3,
+    kFound = 4,  ///< beamdump-analyze only: a check found what it looks for
 };
 
 }  // namespace beamdump::cli

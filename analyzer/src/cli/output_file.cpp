@@ -33,18 +33,12 @@ class OutputSink final : public ByteSink {
 
 }  // namespace
 
-Result<std::unique_ptr<ByteSink>> open_sink(const OutputChoice& output, render::Output& out) {
+Result<std::unique_ptr<ByteSink>> open_sink(const OutputChoice& output, render::Output& out,
+                                            PartialFile partial) {
     if (output.path == "-") {
         return std::make_unique<OutputSink>(out);
     }
-    return open_file_sink(output.path, output.force);
-}
-
-void drop_partial(const OutputChoice& output) {
-    if (output.path != "-") {
-        std::error_code ignored;
-        std::filesystem::remove(output.path + ".partial", ignored);
-    }
+    return open_file_sink(output.path, {.force = output.force, .partial = partial});
 }
 
 Error with_partial(Error error, const std::string& output) {

@@ -11,10 +11,8 @@
 namespace beamdump::cli {
 
 /// A command's output: a file, or standard output for `-`.
-Result<std::unique_ptr<ByteSink>> open_sink(const OutputChoice& output, render::Output& out);
-
-/// Removes the partial file of an output of which a part is of no use.
-void drop_partial(const OutputChoice& output);
+Result<std::unique_ptr<ByteSink>> open_sink(const OutputChoice& output, render::Output& out,
+                                            PartialFile partial = PartialFile::kKept);
 
 /// Adds the name of the partial file to an error without it.
 Error with_partial(Error error, const std::string& output);

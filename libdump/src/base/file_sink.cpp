@@ -49,12 +49,18 @@ std::filesystem::path directory_of(const std::filesystem::path& path) {
 
 class FileSink final : public ByteSink {
   public:
-    FileSink(std::string path, std::string partial, bool force, WrittenPages pages, Descriptor file)
+    FileSink(std::string path, std::string partial, FileSinkOptions options, Descriptor file)
         : path_(std::move(path)),
           partial_(std::move(partial)),
-          force_(force),
-          pages_(pages),
+          options_(options),
           file_(std::move(file)) {}
+    FileSink(const FileSink&) = delete;
+    FileSink& operator=(const FileSink&) = delete;
+    ~FileSink() override {
+        if (!is_whole_ && options_.partial == PartialFile::kRemoved) {
+            ::unlink(partial_.c_str());
+        }
+    }
 
     Result<void> write(std::span<const std::byte> bytes) override {
         const WriteOutcome outcome = write_all(file_.get(), bytes);
@@ -70,6 +76,7 @@ class FileSink final : public ByteSink {
         if (::fsync(file_.get()) != 0) {
             return std::unexpected(failed_write(errno));
         }
+        is_whole_ = true;
         RETURN_IF_ERROR(rename());
         return sync_directory();
     }
@@ -80,7 +87,7 @@ class FileSink final : public ByteSink {
     void drop_pages() {
         constexpr std::uint64_t kStartBytes = 256U << 10U;
         constexpr std::uint64_t kMostBytes = 2U << 20U;
-        if (pages_ == WrittenPages::kStay || written_ - started_ < kStartBytes) {
+        if (options_.pages == WrittenPages::kStay || written_ - started_ < kStartBytes) {
             return;
         }
         flush(started_, written_, SYNC_FILE_RANGE_WRITE);
@@ -100,8 +107,11 @@ class FileSink final : public ByteSink {
     }
 
     [[nodiscard]] Error failed_write(int error_number) const {
-        Error error = error_about("write to", partial_, error_number);
-        error.message += fmt::format("; {} bytes were written and can be opened there", written_);
+        const bool kept = options_.partial == PartialFile::kKept;
+        Error error = error_about("write to", kept ? partial_ : path_, error_number);
+        error.message +=
+            kept ? fmt::format("; {} bytes were written and can be opened there", written_)
+                 : fmt::format("; the {} bytes that were written are removed", written_);
         if (error_number == EFBIG) {
             error.message +=
                 "; raise the file size limit (ulimit -f unlimited), or write to standard output "
@@ -129,11 +139,11 @@ class FileSink final : public ByteSink {
     }
 
     [[nodiscard]] int rename_or_error() const {
-        const unsigned flags = force_ ? 0 : RENAME_NOREPLACE;
+        const unsigned flags = options_.force ? 0 : RENAME_NOREPLACE;
         if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, path_.c_str(), flags) == 0) {
             return 0;
         }
-        if (force_ || errno != EINVAL) {
+        if (options_.force || errno != EINVAL) {
             return errno;
         }
         // File systems without RENAME_NOREPLACE (NFS): check for the file first.
@@ -155,9 +165,9 @@ class FileSink final : public ByteSink {
 
     std::string path_;
     std::string partial_;
-    bool force_;
-    WrittenPages pages_;
+    FileSinkOptions options_;
     Descriptor file_;
+    bool is_whole_ = false;
     std::uint64_t written_ = 0;
     std::uint64_t started_ = 0;  // on their way to the disk
     std::uint64_t dropped_ = 0;
@@ -222,12 +232,12 @@ Result<void> check_file_sink(const std::filesystem::path& path, bool force) {
     return {};
 }
 
-Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force,
-                                                 WrittenPages pages) {
+Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path,
+                                                 FileSinkOptions options) {
     const std::string name = path.string();
     const std::string partial = partial_of(name);
-    RETURN_IF_ERROR(check_name(name, force));
-    if (pages == WrittenPages::kDropped && is_in_memory(directory_of(path))) {
+    RETURN_IF_ERROR(check_name(name, options.force));
+    if (options.pages == WrittenPages::kDropped && is_in_memory(directory_of(path))) {
         return fail(ErrorCode::kUnsupported,
                     fmt::format("the file system of {} is in memory, of which little is left: "
                                 "write to a disk, or to standard output (-o -)",
@@ -244,7 +254,7 @@ Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& pa
         return std::unexpected(error_about("set the mode of", partial, errno));
     }
     ::flock(file.get(), LOCK_EX | LOCK_NB);
-    return std::make_unique<FileSink>(name, partial, force, pages, std::move(file));
+    return std::make_unique<FileSink>(name, partial, options, std::move(file));
 }
 
 }  // namespace beamdump

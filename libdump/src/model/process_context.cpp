@@ -332,9 +332,17 @@ Result<BinaryInfo> ProcessContext::binary_at(std::uint64_t address) {
     if (!record) {
         return std::unexpected(record.error());
     }
-    return BinaryInfo{
-        (*record)->data_address(), (*record)->size_bytes(), captured_bytes(**record),
-        (*record)->has_references() ? std::optional((*record)->references()) : std::nullopt};
+    const auto& capture = dump_.capture();
+    const auto captured = captured_bytes(**record);
+    return BinaryInfo{.data_address = (*record)->data_address(),
+                      .size_bytes = (*record)->size_bytes(),
+                      .captured_bytes = captured,
+                      .references = (*record)->has_references()
+                                        ? std::optional((*record)->references())
+                                        : std::nullopt,
+                      .as_asked = capture.has_binary_prefix_bytes() &&
+                                  captured >= std::min<std::uint64_t>(capture.binary_prefix_bytes(),
+                                                                      (*record)->size_bytes())};
 }
 
 std::optional<std::array<std::uint32_t, 3>> ProcessContext::magic_reference(std::uint64_t address) {

@@ -16,6 +16,7 @@ enum class FieldRule : std::uint8_t {
     kKeepText,   ///< bytes that the programs or the runtime made: names of releases, of structures
     kSentence,   ///< of the programs: words with names or paths in them are hidden
     kHide,       ///< bytes: each becomes an x
+    kChecksum,   ///< of code, by which a literal could be guessed: bytes or a number, zeroed
     kArguments,  ///< bytes: as kHide, but for the sizes of the node's tables
     kTerm,       ///< words: a term each
     kMessage,

@@ -85,6 +85,13 @@ Result<void> RecordPass::field(std::span<std::byte> message, const WireField& fi
             return {};
         case FieldRule::kTerm:
             return terms(field);
+        case FieldRule::kChecksum:
+            if (field.type == Type::kVarint) {
+                put_varint(field.value, 0);
+            } else {
+                std::ranges::fill(field.value, std::byte{0});
+            }
+            return {};
         case FieldRule::kRefuse:
             return fail(ErrorCode::kUnsupported,
                         "a dump that was made from a crash dump cannot be redacted");

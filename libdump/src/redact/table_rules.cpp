@@ -12,7 +12,7 @@ using TableFields = std::array<FieldDecision, N>;
 // ---- code ----
 constexpr TableFields kModuleFields = std::to_array<FieldDecision>({
     {1, 8, kKeep},
-    {9, 9, kKeepText},    // md5: of the code
+    {9, 9, kChecksum},    // md5
     {10, 14, kKeep},      // file names are literals: hidden with them
     {15, 15, kExternal},  // attributes
 });
@@ -20,8 +20,8 @@ constexpr TableFields kFunctionFields = std::to_array<FieldDecision>({{1, 4, kKe
 constexpr TableFields kLineFields = std::to_array<FieldDecision>({{1, 3, kKeep}});
 constexpr TableFields kExportFields = std::to_array<FieldDecision>({{1, 5, kKeep}});
 constexpr TableFields kFunEntryFields = std::to_array<FieldDecision>({
-    {1, 5, kKeep},
-    {6, 6, kKeepText},  // uniq: of the code
+    {1, 4, kKeep},
+    {5, 6, kChecksum},  // old_uniq, which is the first 27 bits of the other; uniq
     {7, 9, kKeep},
 });
 constexpr MessageRules kFunEntry{"FunEntry", kFunEntryFields};

@@ -239,6 +239,7 @@ Status BinaryContent::locate(WordReader& reader, std::uint64_t binary, std::uint
     if (end > info->size_bytes) {
         return Status::kMalformed;
     }
+    content.as_asked_ = info->as_asked;
     const std::uint64_t captured_end = std::min(end, info->captured_bytes);
     content.available_ = captured_end > content.first_ ? captured_end - content.first_ : 0;
     return Status::kFound;

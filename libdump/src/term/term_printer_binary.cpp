@@ -122,6 +122,7 @@ void TermPrinter::print_binary(std::uint64_t address) {
     binary_.whole = content.is_whole();
     if (!binary_.whole) {
         ++statistics_.partial_binaries;
+        statistics_.lost_binaries += content.is_as_asked() ? 0 : 1;
         binary_.end = content.captured_bytes();
         buffer_.put("#Bin<");
         buffer_.put_unsigned(content.whole_bytes());

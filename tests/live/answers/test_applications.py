@@ -91,6 +91,9 @@ class Applications(unittest.TestCase):
         self.assertIsNone(re.search(cells, content, re.S))
         cells = b".{8}".join(map(re.escape, reversed(characters)))
         self.assertIsNone(re.search(cells, content, re.S))
+        self.assertEqual(tools.analyze_json("atoms", dump)["text_bytes"],
+                         tools.analyze_json("summary", dump)["memory"]["atoms"],
+                         "the difference tells the cookie's length")
 
     def test_rabbitmq(self):
         self.check("rabbit", applications.start_rabbitmq)

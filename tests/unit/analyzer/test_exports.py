@@ -176,6 +176,7 @@ class Exports(unittest.TestCase):
             file = self.out / form
             ended = self.run_analyze(1, "export", form, "later", "-o", file, preexec_fn=small)
             self.assertEqual(ended.stderr.count(b"\n"), 1, ended.stderr)
+            self.assertNotIn(b".partial", ended.stderr)
             self.assertEqual(list(self.out.iterdir()), [])
         file = self.out / "kept.sqlite"
         self.run_analyze(0, "export", "sqlite", "later", "-o", file)
@@ -187,6 +188,21 @@ class Exports(unittest.TestCase):
             ended = subprocess.run([PROGRAM, "export", "ndjson", self.folder / "later.beamdump"],
                                    stdout=full, stderr=subprocess.PIPE)
         self.assertEqual((ended.returncode, ended.stderr.count(b"\n")), (1, 1), ended.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can give a file away")
+    def test_another_users_file_is_refused(self):
+        file = self.out / "theirs.sqlite"
+        self.run_analyze(0, "export", "sqlite", "later", "-o", file)
+        os.chown(file, 1, 1)
+        file.chmod(0o666)
+        link = self.out / "link.sqlite"
+        link.symlink_to(file)
+        before = file.read_bytes()
+        for name in (file, link):
+            ended = self.run_analyze(1, "export", "sqlite", "tables", "-o", name, "--force")
+            self.assertIn(b"belongs to another user", ended.stderr)
+            self.assertEqual(ended.stderr.count(b"\n"), 1, ended.stderr)
+        self.assertEqual(file.read_bytes(), before)
 
     def test_a_killed_export_changes_nothing(self):
         file = self.out / "killed.sqlite"

@@ -35,7 +35,7 @@ class FileSinkTest : public ::testing::Test {
 };
 
 TEST_F(FileSinkTest, HasItsNameOnlyWhenCommitted) {
-    auto sink = open_file_sink(path_, false);
+    auto sink = open_file_sink(path_, {.force = false});
     ASSERT_TRUE(sink) << sink.error().message;
     ASSERT_TRUE(write(**sink, "whole"));
     EXPECT_FALSE(std::filesystem::exists(path_));
@@ -48,7 +48,7 @@ TEST_F(FileSinkTest, HasItsNameOnlyWhenCommitted) {
 TEST_F(FileSinkTest, IsForItsOwnerAloneWhateverTheUmask) {
     for (const mode_t mask : {0000U, 0022U, 0777U}) {
         const mode_t before = ::umask(mask);
-        auto sink = open_file_sink(path_, true);
+        auto sink = open_file_sink(path_, {.force = true});
         ::umask(before);
         ASSERT_TRUE(sink) << sink.error().message;
         struct stat status{};
@@ -62,7 +62,7 @@ TEST_F(FileSinkTest, IsForItsOwnerAloneWhateverTheUmask) {
 
 TEST_F(FileSinkTest, AnExistingFileIsRefusedBeforeAnythingIsCreated) {
     put(path_, "old");
-    const auto sink = open_file_sink(path_, false);
+    const auto sink = open_file_sink(path_, {.force = false});
     ASSERT_FALSE(sink);
     EXPECT_EQ(sink.error().code, ErrorCode::kExists);
     EXPECT_THAT(sink.error().message, HasSubstr(path_.string()));
@@ -73,7 +73,7 @@ TEST_F(FileSinkTest, AnExistingFileIsRefusedBeforeAnythingIsCreated) {
 
 TEST_F(FileSinkTest, ForceReplacesAtCommitAndNotBefore) {
     put(path_, "old");
-    auto sink = open_file_sink(path_, true);
+    auto sink = open_file_sink(path_, {.force = true});
     ASSERT_TRUE(sink);
     ASSERT_TRUE(write(**sink, "fresh"));
     EXPECT_EQ(text(path_), "old");
@@ -83,13 +83,13 @@ TEST_F(FileSinkTest, ForceReplacesAtCommitAndNotBefore) {
 
 TEST_F(FileSinkTest, ForceDoesNotReplaceADirectory) {
     std::filesystem::create_directory(path_);
-    const auto sink = open_file_sink(path_, true);
+    const auto sink = open_file_sink(path_, {.force = true});
     ASSERT_FALSE(sink);
     EXPECT_EQ(sink.error().code, ErrorCode::kExists);
 }
 
 TEST_F(FileSinkTest, AFileThatAppearsMeanwhileIsNotReplaced) {
-    auto sink = open_file_sink(path_, false);
+    auto sink = open_file_sink(path_, {.force = false});
     ASSERT_TRUE(sink);
     ASSERT_TRUE(write(**sink, "dump"));
     put(path_, "somebody's");
@@ -105,7 +105,7 @@ TEST_F(FileSinkTest, ALeftoverIsReplacedAndNeverWrittenThrough) {
     const auto elsewhere = directory_.path() / "elsewhere";
     put(elsewhere, "untouched");
     std::filesystem::create_symlink(elsewhere, partial_);
-    auto sink = open_file_sink(path_, false);
+    auto sink = open_file_sink(path_, {.force = false});
     ASSERT_TRUE(sink) << sink.error().message;
     ASSERT_TRUE(write(**sink, "dump"));
     ASSERT_TRUE((*sink)->commit());
@@ -114,9 +114,9 @@ TEST_F(FileSinkTest, ALeftoverIsReplacedAndNeverWrittenThrough) {
 }
 
 TEST_F(FileSinkTest, ASecondCaptureDoesNotTakeTheFirstOnesFile) {
-    auto first = open_file_sink(path_, false);
+    auto first = open_file_sink(path_, {.force = false});
     ASSERT_TRUE(first);
-    const auto second = open_file_sink(path_, false);
+    const auto second = open_file_sink(path_, {.force = false});
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ErrorCode::kExists);
     EXPECT_THAT(second.error().message, HasSubstr("another capture"));
@@ -125,7 +125,7 @@ TEST_F(FileSinkTest, ASecondCaptureDoesNotTakeTheFirstOnesFile) {
 
 TEST_F(FileSinkTest, WithoutCommitThePartialFileStays) {
     {
-        auto sink = open_file_sink(path_, false);
+        auto sink = open_file_sink(path_, {.force = false});
         ASSERT_TRUE(sink);
         ASSERT_TRUE(write(**sink, "half"));
     }
@@ -133,8 +133,24 @@ TEST_F(FileSinkTest, WithoutCommitThePartialFileStays) {
     EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
+TEST_F(FileSinkTest, APartialFileOfNoUseIsRemoved) {
+    {
+        auto sink = open_file_sink(path_, {.partial = PartialFile::kRemoved});
+        ASSERT_TRUE(sink);
+        ASSERT_TRUE(write(**sink, "half"));
+        EXPECT_TRUE(std::filesystem::exists(partial_));
+    }
+    EXPECT_FALSE(std::filesystem::exists(partial_));
+    auto whole = open_file_sink(path_, {.partial = PartialFile::kRemoved});
+    ASSERT_TRUE(whole);
+    ASSERT_TRUE(write(**whole, "whole"));
+    ASSERT_TRUE((*whole)->commit());
+    whole->reset();
+    EXPECT_EQ(text(path_), "whole");
+}
+
 TEST_F(FileSinkTest, AMissingDirectoryIsNamed) {
-    const auto sink = open_file_sink(directory_.path() / "none" / "dump", false);
+    const auto sink = open_file_sink(directory_.path() / "none" / "dump", {.force = false});
     ASSERT_FALSE(sink);
     EXPECT_EQ(sink.error().code, ErrorCode::kIo);
     EXPECT_THAT(sink.error().message, HasSubstr("none/dump.partial"));
@@ -143,7 +159,7 @@ TEST_F(FileSinkTest, AMissingDirectoryIsNamed) {
 
 /// The file size limit stands in for a full disk.
 TEST_F(FileSinkTest, NoSpaceSaysHowMuchIsWhere) {
-    auto sink = open_file_sink(path_, false);
+    auto sink = open_file_sink(path_, {.force = false});
     ASSERT_TRUE(sink);
     std::signal(SIGXFSZ, SIG_IGN);
     rlimit before{};

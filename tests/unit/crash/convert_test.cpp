@@ -199,7 +199,7 @@ TEST(Convert, EveryCutIsRead) {
         const test::TextFile file(whole.substr(0, bytes));
         auto crash = CrashDump::open(file.path(), {});
         ASSERT_TRUE(crash) << crash.error().message;
-        auto sink = open_file_sink(file.folder() / "made", true);
+        auto sink = open_file_sink(file.folder() / "made", {.force = true});
         ASSERT_TRUE(convert(*crash, std::move(*sink), {})) << bytes;
         auto dump = Dump::open(file.folder() / "made");
         ASSERT_TRUE(dump) << dump.error().message;
@@ -215,7 +215,7 @@ TEST(Convert, TellsHowFarItIsWithinOneHeap) {
     const test::TextFile file(text);
     auto crash = CrashDump::open(file.path(), {});
     ASSERT_TRUE(crash);
-    auto sink = open_file_sink(file.folder() / "made", true);
+    auto sink = open_file_sink(file.folder() / "made", {.force = true});
     std::vector<std::uint64_t> places;
     ASSERT_TRUE(convert(*crash, std::move(*sink), {}, [&](std::uint64_t done, std::uint64_t total) {
         EXPECT_EQ(total, text.size());

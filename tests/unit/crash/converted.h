@@ -26,7 +26,7 @@ class Converted {
             throw std::runtime_error(crash.error().message);
         }
         crash_ = std::make_unique<CrashDump>(std::move(*crash));
-        auto sink = open_file_sink(path_, true);
+        auto sink = open_file_sink(path_, {.force = true});
         auto outcome = convert(*crash_, std::move(*sink), choice);
         if (!outcome) {
             throw std::runtime_error(outcome.error().message);

@@ -49,15 +49,16 @@ bool fits(const FieldDecision& decision, const Declared& field, const Messages& 
         return true;
     }
     if (field.type == "bytes" || field.type == "string") {
-        static const std::set kOfBytes = {FieldRule::kKeepText,  FieldRule::kSentence,
-                                          FieldRule::kHide,      FieldRule::kArguments,
-                                          FieldRule::kAtomTexts, FieldRule::kExternal};
+        static const std::set kOfBytes = {
+            FieldRule::kKeepText,  FieldRule::kSentence, FieldRule::kHide,    FieldRule::kArguments,
+            FieldRule::kAtomTexts, FieldRule::kExternal, FieldRule::kChecksum};
         return kOfBytes.contains(rule);
     }
     if (messages.contains(field.type)) {
         return rule == FieldRule::kMessage && decision.message->name == field.type;
     }
-    return rule == FieldRule::kKeep || rule == FieldRule::kTerm || rule == FieldRule::kWords;
+    return rule == FieldRule::kKeep || rule == FieldRule::kTerm || rule == FieldRule::kWords ||
+           rule == FieldRule::kChecksum;
 }
 
 class FieldRules : public testing::Test {

@@ -84,6 +84,7 @@ TEST_F(TermPrinterBinaryTest, PartialBinariesAreMarked) {
     EXPECT_EQ(text(b.refc_binary(std::string(1024, 'x'), 4)),
               "#Bin<1024 bytes, first 4: <<\"xxxx\">>>");
     EXPECT_EQ(statistics.partial_binaries, 1U);
+    EXPECT_EQ(statistics.lost_binaries, 1U);
     EXPECT_EQ(text(b.refc_binary(std::string(70, '\1'), 2)), "#Bin<70 bytes, first 2: <<1,1>>>");
     EXPECT_EQ(text(b.refc_binary(std::string(70, 'x'), 0)), "#Bin<70 bytes>");
     const auto original = b.refc_binary(std::string(100, 'y'), 64);

@@ -170,15 +170,18 @@ Result<void> NodeCapture::atoms() {
         auto space = atom_space_;
         ASSIGN_OR_RETURN(
             auto page, reader.page(first, limits::kAtomsOfAPage, limits::kAtomTextOfAPage, &space));
-        atom_space_ = space;
         const auto key = std::ranges::find(page.text(), beam::TranslatedCalls::kKey);
         if (key != page.text().end()) {
             initial_call_atom_ = first + static_cast<std::uint32_t>(key - page.text().begin());
         }
         for (auto& text : *page.mutable_text()) {
-            totals.set_atom_text_bytes(totals.atom_text_bytes() + text.size());
+            // The sums are of the texts that the dump has: others would tell the cookie's length.
+            const auto bytes = text.size();
             text = cookies_.atom_without_cookies(std::move(text));
+            space.replace(bytes, text.size());
+            totals.set_atom_text_bytes(totals.atom_text_bytes() + text.size());
         }
+        atom_space_ = space;
         RETURN_IF_ERROR(append_atoms(copier_.writer(), page, trailer_));
         first += static_cast<std::uint32_t>(page.text_size());
         atoms_ = first;

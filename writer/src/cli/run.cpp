@@ -34,9 +34,10 @@ Result<DumpWriter> make_writer(const Options& options, const program::Streams& s
         return DumpWriter::create(streams.watched(descriptor_sink(streams.out_descriptor)),
                                   options.writer);
     }
-    ASSIGN_OR_RETURN(auto sink,
-                     open_file_sink(options.output, options.force,
-                                    options.small ? WrittenPages::kDropped : WrittenPages::kStay));
+    ASSIGN_OR_RETURN(
+        auto sink, open_file_sink(options.output, {.force = options.force,
+                                                   .pages = options.small ? WrittenPages::kDropped
+                                                                          : WrittenPages::kStay}));
     return DumpWriter::create(streams.watched(std::move(sink)), options.writer);
 }
 

@@ -112,7 +112,7 @@ class BacktraceCommand final : public Command {
         }
         report_withheld(invocation, backtrace);
         report_gaps(invocation, backtrace);
-        return Outcome{backtrace.withheld() != Withheld::kNo || backtrace.gaps().total() > 0};
+        return Outcome{backtrace.withheld() != Withheld::kNo || backtrace.gaps().lost() > 0};
     }
 
   private:

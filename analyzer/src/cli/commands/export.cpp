@@ -95,12 +95,9 @@ class ExportCommand final : public Command {
         if (kind_ == Kind::kPprof && output_.path == "-" && invocation.out().is_terminal()) {
             return fail(ErrorCode::kUsage, "pprof is not text: name a file with -o");
         }
-        ASSIGN_OR_RETURN(const auto sink, open_sink(output_, invocation.out()));
-        auto outcome = write(invocation, *sink);
-        if (!outcome) {
-            drop_partial(output_);
-        }
-        return outcome;
+        ASSIGN_OR_RETURN(const auto sink,
+                         open_sink(output_, invocation.out(), PartialFile::kRemoved));
+        return write(invocation, *sink);
     }
 
   private:

@@ -59,12 +59,9 @@ class ReportCommand final : public Command {
         if (output_.path == "-" && invocation.out().is_terminal()) {
             return fail(ErrorCode::kUsage, "a page is not for a terminal: name a file with -o");
         }
-        ASSIGN_OR_RETURN(const auto sink, open_sink(output_, invocation.out()));
-        auto outcome = write(invocation, *sink);
-        if (!outcome) {
-            drop_partial(output_);
-        }
-        return outcome;
+        ASSIGN_OR_RETURN(const auto sink,
+                         open_sink(output_, invocation.out(), PartialFile::kRemoved));
+        return write(invocation, *sink);
     }
 
   private:

@@ -107,7 +107,7 @@ class SearchCommand final : public Command {
         }
         Outcome outcome = report_search_gaps(invocation, answer->read, answer->undecoded_messages,
                                              answer->unreadable, answer->node);
-        outcome.incomplete = outcome.incomplete || answer->partial_binaries != 0;
+        outcome.incomplete = outcome.incomplete || answer->lost_binaries != 0;
         return outcome;
     }
 

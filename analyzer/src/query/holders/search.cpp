@@ -27,6 +27,7 @@ class TermTest {
 
     virtual bool passes(const TagScheme& scheme, WordReader& reader, std::uint64_t word) = 0;
     [[nodiscard]] virtual std::uint64_t partial_binaries() const { return 0; }
+    [[nodiscard]] virtual std::uint64_t lost_binaries() const { return 0; }
 };
 
 class PatternTest final : public TermTest {
@@ -71,6 +72,7 @@ class TextTest final : public TermTest {
         }
     }
     [[nodiscard]] std::uint64_t partial_binaries() const override { return partial_; }
+    [[nodiscard]] std::uint64_t lost_binaries() const override { return lost_; }
 
   private:
     static constexpr std::size_t kMaxCharacters = 1U << 20U;
@@ -101,12 +103,14 @@ class TextTest final : public TermTest {
             at += got;
         }
         partial_ += content.is_whole() ? 0 : 1;
+        lost_ += content.is_as_asked() ? 0 : 1;
         return false;
     }
 
     std::string text_;
     std::unordered_set<std::uint64_t> atoms_;
     std::uint64_t partial_ = 0;
+    std::uint64_t lost_ = 0;
 };
 
 class SearchVisitor final : public SweepVisitor {
@@ -215,6 +219,7 @@ Result<SearchAnswer> search_terms(Dump& dump, const SearchOptions& options) {
     answer.persistent_terms = visitor.found() != 0;
     answer.node = node.counts();
     answer.partial_binaries = test->partial_binaries();
+    answer.lost_binaries = test->lost_binaries();
     answer.undecoded_messages = sweep.counts().undecoded_messages;
     answer.unreadable = sweep.counts().unreadable + answer.node.unreadable;
     return answer;

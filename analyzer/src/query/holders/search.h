@@ -45,6 +45,7 @@ struct SearchAnswer {
     bool persistent_terms = false;           ///< ... or some of them
     std::vector<std::string> unknown_atoms;  ///< of the pattern: not in the node
     std::uint64_t partial_binaries = 0;  ///< searched for text: the dump has only their beginning
+    std::uint64_t lost_binaries = 0;     ///< of these, with fewer bytes than were to be captured
     std::uint64_t undecoded_messages = 0;
     std::uint64_t unreadable = 0;
     ProcessesRead read;

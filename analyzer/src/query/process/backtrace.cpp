@@ -51,6 +51,7 @@ void add(Gaps& gaps, const PrintStatistics& statistics) {
     gaps.malformed += statistics.malformed;
     gaps.absent += statistics.absent;
     gaps.partial_binaries += statistics.partial_binaries;
+    gaps.lost_binaries += statistics.lost_binaries;
 }
 
 }  // namespace

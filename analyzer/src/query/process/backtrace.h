@@ -28,8 +28,10 @@ struct Gaps {
     std::uint64_t malformed = 0;         ///< words that are not a valid term
     std::uint64_t absent = 0;            ///< words or names that the dump lacks
     std::uint64_t partial_binaries = 0;  ///< binaries of which only the first bytes are here
+    std::uint64_t lost_binaries = 0;     ///< of these, with fewer bytes than were to be captured
 
-    [[nodiscard]] std::uint64_t total() const { return malformed + absent + partial_binaries; }
+    /// Placeholders for what was to be in the dump.
+    [[nodiscard]] std::uint64_t lost() const { return malformed + absent + lost_binaries; }
 };
 
 struct RegisterLine {

@@ -76,7 +76,8 @@ ModuleLine line_of(Dump& dump, const records::Module& module, ModuleVersions* ve
     if (module.has_function_count()) {
         line.functions = module.function_count();
     }
-    if (module.has_md5()) {
+    // Redaction leaves zeros.
+    if (module.md5().find_first_not_of('\0') != std::string::npos) {
         line.md5 = hex_text(module.md5());
     }
     if (const auto* application = applications.of(module.name_atom())) {

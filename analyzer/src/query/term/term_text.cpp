@@ -36,7 +36,7 @@ bool reads_as(TermPrinter& printer, const TagScheme& scheme, std::uint64_t word,
 }
 
 std::uint64_t placeholders(const PrintStatistics& statistics) {
-    return statistics.malformed + statistics.absent + statistics.partial_binaries;
+    return statistics.malformed + statistics.absent + statistics.lost_binaries;
 }
 
 }  // namespace beamdump::query

@@ -96,7 +96,8 @@ TermText term_text(TermPrinter& printer, std::uint64_t word, std::size_t max_byt
 bool reads_as(TermPrinter& printer, const TagScheme& scheme, std::uint64_t word,
               std::string_view text);
 
-/// Placeholders of all kinds that a printer put into its texts.
+/// Placeholders that a printer put into its texts for what was to be in the dump: binaries that
+/// were captured as far as the capture was to copy them do not count.
 std::uint64_t placeholders(const PrintStatistics& statistics);
 
 }  // namespace beamdump::query

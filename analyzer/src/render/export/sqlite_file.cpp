@@ -16,6 +16,7 @@
 #include <limits>
 #include <map>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -223,6 +224,21 @@ Result<void> make_new(const std::string& path) {
     return {};
 }
 
+/// Another user's file may be one that everybody may write: its owner would read what is added.
+Result<void> check_owner(const std::string& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) {
+        return fail(ErrorCode::kIo, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+    }
+    if (status.st_uid != ::geteuid()) {
+        return fail(ErrorCode::kPermission,
+                    fmt::format("{} belongs to another user, who could read what is added: name a "
+                                "file of your own",
+                                path));
+    }
+    return {};
+}
+
 /// The file's own mark.
 Result<void> check_kind(Connection& connection) {
     ASSIGN_OR_RETURN(const auto application, connection.number("PRAGMA application_id"));
@@ -293,9 +309,7 @@ Result<std::unique_ptr<SqliteFile>> SqliteFile::open(const std::string& path, bo
     std::error_code ignored;
     const bool is_new = !std::filesystem::exists(path, ignored);
     const std::string partial = is_new ? path + ".partial" : "";
-    if (is_new) {
-        RETURN_IF_ERROR(make_new(partial));
-    }
+    RETURN_IF_ERROR(is_new ? make_new(partial) : check_owner(path));
     sqlite3* opened = nullptr;
     const int code =
         sqlite3_open_v2((is_new ? partial : path).c_str(), &opened, SQLITE_OPEN_READWRITE, nullptr);

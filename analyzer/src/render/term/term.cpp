@@ -19,8 +19,6 @@ namespace beamdump::render {
 
 namespace {
 
-/// Bytes of the whole term's text in JSON, unless more are asked for.
-constexpr std::size_t kShownBytes = 80;
 constexpr std::size_t kPartColumns = 24;
 
 std::string term_words_text(std::uint64_t words) {
@@ -167,7 +165,7 @@ Result<bool> term_text(Output& output, query::TermReading& reading, const TermFo
                                        size_text(*term, reading.dump_facts().word_bytes)));
         if (term->count.value_or(0) == 0) {
             TermFormat shown = format;
-            shown.term_bytes = kShownBytes;
+            shown.term_bytes = kShownTermBytes;
             return print_text(output, reading, shown);
         }
     } else {
@@ -192,7 +190,7 @@ Result<bool> term_json(Output& output, query::TermReading& reading, const TermFo
         if (const auto& term = reading.term()) {
             write_sizes(json, *term);
             const auto text = query::drain_in_pieces(reading.start_text(),
-                                                     format.term_bytes.value_or(kShownBytes));
+                                                     format.term_bytes.value_or(kShownTermBytes));
             write_term(json, "term", text);
             cut = format.term_bytes.has_value() && text.cut;
         }

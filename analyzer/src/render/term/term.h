@@ -10,6 +10,9 @@
 
 namespace beamdump::render {
 
+/// Bytes of the whole term's text in JSON, and of a term without parts, unless more are asked for.
+inline constexpr std::size_t kShownTermBytes = 80;
+
 struct TermFormat {
     /// Show the text of the whole term instead of its parts: its first bytes, or all of it for 0.
     std::optional<std::size_t> term_bytes;

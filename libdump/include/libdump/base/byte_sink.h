@@ -32,12 +32,23 @@ enum class WrittenPages {
     kDropped,  ///< they go to the disk as they are written, and at most 2 MiB of them stay
 };
 
+/// What becomes of a file's first part when the rest could not be written.
+enum class PartialFile {
+    kKept,     ///< it can be opened, as a truncated dump can
+    kRemoved,  ///< it is of no use
+};
+
+struct FileSinkOptions {
+    bool force = false;  ///< replace what is there
+    WrittenPages pages = WrittenPages::kStay;
+    PartialFile partial = PartialFile::kKept;
+};
+
 /// A file that is called `path`.partial until commit() renames it. Mode 0600. Fails with kExists
-/// when `path` is there and `force` is not set; a leftover .partial is replaced. Without commit()
-/// the partial file stays and can be opened as a truncated dump. With kDropped kUnsupported where
-/// the file system is in memory (tmpfs).
-Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path, bool force,
-                                                 WrittenPages pages = WrittenPages::kStay);
+/// when `path` is there and may not be replaced; a leftover .partial is replaced. With kDropped
+/// kUnsupported where the file system is in memory (tmpfs).
+Result<std::unique_ptr<ByteSink>> open_file_sink(const std::filesystem::path& path,
+                                                 FileSinkOptions options);
 
 /// Whether a file sink could be opened as far as is known without making a file: what is at the
 /// path, and whether its directory is there and takes new files. Errors as open_file_sink().

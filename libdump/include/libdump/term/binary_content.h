@@ -41,6 +41,8 @@ class BinaryContent {
     [[nodiscard]] std::uint64_t captured_bytes() const;
     /// Whether every byte and bit is in the dump.
     [[nodiscard]] bool is_whole() const { return available_ >= stored_bytes(); }
+    /// Whether the dump has all bytes that the capture was to copy: see BinaryInfo::as_asked.
+    [[nodiscard]] bool is_as_asked() const { return is_whole() || as_asked_; }
 
     /// Copies whole bytes from byte `from` on; gives how many, fewer than asked for at the end of
     /// what is captured.
@@ -74,6 +76,7 @@ class BinaryContent {
     std::uint64_t store_ = 0;      ///< address of the bytes, or of the Binary
     std::uint64_t first_ = 0;      ///< byte in the store that this content begins in
     std::uint64_t available_ = 0;  ///< stored bytes from first_ on that are in the dump
+    bool as_asked_ = false;
 };
 
 }  // namespace beamdump

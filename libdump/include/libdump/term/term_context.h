@@ -43,6 +43,8 @@ struct BinaryInfo {
     std::uint64_t size_bytes = 0;
     std::uint64_t captured_bytes = 0;
     std::optional<std::uint64_t> references;  ///< nullopt: a crash dump does not have it
+    /// The captured bytes are all that the capture was to copy (--binary-bytes).
+    bool as_asked = false;
 };
 
 /// From a function's ErtsCodeInfo to its mfa: an instruction and the breakpoint's address, a word

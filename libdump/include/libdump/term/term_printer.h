@@ -24,6 +24,7 @@ struct PrintStatistics {
     std::uint64_t malformed = 0;         ///< #Unreadable<...> and #Cycle<...>
     std::uint64_t absent = 0;            ///< #Absent<...> and unknown channels ("?")
     std::uint64_t partial_binaries = 0;  ///< #Bin<...>
+    std::uint64_t lost_binaries = 0;     ///< of these, with fewer bytes than were to be captured
 };
 
 /// The VM's own limit on one printed term: minus 1 for each term, character of a string and byte of

@@ -12,6 +12,8 @@ class AtomSpace {
   public:
     /// The next atom's text, where it has a place of its own; else a binary's.
     void add(std::optional<Address> text, std::uint64_t bytes);
+    /// One that was added counts with another text's bytes, which is in the dump in its place.
+    void replace(std::uint64_t bytes, std::uint64_t by) { used_ = used_ - bytes + by; }
 
     [[nodiscard]] std::uint64_t used_bytes() const { return used_; }
     [[nodiscard]] std::uint64_t reserved_bytes() const;

@@ -81,18 +81,13 @@ class ProfileCommand final : public Command {
 
   private:
     Result<void> write_stacks(Invocation& invocation, const ProfileReport& report) {
-        ASSIGN_OR_RETURN(const auto sink, open_sink(output_, invocation.out()));
+        ASSIGN_OR_RETURN(const auto sink,
+                         open_sink(output_, invocation.out(), PartialFile::kRemoved));
         render::SinkOutput out(*sink);
         auto written = stacks_as(*format_, out, report.profile.stacks(),
                                  profile_terms(report, "beamdump-analyze " BEAMDUMP_VERSION));
         out.flush();
-        if (written) {
-            written = sink->commit();
-        }
-        if (!written) {
-            drop_partial(output_);
-        }
-        return written;
+        return written ? sink->commit() : written;
     }
 
     std::string dump_;

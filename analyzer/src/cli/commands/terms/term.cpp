@@ -75,7 +75,10 @@ class TermCommand final : public Command {
                                              out, *reading, format(invocation.out())));
         if (cut) {
             invocation.report(
-                fmt::format("the text was truncated to {} bytes (--term-bytes)", term_bytes_));
+                text_
+                    ? fmt::format("the text was truncated to {} bytes (--term-bytes)", term_bytes_)
+                    : fmt::format("the text was truncated to {} bytes: --term-bytes 0 shows all",
+                                  render::kShownTermBytes));
         }
         return outcome(invocation, *reading);
     }
