@@ -124,6 +124,10 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
         sub->callback([&request, &command] { request.command = std::move(command); });
         command->add_options(*sub);
         add_limits(*sub, request.limits);
+        sub->add_option("--key", request.key,
+                        "The private key (PEM) of the public one that an encrypted crash dump was "
+                        "written with")
+            ->option_text("FILE");
         sub->add_flag_callback(
             "--no-cache", [&request] { request.cache = false; },
             "Neither use nor keep what an earlier question found in the crash dump "

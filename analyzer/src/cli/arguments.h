@@ -30,6 +30,7 @@ struct Request {
     std::optional<std::uint64_t> threads;
     Colors colors = Colors::kAuto;
     InputLimits limits;
+    std::string key;  ///< of an encrypted crash dump
 };
 
 /// Text to show instead of an answer: help, version.

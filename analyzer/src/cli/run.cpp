@@ -117,7 +117,8 @@ Ended run_request(const Request& request, Invocation& invocation) {
     }
     invocation.set_open_options({.limits = request.limits,
                                  .cache = request.cache ? cache_of_user() : crash::CacheChoice(),
-                                 .threads = threads_of(request)});
+                                 .threads = threads_of(request),
+                                 .key = request.key});
     auto outcome = request.command->run(invocation);
     out.flush();
     if (const auto& error = out.error()) {

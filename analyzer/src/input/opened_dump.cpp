@@ -32,7 +32,7 @@ bool is_crash_dump(const std::string& path) {
         return false;
     }
     // Crash dumps before R10 had no sections: distinguished from other files.
-    constexpr std::array kStarts = {"<Erlang crash dump>"sv, "\x1f\x8b"sv,
+    constexpr std::array kStarts = {"<Erlang crash dump>"sv, "ENC0"sv, "\x1f\x8b"sv,
                                     "\xfd"
                                     "7zXZ\0"sv,
                                     "\x28\xb5\x2f\xfd"sv};
@@ -93,7 +93,7 @@ Result<OpenedDump> open_dump(const std::string& path, const crash::ConvertChoice
         return opened;
     }
     ASSIGN_OR_RETURN(auto text, crash::open_text(path, choice, options.cache, progress, header_seen,
-                                                 options.limits));
+                                                 options.limits, options.key));
     // Open from here on under another descriptor.
     const auto file = std::move(text.dump);
     opened.text_ = std::move(text);

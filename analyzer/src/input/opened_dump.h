@@ -16,6 +16,7 @@ struct OpenOptions {
     InputLimits limits = {};
     crash::CacheChoice cache = {};  ///< of facts of crash dumps
     unsigned threads = 1;           ///< DumpReaderOptions::threads
+    std::string key;                ///< file with the private key of an encrypted crash dump
 };
 
 /// An open dump, from any kind of file.

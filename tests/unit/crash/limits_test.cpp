@@ -30,7 +30,7 @@ TEST(Limits, OfWhatIsUnpacked) {
     const test::TextFile file(packed.str());
     EXPECT_LT(packed.str().size(), 64U << 10U);
     Budget budget({.temporary = 4 * kMiB});
-    const auto source = TextSource::open(file.path(), &budget);
+    const auto source = TextSource::open(file.path(), {.budget = &budget});
     ASSERT_FALSE(source);
     EXPECT_EQ(source.error().code, ErrorCode::kLimit);
     EXPECT_THAT(source.error().message, HasSubstr("more than 4.0 MiB of temporary files"));

@@ -139,7 +139,7 @@ Result<OpenedText> Opening::with_cache(const std::filesystem::path& path, const 
         // Wrong, although its checksum holds: as if it had not been there.
         cache->remove(key.file);
         budget = std::make_unique<Budget>(limits_);
-        ASSIGN_OR_RETURN(text, TextSource::open(path, budget.get()));
+        ASSIGN_OR_RETURN(text, TextSource::open(path, {.budget = budget.get()}));
     }
     const bool settled = has_settled(identity);
     ASSIGN_OR_RETURN(auto dump,
@@ -162,9 +162,10 @@ Result<OpenedText> Opening::with_cache(const std::filesystem::path& path, const 
 
 Result<OpenedText> open_text(const std::filesystem::path& path, const ConvertChoice& choice,
                              const CacheChoice& cache, const CrashDump::Progress& progress,
-                             const CrashDump::HeaderSeen& header_seen, const InputLimits& limits) {
+                             const CrashDump::HeaderSeen& header_seen, const InputLimits& limits,
+                             const std::filesystem::path& key) {
     auto budget = std::make_unique<Budget>(limits);
-    ASSIGN_OR_RETURN(auto text, TextSource::open(path, budget.get()));
+    ASSIGN_OR_RETURN(auto text, TextSource::open(path, {.budget = budget.get(), .key = key}));
     ConvertChoice made = choice;
     if (choice.heaps == ConvertChoice::Heaps::kNone && text.size() <= choice.whole_up_to) {
         made.heaps = ConvertChoice::Heaps::kAll;

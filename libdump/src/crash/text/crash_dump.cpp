@@ -92,7 +92,7 @@ std::optional<std::uint64_t> CrashDump::parse_owner(std::string_view pid) {
 Result<CrashDump> CrashDump::open(const std::filesystem::path& path, const Progress& progress,
                                   const HeaderSeen& header_seen, const InputLimits& limits) {
     auto budget = std::make_unique<Budget>(limits);
-    ASSIGN_OR_RETURN(auto text, TextSource::open(path, budget.get()));
+    ASSIGN_OR_RETURN(auto text, TextSource::open(path, {.budget = budget.get()}));
     return open(std::move(text), std::move(budget), progress, header_seen);
 }
 

@@ -1,3 +1,5 @@
+#include "crash/text/decryption.h"
+
 #include <libdump/base/return_if_error.h>
 #include <libdump/base/system_error.h>
 #include <libdump/base/temporary_file.h>
@@ -42,7 +44,7 @@ Packing packing_of(std::string_view start) {
 }
 
 /// A descriptor's bytes as Boost.Iostreams reads them, after those that were looked at already.
-/// A device of Boost.Iostreams can report an error only by throwing; unpack() catches it.
+/// A device of Boost.Iostreams can report an error only by throwing; Unpacking catches it.
 class DescriptorDevice : public io::source {
   public:
     DescriptorDevice(int descriptor, std::string start)
@@ -89,9 +91,69 @@ struct Unpacked {
     std::string broken;
 };
 
-Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, Budget* budget) {
+/// Where the text goes that comes out of a decompressor: decrypted, if it is encrypted.
+class UnpackedText {
+  public:
+    UnpackedText(TemporaryFile& file, const std::string& name, const TextOptions& options)
+        : file_(file), name_(name), options_(options) {}
+
+    Result<void> add(std::span<const char> piece) {
+        if (!front_is_known_) {
+            front_is_known_ = true;
+            if (std::string_view(piece.data(), piece.size()).starts_with(kEncryptedMagic)) {
+                ASSIGN_OR_RETURN(decryption_, decryption());
+            }
+        }
+        if (!decryption_) {
+            return append(piece);
+        }
+        text_.clear();
+        RETURN_IF_ERROR(decryption_->add(piece, text_));
+        return append(text_);
+    }
+    /// Why the text is not whole; empty if it is.
+    Result<std::string> finish() {
+        if (!decryption_) {
+            return std::string();
+        }
+        text_.clear();
+        auto broken = decryption_->finish(text_);
+        RETURN_IF_ERROR(append(text_));
+        return broken;
+    }
+
+  private:
+    Result<std::optional<Decryption>> decryption() {
+        if (options_.key.empty()) {
+            return fail(ErrorCode::kUnsupported,
+                        fmt::format("{} is an encrypted crash dump: give the private key of the "
+                                    "one that its node had, with --key FILE",
+                                    name_));
+        }
+        return Decryption::open(options_.key, name_);
+    }
+    Result<void> append(std::span<const char> text) {
+        auto done = options_.budget == nullptr ? Result<void>()
+                                               : options_.budget->take_temporary(text.size());
+        if (done) {
+            done = file_.append(std::as_bytes(text));
+        }
+        return done ? done : wrap("unpacking " + name_, done.error());
+    }
+
+    TemporaryFile& file_;
+    const std::string& name_;
+    const TextOptions& options_;
+    bool front_is_known_ = false;
+    std::optional<Decryption> decryption_;
+    std::string text_;
+};
+
+Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, const std::string& name,
+                        const TextOptions& options) {
     ASSIGN_OR_RETURN(auto file, TemporaryFile::create());
     Unpacked result{std::move(file), {}};
+    UnpackedText text(result.file, name, options);
     std::vector<char> piece(1U << 20U);
     try {
         io::filtering_istream stream;
@@ -105,25 +167,25 @@ Result<Unpacked> unpack(int descriptor, Packing packing, std::string start, Budg
         stream.push(DescriptorDevice(descriptor, std::move(start)));
         // Piece by piece as it is unpacked: nothing that comes before a break is lost.
         auto& unpacked = *stream.rdbuf();
+        auto there = static_cast<std::streamsize>(kMagicBytes);
         while (unpacked.sgetc() != std::char_traits<char>::eof()) {
-            const auto there = std::clamp<std::streamsize>(
-                unpacked.in_avail(), 1, static_cast<std::streamsize>(piece.size()));
             const auto got = static_cast<std::size_t>(unpacked.sgetn(piece.data(), there));
-            if (budget != nullptr) {
-                RETURN_IF_ERROR(budget->take_temporary(got));
-            }
-            RETURN_IF_ERROR(result.file.append(std::as_bytes(std::span(piece).first(got))));
+            RETURN_IF_ERROR(text.add(std::span(piece).first(got)));
+            there = std::clamp<std::streamsize>(unpacked.in_avail(), 1,
+                                                static_cast<std::streamsize>(piece.size()));
         }
     } catch (const std::exception& error) {
         // Of the device, or of a decompressor that finds its input damaged.
         result.broken = error.what();
     }
+    ASSIGN_OR_RETURN(const auto cut_off, text.finish());
+    result.broken = result.broken.empty() ? cut_off : result.broken;
     return result;
 }
 
 }  // namespace
 
-Result<TextSource> TextSource::open(const std::filesystem::path& path, Budget* budget) {
+Result<TextSource> TextSource::open(const std::filesystem::path& path, const TextOptions& options) {
     std::string name = path.string();
     Descriptor file(name == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                 : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
@@ -136,22 +198,20 @@ Result<TextSource> TextSource::open(const std::filesystem::path& path, Budget* b
     }
     auto start = first_bytes(file.get());
     const auto packing = packing_of(start);
-    if (packing == Packing::kNone && S_ISREG(status.st_mode)) {
+    if (packing == Packing::kNone && S_ISREG(status.st_mode) &&
+        !start.starts_with(kEncryptedMagic)) {
         return TextSource(std::move(name), std::move(file),
                           static_cast<std::uint64_t>(status.st_size));
     }
-    auto unpacked = unpack(file.get(), packing, std::move(start), budget);
-    if (!unpacked) {
-        return wrap("unpacking " + name, std::move(unpacked.error()));
-    }
-    const auto bytes = unpacked->file.size();
-    if (bytes == 0 && !unpacked->broken.empty()) {
+    ASSIGN_OR_RETURN(auto unpacked, unpack(file.get(), packing, std::move(start), name, options));
+    const auto bytes = unpacked.file.size();
+    if (bytes == 0 && !unpacked.broken.empty()) {
         return fail(ErrorCode::kCorrupt,
-                    fmt::format("cannot unpack {}: {}", name, unpacked->broken));
+                    fmt::format("cannot unpack {}: {}", name, unpacked.broken));
     }
-    TextSource text(std::move(name), std::move(unpacked->file).take(), bytes);
+    TextSource text(std::move(name), std::move(unpacked.file).take(), bytes);
     text.unpacked_ = true;
-    text.broken_ = std::move(unpacked->broken);
+    text.broken_ = std::move(unpacked.broken);
     return text;
 }
 

@@ -21,6 +21,7 @@ struct Known {
 
 constexpr std::array kKnown = {
     Known{"=erl_crash_dump"sv, "is an Erlang crash dump (text), which this program cannot read"sv},
+    Known{"ENC0"sv, "is an encrypted Erlang crash dump, which this program cannot read"sv},
     Known{"\x1f\x8b"sv, "is compressed with gzip; unpack it first (gzip -d)"sv},
     Known{"\x28\xb5\x2f\xfd"sv, "is compressed with zstd as a whole; unpack it first (zstd -d)"sv},
     Known{"\xfd"

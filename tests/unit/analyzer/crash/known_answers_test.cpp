@@ -1,5 +1,6 @@
 // Small crash dumps of testdata/crash_dumps, and what is right about each.
 #include "program.h"
+#include "support/encrypted_text.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -25,9 +26,9 @@ class KnownAnswers : public ::testing::Test {
         return text;
     }
 
-    void put_text(const std::string& text) {
+    void put_text(const std::string& text, const std::string& name = "text.beamdump") {
         const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
-        program_.put("text.beamdump", std::vector(bytes, bytes + text.size()));
+        program_.put(name, std::vector(bytes, bytes + text.size()));
     }
 
     /// Answers to a question about the text, and about its conversion.
@@ -57,6 +58,25 @@ class KnownAnswers : public ::testing::Test {
 
     Program program_;
 };
+
+TEST_F(KnownAnswers, AnEncryptedDumpAnswersWithItsKey) {
+    const EncryptionKey key;
+    const auto text = text_of("state-of-27.dump");
+    put_text(text);
+    const std::vector<std::string> words = {"term",  "text.beamdump", "shop_cart",
+                                            "state", "--term-bytes",  "100"};
+    const Ran plain = program_.run(words);
+    put_text(key.encrypt(text));
+    const Ran refused = program_.run(words);
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err, HasSubstr("text.beamdump is an encrypted crash dump"));
+    put_text(key.pem(), "key.beamdump");
+    auto with_key = words;
+    with_key.insert(with_key.end(), {"--key", "key.beamdump"});
+    const Ran decrypted = program_.run(with_key);
+    EXPECT_EQ(decrypted.out, plain.out);
+    EXPECT_EQ(decrypted.status, plain.status);
+}
 
 TEST_F(KnownAnswers, AFullAtomTableIsAFinding) {
     for (const auto& said : answers("full-atom-table.dump", {"summary"})) {

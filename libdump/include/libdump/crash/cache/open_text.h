@@ -21,8 +21,10 @@ struct OpenedText {
 /// searched for sections; else they are put there. The answer is the same without a cache; a cache
 /// that cannot be read or written is not an error. Not from the cache: whole conversions
 /// (Heaps::kAll), texts that had to be unpacked or are smaller than CacheChoice::least_bytes.
+/// `key`: of an encrypted crash dump.
 Result<OpenedText> open_text(const std::filesystem::path& path, const ConvertChoice& choice,
                              const CacheChoice& cache, const CrashDump::Progress& progress,
-                             const CrashDump::HeaderSeen& header_seen, const InputLimits& limits);
+                             const CrashDump::HeaderSeen& header_seen, const InputLimits& limits,
+                             const std::filesystem::path& key = {});
 
 }  // namespace beamdump::crash

@@ -13,19 +13,25 @@
 
 namespace beamdump::crash {
 
-/// Random access to the text of a crash dump. A compressed dump or one from a pipe is first
-/// unpacked into a temporary file without a name.
+struct TextOptions {
+    Budget* budget = nullptr;        ///< for the unpacked text; null: no limit
+    std::filesystem::path key = {};  ///< file with the private key of an encrypted crash dump
+};
+
+/// Random access to the text of a crash dump. A dump that is compressed, encrypted or from a pipe
+/// is first unpacked into a temporary file without a name.
 class TextSource {
   public:
-    /// Opens a file (plain, or compressed with gzip, xz or zstd, recognized by its first bytes) or
-    /// a pipe. Errors: those of opening and reading it, kNoSpace if the unpacked text does not fit,
-    /// kCorrupt if nothing can be unpacked. A truncated compressed file is unpacked as far as
-    /// possible: see broken(). `budget`: for the unpacked text; null: no limit.
-    static Result<TextSource> open(const std::filesystem::path& path, Budget* budget = nullptr);
+    /// Opens a file (plain, or compressed with gzip, xz or zstd, and encrypted by the VM;
+    /// recognized by its first bytes) or a pipe. Errors: those of opening and reading it, kNoSpace
+    /// if the unpacked text does not fit, kCorrupt if nothing can be unpacked, kUnsupported without
+    /// the key of an encrypted one. A truncated file is unpacked as far as possible: see broken().
+    static Result<TextSource> open(const std::filesystem::path& path,
+                                   const TextOptions& options = {});
 
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    /// Why a compressed file could not be unpacked to its end; empty if it could.
+    /// Why a file could not be unpacked or decrypted to its end; empty if it could.
     [[nodiscard]] const std::string& broken() const { return broken_; }
 
     /// Which file it is and when it was changed last, to recognize it again.
