@@ -16,6 +16,15 @@
 #include <vector>
 
 namespace beamdump::crash {
+
+struct FreeOpenssl {
+    void operator()(BIO* of) const { BIO_free(of); }
+    void operator()(EVP_PKEY* of) const { EVP_PKEY_free(of); }
+    void operator()(EVP_PKEY_CTX* of) const { EVP_PKEY_CTX_free(of); }
+    void operator()(EVP_CIPHER_CTX* of) const { EVP_CIPHER_CTX_free(of); }
+};
+using PrivateKey = std::unique_ptr<EVP_PKEY, FreeOpenssl>;
+
 namespace {
 
 constexpr std::size_t kBlockBytes = 16;
@@ -25,14 +34,6 @@ constexpr std::size_t kLengthAt = kEncryptedMagic.size() + kVectorBytes;
 constexpr std::size_t kSecretAt = kLengthAt + sizeof(std::uint16_t);
 /// A key in PEM form has some thousand bytes.
 constexpr std::size_t kMostKeyFileBytes = 1U << 20U;
-
-struct Free {
-    void operator()(BIO* of) const { BIO_free(of); }
-    void operator()(EVP_PKEY* of) const { EVP_PKEY_free(of); }
-    void operator()(EVP_PKEY_CTX* of) const { EVP_PKEY_CTX_free(of); }
-    void operator()(EVP_CIPHER_CTX* of) const { EVP_CIPHER_CTX_free(of); }
-};
-using PrivateKey = std::unique_ptr<EVP_PKEY, Free>;
 
 /// Notes that a passphrase is needed, and has none.
 int no_passphrase(char* /*into*/, int /*bytes*/, int /*writing*/, void* asked) {
@@ -54,7 +55,7 @@ Result<PrivateKey> read_key(const std::filesystem::path& path) {
     // Neither the system's configuration of the library nor the environment changes what it does.
     OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
     ASSIGN_OR_RETURN(auto text, read_key_file(path));
-    const std::unique_ptr<BIO, Free> memory(
+    const std::unique_ptr<BIO, FreeOpenssl> memory(
         BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
     bool passphrase = false;
     PrivateKey key(PEM_read_bio_PrivateKey(memory.get(), nullptr, no_passphrase, &passphrase));
@@ -131,7 +132,7 @@ class Decryption::Impl {
     /// Decapsulates the key that the text is encrypted with.
     Result<void> start(std::size_t secret_bytes) {
         const auto* const head = reinterpret_cast<const unsigned char*>(held_.data());
-        const std::unique_ptr<EVP_PKEY_CTX, Free> context(
+        const std::unique_ptr<EVP_PKEY_CTX, FreeOpenssl> context(
             EVP_PKEY_CTX_new_from_pkey(nullptr, key_.get(), nullptr));
         std::vector<unsigned char> secret;
         std::size_t bytes = 0;
@@ -183,8 +184,8 @@ class Decryption::Impl {
     PrivateKey key_;
     std::string key_name_;
     std::string dump_;
-    std::unique_ptr<EVP_CIPHER_CTX, Free> cipher_;  ///< once the head has been read
-    std::vector<char> held_;                        ///< not decrypted yet
+    std::unique_ptr<EVP_CIPHER_CTX, FreeOpenssl> cipher_;  ///< once the head has been read
+    std::vector<char> held_;                               ///< not decrypted yet
     bool begun_ = false;
 };
 
