@@ -124,7 +124,9 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
         sub->callback([&request, &command] { request.command = std::move(command); });
         command->add_options(*sub);
         add_limits(*sub, request.limits);
-        sub->add_option("--key", request.key,
+        // In `ets`, --key chooses rows.
+        const bool taken = sub->get_option_no_throw("--key") != nullptr;
+        sub->add_option(taken ? "--private-key" : "--key,--private-key", request.key,
                         "The private key (PEM) of the public one that an encrypted crash dump was "
                         "written with")
             ->option_text("FILE");
