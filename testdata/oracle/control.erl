@@ -19,6 +19,7 @@
 %%   crash HOW     crash:now/1, with which the node ends, unanswered
 %%   planted FILE  planted:write(FILE)
 %%   ailing FILE  ailing:write(FILE)
+%%   incident NAME  incidents:tell/1
 %%   sampled stack NAME  sampled:tell/1
 %%   parked servers|deep|waking  parked:tell/1
 %%   profiled spent|rounds  profiled:tell/1
@@ -127,6 +128,8 @@ reply([<<"churn">>, Kind]) ->
     churn:tell(Kind);
 reply([<<"ailing">>, File]) ->
     ailing:write(File);
+reply([<<"incident">>, Name]) ->
+    incidents:tell(Name);
 reply([<<"parked">>, Kind]) ->
     parked:tell(Kind);
 reply([<<"sampled">> | What]) ->

@@ -17,6 +17,7 @@ namespace beamdump::query {
     RULE(waiting_callers)            \
     RULE(system_process)             \
     RULE(busy_port)                  \
+    RULE(restart_loop)               \
     RULE(mailbox)                    \
     RULE(run_queue)                  \
     RULE(hot_process)                \

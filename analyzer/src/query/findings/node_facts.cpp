@@ -184,6 +184,11 @@ void NodeFacts::tell_read(const ProcessesRead& read) {
     read_->sensitive = std::max(read_->sensitive, read.sensitive);
 }
 
+std::string NodeFacts::named(const std::string& process) {
+    const auto row = dump_.find_process(process);
+    return row ? process_with_name(process_line(dump_, *row)) : process;
+}
+
 std::string process_with_name(const ProcessLine& line) {
     if (line.registered_name) {
         return fmt::format("{} ({})", *line.registered_name, line.pid);
@@ -191,6 +196,13 @@ std::string process_with_name(const ProcessLine& line) {
     const auto& call =
         line.translated_initial_call ? line.translated_initial_call : line.initial_call;
     return call ? fmt::format("{} ({})", line.pid, *call) : line.pid;
+}
+
+std::string place_of(const ProcessLine& line) {
+    return line.current_function
+               ? fmt::format(", which is {}in {}", line.status ? *line.status + " " : std::string(),
+                             *line.current_function)
+               : std::string();
 }
 
 std::string pid_word(const ProcessLine& line) {

@@ -73,6 +73,9 @@ class NodeFacts {
     [[nodiscard]] std::optional<std::string> text_cut_off() const;
 
     Result<ProcessLine> line(std::uint64_t row);
+    /// A process that is named by its pid or registered name; the word itself where the dump does
+    /// not have it.
+    [[nodiscard]] std::string named(const std::string& process);
     /// A command line of beamdump-analyze about this dump: the command, DUMP, and further words.
     [[nodiscard]] std::string command(std::string_view name,
                                       std::initializer_list<std::string_view> words = {}) const;
@@ -97,6 +100,8 @@ class NodeFacts {
 
 /// "mbox (<0.88.0>)"; without a registered name "<0.88.0> (demo:loop/1)".
 std::string process_with_name(const ProcessLine& line);
+/// ", which is waiting in demo:loop/1"; empty where the dump does not tell.
+std::string place_of(const ProcessLine& line);
 /// A pid as a shell takes it: 0.88.0.
 std::string pid_word(const ProcessLine& line);
 

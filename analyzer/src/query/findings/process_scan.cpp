@@ -123,6 +123,9 @@ class Scan {
             ++scan_.statuses[status_name(static_cast<records::ProcessStatus>(*values[status_]))];
         }
         auto kind = function(values, translated_);
+        if (kind && is_supervisor(*kind)) {
+            keep(scan_.supervisors, row);
+        }
         if (!kind) {
             kind = function(values, initial_);
         }
@@ -154,6 +157,19 @@ class Scan {
         return known->second;
     }
 
+    /// What proc_lib started: supervisor:Module/1 (supervisor.erl, init/1).
+    bool is_supervisor(const Function& function) {
+        if (function[2] != 1) {
+            return false;
+        }
+        const auto [known, is_new] = supervisors_.try_emplace(function, false);
+        if (is_new) {
+            const auto text = mfa_text(dump_, mfa_of(function));
+            known->second = text && text->starts_with("supervisor:");
+        }
+        return known->second;
+    }
+
     Dump& dump_;
     const std::set<std::uint64_t>& modules_;
     ColumnSet columns_;
@@ -169,6 +185,7 @@ class Scan {
     Ranking longest_ = ranking();
     std::map<Function, Kind> kinds_;
     std::map<Function, bool> calls_;
+    std::map<Function, bool> supervisors_;
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ struct ProcessScan {
     static constexpr std::uint64_t kRanked = 8;
     /// Rows that are kept of those below where nothing else is said.
     static constexpr std::uint64_t kMostRows = 32;
+    static constexpr std::uint64_t kMostSupervisors = 1024;
     /// Some rows of the index, and of how many.
     struct Rows {
         std::uint64_t most = kMostRows;  ///< that are kept
@@ -43,6 +44,8 @@ struct ProcessScan {
     std::uint64_t kind_bytes = 0;
     Rows in_call;      ///< that wait in gen:call/4 or erpc:call/5
     Rows in_old_code;  ///< whose current function is in one of `modules`
+    /// That supervisor:init/1 runs in, as proc_lib says: not known of a crash dump.
+    Rows supervisors = {.most = kMostSupervisors};
 };
 
 /// `modules`: atoms of modules that have old code; `most_in_call`: rows that are kept of processes

@@ -216,7 +216,7 @@ TEST_F(Texts, ProcessesOfTheSystemThatAreSlowAreTold) {
             messages);
     };
     EXPECT_THAT(summary_of(text(20)),
-                HasSubstr("20 messages are unread in code_server (<0.50.0>), which is in "
+                HasSubstr("20 messages are unread in code_server (<0.50.0>), which is waiting in "
                           "prim_file:read_file_nif/1: loading code waits.\n"));
     EXPECT_THAT(summary_of(text(19)), Not(HasSubstr("are unread")));
 }

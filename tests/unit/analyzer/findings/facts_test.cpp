@@ -29,10 +29,14 @@ TEST_F(Facts, ALongMailboxIsNamed) {
         dump.add(process);
     }
     const auto findings = look(dump);
-    EXPECT_THAT(found(findings, "mailbox"),
-                ElementsAre("A mailbox of 200,000 messages in alpha (<0.1.0>).",
-                            "A mailbox of 10,005 messages in <0.5.0> (demo:loop/1).",
-                            "A mailbox of 10,004 messages in <0.4.0> (demo:loop/1)."));
+    EXPECT_THAT(
+        found(findings, "mailbox"),
+        ElementsAre("A mailbox of 200,000 messages in alpha (<0.1.0>), which is waiting in "
+                    "demo:loop/1.",
+                    "A mailbox of 10,005 messages in <0.5.0> (demo:loop/1), which is waiting "
+                    "in demo:loop/1.",
+                    "A mailbox of 10,004 messages in <0.4.0> (demo:loop/1), which is waiting "
+                    "in demo:loop/1."));
     EXPECT_EQ(findings.found.front().command, "beamdump-analyze messages node.beamdump 0.1.0");
     EXPECT_EQ(std::get<std::uint64_t>(findings.found.front().figures.front().value), 200'000U);
 }
@@ -150,14 +154,16 @@ TEST_F(Facts, ASmallDictionaryIsNot) {
 
 class Tables : public FindingsFixture {
   protected:
-    query::Findings with_table(std::uint64_t bytes, std::optional<std::uint64_t> total) {
+    query::Findings with_table(std::uint64_t bytes, std::optional<std::uint64_t> total,
+                               std::uint64_t rows = 1200, bool fixed = false) {
         SampleDump dump;
         dump.add(alpha_process());
         records::EtsTables page;
         auto& table = *page.add_table();
         table.set_name_atom(kAlphaAtom);
         table.set_bytes(bytes);
-        table.set_rows(1200);
+        table.set_rows(rows);
+        table.set_fixed(fixed);
         dump.builder().trailer().add_ets_tables_offset(
             dump.builder().append(format::RecordKind::kEtsTables, page));
         if (total) {
@@ -174,6 +180,15 @@ TEST_F(Tables, ALargeEtsTableIsNamed) {
                             "alpha, with 1,200 rows."));
     // What is resident, 40 MiB, where the dump has no categories.
     EXPECT_THAT(found(with_table(40 * kMebi, std::nullopt), "ets_table"), SizeIs(1));
+}
+
+TEST_F(Tables, AFixedOneThatKeepsDeletedRowsIsNamed) {
+    EXPECT_THAT(found(with_table(40 * kMebi, 1000 * kMebi, 10'240, true), "ets_table"),
+                ElementsAre("4% of the node's memory (40.0 MiB of 1000.0 MiB) is the ETS table "
+                            "alpha, with 10,240 rows: it is fixed (ets:safe_fixtable, or a "
+                            "traversal under way), which keeps what is deleted."));
+    EXPECT_THAT(with_table(40 * kMebi, 1000 * kMebi, 10'241, true).found, IsEmpty());
+    EXPECT_THAT(with_table(40 * kMebi, 1000 * kMebi, 10, false).found, IsEmpty());
 }
 
 TEST_F(Tables, ASmallerOneIsNot) {
@@ -296,7 +311,7 @@ TEST_F(OrphanedTimers, VeryManyForOneReceiverAreTold) {
                     timers < 100'000
                         ? testing::Matcher<std::vector<std::string>>(IsEmpty())
                         : ElementsAre("100,000 of 100,001 message timers are for one receiver, "
-                                      "alpha."));
+                                      "alpha (<0.1.0>)."));
     }
 }
 

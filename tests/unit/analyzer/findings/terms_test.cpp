@@ -62,10 +62,11 @@ TEST_F(Terms, CallersAndACycleAreNamed) {
     EXPECT_THAT(found(findings, "waiting_callers"), IsEmpty());
     EXPECT_THAT(found(with_callers(0, true), "call_cycle"),
                 ElementsAre("2 processes wait in a cycle of calls for each other: alpha (<0.1.0>), "
-                            "<0.2.0> (demo:loop/1)."));
+                            "<0.2.0> (demo:loop/1), which is waiting in demo:loop/1."));
     // Of a chain the last one is at fault.
-    EXPECT_THAT(found(with_callers(20, false), "waiting_callers"),
-                ElementsAre("21 callers wait for <0.2.0> (demo:loop/1)."));
+    EXPECT_THAT(
+        found(with_callers(20, false), "waiting_callers"),
+        ElementsAre("21 callers wait for <0.2.0> (demo:loop/1), which is waiting in demo:loop/1."));
 }
 
 TEST_F(Terms, FewCallersAreNot) {
@@ -80,8 +81,10 @@ TEST_F(Terms, ManyCallersAreReadEach) {
     EXPECT_THAT(found(findings, "call_cycle"),
                 ElementsAre(HasSubstr("; 200 callers wait behind them.")));
     EXPECT_EQ(left_out(findings, "call_cycle"), "");
-    EXPECT_THAT(found(with_callers(300, false), "waiting_callers"),
-                ElementsAre("301 callers wait for <0.2.0> (demo:loop/1)."));
+    EXPECT_THAT(
+        found(with_callers(300, false), "waiting_callers"),
+        ElementsAre(
+            "301 callers wait for <0.2.0> (demo:loop/1), which is waiting in demo:loop/1."));
 }
 
 TEST_F(Terms, MoreCallersThanAreReadAreTold) {
@@ -91,11 +94,13 @@ TEST_F(Terms, MoreCallersThanAreReadAreTold) {
     EXPECT_EQ(left_out(some, "call_cycle"), left);
     EXPECT_EQ(left_out(some, "waiting_callers"), left);
     EXPECT_THAT(found(some, "waiting_callers"),
-                ElementsAre("At least 50 callers wait for <0.2.0> (demo:loop/1)."));
+                ElementsAre("At least 50 callers wait for <0.2.0> (demo:loop/1), which is waiting "
+                            "in demo:loop/1."));
     EXPECT_EQ(some.full_command, "beamdump-analyze summary node.beamdump --findings full");
     const auto full = look_again(FindingsDepth::kFull);
-    EXPECT_THAT(found(full, "waiting_callers"),
-                ElementsAre("61 callers wait for <0.2.0> (demo:loop/1)."));
+    EXPECT_THAT(
+        found(full, "waiting_callers"),
+        ElementsAre("61 callers wait for <0.2.0> (demo:loop/1), which is waiting in demo:loop/1."));
     EXPECT_EQ(left_out(full, "call_cycle"), "");
     EXPECT_EQ(full.full_command, "");
 }
@@ -272,8 +277,8 @@ TEST_F(FindingsFixture, AMailboxIsDescribedByMostOfIt) {
     }
     dump.add(process);
     EXPECT_THAT(found(look(dump, FindingsDepth::kFull), "mailbox"),
-                ElementsAre("A mailbox of 20,000 messages in alpha (<0.1.0>), 83% of them "
-                            "integer(), 50% of them from <0.7.0>."));
+                ElementsAre("A mailbox of 20,000 messages in alpha (<0.1.0>), which is waiting in "
+                            "demo:loop/1; 83% of them integer(), 50% of them from <0.7.0>."));
 }
 
 }  // namespace

@@ -16,6 +16,15 @@ namespace {
 
 /// Of the node's memory.
 constexpr std::uint64_t kLargeShare = 20;
+/// Of each row that is left: rows have some hundred bytes.
+constexpr std::uint64_t kMuchOfARow = 4096;
+
+/// Whether a table is fixed, by ets:safe_fixtable/2 or a traversal under way, and has more memory
+/// than its rows explain: rows that are deleted meanwhile are kept (erl_db_hash.c).
+bool keeps_deleted_rows(const EtsTableLine& table) {
+    return table.fixed.value_or(false) && table.size &&
+           table.memory_bytes.value_or(0) / std::max<std::uint64_t>(*table.size, 1) >= kMuchOfARow;
+}
 
 }  // namespace
 
@@ -27,7 +36,8 @@ Result<RuleAnswer> ets_table_rule(NodeFacts& facts) {
     for (const auto& table : *tables) {
         known = known && table.memory_bytes.has_value();
         const auto bytes = table.memory_bytes.value_or(0);
-        if (bytes >= kLargeBytes && percent_of(bytes, node_bytes) >= kLargeShare) {
+        if (bytes >= kLargeBytes &&
+            (percent_of(bytes, node_bytes) >= kLargeShare || keeps_deleted_rows(table))) {
             large.push_back(&table);
         }
     }
@@ -43,9 +53,13 @@ Result<RuleAnswer> ets_table_rule(NodeFacts& facts) {
         const auto share = percent_of(*table->memory_bytes, node_bytes);
         Finding finding;
         finding.sentence =
-            fmt::format("{}% of the node's memory ({} of {}) is the ETS table {}{}.", share,
+            fmt::format("{}% of the node's memory ({} of {}) is the ETS table {}{}{}.", share,
                         bytes_text(*table->memory_bytes), bytes_text(node_bytes), name,
-                        table->size ? ", with " + counted(*table->size, "row") : "");
+                        table->size ? ", with " + counted(*table->size, "row") : "",
+                        keeps_deleted_rows(*table)
+                            ? ": it is fixed (ets:safe_fixtable, or a traversal under way), which "
+                              "keeps what is deleted"
+                            : "");
         finding.command = facts.command("ets");
         finding.figures = {{"memory_bytes", *table->memory_bytes},
                            {"all_memory_bytes", node_bytes},

@@ -31,7 +31,8 @@ Result<std::string> most_of_them(NodeFacts& facts, const ProcessLine& line,
                          std::uint64_t of, std::string_view figure) {
         constexpr std::uint64_t kMost = 50;
         if (percent_of(count, of) >= kMost) {
-            text += fmt::format(", {}% of them {}{}", percent_of(count, of), what, name);
+            text += fmt::format("{} {}% of them {}{}", text.empty() ? ";" : ",",
+                                percent_of(count, of), what, name);
             figures.push_back({figure, name});
         }
     };
@@ -64,8 +65,8 @@ Result<RuleAnswer> mailbox_rule(NodeFacts& facts) {
         if (facts.full()) {
             ASSIGN_OR_RETURN(more, most_of_them(facts, line, finding.figures));
         }
-        finding.sentence = fmt::format("A mailbox of {} messages in {}{}.", count_text(messages),
-                                       process_with_name(line), more);
+        finding.sentence = fmt::format("A mailbox of {} messages in {}{}{}.", count_text(messages),
+                                       process_with_name(line), place_of(line), more);
         finding.command = facts.command("messages", {pid_word(line)});
         finding.values = {"pid", "message_queue_len", "registered_name"};
         answer.findings.push_back(std::move(finding));

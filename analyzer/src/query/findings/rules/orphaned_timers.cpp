@@ -70,7 +70,7 @@ Result<RuleAnswer> orphaned_timers_rule(NodeFacts& facts) {
                       counted(all, "message timer"), receiver.timers == 1 ? "waits" : "wait", name,
                       receiver.is_pid ? "which does not exist" : "a name that no process has")
                 : fmt::format("{} of {} are for one receiver, {}.", count_text(receiver.timers),
-                              counted(all, "message timer"), name);
+                              counted(all, "message timer"), facts.named(name));
         finding.command = facts.command("timers", {"--filter", "receiver=" + name});
         finding.figures = {{"timers", receiver.timers}, {"all_timers", all}, {"receiver", name}};
         finding.values = {"timers.kind", "timers.receiver", "timers.orphaned"};

@@ -1,5 +1,6 @@
 #include "query/findings/finding.h"
 #include "query/findings/node_facts.h"
+#include "query/groups/process_groups.h"
 
 #include <libdump/base/amount_text.h>
 #include <libdump/base/return_if_error.h>
@@ -14,6 +15,20 @@ namespace {
 /// ejabberd have 400 processes.
 constexpr std::uint64_t kManyOfAKind = 1000;
 constexpr std::uint64_t kMostOfThem = 50;
+/// What all processes have that were spawned with a fun: it tells nothing of what they are for.
+constexpr std::string_view kAnyFun = "erlang:apply/2";
+
+/// The function that most processes with that initial call are in.
+Result<std::optional<GroupLine>> most_are_in(NodeFacts& facts, const std::string& initial_call) {
+    GroupsOptions options;
+    options.by = GroupBy::kCurrentFunction;
+    options.sort = GroupSort::kCount;
+    options.limit = 1;
+    ASSIGN_OR_RETURN(auto filter, parse_filter("initial_call=" + initial_call));
+    options.filters = {std::move(filter)};
+    ASSIGN_OR_RETURN(auto groups, process_groups(facts.dump(), facts.file(), options));
+    return groups.groups.empty() ? std::nullopt : std::optional(std::move(groups.groups.front()));
+}
 
 }  // namespace
 
@@ -25,11 +40,18 @@ Result<RuleAnswer> process_kind_rule(NodeFacts& facts) {
         return answer;
     }
     const auto name = mfa_text(facts.dump(), *scan->kind).value_or("?");
+    ASSIGN_OR_RETURN(const auto place, name == kAnyFun ? most_are_in(facts, name) : std::nullopt);
     Finding finding;
-    finding.sentence = fmt::format("{} of {} processes ({}%) are of one kind, {}, with {}.",
-                                   count_text(scan->kind_processes), count_text(scan->processes),
-                                   share, name, bytes_text(scan->kind_bytes));
-    finding.command = facts.command("processes", {"--group-by", "initial_call"});
+    finding.sentence = fmt::format(
+        "{} of {} processes ({}%) are of one kind, {}{}, with {}.",
+        count_text(scan->kind_processes), count_text(scan->processes), share, name,
+        place
+            ? fmt::format(", {} of them in {}", count_text(place->count), place->name.value_or("?"))
+            : std::string(),
+        bytes_text(scan->kind_bytes));
+    finding.command = place ? facts.command("processes", {"--group-by", "current_function",
+                                                          "--filter", "initial_call=" + name})
+                            : facts.command("processes", {"--group-by", "initial_call"});
     finding.figures = {{"processes", scan->kind_processes},
                        {"all_processes", scan->processes},
                        {"share_percent", share},

@@ -39,11 +39,9 @@ bool is_supervisor(const ProcessLine& line) {
 Finding finding_of(NodeFacts& facts, const ProcessLine& line, std::string_view what) {
     Finding finding;
     const auto messages = line.message_queue_length.value_or(0);
-    finding.sentence = fmt::format(
-        "{} messages are unread in {}{}: {} waits.", count_text(messages), process_with_name(line),
-        line.current_function ? fmt::format(", which is in {}", *line.current_function)
-                              : std::string(),
-        what);
+    finding.sentence =
+        fmt::format("{} messages are unread in {}{}: {} waits.", count_text(messages),
+                    process_with_name(line), place_of(line), what);
     finding.command = facts.command("backtrace", {pid_word(line)});
     finding.figures = {{"messages", messages}, {"process", line.pid}};
     finding.values = {"pid", "message_queue_len", "current_function", "registered_name"};

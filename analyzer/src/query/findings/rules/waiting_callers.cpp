@@ -38,10 +38,12 @@ Result<RuleAnswer> waiting_callers_rule(NodeFacts& facts) {
         }
         Finding finding;
         finding.sentence =
-            fmt::format("{}{} callers wait for {}.", answer.left_out ? "At least " : "",
+            fmt::format("{}{} callers wait for {}{}.", answer.left_out ? "At least " : "",
                         count_text(target.behind),
-                        target.process ? process_with_name(*target.process) : target.name);
-        finding.command = facts.command("waits");
+                        target.process ? process_with_name(*target.process) : target.name,
+                        target.process ? place_of(*target.process) : "");
+        finding.command = target.process ? facts.command("backtrace", {pid_word(*target.process)})
+                                         : facts.command("waits");
         finding.figures = {{"callers", target.behind}, {"process", target.name}};
         finding.values = {"pid", "frames", "monitors", "reference"};
         answer.findings.push_back(std::move(finding));

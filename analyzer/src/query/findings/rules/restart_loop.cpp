@@ -1,0 +1,146 @@
+#include "query/findings/finding.h"
+#include "query/findings/node_facts.h"
+#include "query/term/behaviour_state.h"
+#include "query/term/term_view.h"
+
+#include <libdump/base/amount_text.h>
+#include <libdump/base/return_if_error.h>
+#include <libdump/model/node_scheme.h>
+#include <libdump/term/term_scheme.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace beamdump::query {
+
+namespace {
+
+/// A child that failed once or twice has been helped by that.
+constexpr std::uint64_t kManyRestarts = 3;
+/// How long after the period the last restart may be, for restarts that are still going on.
+constexpr std::int64_t kRecentSeconds = 60;
+/// erlang:monotonic_time(second) as a node starts (erl_time_sup.c, on 64-bit systems; asked of OTP
+/// 25.2.3, 27.3.4 and 29.1.1).
+constexpr std::int64_t kMonotonicBegin = -576'460'752;
+
+struct Restarts {
+    ProcessLine line;
+    std::uint64_t count = 0;
+    std::int64_t allowed = 0;
+    std::int64_t period = 0;  ///< seconds
+    std::int64_t last = 0;    ///< in monotonic seconds
+};
+
+/// The state of a supervisor (supervisor.erl, OTP 25.2.3 to 29.1.1): a tuple `state` with name,
+/// strategy, children, dynamics, intensity, period, and the times of the restarts within the last
+/// period, the newest first. nullopt: it is none, or not whole.
+class SupervisorState {
+  public:
+    explicit SupervisorState(OpenedProcess& process)
+        : scheme_(process.scheme), view_(process.context(), process.scheme) {}
+
+    std::optional<Restarts> read(std::uint64_t state) {
+        constexpr std::uint64_t kIntensity = 6;
+        constexpr std::uint64_t kPeriod = 7;
+        constexpr std::uint64_t kRestarts = 8;
+        if (view_.arity(state) <= kRestarts) {
+            return std::nullopt;
+        }
+        const auto intensity = number(view_.element(state, kIntensity));
+        const auto period = number(view_.element(state, kPeriod));
+        auto list = view_.element(state, kRestarts);
+        if (!intensity || !period || !list) {
+            return std::nullopt;
+        }
+        Restarts found{.line = {}, .allowed = *intensity, .period = *period};
+        for (const auto most = view_.most_cells(); word_kind(scheme_, *list) != WordKind::kNil;
+             ++found.count) {
+            const auto cell = view_.cell(*list);
+            const auto time = cell ? number(cell->first) : std::nullopt;
+            if (!time || found.count == most) {
+                return std::nullopt;
+            }
+            found.last = found.count == 0 ? *time : found.last;
+            list = cell->second;
+        }
+        return found;
+    }
+
+  private:
+    [[nodiscard]] std::optional<std::int64_t> number(std::optional<std::uint64_t> word) const {
+        return word && word_kind(scheme_, *word) == WordKind::kSmall
+                   ? std::optional(small_value(*word))
+                   : std::nullopt;
+    }
+
+    const TagScheme& scheme_;
+    TermView view_;
+};
+
+Finding finding_of(NodeFacts& facts, const Restarts& restarts, std::int64_t ago) {
+    Finding finding;
+    finding.sentence = fmt::format(
+        "{} restarted its children {} times within {} s, the last time {} s before the dump: their "
+        "work fails again and again. After more than {} it gives up.",
+        process_with_name(restarts.line), count_text(restarts.count), restarts.period,
+        std::max<std::int64_t>(ago, 0), restarts.allowed);
+    finding.command = facts.command("term", {pid_word(restarts.line), "state"});
+    finding.figures = {{"restarts", restarts.count},
+                       {"allowed", static_cast<std::uint64_t>(restarts.allowed)},
+                       {"period_s", static_cast<std::uint64_t>(restarts.period)},
+                       {"process", restarts.line.pid}};
+    finding.values = {"pid", "translated_initial_call", "frames", "registered_name"};
+    return finding;
+}
+
+}  // namespace
+
+/// Supervisors whose children fail now.
+Result<RuleAnswer> restart_loop_rule(NodeFacts& facts) {
+    if (is_of_crash_dump(facts.dump())) {
+        return fail(ErrorCode::kNotFound,
+                    "a crash dump does not tell which processes are supervisors");
+    }
+    const auto& node = facts.dump().node();
+    const auto& capture = facts.dump().capture();
+    if (!node.has_boot_us() || !capture.has_started_us()) {
+        return fail(ErrorCode::kNotFound, "the dump does not tell how long the node has run");
+    }
+    constexpr std::int64_t kMicroseconds = 1'000'000;
+    const auto now = kMonotonicBegin + (capture.started_us() - node.boot_us()) / kMicroseconds;
+    ASSIGN_OR_RETURN(const auto* scan, facts.processes());
+    std::vector<Restarts> looping;
+    ASSIGN_OR_RETURN(
+        const auto read,
+        visit_processes(
+            facts.dump(), {.sensitive = true, .rows = scan->supervisors.rows},
+            [&](OpenedProcess& process) -> Result<void> {
+                ASSIGN_OR_RETURN(const auto state, behaviour_state(facts.dump(), process));
+                auto restarts = state ? SupervisorState(process).read(state->word) : std::nullopt;
+                if (restarts && restarts->count >= kManyRestarts &&
+                    now - restarts->last <= restarts->period + kRecentSeconds) {
+                    restarts->line = process.line;
+                    looping.push_back(std::move(*restarts));
+                }
+                return {};
+            }));
+    facts.tell_read(read);
+    RuleAnswer answer;
+    if (!scan->supervisors.all()) {
+        answer.left_out = fmt::format("the restarts of {} of {} supervisors were looked at",
+                                      count_text(scan->supervisors.rows.size()),
+                                      count_text(scan->supervisors.count));
+    }
+    std::ranges::stable_sort(looping, std::greater(), &Restarts::count);
+    looping.resize(std::min<std::size_t>(looping.size(), kMostOfARule));
+    for (const auto& restarts : looping) {
+        answer.findings.push_back(finding_of(facts, restarts, now - restarts.last));
+    }
+    return answer;
+}
+
+}  // namespace beamdump::query
