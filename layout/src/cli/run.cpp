@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <manual/fitted_help.h>
 #include <manual/generate.h>
 #include <manual/usage_error.h>
 
@@ -146,6 +147,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     CLI::App app(
         "Makes, compares and checks layouts: the structures of an Erlang/OTP release in memory",
         "beamdump-layout");
+    manual::fit_help(app);
     Commands commands;
     declare(app, commands);
     auto reversed = arguments;

@@ -26,7 +26,7 @@ class Check(unittest.TestCase):
         cls.node = start_workload("standard", 0.2)
         cls.addClassCleanup(cls.node.stop)
         cls.scratch = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        cls.ended = tools.run_measured([CAPTURE, "--check", cls.node.pid])
+        cls.ended = tools.run_measured([CAPTURE, "--check", "--verbose", cls.node.pid])
         print(cls.ended.output, flush=True)
 
     def test_says_all_that_support_asks_for(self):
@@ -46,6 +46,16 @@ class Check(unittest.TestCase):
                                r"each \(--max-pause\), 120 at most\n")
         self.assertRegex(text, r"up to [\d.]+ [KMG]iB more memory during the capture")
         self.assertRegex(text, r"memory left to the node: [\d.]+ [MG]iB \(")
+
+    def test_what_a_person_wants_comes_first_and_alone(self):
+        text = tools.expect(tools.run_measured([CAPTURE, "--check", self.node.pid]), 0).output
+        lines = text.splitlines()
+        self.assertLess(len(lines), 26, text)
+        self.assertEqual(lines[5], "A capture", text)
+        self.assertIn("--verbose", lines[-1])
+        self.assertNotIn("Found by", text)
+        self.assertIn("--verbose goes with --check",
+                      tools.expect(tools.run_measured([CAPTURE, "--verbose", self.node.pid]), 2).diagnostics)
 
     def test_what_no_check_sees_is_named(self):
         text = self.ended.output

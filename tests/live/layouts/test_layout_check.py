@@ -77,7 +77,7 @@ class LayoutCheck(unittest.TestCase):
         self.assertEqual(checked - seen, set())
 
     def test_a_capture_says_the_same(self):
-        capture = tools.expect(tools.run_measured([CAPTURE, "--check", self.node.pid]), 0).output
+        capture = tools.expect(tools.run_measured([CAPTURE, "--check", "--verbose", self.node.pid]), 0).output
         self.assert_same_fields(capture)
         # The number of processes at rest differs each time.
         steady = r"Layout .*\n  it fits: \d+ atoms, \d+ functions of \d+ modules, "

@@ -127,6 +127,14 @@ class OwnLimits(unittest.TestCase):
         self.assertFalse(whole[0])
         self.assertTrue(whole[-1])
 
+    def test_what_a_memory_limit_takes_the_place_of_is_said(self):
+        for options in (["--level", "9"], ["--threads", "4"]):
+            ended = subprocess.run([self.program, "-o", self.dump, "--force", "--memory", "16M", *options,
+                                    str(self.node.pid)], stdin=subprocess.DEVNULL, capture_output=True,
+                                   text=True, timeout=60)
+            self.assertIn(ended.returncode, (0, 3), ended.stderr)
+            self.assertIn("with one thread and level 1, since --memory is 16.0 MiB", ended.stderr)
+
     def test_a_file_may_not_be_as_large(self):
         for limit in 0, 4096, 300000:
             with self.subTest(bytes=limit):

@@ -33,7 +33,7 @@ std::uint64_t count_threads(pid_t pid) {
 
 }  // namespace
 
-Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
+Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level, Probe probe,
                              capture::ProgressListener& listener,
                              const std::atomic<bool>& cancelled) {
     ASSIGN_OR_RETURN(auto how, capture::locate_options(options));
@@ -72,6 +72,10 @@ Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
     }
     check.resident_bytes = *resident;
     check.dump = *estimate;
+    if (probe == Probe::kNo) {
+        check.layout = fit::layout_fit(checked, how);
+        return check;
+    }
     const auto on_progress = [&](std::size_t done, std::size_t total) {
         listener.update({"fields", done, total, 0, 0});
     };

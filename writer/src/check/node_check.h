@@ -37,10 +37,12 @@ struct NodeCheck {
     DumpEstimate dump{};
 };
 
+/// Whether each field of the layout is tried at a wrong offset, which takes a few seconds.
+enum class Probe : bool { kNo, kFields };
+
 /// Does all steps of a capture up to the first copy. Reads only; nothing is stopped. Errors are
-/// those of a refused capture. Takes a few seconds: each field of the layout is tried at a wrong
-/// offset.
-Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level,
+/// those of a refused capture.
+Result<NodeCheck> check_node(const capture::CaptureOptions& options, int level, Probe probe,
                              capture::ProgressListener& listener,
                              const std::atomic<bool>& cancelled);
 

@@ -110,9 +110,11 @@ std::string capture_lines(const check::NodeCheck& check) {
 
 }  // namespace
 
-std::string check_text(const check::NodeCheck& check) {
-    return node_lines(check) + found_lines(check) + '\n' + fit::layout_text(check.layout) +
-           capture_lines(check);
+std::string check_text(const check::NodeCheck& check, const std::string& plan, bool verbose) {
+    return node_lines(check) + capture_lines(check) + plan + '\n' + fit::layout_text(check.layout) +
+           (verbose ? found_lines(check)
+                    : "  --verbose: which of its fields the checks verify, and how each table was "
+                      "found\n");
 }
 
 }  // namespace beamdump::cli

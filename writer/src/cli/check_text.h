@@ -6,7 +6,8 @@
 
 namespace beamdump::cli {
 
-/// The result of --check, in lines that a user can send to another person.
-std::string check_text(const check::NodeCheck& check);
+/// The result of --check: the node, what a capture would be, with the line `plan`, and the layout.
+/// With `verbose`, for who looks into a fault, also how each of the runtime's tables was found.
+std::string check_text(const check::NodeCheck& check, const std::string& plan, bool verbose);
 
 }  // namespace beamdump::cli

@@ -18,6 +18,7 @@
 #include <builtin_layouts.h>
 #include <charconv>
 #include <ctime>
+#include <manual/fitted_help.h>
 #include <manual/generate.h>
 #include <optional>
 #include <thread>
@@ -157,13 +158,15 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option("--level", raw.options.writer.level, "zstd compression level, 1 to 19")
         ->capture_default_str()
         ->type_name("N")
-        ->check(at_most(kMaxLevel), "");
+        ->check(at_most(kMaxLevel), "")
+        ->each([&raw](const std::string&) { raw.options.effort_given = true; });
     app.add_option(
            "--threads", raw.options.writer.threads,
            "Compression threads, 1 to 64; with more than one, another\nthread reads the node")
         ->capture_default_str()
         ->type_name("N")
-        ->check(at_most(kMaxThreads), "");
+        ->check(at_most(kMaxThreads), "")
+        ->each([&raw](const std::string&) { raw.options.effort_given = true; });
     app.add_option("--memory", raw.memory,
                    "Take at most SIZE (24M) of memory, 12M or more; with little,\none thread and "
                    "level 1 (also chosen if little is left)")
@@ -178,6 +181,10 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_flag(
         "--check", raw.options.check,
         "Report what a capture would find and cost, without\nstopping the node or writing a dump");
+    app.add_flag(
+        "--verbose", raw.options.verbose,
+        "With --check: also which fields of the layout the checks verify, which takes some "
+        "seconds, and how each table was found");
     app.add_flag("--quiet", raw.options.quiet, "No progress and no report; errors only");
     app.footer(
         "Example: beamdump-capture -o node.beamdump rabbit@host\n"
@@ -210,6 +217,9 @@ Result<void> set_target(const RawOptions& raw, Options& options) {
     }
     if (!raw.core.empty() && options.check) {
         return fail(ErrorCode::kUsage, "--check needs a running node: it takes NODE, not --core");
+    }
+    if (options.verbose && !options.check) {
+        return fail(ErrorCode::kUsage, "--verbose goes with --check");
     }
     if (!raw.profile.empty() && (!raw.core.empty() || options.check)) {
         return fail(ErrorCode::kUsage,
@@ -398,6 +408,7 @@ Result<std::variant<Options, Answer>> parse_options(const std::vector<std::strin
         "Takes a full, non-destructive debug dump of a running Erlang/OTP node, or of its core "
         "file.",
         "beamdump-capture");
+    manual::fit_help(app);
     declare(app, raw);
     ASSIGN_OR_RETURN(auto answer, program::parse_command_line(app, arguments));
     if (answer) {

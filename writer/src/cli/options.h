@@ -26,8 +26,10 @@ struct Options {
     bool quiet = false;
     /// Samples are taken for so long before the capture.
     std::optional<std::chrono::milliseconds> profile;
-    bool check = false;  ///< say what a capture would find and cost, and capture nothing
+    bool check = false;    ///< say what a capture would find and cost, and capture nothing
+    bool verbose = false;  ///< of --check
     DumpWriterOptions writer;
+    bool effort_given = false;  ///< by --level or --threads
     /// What this program may take at most: as given, or by plan_memory().
     std::optional<std::uint64_t> memory;
     bool small = false;       ///< by plan_memory(): the form that takes least

@@ -147,7 +147,9 @@ Result<void> sample(Options& options, program::Streams& streams, const TakeSampl
 /// Looks at what is left to this program before anything of it grows.
 Result<void> plan(Options& options, const program::Streams& streams) {
     if (const auto own = target::HeadRoom::of(::getpid())) {
-        const bool asked_for = options.memory.has_value();
+        // --memory says that by itself, but not of a --level or --threads that it takes the place
+        // of.
+        const bool asked_for = options.memory.has_value() && !options.effort_given;
         RETURN_IF_ERROR(plan_memory(options, *own));
         if (options.small && !asked_for && !options.quiet && !options.check &&
             streams.err_ready()) {
@@ -164,14 +166,15 @@ int check_and_tell(const Options& options, program::Streams& streams,
     NoProgress silence;
     capture::ProgressListener& listener =
         options.quiet ? static_cast<capture::ProgressListener&>(silence) : printer;
-    const auto check =
-        check::check_node(options.capture, options.writer.level, listener, cancelled);
+    const auto check = check::check_node(
+        options.capture, options.writer.level,
+        options.verbose ? check::Probe::kFields : check::Probe::kNo, listener, cancelled);
     streams.finishing();
     printer.clear();
     if (!check) {
         return give_up(streams, check.error());
     }
-    streams.out << check_text(*check) << plan_text(options) << std::flush;
+    streams.out << check_text(*check, plan_text(options), options.verbose) << std::flush;
     return streams.out ? kDone : kFailed;
 }
 

@@ -86,20 +86,24 @@ Result<CheckedVm> locate_checked(const OpenTarget& open, const beam::LocateOptio
     return CheckedVm{std::move(*vm), checks};
 }
 
+LayoutFit layout_fit(const CheckedVm& checked, const beam::LocateOptions& how) {
+    const auto& layout = checked.vm->layout();
+    const auto& facts = checked.vm->facts();
+    return {.otp_release = facts.otp_release,
+            .erts_version = facts.erts_version,
+            .jit = facts.jit,
+            .layout_name = layout.name(),
+            .layout_release = layout.release(),
+            .layout_given = how.layout.has_value(),
+            .inferred = checked.inferred,
+            .checks = checked.checks};
+}
+
 Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,
                                const beam::LocateOptions& how,
                                const std::function<void(std::size_t, std::size_t)>& on_progress,
                                const std::atomic<bool>& cancelled) {
-    const auto& layout = checked.vm->layout();
-    const auto& facts = checked.vm->facts();
-    LayoutFit fit{.otp_release = facts.otp_release,
-                  .erts_version = facts.erts_version,
-                  .jit = facts.jit,
-                  .layout_name = layout.name(),
-                  .layout_release = layout.release(),
-                  .layout_given = how.layout.has_value(),
-                  .inferred = checked.inferred,
-                  .checks = checked.checks};
+    auto fit = layout_fit(checked, how);
     // A layout with a moved field has to find the same things on the node.
     const bool all_kinds = has_all_kinds(checked.checks);
     // Once cancelled each try fails at once, and no list of fields is returned.
@@ -110,7 +114,8 @@ Result<LayoutFit> probe_layout(const CheckedVm& checked, const OpenTarget& open,
                                      : locate_checked(open, moved, kProbeTries, cancelled);
         return found && (!all_kinds || has_all_kinds(found->checks));
     };
-    fit.fields = probe_fields(layout, fits, on_progress);
+    fit.fields = probe_fields(checked.vm->layout(), fits, on_progress);
+    fit.probed = true;
     if (cancelled) {
         return fail(ErrorCode::kIo, "interrupted");
     }

@@ -39,8 +39,12 @@ struct LayoutFit {
     bool layout_given = false;  ///< by --layout
     std::optional<Origin> inferred{};
     beam::CheckReport checks;
+    bool probed = false;  ///< by probe_layout(), which says the rest
     FieldVisibility fields{};
 };
+
+/// Without the fields.
+LayoutFit layout_fit(const CheckedVm& checked, const beam::LocateOptions& how);
 
 /// Locates the VM and checks the layout, at most `tries` times on a running node. If the release
 /// has no layout, one is inferred, which takes some seconds and ends when `cancelled` is set. Reads

@@ -68,6 +68,9 @@ std::string layout_text(const LayoutFit& fit) {
         "{} funs\n",
         checks.dictionary_slots, checks.links, checks.monitors, checks.terms, checks.binaries,
         checks.funs);
+    if (!fit.probed) {
+        return text;
+    }
     text += fmt::format(
         "  {} of its {} fields are verified here: a shift of 8 bytes is noticed. Not noticed:\n",
         fit.fields.seen.size(), fit.fields.seen.size() + fit.fields.unseen.size());

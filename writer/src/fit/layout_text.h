@@ -7,8 +7,8 @@
 
 namespace beamdump::fit {
 
-/// Lines for the user: the layout, what was examined on the node, how many fields that verifies,
-/// and which fields remain unverified.
+/// Lines for the user: the layout, what was examined on the node, and, where that was tried, how
+/// many fields that verifies, and which fields remain unverified.
 std::string layout_text(const LayoutFit& fit);
 
 /// "Structure.field"s, one paragraph a structure.

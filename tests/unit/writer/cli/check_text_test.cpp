@@ -15,7 +15,7 @@ TEST(CheckText, EscapesWhatANodeSaysOfItself) {
     const std::string forged = "e\x1B]0;x\a\nf\xE2\x80\xAEg";
     const std::string shown = "e\\x1B]0;x\\x07\\x0Af\\u202Eg";
     check::NodeCheck check;
-    const auto lines = std::ranges::count(check_text(check), '\n');
+    const auto lines = std::ranges::count(check_text(check, "", true), '\n');
     check.node_name = forged;
     check.executable = forged;
     check.vm.otp_release = forged;
@@ -27,7 +27,7 @@ TEST(CheckText, EscapesWhatANodeSaysOfItself) {
     check.twin = fail(ErrorCode::kLimit, forged);
     check.short_twin = fail(ErrorCode::kLimit, forged);
     check.memory_left = fail(ErrorCode::kLimit, forged);
-    const auto text = check_text(check);
+    const auto text = check_text(check, "", true);
     EXPECT_THAT(text, HasSubstr(shown + ": OTP " + shown));
     EXPECT_THAT(text, HasSubstr("refused: " + shown));
     const bool controls = std::ranges::any_of(
