@@ -38,8 +38,7 @@ def help_of(*command):
 
 
 def commands_of(help_text):
-    _, found, rest = help_text.partition("\nSubcommands:\n")
-    return re.findall(r"^  (\S+)", rest.split("\n\n")[0], re.M) if found else []
+    return re.findall(r"(?m)^  ([a-z][a-z-]*)(?= |$)", help_text)
 
 
 def options_of(help_text):

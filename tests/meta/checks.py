@@ -124,14 +124,21 @@ class Documents(unittest.TestCase):
                 self.assertTrue((ROOT / script).exists(),
                                 f"{shown(document)} names {script}, which is not there")
 
-    def test_options_in_the_readme_are_real(self):
-        """Each option after a program's name is one of that program, or of the command named there."""
+    def test_options_in_documents_are_real(self):
+        """Each option after a program's name is one of that program, or of the command named there, in the
+        README and, where `A` stands for beamdump-analyze, in docs/symptoms.md."""
         helps = {program: self.helps_of(program) for program in ("beamdump-capture",
                                                                  "beamdump-analyze")}
         self.assertGreaterEqual(helps["beamdump-analyze"].keys(),
                                 {"sections", "crash-dump", "convert", "heap"})
+        symptoms = re.findall(r"`A ([^`]+)`", (ROOT / "docs" / "symptoms.md").read_text())
+        self.assertGreater(len(symptoms), 20)
+        for symptom in symptoms:
+            self.assertTrue(any(word in helps["beamdump-analyze"] for word in symptom.split()) or
+                            symptom.split()[0] in ("D", "erl_crash.dump"), symptom)
         used = 0
-        for line in (ROOT / "README.md").read_text().splitlines():
+        for line in ((ROOT / "README.md").read_text().splitlines() +
+                     [f"beamdump-analyze {symptom}" for symptom in symptoms]):
             for program, texts in helps.items():
                 if program not in line:
                     continue
@@ -139,7 +146,9 @@ class Documents(unittest.TestCase):
                 command = next((word for word in rest.split() if word in texts), "")
                 for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", rest):
                     used += 1
-                    self.assertIn(option, texts[command], f"README: {line.strip()}")
+                    # Without a command it is the summary.
+                    self.assertIn(option, texts[command] + texts.get(command or "summary", ""),
+                                  line.strip())
         self.assertGreater(used, 0)
 
     @staticmethod
@@ -149,8 +158,7 @@ class Documents(unittest.TestCase):
             return subprocess.run([PROGRAMS / program, *arguments, "--help"], capture_output=True,
                                   text=True, check=True).stdout
         own = ask()
-        commands = own.split("Subcommands:\n", 1)[1:]
-        names = re.findall(r"(?m)^  ([a-z][a-z-]*) ", commands[0]) if commands else []
+        names = re.findall(r"(?m)^  ([a-z][a-z-]*)(?= |$)", own)
         return {"": own} | {name: ask(name) for name in names}
 
     def test_nothing_unfinished_and_no_places_of_one_machine(self):

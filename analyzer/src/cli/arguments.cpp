@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <manual/fitted_help.h>
 #include <manual/generate.h>
 #include <manual/usage_error.h>
 #include <map>
@@ -24,17 +25,17 @@ namespace {
 
 constexpr int kMaxThreads = 64;
 
-using Commands = std::span<const std::unique_ptr<Command>>;
+using Commands = std::span<const GroupedCommand>;
 
 bool is_command(Commands commands, std::string_view word) {
     return std::ranges::any_of(
-        commands, [word](const auto& command) { return command->description().name == word; });
+        commands, [word](const auto& entry) { return entry.command->description().name == word; });
 }
 
 std::string nearest_command(Commands commands, std::string_view word) {
     Nearest nearest(word);
-    for (const auto& command : commands) {
-        nearest.add(command->description().name);
+    for (const auto& entry : commands) {
+        nearest.add(entry.command->description().name);
     }
     return nearest.best();
 }
@@ -74,7 +75,7 @@ Result<std::vector<std::string>> with_command(Commands commands,
         return fail(ErrorCode::kUsage,
                     fmt::format("\"{}\" is neither a command nor a file; see --help", *first));
     }
-    arguments.insert(arguments.begin(), std::string(commands.front()->description().name));
+    arguments.insert(arguments.begin(), std::string(commands.front().command->description().name));
     return arguments;
 }
 
@@ -92,6 +93,34 @@ void add_terminal_options(CLI::App& app, Request& request) {
         "Do not start a pager (BEAMDUMP_PAGER, PAGER or less) for answers on a terminal");
 }
 
+/// What all commands have.
+void add_common_options(CLI::App& command, Request& request) {
+    const auto own = command.get_options().size();
+    add_limits(command, request.limits);
+    // In `ets`, --key chooses rows.
+    const bool taken = command.get_option_no_throw("--key") != nullptr;
+    command
+        .add_option(taken ? "--private-key" : "--key,--private-key", request.key,
+                    "The private key (PEM) of the public one that an encrypted crash dump was "
+                    "written with")
+        ->option_text("FILE");
+    command.add_flag_callback(
+        "--no-cache", [&request] { request.cache = false; },
+        "Neither use nor keep what an earlier question found in the crash dump "
+        "(BEAMDUMP_CACHE=off)");
+    command
+        .add_option("--threads", request.threads,
+                    "Threads that decompress ahead, 1 to 64 (default: as many as "
+                    "there are processors, at most 4)")
+        ->check(CLI::Range(1, kMaxThreads).description(""))
+        ->option_text("N");
+    command.add_flag("--stats", request.stats, "Print read statistics to standard error");
+    const auto options = command.get_options();
+    for (auto* option : std::span(options).subspan(own)) {
+        option->group("Options of every command");
+    }
+}
+
 }  // namespace
 
 Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> arguments) {
@@ -99,6 +128,7 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
     Request request;
     CLI::App app("Answers questions about a dump of an Erlang node. DUMP alone: summary.",
                  "beamdump-analyze");
+    manual::fit_help(app);
     // Crash dumps: docs/crash-dump-import.md, versions of the text.
     app.set_version_flag(
         "--version",
@@ -115,31 +145,16 @@ Result<std::variant<Request, Notice>> parse_arguments(std::vector<std::string> a
         "Example: beamdump-analyze processes node.beamdump --sort queue --limit 5\n"
         "Example: beamdump-analyze processes --help\n"
         "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete.");
-    for (auto& command : commands) {
+    for (auto& [command, group] : commands) {
         const auto description = command->description();
         CLI::App* sub =
             app.add_subcommand(std::string(description.name), std::string(description.purpose));
+        sub->group(std::string(group));
         sub->fallthrough();  // to the options of the program
         sub->footer(fmt::format("Example: beamdump-analyze {}", description.example));
         sub->callback([&request, &command] { request.command = std::move(command); });
         command->add_options(*sub);
-        add_limits(*sub, request.limits);
-        // In `ets`, --key chooses rows.
-        const bool taken = sub->get_option_no_throw("--key") != nullptr;
-        sub->add_option(taken ? "--private-key" : "--key,--private-key", request.key,
-                        "The private key (PEM) of the public one that an encrypted crash dump was "
-                        "written with")
-            ->option_text("FILE");
-        sub->add_flag_callback(
-            "--no-cache", [&request] { request.cache = false; },
-            "Neither use nor keep what an earlier question found in the crash dump "
-            "(BEAMDUMP_CACHE=off)");
-        sub->add_option("--threads", request.threads,
-                        "Threads that decompress ahead, 1 to 64 (default: as many as\n"
-                        "there are processors, at most 4)")
-            ->check(CLI::Range(1, kMaxThreads).description(""))
-            ->option_text("N");
-        sub->add_flag("--stats", request.stats, "Print read statistics to standard error");
+        add_common_options(*sub, request);
     }
     manual::add_generate(app);
     if (arguments.empty()) {

@@ -3,48 +3,48 @@
 namespace beamdump::cli {
 
 // A command NAME is NAME.cpp in cli/commands or a folder of it, which defines NAME_command(), and
-// one line here.
-#define BEAMDUMP_COMMANDS(COMMAND) \
-    COMMAND(summary)               \
-    COMMAND(processes)             \
-    COMMAND(tree)                  \
-    COMMAND(waits)                 \
-    COMMAND(process)               \
-    COMMAND(messages)              \
-    COMMAND(dictionary)            \
-    COMMAND(backtrace)             \
-    COMMAND(diff)                  \
-    COMMAND(heap)                  \
-    COMMAND(term)                  \
-    COMMAND(ports)                 \
-    COMMAND(sockets)               \
-    COMMAND(schedulers)            \
-    COMMAND(profile)               \
-    COMMAND(timers)                \
-    COMMAND(nodes)                 \
-    COMMAND(binaries)              \
-    COMMAND(refs)                  \
-    COMMAND(search)                \
-    COMMAND(atoms)                 \
-    COMMAND(modules)               \
-    COMMAND(ets)                   \
-    COMMAND(persistent_terms)      \
-    COMMAND(memory)                \
-    COMMAND(allocators)            \
-    COMMAND(sections)              \
-    COMMAND(report)                \
-    COMMAND(export)                \
-    COMMAND(crash_dump)            \
-    COMMAND(convert)               \
-    COMMAND(redact)
+// one line here, in its group of the help.
+#define BEAMDUMP_COMMANDS(COMMAND)                \
+    COMMAND(summary, "Node")                      \
+    COMMAND(memory, "Node")                       \
+    COMMAND(allocators, "Node")                   \
+    COMMAND(schedulers, "Node")                   \
+    COMMAND(profile, "Node")                      \
+    COMMAND(nodes, "Node")                        \
+    COMMAND(modules, "Node")                      \
+    COMMAND(atoms, "Node")                        \
+    COMMAND(processes, "Processes")               \
+    COMMAND(tree, "Processes")                    \
+    COMMAND(waits, "Processes")                   \
+    COMMAND(process, "Processes")                 \
+    COMMAND(backtrace, "Processes")               \
+    COMMAND(messages, "Processes")                \
+    COMMAND(dictionary, "Processes")              \
+    COMMAND(heap, "Terms and tables")             \
+    COMMAND(term, "Terms and tables")             \
+    COMMAND(binaries, "Terms and tables")         \
+    COMMAND(refs, "Terms and tables")             \
+    COMMAND(search, "Terms and tables")           \
+    COMMAND(ets, "Terms and tables")              \
+    COMMAND(persistent_terms, "Terms and tables") \
+    COMMAND(ports, "Ports, sockets and timers")   \
+    COMMAND(sockets, "Ports, sockets and timers") \
+    COMMAND(timers, "Ports, sockets and timers")  \
+    COMMAND(diff, "Compare")                      \
+    COMMAND(sections, "Crash dumps")              \
+    COMMAND(report, "Write files")                \
+    COMMAND(export, "Write files")                \
+    COMMAND(crash_dump, "Write files")            \
+    COMMAND(convert, "Write files")               \
+    COMMAND(redact, "Write files")
 
-#define BEAMDUMP_DECLARE(name) std::unique_ptr<Command> name##_command();
+#define BEAMDUMP_DECLARE(name, group) std::unique_ptr<Command> name##_command();
 BEAMDUMP_COMMANDS(BEAMDUMP_DECLARE)
 #undef BEAMDUMP_DECLARE
 
-std::vector<std::unique_ptr<Command>> make_commands() {
-    std::vector<std::unique_ptr<Command>> commands;
-#define BEAMDUMP_MAKE(name) commands.push_back(name##_command());
+std::vector<GroupedCommand> make_commands() {
+    std::vector<GroupedCommand> commands;
+#define BEAMDUMP_MAKE(name, group) commands.push_back({name##_command(), group});
     BEAMDUMP_COMMANDS(BEAMDUMP_MAKE)
 #undef BEAMDUMP_MAKE
     return commands;

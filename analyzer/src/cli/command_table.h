@@ -3,11 +3,17 @@
 #include "cli/command.h"
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace beamdump::cli {
 
+struct GroupedCommand {
+    std::unique_ptr<Command> command;
+    std::string_view group;  ///< of commands in the help
+};
+
 /// The program's commands in the order of the help. The first is the default.
-std::vector<std::unique_ptr<Command>> make_commands();
+std::vector<GroupedCommand> make_commands();
 
 }  // namespace beamdump::cli

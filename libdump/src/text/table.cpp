@@ -42,6 +42,7 @@ std::vector<std::size_t> Table::widths(std::optional<std::size_t> line_width,
                                        std::size_t indent) const {
     constexpr std::size_t kBetween = 2;
     constexpr std::size_t kNarrowest = 10;
+    constexpr std::size_t kNameWidth = 40;
     std::vector<std::size_t> widths;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
         std::size_t width = text_width(columns_[i].title);
@@ -59,19 +60,25 @@ std::vector<std::size_t> Table::widths(std::optional<std::size_t> line_width,
     for (const std::size_t width : widths) {
         total += width;
     }
-    for (; total > *line_width; --total) {
-        std::size_t* widest = nullptr;
-        for (std::size_t i = 0; i < columns_.size(); ++i) {
-            if (columns_[i].shrinks && widths[i] > kNarrowest &&
-                (widest == nullptr || widths[i] >= *widest)) {
-                widest = &widths[i];
+    const auto names = static_cast<std::size_t>(
+        std::ranges::find(columns_, true, &Column::shrinks) - columns_.begin());
+    const auto shrink = [&](std::size_t least_of_names) {
+        for (; total > *line_width; --total) {
+            std::size_t* widest = nullptr;
+            for (std::size_t i = 0; i < columns_.size(); ++i) {
+                if (columns_[i].shrinks && widths[i] > (i == names ? least_of_names : kNarrowest) &&
+                    (widest == nullptr || widths[i] >= *widest)) {
+                    widest = &widths[i];
+                }
             }
+            if (widest == nullptr) {
+                break;
+            }
+            --*widest;
         }
-        if (widest == nullptr) {
-            break;
-        }
-        --*widest;
-    }
+    };
+    shrink(kNameWidth);
+    shrink(kNarrowest);
     return widths;
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <manual/fitted_help.h>
 #include <manual/generate.h>
 #include <string_view>
 
@@ -81,7 +82,7 @@ void declare_frames(CLI::App& command, RawOptions& raw) {
 
 CLI::App* declare_stacks(CLI::App& app, RawOptions& raw) {
     auto* command = app.add_subcommand(
-        "stacks", "Shows the Erlang stack of the process that each scheduler runs.");
+        "stacks", "Show the Erlang stack of the process that each scheduler runs.");
     declare_node(*command, raw);
     command->add_flag("--all", raw.all, "Of every process");
     command->add_flag("--stop", raw.stop,
@@ -135,7 +136,7 @@ void declare_sampling(CLI::App& command, RawOptions& raw) {
 
 CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
     auto* command = app.add_subcommand(
-        "profile", "Shows which functions use processor time, by samples of the node's threads.");
+        "profile", "Show which functions use processor time, by samples of the node's threads.");
     declare_node(*command, raw);
     declare_sampling(*command, raw);
     command->add_flag("--readings", raw.readings,
@@ -152,7 +153,7 @@ CLI::App* declare_profile(CLI::App& app, RawOptions& raw) {
 
 CLI::App* declare_blame(CLI::App& app, RawOptions& raw) {
     auto* command = app.add_subcommand(
-        "blame", "Shows which Erlang functions are behind native code, such as collections.");
+        "blame", "Show which Erlang functions are behind native code, such as collections.");
     declare_node(*command, raw);
     command
         ->add_option("--native", raw.native,
@@ -170,7 +171,7 @@ CLI::App* declare_blame(CLI::App& app, RawOptions& raw) {
 
 CLI::App* declare_perf_map(CLI::App& app, RawOptions& raw) {
     auto* command = app.add_subcommand(
-        "perf-map", "Writes the addresses of Erlang functions, for perf's reports.");
+        "perf-map", "Write the addresses of Erlang functions, for perf's reports.");
     declare_node(*command, raw, false);
     command->footer(
         "perf reads it as /tmp/perf-PID.map, with PID the node's process id. Nodes without\n"
@@ -181,7 +182,7 @@ CLI::App* declare_perf_map(CLI::App& app, RawOptions& raw) {
 
 CLI::App* declare_alloc(CLI::App& app, RawOptions& raw) {
     auto* command = app.add_subcommand(
-        "alloc", "Shows which functions allocate words on heaps, by samples of heap tops.");
+        "alloc", "Show which functions allocate words on heaps, by samples of heap tops.");
     declare_node(*command, raw);
     declare_duration(*command, raw);
     command
@@ -283,6 +284,7 @@ Result<StacksCommand> stacks_command(RawOptions raw) {
 Result<Command> parse_options(const std::vector<std::string>& arguments) {
     RawOptions raw;
     CLI::App app("Shows what a running Erlang/OTP node does, from outside.", "beamdump-sample");
+    manual::fit_help(app);
     app.set_version_flag("--version", "beamdump-sample " BEAMDUMP_VERSION);
     app.require_subcommand(1);
     app.footer(
@@ -295,7 +297,7 @@ Result<Command> parse_options(const std::vector<std::string>& arguments) {
     const auto* alloc = declare_alloc(app, raw);
     const auto* map = declare_perf_map(app, raw);
     auto* top = app.add_subcommand(
-        "top", "Shows a node's processes live: growing heaps and mailboxes, reductions.");
+        "top", "Show a node's processes live: growing heaps and mailboxes, reductions.");
     declare_node(*top, raw);
     declare_top(*top, raw.top);
     manual::add_generate(app);

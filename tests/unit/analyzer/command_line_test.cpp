@@ -206,8 +206,8 @@ TEST(CommandLine, TheCommandThatWasMeantIsSuggested) {
 
 TEST(CommandLine, HelpOfEachCommandHasAnExampleThatParses) {
     Program program;
-    for (const auto& command : cli::make_commands()) {
-        const auto description = command->description();
+    for (const auto& entry : cli::make_commands()) {
+        const auto description = entry.command->description();
         const Ran help = program.run({std::string(description.name), "--help"});
         EXPECT_EQ(help.status, 0);
         EXPECT_THAT(help.out,

@@ -3,6 +3,7 @@
 #include "render/shared/table.h"
 #include "render/shared/units.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -61,6 +62,19 @@ TEST(Table, ShrinksColumnsThatMayAndCutsTheRest) {
     table.print(output);
     output.flush();
     EXPECT_EQ(output.text(), "ID       NAME        N  TEXT\n<0.1.0>  a_name_...  1  and...\n");
+}
+
+TEST(Table, ShrinksNamesLast) {
+    KeptOutput output(std::string::npos, 60);
+    output.fit_terminal();
+    Table table(
+        {{"NAME", Align::kLeft, true}, {"N", Align::kRight}, {"FUNCTION", Align::kLeft, true}});
+    table.add({"'Elixir.Catalog.Cache.Of.Prices'", "12", "'Elixir.Catalog.Cache':handle_info/2"});
+    table.print(output);
+    output.flush();
+    EXPECT_THAT(output.text(), ::testing::HasSubstr(
+                                   "'Elixir.Catalog.Cache.Of.Prices'  12  'Elixir.Catalog.Cac...\n"))
+        << output.text();
 }
 
 TEST(Json, EscapesAnyBytes) {

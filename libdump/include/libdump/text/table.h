@@ -16,8 +16,8 @@ namespace beamdump {
 enum class Align : std::uint8_t { kLeft, kRight };
 
 /// Rows of text in columns, two spaces apart, as wide as their widest cell. With
-/// Output::fit_terminal(), shrinkable columns shrink, and lines that are still too long are cut
-/// with "...".
+/// Output::fit_terminal(), shrinkable columns shrink, the first of them last, for it has the names
+/// that tell rows apart; and lines that are still too long are cut with "...".
 class Table {
   public:
     /// No heading is printed if no column has a title.
